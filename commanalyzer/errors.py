@@ -1,0 +1,89 @@
+"""Exception tree of the package; imports nothing.
+
+Every error that a user can cause says what was expected, what was found, where, and what to do. The
+command line prints those four fields and maps the class to a documented exit code.
+"""
+
+from __future__ import annotations
+
+EXIT_OK = 0
+EXIT_USER_ERROR = 1
+EXIT_USAGE = 2
+EXIT_TARGET_FAILED = 3
+EXIT_INTERRUPTED = 130
+EXIT_INTERNAL = 70
+
+
+class CommAnalyzerError(Exception):
+    """Base of all errors raised on purpose.
+
+    Args:
+        message: What went wrong, one sentence: expected and found.
+        where: File, line, function or instruction; empty when it is not tied to a place.
+        hint: What the user can do about it; empty when there is nothing to do.
+    """
+
+    exit_code = EXIT_USER_ERROR
+
+    def __init__(self, message: str, *, where: str = "", hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.where = where
+        self.hint = hint
+
+    def __str__(self) -> str:
+        place = f"{self.where}: " if self.where else ""
+        advice = f"\n  hint: {self.hint}" if self.hint else ""
+        return f"{place}{self.message}{advice}"
+
+
+class ConfigError(CommAnalyzerError):
+    """An option, argument or configuration value is not usable."""
+
+
+class CompileError(CommAnalyzerError):
+    """The user's source did not compile; the message carries the compiler's last lines."""
+
+
+class IrError(CommAnalyzerError):
+    """LLVM IR could not be read or verified."""
+
+
+class UnsupportedIrError(IrError):
+    """The IR is valid but uses a construct that cannot be analysed."""
+
+
+class InstrumentationError(CommAnalyzerError):
+    """Instrumentation produced or was given an unusable module (already instrumented, or our bug)."""
+
+
+class RuntimeBuildError(CommAnalyzerError):
+    """Building the runtime shim or linking the instrumented program failed."""
+
+
+class TargetRunError(CommAnalyzerError):
+    """The analysed program failed, timed out or exceeded its memory limit."""
+
+    exit_code = EXIT_TARGET_FAILED
+
+
+class TraceError(CommAnalyzerError):
+    """A recorded trace is damaged, truncated or of another version."""
+
+
+class ArtifactError(CommAnalyzerError):
+    """A saved file is not of the expected kind or version, or cannot be written."""
+
+
+class GraphInvariantError(CommAnalyzerError):
+    """A conservation law of the value graph does not hold: a bug of this program."""
+
+    exit_code = EXIT_INTERNAL
+
+
+class PartitionError(CommAnalyzerError):
+    """Partitioning was asked for something impossible, or the partitioner failed."""
+
+
+class MachineModelError(CommAnalyzerError):
+    """A machine parameter is missing, out of range or of an unknown unit."""

@@ -1,0 +1,197 @@
+"""Parsed LLVM IR: the value that instrumentation and interpretation read.
+
+Only what the analysis needs is modelled, but every instruction keeps the exact lines it was printed on, so
+that a rewriter can leave everything else of the module untouched.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class IrType:
+    """An LLVM type.
+
+    Attributes:
+        kind: ``int``, ``float``, ``ptr``, ``vector``, ``array``, ``struct``, ``void``, ``label``,
+            ``metadata``, ``token``, ``function`` or ``opaque``.
+        text: As LLVM prints it (``i32``, ``double``, ``%struct.P``, ``[4 x double]``).
+        bits: Width for ``int`` and ``float`` (``x86_fp80`` is 80), 64 for ``ptr``, otherwise 0.
+        count: Number of elements of ``vector`` and ``array``.
+        elements: Element type of ``vector``/``array``, field types of ``struct`` (named ones resolved).
+        packed: A struct without padding.
+    """
+
+    kind: str
+    text: str
+    bits: int = 0
+    count: int = 0
+    elements: tuple[IrType, ...] = ()
+    packed: bool = False
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A typed use: ``type`` and ``text`` such as ``%i12``, ``@u``, ``4``, ``0x3FF0000000000000``, ``null``."""
+
+    type: IrType
+    text: str
+
+    @property
+    def is_local(self) -> bool:
+        """The operand is an SSA register (argument or instruction result)."""
+        return self.text.startswith("%")
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One instruction.
+
+    Attributes:
+        opcode: ``load``, ``fadd``, ``call`` (also ``tail call``), ``invoke`` ...; debug records
+            (``#dbg_value``) are no instructions, see :attr:`Function.debug_records`.
+        name: Result register with its ``%``, empty if there is none.
+        type: Result type (``void`` when there is none).
+        operands: Value operands in printed order, without labels. ``store``: (value, pointer).
+            ``call``/``invoke``: the arguments only, the callee is ``callee``. ``phi``: incoming values.
+            ``br``/``switch``: the condition. ``select``: (condition, if true, if false).
+            ``cmpxchg``: (pointer, expected, new). ``atomicrmw``: (pointer, value).
+        targets: Successor labels of a terminator, without ``%`` (``switch``: default first, then cases;
+            ``invoke``: normal, unwind), in printed order.
+        incoming: ``phi`` only: predecessor labels without ``%``, aligned with ``operands``.
+        predicate: ``icmp``/``fcmp`` predicate, ``atomicrmw`` operation.
+        element_type: Source element type of ``getelementptr``, loaded type of ``load``, allocated type of
+            ``alloca``; ``None`` otherwise.
+        callee: ``@name`` or ``%register`` (or ``asm``) of a call.
+        callee_type: Type of the called function when it was printed in full (varargs), otherwise ``None``.
+        indices: Constant indices of ``extractvalue``/``insertvalue``, mask of ``shufflevector`` (-1 poison),
+            case values of ``switch``.
+        flags: Words such as ``volatile``, ``inbounds``, ``nsw``, ``fast``, ``tail``, ``atomic``.
+        debug_location: Number of the ``!dbg`` node, -1 when absent.
+        first_line: Index of its first line in the module's lines.
+        last_line: Index of its last line (inclusive).
+    """
+
+    opcode: str
+    name: str
+    type: IrType
+    operands: tuple[Operand, ...]
+    targets: tuple[str, ...] = ()
+    incoming: tuple[str, ...] = ()
+    predicate: str = ""
+    element_type: IrType | None = None
+    callee: str = ""
+    callee_type: IrType | None = None
+    indices: tuple[int, ...] = ()
+    flags: frozenset[str] = frozenset()
+    debug_location: int = -1
+    first_line: int = -1
+    last_line: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A basic block; ``label`` without ``%``. The last instruction is the terminator."""
+
+    label: str
+    instructions: tuple[Instruction, ...]
+    first_line: int
+    last_line: int
+
+    @property
+    def terminator(self) -> Instruction:
+        """The last instruction."""
+        return self.instructions[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class DebugRecord:
+    """``#dbg_value``/``#dbg_declare``: variable ``variable`` (metadata number) lives in ``value``."""
+
+    kind: str
+    value: str
+    variable: int
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function definition.
+
+    Attributes:
+        name: With its ``@`` (quoted names keep their quotes).
+        return_type: Return type.
+        parameters: Typed registers; ``byval`` etc. are in ``parameter_flags``.
+        parameter_flags: Per parameter, attribute words (``byval``, ``sret``, ``noalias``).
+        is_vararg: The function takes further arguments.
+        blocks: In printed order; the first is the entry.
+        debug_records: In printed order.
+        debug_subprogram: Number of the ``!dbg`` node, -1 when absent.
+        first_line: Line of ``define``.
+        last_line: Line of the closing brace.
+    """
+
+    name: str
+    return_type: IrType
+    parameters: tuple[Operand, ...]
+    parameter_flags: tuple[frozenset[str], ...]
+    is_vararg: bool
+    blocks: tuple[Block, ...]
+    debug_records: tuple[DebugRecord, ...]
+    debug_subprogram: int
+    first_line: int
+    last_line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """An external function: ``declare``."""
+
+    name: str
+    return_type: IrType
+    parameter_types: tuple[IrType, ...]
+    is_vararg: bool
+    first_line: int
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalVariable:
+    """A global variable; ``initializer`` is its printed text, empty for external ones."""
+
+    name: str
+    type: IrType
+    is_constant: bool
+    is_external: bool
+    is_thread_local: bool
+    initializer: str
+    debug_expression: int
+    first_line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A parsed module together with the text it was parsed from.
+
+    Attributes:
+        lines: The module text, line by line (no newlines).
+        functions: Definitions.
+        declarations: Declarations.
+        globals: Global variables.
+        named_types: Bodies of ``%name = type ...``.
+        target_triple: Triple, may be empty.
+        data_layout: Layout string, may be empty.
+        metadata: Text of every numbered node (``!12 = ...`` -> ``metadata[12]``, right-hand side).
+    """
+
+    lines: tuple[str, ...]
+    functions: tuple[Function, ...]
+    declarations: tuple[Declaration, ...]
+    globals: tuple[GlobalVariable, ...]
+    named_types: dict[str, IrType] = field(default_factory=dict)
+    target_triple: str = ""
+    data_layout: str = ""
+    metadata: dict[int, str] = field(default_factory=dict)

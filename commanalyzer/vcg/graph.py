@@ -1,0 +1,235 @@
+"""The value communication graph (VCG): the frozen value that every later stage reads.
+
+Paper Section 4.2.1. A *vertex* is a home: a memory location (all versions that live there one after the
+other, the paper's graph compression) or a register value that was named (``register``). A *row* is one
+distinct value-flow chain (Definition 4.1): a sink vertex, the sources its new version was computed from,
+and how often exactly this happened. The sources of a row are grouped into *terms*: where the sink is
+``t1 op t2 op ...`` with an associative and commutative ``op`` (``row_fold``), a remote part may combine its
+terms and send one word; where it is not, the row has one term.
+
+    row r   sink row_sink[r], happened row_count[r] times, created by site row_site[r]
+            terms    term_ptr[r] .. term_ptr[r+1]
+    term t  sources  source_ptr[t] .. source_ptr[t+1]  ->  source[], source_role[]
+
+All arrays are read-only after construction.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from commanalyzer.errors import GraphInvariantError
+
+Int64 = NDArray[np.int64]
+Int32 = NDArray[np.int32]
+UInt8 = NDArray[np.uint8]
+Float64 = NDArray[np.float64]
+Bool = NDArray[np.bool_]
+
+
+class HomeKind(IntEnum):
+    """What kind of place a home object is."""
+
+    UNKNOWN = 0
+    GLOBAL = 1
+    HEAP = 2
+    STACK = 3
+    REGISTER = 4
+
+
+class SourceRole(IntEnum):
+    """How a source entered the sink: by data, by selecting it, or by addressing a pure count."""
+
+    DATA = 0
+    CONTROL = 1
+    ADDRESS = 2
+
+
+class Fold(IntEnum):
+    """Operation by which the terms of a row (or successive rows of a sink) may be combined in any order."""
+
+    NONE = 0
+    SUM = 1
+    PRODUCT = 2
+    MIN = 3
+    MAX = 4
+    BITWISE = 5
+
+
+@dataclass(frozen=True, slots=True)
+class HomeObject:
+    """A named piece of memory that homes live in: one global, one allocation site, one local array.
+
+    Attributes:
+        kind: Kind of the object.
+        name: Variable name where known, otherwise a description such as ``malloc#3``.
+        function: Function that allocates or declares it; empty for globals.
+        file: Source file; empty when unknown.
+        line: Source line, 0 when unknown.
+        size_bytes: Size of the object (largest seen for an allocation site).
+    """
+
+    kind: HomeKind
+    name: str
+    function: str = ""
+    file: str = ""
+    line: int = 0
+    size_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A place in the program that creates values (a store, an intrinsic, a register that was named).
+
+    Attributes:
+        function: Function name as in the IR.
+        file: Source file; empty when unknown.
+        line: Source line, 0 when unknown.
+        kind: ``store``, ``register``, ``fill``, ``input`` or ``exit``.
+        width_bytes: Width of the value created here.
+        fold: Operation that combines its terms.
+        flops: Floating-point operations attributed to this site in the analysed region.
+    """
+
+    function: str
+    file: str
+    line: int
+    kind: str
+    width_bytes: int
+    fold: Fold = Fold.NONE
+    flops: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ValueGraph:
+    """Value communication graph in compressed sparse row form.
+
+    Attributes:
+        home_object: int32[V], index into ``objects``.
+        home_offset: int64[V], bytes from the start of the object.
+        width_bytes: uint8[V], width of the values that live there (communication is counted with it).
+        versions: int64[V], versions that were created there (the input version included).
+        is_input: bool[V], a version existed before the first recorded store (or outside the region).
+        producer_site: int32[V], index into ``sites`` of the first site that stored there, -1 for none.
+        work_flops: float64[V], floating-point operations spent on computing its versions.
+        row_sink: int32[R], vertex.
+        row_count: int64[R], how often the chain happened (> 0).
+        row_site: int32[R], index into ``sites``.
+        row_fold: uint8[R], :class:`Fold`; ``NONE`` means that the row has at most one term.
+        row_accumulates: bool[R], the sink's own previous version is one of the operands of ``row_fold``
+            (``x += term``): successive rows of the sink belong to the same round. For rows with
+            ``row_fold == NONE`` it says that the row reads its own previous version (a self-source).
+        term_ptr: int64[R+1].
+        source_ptr: int64[T+1].
+        source: int32[S], vertex; never the sink itself (self-sources are in ``row_accumulates``).
+        source_role: uint8[S], :class:`SourceRole`.
+        objects: Home objects.
+        sites: Sites.
+
+    Raises:
+        GraphInvariantError: If lengths, ranges or pointers contradict each other.
+
+    Reference: paper Section 4.2.1, Definition 4.1; terms and folds are this project's extension.
+    """
+
+    home_object: Int32
+    home_offset: Int64
+    width_bytes: UInt8
+    versions: Int64
+    is_input: Bool
+    producer_site: Int32
+    work_flops: Float64
+    row_sink: Int32
+    row_count: Int64
+    row_site: Int32
+    row_fold: UInt8
+    row_accumulates: Bool
+    term_ptr: Int64
+    source_ptr: Int64
+    source: Int32
+    source_role: UInt8
+    objects: tuple[HomeObject, ...] = field(default=())
+    sites: tuple[Site, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        _check(self)
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+
+    @property
+    def num_vertices(self) -> int:
+        """Number of homes."""
+        return len(self.home_object)
+
+    @property
+    def num_rows(self) -> int:
+        """Number of distinct value-flow chains."""
+        return len(self.row_sink)
+
+    @property
+    def num_flows(self) -> int:
+        """Number of distinct (row, source) pairs."""
+        return len(self.source)
+
+    @property
+    def is_register(self) -> Bool:
+        """bool[V], the vertex is a named register value, not a memory location."""
+        kinds = np.array([int(o.kind) for o in self.objects] or [0], dtype=np.int64)
+        return np.asarray(kinds[self.home_object] == int(HomeKind.REGISTER))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays together."""
+        return sum(getattr(self, f.name).nbytes for f in fields(self) if f.name not in ("objects", "sites"))
+
+    def row_of_source(self) -> Int64:
+        """int64[S], the row that each source entry belongs to."""
+        per_row = self.source_ptr[self.term_ptr]
+        return np.repeat(np.arange(self.num_rows, dtype=np.int64), np.diff(per_row))
+
+    def __repr__(self) -> str:
+        return (
+            f"ValueGraph({self.num_vertices:,} vertices, {self.num_rows:,} rows, "
+            f"{self.num_flows:,} flows, {self.nbytes / 1e6:.1f} MB)"
+        )
+
+
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise GraphInvariantError(f"value graph is inconsistent: {message}")
+
+
+def _check(g: ValueGraph) -> None:
+    """Raise unless lengths, pointers and index ranges of ``g`` agree."""
+    v, r = len(g.home_object), len(g.row_sink)
+    for name in ("home_offset", "width_bytes", "versions", "is_input", "producer_site", "work_flops"):
+        _require(len(getattr(g, name)) == v, f"{name} has {len(getattr(g, name))} entries, expected {v}")
+    for name in ("row_count", "row_site", "row_fold", "row_accumulates"):
+        _require(len(getattr(g, name)) == r, f"{name} has {len(getattr(g, name))} entries, expected {r}")
+    _require(len(g.term_ptr) == r + 1, "term_ptr needs one entry per row and one more")
+    _check_pointer(g.term_ptr, len(g.source_ptr) - 1, "term_ptr")
+    _check_pointer(g.source_ptr, len(g.source), "source_ptr")
+    _require(len(g.source_role) == len(g.source), "source_role and source differ in length")
+    _check_range(g.row_sink, v, "row_sink")
+    _check_range(g.source, v, "source")
+    if v:
+        _check_range(g.home_object, len(g.objects), "home_object")
+    if r:
+        _check_range(g.row_site, len(g.sites), "row_site")
+        _require(bool(np.all(g.row_count > 0)), "row_count must be positive")
+
+
+def _check_pointer(pointer: Int64, end: int, name: str) -> None:
+    _require(len(pointer) > 0 and pointer[0] == 0 and pointer[-1] == end, f"{name} must run from 0 to {end}")
+    _require(bool(np.all(np.diff(pointer) >= 0)), f"{name} must not decrease")
+
+
+def _check_range(index: Int32, limit: int, name: str) -> None:
+    if len(index):
+        _require(bool(index.min() >= 0 and index.max() < limit), f"{name} must lie in [0, {limit})")
