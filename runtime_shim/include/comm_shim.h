@@ -1,0 +1,147 @@
+/* Contract between instrumented LLVM IR and the runtime shim.
+ *
+ * The shim records value-flow chains (rows) of a sequential program while it runs natively. It is compiled to
+ * bitcode, linked with the instrumented module and inlined; commanalyzer/abi/ describes the same contract for
+ * Python and a test compares both.
+ *
+ * LABELS. A label names one source value in 64 bits; 0 means "no source":
+ *
+ *    63      62       61        60       59 .. 42   41 ............. 0
+ *   +-------+--------+---------+---------+----------+------------------+
+ *   | EXACT | REG    | ADDRESS | CONTROL |    0     | word or row      |
+ *   +-------+--------+---------+---------+----------+------------------+
+ *
+ *   word     memory value: (address mod 2^44) / 4 of its home
+ *   REG      register value: the index of the row that defines it (same site and sources = same row)
+ *   CONTROL  the value selects, ADDRESS  the value addresses a pure count
+ *   EXACT    the register that carries the label is an unchanged copy of the value (never on REG)
+ *
+ * SHADOW. One 64-bit entry per aligned 4-byte word of the program: 0 = the word holds a value whose home is the
+ * word itself (the default, so that ordinary stores do not write), otherwise the label of the value replicated
+ * there. Addresses are folded to 44 bits; Linux places program, heap and stack in disjoint 44-bit ranges.
+ *
+ *   program word a  ->  CA_SHADOW_BASE + ((a mod 2^44) / 4) * 8
+ *
+ * MEMORY MAP (virtual, reserved without committing)
+ *   0x100000000000 - 0x300000000000   shadow (32 TiB)
+ *   0x680000000000 - 0x6c0000000000   arena: heap blocks and local arrays of the program (4 TiB)
+ *
+ * ROWS. A row is a distinct chain (site, sink, labels). The log keeps them in order of first occurrence; the
+ * cursor predicts that the row after the last matched one comes next, so a repeated time step costs a hash
+ * and a comparison per chain. Everything else goes through a hash table.
+ */
+#ifndef COMM_SHIM_H
+#define COMM_SHIM_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define CA_ABI_VERSION 1u
+
+#define CA_SHADOW_BASE 0x100000000000ull
+#define CA_SHADOW_BYTES 0x200000000000ull
+#define CA_ARENA_BASE 0x680000000000ull
+#define CA_ARENA_BYTES 0x40000000000ull
+#define CA_ADDRESS_MASK 0xfffffffffffull
+
+#define CA_EXACT (1ull << 63)
+#define CA_REG (1ull << 62)
+#define CA_ADDRESS (1ull << 61)
+#define CA_CONTROL (1ull << 60)
+#define CA_ROLES (CA_ADDRESS | CA_CONTROL)
+
+/* Hash and number of occurrences of a row: what the fast path touches. */
+struct ca_cell {
+  uint64_t hash;
+  uint64_t count;
+};
+
+/* Flags of a row in the trace. */
+#define CA_ROW_WIDE 1u     /* labels are 64-bit; otherwise 32-bit differences to the sink */
+#define CA_ROW_FILL 2u     /* a range of words became constant; the only label is their number */
+#define CA_ROW_REGISTER 4u /* the sink is the register value that this row defines */
+#define CA_ROW_INPUT 8u    /* with FILL: written by the outside world */
+
+/* Content of a row; its labels follow those of the row before it in the label column. */
+struct ca_head {
+  uint64_t sink; /* word, or 0 for registers */
+  uint32_t site;
+  uint16_t num_labels;
+  uint16_t flags;
+};
+
+/* Part of a row that was collected in a loop: `count` terms of `width` labels each, label k of term i is
+ * runs[first_run + k].start + i * stride. */
+struct ca_group {
+  uint64_t row;
+  uint64_t first_run;
+  uint64_t count;
+  uint64_t width;
+};
+
+struct ca_run {
+  uint64_t start;
+  int64_t stride;
+};
+
+/* A piece of program memory with a name. */
+#define CA_EXTENT_GLOBAL 1u
+#define CA_EXTENT_HEAP 2u
+#define CA_EXTENT_STACK 3u
+struct ca_extent {
+  uint64_t start; /* address */
+  uint64_t size;
+  uint64_t offset; /* of its first byte in the object (heap: in the site's arena) */
+  uint32_t object; /* index in the instrumenter's table of that kind */
+  uint32_t kind;
+  uint64_t depth; /* recursion depth of a stack extent */
+};
+
+/* Table emitted by the instrumenter for the program's global variables. */
+struct ca_global {
+  void *start;
+  uint64_t size;
+  uint64_t object;
+};
+
+/* Statistics in the trace's header. */
+struct ca_statistics {
+  uint64_t num_block_counters;
+  uint64_t hash_collisions; /* rows that shared a hash and were merged */
+  uint64_t unaligned_copies;
+  uint64_t dropped_rows; /* rows not recorded (out of memory) */
+  uint64_t recorder_bytes;
+};
+
+#define CA_TRACE_MAGIC 0x3152544d4d4f43ull /* "COMMTR1" */
+#define CA_NUM_SECTIONS 8u
+
+/* First bytes of a trace. The magic is written last: a trace without it is truncated. */
+struct ca_trace_header {
+  uint64_t magic;
+  uint64_t abi_version;
+  struct {
+    uint64_t offset; /* bytes from the start of the file */
+    uint64_t count;  /* elements */
+  } sections[CA_NUM_SECTIONS];
+  struct ca_statistics statistics;
+};
+/* Sections: cells, heads, labels (32-bit units), groups, runs, extents, block counters, external calls. */
+
+/* ---- Tables that the instrumented module defines -------------------------------------------------------- */
+extern const struct ca_global ca_globals[];
+extern const uint64_t ca_num_globals;
+extern uint64_t ca_block_counters[];
+extern const uint64_t ca_num_block_counters;
+extern uint64_t ca_external_calls[];
+extern const uint64_t ca_num_external_calls;
+extern const uint64_t ca_starts_active; /* 1: the whole program is analysed, 0: regions only */
+extern const uint64_t ca_num_frames;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,177 @@
+/* Hooks called by instrumented code. All are inlined; their cold parts are in rows.c and memory.c. */
+#include "state.h"
+
+void ca_row_miss(uint64_t hash, uint32_t site, uint64_t sink, uint32_t count, const uint64_t *labels);
+uint64_t ca_register_miss(uint64_t hash, uint32_t site, uint32_t count, const uint64_t *labels);
+
+/* Labels of scalar arguments and of the return value on their way through a call. */
+uint64_t ca_arguments[64];
+uint64_t ca_result;
+
+CA_HOOK uint64_t ca_load(uint64_t address) { return ca_value_at(ca_word(address)); }
+
+/* Label of the second word of an 8-byte integer: 0 when both words hold one value. */
+CA_HOOK uint64_t ca_load_high(uint64_t address) { return ca_value_at(ca_word(address) + 1); }
+
+CA_HOOK uint64_t ca_control(uint64_t label) {
+  return label ? (label & ~(CA_EXACT | CA_ADDRESS)) | CA_CONTROL : 0;
+}
+
+CA_HOOK uint64_t ca_address(uint64_t label) {
+  if (!label || (label & CA_CONTROL))
+    return label & ~CA_EXACT;
+  return (label & ~CA_EXACT) | CA_ADDRESS;
+}
+
+CA_INLINE uint64_t hash_chain(uint32_t site, uint64_t sink, uint32_t count, const uint64_t *labels) {
+  uint64_t hash = site * ca_multipliers[62] + sink * ca_multipliers[63];
+#pragma clang loop unroll(full)
+  for (uint32_t i = 0; i < count; i++)
+    hash += labels[i] * ca_multipliers[i];
+  return hash | 1; /* 0 marks the unused cell behind the last row */
+}
+
+CA_INLINE bool predicted(uint64_t hash) {
+  struct ca_cell *cell = ca_state.cursor;
+  if (!CA_LIKELY(cell->hash == hash))
+    return false;
+  cell->count += ca_state.active;
+  ca_state.cursor = cell + 1;
+  return true;
+}
+
+CA_INLINE void row(uint32_t site, uint64_t sink, uint32_t count, const uint64_t *labels) {
+  uint64_t hash = hash_chain(site, sink, count, labels);
+  if (predicted(hash))
+    return;
+  uint64_t copy[64]; /* a copy, so that the labels themselves stay in registers */
+  for (uint32_t i = 0; i < count; i++)
+    copy[i] = labels[i];
+  ca_row_miss(hash, site, sink, count, copy);
+}
+
+CA_INLINE uint64_t named(uint32_t site, uint32_t count, const uint64_t *labels) {
+  uint64_t hash = hash_chain(site, 0, count, labels);
+  if (predicted(hash))
+    return CA_REG | (uint64_t)(ca_state.cursor - 1 - ca_state.cells);
+  uint64_t copy[64];
+  for (uint32_t i = 0; i < count; i++)
+    copy[i] = labels[i];
+  return ca_register_miss(hash, site, count, copy);
+}
+
+CA_INLINE void own_words(uint64_t word, uint32_t words) {
+  for (uint32_t i = 0; i < words; i++)
+    ca_own(word + i);
+}
+
+/* ca_row_N(site, address, words, labels...): a store of a new value covering `words` words. */
+#define CA_DEFINE_ROW(N, PARAMETERS, ...)                                                                   \
+  CA_HOOK void ca_row_##N(uint32_t site, uint64_t address, uint32_t words PARAMETERS) {                      \
+    const uint64_t labels[] = {__VA_ARGS__};                                                                \
+    uint64_t sink = ca_word(address);                                                                       \
+    row(site, sink, N, labels);                                                                             \
+    own_words(sink, words);                                                                                 \
+  }                                                                                                         \
+  CA_HOOK uint64_t ca_register_##N(uint32_t site PARAMETERS) {                                               \
+    const uint64_t labels[] = {__VA_ARGS__};                                                                \
+    return named(site, N, labels);                                                                          \
+  }
+
+#define P(i) , uint64_t l##i
+CA_DEFINE_ROW(0, , 0)
+CA_DEFINE_ROW(1, P(0), l0)
+CA_DEFINE_ROW(2, P(0) P(1), l0, l1)
+CA_DEFINE_ROW(3, P(0) P(1) P(2), l0, l1, l2)
+CA_DEFINE_ROW(4, P(0) P(1) P(2) P(3), l0, l1, l2, l3)
+CA_DEFINE_ROW(5, P(0) P(1) P(2) P(3) P(4), l0, l1, l2, l3, l4)
+CA_DEFINE_ROW(6, P(0) P(1) P(2) P(3) P(4) P(5), l0, l1, l2, l3, l4, l5)
+CA_DEFINE_ROW(7, P(0) P(1) P(2) P(3) P(4) P(5) P(6), l0, l1, l2, l3, l4, l5, l6)
+CA_DEFINE_ROW(8, P(0) P(1) P(2) P(3) P(4) P(5) P(6) P(7), l0, l1, l2, l3, l4, l5, l6, l7)
+
+/* Chains with more than eight labels pass them in memory. */
+CA_HOOK void ca_row_many(uint32_t site, uint64_t address, uint32_t words, uint32_t count,
+                         const uint64_t *labels) {
+  uint64_t sink = ca_word(address);
+  uint64_t hash = hash_chain(site, sink, count, labels);
+  if (!predicted(hash))
+    ca_row_miss(hash, site, sink, count, labels);
+  own_words(sink, words);
+}
+
+CA_HOOK uint64_t ca_register_many(uint32_t site, uint32_t count, const uint64_t *labels) {
+  uint64_t hash = hash_chain(site, 0, count, labels);
+  if (predicted(hash))
+    return CA_REG | (uint64_t)(ca_state.cursor - 1 - ca_state.cells);
+  return ca_register_miss(hash, site, count, labels);
+}
+
+/* One label for several: the only one there is, or a register value defined by them (Section 2 of the
+ * README's semantics: a scalar with several sources is a value of its own). */
+CA_CALL uint64_t ca_join(uint32_t site, uint32_t count, const uint64_t *labels) {
+  uint64_t compact[64];
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    uint64_t label = labels[i];
+    if (!label)
+      continue;
+    bool seen = false;
+    for (uint32_t k = 0; k < kept; k++)
+      if (((compact[k] ^ label) & ~(CA_EXACT | CA_ROLES)) == 0) {
+        /* same value twice: data beats control beats address */
+        uint64_t roles = compact[k] & label & CA_ROLES;
+        if (!roles && (compact[k] & CA_ROLES) && (label & CA_ROLES))
+          roles = CA_CONTROL;
+        compact[k] = (compact[k] & ~(CA_ROLES | CA_EXACT)) | roles;
+        seen = true;
+      }
+    if (!seen)
+      compact[kept++] = label;
+  }
+  if (kept == 0)
+    return 0;
+  if (kept == 1)
+    return compact[0];
+  for (uint32_t k = 0; k < kept; k++)
+    compact[k] &= ~CA_EXACT;
+  return ca_register_many(site, kept, compact);
+}
+
+/* Stores that only replicate. */
+CA_HOOK void ca_copy_4(uint64_t address, uint64_t low) { ca_replicate(ca_word(address), low); }
+
+CA_HOOK void ca_copy_8(uint64_t address, uint64_t low, uint64_t high) {
+  uint64_t word = ca_word(address);
+  ca_replicate(word, low);
+  ca_replicate(word + 1, high);
+}
+
+/* Store of a register of which only the label knows whether it is an exact copy. */
+CA_HOOK void ca_store_unknown(uint32_t site, uint64_t address, uint32_t words, uint64_t label) {
+  if (label & CA_EXACT) {
+    uint64_t value = label & ~CA_EXACT;
+    uint64_t word = ca_word(address);
+    for (uint32_t i = 0; i < words; i++)
+      ca_replicate(word + i, value + i);
+    return;
+  }
+  ca_row_1(site, address, words, label);
+}
+
+/* A pointer was stored: not a value; the words no longer hold a replicated one. */
+CA_HOOK void ca_forget(uint64_t address, uint32_t words) { own_words(ca_word(address), words); }
+
+CA_HOOK void ca_count_block(uint32_t block) { ca_block_counters[block] += ca_state.active; }
+
+CA_HOOK void ca_count_external(uint32_t function) { ca_external_calls[function]++; }
+
+/* Regions: calls of the named functions, nested calls included. */
+static uint64_t region_depth;
+CA_HOOK void ca_region_enter(void) {
+  region_depth++;
+  ca_state.active = 1;
+}
+CA_HOOK void ca_region_leave(void) {
+  if (--region_depth == 0)
+    ca_state.active = 0;
+}

@@ -1,0 +1,66 @@
+/* State shared by the files of the shim and small helpers; not part of the contract. */
+#ifndef CA_STATE_H
+#define CA_STATE_H
+
+#include "comm_shim.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CA_INLINE __attribute__((always_inline, used)) static inline
+#define CA_HOOK __attribute__((always_inline, used))
+#define CA_SLOW __attribute__((noinline, used, cold))
+#define CA_CALL __attribute__((noinline, used))
+#define CA_LIKELY(x) __builtin_expect(!!(x), 1)
+
+/* A column: an array that grows inside reserved address space, so it never moves. */
+struct ca_column {
+  unsigned char *data;
+  uint64_t bytes;
+  uint64_t capacity;
+};
+
+struct ca_state {
+  struct ca_cell *cursor; /* next expected row */
+  struct ca_cell *cells;  /* all rows */
+  uint64_t active;        /* 1 inside the analysed region */
+};
+
+extern struct ca_state ca_state;
+extern struct ca_column ca_heads, ca_labels, ca_groups, ca_runs, ca_extents;
+extern struct ca_statistics ca_statistics;
+extern uint64_t ca_num_rows;
+
+bool ca_column_reserve(struct ca_column *column, uint64_t capacity);
+void *ca_column_push(struct ca_column *column, uint64_t bytes);
+void *ca_map(uint64_t bytes);
+void ca_add_extent(uint32_t kind, uint32_t object, uint64_t start, uint64_t size, uint64_t offset,
+                   uint64_t depth);
+void *ca_arena_take(uint64_t bytes, uint64_t alignment);
+
+/* Odd random multipliers; position i of a chain has its own, so order and repetition matter. */
+extern const uint64_t ca_multipliers[64];
+
+CA_INLINE uint64_t ca_word(uint64_t address) { return (address & CA_ADDRESS_MASK) >> 2; }
+
+CA_INLINE uint64_t *ca_shadow(uint64_t word) { return (uint64_t *)CA_SHADOW_BASE + word; }
+
+CA_INLINE uint64_t ca_value_at(uint64_t word) {
+  uint64_t state = *ca_shadow(word);
+  return state ? state : word;
+}
+
+CA_INLINE void ca_own(uint64_t word) {
+  uint64_t *state = ca_shadow(word);
+  if (*state)
+    *state = 0; /* conditional: pages of programs that never replicate stay unwritten */
+}
+
+CA_INLINE void ca_replicate(uint64_t word, uint64_t label) {
+  uint64_t state = label == word ? 0 : label;
+  uint64_t *entry = ca_shadow(word);
+  if (*entry != state)
+    *entry = state;
+}
+
+#endif

@@ -1,0 +1,128 @@
+/* Start and end of the recording: reserving memory, writing the trace. */
+#define _GNU_SOURCE
+#include "state.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static char trace_path[4096];
+static pid_t recorded_process;
+static bool finished;
+
+#define TIB (1ull << 40)
+#define FAILURE_STATUS 113 /* launch.py knows it: the recorder could not start */
+
+static void give_up(const char *reason) {
+  const char *prefix = "commanalyzer: cannot record: ";
+  (void)!write(2, prefix, strlen(prefix));
+  (void)!write(2, reason, strlen(reason));
+  (void)!write(2, "\n", 1);
+  _exit(FAILURE_STATUS);
+}
+
+static void map_at(uint64_t base, uint64_t bytes, const char *what) {
+  void *got = mmap((void *)base, bytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+  if (got != (void *)base)
+    give_up(what);
+  madvise(got, bytes, MADV_DONTDUMP);
+}
+
+void ca_finish(void);
+
+__attribute__((constructor(1), used)) static void start(void) {
+  map_at(CA_SHADOW_BASE, CA_SHADOW_BYTES, "no address space for the shadow memory");
+  map_at(CA_ARENA_BASE, CA_ARENA_BYTES, "no address space for the program's heap");
+  bool reserved = ca_column_reserve(&ca_heads, TIB / 8) && ca_column_reserve(&ca_labels, TIB) &&
+                  ca_column_reserve(&ca_groups, TIB / 4) && ca_column_reserve(&ca_runs, TIB / 2) &&
+                  ca_column_reserve(&ca_extents, TIB / 1024);
+  ca_state.cells = ca_map(TIB / 8);
+  if (!reserved || !ca_state.cells)
+    give_up("no address space for the rows");
+  ca_state.cursor = ca_state.cells;
+  ca_state.active = ca_starts_active;
+  const char *path = getenv("COMMANALYZER_TRACE");
+  if (path && strlen(path) < sizeof trace_path)
+    strcpy(trace_path, path);
+  unsetenv("COMMANALYZER_TRACE"); /* the program sees the environment it was given */
+  recorded_process = getpid();
+  atexit(ca_finish);
+}
+
+static bool write_all(int file, const void *data, uint64_t bytes, uint64_t offset) {
+  const unsigned char *at = data;
+  while (bytes) {
+    ssize_t done = pwrite(file, at, bytes > (1u << 30) ? 1u << 30 : bytes, (off_t)offset);
+    if (done < 0 && errno == EINTR)
+      continue;
+    if (done <= 0)
+      return false;
+    at += done;
+    bytes -= (uint64_t)done;
+    offset += (uint64_t)done;
+  }
+  return true;
+}
+
+struct section {
+  const void *data;
+  uint64_t count;
+  uint64_t size;
+};
+
+static bool write_trace(int file) {
+  for (uint64_t i = 0; i < ca_num_globals; i++)
+    ca_add_extent(CA_EXTENT_GLOBAL, (uint32_t)ca_globals[i].object, (uint64_t)ca_globals[i].start,
+                  ca_globals[i].size, 0, 0);
+  const struct section sections[CA_NUM_SECTIONS] = {
+      {ca_state.cells, ca_num_rows, sizeof(struct ca_cell)},
+      {ca_heads.data, ca_heads.bytes / sizeof(struct ca_head), sizeof(struct ca_head)},
+      {ca_labels.data, ca_labels.bytes / 4, 4},
+      {ca_groups.data, ca_groups.bytes / sizeof(struct ca_group), sizeof(struct ca_group)},
+      {ca_runs.data, ca_runs.bytes / sizeof(struct ca_run), sizeof(struct ca_run)},
+      {ca_extents.data, ca_extents.bytes / sizeof(struct ca_extent), sizeof(struct ca_extent)},
+      {ca_block_counters, ca_num_block_counters, 8},
+      {ca_external_calls, ca_num_external_calls, 8},
+  };
+  struct ca_trace_header header = {.magic = 0, .abi_version = CA_ABI_VERSION};
+  uint64_t offset = 4096;
+  for (uint32_t i = 0; i < CA_NUM_SECTIONS; i++) {
+    uint64_t bytes = sections[i].count * sections[i].size;
+    header.sections[i].offset = offset;
+    header.sections[i].count = sections[i].count;
+    if (!write_all(file, sections[i].data, bytes, offset))
+      return false;
+    offset = (offset + bytes + 63) & ~63ull;
+  }
+  ca_statistics.num_block_counters = ca_num_block_counters;
+  ca_statistics.recorder_bytes =
+      ca_num_rows * 16 + ca_heads.bytes + ca_labels.bytes + ca_groups.bytes + ca_runs.bytes;
+  header.statistics = ca_statistics;
+  if (!write_all(file, &header, sizeof header, 0))
+    return false;
+  header.magic = CA_TRACE_MAGIC; /* last: marks the trace as complete */
+  return write_all(file, &header, sizeof header, 0);
+}
+
+void ca_finish(void) {
+  if (finished || !trace_path[0] || getpid() != recorded_process)
+    return;
+  finished = true;
+  int saved = errno;
+  int file = open(trace_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (file >= 0) {
+    if (!write_trace(file))
+      (void)!ftruncate(file, 0); /* the reader reports a truncated trace */
+    close(file);
+  }
+  errno = saved;
+}
+
+/* _exit and _Exit skip the exit handlers. */
+__attribute__((noreturn, used)) void ca_exit_now(int status) {
+  ca_finish();
+  _exit(status);
+}
