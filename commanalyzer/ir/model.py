@@ -185,6 +185,7 @@ class Module:
         target_triple: Triple, may be empty.
         data_layout: Layout string, may be empty.
         metadata: Text of every numbered node (``!12 = ...`` -> ``metadata[12]``, right-hand side).
+        aliases: Aliasee (a constant as printed, usually ``@name``) of every ``@name = alias ...``.
     """
 
     lines: tuple[str, ...]
@@ -195,3 +196,4 @@ class Module:
     target_triple: str = ""
     data_layout: str = ""
     metadata: dict[int, str] = field(default_factory=dict)
+    aliases: dict[str, str] = field(default_factory=dict)
