@@ -6,6 +6,7 @@ started can be ended together, and so that reading a terminal does not stop it.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import shutil
@@ -24,6 +25,7 @@ import psutil
 
 from commanalyzer.errors import TargetRunError
 
+_FIRST_POLL_S = 0.001
 _POLL_S = 0.05
 _GRACE_S = 2.0
 Stream = IO[bytes] | int | None
@@ -37,7 +39,8 @@ class TargetRun:
         exit_status: Exit status of the program, 0 to 255.
         cpu_s: CPU time of the program and the children it waited for, user and system, seconds.
         wall_s: Elapsed time, seconds.
-        peak_rss_bytes: Largest resident size of the program (or of a child it waited for), bytes.
+        peak_rss_bytes: Largest resident size of the program, bytes; sampled (so possibly low by the growth of
+            the last 50 ms) when it stays below the peak of this process.
         stdout: What it printed when output was captured, otherwise empty.
     """
 
@@ -66,6 +69,7 @@ class _Waiter(threading.Thread):
         self.ended = threading.Event()
         self.status = 0
         self.wall_s = 0.0
+        self.sampled_peak_bytes = 0
         self.usage: resource.struct_rusage | None = None
 
     def run(self) -> None:
@@ -172,17 +176,17 @@ def _flush_own_streams() -> None:
 def _supervise(pid: int, waiter: _Waiter, limits: RunLimits, executable: Path) -> None:
     """Return when the program has ended; raise when it exceeds a limit."""
     start_s = time.perf_counter()
-    if limits.timeout_s is None and limits.memory_limit_bytes is None:
-        while not waiter.ended.wait(timeout=1.0):
-            pass
-        return
-    while not waiter.ended.wait(timeout=_POLL_S):
+    pause_s = _FIRST_POLL_S
+    waiter.sampled_peak_bytes = _own_peak_bytes(pid)
+    while not waiter.ended.wait(timeout=pause_s):
+        pause_s = min(2.0 * pause_s, _POLL_S)
         elapsed_s = time.perf_counter() - start_s
+        waiter.sampled_peak_bytes = max(waiter.sampled_peak_bytes, _own_peak_bytes(pid))
         if limits.timeout_s is not None and elapsed_s > limits.timeout_s:
             raise TargetRunError(
-                f"expected the program to end within {limits.timeout_s:g} s, stopped it after {elapsed_s:.1f} s",
+                f"expected the program to end in {limits.timeout_s:g} s, stopped it at {elapsed_s:.1f} s",
                 where=str(executable),
-                hint="use a smaller problem, restrict the analysis with --region, or raise --timeout",
+                hint="use a smaller problem, name a --region, or raise --timeout",
             )
         if limits.memory_limit_bytes is not None:
             used = _tree_rss_bytes(pid)
@@ -191,20 +195,38 @@ def _supervise(pid: int, waiter: _Waiter, limits: RunLimits, executable: Path) -
                     f"expected at most {limits.memory_limit_bytes / 1e6:.0f} MB of memory, "
                     f"stopped the program at {used / 1e6:.0f} MB",
                     where=str(executable),
-                    hint="use a smaller problem, restrict the analysis with --region, or raise --memory-limit",
+                    hint="use a smaller problem, name a --region, or raise --memory-limit",
                 )
 
 
 def _tree_rss_bytes(pid: int) -> int:
     """Resident bytes of the process and its descendants."""
-    total = 0
     try:
         root = psutil.Process(pid)
-        for process in [root, *root.children(recursive=True)]:
-            total += _rss_bytes(process)
+        return sum(_rss_bytes(process) for process in [root, *root.children(recursive=True)])
     except psutil.Error:
-        pass
-    return total
+        return 0
+
+
+def _own_peak_bytes(pid: int) -> int:
+    """Peak resident bytes of the process so far, 0 when it is gone."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0
+    for line in status.splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) * 1024
+    return 0
+
+
+def _peak_bytes(waiter: _Waiter, usage: resource.struct_rusage) -> int:
+    # Linux carries the peak of the process that forked across exec, so ru_maxrss is never below our own.
+    # Above it, it is exact; otherwise the samples are closer (they miss growth since the last one).
+    own_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    if usage.ru_maxrss > own_kib or not waiter.sampled_peak_bytes:
+        return int(usage.ru_maxrss) * 1024
+    return waiter.sampled_peak_bytes
 
 
 def _rss_bytes(process: psutil.Process) -> int:
@@ -224,10 +246,8 @@ def _end_group(pid: int, waiter: _Waiter) -> None:
 
 
 def _signal_group(pid: int, number: signal.Signals) -> None:
-    try:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, number)
-    except (ProcessLookupError, PermissionError):
-        pass
 
 
 def _finished(waiter: _Waiter, executable: Path, output: bytes) -> TargetRun:
@@ -235,12 +255,12 @@ def _finished(waiter: _Waiter, executable: Path, output: bytes) -> TargetRun:
     if usage is None:
         raise TargetRunError("the program's end could not be observed", where=str(executable))
     if os.WIFSIGNALED(waiter.status):
-        raise _signal_death(os.WTERMSIG(waiter.status), usage.ru_maxrss * 1024, executable)
+        raise _signal_death(os.WTERMSIG(waiter.status), _peak_bytes(waiter, usage), executable)
     return TargetRun(
         exit_status=os.WEXITSTATUS(waiter.status),
         cpu_s=usage.ru_utime + usage.ru_stime,
         wall_s=waiter.wall_s,
-        peak_rss_bytes=usage.ru_maxrss * 1024,
+        peak_rss_bytes=_peak_bytes(waiter, usage),
         stdout=output,
     )
 
