@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from html import escape
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,8 @@ from commanalyzer.errors import ConfigError, GraphInvariantError
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.quantities import format_bytes, format_count, format_percent
 from commanalyzer.vcg.graph import ValueGraph
+
+_HTML_TITLES = ("nodes", "model", "method", "communication", "efficiency bound")
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +154,8 @@ class Decomposition:
     def __repr__(self) -> str:
         bound = "" if self.efficiency_bound is None else f", bound {format_percent(self.efficiency_bound)}"
         star = ", best" if self.best else ""
-        return f"Decomposition(p={self.nodes}, {self.model}, {self.method}, {format_bytes(self.comm_bytes)}{bound}{star})"
+        size = format_bytes(self.comm_bytes)
+        return f"Decomposition(p={self.nodes}, {self.model}, {self.method}, {size}{bound}{star})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +256,12 @@ class AnalysisResult:
 
     def _repr_html_(self) -> str:
         """Small table for notebooks: the best decomposition of each node count."""
-        # Imported here: a value does not depend on how it is shown.
-        from commanalyzer.report.html_table import result_table
+        rows = [_html_cells(d) for d in self.decompositions if d.best]
+        head = "".join(f"<th>{title}</th>" for title in _HTML_TITLES)
+        body = "".join("<tr>" + "".join(f"<td>{escape(c)}</td>" for c in row) + "</tr>" for row in rows)
+        return f"<p>{escape(repr(self))}</p><table><tr>{head}</tr>{body}</table>"
 
-        return result_table(self)
+
+def _html_cells(item: Decomposition) -> tuple[str, ...]:
+    bound = "" if item.efficiency_bound is None else format_percent(item.efficiency_bound)
+    return (str(item.nodes), item.model, item.method, format_bytes(item.comm_bytes), bound)

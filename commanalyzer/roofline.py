@@ -119,8 +119,8 @@ def communication_intensity(comm_bytes: Bytes, work_flop: Flop) -> float:
     """
     _require_nonnegative(comm_bytes, "communication")
     _require_nonnegative(work_flop, "work")
-    if work_flop == 0:
-        return 0.0 if comm_bytes == 0 else math.inf
+    if not work_flop:
+        return math.inf if comm_bytes else 0.0
     return comm_bytes / work_flop
 
 
