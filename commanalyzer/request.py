@@ -78,28 +78,23 @@ class AnalysisRequest:
     def __post_init__(self) -> None:
         _require(bool(self.sources), "expected at least one source file, found none", "SOURCES")
         _require(bool(self.nodes), "expected at least one node count, found none", "--nodes")
-        for count in self.nodes:
-            _require(
-                1 <= count <= MAX_NODES,
-                f"expected node counts from 1 to {MAX_NODES}, found {count}",
-                "--nodes",
-            )
-        _require(
-            list(self.nodes) == sorted(set(self.nodes)),
-            f"expected increasing node counts, found {self.nodes}",
-            "--nodes",
-        )
+        self._check_nodes()
         _require(bool(self.models), "expected at least one model, found none", "--model")
         for model in self.models:
             _require(model in MODELS, f"expected one of {', '.join(MODELS)}, found {model!r}", "--model")
-        _require(0.0 < self.high < 1.0, f"expected a threshold between 0 and 1, found {self.high}", "--high")
+        _require(0.0 < self.high < 1.0, f"expected a value between 0 and 1, found {self.high}", "--high")
         _require(
-            0.0 < self.imbalance < 1.0,
-            f"expected a value between 0 and 1, found {self.imbalance}",
-            "--imbalance",
+            0.0 < self.imbalance < 1.0, f"expected a value in (0, 1), found {self.imbalance}", "imbalance"
         )
         _require(0 <= self.seed < 2**31, f"expected a seed from 0 to 2^31 - 1, found {self.seed}", "--seed")
         self._check_limits()
+
+    def _check_nodes(self) -> None:
+        low, high = min(self.nodes), max(self.nodes)
+        _require(low >= 1, f"expected node counts of at least 1, found {low}", "--nodes")
+        _require(high <= MAX_NODES, f"expected node counts up to {MAX_NODES}, found {high}", "--nodes")
+        increasing = list(self.nodes) == sorted(set(self.nodes))
+        _require(increasing, f"expected increasing node counts, found {self.nodes}", "--nodes")
 
     def _check_limits(self) -> None:
         timeout, memory = self.timeout_s, self.memory_limit_bytes

@@ -27,7 +27,7 @@ import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, cast
+from typing import Literal
 
 from commanalyzer.errors import MachineModelError
 from commanalyzer.quantities import parse_bandwidth, parse_fraction, parse_throughput
@@ -92,7 +92,7 @@ class MachineParameters:
 
     @property
     def overlap_value(self) -> float:
-        """O_c, 0 when unknown: without overlap the bound is the lowest, and valid for any program."""
+        """O_c, 0 when unknown: the bound then holds for programs that do not overlap."""
         return self.overlap.value if self.overlap is not None else 0.0
 
     def updated(
@@ -167,7 +167,7 @@ def _parameter(
     return Parameter(
         value=_number(table["value"], key, parse),
         unit=unit,
-        source=cast(Origin, source),
+        source=source,
         date=_date(table.get("date", "")),
         note=str(table.get("note", "")),
     )
