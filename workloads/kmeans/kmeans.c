@@ -5,8 +5,9 @@
  *
  * N objects with M features each are divided into K clusters. An iteration assigns every object to its
  * nearest centroid and then makes each centroid the mean of its members: the sums are accumulated in the
- * centroid itself and divided by the member count at the end. A cluster without members is left at the origin.
- * Each feature is a pseudo-random number in [0, 1) computed from its index; the first centroids are objects.
+ * centroid itself and divided by the member count at the end. A cluster without members stays at the
+ * origin. Each feature is a pseudo-random number in [0, 1) computed from its index; the first centroids
+ * are objects.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -97,7 +98,8 @@ static int argument(const char *name, const char *text, int low, int high)
     errno = 0;
     long value = strtol(text, &end, 10);
     if (errno || end == text || *end || value < low || value > high) {
-        fprintf(stderr, "kmeans: %s must be an integer from %d to %d, found '%s'\n", name, low, high, text);
+        fprintf(stderr, "kmeans: %s must be an integer from %d to %d, found '%s'\n", name, low, high,
+                text);
         exit(2);
     }
     return (int)value;

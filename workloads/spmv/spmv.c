@@ -114,7 +114,8 @@ static int argument(const char *name, const char *text, int low, int high)
     errno = 0;
     long value = strtol(text, &end, 10);
     if (errno || end == text || *end || value < low || value > high) {
-        fprintf(stderr, "spmv: %s must be an integer from %d to %d, found '%s'\n", name, low, high, text);
+        fprintf(stderr, "spmv: %s must be an integer from %d to %d, found '%s'\n", name, low, high,
+                text);
         exit(2);
     }
     return (int)value;
