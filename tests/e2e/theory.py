@@ -198,8 +198,8 @@ def kmeans_bytes(m: int, k: int, iterations: int, p: int) -> int:
     Per iteration every part reads all k m centroid components (8 bytes, expand: p - 1 words each, in the
     first iteration the initial ones) and contributes to all of them (fold: p - 1 words each) and to the k
     member counts (4 bytes, fold: p - 1 each; a count lives with the centroid that is divided by it, so it is
-    not sent on). The last update is not read in the loop. In all: iterations (2 k m words + k counts) (p - 1),
-    the paper's O(mki).
+    not sent on). The last update is not read in the loop. In all: iterations (2 k m words + k counts)
+    (p - 1), the paper's O(mki).
 
     It is assumed that every part owns members of every cluster in every iteration.
     """
