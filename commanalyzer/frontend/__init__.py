@@ -1,0 +1,1 @@
+"""Sources to canonical LLVM IR, and IR to executables."""

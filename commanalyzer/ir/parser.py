@@ -11,7 +11,7 @@ import re
 from dataclasses import replace
 
 from commanalyzer.errors import IrError
-from commanalyzer.ir.instructions import TERMINATORS, debug_node, read_instruction
+from commanalyzer.ir.instructions import debug_node, read_instruction
 from commanalyzer.ir.lexer import END, Cursor
 from commanalyzer.ir.model import (
     Block,
@@ -24,6 +24,7 @@ from commanalyzer.ir.model import (
     Module,
     Operand,
 )
+from commanalyzer.ir.opcodes import TERMINATORS
 from commanalyzer.ir.operands import read_attributes, read_value
 from commanalyzer.ir.types import TypeReader
 

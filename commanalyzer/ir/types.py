@@ -55,11 +55,14 @@ class TypeReader:
 
     Args:
         bodies: Right-hand sides of ``%name = type ...`` by name, with the line they stand on.
+        named: Types that are already resolved, such as ``Module.named_types``.
     """
 
-    def __init__(self, bodies: dict[str, tuple[str, int]] | None = None) -> None:
+    def __init__(
+        self, bodies: dict[str, tuple[str, int]] | None = None, named: dict[str, IrType] | None = None
+    ) -> None:
         self._bodies = bodies or {}
-        self._named: dict[str, IrType] = {}
+        self._named: dict[str, IrType] = dict(named or {})
 
     def named_types(self) -> dict[str, IrType]:
         """Return all named types of the module, resolved."""

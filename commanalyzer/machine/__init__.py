@@ -1,0 +1,1 @@
+"""Parameters of the machine that a program shall run on."""

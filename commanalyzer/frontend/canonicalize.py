@@ -1,0 +1,192 @@
+"""Child process: several modules in, one verified module in canonical form out.
+
+Run as ``python -m commanalyzer.frontend.canonicalize``. LLVM may abort the process on damaged input; as a
+child it cannot take the user's session with it. The outcome is one JSON file, see
+:mod:`commanalyzer.frontend.outcome`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import llvmlite.binding as llvm
+
+from commanalyzer.errors import CommAnalyzerError, CompileError, InstrumentationError, IrError
+from commanalyzer.frontend.outcome import Outcome, write_outcome
+from commanalyzer.frontend.regions import mark_regions
+
+TRIPLE = "x86_64-unknown-linux-gnu"
+MARKER = "__ca_instrumented"
+_BITCODE_MAGIC = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
+
+
+def canonicalize(
+    paths: Sequence[Path], labels: Sequence[str], regions: tuple[str, ...]
+) -> tuple[str, Outcome]:
+    """Canonical text of all modules linked together.
+
+    Canonical: LLVM's O1 pipeline without vectorising, unrolling and interleaving; no switches, loops in
+    simplified and closed-SSA form, no critical edges, every value named.
+
+    Args:
+        paths: Modules, ``.ll`` text or bitcode.
+        labels: What to call each one in messages.
+        regions: Functions that must survive as functions, by source or IR name.
+
+    Raises:
+        IrError: If a module does not parse or verify, is for another target, or symbols collide.
+        InstrumentationError: If a module is already instrumented.
+        CompileError: If nothing defines ``main``.
+        ConfigError: If a region names no defined function.
+    """
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    machine = llvm.Target.from_triple(TRIPLE).create_target_machine(cpu="x86-64", features="", opt=1)
+    modules = [_load(path, label) for path, label in zip(paths, labels, strict=True)]
+    for module, label in zip(modules, labels, strict=True):
+        _check_target(module, label)
+        module.triple = TRIPLE
+        module.data_layout = str(machine.target_data)
+    linked = _link(modules, labels)
+    _require_main(linked)
+    text, found = mark_regions(_without_optnone(str(linked)), regions)
+    linked = _parse_text(text, "linked module")
+    _optimise(linked, machine)
+    linked.verify()
+    return str(linked), Outcome(regions=found)
+
+
+def _load(path: Path, label: str) -> llvm.ModuleRef:
+    data = path.read_bytes()
+    if not data.strip():
+        raise IrError("expected an LLVM module, found an empty file", where=label)
+    if data.startswith(_BITCODE_MAGIC):
+        try:
+            module = llvm.parse_bitcode(data)
+        except RuntimeError as error:
+            raise _parse_error(error, label) from error
+    elif b"\0" in data:
+        raise IrError(
+            "expected LLVM bitcode or text, found other binary data",
+            where=label,
+            hint="write it with clang -emit-llvm -c (not an object file or executable)",
+        )
+    else:
+        module = _parse_text(data.decode("utf-8", "replace"), label)
+    if MARKER in {v.name for v in module.global_variables} or f"!{MARKER} =" in str(module):
+        raise InstrumentationError(
+            "expected an original module, found an already instrumented one",
+            where=label,
+            hint="analyse the module as the compiler wrote it",
+        )
+    return module
+
+
+def _parse_text(text: str, label: str) -> llvm.ModuleRef:
+    try:
+        return llvm.parse_assembly(text)
+    except RuntimeError as error:
+        raise _parse_error(error, label) from error
+
+
+def _parse_error(error: RuntimeError, label: str) -> IrError:
+    detail = str(error).strip()
+    line = re.search(r"<string>:(\d+):", detail)
+    reason = re.sub(r"<string>:\d+:\d+: (error: )?", "", detail.split("\n", 1)[-1])
+    return IrError(
+        f"expected a valid LLVM module, found: {reason}",
+        where=f"{label}:{line.group(1)}" if line else label,
+        hint="LLVM versions above 22 are not readable" if "bitcode" in detail else "",
+    )
+
+
+def _check_target(module: llvm.ModuleRef, label: str) -> None:
+    triple, layout = module.triple, module.data_layout
+    fits = not triple or (
+        triple.startswith(("x86_64", "amd64")) and "linux" in triple and "x32" not in triple
+    )
+    if not fits or layout.startswith("E"):
+        raise IrError(
+            f"expected a module for x86-64 Linux, found target {triple!r}",
+            where=label,
+            hint="compile with --target=x86_64-linux-gnu",
+        )
+
+
+def _link(modules: list[llvm.ModuleRef], labels: Sequence[str]) -> llvm.ModuleRef:
+    linked = modules[0]
+    for module, label in zip(modules[1:], labels[1:], strict=True):
+        try:
+            linked.link_in(module)
+        except RuntimeError as error:
+            symbol = re.search(r"'([^']+)'", str(error))
+            reason = f"symbol {symbol.group(1)!r} is defined twice" if symbol else str(error)
+            raise IrError(
+                f"expected modules that link, found: {reason}",
+                where=label,
+                hint=f"other modules: {', '.join(item for item in labels if item != label)}",
+            ) from error
+    return linked
+
+
+def _require_main(module: llvm.ModuleRef) -> None:
+    try:
+        defined = not module.get_function("main").is_declaration
+    except NameError:
+        defined = False
+    if not defined:
+        raise CompileError(
+            "expected a program with a main function, found none",
+            hint="give all source files of the program, the one with main included",
+        )
+
+
+def _without_optnone(text: str) -> str:
+    """Text whose attribute groups allow optimisation (clang -O0 forbids it on every function)."""
+    return re.sub(
+        r"^attributes #\d+ = \{.*$", lambda m: m.group(0).replace(" optnone", ""), text, flags=re.MULTILINE
+    )
+
+
+def _optimise(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
+    tuning = llvm.create_pipeline_tuning_options(speed_level=1)
+    tuning.loop_vectorization = False
+    tuning.slp_vectorization = False
+    tuning.loop_unrolling = False
+    tuning.loop_interleaving = False
+    builder = llvm.create_pass_builder(machine, tuning)
+    builder.getModulePassManager().run(module, builder)
+    shape = llvm.create_new_module_pass_manager()
+    shape.add_lower_switch_pass()
+    shape.add_loop_simplify_pass()
+    shape.add_lcssa_pass()
+    shape.add_break_critical_edges_pass()
+    shape.add_instruction_namer_pass()
+    shape.run(module, builder)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Exit status of the child: 0, or 1 when the report carries an error."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument("--report", type=Path, required=True)
+    parser.add_argument("--region", action="append", default=[])
+    parser.add_argument("--module", nargs=2, action="append", required=True, metavar=("PATH", "LABEL"))
+    options = parser.parse_args(arguments)
+    try:
+        paths = [Path(path) for path, _ in options.module]
+        text, outcome = canonicalize(paths, [label for _, label in options.module], tuple(options.region))
+        options.output.write_text(text)
+    except CommAnalyzerError as error:
+        outcome = Outcome(type(error).__name__, error.message, error.where, error.hint)
+    except RuntimeError as error:
+        outcome = Outcome("IrError", f"expected a module that verifies, found: {error}")
+    write_outcome(outcome, options.report)
+    return 1 if outcome.kind else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

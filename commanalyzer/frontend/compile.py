@@ -1,0 +1,222 @@
+"""Front end: the user's sources in, one canonical LLVM module out (paper Section 4.1).
+
+Each source is compiled by clang without running LLVM passes; a child process links and canonicalises.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import re
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from commanalyzer.errors import CompileError, ConfigError, IrError
+from commanalyzer.frontend.cache import cached_file, content_key
+from commanalyzer.frontend.outcome import CANONICAL_FORM, Outcome, read_outcome
+from commanalyzer.frontend.subprocesses import ToolOutput, run_tool
+from commanalyzer.frontend.toolchain import Language, Toolchain, find_toolchain
+
+logger = logging.getLogger(__name__)
+
+C_SUFFIXES = frozenset({".c"})
+CXX_SUFFIXES = frozenset({".cc", ".cpp", ".cxx", ".c++", ".C"})
+IR_SUFFIXES = frozenset({".ll", ".bc"})
+
+# -O2 for its language-level effects (no optnone, alias and lifetime information), passes off because the
+# canonical pipeline runs them; zig's own UBSan would add checks that are not the user's.
+_COMPILE_FLAGS = ("-O2", "-g", "-Xclang", "-disable-llvm-passes", "-fno-sanitize=all")
+_COMPILE_TIMEOUT_S = 600.0
+_CANONICALIZE_TIMEOUT_S = 600.0
+_PACKAGE_PARENT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True, slots=True)
+class InputFile:
+    """A file the result depends on: path as the user gave it and SHA-256 of its content."""
+
+    path: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class FrontendResult:
+    """Canonical program.
+
+    Attributes:
+        ir_text: One LLVM module for ``x86_64-unknown-linux-gnu``, as printed by llvmlite's LLVM.
+        language: Decides the driver that links (``c++`` needs its standard library).
+        toolchain: Compiler used; also links when ``toolchain.bundled`` is false.
+        flags: The user's compiler flags.
+        inputs: Sources in the given order.
+        region_functions: IR names (without ``@``) of the requested regions; they are never inlined.
+        diagnostics: Compiler warnings, one entry per source that had any.
+    """
+
+    ir_text: str
+    language: Language
+    toolchain: Toolchain
+    flags: tuple[str, ...]
+    inputs: tuple[InputFile, ...]
+    region_functions: tuple[str, ...] = ()
+    diagnostics: tuple[str, ...] = ()
+
+
+def compile_sources(
+    sources: Sequence[Path],
+    *,
+    compiler: str = "",
+    flags: Sequence[str] = (),
+    regions: Sequence[str] = (),
+) -> FrontendResult:
+    """Canonical program made of all ``sources``.
+
+    Args:
+        sources: C, C++ and LLVM IR files (text or bitcode), any number, one defines ``main``.
+        compiler: The user's compiler command; empty for ``$CC`` or the bundled clang.
+        flags: Passed to the compiler after our own, so they win.
+        regions: Functions that must survive as functions, by source or IR name.
+
+    Raises:
+        ConfigError: If a file is missing or of unknown kind, or a region names no function.
+        CompileError: If the compiler refuses a source or is not usable, or ``main`` is missing.
+        IrError: If a module does not parse, verify or link, or LLVM crashes on it.
+        InstrumentationError: If a module is already instrumented.
+    """
+    if not sources:
+        raise ConfigError("expected at least one source file, found none")
+    inputs = tuple(_input_file(path) for path in sources)
+    toolchain = find_toolchain(compiler)
+    with tempfile.TemporaryDirectory(prefix="commanalyzer-") as scratch:
+        modules: list[Path] = []
+        diagnostics: list[str] = []
+        for index, source in enumerate(sources):
+            if source.suffix in IR_SUFFIXES:
+                modules.append(source)
+                continue
+            module = Path(scratch) / f"module{index}.bc"
+            warnings = _compile_one(source, module, toolchain, tuple(flags))
+            modules.append(module)
+            diagnostics += [warnings] if warnings else []
+        ir_path, found = _canonical_file(modules, [str(s) for s in sources], tuple(regions), Path(scratch))
+        ir_text = ir_path.read_text()
+    return FrontendResult(
+        ir_text=ir_text,
+        language=_language(sources, ir_text),
+        toolchain=toolchain,
+        flags=tuple(flags),
+        inputs=inputs,
+        region_functions=found,
+        diagnostics=tuple(diagnostics),
+    )
+
+
+def _input_file(path: Path) -> InputFile:
+    known = C_SUFFIXES | CXX_SUFFIXES | IR_SUFFIXES
+    if path.suffix not in known:
+        raise ConfigError(
+            f"expected a source file ({' '.join(sorted(known))}), found suffix {path.suffix!r}",
+            where=str(path),
+            hint="other languages: let their LLVM compiler write .ll or .bc and give that",
+        )
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ConfigError(
+            f"expected a readable source file, found: {error.strerror}", where=str(path)
+        ) from error
+    if not data.strip():
+        raise ConfigError("expected a program, found an empty file", where=str(path))
+    return InputFile(str(path), hashlib.sha256(data).hexdigest())
+
+
+def _compile_one(source: Path, module: Path, toolchain: Toolchain, flags: tuple[str, ...]) -> str:
+    """Warnings of compiling ``source`` to bitcode at ``module``."""
+    driver = toolchain.driver("c++" if source.suffix in CXX_SUFFIXES else "c")
+    # "./" keeps a file called -x.c from being taken for a flag.
+    name = f"./{source}" if str(source).startswith("-") else str(source)
+    command = [*driver, *toolchain.target_flags, *_COMPILE_FLAGS, *flags, "-emit-llvm", "-c", name]
+    output = run_tool([*command, "-o", str(module)], timeout_s=_COMPILE_TIMEOUT_S)
+    if output.exit_status is None:
+        raise CompileError(
+            f"expected the compiler to finish within {_COMPILE_TIMEOUT_S:.0f} s", where=str(source)
+        )
+    if not output.ok or not module.exists():
+        raise CompileError(
+            f"the compiler refused the source:\n{output.last_lines() or 'no message'}",
+            where=str(source),
+            hint='pass include paths and definitions with --cflags "-I... -D..."',
+        )
+    warnings = output.stderr.strip()
+    if warnings:
+        logger.warning("%s", warnings)
+    return warnings
+
+
+def _canonical_file(
+    modules: Sequence[Path], labels: Sequence[str], regions: tuple[str, ...], scratch: Path
+) -> tuple[Path, tuple[str, ...]]:
+    """Canonical IR in the cache, and the IR names of the regions."""
+    contents = [path.read_bytes() for path in modules]
+    key = content_key([f"canonical-{CANONICAL_FORM}", *labels, "|", *regions, "|", *contents])
+    report = scratch / "report.json"
+
+    def produce(draft: Path) -> None:
+        outcome = _run_child(modules, labels, regions, draft, report)
+        # The region names travel in front of the module: a cached file must answer for them too.
+        header = "".join(f"; region {name}\n" for name in outcome.regions)
+        draft.write_text(header + draft.read_text())
+
+    path = cached_file(key, ".ll", produce)
+    with path.open() as stream:
+        found = tuple(
+            line[len("; region ") :].rstrip("\n") for line in _leading_comments(stream.readlines(65536))
+        )
+    return path, found
+
+
+def _leading_comments(lines: list[str]) -> list[str]:
+    return [line for line in lines if line.startswith("; region ")]
+
+
+def _run_child(
+    modules: Sequence[Path], labels: Sequence[str], regions: tuple[str, ...], output: Path, report: Path
+) -> Outcome:
+    # -P and the explicit path: the user's working directory must not provide modules to the child.
+    start = (
+        f"import sys; sys.path.append({str(_PACKAGE_PARENT)!r}); "
+        "from commanalyzer.frontend.canonicalize import main; raise SystemExit(main())"
+    )
+    command = [sys.executable, "-P", "-c", start, f"--output={output}", f"--report={report}"]
+    for path, label in zip(modules, labels, strict=True):
+        command += ["--module", str(path.resolve()), label]
+    command += [f"--region={name}" for name in regions]
+    done = run_tool(command, timeout_s=_CANONICALIZE_TIMEOUT_S)
+    outcome = read_outcome(report)
+    if outcome is None:
+        raise _crash(done, labels)
+    outcome.raise_if_failed()
+    return outcome
+
+
+def _crash(done: ToolOutput, labels: Sequence[str]) -> IrError:
+    if done.exit_status is None:
+        found = f"no end after {_CANONICALIZE_TIMEOUT_S:.0f} s"
+    else:
+        found = f"LLVM ended with status {done.exit_status}: {done.last_lines(3) or 'no message'}"
+    return IrError(
+        f"expected LLVM to read and optimise the modules, found {found}",
+        where=", ".join(labels),
+        hint="the module is damaged or made by an incompatible LLVM",
+    )
+
+
+def _language(sources: Sequence[Path], ir_text: str) -> Language:
+    if any(path.suffix in CXX_SUFFIXES for path in sources):
+        return "c++"
+    if re.search(r"@(__gxx_personality_v0|__cxa_\w+|_Zn[aw]m|_ZNS?t\w*)\b", ir_text):
+        return "c++"
+    return "fortran" if "@_Fortran" in ir_text else "c"

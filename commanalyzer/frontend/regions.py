@@ -1,0 +1,69 @@
+"""Finds the functions that a user names as region of interest, and keeps them from being inlined.
+
+A user writes ``heat_step``; the IR may call it ``@_Z9heat_stepPd``. Debug information knows both.
+Works on the printed module, whose debug metadata llvmlite cannot be trusted to walk.
+"""
+
+from __future__ import annotations
+
+import re
+
+from commanalyzer.errors import ConfigError
+
+_DEFINE = re.compile(r'^define [^@]*@(?P<name>"[^"]*"|[-\w$.]+)\(')
+_SUBPROGRAM_OF_DEFINE = re.compile(r"!dbg !(\d+)[^()]*\{$")
+_SUBPROGRAM = re.compile(r'^!(\d+) = distinct !DISubprogram\((?:[^"]*?, )?name: "([^"]*)"')
+_TAIL = re.compile(r"\) (?P<tail>[^()]*\{)$")
+
+
+def mark_regions(ir_text: str, wanted: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+    """Module text in which the wanted functions are ``noinline``, and their IR names.
+
+    Args:
+        ir_text: Module as printed by LLVM.
+        wanted: Source names or IR names (without ``@``).
+
+    Returns:
+        The text and, in order of definition, the IR names without ``@``; one source name may stand
+        for several overloads.
+
+    Raises:
+        ConfigError: If a name matches no defined function.
+    """
+    lines = ir_text.split("\n")
+    source_names = {m.group(1): m.group(2) for m in map(_SUBPROGRAM.match, lines) if m}
+    found: list[str] = []
+    matched: set[str] = set()
+    available: list[str] = []
+    for index, line in enumerate(lines):
+        define = _DEFINE.match(line)
+        if define is None:
+            continue
+        ir_name = define.group("name").strip('"')
+        node = _SUBPROGRAM_OF_DEFINE.search(line)
+        names = {ir_name, source_names.get(node.group(1), ir_name) if node else ir_name}
+        available.append(source_names.get(node.group(1), ir_name) if node else ir_name)
+        if names.isdisjoint(wanted):
+            continue
+        matched |= names
+        found.append(ir_name)
+        lines[index] = _without_inlining(line)
+    _require_all(wanted, matched, available)
+    return "\n".join(lines), tuple(found)
+
+
+def _without_inlining(line: str) -> str:
+    # Attributes may stand as words before the group reference; the tail after the last ")" holds them.
+    line = line.replace(" alwaysinline ", " ").replace(" inlinehint ", " ")
+    return _TAIL.sub(lambda m: f") noinline {m.group('tail').replace('noinline ', '')}", line)
+
+
+def _require_all(wanted: tuple[str, ...], matched: set[str], available: list[str]) -> None:
+    for name in wanted:
+        if name not in matched:
+            known = ", ".join(sorted(set(available))[:12])
+            raise ConfigError(
+                f"expected a function named {name!r} for the region, found none (functions: {known})",
+                where="--region",
+                hint="name a function that is defined in the given sources",
+            )

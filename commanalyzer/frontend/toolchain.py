@@ -1,0 +1,124 @@
+"""Chooses the compiler: the clang that comes with the ``ziglang`` wheel, or one that the user names."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from commanalyzer.errors import CompileError, RuntimeBuildError
+from commanalyzer.frontend.subprocesses import run_tool
+
+Language = Literal["c", "c++", "fortran"]
+
+# llvmlite reads bitcode up to its own LLVM version; a newer compiler's output may not parse.
+NEWEST_CLANG = 22
+_PROBE_TIMEOUT_S = 60.0
+_BUNDLED_TARGET = ("-target", "x86_64-linux-gnu", "-mcpu=baseline")
+
+
+@dataclass(frozen=True, slots=True)
+class Toolchain:
+    """A compiler that can write LLVM bitcode and link.
+
+    Attributes:
+        cc: Command prefix for C.
+        cxx: Command prefix for C++ (also links programs that contain C++).
+        target_flags: Flags that fix target and CPU; empty for a user's compiler.
+        bundled: It is the one from the ``ziglang`` wheel.
+        version: First line of ``--version``.
+    """
+
+    cc: tuple[str, ...]
+    cxx: tuple[str, ...]
+    target_flags: tuple[str, ...]
+    bundled: bool
+    version: str
+
+    def driver(self, language: Language) -> tuple[str, ...]:
+        """Command prefix that compiles or links ``language``."""
+        return self.cxx if language == "c++" else self.cc
+
+
+def find_toolchain(compiler: str = "") -> Toolchain:
+    """Compiler to use: ``compiler``, else ``$CC``, else the bundled clang.
+
+    Args:
+        compiler: Command of the user's compiler, may contain arguments; empty for none.
+
+    Raises:
+        CompileError: If the named compiler does not exist or cannot write LLVM bitcode (gcc).
+        RuntimeBuildError: If no compiler was named and the ``ziglang`` wheel is missing.
+    """
+    if compiler.strip():
+        return _user_toolchain(shlex.split(compiler), "--cc")
+    from_environment = os.environ.get("CC", "").strip()
+    if from_environment:
+        return _user_toolchain(shlex.split(from_environment), "CC")
+    return _bundled_toolchain()
+
+
+def _bundled_toolchain() -> Toolchain:
+    spec = importlib.util.find_spec("ziglang")
+    if spec is None or spec.origin is None:
+        raise RuntimeBuildError(
+            "no C compiler: expected the ziglang package, found none",
+            hint="pip install ziglang, or name a clang with --cc",
+        )
+    zig = str(Path(spec.origin).parent / "zig")
+    version = _version((zig, "cc"), "ziglang")
+    return Toolchain((zig, "cc"), (zig, "c++"), _BUNDLED_TARGET, True, f"{version} (ziglang)")
+
+
+def _user_toolchain(command: list[str], origin: str) -> Toolchain:
+    program = shutil.which(command[0])
+    if program is None:
+        raise CompileError(
+            f"expected a compiler, found no program named {command[0]!r}",
+            where=origin,
+            hint="install it, give its full path, or leave it out to use the bundled clang",
+        )
+    cc = (program, *command[1:])
+    version = _version(cc, origin)
+    if "clang" not in version.lower():
+        raise CompileError(
+            f"expected a compiler that writes LLVM bitcode (clang), found {version!r}",
+            where=origin,
+            hint="use --cc clang, or unset CC to use the bundled clang",
+        )
+    major = re.search(r"version (\d+)", version)
+    if major and int(major.group(1)) > NEWEST_CLANG:
+        raise CompileError(
+            f"expected clang {NEWEST_CLANG} or older, found {version!r}",
+            where=origin,
+            hint="its bitcode is newer than the LLVM inside llvmlite; use an older clang or the bundled one",
+        )
+    return Toolchain(cc, _cxx_of(cc), (), False, version)
+
+
+def _cxx_of(cc: tuple[str, ...]) -> tuple[str, ...]:
+    """C++ driver next to a C driver: ``clang-19`` -> ``clang++-19``; unchanged if there is none."""
+    path = Path(cc[0])
+    sibling = path.with_name(path.name.replace("clang", "clang++", 1))
+    if "clang++" in path.name or not sibling.exists():
+        return cc
+    return (str(sibling), *cc[1:])
+
+
+def _version(command: tuple[str, ...], origin: str) -> str:
+    try:
+        output = run_tool([*command, "--version"], timeout_s=_PROBE_TIMEOUT_S)
+    except OSError as error:
+        raise CompileError(f"the compiler {command[0]} cannot be started: {error}", where=origin) from error
+    if not output.ok:
+        raise CompileError(
+            f"expected {command[0]} --version to work, found: {output.last_lines(3) or 'no output'}",
+            where=origin,
+        )
+    lines = output.stdout.strip().splitlines()
+    return lines[0].strip() if lines else ""

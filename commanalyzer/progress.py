@@ -1,0 +1,25 @@
+"""How long computations report where they are; implementations live in ``report``."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class Progress(Protocol):
+    """Receives the name of each stage and, within it, steps done."""
+
+    def stage(self, name: str, steps: int = 1) -> None:
+        """A stage begins (and ends the one before); ``steps`` calls of :meth:`advance` complete it."""
+
+    def advance(self, steps: int = 1) -> None:
+        """``steps`` of the current stage are done."""
+
+
+class SilentProgress:
+    """Progress that nobody watches."""
+
+    def stage(self, name: str, steps: int = 1) -> None:
+        """Do nothing."""
+
+    def advance(self, steps: int = 1) -> None:
+        """Do nothing."""

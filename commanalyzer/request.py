@@ -1,0 +1,112 @@
+"""What the user asks for: every option of one analysis, validated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from commanalyzer.errors import ConfigError
+from commanalyzer.machine.parameters import MachineParameters
+
+Model = Literal["volume", "hpdc18"]
+ProgramOutput = Literal["inherit", "stderr", "discard"]
+MODELS: tuple[Model, ...] = ("volume", "hpdc18")
+MAX_NODES = 1_000_000
+DEFAULT_NODES = (2, 4, 8, 16)
+
+
+@dataclass(frozen=True, slots=True)
+class CompilerOptions:
+    """How the user's sources are compiled and linked.
+
+    Attributes:
+        command: The user's compiler command; empty for ``$CC`` or the bundled clang.
+        flags: Compiler flags.
+        link_flags: Linker flags.
+    """
+
+    command: str = ""
+    flags: tuple[str, ...] = ()
+    link_flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AnalysisRequest:
+    """Everything that determines the result of one analysis.
+
+    Attributes:
+        sources: C, C++ and LLVM IR files of the program.
+        arguments: Arguments of the program.
+        nodes: Node counts p, increasing.
+        models: Communication models to count with; the first is the leading one.
+        high: Threshold of the singleton scores (paper Section 4.2.2), in (0, 1).
+        regions: Functions of interest; empty for the whole program.
+        control_flows: Conditions that select between values are flows.
+        compiler: Compiler options.
+        machine: Parameters of the efficiency bound.
+        stdin: File for the program's standard input; ``None`` for our own.
+        program_output: Where the program's standard output goes.
+        timeout_s: Limit of each run of the program, seconds; ``None`` for no limit.
+        memory_limit_bytes: Limit of its resident memory, bytes; ``None`` for no limit.
+        seed: Seed of every random choice.
+        imbalance: Allowed excess of the largest part's work over the mean, in (0, 1).
+        check: Verify conservation laws on the way.
+
+    Raises:
+        ConfigError: If a value is out of range.
+    """
+
+    sources: tuple[Path, ...]
+    arguments: tuple[str, ...] = ()
+    nodes: tuple[int, ...] = DEFAULT_NODES
+    models: tuple[Model, ...] = ("volume",)
+    high: float = 0.9
+    regions: tuple[str, ...] = ()
+    control_flows: bool = True
+    compiler: CompilerOptions = field(default_factory=CompilerOptions)
+    machine: MachineParameters = field(default_factory=MachineParameters)
+    stdin: Path | None = None
+    program_output: ProgramOutput = "inherit"
+    timeout_s: float | None = None
+    memory_limit_bytes: int | None = None
+    seed: int = 1
+    imbalance: float = 0.03
+    check: bool = False
+
+    def __post_init__(self) -> None:
+        _require(bool(self.sources), "expected at least one source file, found none", "SOURCES")
+        _require(bool(self.nodes), "expected at least one node count, found none", "--nodes")
+        self._check_nodes()
+        _require(bool(self.models), "expected at least one model, found none", "--model")
+        for model in self.models:
+            _require(model in MODELS, f"expected one of {', '.join(MODELS)}, found {model!r}", "--model")
+        _require(0.0 < self.high < 1.0, f"expected a value between 0 and 1, found {self.high}", "--high")
+        _require(
+            0.0 < self.imbalance < 1.0, f"expected a value in (0, 1), found {self.imbalance}", "imbalance"
+        )
+        _require(0 <= self.seed < 2**31, f"expected a seed from 0 to 2^31 - 1, found {self.seed}", "--seed")
+        self._check_limits()
+
+    def _check_nodes(self) -> None:
+        low, high = min(self.nodes), max(self.nodes)
+        _require(low >= 1, f"expected node counts of at least 1, found {low}", "--nodes")
+        _require(high <= MAX_NODES, f"expected node counts up to {MAX_NODES}, found {high}", "--nodes")
+        increasing = list(self.nodes) == sorted(set(self.nodes))
+        _require(increasing, f"expected increasing node counts, found {self.nodes}", "--nodes")
+
+    def _check_limits(self) -> None:
+        timeout, memory = self.timeout_s, self.memory_limit_bytes
+        _require(timeout is None or timeout > 0, f"expected a positive time, found {timeout}", "--timeout")
+        _require(memory is None or memory > 0, f"expected a positive size, found {memory}", "--memory-limit")
+
+
+def ordered_nodes(nodes: Iterable[int]) -> tuple[int, ...]:
+    """Node counts in increasing order, each once."""
+    return tuple(sorted(set(nodes)))
+
+
+def _require(condition: bool, message: str, where: str) -> None:
+    if not condition:
+        raise ConfigError(message, where=where)

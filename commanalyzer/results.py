@@ -1,0 +1,267 @@
+"""Result of an analysis: everything that reports, notebooks and files need, and nothing to compute later."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from html import escape
+
+import numpy as np
+from numpy.typing import NDArray
+
+from commanalyzer.communication.matrix import Communication
+from commanalyzer.errors import ConfigError, GraphInvariantError
+from commanalyzer.machine.parameters import MachineParameters
+from commanalyzer.quantities import format_bytes, format_count, format_percent
+from commanalyzer.vcg.graph import ValueGraph
+
+_HTML_TITLES = ("nodes", "model", "method", "communication", "efficiency bound")
+
+
+@dataclass(frozen=True, slots=True)
+class WorkCounts:
+    """Operations of the analysed region.
+
+    Attributes:
+        flops: Floating-point operations W (fma counts 2, vector lanes count each).
+        loads: Executed loads.
+        stores: Executed stores.
+        instructions: Executed instructions.
+    """
+
+    flops: int
+    loads: int
+    stores: int
+    instructions: int
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """How the recording went.
+
+    Attributes:
+        native_s: CPU time of the plain program, seconds; ``None`` when it was not run.
+        instrumented_s: CPU time of the instrumented program, seconds.
+        peak_rss_bytes: Peak resident memory of the instrumented program, bytes.
+        exit_status: Exit status of the program.
+        unmodelled_calls: External functions without a model, with the number of calls.
+        dropped_events: Events that could not be recorded.
+    """
+
+    native_s: float | None
+    instrumented_s: float
+    peak_rss_bytes: int
+    exit_status: int = 0
+    unmodelled_calls: tuple[tuple[str, int], ...] = ()
+    dropped_events: int = 0
+
+    @property
+    def slowdown(self) -> float | None:
+        """Instrumented over plain CPU time; ``None`` when unknown or too short to be meaningful."""
+        if self.native_s is None or self.native_s < 1e-3:
+            return None
+        return self.instrumented_s / self.native_s
+
+
+@dataclass(frozen=True, slots=True)
+class SingletonCounts:
+    """Singleton values by direction (paper Definitions 4.2 and 4.3)."""
+
+    source: int = 0
+    sink: int = 0
+    reduction: int = 0
+
+    @property
+    def total(self) -> int:
+        """All singletons."""
+        return self.source + self.sink + self.reduction
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where a result comes from.
+
+    Attributes:
+        tool_version: Version of this package.
+        git_revision: Commit of the tool's working tree, empty when there is none.
+        created: Time, UTC, ISO 8601.
+        host_class: Operating system, architecture and processor model; never the host's name.
+        compiler: Compiler version line.
+        flags: The user's compiler flags.
+        input_hashes: (path as given, SHA-256) of each source.
+        seed: Seed of the random choices.
+    """
+
+    tool_version: str
+    git_revision: str = ""
+    created: str = ""
+    host_class: str = ""
+    compiler: str = ""
+    flags: tuple[str, ...] = ()
+    input_hashes: tuple[tuple[str, str], ...] = ()
+    seed: int = 0
+
+
+def _no_traffic() -> NDArray[np.int64]:
+    return np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Decomposition:
+    """One way to distribute the values over nodes, and what it costs.
+
+    Attributes:
+        nodes: Node count p.
+        model: Communication model, ``volume`` or ``hpdc18``.
+        method: What made it (``metis cut``, ``blocks 2D`` ...).
+        best: It is the cheapest of its (nodes, model).
+        communication: Matrix, messages and bracket.
+        part: int32[V] owner of each vertex of the graph the model counts on.
+        intensity: I_c, bytes per floating-point operation (infinite without flops).
+        imbalance: Largest part's work over mean work, >= 1.
+        efficiency_bound: Paper Eq. 4; ``None`` when the machine is not known.
+        object_bytes: int64[len(objects)], bytes moved per home object; empty when not counted.
+
+    Raises:
+        GraphInvariantError: If sizes contradict each other.
+    """
+
+    nodes: int
+    model: str
+    method: str
+    best: bool
+    communication: Communication
+    part: NDArray[np.int32]
+    intensity: float
+    imbalance: float
+    efficiency_bound: float | None = None
+    object_bytes: NDArray[np.int64] = field(default_factory=_no_traffic)
+
+    def __post_init__(self) -> None:
+        if self.communication.num_parts != self.nodes:
+            raise GraphInvariantError(
+                f"expected a {self.nodes} x {self.nodes} matrix, found {self.communication.num_parts} parts"
+            )
+        if len(self.part) and not (self.part.min() >= 0 and self.part.max() < self.nodes):
+            raise GraphInvariantError(f"expected owners in [0, {self.nodes}), found others")
+        self.part.setflags(write=False)
+        self.object_bytes.setflags(write=False)
+
+    @property
+    def comm_bytes(self) -> int:
+        """Communication C, bytes."""
+        return self.communication.total_bytes
+
+    def __repr__(self) -> str:
+        bound = "" if self.efficiency_bound is None else f", bound {format_percent(self.efficiency_bound)}"
+        star = ", best" if self.best else ""
+        size = format_bytes(self.comm_bytes)
+        return f"Decomposition(p={self.nodes}, {self.model}, {self.method}, {size}{bound}{star})"
+
+
+@dataclass(frozen=True, slots=True)
+class AnalysisResult:
+    """Result of one analysis.
+
+    Attributes:
+        program: Name of the program (its main source file).
+        command: Program and arguments as analysed.
+        provenance: Origin.
+        work: Operation counts.
+        recording: Recording quality.
+        graph: Value communication graph.
+        singletons: Singleton counts of the paper's rule.
+        vcg_words: Size of the graph in the unit of the paper's Table 2, 0 when not counted.
+        machine: Machine of the efficiency bounds.
+        decompositions: All candidates, ordered by nodes; exactly one best per (nodes, model).
+        regions: Functions the analysis was restricted to.
+        warnings: What the user should know, one sentence each.
+
+    Raises:
+        GraphInvariantError: If a (nodes, model) has not exactly one best decomposition.
+    """
+
+    program: str
+    command: tuple[str, ...]
+    provenance: Provenance
+    work: WorkCounts
+    recording: Recording
+    graph: ValueGraph
+    singletons: SingletonCounts
+    vcg_words: int
+    machine: MachineParameters
+    decompositions: tuple[Decomposition, ...]
+    regions: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for nodes, model in {(d.nodes, d.model) for d in self.decompositions}:
+            bests = sum(d.best for d in self.decompositions if (d.nodes, d.model) == (nodes, model))
+            if bests != 1:
+                raise GraphInvariantError(
+                    f"expected one best decomposition for {nodes} nodes and model {model}, found {bests}"
+                )
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        """Analysed node counts, increasing."""
+        return tuple(sorted({d.nodes for d in self.decompositions}))
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Models counted with, in order of appearance."""
+        return tuple(dict.fromkeys(d.model for d in self.decompositions))
+
+    def best(self, nodes: int, model: str = "") -> Decomposition:
+        """The cheapest decomposition.
+
+        Args:
+            nodes: Node count.
+            model: ``volume`` or ``hpdc18``; empty for the first model that was counted.
+
+        Raises:
+            ConfigError: If this node count or model was not analysed.
+        """
+        return self.decomposition(nodes, model)
+
+    def decomposition(self, nodes: int, model: str = "", method: str = "") -> Decomposition:
+        """One decomposition; the cheapest when no method is named.
+
+        Raises:
+            ConfigError: If there is none like it.
+        """
+        wanted = model or (self.models[0] if self.models else "")
+        for item in self.decompositions:
+            fits = item.best if not method else item.method == method
+            if item.nodes == nodes and item.model == wanted and fits:
+                return item
+        known = ", ".join(f"{d.nodes} ({d.model}, {d.method})" for d in self.decompositions)
+        raise ConfigError(
+            f"expected one of the analysed decompositions [{known}], "
+            f"found {nodes} ({wanted or 'any model'}{', ' + method if method else ''})"
+        )
+
+    def matrix(self, nodes: int, model: str = "", method: str = "") -> NDArray[np.int64]:
+        """int64[p, p] bytes that the row's node sends to the column's node.
+
+        Raises:
+            ConfigError: If there is no such decomposition.
+        """
+        return self.decomposition(nodes, model, method).communication.comm_bytes
+
+    def __repr__(self) -> str:
+        return (
+            f"AnalysisResult({self.program}, {format_count(self.work.flops)} flop, "
+            f"{format_count(self.graph.num_vertices)} values, nodes {list(self.nodes)})"
+        )
+
+    def _repr_html_(self) -> str:
+        """Small table for notebooks: the best decomposition of each node count."""
+        rows = [_html_cells(d) for d in self.decompositions if d.best]
+        head = "".join(f"<th>{title}</th>" for title in _HTML_TITLES)
+        body = "".join("<tr>" + "".join(f"<td>{escape(c)}</td>" for c in row) + "</tr>" for row in rows)
+        return f"<p>{escape(repr(self))}</p><table><tr>{head}</tr>{body}</table>"
+
+
+def _html_cells(item: Decomposition) -> tuple[str, ...]:
+    bound = "" if item.efficiency_bound is None else format_percent(item.efficiency_bound)
+    return (str(item.nodes), item.model, item.method, format_bytes(item.comm_bytes), bound)

@@ -1,0 +1,151 @@
+"""Efficiency roofline: upper bound of parallel efficiency from communication (paper Section 5, Eq. 1 to 5).
+
+One function per equation. Symbols: C ``comm_bytes``, W ``work_flop``, R ``throughput``, B_c ``bandwidth``,
+O_c ``overlap``, I_c ``intensity``, T_1 ``serial_s``, T_o ``overhead_s``, E ``efficiency``, p ``num_nodes``.
+"""
+
+from __future__ import annotations
+
+import math
+
+from commanalyzer.errors import MachineModelError
+from commanalyzer.machine.parameters import MachineParameters
+from commanalyzer.quantities import Bytes, BytesPerSecond, Dimensionless, Flop, FlopPerSecond, Seconds
+
+
+def efficiency(overhead_s: Seconds, serial_s: Seconds) -> Dimensionless:
+    """Parallel efficiency E = 1 / (1 + T_o / T_1).
+
+    Args:
+        overhead_s: T_o, parallel overhead, seconds, >= 0.
+        serial_s: T_1, single-node time, seconds, > 0.
+
+    Raises:
+        MachineModelError: If a value is out of range.
+
+    Reference: paper Eq. 1.
+    """
+    _require_nonnegative(overhead_s, "overhead time")
+    _require_positive(serial_s, "single-node time")
+    return Dimensionless(1.0 / (1.0 + overhead_s / serial_s))
+
+
+def overhead_lower_bound(comm_bytes: Bytes, overlap: Dimensionless, bandwidth: BytesPerSecond) -> Seconds:
+    """Lower bound of the overhead T_o,l = C (1 - O_c) / B_c, seconds.
+
+    Args:
+        comm_bytes: C, communication, bytes, >= 0.
+        overlap: O_c, in [0, 1).
+        bandwidth: B_c, effective bisection bandwidth, B/s, > 0.
+
+    Raises:
+        MachineModelError: If a value is out of range.
+
+    Reference: paper Eq. 2.
+    """
+    _require_nonnegative(comm_bytes, "communication")
+    _require_positive(bandwidth, "bandwidth")
+    _require_overlap(overlap)
+    return Seconds(comm_bytes * (1.0 - overlap) / bandwidth)
+
+
+def serial_time(work_flop: Flop, throughput: FlopPerSecond) -> Seconds:
+    """Single-node time T_1 = W / R, seconds.
+
+    Args:
+        work_flop: W, work, floating-point operations, >= 0.
+        throughput: R, throughput of one node, Flop/s, > 0.
+
+    Raises:
+        MachineModelError: If a value is out of range.
+
+    Reference: paper Eq. 3.
+    """
+    _require_nonnegative(work_flop, "work")
+    _require_positive(throughput, "throughput")
+    return Seconds(work_flop / throughput)
+
+
+def efficiency_upper_bound(
+    intensity: float, throughput: FlopPerSecond, bandwidth: BytesPerSecond, overlap: Dimensionless
+) -> Dimensionless:
+    """Upper bound of efficiency E_u = 1 / (1 + R I_c (1 - O_c) / B_c).
+
+    Args:
+        intensity: I_c = C / W, communication intensity, bytes per floating-point operation, >= 0.
+        throughput: R, Flop/s, > 0.
+        bandwidth: B_c, B/s, > 0.
+        overlap: O_c, in [0, 1).
+
+    Raises:
+        MachineModelError: If a value is out of range.
+
+    Reference: paper Eq. 4.
+    """
+    _require_nonnegative(intensity, "communication intensity")
+    _require_positive(throughput, "throughput")
+    _require_positive(bandwidth, "bandwidth")
+    _require_overlap(overlap)
+    return Dimensionless(1.0 / (1.0 + throughput * intensity * (1.0 - overlap) / bandwidth))
+
+
+def parallel_time_lower_bound(serial_s: Seconds, num_nodes: int, bound: Dimensionless) -> Seconds:
+    """Lower bound of the parallel time T_p,l = T_1 / (p E_u), seconds.
+
+    Args:
+        serial_s: T_1, seconds, >= 0.
+        num_nodes: p, >= 1.
+        bound: E_u, in (0, 1].
+
+    Raises:
+        MachineModelError: If a value is out of range.
+
+    Reference: paper Eq. 5.
+    """
+    _require_nonnegative(serial_s, "single-node time")
+    if num_nodes < 1:
+        raise MachineModelError(f"expected at least one node, found {num_nodes}")
+    if not 0.0 < bound <= 1.0:
+        raise MachineModelError(f"expected an efficiency in (0, 1], found {bound}")
+    return Seconds(serial_s / (num_nodes * bound))
+
+
+def communication_intensity(comm_bytes: Bytes, work_flop: Flop) -> float:
+    """Communication intensity I_c = C / W in bytes per floating-point operation.
+
+    Without work it is infinite, or 0 when nothing is communicated either.
+
+    Reference: paper Section 5, definition before Eq. 4.
+    """
+    _require_nonnegative(comm_bytes, "communication")
+    _require_nonnegative(work_flop, "work")
+    if not work_flop:
+        return math.inf if comm_bytes else 0.0
+    return comm_bytes / work_flop
+
+
+def machine_bound(intensity: float, machine: MachineParameters) -> Dimensionless | None:
+    """Eq. 4 on a machine; ``None`` when the machine or the intensity is not known (no flops)."""
+    if machine.bandwidth is None or machine.throughput is None or not math.isfinite(intensity):
+        return None
+    return efficiency_upper_bound(
+        intensity,
+        FlopPerSecond(machine.throughput.value),
+        BytesPerSecond(machine.bandwidth.value),
+        Dimensionless(machine.overlap_value),
+    )
+
+
+def _require_nonnegative(value: float, name: str) -> None:
+    if not (math.isfinite(value) and value >= 0):
+        raise MachineModelError(f"expected a {name} of 0 or more, found {value}")
+
+
+def _require_positive(value: float, name: str) -> None:
+    if not (math.isfinite(value) and value > 0):
+        raise MachineModelError(f"expected a positive {name}, found {value}")
+
+
+def _require_overlap(value: float) -> None:
+    if not 0.0 <= value < 1.0:
+        raise MachineModelError(f"expected an overlap in [0, 1), found {value}")

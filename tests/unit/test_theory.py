@@ -1,0 +1,187 @@
+"""The formulas of ``tests.e2e.theory`` against counting on small instances.
+
+The count is the definition itself: for every value, the number of parts other than its owner that read it
+(expand) or add to it (fold).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tests.e2e import theory
+
+Ints = NDArray[np.int64]
+
+
+def expand_words(owner: Ints, reads: Iterable[tuple[int, int]]) -> int:
+    """Distinct (value, remote part) pairs; ``reads`` are (value, part) with repetitions."""
+    return len({(value, part) for value, part in reads if owner[value] != part})
+
+
+def block_of(n: int, parts: int) -> Ints:
+    """Part of each of n indices divided into contiguous blocks."""
+    return np.arange(n) * parts // n
+
+
+def stencil_reads(shape: tuple[int, ...], owner: Ints) -> list[tuple[int, int]]:
+    """(value, part) for all reads of the star stencil with radius one."""
+    index = np.arange(owner.size).reshape(shape)
+    reads: list[tuple[int, int]] = []
+    for axis, shift in itertools.product(range(len(shape)), (-1, 1)):
+        here = [slice(None)] * len(shape)
+        there = [slice(None)] * len(shape)
+        here[axis] = slice(max(0, -shift), shape[axis] - max(0, shift))
+        there[axis] = slice(max(0, shift), shape[axis] - max(0, -shift))
+        sinks, sources = index[tuple(here)].ravel(), index[tuple(there)].ravel()
+        reads += zip(sources.tolist(), owner[sinks].tolist(), strict=True)
+    return reads
+
+
+def grid_owner(n: int, parts: tuple[int, ...]) -> Ints:
+    """Owner of every point of an n^d grid in blocks, flattened."""
+    owner = np.zeros((n,) * len(parts), dtype=np.int64)
+    for axis, count in enumerate(parts):
+        shape = [1] * len(parts)
+        shape[axis] = n
+        owner = owner * count + block_of(n, count).reshape(shape)
+    return owner.ravel()
+
+
+@pytest.mark.parametrize("n", [4, 7, 12])
+@pytest.mark.parametrize("parts", [(1, 1), (2, 2), (3, 3), (4, 1), (1, 3), (4, 2)])
+def test_heat2d_blocks_send_two_rows_of_points_per_cut(n: int, parts: tuple[int, int]) -> None:
+    owner = grid_owner(n, parts)
+    assert theory.heat2d_words_per_step(n, *parts) == expand_words(owner, stencil_reads((n, n), owner))
+
+
+def test_heat2d_square_blocks_and_slabs_closed_forms() -> None:
+    assert theory.heat2d_words_per_step(256, 4, 4) == 4 * 256 * 3 == 3072
+    assert theory.heat2d_words_per_step(256, 16, 1) == 2 * 256 * 15 == 7680
+
+
+@pytest.mark.parametrize(("n", "p"), [(2, 2), (3, 3), (4, 2)])
+def test_heat2d_no_balanced_division_beats_the_lower_bound(n: int, p: int) -> None:
+    size = n * n // p
+    best = min(
+        expand_words(owner, stencil_reads((n, n), owner)) for owner in balanced_divisions(n * n, p, size)
+    )
+    assert best >= theory.heat2d_lower_bound_per_step(n, p) - 1e-9
+    assert best <= theory.heat2d_words_per_step(n, p, 1)
+
+
+def balanced_divisions(points: int, p: int, size: int) -> Iterable[Ints]:
+    """All ways to give ``points`` points to p parts of ``size`` points, up to the numbering of the parts."""
+
+    def extend(owner: tuple[int, ...]) -> Iterable[tuple[int, ...]]:
+        if len(owner) == points:
+            yield owner
+            return
+        for part in range(min(p, max(owner, default=-1) + 2)):
+            if owner.count(part) < size:
+                yield from extend((*owner, part))
+
+    return (np.array(owner, dtype=np.int64) for owner in extend(()))
+
+
+@pytest.mark.parametrize("n", [3, 6])
+@pytest.mark.parametrize("parts", [(2, 2, 2), (3, 3, 3), (3, 1, 1), (2, 3, 1)])
+def test_stencil3d_blocks_send_two_faces_per_cut(n: int, parts: tuple[int, int, int]) -> None:
+    owner = grid_owner(n, parts)
+    assert theory.stencil3d_words_per_step(n, *parts) == expand_words(owner, stencil_reads((n, n, n), owner))
+
+
+@pytest.mark.parametrize("parts", [(1, 1), (2, 2), (3, 3), (6, 1), (1, 4), (3, 2)])
+def test_matmul_blocks_send_rows_of_a_and_columns_of_b(parts: tuple[int, int]) -> None:
+    n = 6
+    owner_c = grid_owner(n, parts)
+    reads = [
+        read
+        for i, j, k in itertools.product(range(n), repeat=3)
+        for read in ((i * n + k, int(owner_c[i * n + j])), (n * n + k * n + j, int(owner_c[i * n + j])))
+    ]
+    assert theory.matmul_words(n, *parts) == expand_words(np.concatenate([owner_c, owner_c]), reads)
+
+
+@pytest.mark.parametrize("q", [1, 2, 3, 4, 8])
+def test_matmul_square_blocks_reach_the_owner_computes_bound(q: int) -> None:
+    assert theory.matmul_words(48, q, q) == pytest.approx(theory.matmul_owner_computes_bound(48, q * q))
+    assert theory.matmul_fold_bound(48, q * q) <= theory.matmul_owner_computes_bound(48, q * q) + 1e-9
+
+
+def test_matmul_cubes_reach_the_fold_bound() -> None:
+    n, q = 4, 2
+    part = {
+        (i, j, k): (i // 2 * q + j // 2) * q + k // 2 for i, j, k in itertools.product(range(n), repeat=3)
+    }
+    touched = {
+        (name, x, y, r)
+        for (i, j, k), r in part.items()
+        for name, x, y in (("a", i, k), ("b", k, j), ("c", i, j))
+    }
+    # Every element is at home in one of the q parts that touch it; each further part is one word.
+    assert len(touched) - 3 * n * n == pytest.approx(theory.matmul_fold_bound(n, q**3))
+
+
+def spmv_reads(columns: list[list[int]], rows: Ints) -> list[tuple[int, int]]:
+    return [(j, int(rows[i])) for i, row in enumerate(columns) for j in row]
+
+
+@pytest.mark.parametrize("p", [1, 2, 4])
+def test_spmv_dense_sends_every_element_everywhere(p: int) -> None:
+    n = 8
+    rows = block_of(n, p)
+    assert theory.spmv_dense_words(n, p) == expand_words(rows, spmv_reads([list(range(n))] * n, rows))
+
+
+@pytest.mark.parametrize(("n", "p", "half"), [(12, 3, 1), (12, 3, 4), (16, 4, 0), (17, 4, 3), (12, 1, 5)])
+def test_spmv_banded_sends_the_half_band_both_ways(n: int, p: int, half: int) -> None:
+    rows = block_of(n, p)
+    columns = [list(range(max(0, i - half), min(n, i + half + 1))) for i in range(n)]
+    assert theory.spmv_banded_words(n, p, half) == expand_words(rows, spmv_reads(columns, rows))
+    assert theory.spmv_banded_entries(n, half) == sum(map(len, columns))
+
+
+def test_spmv_banded_refuses_blocks_smaller_than_the_band() -> None:
+    with pytest.raises(ValueError, match="smaller than the half band"):
+        theory.spmv_banded_words(16, 8, 3)
+
+
+def test_spmv_random_expectation_matches_the_mean_of_many_matrices() -> None:
+    n, p, per_row, trials = 64, 4, 4, 200
+    rng = np.random.default_rng(1)
+    rows = block_of(n, p)
+    section = np.arange(per_row) * (n // per_row)
+    counts = []
+    for _ in range(trials):
+        columns = (section + rng.integers(0, n // per_row, size=(n, per_row))).tolist()
+        counts.append(expand_words(rows, spmv_reads(columns, rows)))
+    expected = theory.spmv_random_expected_words(n, p, per_row)
+    # Four standard errors of the mean.
+    assert abs(np.mean(counts) - expected) < 4 * np.std(counts) / trials**0.5
+
+
+@pytest.mark.parametrize(("p", "iterations"), [(1, 3), (2, 1), (4, 3)])
+def test_kmeans_expands_and_folds_every_centroid_component(p: int, iterations: int) -> None:
+    n, m, k = 24, 2, 3
+    rows = block_of(n, p)
+    member_of = np.arange(n) % k
+    centroid_owner = np.zeros(k * m, dtype=np.int64)
+    count_owner = np.zeros(k, dtype=np.int64)
+    read_by = [(c, int(part)) for part in rows for c in range(k * m)]
+    added_by = [(int(member_of[i]) * m + f, int(rows[i])) for i in range(n) for f in range(m)]
+    counted_by = [(int(member_of[i]), int(rows[i])) for i in range(n)]
+    per_iteration = 8 * expand_words(centroid_owner, read_by)
+    per_iteration += 8 * expand_words(centroid_owner, added_by)
+    per_iteration += 4 * expand_words(count_owner, counted_by)
+    assert theory.kmeans_bytes(m, k, iterations, p) == per_iteration * iterations
+
+
+def test_graph_sizes_are_those_of_the_papers_table_2() -> None:
+    assert theory.heat2d_vcg_words(10) == 12 * 10**2
+    assert theory.stencil3d_vcg_words(10) == 16 * 10**3
+    assert theory.matmul_vcg_words(10) == 4 * (10**2) ** 1.5
