@@ -60,10 +60,10 @@ def find_toolchain(compiler: str = "") -> Toolchain:
     from_environment = os.environ.get("CC", "").strip()
     if from_environment:
         return _user_toolchain(shlex.split(from_environment), "CC")
-    return _bundled_toolchain()
+    return bundled_toolchain()
 
 
-def _bundled_toolchain() -> Toolchain:
+def bundled_toolchain() -> Toolchain:
     spec = importlib.util.find_spec("ziglang")
     if spec is None or spec.origin is None:
         raise RuntimeBuildError(

@@ -132,6 +132,7 @@ struct ca_trace_header {
 /* Sections: cells, heads, labels (32-bit units), groups, runs, extents, block counters, external calls. */
 
 /* ---- Tables that the instrumented module defines -------------------------------------------------------- */
+#pragma GCC visibility push(hidden)
 extern const struct ca_global ca_globals[];
 extern const uint64_t ca_num_globals;
 extern uint64_t ca_block_counters[];
@@ -140,6 +141,7 @@ extern uint64_t ca_external_calls[];
 extern const uint64_t ca_num_external_calls;
 extern const uint64_t ca_starts_active; /* 1: the whole program is analysed, 0: regions only */
 extern const uint64_t ca_num_frames;
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

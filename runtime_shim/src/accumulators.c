@@ -84,12 +84,10 @@ CA_SLOW void ca_term_break(struct ca_accumulator *acc, struct ca_open *open, uin
 CA_INLINE void add_term(struct ca_accumulator *acc, struct ca_open *open, uint32_t width,
                         const uint64_t *labels) {
   bool expected = open->count > 1;
-#pragma clang loop unroll(full)
   for (uint32_t k = 0; k < width; k++)
     expected &= open->slots[k].next == labels[k];
   if (CA_LIKELY(expected)) {
     open->count++;
-#pragma clang loop unroll(full)
     for (uint32_t k = 0; k < width; k++)
       open->slots[k].next += (uint64_t)open->slots[k].stride;
     return;

@@ -4,6 +4,12 @@
 void ca_row_miss(uint64_t hash, uint32_t site, uint64_t sink, uint32_t count, const uint64_t *labels);
 uint64_t ca_register_miss(uint64_t hash, uint32_t site, uint32_t count, const uint64_t *labels);
 
+struct ca_state ca_state;
+
+const uint64_t ca_multipliers[64] = {
+#include "multipliers.inc"
+};
+
 /* Labels of scalar arguments and of the return value on their way through a call. */
 uint64_t ca_arguments[64];
 uint64_t ca_result;
@@ -25,7 +31,6 @@ CA_HOOK uint64_t ca_address(uint64_t label) {
 
 CA_INLINE uint64_t hash_chain(uint32_t site, uint64_t sink, uint32_t count, const uint64_t *labels) {
   uint64_t hash = site * ca_multipliers[62] + sink * ca_multipliers[63];
-#pragma clang loop unroll(full)
   for (uint32_t i = 0; i < count; i++)
     hash += labels[i] * ca_multipliers[i];
   return hash | 1; /* 0 marks the unused cell behind the last row */
@@ -146,16 +151,17 @@ CA_HOOK void ca_copy_8(uint64_t address, uint64_t low, uint64_t high) {
   ca_replicate(word + 1, high);
 }
 
-/* Store of a register of which only the label knows whether it is an exact copy. */
-CA_HOOK void ca_store_unknown(uint32_t site, uint64_t address, uint32_t words, uint64_t label) {
-  if (label & CA_EXACT) {
-    uint64_t value = label & ~CA_EXACT;
+/* Store of a register of which only the first label knows whether it is an exact copy. */
+CA_HOOK void ca_store_unknown(uint32_t site, uint64_t address, uint32_t words, uint32_t count,
+                              const uint64_t *labels) {
+  if (labels[0] & CA_EXACT) {
+    uint64_t value = labels[0] & ~CA_EXACT;
     uint64_t word = ca_word(address);
     for (uint32_t i = 0; i < words; i++)
       ca_replicate(word + i, value + i);
     return;
   }
-  ca_row_1(site, address, words, label);
+  ca_row_many(site, address, words, count, labels);
 }
 
 /* A pointer was stored: not a value; the words no longer hold a replicated one. */

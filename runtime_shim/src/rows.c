@@ -2,12 +2,7 @@
 #include "state.h"
 #include <string.h>
 
-struct ca_state ca_state;
 uint64_t ca_num_rows;
-
-const uint64_t ca_multipliers[64] = {
-#include "multipliers.inc"
-};
 
 static uint32_t *table; /* row + 1, open addressing */
 static uint64_t table_mask;

@@ -26,6 +26,7 @@ struct ca_state {
   uint64_t active;        /* 1 inside the analysed region */
 };
 
+#pragma GCC visibility push(hidden)
 extern struct ca_state ca_state;
 extern struct ca_column ca_heads, ca_labels, ca_groups, ca_runs, ca_extents;
 extern struct ca_statistics ca_statistics;
@@ -40,6 +41,7 @@ void *ca_arena_take(uint64_t bytes, uint64_t alignment);
 
 /* Odd random multipliers; position i of a chain has its own, so order and repetition matter. */
 extern const uint64_t ca_multipliers[64];
+#pragma GCC visibility pop
 
 CA_INLINE uint64_t ca_word(uint64_t address) { return (address & CA_ADDRESS_MASK) >> 2; }
 

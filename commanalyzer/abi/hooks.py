@@ -1,0 +1,100 @@
+"""The hooks that instrumented code calls: name, LLVM signature, meaning.
+
+This table and ``runtime_shim/include/comm_shim.h`` describe the same contract; declarations in instrumented
+modules are printed from here and a test compares them with the compiled shim.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+ABI_VERSION = 1
+
+EXACT = 1 << 63
+REGISTER = 1 << 62
+ADDRESS = 1 << 61
+CONTROL = 1 << 60
+WORD_MASK = (1 << 42) - 1
+ADDRESS_MASK = (1 << 44) - 1
+
+MAX_INLINE_LABELS = 8
+MAX_LABELS = 48
+MAX_TERM_LABELS = 8
+MAX_INLINE_TERM_LABELS = 4
+MAX_INITIAL_LABELS = 32
+MAX_CALL_ARGUMENTS = 64
+OPEN_GROUP_BYTES = 208
+ACCUMULATOR_BYTES = 288
+
+PREFIX = "ca_"
+MARKER = "__ca_instrumented"
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """Signature of a hook.
+
+    Attributes:
+        name: Function name without ``@``.
+        returns: LLVM return type.
+        parameters: LLVM parameter types.
+        meaning: One line.
+    """
+
+    name: str
+    returns: str
+    parameters: tuple[str, ...]
+    meaning: str
+
+    def declaration(self) -> str:
+        """The ``declare`` line."""
+        return f"declare {self.returns} @{self.name}({', '.join(self.parameters)})"
+
+
+def _numbered() -> list[Hook]:
+    rows = []
+    for n in range(MAX_INLINE_LABELS + 1):
+        labels = ("i64",) * n
+        rows.append(Hook(f"ca_row_{n}", "void", ("i32", "i64", "i32", *labels), "store of a new value"))
+        rows.append(Hook(f"ca_register_{n}", "i64", ("i32", *labels), "name a register value"))
+    for n in range(1, MAX_INLINE_TERM_LABELS + 1):
+        rows.append(Hook(f"ca_term_{n}", "void", ("ptr", "ptr", *("i64",) * n), "term of a reduction"))
+    return rows
+
+
+HOOKS: dict[str, Hook] = {
+    hook.name: hook
+    for hook in (
+        *_numbered(),
+        Hook("ca_load", "i64", ("i64",), "label of the value at an address"),
+        Hook("ca_load_high", "i64", ("i64",), "label of the second word"),
+        Hook("ca_control", "i64", ("i64",), "the label as a selecting source"),
+        Hook("ca_address", "i64", ("i64",), "the label as the address of a count"),
+        Hook("ca_row_many", "void", ("i32", "i64", "i32", "i32", "ptr"), "store with more labels"),
+        Hook("ca_register_many", "i64", ("i32", "i32", "ptr"), "name a register value, more labels"),
+        Hook("ca_join", "i64", ("i32", "i32", "ptr"), "one label for several"),
+        Hook("ca_copy_4", "void", ("i64", "i64"), "replicating store of a word"),
+        Hook("ca_copy_8", "void", ("i64", "i64", "i64"), "replicating store of two words"),
+        Hook("ca_store_unknown", "void", ("i32", "i64", "i32", "i32", "ptr"), "label tells if it replicates"),
+        Hook("ca_forget", "void", ("i64", "i32"), "words no longer hold a replicated value"),
+        Hook("ca_term_many", "void", ("ptr", "ptr", "i32", "ptr"), "term with more labels"),
+        Hook("ca_accumulator_reset", "void", ("ptr", "ptr", "i32", "i32", "ptr"), "a reduction starts"),
+        Hook("ca_accumulator_close", "i64", ("ptr", "ptr", "i32", "i32"), "label of the reduced value"),
+        Hook("ca_accumulator_free", "void", ("ptr",), "the function returns"),
+        Hook("ca_count_block", "void", ("i32",), "a block was executed"),
+        Hook("ca_count_external", "void", ("i32",), "an unmodelled function was called"),
+        Hook("ca_region_enter", "void", (), "the analysed region begins"),
+        Hook("ca_region_leave", "void", (), "the analysed region ends"),
+        Hook("ca_frame", "ptr", ("i32", "i64", "i64"), "storage of a function's local arrays"),
+        Hook("ca_fill", "void", ("i32", "i64", "i64"), "bytes became constant"),
+        Hook("ca_input", "void", ("i64", "i64"), "bytes came from outside"),
+        Hook("ca_copy_words", "void", ("i64", "i64", "i64"), "replication of a range (to, from, bytes)"),
+        Hook("ca_malloc", "ptr", ("i32", "i64"), "allocation"),
+        Hook("ca_calloc", "ptr", ("i32", "i64", "i64"), "zeroed allocation"),
+        Hook("ca_aligned_alloc", "ptr", ("i32", "i64", "i64"), "aligned allocation"),
+        Hook("ca_posix_memalign", "i32", ("i32", "ptr", "i64", "i64"), "aligned allocation"),
+        Hook("ca_realloc", "ptr", ("i32", "ptr", "i64"), "reallocation"),
+        Hook("ca_free", "void", ("ptr",), "release"),
+        Hook("ca_exit_now", "void", ("i32",), "_exit"),
+    )
+}

@@ -1,0 +1,75 @@
+"""What a plan inserts into a function, and where; no decision is taken here.
+
+Input: lines of IR from the planner. Output: :class:`FunctionPatch`, which :mod:`rewrite` splices into the
+module's text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from commanalyzer.abi.hooks import HOOKS, MAX_LABELS
+
+SCRATCH = "%ca.scratch"
+
+
+@dataclass(slots=True)
+class FunctionPatch:
+    """Insertions and replacements for one function, keyed by line of the module's text.
+
+    Attributes:
+        before: Lines to insert before a line.
+        after: Lines to insert after a line.
+        phis: Phi lines per block, inserted behind the block's own phis.
+        tops: Lines per block, inserted behind all phis.
+        entry: Lines at the very start of the entry block (local storage).
+        replaced: New text of a line.
+        needs_scratch: The function needs the scratch array for hooks that take labels in memory.
+        is_noinline: The function must keep a stack frame of its own.
+    """
+
+    before: dict[int, list[str]] = field(default_factory=dict)
+    after: dict[int, list[str]] = field(default_factory=dict)
+    phis: dict[str, list[str]] = field(default_factory=dict)
+    tops: dict[str, list[str]] = field(default_factory=dict)
+    entry: list[str] = field(default_factory=list)
+    replaced: dict[int, str] = field(default_factory=dict)
+    needs_scratch: bool = False
+    is_noinline: bool = False
+    used_hooks: set[str] = field(default_factory=set)
+    _counter: int = 0
+
+    def fresh(self) -> str:
+        """A new register name; the prefix cannot clash with the program's names."""
+        self._counter += 1
+        return f"%ca.{self._counter}"
+
+    def call(self, out: list[str], hook: str, *arguments: str | int, result: str = "") -> str:
+        """Append a hook call to ``out`` and return its result register (empty for void hooks)."""
+        signature = HOOKS[hook]
+        self.used_hooks.add(hook)
+        typed = ", ".join(f"{t} {a}" for t, a in zip(signature.parameters, arguments, strict=True))
+        if signature.returns == "void":
+            out.append(f"  call void @{hook}({typed})")
+            return ""
+        name = result or self.fresh()
+        out.append(f"  {name} = call {signature.returns} @{hook}({typed})")
+        return name
+
+    def value(self, out: list[str], text: str, *, result: str = "") -> str:
+        """Append ``text`` as the right-hand side of a new register and return the register."""
+        name = result or self.fresh()
+        out.append(f"  {name} = {text}")
+        return name
+
+    def spill(self, out: list[str], labels: Sequence[str]) -> str:
+        """Append stores of ``labels`` to the scratch array and return the pointer to pass."""
+        assert len(labels) <= MAX_LABELS
+        self.needs_scratch = True
+        for index, label in enumerate(labels):
+            slot = SCRATCH
+            if index:
+                slot = self.value(out, f"getelementptr inbounds i64, ptr {SCRATCH}, i64 {index}")
+            out.append(f"  store i64 {label}, ptr {slot}, align 8")
+        return SCRATCH

@@ -1,0 +1,331 @@
+"""Loop-carried registers: which ones grow a set of sources, and how to keep the cost linear.
+
+Input: :class:`FunctionValues` and the registers whose labels are wanted. Output: the dependence components in
+an order in which labels can be computed, each classified:
+
+* ``plain``: a single register that does not depend on itself: its labels are known statically;
+* ``rotation``: labels only move between registers (``t = a; a = b; b = t``);
+* ``accumulator``: a reduction (``sum += a[i] * b[i]``) whose partial results nobody else reads: terms are
+  collected while the loop runs and named once, behind it;
+* ``chain``: any other growing recurrence (prefix sums, Fibonacci rotations): every partial result is named.
+
+A component grows if a register in it unites labels of the component with others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from commanalyzer.instrument.values import Flow, FunctionValues
+from commanalyzer.ir.model import Instruction
+from commanalyzer.vcg.graph import Fold
+
+_FOLDS = {
+    "fadd": Fold.SUM,
+    "fsub": Fold.SUM,
+    "add": Fold.SUM,
+    "sub": Fold.SUM,
+    "fmul": Fold.PRODUCT,
+    "mul": Fold.PRODUCT,
+    "and": Fold.BITWISE,
+    "or": Fold.BITWISE,
+    "xor": Fold.BITWISE,
+}
+_CALL_FOLDS = {
+    "@llvm.fmuladd": Fold.SUM,
+    "@llvm.fma": Fold.SUM,
+    "@fma": Fold.SUM,
+    "@llvm.minnum": Fold.MIN,
+    "@llvm.minimum": Fold.MIN,
+    "@llvm.umin": Fold.MIN,
+    "@llvm.smin": Fold.MIN,
+    "@fmin": Fold.MIN,
+    "@llvm.maxnum": Fold.MAX,
+    "@llvm.maximum": Fold.MAX,
+    "@llvm.umax": Fold.MAX,
+    "@llvm.smax": Fold.MAX,
+    "@fmax": Fold.MAX,
+}
+
+
+_BLOCK_END = 1 << 30  # behind every instruction of a block
+
+
+@dataclass(frozen=True, slots=True)
+class Accumulator:
+    """A reduction in a register.
+
+    Attributes:
+        members: All registers that hold the running value.
+        updates: Registers computed as ``member op others``, in program order.
+        resets: (predecessor block, register or constant) of every edge on which the reduction starts anew.
+        exits: Phis behind the loop that read the result.
+        fold: The operation that combines terms; ``NONE`` when several kinds are mixed.
+    """
+
+    members: frozenset[str]
+    updates: tuple[str, ...]
+    resets: tuple[tuple[str, str], ...]
+    exits: tuple[str, ...]
+    fold: Fold
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """Registers that depend on each other; ``kind`` as in the module docstring."""
+
+    kind: str
+    members: tuple[str, ...]
+    accumulator: Accumulator | None = None
+
+
+def fold_of(instruction: Instruction, member: str) -> Fold:
+    """Operation by which ``instruction`` adds something to ``member``; ``NONE`` if it is not one.
+
+    ``member - x`` is a sum of negated terms, ``x - member`` is not; of ``fma`` only the addend accumulates.
+    """
+    texts = [operand.text for operand in instruction.operands]
+    if texts.count(member) != 1:
+        return Fold.NONE
+    position = texts.index(member)
+    if instruction.opcode in ("call", "invoke"):
+        name = instruction.callee
+        for prefix, fold in _CALL_FOLDS.items():
+            if name == prefix or name.startswith(prefix + "."):
+                return Fold.NONE if fold is Fold.SUM and position != 2 else fold
+        return Fold.NONE
+    fold = _FOLDS.get(instruction.opcode, Fold.NONE)
+    if instruction.opcode in ("sub", "fsub") and position != 0:
+        return Fold.NONE
+    return fold
+
+
+def components(values: FunctionValues, wanted: Iterable[str], roots: frozenset[str]) -> list[Component]:
+    """Classify the registers that ``wanted`` depends on.
+
+    Args:
+        values: Facts of the function.
+        wanted: Registers whose labels are needed.
+        roots: Registers that hooks read directly (stored, passed to calls, returned).
+
+    Returns:
+        Components, each behind all that it depends on.
+    """
+    demanded = _closure(values, wanted)
+    result = []
+    for members in _strong_components(values, demanded):
+        result.append(_classify(values, members, demanded, roots))
+    return result
+
+
+def _closure(values: FunctionValues, wanted: Iterable[str]) -> list[str]:
+    pending = [name for name in dict.fromkeys(wanted) if name in values.carrying]
+    seen = dict.fromkeys(pending)
+    while pending:
+        for name in values.inputs(pending.pop()):
+            if name not in seen:
+                seen[name] = None
+                pending.append(name)
+    return list(seen)
+
+
+def _strong_components(values: FunctionValues, names: list[str]) -> list[tuple[str, ...]]:
+    """Tarjan's algorithm without recursion; a component comes after everything it depends on."""
+    number: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    on_stack: set[str] = set()
+    result: list[tuple[str, ...]] = []
+    for root in names:
+        if root in number:
+            continue
+        work = [(root, iter(values.inputs(root)))]
+        number[root] = low[root] = len(number)
+        stack.append(root)
+        on_stack.add(root)
+        while work:
+            name, pending = work[-1]
+            following = next(pending, None)
+            if following is None:
+                work.pop()
+                if work:
+                    parent = work[-1][0]
+                    low[parent] = min(low[parent], low[name])
+                if low[name] == number[name]:
+                    result.append(_pop_component(name, stack, on_stack))
+            elif following not in number:
+                number[following] = low[following] = len(number)
+                stack.append(following)
+                on_stack.add(following)
+                work.append((following, iter(values.inputs(following))))
+            elif following in on_stack:
+                low[name] = min(low[name], number[following])
+    return result
+
+
+def _pop_component(root: str, stack: list[str], on_stack: set[str]) -> tuple[str, ...]:
+    members: list[str] = []
+    while True:
+        name = stack.pop()
+        on_stack.discard(name)
+        members.append(name)
+        if name == root:
+            return tuple(reversed(members))
+
+
+def _classify(
+    values: FunctionValues, members: tuple[str, ...], demanded: list[str], roots: frozenset[str]
+) -> Component:
+    inside = set(members)
+    if len(members) == 1 and members[0] not in values.inputs(members[0]):
+        return Component("plain", members)
+    unions = [name for name in members if unites(values, name, inside)]
+    if not unions:
+        return Component("rotation", members)
+    accumulator = _as_accumulator(values, members, unions, frozenset(demanded), roots)
+    return Component("chain" if accumulator is None else "accumulator", members, accumulator)
+
+
+def unites(values: FunctionValues, name: str, inside: set[str]) -> bool:
+    """The register combines labels of its own component with other labels."""
+    data, control = values.data_inputs(name), values.control_inputs(name)
+    if values.flows[name] in (Flow.PHI, Flow.SELECT):
+        return bool(control) and (any(i in inside for i in data) or any(i in inside for i in control))
+    return len(data) > 1 and any(i in inside for i in data)
+
+
+def _as_accumulator(
+    values: FunctionValues,
+    members: tuple[str, ...],
+    unions: list[str],
+    demanded: frozenset[str],
+    roots: frozenset[str],
+) -> Accumulator | None:
+    inside = set(members)
+    loop = _common_loop(values, members)
+    updates_are_linear = all(
+        values.flows[name] is Flow.UNION and sum(i in inside for i in values.data_inputs(name)) == 1
+        for name in unions
+    )
+    if loop is None or not updates_are_linear or _phis_share_block(values, members):
+        return None
+    exits = _exit_phis(values, members, inside, loop, demanded, roots)
+    resets = _resets(values, members, inside)
+    if exits is None or resets is None or _interferes(values, members, unions, resets):
+        return None
+    folds = {
+        fold_of(values.definitions[name].instruction, i)
+        for name in unions
+        for i in values.data_inputs(name)
+        if i in inside
+    }
+    # scaling or converting the running value between updates is no reordering of terms
+    pure = all(name in unions or values.flows[name] is Flow.PHI for name in members)
+    fold = next(iter(folds)) if len(folds) == 1 and pure else Fold.NONE
+    ordered = sorted(unions, key=lambda name: values.definitions[name].instruction.first_line)
+    return Accumulator(frozenset(members), tuple(ordered), resets, exits, fold)
+
+
+def _common_loop(values: FunctionValues, members: tuple[str, ...]) -> str | None:
+    """Header of the innermost loop that contains all members."""
+    blocks = {values.block_of(name) for name in members}
+    for loop in values.cfg.loops_around(next(iter(blocks))):
+        if blocks <= loop.blocks:
+            return loop.header
+    return None
+
+
+def _phis_share_block(values: FunctionValues, members: tuple[str, ...]) -> bool:
+    blocks = [values.block_of(name) for name in members if values.flows[name] is Flow.PHI]
+    return len(blocks) != len(set(blocks))
+
+
+def _exit_phis(
+    values: FunctionValues,
+    members: tuple[str, ...],
+    inside: set[str],
+    header: str,
+    demanded: frozenset[str],
+    roots: frozenset[str],
+) -> tuple[str, ...] | None:
+    """Phis that read the result behind the loop; ``None`` if anything else wants a running value."""
+    loop = values.cfg.loops[header]
+    exits: dict[str, None] = {}
+    for name in members:
+        if name in roots:  # in loop-closed form a hook that reads a member stands inside the loop
+            return None
+        for use in values.uses.get(name, ()):
+            user = use.user.name
+            if user in inside or user not in demanded:
+                continue
+            is_exit = use.user.opcode == "phi" and use.block not in loop.blocks
+            if not is_exit or not all(o.text in inside for o in use.user.operands):
+                return None
+            exits[user] = None
+    return tuple(exits)
+
+
+def _resets(
+    values: FunctionValues, members: tuple[str, ...], inside: set[str]
+) -> tuple[tuple[str, str], ...] | None:
+    resets: dict[tuple[str, str], None] = {}
+    for name in members:
+        definition = values.definitions[name]
+        if values.flows[name] is not Flow.PHI:
+            continue
+        for operand, predecessor in zip(
+            definition.instruction.operands, definition.instruction.incoming, strict=True
+        ):
+            if operand.text not in inside:
+                if len(values.cfg.successors[predecessor]) != 1:
+                    return None
+                resets[predecessor, operand.text] = None
+    return tuple(resets)
+
+
+def _interferes(
+    values: FunctionValues,
+    members: tuple[str, ...],
+    unions: list[str],
+    resets: tuple[tuple[str, str], ...],
+) -> bool:
+    """A member is still read after its accumulator was changed: one buffer cannot hold both."""
+    inside = set(members)
+    changes: list[tuple[str, int, str | None]] = [(p, _BLOCK_END, None) for p, _ in resets]
+    for name in unions:
+        definition = values.definitions[name]
+        source = next(i for i in values.data_inputs(name) if i in inside)
+        changes.append((definition.block, definition.index, source))
+    for block, index, source in changes:
+        for member in members if source is None else (source,):
+            if _read_after(values, member, block, index):
+                return True
+    return False
+
+
+def _read_after(values: FunctionValues, member: str, block: str, index: int) -> bool:
+    """``member`` can be read behind (block, index) without being defined again in between."""
+    defined_in = values.block_of(member)
+    reached = _reachable_without(values.cfg.successors, block, defined_in)
+    for use in values.uses.get(member, ()):
+        if use.user.opcode == "phi":
+            places = [
+                p for o, p in zip(use.user.operands, use.user.incoming, strict=True) if o.text == member
+            ]
+            if any(p in reached or (p == block and index < _BLOCK_END) for p in places):
+                return True
+        elif use.block in reached or (use.block == block and use.index > index):
+            return True
+    return False
+
+
+def _reachable_without(successors: Mapping[str, tuple[str, ...]], start: str, stop: str) -> set[str]:
+    reached: set[str] = set()
+    pending = [s for s in successors[start] if s != stop]
+    while pending:
+        block = pending.pop()
+        if block not in reached:
+            reached.add(block)
+            pending.extend(s for s in successors[block] if s != stop)
+    return reached

@@ -1,0 +1,135 @@
+"""Applies a plan to the module's text.
+
+Input: the canonical module and its plan. Output: IR text that, linked with the shim, records the program.
+Debug information is dropped: its facts are in the site table.
+"""
+
+from __future__ import annotations
+
+import re
+
+from commanalyzer.abi import hooks
+from commanalyzer.errors import InstrumentationError
+from commanalyzer.instrument.code import SCRATCH, FunctionPatch
+from commanalyzer.instrument.plan import ModulePlan
+from commanalyzer.ir.model import Block, Function, Module
+
+_DEBUG_ATTACHMENT = re.compile(r",? !dbg !\d+")
+# attributes inferred for the program as it was: with recording, functions do write memory
+_MEMORY_ATTRIBUTE = re.compile(
+    r"\b(?:memory\([^)]*\)|readnone|readonly|writeonly|argmemonly|inaccessiblememonly|speculatable|"
+    r"inaccessiblemem_or_argmemonly)\s*"
+)
+
+
+def rewrite(module: Module, plan: ModulePlan) -> str:
+    """Return the instrumented module's text.
+
+    Raises:
+        InstrumentationError: If the module is instrumented already.
+    """
+    if any(hooks.MARKER in line for line in module.lines):
+        raise InstrumentationError(
+            "the module is already instrumented; expected the program's own IR",
+            hint="analyse the original source or bitcode",
+        )
+    lines: list[str] = []
+    position = 0
+    for function in module.functions:
+        lines.extend(_outside(module.lines[position : function.first_line]))
+        lines.extend(_function(module, function, plan.patches[function.name]))
+        position = function.last_line + 1
+    lines.extend(_outside(module.lines[position:]))
+    lines.extend(_tables(plan))
+    lines.extend(hook.declaration() for name, hook in hooks.HOOKS.items() if name in plan.used_hooks)
+    return "\n".join(lines) + "\n"
+
+
+def _outside(lines: tuple[str, ...]) -> list[str]:
+    """Lines between functions: without debug information and outdated attributes."""
+    result = []
+    for line in lines:
+        if line.startswith("!llvm.dbg.cu"):
+            continue
+        if line.startswith("attributes #"):
+            line = _MEMORY_ATTRIBUTE.sub("", line)
+        elif line.startswith("@"):
+            line = _DEBUG_ATTACHMENT.sub("", line)
+        result.append(line)
+    return result
+
+
+def _function(module: Module, function: Function, patch: FunctionPatch) -> list[str]:
+    header = _DEBUG_ATTACHMENT.sub("", module.lines[function.first_line])
+    if patch.is_noinline:
+        header = header.rstrip("{ ") + " noinline {" if " noinline" not in header else header
+    result = [header]
+    entry = list(patch.entry)
+    if patch.needs_scratch:
+        entry.insert(0, f"  {SCRATCH} = alloca [{hooks.MAX_LABELS} x i64], align 8")
+    position = function.first_line + 1
+    for block in function.blocks:
+        first = block.instructions[0].first_line
+        result.extend(_plain(module.lines[position:first]))
+        result.extend(_block(module, block, patch, entry if block is function.blocks[0] else []))
+        position = block.instructions[-1].last_line + 1
+    result.extend(_plain(module.lines[position : function.last_line + 1]))
+    return result
+
+
+def _plain(lines: tuple[str, ...]) -> list[str]:
+    return [line for line in lines if not line.lstrip().startswith("#dbg_")]
+
+
+def _block(module: Module, block: Block, patch: FunctionPatch, entry: list[str]) -> list[str]:
+    result = list(entry)
+    heading = [i for i in block.instructions if i.opcode == "phi"]
+    rest = block.instructions[len(heading) :]
+    for instruction in heading:
+        result.append(_text(module.lines[instruction.first_line]))
+    result.extend(patch.phis.get(block.label, ()))
+    tops = patch.tops.get(block.label, [])
+    if rest[0].opcode not in ("landingpad", "catchpad", "cleanuppad"):
+        result.extend(tops)
+        tops = []
+    for instruction in rest:
+        result.extend(patch.before.get(instruction.first_line, ()))
+        for line in range(instruction.first_line, instruction.last_line + 1):
+            text = patch.replaced.get(line, _text(module.lines[line]))
+            if text:
+                result.append(text)
+        result.extend(tops)  # a landing pad comes first in its block
+        tops = []
+        result.extend(patch.after.get(instruction.last_line, ()))
+    return result
+
+
+def _text(line: str) -> str:
+    line = _DEBUG_ATTACHMENT.sub("", line)
+    return line.replace("musttail call", "call", 1)
+
+
+def _tables(plan: ModulePlan) -> list[str]:
+    """Definitions that the shim reads: globals of the program, counters, sizes."""
+    sites = plan.sites
+    entries = ", ".join(
+        f"{{ ptr, i64, i64 }} {{ ptr {record.key}, i64 {record.size_bytes}, i64 {number} }}"
+        for number, record in enumerate(sites.globals)
+    )
+    count = len(sites.globals)
+    table = f"[{count} x {{ ptr, i64, i64 }}]"
+    blocks, externals = len(sites.blocks), max(1, len(sites.externals))
+    return [
+        "",
+        f"@{hooks.MARKER} = constant i32 {hooks.ABI_VERSION}",
+        f"@ca_globals = hidden constant {table} {f'[{entries}]' if count else 'zeroinitializer'}",
+        f"@ca_num_globals = hidden constant i64 {count}",
+        f"@ca_block_counters = hidden global [{max(1, blocks)} x i64] zeroinitializer",
+        f"@ca_num_block_counters = hidden constant i64 {blocks}",
+        f"@ca_external_calls = hidden global [{externals} x i64] zeroinitializer",
+        f"@ca_num_external_calls = hidden constant i64 {len(sites.externals)}",
+        f"@ca_starts_active = hidden constant i64 {0 if plan.options.regions else 1}",
+        f"@ca_num_frames = hidden constant i64 {max(1, len(sites.frames))}",
+        "@ca_arguments = external hidden global [64 x i64]",
+        "@ca_result = external hidden global i64",
+    ]

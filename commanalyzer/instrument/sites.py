@@ -1,0 +1,158 @@
+"""Sites and named objects of a module: stable numbers for everything the trace refers to.
+
+A site is a place that creates values. Numbers follow the order of the canonical module's text, so they are
+equal in every run of the same program.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from commanalyzer.ir.model import Function, Module
+from commanalyzer.vcg.graph import Fold
+
+_FIELD = re.compile(r"(\w+): ([^,)]+)")
+_STRING = re.compile(r'(\w+): "((?:[^"\\]|\\.)*)"')
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePlace:
+    """File and line; empty and 0 when unknown."""
+
+    file: str = ""
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SiteRecord:
+    """What is known statically about a site.
+
+    Attributes:
+        function: Function with its ``@``.
+        result: Register or description that identifies the site in its function.
+        kind: ``store``, ``register``, ``fill`` or ``exit``.
+        width_bytes: Width of the values created.
+        place: Source place.
+        fold: How terms combine.
+        self_label: Index of the label that is the sink's own previous version when it is the accumulating
+            operand of ``fold``; -1 otherwise.
+        flop_terms: (block counter, floating-point operations per execution) of the operations whose results
+            flow into this site.
+    """
+
+    function: str
+    result: str
+    kind: str
+    width_bytes: int
+    place: SourcePlace
+    fold: Fold = Fold.NONE
+    self_label: int = -1
+    flop_terms: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectRecord:
+    """A variable or allocation site.
+
+    Attributes:
+        key: Stable identification (``@u``, ``@main/%call``).
+        name: Name for people.
+        function: Function with its ``@``; empty for globals.
+        place: Source place.
+        offset: Byte offset in its extent (local arrays share the frame of their function).
+        size_bytes: Size when known statically.
+    """
+
+    key: str
+    name: str
+    function: str
+    place: SourcePlace
+    offset: int = 0
+    size_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class BlockRecord:
+    """Static costs behind one block counter (blocks that always execute together share one)."""
+
+    function: str
+    label: str
+    flops: int
+    loads: int
+    stores: int
+    instructions: int
+
+
+@dataclass(slots=True)
+class SiteTable:
+    """Collects records while a module is planned; index = number used in the trace."""
+
+    sites: list[SiteRecord] = field(default_factory=list)
+    globals: list[ObjectRecord] = field(default_factory=list)
+    allocations: list[ObjectRecord] = field(default_factory=list)
+    frames: list[tuple[ObjectRecord, ...]] = field(default_factory=list)
+    blocks: list[BlockRecord] = field(default_factory=list)
+    externals: list[str] = field(default_factory=list)
+
+    def add_site(self, record: SiteRecord) -> int:
+        """Append a site and return its number."""
+        self.sites.append(record)
+        return len(self.sites) - 1
+
+    def external(self, name: str) -> int:
+        """Number of an unmodelled external function."""
+        if name not in self.externals:
+            self.externals.append(name)
+        return self.externals.index(name)
+
+
+class DebugInfo:
+    """Source places and variable names from the module's metadata text."""
+
+    def __init__(self, module: Module) -> None:
+        self._metadata = module.metadata
+        self._fields: dict[int, dict[str, str]] = {}
+
+    def place(self, location: int) -> SourcePlace:
+        """Place of a ``!DILocation`` (inlined code: where it was written)."""
+        fields = self._node(location)
+        if "scope" not in fields:
+            return SourcePlace()
+        return SourcePlace(self._file_of(self._number(fields["scope"])), int(fields.get("line", "0")))
+
+    def subprogram_place(self, function: Function) -> SourcePlace:
+        """Place of a function's definition."""
+        fields = self._node(function.debug_subprogram)
+        return SourcePlace(self._file_of(function.debug_subprogram), int(fields.get("line", "0")))
+
+    def variable(self, number: int) -> tuple[str, SourcePlace]:
+        """Name and declaration of a ``!DILocalVariable`` or the global behind an expression node."""
+        fields = self._node(number)
+        if "var" in fields:
+            number = self._number(fields["var"])
+            fields = self._node(number)
+        place = SourcePlace(self._file_of(number), int(fields.get("line", "0")))
+        return fields.get("name", ""), place
+
+    def _number(self, text: str) -> int:
+        return int(text[1:]) if text[:1] == "!" and text[1:].isdigit() else -1
+
+    def _node(self, number: int) -> dict[str, str]:
+        if number not in self._fields:
+            text = self._metadata.get(number, "")
+            fields = dict(_FIELD.findall(_STRING.sub("", text)))
+            fields.update(_STRING.findall(text))
+            self._fields[number] = fields
+        return self._fields[number]
+
+    def _file_of(self, number: int) -> str:
+        for _ in range(64):  # scopes nest
+            fields = self._node(number)
+            if "filename" in fields:
+                return fields["filename"]
+            following = fields.get("file") or fields.get("scope")
+            if following is None:
+                return ""
+            number = self._number(following)
+        return ""

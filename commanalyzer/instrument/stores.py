@@ -1,0 +1,207 @@
+"""Stores: new versions, replications, accumulations (paper Algorithm 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from commanalyzer.abi import hooks
+from commanalyzer.instrument.code import FunctionPatch
+from commanalyzer.instrument.labels import Exact, LabelPlanner, Labels, scalar_leaves, value_width
+from commanalyzer.instrument.recurrences import fold_of
+from commanalyzer.instrument.sites import DebugInfo, SiteRecord, SiteTable
+from commanalyzer.instrument.values import FunctionValues, holds_value
+from commanalyzer.ir.model import Instruction, IrType
+from commanalyzer.ir.types import size_bytes
+from commanalyzer.vcg.graph import Fold
+
+_ATOMIC_FOLDS = {
+    "add": Fold.SUM,
+    "sub": Fold.SUM,
+    "fadd": Fold.SUM,
+    "fsub": Fold.SUM,
+    "and": Fold.BITWISE,
+    "or": Fold.BITWISE,
+    "xor": Fold.BITWISE,
+    "max": Fold.MAX,
+    "umax": Fold.MAX,
+    "fmax": Fold.MAX,
+    "min": Fold.MIN,
+    "umin": Fold.MIN,
+    "fmin": Fold.MIN,
+}
+
+
+class StorePlanner:
+    """Plans stores, ``atomicrmw`` and ``cmpxchg`` of one function."""
+
+    def __init__(
+        self,
+        values: FunctionValues,
+        patch: FunctionPatch,
+        sites: SiteTable,
+        debug: DebugInfo,
+        labels: LabelPlanner,
+    ) -> None:
+        self._values = values
+        self._patch = patch
+        self._sites = sites
+        self._debug = debug
+        self._labels = labels
+        self.site_of_store: dict[int, int] = {}  # first line of a store -> site
+
+    def plan(self, instruction: Instruction, block: str) -> None:
+        """Plan one instruction that writes memory."""
+        out = self._patch.after.setdefault(instruction.last_line, [])
+        pointer = instruction.operands[1 if instruction.opcode == "store" else 0].text
+        address = self._patch.value(out, f"ptrtoint ptr {pointer} to i64")
+        if instruction.opcode != "store":
+            self._plan_atomic(instruction, block, out, address)
+            return
+        value = instruction.operands[0]
+        if not holds_value(value.type):
+            self._patch.call(out, "ca_forget", address, max(1, size_bytes(value.type) // 4))
+        elif value.type.kind in ("int", "float"):
+            self._plan_scalar(instruction, block, out, address)
+        else:
+            self._plan_leaves(instruction, block, out, address)
+
+    @staticmethod
+    def address_registers(values: FunctionValues, store: Instruction) -> tuple[str, ...]:
+        """Index registers of a store that only counts: ``a[index] += constant``.
+
+        The contribution has no source of its own, so the holder of the index makes it (histograms).
+        """
+        if _accumulated_load(values, store) is None:
+            return ()
+        update = values.definitions[store.operands[0].text].instruction
+        load = _accumulated_load(values, store)
+        others = [o for o in update.operands if o.text != load]
+        if any(o.is_local for o in others):
+            return ()
+        found: dict[str, None] = {}
+        pointer = store.operands[1].text
+        while pointer in values.definitions:
+            gep = values.definitions[pointer].instruction
+            if gep.opcode != "getelementptr":
+                break
+            found.update((o.text, None) for o in gep.operands[1:] if o.is_local)
+            pointer = gep.operands[0].text
+        return tuple(found)
+
+    # ---- scalars -------------------------------------------------------------------------------------------
+
+    def _plan_scalar(self, instruction: Instruction, block: str, out: list[str], address: str) -> None:
+        value = instruction.operands[0]
+        size = size_bytes(value.type)
+        words = max(1, (size + 3) // 4)
+        found = self._labels.labels(value.text, block)
+        if found.exact is Exact.YES and size in (4, 8):
+            self._replicate(out, address, words, found)
+            return
+        if found.exact is Exact.DYNAMIC and size in (4, 8):
+            site = self._site(instruction, value.type)
+            pointer = self._patch.spill(out, found.names)
+            self._patch.call(out, "ca_store_unknown", site, address, words, len(found.names), pointer)
+            return
+        labels = list(self._labels.clean(value.text, block, out))
+        fold, self_label = self._accumulation(instruction, labels)
+        if fold is not Fold.NONE:
+            indices = self.address_registers(self._values, instruction)
+            for label in self._labels.united(indices, block, out):
+                labels.append(self._patch.call(out, "ca_address", label))
+        self._row(out, self._site(instruction, value.type, fold, self_label), address, words, labels)
+
+    def _replicate(self, out: list[str], address: str, words: int, found: Labels) -> None:
+        first = found.names[0]
+        if words == 2 and found.words == 2:
+            high = self._patch.value(out, f"add i64 {first}, 1")
+            if found.high:
+                high = self._patch.call(out, "ca_load_high", found.high)
+            self._patch.call(out, "ca_copy_8", address, first, high)
+            return
+        self._patch.call(out, "ca_copy_4", address, first)
+        if words == 2:
+            upper = self._patch.value(out, f"add i64 {address}, 4")
+            self._patch.call(out, "ca_forget", upper, 1)
+
+    def _accumulation(self, store: Instruction, labels: Sequence[str]) -> tuple[Fold, int]:
+        """Whether ``store`` is ``x = x op term``, and which label is x's."""
+        load = _accumulated_load(self._values, store)
+        if load is None:
+            return Fold.NONE, -1
+        update = self._values.definitions[store.operands[0].text].instruction
+        own = self._labels.labels(load, self._values.block_of(load)).names
+        if len(own) != 1 or own[0] not in labels:
+            return Fold.NONE, -1
+        return fold_of(update, load), list(labels).index(own[0])
+
+    # ---- aggregates and atomics ----------------------------------------------------------------------------
+
+    def _plan_leaves(self, instruction: Instruction, block: str, out: list[str], address: str) -> None:
+        value = instruction.operands[0]
+        labels = self._labels.clean(value.text, block, out)
+        for type_, offset in scalar_leaves(value.type):
+            place = self._patch.value(out, f"add i64 {address}, {offset}") if offset else address
+            words = max(1, (size_bytes(type_) + 3) // 4)
+            if type_.kind == "ptr":
+                self._patch.call(out, "ca_forget", place, words)
+            else:
+                self._row(out, self._site(instruction, type_), place, words, labels)
+
+    def _plan_atomic(self, instruction: Instruction, block: str, out: list[str], address: str) -> None:
+        operands = instruction.operands[1:]
+        type_ = operands[-1].type
+        words = max(1, (size_bytes(type_) + 3) // 4)
+        if not holds_value(type_):
+            self._patch.call(out, "ca_forget", address, words)
+            return
+        own = self._labels.clean(instruction.name, block, out)
+        others = self._labels.united([o.text for o in operands[-1:]], block, out)
+        labels = tuple(dict.fromkeys((*own, *others)))
+        fold = _ATOMIC_FOLDS.get(instruction.predicate, Fold.NONE)
+        site = self._site(instruction, type_, fold, 0 if fold is not Fold.NONE and own else -1)
+        self._row(out, site, address, words, labels)
+
+    # ---- shared --------------------------------------------------------------------------------------------
+
+    def _row(self, out: list[str], site: int, address: str, words: int, labels: Sequence[str]) -> None:
+        count = len(labels)
+        if count <= hooks.MAX_INLINE_LABELS:
+            self._patch.call(out, f"ca_row_{count}", site, address, words, *labels)
+            return
+        pointer = self._patch.spill(out, labels)
+        self._patch.call(out, "ca_row_many", site, address, words, count, pointer)
+
+    def _site(
+        self, instruction: Instruction, type_: IrType, fold: Fold = Fold.NONE, self_label: int = -1
+    ) -> int:
+        record = SiteRecord(
+            self._values.function.name,
+            instruction.operands[-1].text,
+            "store",
+            value_width(type_),
+            self._debug.place(instruction.debug_location),
+            fold,
+            self_label,
+        )
+        number = self._sites.add_site(record)
+        self.site_of_store.setdefault(instruction.first_line, number)
+        return number
+
+
+def _accumulated_load(values: FunctionValues, store: Instruction) -> str | None:
+    """Register loaded from the stored-to pointer in the same block, if the stored value is ``load op term``."""
+    update = values.definitions.get(store.operands[0].text)
+    if update is None:
+        return None
+    for operand in update.instruction.operands:
+        load = values.definitions.get(operand.text)
+        if (
+            load is not None
+            and load.instruction.opcode == "load"
+            and load.block == update.block
+            and load.instruction.operands[0].text == store.operands[1].text
+            and fold_of(update.instruction, operand.text) is not Fold.NONE
+        ):
+            return operand.text
+    return None

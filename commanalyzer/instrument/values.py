@@ -1,0 +1,265 @@
+"""Which registers carry which labels: the data-flow view of one function that planning works on.
+
+Input: a parsed function and its control flow. Output: :class:`FunctionValues`, pure facts without any hook.
+
+A register *carries* labels when a value from memory (or from a caller) can reach it along data edges: thin
+slices (paper Section 4.1, Figure 5), so addresses and pointers carry none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from commanalyzer.ir.cfg import ControlFlow, control_flow
+from commanalyzer.ir.libcalls import CallKind, library_call
+from commanalyzer.ir.model import Function, Instruction, IrType
+
+
+class Flow(Enum):
+    """How a register gets its labels."""
+
+    NONE = "none"
+    SOURCE = "source"  # reads memory or comes through a call: has labels of its own
+    UNION = "union"  # computed from its operands
+    COPY = "copy"  # the same number in another type or register
+    SELECT = "select"
+    PHI = "phi"
+
+
+_COPIES = frozenset({"bitcast", "freeze", "sext", "zext", "fpext", "sitofp", "uitofp"})
+_NO_LABELS = frozenset({"getelementptr", "ptrtoint", "inttoptr", "alloca", "landingpad", "va_arg", "catchpad"})
+_CALLS = frozenset({"call", "invoke"})
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """Where a register is defined."""
+
+    instruction: Instruction
+    block: str
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """Where a register is used; ``index`` is the position of the user in its block."""
+
+    user: Instruction
+    block: str
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class CallFacts:
+    """Which functions of the module have bodies (their calls pass labels)."""
+
+    defined: frozenset[str]
+
+    def passes_labels(self, instruction: Instruction) -> bool:
+        """The callee is (or may be) instrumented code."""
+        return instruction.callee in self.defined or instruction.callee.startswith("%")
+
+
+def holds_value(type_: IrType) -> bool:
+    """Registers of this type can hold program values (pointers and empty types cannot)."""
+    if type_.kind in ("int", "float"):
+        return True
+    if type_.kind in ("vector", "array", "struct"):
+        return any(holds_value(element) for element in type_.elements)
+    return False
+
+
+def flow_of(instruction: Instruction, calls: CallFacts) -> Flow:
+    """How the result of ``instruction`` gets its labels."""
+    opcode = instruction.opcode
+    if not instruction.name or not holds_value(instruction.type) or opcode in _NO_LABELS:
+        return Flow.NONE
+    if opcode in ("load", "atomicrmw", "cmpxchg"):
+        return Flow.SOURCE
+    if opcode == "phi":
+        return Flow.PHI
+    if opcode == "select":
+        scalar = instruction.operands[0].type.kind == "int"
+        return Flow.SELECT if scalar else Flow.UNION
+    if opcode in _COPIES:
+        return Flow.COPY if instruction.type.kind in ("int", "float") else Flow.UNION
+    if opcode in _CALLS:
+        return _flow_of_call(instruction, calls)
+    return Flow.UNION
+
+
+def _flow_of_call(instruction: Instruction, calls: CallFacts) -> Flow:
+    if calls.passes_labels(instruction):
+        return Flow.SOURCE
+    known = library_call(instruction.callee[1:])
+    # an unknown function is taken as pure in its scalar arguments; it is counted and reported
+    return Flow.UNION if known is None or known.kind is CallKind.PURE else Flow.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionValues:
+    """Data-flow facts of one function.
+
+    Attributes:
+        function: The function.
+        cfg: Its control flow.
+        definitions: Instruction results by register.
+        parameters: Position of each parameter register that can hold a value.
+        uses: All uses of every register.
+        flows: How each register gets labels (parameters are sources).
+        carrying: Registers that can carry labels.
+        deciding: Per (phi block, predecessor): conditions that select this operand (registers), paper
+            Section 3 of the semantics: control flow that selects between values.
+        control_flows: Whether selecting conditions count as sources.
+    """
+
+    function: Function
+    cfg: ControlFlow
+    definitions: Mapping[str, Definition]
+    parameters: Mapping[str, int]
+    uses: Mapping[str, tuple[Use, ...]]
+    flows: Mapping[str, Flow]
+    carrying: frozenset[str]
+    deciding: Mapping[tuple[str, str], tuple[str, ...]]
+    control_flows: bool
+
+    def data_inputs(self, name: str) -> tuple[str, ...]:
+        """Carrying registers whose labels flow into ``name`` as data (alternatives for phi and select)."""
+        definition = self.definitions.get(name)
+        if definition is None or self.flows[name] in (Flow.SOURCE, Flow.NONE):
+            return ()
+        operands = definition.instruction.operands
+        if self.flows[name] is Flow.SELECT:
+            operands = operands[1:]
+        return self._carrying_operands(o.text for o in operands)
+
+    def control_inputs(self, name: str) -> tuple[str, ...]:
+        """Carrying conditions that select which operand ``name`` takes."""
+        definition = self.definitions.get(name)
+        if definition is None or not self.control_flows:
+            return ()
+        if self.flows[name] is Flow.SELECT:
+            return self._carrying_operands([definition.instruction.operands[0].text])
+        if self.flows[name] is not Flow.PHI:
+            return ()
+        edges = definition.instruction.incoming
+        return self._carrying_operands(c for p in edges for c in self.deciding.get((definition.block, p), ()))
+
+    def edge_conditions(self, block: str, predecessor: str) -> tuple[str, ...]:
+        """Carrying conditions that select the edge ``predecessor -> block``."""
+        if not self.control_flows:
+            return ()
+        return self._carrying_operands(self.deciding.get((block, predecessor), ()))
+
+    def inputs(self, name: str) -> tuple[str, ...]:
+        """All carrying registers that ``name`` depends on."""
+        return tuple(dict.fromkeys(self.data_inputs(name) + self.control_inputs(name)))
+
+    def block_of(self, name: str) -> str:
+        """Block in which a register is defined (parameters: the entry)."""
+        definition = self.definitions.get(name)
+        return self.cfg.entry if definition is None else definition.block
+
+    def _carrying_operands(self, names: Iterator[str] | list[str]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(n for n in names if n in self.carrying))
+
+
+def function_values(function: Function, calls: CallFacts, *, control_flows: bool) -> FunctionValues:
+    """Collect the data-flow facts of ``function``.
+
+    Args:
+        function: A definition.
+        calls: Which callees are instrumented.
+        control_flows: Count conditions that select between values as sources.
+    """
+    cfg = control_flow(function)
+    definitions: dict[str, Definition] = {}
+    uses: dict[str, list[Use]] = {}
+    for block in function.blocks:
+        for index, instruction in enumerate(block.instructions):
+            if instruction.name:
+                definitions[instruction.name] = Definition(instruction, block.label, index)
+            for operand in instruction.operands:
+                if operand.is_local:
+                    uses.setdefault(operand.text, []).append(Use(instruction, block.label, index))
+    is_main = function.name == "@main"
+    parameters = {
+        p.text: i for i, p in enumerate(function.parameters) if holds_value(p.type) and not is_main
+    }
+    flows = {name: flow_of(d.instruction, calls) for name, d in definitions.items()}
+    flows.update(dict.fromkeys(parameters, Flow.SOURCE))
+    deciding = _deciding_conditions(function, cfg)
+    return FunctionValues(
+        function,
+        cfg,
+        definitions,
+        parameters,
+        {name: tuple(found) for name, found in uses.items()},
+        flows,
+        _carrying(definitions, uses, flows, deciding if control_flows else {}),
+        deciding,
+        control_flows,
+    )
+
+
+def _deciding_conditions(function: Function, cfg: ControlFlow) -> dict[tuple[str, str], tuple[str, ...]]:
+    """Conditions that decide over which edge a block with phis is entered; loop headers have none.
+
+    For the edge P -> B: the conditions of all blocks X with idom(B) dom X dom P that end in a conditional
+    branch, lie in the same innermost loop as B, and are P itself or not post-dominated by P.
+    """
+    terminators = {block.label: block.terminator for block in function.blocks}
+    result: dict[tuple[str, str], tuple[str, ...]] = {}
+    for block in function.blocks:
+        label = block.label
+        first = cfg.immediate_dominator.get(label)
+        if block.instructions[0].opcode != "phi" or cfg.is_loop_header(label) or first is None:
+            continue
+        for predecessor in cfg.predecessors[label]:
+            result[label, predecessor] = _conditions_on_edge(cfg, terminators, first, label, predecessor)
+    return result
+
+
+def _conditions_on_edge(
+    cfg: ControlFlow, terminators: Mapping[str, Instruction], first: str, block: str, predecessor: str
+) -> tuple[str, ...]:
+    found: list[str] = []
+    for x in cfg.dominator_chain(predecessor):
+        terminator = terminators[x]
+        decides = len(set(terminator.targets)) > 1 and terminator.opcode in ("br", "switch")
+        same_loop = cfg.innermost_loop.get(x) == cfg.innermost_loop.get(block)
+        if decides and same_loop and (x == predecessor or not cfg.postdominates(predecessor, x)):
+            found.append(terminator.operands[0].text)
+        if x == first:
+            break
+    return tuple(dict.fromkeys(found))
+
+
+def _carrying(
+    definitions: Mapping[str, Definition],
+    uses: Mapping[str, list[Use]],
+    flows: Mapping[str, Flow],
+    deciding: Mapping[tuple[str, str], tuple[str, ...]],
+) -> frozenset[str]:
+    """Registers reachable from sources along data edges and selecting conditions."""
+    selected: dict[str, list[str]] = {}
+    for name, definition in definitions.items():
+        if flows[name] is Flow.PHI:
+            for predecessor in definition.instruction.incoming:
+                for condition in deciding.get((definition.block, predecessor), ()):
+                    selected.setdefault(condition, []).append(name)
+    pending = [name for name, flow in flows.items() if flow is Flow.SOURCE]
+    carrying = set(pending)
+    while pending:
+        name = pending.pop()
+        readers = [use.user.name for use in uses.get(name, ())] + selected.get(name, [])
+        for reader in readers:
+            if reader and reader not in carrying and flows.get(reader, Flow.NONE) not in (
+                Flow.NONE,
+                Flow.SOURCE,
+            ):
+                carrying.add(reader)
+                pending.append(reader)
+    return frozenset(carrying)
