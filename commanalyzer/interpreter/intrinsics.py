@@ -9,7 +9,7 @@ from functools import reduce
 from commanalyzer.errors import UnsupportedIrError
 from commanalyzer.interpreter.arithmetic import binary, fused_multiply_add
 from commanalyzer.interpreter.codec import round_to
-from commanalyzer.interpreter.mathlib import FUNCTIONS
+from commanalyzer.interpreter.mathlib import FUNCTIONS, evaluate
 from commanalyzer.interpreter.values import Data, as_float, as_int, lanes
 from commanalyzer.ir.constants import signed
 from commanalyzer.ir.model import IrType, Operand
@@ -40,9 +40,26 @@ def intrinsic(name: str, type_: IrType, operands: Sequence[Operand], data: Seque
         return _with_overflow(parts[1], operands[0].type, as_int(data[0]), as_int(data[1]))
     if parts[1] in ("expect", "ssa", "launder", "strip", "canonicalize"):
         return data[0]
+    if parts[1] in _SPLITTING and operands[0].type.kind == "float":
+        return _split(parts[1], type_, as_float(data[0]))
     if type_.kind == "vector":
         return _lanewise(name, type_, operands, data)
     return _scalar(name, parts, type_, operands[0].type, data)
+
+
+def _split(operation: str, type_: IrType, value: float) -> Data:
+    """Return the pair of ``modf``, ``frexp`` and ``sincos``."""
+    first, second = _SPLITTING[operation](value)
+    if type_.elements[1].kind == "int":
+        return round_to(type_.elements[0], first), int(second) & ((1 << type_.elements[1].bits) - 1)
+    return round_to(type_.elements[0], first), round_to(type_.elements[1], second)
+
+
+_SPLITTING: dict[str, Callable[[float], tuple[float, float]]] = {
+    "modf": math.modf,
+    "frexp": math.frexp,
+    "sincos": lambda x: (math.sin(x), math.cos(x)),
+}
 
 
 def _lanewise(name: str, type_: IrType, operands: Sequence[Operand], data: Sequence[Data]) -> Data:
@@ -87,10 +104,9 @@ def _float(base: str, type_: IrType, data: Sequence[Data]) -> float:
         return round_to(type_, FUNCTIONS["pow"](as_float(data[0]), float(signed(as_int(data[1]), 32))))
     if base == "ldexp":
         return round_to(type_, math.ldexp(as_float(data[0]), signed(as_int(data[1]), 32)))
-    function = FUNCTIONS.get(base)
-    if function is None:
+    if base not in FUNCTIONS:
         raise UnsupportedIrError(f"expected a known intrinsic, found llvm.{base}")
-    return round_to(type_, function(*(as_float(d) for d in data)))
+    return round_to(type_, evaluate(base, *(as_float(d) for d in data)))
 
 
 def _reduce(operation: str, type_: IrType, operands: Sequence[Operand], data: Sequence[Data]) -> Data:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from commanalyzer.interpreter.codec import encode
 from commanalyzer.interpreter.image import STREAMS
-from commanalyzer.interpreter.mathlib import FUNCTIONS, base_name
+from commanalyzer.interpreter.mathlib import FUNCTIONS, base_name, evaluate
 from commanalyzer.interpreter.memory import Memory
 from commanalyzer.interpreter.stdio import format_printf, scan
 from commanalyzer.interpreter.values import Data, as_float, as_int
@@ -46,8 +46,7 @@ class Library:
         """Return the implementation of ``name``, ``None`` if there is none."""
         base, _ = base_name(name)
         if base in FUNCTIONS and name not in _TABLE:
-            function = FUNCTIONS[base]
-            return lambda data: function(*(as_float(d) for d in data))
+            return lambda data: evaluate(base, *(as_float(d) for d in data))
         method = _TABLE.get(name.removeprefix("__isoc99_").removeprefix("__isoc23_"))
         if method is None:
             return None

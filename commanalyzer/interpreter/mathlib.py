@@ -1,7 +1,7 @@
 """Mathematical functions on numbers: libm and the ``llvm.*`` intrinsics of the same names.
 
-Everything is computed in double precision and rounded to the type of the result; ``float`` results can
-differ from a C library's in the last bit. Domain errors give NaN or infinity as in C.
+Everything is computed in double precision (``x86_fp80`` in its own where numpy can) and rounded to the type
+of the result; ``float`` results can differ from a C library's in the last bit. Domain errors give NaN or infinity as in C.
 """
 
 from __future__ import annotations
@@ -9,6 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
+from typing import cast
+
+import numpy as np
 
 from commanalyzer.interpreter.arithmetic import float_divide, float_remainder
 
@@ -120,6 +123,30 @@ FUNCTIONS: dict[str, Function] = {
     "logb": lambda x: -math.inf if x == 0 else float(math.frexp(x)[1] - 1) if math.isfinite(x) else abs(x),
     "fdiv": float_divide,
 }
+
+
+# numpy computes these in extended precision; its other names differ from C's.
+_EXTENDED: dict[str, str] = {
+    **{n: n for n in ("sqrt", "floor", "ceil", "trunc", "rint", "fabs", "copysign", "fmin", "fmax", "fmod")},
+    **{n: n for n in ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "hypot", "cbrt")},
+    **{n: n for n in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
+    **{n: "arc" + n[1:] for n in ("asin", "acos", "atan", "atan2", "asinh", "acosh", "atanh")},
+    "pow": "power",
+}
+
+
+def evaluate(name: str, *arguments: float) -> float:
+    """Return ``FUNCTIONS[name]``; in extended precision where an argument is extended.
+
+    Raises:
+        KeyError: If the function is not known.
+    """
+    extended = _EXTENDED.get(name)
+    if extended is not None and isinstance(arguments[0], np.longdouble):
+        function = cast("Function", getattr(np, extended))
+        with np.errstate(all="ignore"):
+            return function(*arguments)
+    return FUNCTIONS[name](*arguments)
 
 
 def base_name(name: str) -> tuple[str, str]:

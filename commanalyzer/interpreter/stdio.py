@@ -112,11 +112,12 @@ def _floating(kind: str, value: float, flags: str, field: str, precision: int | 
         shown = sign + (word.upper() if kind.isupper() else word)
         return (f"%{'-' if '-' in flags else ''}{field}s" % shown).encode()
     if kind in "aA":
-        text = float(value).hex().replace("0x1.0000000000000p", "0x1p")
+        # C omits the trailing zeros of the mantissa that Python prints.
+        text = re.sub(r"\.?0*p", "p", float(value).hex())
         shown = text.upper() if kind == "A" else text
         return (f"%{flags.replace('0', '')}{field}s" % shown).encode()
     digits = 6 if precision is None else precision
-    if isinstance(value, float) or float(value) == value:
+    if float(value) == value:
         return (f"%{flags}{field}.{digits}{kind}" % float(value)).encode()
     return _long_double(kind, value, flags, field, digits)
 
@@ -130,11 +131,23 @@ def _long_double(kind: str, value: float, flags: str, field: str, digits: int) -
         exact = Decimal(high) + Decimal(low)
         align = "<" if "-" in flags else ">"
         sign = "+" if "+" in flags else " " if " " in flags else ""
-        text = f"{exact:{sign}.{digits}{kind}}"
+        text = _general(exact, sign, digits, kind) if kind in "gG" else f"{exact:{sign}.{digits}{kind}}"
     text = re.sub(r"([eE][-+])(\d)$", r"\g<1>0\2", text)
     if "0" in flags and align == ">" and field:
         return text.zfill(int(field)).encode()
     return f"{text:{align}{field or 0}}".encode()
+
+
+def _general(exact: Decimal, sign: str, digits: int, kind: str) -> str:
+    """Apply the rule of %g: the shorter form, without trailing zeros."""
+    digits = max(digits, 1)
+    scientific = f"{exact:{sign}.{digits - 1}{'e' if kind == 'g' else 'E'}}"
+    mantissa, exponent = re.split("[eE]", scientific)
+    if -4 <= int(exponent) < digits:
+        fixed = f"{exact:{sign}.{digits - 1 - int(exponent)}f}"
+        return fixed.rstrip("0").rstrip(".") if "." in fixed else fixed
+    short = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
+    return short + scientific[len(mantissa) :]
 
 
 @dataclass(frozen=True, slots=True)
