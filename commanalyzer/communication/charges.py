@@ -15,7 +15,7 @@ import numpy as np
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.errors import ConfigError, GraphInvariantError
 from commanalyzer.vcg.graph import Int32, Int64, ValueGraph
-from commanalyzer.vcg.segments import group_starts, sorted_unique
+from commanalyzer.vcg.segments import fresh_versions, group_starts, sorted_unique
 
 _KEY_LIMIT = 2**62
 
@@ -181,14 +181,17 @@ def expand_transfers(graph: ValueGraph, part: Int32, uses: PairUses) -> Transfer
 
     Per (value, part): at least as often as the most frequent reading row, at most as often as all reading
     rows together, and never more often than the value had versions (a value that never changes is sent once).
+    The upper end leaves out partial results: where no row reads more versions than the value had rounds,
+    readers are taken to see the end of each round, as they do after a reduction.
     """
     versions = np.maximum(graph.versions[uses.value], 1)
+    rounds = np.minimum(fresh_versions(graph)[uses.value], versions)
     return Transfers(
         uses.value.astype(np.int32),
         part[uses.value].astype(np.int32),
         uses.part.astype(np.int32),
         np.minimum(uses.most, versions),
-        np.minimum(uses.total, versions),
+        np.minimum(uses.total, np.where(uses.most <= rounds, rounds, versions)),
         graph.width_bytes[uses.value].astype(np.int64),
     )
 

@@ -218,7 +218,8 @@ def too_large(graph: ValueGraph, vertex: int, entries: int, limit: int) -> Confi
         site = graph.sites[index]
         where = f"{site.file}:{site.line} ({site.function})" if site.file else site.function
     return ConfigError(
-        f"replacing register values by their sources would make {entries:,} flows, expected at most
-        {limit:,}; " "the largest share comes from the value computed here", where=where, hint="use `--model
-        volume`, which keeps such values as vertices, or a smaller problem size",
+        f"replacing register values by their sources would make {entries:,} flows, expected at most {limit:,}; "
+        "most of them come from the value computed here",
+        where=where,
+        hint="use `--model volume`, which keeps such values as vertices, or a smaller problem size",
     )
