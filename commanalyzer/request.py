@@ -83,9 +83,7 @@ class AnalysisRequest:
         for model in self.models:
             _require(model in MODELS, f"expected one of {', '.join(MODELS)}, found {model!r}", "--model")
         _require(0.0 < self.high < 1.0, f"expected a value between 0 and 1, found {self.high}", "--high")
-        _require(
-            0.0 < self.imbalance < 1.0, f"expected a value in (0, 1), found {self.imbalance}", "imbalance"
-        )
+        _require(0.0 < self.imbalance < 1.0, f"expected 0 to 1, found {self.imbalance}", "imbalance")
         _require(0 <= self.seed < 2**31, f"expected a seed from 0 to 2^31 - 1, found {self.seed}", "--seed")
         self._check_limits()
 
