@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -48,7 +47,7 @@ def write_atomically(path: Path, produce: Callable[[Path], None], *, force: bool
         return
     # A link is followed, so that the file it points to is replaced and the link stays.
     target = path.resolve()
-    draft = Path(tempfile.mktemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent))
+    draft = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
         produce(draft)
         with draft.open("rb+") as stream:
