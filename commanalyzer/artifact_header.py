@@ -21,7 +21,7 @@ from commanalyzer.results import (
 )
 from commanalyzer.vcg.graph import ValueGraph
 
-Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 Arrays = Mapping[str, NDArray[np.int64]]
 
 

@@ -150,7 +150,7 @@ def _put(group: h5py.Group, name: str, array: NDArray[np.generic]) -> None:
 def _read(file: h5py.File) -> AnalysisResult:
     header: Mapping[str, object] = json.loads(_bytes(file["header"]))
     graph = _read_graph(file["graph"])
-    groups = file["decompositions"] if "decompositions" in file else {}
+    groups = file.get("decompositions", {})
     parts = [_read_arrays(groups[str(index)]) for index in range(len(groups))]
     return result_from_header(header, graph, parts)
 

@@ -50,7 +50,6 @@ def _summary(communication: Communication) -> list[str]:
         lines.append(f"  {name:<17}  mean {mean}, most {format_bytes(int(amounts[top]))} (node {top})")
     source, target = np.unravel_index(int(np.argmax(sent)), sent.shape)
     if sent.any():
-        lines.append(
-            f"  largest pair       {format_bytes(int(sent[source, target]))} from node {source} to node {target}"
-        )
+        amount = format_bytes(int(sent[source, target]))
+        lines.append(f"  largest pair       {amount} from node {source} to node {target}")
     return lines

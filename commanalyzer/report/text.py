@@ -187,9 +187,7 @@ def _show_remarks(result: AnalysisResult, console: Console, quiet: bool) -> None
     if calls:
         named = ", ".join(f"{name} ({count}x)" for name, count in calls[:8])
         more = f" and {len(calls) - 8} more" if len(calls) > 8 else ""
-        _warn(
-            console, f"values that passed through these external functions were not followed: {named}{more}"
-        )
+        _warn(console, f"values were not followed through these external functions: {named}{more}")
     if result.recording.dropped_events:
         _warn(console, f"{format_count(result.recording.dropped_events)} events could not be recorded")
     for warning in result.warnings:
