@@ -6,10 +6,10 @@ import datetime
 import platform
 import subprocess
 from collections.abc import Sequence
-from importlib import metadata
 from pathlib import Path
 
 from commanalyzer.results import Provenance
+from commanalyzer.version import tool_version
 
 _ROOT = Path(__file__).resolve().parents[1]
 
@@ -35,14 +35,6 @@ def collect_provenance(
         input_hashes=tuple(input_hashes),
         seed=seed,
     )
-
-
-def tool_version() -> str:
-    """Version of the installed package, ``unknown`` when it runs from a source tree."""
-    try:
-        return metadata.version("commanalyzer")
-    except metadata.PackageNotFoundError:
-        return "unknown"
 
 
 def _git_revision() -> str:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
+from commanalyzer.cli import options
 from commanalyzer.cli.machine_options import machine_from, machine_options
-from commanalyzer.cli.options import FLAGS, NODES, SECONDS, SIZE
 from commanalyzer.cli.output import check_outputs, emit
 from commanalyzer.request import DEFAULT_NODES, MODELS, AnalysisRequest, CompilerOptions
 
@@ -20,6 +20,7 @@ class WithProgramArguments(click.Command):
     """A command whose arguments after ``--`` belong to the analysed program."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Set the program's arguments aside, parse the rest."""
         if "--" in args:
             split = args.index("--")
             ctx.meta[_PROGRAM_ARGUMENTS] = tuple(args[split + 1 :])
@@ -27,6 +28,7 @@ class WithProgramArguments(click.Command):
         return super().parse_args(ctx, args)
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Mention the program's arguments."""
         formatter.write_usage(ctx.command_path, "[OPTIONS] SOURCES... [-- PROGRAM ARGUMENTS...]")
 
 
@@ -40,9 +42,9 @@ def program_arguments(ctx: click.Context) -> tuple[str, ...]:
 @click.argument("sources", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
     "--nodes",
-    type=NODES,
+    type=options.nodes,
     default=DEFAULT_NODES,
-    help="Node counts: 2,4,8-16 or 4-64:4 or 2..64x2. [default: 2,4,8,16]",
+    help="Node counts: 2,4,8-16, 4-64:4, 2..64x2.  [default: 2,4,8,16]",
 )
 @click.option(
     "--model",
@@ -53,7 +55,7 @@ def program_arguments(ctx: click.Context) -> tuple[str, ...]:
 )
 @click.option("--high", type=float, default=0.9, show_default=True, help="Threshold of the singleton scores.")
 @click.option(
-    "--region", "regions", multiple=True, metavar="FUNCTION", help="Restrict to a function; repeatable."
+    "--region", "regions", multiple=True, metavar="FUNCTION", help="Only this function; repeatable."
 )
 @click.option(
     "--control-flows/--no-control-flows",
@@ -62,14 +64,12 @@ def program_arguments(ctx: click.Context) -> tuple[str, ...]:
     help="Conditions that select between values count as flows.",
 )
 @click.option("--cc", default="", help="Your own clang; otherwise $CC or the bundled one.")
-@click.option("--cflags", type=FLAGS, default=(), help='Compiler flags: "-DN=100 -Iinclude".')
-@click.option("--ldflags", type=FLAGS, default=(), help="Linker flags.")
+@click.option("--cflags", type=options.flags, default=(), help='Compiler flags: "-DN=100 -Iinclude".')
+@click.option("--ldflags", type=options.flags, default=(), help="Linker flags.")
 @click.option("--stdin", type=click.Path(path_type=Path), help="File for the program's standard input.")
-@click.option("--timeout", type=SECONDS, help="Limit of each run of the program: 60, 10min.")
-@click.option("--memory-limit", type=SIZE, help="Limit of the program's resident memory: 8GB.")
-@click.option(
-    "--seed", type=click.IntRange(0, 2**31 - 1), default=1, show_default=True, help="Seed of partitioning."
-)
+@click.option("--timeout", type=options.seconds, help="Limit of each run of the program: 60, 10min.")
+@click.option("--memory-limit", type=options.size, help="Limit of the program's resident memory: 8GB.")
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of partitioning.")
 @machine_options
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Save the result (*.cmz).")
 @click.option(

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
+from commanalyzer.cli import options
 from commanalyzer.cli.analyze import WithProgramArguments, program_arguments
-from commanalyzer.cli.options import FLAGS
 from commanalyzer.request import AnalysisRequest, CompilerOptions
 
 
@@ -22,7 +22,7 @@ from commanalyzer.request import AnalysisRequest, CompilerOptions
     help="Which execution of the line, from 1.",
 )
 @click.option("--cc", default="", help="Your own clang; otherwise $CC or the bundled one.")
-@click.option("--cflags", type=FLAGS, default=(), help='Compiler flags: "-DN=100 -Iinclude".')
+@click.option("--cflags", type=options.flags, default=(), help='Compiler flags: "-DN=100 -Iinclude".')
 @click.option("--stdin", type=click.Path(path_type=Path), help="File for the program's standard input.")
 @click.pass_context
 def command(

@@ -6,30 +6,11 @@ from pathlib import Path
 
 import click
 
+from commanalyzer.cli import options
 from commanalyzer.files import require_writable
 from commanalyzer.request import MODELS
 
 FORMATS = ("csv", "extrap", "graphml", "hmetis", "json", "matrixmarket", "metis", "partition")
-
-
-class _Setting(click.ParamType):
-    """``NAME=NUMBER``."""
-
-    name = "name=number"
-
-    def convert(
-        self, value: str | tuple[str, float], param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, float]:
-        """Name and number."""
-        if not isinstance(value, str):
-            return value
-        name, _, number = value.partition("=")
-        try:
-            if not name.isidentifier():
-                raise ValueError
-            return name, float(number)
-        except ValueError:
-            self.fail(f"expected NAME=NUMBER, found {value!r}", param, ctx)
 
 
 @click.command()
@@ -41,7 +22,7 @@ class _Setting(click.ParamType):
 @click.option(
     "--param",
     "parameters",
-    type=_Setting(),
+    type=options.setting,
     multiple=True,
     help="Further parameter of this run for Extra-P, such as n=256; repeatable.",
 )

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import click
 
-from commanalyzer.cli.options import BANDWIDTH, FRACTION, THROUGHPUT
+from commanalyzer.cli import options
 from commanalyzer.machine.parameters import MachineParameters, Parameter, load_machine
 
 F = TypeVar("F", bound=Callable[..., None])
@@ -16,7 +16,7 @@ F = TypeVar("F", bound=Callable[..., None])
 
 def machine_options(command: F) -> F:
     """Add --machine, --bandwidth, --overlap and --throughput to a command."""
-    options = (
+    added = (
         click.option(
             "--machine",
             "machine_file",
@@ -24,12 +24,14 @@ def machine_options(command: F) -> F:
             help="Machine file (TOML) with bandwidth, overlap and throughput.",
         ),
         click.option(
-            "--bandwidth", type=BANDWIDTH, help="Effective bisection bandwidth per node: 12.5GB/s, 100Gbit/s."
+            "--bandwidth",
+            type=options.bandwidth,
+            help="Bisection bandwidth per node: 12.5GB/s, 100Gbit/s.",
         ),
-        click.option("--overlap", type=FRACTION, help="Largest overlap of communication: 0.57 or 57%."),
-        click.option("--throughput", type=THROUGHPUT, help="Throughput of one node: 3.2GFlop/s."),
+        click.option("--overlap", type=options.fraction, help="Largest communication overlap: 0.57 or 57%."),
+        click.option("--throughput", type=options.throughput, help="Throughput of one node: 3.2GFlop/s."),
     )
-    for option in reversed(options):
+    for option in reversed(added):
         command = option(command)
     return command
 

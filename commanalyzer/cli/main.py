@@ -20,6 +20,7 @@ from commanalyzer.errors import (
     EXIT_USER_ERROR,
     CommAnalyzerError,
 )
+from commanalyzer.version import tool_version
 
 _COMMANDS = {
     "analyze": "Analyse a program: communication and efficiency bound per node count.",
@@ -65,7 +66,7 @@ class _LazyGroup(click.Group):
     epilog=_EPILOG,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-@click.version_option(package_name="commanalyzer", message="%(prog)s %(version)s")
+@click.version_option(tool_version(), message="%(prog)s %(version)s")
 def _group() -> None:
     """Communication, efficiency bound and scaling of an MPI port, from sequential code."""
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
+from commanalyzer.cli import options
 from commanalyzer.cli.machine_options import machine_from, machine_options
-from commanalyzer.cli.options import SIZE
 from commanalyzer.errors import MachineModelError
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.quantities import Bytes, Dimensionless, Flop, FlopPerSecond, format_percent, format_seconds
@@ -20,11 +20,9 @@ from commanalyzer.roofline import (
 
 
 @click.command()
-@click.option("--comm-bytes", type=SIZE, help="Communication C of all nodes: 12MB.")
+@click.option("--comm-bytes", type=options.size, help="Communication C of all nodes: 12MB.")
 @click.option("--flops", type=float, help="Work W in floating-point operations: 3.2e9.")
-@click.option(
-    "--intensity", type=float, help="Communication intensity I_c, bytes per flop, instead of C and W."
-)
+@click.option("--intensity", type=float, help="Intensity I_c in bytes per flop, instead of C and W.")
 @click.option("--nodes", type=click.IntRange(1), help="Node count p, for the parallel time.")
 @machine_options
 def command(

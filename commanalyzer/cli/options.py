@@ -1,4 +1,4 @@
-"""Option types of the command line: units, node counts, flag strings."""
+"""Option types of the command line: functions that click calls with the text the user gave."""
 
 from __future__ import annotations
 
@@ -22,56 +22,68 @@ _ITEM = re.compile(r"(\d+)(?:(-|\.\.)(\d+)(?:([:x])(\d+))?)?")
 _MOST_COUNTS = 1000
 
 
-class Quantity(click.ParamType):
-    """A number with a unit, parsed by one of the ``quantities`` functions."""
-
-    def __init__(self, name: str, parse: Callable[[str], float]) -> None:
-        self.name = name
-        self._parse = parse
-
-    def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Value in the base unit; a usage error when it does not parse."""
-        if not isinstance(value, str):
-            return float(value)
-        try:
-            return self._parse(value)
-        except MachineModelError as error:
-            hint = f" ({error.hint})" if error.hint else ""
-            self.fail(f"{error.message}{hint}", param, ctx)
+def bandwidth(text: str) -> float:
+    """Bytes per second."""
+    return _quantity(text, parse_bandwidth)
 
 
-class NodeCounts(click.ParamType):
-    """Node counts such as ``2,4,8-16``, ``4-64:4`` or ``2..64x2``."""
-
-    name = "nodes"
-
-    def convert(
-        self, value: str | tuple[int, ...], param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[int, ...]:
-        """Increasing distinct counts."""
-        if not isinstance(value, str):
-            return value
-        try:
-            return parse_nodes(value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
+def fraction(text: str) -> float:
+    """Fraction."""
+    return _quantity(text, parse_fraction)
 
 
-class FlagString(click.ParamType):
-    """Several flags in one string, split as a shell does."""
+def seconds(text: str) -> float:
+    """Seconds."""
+    return _quantity(text, parse_seconds)
 
-    name = "flags"
 
-    def convert(
-        self, value: str | tuple[str, ...], param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, ...]:
-        """The flags."""
-        if not isinstance(value, str):
-            return value
-        try:
-            return tuple(shlex.split(value))
-        except ValueError as error:
-            self.fail(f"expected flags as in a shell, found {value!r}: {error}", param, ctx)
+def size(text: str) -> float:
+    """Bytes."""
+    return _quantity(text, parse_bytes)
+
+
+def throughput(text: str) -> float:
+    """Floating-point operations per second."""
+    return _quantity(text, parse_throughput)
+
+
+def nodes(text: str | tuple[int, ...]) -> tuple[int, ...]:
+    """Node counts; a default passes through."""
+    if not isinstance(text, str):
+        return text
+    try:
+        return parse_nodes(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
+
+
+def flags(text: str | tuple[str, ...]) -> tuple[str, ...]:
+    """Several flags in one string, split as a shell does; a default passes through."""
+    if not isinstance(text, str):
+        return text
+    try:
+        return tuple(shlex.split(text))
+    except ValueError as error:
+        raise click.BadParameter(f"expected flags as in a shell, found {text!r}: {error}") from error
+
+
+def setting(text: str) -> tuple[str, float]:
+    """``NAME=NUMBER`` as name and number."""
+    name, _, number = text.partition("=")
+    try:
+        if not name.isidentifier():
+            raise ValueError
+        return name, float(number)
+    except ValueError as error:
+        raise click.BadParameter(f"expected NAME=NUMBER, found {text!r}") from error
+
+
+def _quantity(text: str, parse: Callable[[str], float]) -> float:
+    try:
+        return parse(text)
+    except MachineModelError as error:
+        hint = f" ({error.hint})" if error.hint else ""
+        raise click.BadParameter(f"{error.message}{hint}") from error
 
 
 def parse_nodes(text: str) -> tuple[int, ...]:
@@ -111,12 +123,3 @@ def _item_counts(item: str) -> list[int]:
     while powers[-1] * step <= high:
         powers.append(powers[-1] * step)
     return powers
-
-
-BANDWIDTH = Quantity("bandwidth", parse_bandwidth)
-FRACTION = Quantity("fraction", parse_fraction)
-SECONDS = Quantity("time", parse_seconds)
-SIZE = Quantity("size", parse_bytes)
-THROUGHPUT = Quantity("flop/s", parse_throughput)
-NODES = NodeCounts()
-FLAGS = FlagString()

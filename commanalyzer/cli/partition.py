@@ -7,15 +7,15 @@ from pathlib import Path
 
 import click
 
+from commanalyzer.cli import options
 from commanalyzer.cli.machine_options import machine_from, machine_options
-from commanalyzer.cli.options import NODES
 from commanalyzer.cli.output import check_outputs, emit
 from commanalyzer.request import MODELS, PartitionRequest
 
 
 @click.command()
 @click.argument("result", type=click.Path(path_type=Path))
-@click.option("--nodes", type=NODES, required=True, help="Node counts: 2,4,8-16 or 4-64:4 or 2..64x2.")
+@click.option("--nodes", type=options.nodes, required=True, help="Node counts: 2,4,8-16, 4-64:4, 2..64x2.")
 @click.option(
     "--model",
     type=click.Choice([*MODELS, "both"]),
