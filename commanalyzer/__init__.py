@@ -1,0 +1,48 @@
+"""CommAnalyzer: communication, efficiency bound and scaling of an MPI port, from sequential code.
+
+>>> import commanalyzer as ca
+>>> result = ca.analyze("heat2d.c", args=["256", "50"], nodes=[4, 16])  # doctest: +SKIP
+
+Names are imported on first use, so that ``import commanalyzer`` is fast.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from commanalyzer.api import analyze as analyze
+    from commanalyzer.api import load as load
+    from commanalyzer.api import save as save
+    from commanalyzer.errors import CommAnalyzerError as CommAnalyzerError
+    from commanalyzer.machine.parameters import MachineParameters as MachineParameters
+    from commanalyzer.machine.parameters import Parameter as Parameter
+    from commanalyzer.machine.parameters import load_machine as load_machine
+    from commanalyzer.results import AnalysisResult as AnalysisResult
+    from commanalyzer.results import Decomposition as Decomposition
+    from commanalyzer.vcg.graph import ValueGraph as ValueGraph
+
+_HOME = {
+    "AnalysisResult": "results",
+    "CommAnalyzerError": "errors",
+    "Decomposition": "results",
+    "MachineParameters": "machine.parameters",
+    "Parameter": "machine.parameters",
+    "ValueGraph": "vcg.graph",
+    "analyze": "api",
+    "load": "api",
+    "load_machine": "machine.parameters",
+    "save": "api",
+}
+__all__ = tuple(_HOME)
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})

@@ -77,29 +77,37 @@ class AnalysisRequest:
 
     def __post_init__(self) -> None:
         _require(bool(self.sources), "expected at least one source file, found none", "SOURCES")
-        _require(bool(self.nodes), "expected at least one node count, found none", "--nodes")
-        self._check_nodes()
-        _require(bool(self.models), "expected at least one model, found none", "--model")
-        for model in self.models:
-            _require(model in MODELS, f"expected one of {', '.join(MODELS)}, found {model!r}", "--model")
-        _require(0.0 < self.high < 1.0, f"expected a value between 0 and 1, found {self.high}", "--high")
-        _require(
-            0.0 < self.imbalance < 1.0, f"expected a value in (0, 1), found {self.imbalance}", "imbalance"
-        )
-        _require(0 <= self.seed < 2**31, f"expected a seed from 0 to 2^31 - 1, found {self.seed}", "--seed")
+        _check_nodes(self.nodes)
+        _check_counting(self.models, self.high, self.imbalance, self.seed)
         self._check_limits()
-
-    def _check_nodes(self) -> None:
-        low, high = min(self.nodes), max(self.nodes)
-        _require(low >= 1, f"expected node counts of at least 1, found {low}", "--nodes")
-        _require(high <= MAX_NODES, f"expected node counts up to {MAX_NODES}, found {high}", "--nodes")
-        increasing = list(self.nodes) == sorted(set(self.nodes))
-        _require(increasing, f"expected increasing node counts, found {self.nodes}", "--nodes")
 
     def _check_limits(self) -> None:
         timeout, memory = self.timeout_s, self.memory_limit_bytes
         _require(timeout is None or timeout > 0, f"expected a positive time, found {timeout}", "--timeout")
         _require(memory is None or memory > 0, f"expected a positive size, found {memory}", "--memory-limit")
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionRequest:
+    """New decompositions of a recorded graph; fields as in :class:`AnalysisRequest`.
+
+    An empty ``machine`` keeps the machine of the result.
+
+    Raises:
+        ConfigError: If a value is out of range.
+    """
+
+    nodes: tuple[int, ...]
+    models: tuple[Model, ...] = ("volume",)
+    high: float = 0.9
+    machine: MachineParameters = field(default_factory=MachineParameters)
+    seed: int = 1
+    imbalance: float = 0.03
+    check: bool = False
+
+    def __post_init__(self) -> None:
+        _check_nodes(self.nodes)
+        _check_counting(self.models, self.high, self.imbalance, self.seed)
 
 
 def ordered_nodes(nodes: Iterable[int]) -> tuple[int, ...]:
@@ -110,3 +118,21 @@ def ordered_nodes(nodes: Iterable[int]) -> tuple[int, ...]:
 def _require(condition: bool, message: str, where: str) -> None:
     if not condition:
         raise ConfigError(message, where=where)
+
+
+def _check_nodes(nodes: tuple[int, ...]) -> None:
+    _require(bool(nodes), "expected at least one node count, found none", "--nodes")
+    low, high = min(nodes), max(nodes)
+    _require(low >= 1, f"expected node counts of at least 1, found {low}", "--nodes")
+    _require(high <= MAX_NODES, f"expected node counts up to {MAX_NODES}, found {high}", "--nodes")
+    increasing = list(nodes) == sorted(set(nodes))
+    _require(increasing, f"expected increasing node counts, found {nodes}", "--nodes")
+
+
+def _check_counting(models: tuple[Model, ...], high: float, imbalance: float, seed: int) -> None:
+    _require(bool(models), "expected at least one model, found none", "--model")
+    for model in models:
+        _require(model in MODELS, f"expected one of {', '.join(MODELS)}, found {model!r}", "--model")
+    _require(0.0 < high < 1.0, f"expected a value between 0 and 1, found {high}", "--high")
+    _require(0.0 < imbalance < 1.0, f"expected a value between 0 and 1, found {imbalance}", "imbalance")
+    _require(0 <= seed < 2**31, f"expected a seed from 0 to 2^31 - 1, found {seed}", "--seed")

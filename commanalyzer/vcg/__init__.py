@@ -1,0 +1,1 @@
+"""Value graph: construction, singletons, hubs, dissolving of registers, invariants."""

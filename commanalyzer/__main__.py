@@ -1,0 +1,5 @@
+"""``python -m commanalyzer``."""
+
+from commanalyzer.cli.main import main
+
+raise SystemExit(main())

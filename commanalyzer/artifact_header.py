@@ -1,0 +1,192 @@
+"""Scalars and texts of a result file as one JSON document, and the result rebuilt from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from commanalyzer.communication.matrix import Communication
+from commanalyzer.machine.parameters import MachineParameters, Origin, Parameter
+from commanalyzer.results import (
+    AnalysisResult,
+    Decomposition,
+    Provenance,
+    Recording,
+    SingletonCounts,
+    WorkCounts,
+)
+from commanalyzer.vcg.graph import ValueGraph
+
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+Arrays = Mapping[str, NDArray[np.int64]]
+
+
+def header_of(result: AnalysisResult) -> dict[str, Json]:
+    """JSON document of everything in ``result`` that is not a large array."""
+    return {
+        "program": result.program,
+        "command": list(result.command),
+        "provenance": cast(Json, asdict(result.provenance)),
+        "work": cast(Json, asdict(result.work)),
+        "recording": cast(Json, asdict(result.recording)),
+        "singletons": cast(Json, asdict(result.singletons)),
+        "vcg_words": result.vcg_words,
+        "machine": cast(Json, asdict(result.machine)),
+        "regions": list(result.regions),
+        "warnings": list(result.warnings),
+        "decompositions": [_decomposition_header(d) for d in result.decompositions],
+    }
+
+
+def _decomposition_header(item: Decomposition) -> Json:
+    return {
+        "nodes": item.nodes,
+        "model": item.model,
+        "method": item.method,
+        "best": item.best,
+        "low_bytes": item.communication.low_bytes,
+        "high_bytes": item.communication.high_bytes,
+        "singleton_bytes": item.communication.singleton_bytes,
+        "intensity": item.intensity,
+        "imbalance": item.imbalance,
+        "efficiency_bound": item.efficiency_bound,
+    }
+
+
+def result_from_header(
+    header: Mapping[str, object], graph: ValueGraph, arrays: Sequence[Arrays]
+) -> AnalysisResult:
+    """Result rebuilt from its header, graph and the arrays of each decomposition.
+
+    Raises:
+        KeyError: If an entry is missing.
+        TypeError: If an entry has the wrong type.
+        ValueError: If the number of decompositions differs.
+    """
+    items = _list(header["decompositions"])
+    recording = _table(header["recording"])
+    calls = tuple(
+        (_text(name), _int(count)) for name, count in map(_list, _list(recording["unmodelled_calls"]))
+    )
+    native = recording["native_s"]
+    singletons = _table(header["singletons"])
+    work = _table(header["work"])
+    return AnalysisResult(
+        program=_text(header["program"]),
+        command=_texts(header["command"]),
+        provenance=_provenance(_table(header["provenance"])),
+        work=WorkCounts(*(_int(work[name]) for name in ("flops", "loads", "stores", "instructions"))),
+        recording=Recording(
+            native_s=None if native is None else _float(native),
+            instrumented_s=_float(recording["instrumented_s"]),
+            peak_rss_bytes=_int(recording["peak_rss_bytes"]),
+            exit_status=_int(recording["exit_status"]),
+            unmodelled_calls=calls,
+            dropped_events=_int(recording["dropped_events"]),
+        ),
+        graph=graph,
+        singletons=SingletonCounts(*(_int(singletons[name]) for name in ("source", "sink", "reduction"))),
+        vcg_words=_int(header["vcg_words"]),
+        machine=_machine(_table(header["machine"])),
+        decompositions=tuple(
+            _decomposition(_table(item), data) for item, data in zip(items, arrays, strict=True)
+        ),
+        regions=_texts(header["regions"]),
+        warnings=_texts(header["warnings"]),
+    )
+
+
+def _decomposition(item: Mapping[str, object], arrays: Arrays) -> Decomposition:
+    bound = item["efficiency_bound"]
+    return Decomposition(
+        nodes=_int(item["nodes"]),
+        model=_text(item["model"]),
+        method=_text(item["method"]),
+        best=bool(item["best"]),
+        communication=Communication(
+            comm_bytes=arrays["comm_bytes"],
+            messages=arrays["messages"],
+            low_bytes=_int(item["low_bytes"]),
+            high_bytes=_int(item["high_bytes"]),
+            singleton_bytes=_int(item["singleton_bytes"]),
+        ),
+        part=arrays["part"].astype(np.int32),
+        intensity=_float(item["intensity"]),
+        imbalance=_float(item["imbalance"]),
+        efficiency_bound=None if bound is None else _float(bound),
+        object_bytes=arrays["object_bytes"],
+    )
+
+
+def _provenance(table: Mapping[str, object]) -> Provenance:
+    hashes = tuple((_text(name), _text(digest)) for name, digest in map(_list, _list(table["input_hashes"])))
+    return Provenance(
+        tool_version=_text(table["tool_version"]),
+        git_revision=_text(table["git_revision"]),
+        created=_text(table["created"]),
+        host_class=_text(table["host_class"]),
+        compiler=_text(table["compiler"]),
+        flags=_texts(table["flags"]),
+        input_hashes=hashes,
+        seed=_int(table["seed"]),
+    )
+
+
+def _machine(table: Mapping[str, object]) -> MachineParameters:
+    return MachineParameters(
+        name=_text(table["name"]),
+        bandwidth=_parameter(table["bandwidth"]),
+        overlap=_parameter(table["overlap"]),
+        throughput=_parameter(table["throughput"]),
+    )
+
+
+def _parameter(entry: object) -> Parameter | None:
+    if entry is None:
+        return None
+    table = _table(entry)
+    return Parameter(
+        value=_float(table["value"]),
+        unit=_text(table["unit"]),
+        source=cast(Origin, _text(table["source"])),
+        date=_text(table["date"]),
+        note=_text(table["note"]),
+    )
+
+
+def _table(value: object) -> Mapping[str, object]:
+    if not isinstance(value, dict):
+        raise TypeError(f"expected a table, found {type(value).__name__}")
+    return value
+
+
+def _list(value: object) -> Sequence[object]:
+    if not isinstance(value, list):
+        raise TypeError(f"expected a list, found {type(value).__name__}")
+    return value
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"expected text, found {type(value).__name__}")
+    return value
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(map(_text, _list(value)))
+
+
+def _int(value: object) -> int:
+    if not isinstance(value, int):
+        raise TypeError(f"expected a whole number, found {type(value).__name__}")
+    return value
+
+
+def _float(value: object) -> float:
+    if not isinstance(value, int | float):
+        raise TypeError(f"expected a number, found {type(value).__name__}")
+    return float(value)

@@ -1,0 +1,177 @@
+"""Saves and loads an analysis result: one HDF5 file, ``*.cmz``.
+
+Layout, schema 1::
+
+    /            attributes kind, schema
+    /header      JSON text: all scalars, texts and small tuples of the result
+    /graph/      one dataset per array of the value graph
+    /graph/text  uint8, UTF-8 of all distinct strings of objects and sites, separated by NUL
+    /graph/objects, /graph/sites
+                 int64 tables, one row per entry; strings are indices into text
+    /decompositions/0, 1, ...
+                 comm_bytes, messages, part, object_bytes; scalars are in the header
+
+Datasets carry checksums (fletcher32), so a damaged file is refused, never misread.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from commanalyzer.artifact_header import header_of, result_from_header
+from commanalyzer.errors import ArtifactError, GraphInvariantError
+from commanalyzer.files import write_atomically
+from commanalyzer.results import AnalysisResult
+from commanalyzer.vcg.graph import Fold, HomeKind, HomeObject, Site, ValueGraph
+
+KIND = "commanalyzer.analysis"
+SCHEMA = 1
+_SIGNATURE = b"\x89HDF\r\n\x1a\n"
+_ARRAYS = tuple(f.name for f in fields(ValueGraph) if f.name not in ("objects", "sites"))
+
+
+def save(result: AnalysisResult, path: Path, *, force: bool = False) -> None:
+    """Write ``result`` to ``path``, completely or not at all.
+
+    Args:
+        result: Result to save.
+        path: File to write, by convention ``*.cmz``.
+        force: Replace an existing file.
+
+    Raises:
+        ArtifactError: If the file exists and ``force`` is false, or it cannot be written.
+    """
+    write_atomically(path, lambda draft: _write(result, draft, path), force=force)
+
+
+def load(path: Path) -> AnalysisResult:
+    """Result saved in ``path``.
+
+    Raises:
+        ArtifactError: If it is missing, of another kind, of a newer schema, truncated or damaged.
+    """
+    _require_hdf5(path)
+    try:
+        with h5py.File(path, "r", locking="best-effort") as file:
+            _check_kind(file.attrs.get("kind"), file.attrs.get("schema"), path)
+            return _read(file)
+    except (OSError, KeyError, TypeError, ValueError, RuntimeError, GraphInvariantError) as error:
+        raise ArtifactError(
+            f"expected a complete result file, found a truncated or damaged one: {error}",
+            where=str(path),
+            hint="analyse again",
+        ) from error
+
+
+def _require_hdf5(path: Path) -> None:
+    try:
+        with path.open("rb") as stream:
+            start = stream.read(len(_SIGNATURE))
+    except OSError as error:
+        raise ArtifactError(f"expected a result file, found: {error.strerror}", where=str(path)) from error
+    if start != _SIGNATURE:
+        raise ArtifactError(
+            "expected a result file (*.cmz), found another kind of file",
+            where=str(path),
+            hint="write one with: commanalyzer analyze ... -o result.cmz",
+        )
+
+
+def _check_kind(kind: object, schema: object, path: Path) -> None:
+    if kind != KIND:
+        raise ArtifactError(f"expected an HDF5 file of kind {KIND}, found {kind!r}", where=str(path))
+    if not isinstance(schema, np.integer) or schema > SCHEMA:
+        raise ArtifactError(
+            f"expected schema {SCHEMA} or older, found {schema}",
+            where=str(path),
+            hint="read it with the version of commanalyzer that wrote it, or a newer one",
+        )
+
+
+def _write(result: AnalysisResult, draft: Path, path: Path) -> None:
+    try:
+        with h5py.File(draft, "w", locking="best-effort") as file:
+            file.attrs["kind"] = KIND
+            file.attrs["schema"] = SCHEMA
+            header = json.dumps(header_of(result), sort_keys=True)
+            _put(file, "header", np.frombuffer(header.encode(), dtype=np.uint8))
+            _write_graph(file.create_group("graph"), result.graph)
+            for index, item in enumerate(result.decompositions):
+                group = file.create_group(f"decompositions/{index}")
+                _put(group, "comm_bytes", item.communication.comm_bytes)
+                _put(group, "messages", item.communication.messages)
+                _put(group, "part", item.part)
+                _put(group, "object_bytes", item.object_bytes)
+    except RuntimeError as error:
+        # h5py reports a failed flush at close as RuntimeError.
+        raise ArtifactError(
+            f"the file cannot be written: {error}", where=str(path), hint="check free space and quota"
+        ) from error
+
+
+def _write_graph(group: h5py.Group, graph: ValueGraph) -> None:
+    for name in _ARRAYS:
+        _put(group, name, getattr(graph, name))
+    numbers: dict[str, int] = {}
+
+    def number(text: str) -> int:
+        # NUL separates the strings in the file.
+        return numbers.setdefault(text.replace("\0", " "), len(numbers))
+
+    objects = [
+        (int(o.kind), number(o.name), number(o.function), number(o.file), o.line, o.size_bytes)
+        for o in graph.objects
+    ]
+    sites = [
+        (number(s.function), number(s.file), s.line, number(s.kind), s.width_bytes, int(s.fold), s.flops)
+        for s in graph.sites
+    ]
+    _put(group, "objects", np.array(objects, dtype=np.int64).reshape(len(objects), 6))
+    _put(group, "sites", np.array(sites, dtype=np.int64).reshape(len(sites), 7))
+    _put(group, "text", np.frombuffer("\0".join(numbers).encode(), dtype=np.uint8))
+
+
+def _put(group: h5py.Group, name: str, array: NDArray[np.generic]) -> None:
+    if array.size:
+        group.create_dataset(
+            name, data=array, compression="gzip", compression_opts=4, shuffle=True, fletcher32=True
+        )
+    else:
+        group.create_dataset(name, data=array)
+
+
+def _read(file: h5py.File) -> AnalysisResult:
+    header: Mapping[str, object] = json.loads(_bytes(file["header"]))
+    graph = _read_graph(file["graph"])
+    groups = file.get("decompositions", {})
+    parts = [_read_arrays(groups[str(index)]) for index in range(len(groups))]
+    return result_from_header(header, graph, parts)
+
+
+def _read_arrays(group: h5py.Group) -> dict[str, NDArray[np.int64]]:
+    return {name: np.asarray(group[name][...]) for name in ("comm_bytes", "messages", "part", "object_bytes")}
+
+
+def _read_graph(group: h5py.Group) -> ValueGraph:
+    arrays = {name: np.asarray(group[name][...]) for name in _ARRAYS}
+    text = _bytes(group["text"]).split("\0")
+    objects = tuple(
+        HomeObject(HomeKind(kind), text[name], text[function], text[file], line, size)
+        for kind, name, function, file, line, size in group["objects"][...].tolist()
+    )
+    sites = tuple(
+        Site(text[function], text[file], line, text[kind], width, Fold(fold), flops)
+        for function, file, line, kind, width, fold, flops in group["sites"][...].tolist()
+    )
+    return ValueGraph(**arrays, objects=objects, sites=sites)
+
+
+def _bytes(dataset: h5py.Dataset) -> str:
+    return bytes(np.asarray(dataset[...], dtype=np.uint8)).decode()

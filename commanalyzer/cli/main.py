@@ -1,0 +1,152 @@
+"""Entry point of the command line; the only place that turns errors into exit codes."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Sequence
+from types import FrameType
+
+import click
+
+from commanalyzer.errors import (
+    EXIT_INTERNAL,
+    EXIT_INTERRUPTED,
+    EXIT_OK,
+    EXIT_USAGE,
+    EXIT_USER_ERROR,
+    CommAnalyzerError,
+)
+from commanalyzer.version import tool_version
+
+_COMMANDS = {
+    "analyze": "Analyse a program: communication and efficiency bound per node count.",
+    "explain": "Show how the value of one source line came about.",
+    "export": "Write a result in the format of another tool.",
+    "matrix": "Print the communication matrix of a result.",
+    "model": "Compute the efficiency bound from numbers given by hand.",
+    "partition": "Decompose a saved result for other node counts.",
+    "show": "Print a saved result.",
+}
+_EPILOG = """\b
+Exit codes:
+  0    success
+  1    an input, option value or file is not usable
+  2    wrong usage of the command line
+  3    the analysed program failed, timed out or exceeded its memory limit
+  70   internal error of commanalyzer
+  130  interrupted
+"""
+
+
+class _LazyGroup(click.Group):
+    """Imports a command's module when it is used, so that --help is fast."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        command = importlib.import_module(f"commanalyzer.cli.{cmd_name}").command
+        if not isinstance(command, click.Command):
+            raise TypeError(f"commanalyzer.cli.{cmd_name}.command is not a command")
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(_COMMANDS.items()))
+
+
+@click.group(
+    cls=_LazyGroup,
+    epilog=_EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+@click.version_option(tool_version(), message="%(prog)s %(version)s")
+def _group() -> None:
+    """Communication, efficiency bound and scaling of an MPI port, from sequential code."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code.
+
+    Args:
+        argv: Arguments without the program name; those of the process when ``None``.
+    """
+    # A batch system ends jobs with SIGTERM: end the analysed program too, as for Ctrl-C.
+    previous = _on_terminate()
+    try:
+        return _run(list(sys.argv[1:] if argv is None else argv))
+    except CommAnalyzerError as error:
+        return _report(error)
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("interrupted", err=True)
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output is gone (| head): nothing to say, and nowhere to say it.
+        _silence_stdout()
+        return EXIT_OK
+    except MemoryError:
+        click.echo("error: not enough memory\n  hint: analyse a smaller problem or a --region", err=True)
+        return EXIT_USER_ERROR
+    except Exception as error:  # noqa: BLE001 the one place that may
+        return _internal(error)
+    finally:
+        if previous is not None:
+            signal.signal(signal.SIGTERM, previous)
+
+
+def _run(arguments: list[str]) -> int:
+    try:
+        status = _group.main(args=arguments, prog_name="commanalyzer", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return EXIT_USAGE if isinstance(error, click.UsageError) else EXIT_USER_ERROR
+    sys.stdout.flush()
+    return status if isinstance(status, int) else EXIT_OK
+
+
+def _report(error: CommAnalyzerError) -> int:
+    click.echo(f"error: {error}", err=True)
+    if error.exit_code == EXIT_INTERNAL:
+        click.echo("  this is a bug of commanalyzer, please report it", err=True)
+        _trace(error)
+    return error.exit_code
+
+
+def _internal(error: Exception) -> int:
+    click.echo(f"internal error: {type(error).__name__}: {error}", err=True)
+    click.echo("  this is a bug of commanalyzer, please report it", err=True)
+    _trace(error)
+    return EXIT_INTERNAL
+
+
+def _trace(error: Exception) -> None:
+    if os.environ.get("COMMANALYZER_DEBUG"):
+        click.echo("".join(traceback.format_exception(error)), err=True)
+    else:
+        click.echo("  hint: COMMANALYZER_DEBUG=1 shows where", err=True)
+
+
+def _silence_stdout() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _on_terminate() -> signal.Handlers | None:
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    try:
+        previous = signal.signal(signal.SIGTERM, interrupt)
+    except ValueError:
+        # Not in the main thread: leave signals alone.
+        return None
+    return previous if isinstance(previous, signal.Handlers) else signal.SIG_DFL
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

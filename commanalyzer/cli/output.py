@@ -1,0 +1,59 @@
+"""What every command that has a result does with it: show, save, write the document."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from commanalyzer.errors import ConfigError
+from commanalyzer.files import require_writable, write_text
+
+if TYPE_CHECKING:
+    from commanalyzer.results import AnalysisResult
+
+
+def check_outputs(output: Path | None, json_output: str | None, force: bool) -> None:
+    """Raise before a long run if its results could not be written.
+
+    Raises:
+        ArtifactError: If a file exists and ``force`` is false, or cannot be written.
+        ConfigError: If both outputs name the same file.
+    """
+    if output is not None:
+        require_writable(output, force)
+    if json_output is not None and json_output != "-":
+        require_writable(Path(json_output), force)
+        if output is not None and output.resolve() == Path(json_output).resolve():
+            raise ConfigError("expected different files for -o and --json, found one", where=json_output)
+
+
+def emit(
+    result: AnalysisResult,
+    output: Path | None,
+    json_output: str | None,
+    *,
+    force: bool = False,
+    every: bool = False,
+    quiet: bool = False,
+) -> None:
+    """Show ``result`` (unless the document goes to standard output), save it, write its document."""
+    from commanalyzer.report.json_document import json_text
+    from commanalyzer.report.text import make_console, show_result
+
+    to_stdout = json_output == "-"
+    if output is not None:
+        from commanalyzer.artifacts import save
+
+        save(result, output, force=force)
+    if json_output is not None and not to_stdout:
+        write_text(Path(json_output), json_text(result), force=force)
+    if to_stdout:
+        sys.stdout.write(json_text(result))
+    else:
+        show_result(result, make_console(sys.stdout), quiet=quiet, every=every)
+    for path in (output, None if to_stdout or json_output is None else Path(json_output)):
+        if path is not None and not quiet:
+            click.echo(f"wrote {path}", err=to_stdout)

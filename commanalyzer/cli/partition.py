@@ -1,0 +1,76 @@
+"""``commanalyzer partition``: other node counts from a saved result, without running the program again."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from commanalyzer.cli import options
+from commanalyzer.cli.machine_options import machine_from, machine_options
+from commanalyzer.cli.output import check_outputs, emit
+from commanalyzer.request import MODELS, PartitionRequest
+
+
+@click.command()
+@click.argument("result", type=click.Path(path_type=Path))
+@click.option("--nodes", type=options.nodes, required=True, help="Node counts: 2,4,8-16, 4-64:4, 2..64x2.")
+@click.option(
+    "--model",
+    type=click.Choice([*MODELS, "both"]),
+    default="volume",
+    show_default=True,
+    help="Communication model.",
+)
+@click.option("--high", type=float, default=0.9, show_default=True, help="Threshold of singleton scores.")
+@click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=1, show_default=True, help="Seed.")
+@machine_options
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Save the new result (*.cmz).")
+@click.option(
+    "--json", "json_output", metavar="PATH|-", help="Write the JSON document; - for standard output."
+)
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
+@click.option("--all", "every", is_flag=True, help="Show every candidate decomposition.")
+@click.option("--check", is_flag=True, help="Verify conservation laws on the way.")
+@click.option("-q", "--quiet", is_flag=True, help="Only the table; no progress.")
+def command(
+    result: Path,
+    nodes: tuple[int, ...],
+    model: str,
+    high: float,
+    seed: int,
+    machine_file: Path | None,
+    bandwidth: float | None,
+    overlap: float | None,
+    throughput: float | None,
+    output: Path | None,
+    json_output: str | None,
+    force: bool,
+    every: bool,
+    check: bool,
+    quiet: bool,
+) -> None:
+    """Decompose the saved RESULT (*.cmz) for other node counts."""
+    check_outputs(output, json_output, force)
+    request = PartitionRequest(
+        nodes=nodes,
+        models=tuple(m for m in MODELS if model in (m, "both")),
+        high=high,
+        machine=machine_from(machine_file, bandwidth, overlap, throughput),
+        seed=seed,
+        check=check,
+    )
+    from commanalyzer.artifacts import load
+    from commanalyzer.pipeline import repartition
+    from commanalyzer.progress import SilentProgress
+    from commanalyzer.report.progress import TerminalProgress
+    from commanalyzer.report.text import make_console
+
+    loaded = load(result)
+    if quiet:
+        changed = repartition(loaded, request, SilentProgress())
+    else:
+        with TerminalProgress(make_console(sys.stderr)) as progress:
+            changed = repartition(loaded, request, progress)
+    emit(changed, output, json_output, force=force, every=every, quiet=quiet)

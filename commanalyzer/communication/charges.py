@@ -1,0 +1,206 @@
+"""Itemised communication of one decomposition: which value goes from which part to which, and how often.
+
+Input: uses of remote values found by a counter. Output: :class:`Charges`, whose sum is the
+:class:`~commanalyzer.communication.matrix.Communication` and which says which values cause it.
+
+Reference: paper Section 4.2.3, Algorithm 4 (REDUNDANTCOMMPRUNING and COMM_MAT_GENERATION).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from commanalyzer.communication.matrix import Communication
+from commanalyzer.errors import ConfigError, GraphInvariantError
+from commanalyzer.vcg.graph import Int32, Int64, ValueGraph
+from commanalyzer.vcg.segments import fresh_versions, group_starts, sorted_unique
+
+_KEY_LIMIT = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class Uses:
+    """Uses of values by parts, one entry per (value, part, row); duplicates are allowed.
+
+    Attributes:
+        value: int64[N], vertex.
+        part: int64[N], the part that needs the value (expand) or contributes to it (fold).
+        row: int64[N], the row because of which.
+    """
+
+    value: Int64
+    part: Int64
+    row: Int64
+
+    @staticmethod
+    def join(*uses: Uses) -> Uses:
+        """Return all entries of several use lists."""
+        return Uses(
+            np.concatenate([u.value for u in uses]),
+            np.concatenate([u.part for u in uses]),
+            np.concatenate([u.row for u in uses]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PairUses:
+    """Uses collapsed to distinct (value, part) pairs in ascending order of (value, part).
+
+    Attributes:
+        value: int64[K], vertex.
+        part: int64[K], part.
+        most: int64[K], largest count of any single row.
+        total: int64[K], sum of the counts of all distinct rows.
+        fresh: int64[K], sum of the counts of the rows that start a new version of their sink.
+    """
+
+    value: Int64
+    part: Int64
+    most: Int64
+    total: Int64
+    fresh: Int64
+
+
+def collapse(graph: ValueGraph, uses: Uses, num_parts: int) -> PairUses:
+    """Return the distinct (value, part) pairs of ``uses`` with the bounds on their number of transfers.
+
+    Packs (value, part, row) into one 64-bit key: one plain sort replaces an argsort of three arrays.
+    """
+    rows = max(graph.num_rows, 1)
+    pair = uses.value * num_parts + uses.part
+    table: Int64 | None = None
+    if graph.num_vertices * num_parts >= _KEY_LIMIT // rows:
+        table, inverse = np.unique(pair, return_inverse=True)
+        pair = inverse.astype(np.int64)
+    key = sorted_unique(pair * rows + uses.row)
+    pair, row = np.divmod(key, rows)
+    start = group_starts(pair)
+    pair = pair[start] if table is None else table[pair[start]]
+    count = graph.row_count[row]
+    fresh = np.where(graph.row_accumulates[row], 0, count)
+    if len(start) == 0:
+        none = np.zeros(0, dtype=np.int64)
+        return PairUses(none, none, none, none, none)
+    value, part = np.divmod(pair, num_parts)
+    return PairUses(
+        value,
+        part,
+        np.maximum.reduceat(count, start),
+        np.add.reduceat(count, start),
+        np.add.reduceat(fresh, start),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Transfers:
+    """Items of communication of one kind.
+
+    Attributes:
+        value: int32[K], the value that is sent (expand) or contributed to (fold).
+        sender: int32[K], part.
+        receiver: int32[K], part, never the sender.
+        low: int64[K], transfers that certainly happen, one word each.
+        high: int64[K], upper end where collapsed versions leave doubt; equal to ``low`` when exact.
+        width_bytes: int64[K], bytes per transfer.
+    """
+
+    value: Int32
+    sender: Int32
+    receiver: Int32
+    low: Int64
+    high: Int64
+    width_bytes: Int64
+
+    def __post_init__(self) -> None:
+        if np.any(self.sender == self.receiver):
+            raise GraphInvariantError("a part was charged for sending a value to itself")
+        if np.any(self.low < 0) or np.any(self.low > self.high):
+            raise GraphInvariantError("transfer counts need 0 <= low <= high")
+        for f in fields(self):
+            getattr(self, f.name).setflags(write=False)
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    @property
+    def low_bytes(self) -> int:
+        """Bytes at the lower end."""
+        return int(np.dot(self.low, self.width_bytes))
+
+    @property
+    def high_bytes(self) -> int:
+        """Bytes at the upper end."""
+        return int(np.dot(self.high, self.width_bytes))
+
+
+@dataclass(frozen=True, slots=True)
+class Charges:
+    """Everything that is communicated: values sent to their readers, partial results sent to their owner.
+
+    Attributes:
+        num_parts: Number of parts p.
+        expand: Values sent to the parts that read them (lambda - 1 of the value's net).
+        fold: Combined contributions sent to the owner of a reduction.
+    """
+
+    num_parts: int
+    expand: Transfers
+    fold: Transfers
+
+    def communication(self) -> Communication:
+        """Return the matrix of this decomposition, counted at the lower end of every bracket.
+
+        Messages: all values that go from i to j in the same round travel together, so the number of
+        messages of a pair is the largest number of transfers of any one of its values.
+        """
+        comm_bytes = np.zeros((self.num_parts, self.num_parts), dtype=np.int64)
+        messages = np.zeros_like(comm_bytes)
+        for item in (self.expand, self.fold):
+            pair = (item.sender, item.receiver)
+            np.add.at(comm_bytes, pair, item.low * item.width_bytes)
+            np.maximum.at(messages, pair, item.low)
+        return Communication(
+            comm_bytes,
+            messages,
+            low_bytes=self.expand.low_bytes + self.fold.low_bytes,
+            high_bytes=self.expand.high_bytes + self.fold.high_bytes,
+        )
+
+    def bytes_per_value(self, num_vertices: int) -> Int64:
+        """Return int64[V], bytes (lower end) charged because of each value."""
+        total = np.zeros(num_vertices, dtype=np.int64)
+        for item in (self.expand, self.fold):
+            np.add.at(total, item.value, item.low * item.width_bytes)
+        return total
+
+
+def expand_transfers(graph: ValueGraph, part: Int32, uses: PairUses) -> Transfers:
+    """Return the transfers of values to the parts that read them.
+
+    Per (value, part): at least as often as the most frequent reading row, at most as often as all reading
+    rows together, and never more often than the value had versions (a value that never changes is sent once).
+    The upper end leaves out partial results: where no row reads more versions than the value had rounds,
+    readers are taken to see the end of each round, as they do after a reduction.
+    """
+    versions = np.maximum(graph.versions[uses.value], 1)
+    rounds = np.minimum(fresh_versions(graph)[uses.value], versions)
+    return Transfers(
+        uses.value.astype(np.int32),
+        part[uses.value].astype(np.int32),
+        uses.part.astype(np.int32),
+        np.minimum(uses.most, versions),
+        np.minimum(uses.total, np.where(uses.most <= rounds, rounds, versions)),
+        graph.width_bytes[uses.value].astype(np.int64),
+    )
+
+
+def check_parts(graph: ValueGraph, part: Int32, num_parts: int) -> None:
+    """Raise ConfigError unless ``part`` gives every vertex one of ``num_parts`` parts."""
+    if num_parts < 1:
+        raise ConfigError(f"number of parts must be at least 1, found {num_parts}")
+    if len(part) != graph.num_vertices:
+        raise ConfigError(f"expected an owner for each of {graph.num_vertices} values, found {len(part)}")
+    if len(part) and (part.min() < 0 or part.max() >= num_parts):
+        raise ConfigError(f"owners must lie in [0, {num_parts}), found {part.min()} to {part.max()}")

@@ -1,0 +1,100 @@
+"""Communication as the paper counts it: dissolved value graph + owners + singletons -> matrix.
+
+Reference: paper Section 4.2.3, Algorithm 4; singleton costs p-1, p-1 and 2(p-1) words per round.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from commanalyzer.communication.charges import (
+    Charges,
+    Transfers,
+    Uses,
+    check_parts,
+    collapse,
+    expand_transfers,
+)
+from commanalyzer.communication.matrix import Communication
+from commanalyzer.vcg.graph import Bool, Int32, Int64, ValueGraph
+from commanalyzer.vcg.segments import count_of_source, fresh_versions, sink_of_source
+from commanalyzer.vcg.singletons import SingletonKind, Singletons
+
+
+def count_hpdc18(graph: ValueGraph, part: Int32, num_parts: int, singletons: Singletons) -> Communication:
+    """Return the communication matrix by Algorithm 4.
+
+    Edges between parts are pruned to one per (source value, reading part); edges of singletons are taken out
+    and each singleton is charged a collective per round: from its owner part to all others (source),
+    from all others to it (sink), or both (reduction).
+
+    Args:
+        graph: Value graph with dissolved registers.
+        part: int32[V], owner of every vertex; the owner of a singleton is the root of its collective.
+        num_parts: Number of parts p.
+        singletons: Result of :func:`~commanalyzer.vcg.singletons.find_singletons` on the same graph.
+
+    Raises:
+        ConfigError: If ``part`` does not cover the vertices with parts in [0, p).
+    """
+    charges = charge_hpdc18(graph, part, num_parts, singletons)
+    regular = charges.communication()
+    comm_bytes, messages = regular.comm_bytes.copy(), regular.messages.copy()
+    low, high = singleton_rounds(graph, singletons)
+    word = graph.width_bytes.astype(np.int64)
+    send = (singletons.kind & int(SingletonKind.SOURCE)) != 0
+    receive = (singletons.kind & int(SingletonKind.SINK)) != 0
+    outgoing, out_messages = _per_root(part, num_parts, send, low, word)
+    incoming, in_messages = _per_root(part, num_parts, receive, low, word)
+    off_diagonal = ~np.eye(num_parts, dtype=np.bool_)
+    comm_bytes += np.where(off_diagonal, outgoing[:, None] + incoming[None, :], 0)
+    collective = np.maximum(out_messages[:, None], in_messages[None, :])
+    messages = np.where(off_diagonal, np.maximum(messages, collective), 0)
+    sides = (send.astype(np.int64) + receive) * word * (num_parts - 1)
+    return Communication(
+        comm_bytes,
+        messages,
+        low_bytes=regular.low_bytes + int(np.dot(sides, low)),
+        high_bytes=regular.high_bytes + int(np.dot(sides, high)),
+        singleton_bytes=int(np.dot(sides, low)),
+    )
+
+
+def charge_hpdc18(graph: ValueGraph, part: Int32, num_parts: int, singletons: Singletons) -> Charges:
+    """Return the transfers that are not singleton communication; arguments as :func:`count_hpdc18`."""
+    check_parts(graph, part, num_parts)
+    sink = sink_of_source(graph)
+    crossing = part[graph.source] != part[sink]
+    crossing &= ~singletons.mask[graph.source] & ~singletons.mask[sink]
+    row = graph.row_of_source()[crossing]
+    value = graph.source[crossing].astype(np.int64)
+    uses = Uses(value, part[sink[crossing]].astype(np.int64), row)
+    none32, none64 = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)
+    nothing = Transfers(none32, none32, none32, none64, none64, none64)
+    return Charges(num_parts, expand_transfers(graph, part, collapse(graph, uses, num_parts)), nothing)
+
+
+def singleton_rounds(graph: ValueGraph, singletons: Singletons) -> tuple[Int64, Int64]:
+    """Return int64[V] twice: lower and upper end of the collectives that each singleton needs (>= 1).
+
+    Sinks and reductions: versions that do not continue a round. Sources: every version that is read, which
+    lies between the largest count of a reading row and the number of versions. Zero for other vertices.
+    """
+    versions = np.maximum(graph.versions, 1)
+    reads = np.zeros(graph.num_vertices, dtype=np.int64)
+    np.maximum.at(reads, graph.source, count_of_source(graph))
+    rounds = np.maximum(fresh_versions(graph), 1)
+    collects = (singletons.kind & int(SingletonKind.SINK)) != 0
+    low = np.where(collects, rounds, np.maximum(np.minimum(reads, versions), 1))
+    high = np.where(collects, rounds, versions)
+    return np.where(singletons.mask, low, 0), np.where(singletons.mask, high, 0)
+
+
+def _per_root(part: Int32, num_parts: int, chosen: Bool, rounds: Int64, word: Int64) -> tuple[Int64, Int64]:
+    """Return int64[p] twice: bytes to each other part, and messages, of the collectives rooted at a part."""
+    root = part[chosen]
+    volume = np.zeros(num_parts, dtype=np.int64)
+    np.add.at(volume, root, rounds[chosen] * word[chosen])
+    messages = np.zeros(num_parts, dtype=np.int64)
+    np.maximum.at(messages, root, rounds[chosen])
+    return volume, messages

@@ -1,0 +1,82 @@
+"""Conservation laws of the communication matrix: between graph and matrix nothing is lost or invented."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from commanalyzer.communication.charges import Charges
+from commanalyzer.communication.matrix import Communication
+from commanalyzer.errors import GraphInvariantError
+from commanalyzer.vcg.graph import Bool, Int32, Int64, ValueGraph
+from commanalyzer.vcg.segments import sink_of_source
+
+
+def check_charges(graph: ValueGraph, part: Int32, charges: Charges, removed: Bool | None = None) -> None:
+    """Check that every flow between parts is covered by a transfer, and that every transfer has a flow.
+
+    A flow from value v to a sink t in another part is covered if v is expanded to t's part, or if some
+    part folds into t and holds v or receives it.
+
+    Args:
+        graph: The graph that was counted.
+        part: int32[V], owners.
+        charges: Transfers of the counter.
+        removed: bool[V], singletons whose flows are booked elsewhere; None for none.
+
+    Raises:
+        GraphInvariantError: If a flow is not covered or a transfer has no reason.
+    """
+    sink = sink_of_source(graph)
+    foreign = part[graph.source] != part[sink]
+    if removed is not None:
+        foreign &= ~removed[graph.source] & ~removed[sink]
+    value, target = graph.source[foreign].astype(np.int64), sink[foreign].astype(np.int64)
+    p = charges.num_parts
+    expanded = _keys(charges.expand.value, charges.expand.receiver, p)
+    folded = _keys(charges.fold.value, charges.fold.sender, p)
+    covered = np.isin(value * p + part[target], expanded)
+    covered |= np.isin(target * p + part[value], folded)
+    open_flow = np.flatnonzero(~covered)
+    reached = _reached_by_fold(value[open_flow], target[open_flow], charges)
+    lost = int(np.count_nonzero(~reached))
+    if lost:
+        raise GraphInvariantError(f"{lost} of {len(value)} flows between parts are in no transfer")
+    _check_senders(part, charges)
+
+
+def _keys(value: Int32, part: Int32, num_parts: int) -> Int64:
+    return value.astype(np.int64) * num_parts + part
+
+
+def _reached_by_fold(value: Int64, target: Int64, charges: Charges) -> Bool:
+    """Return whether a part that folds into ``target`` received ``value`` (the case of hub operands)."""
+    fold, expand = charges.fold, charges.expand
+    reached = np.zeros(len(value), dtype=np.bool_)
+    for q in range(charges.num_parts if len(value) else 0):
+        folds = np.isin(target, fold.value[fold.sender == q])
+        reached |= folds & np.isin(value, expand.value[expand.receiver == q])
+    return reached
+
+
+def _check_senders(part: Int32, charges: Charges) -> None:
+    expand, fold = charges.expand, charges.fold
+    if np.any(part[expand.value] != expand.sender) or np.any(part[fold.value] != fold.receiver):
+        raise GraphInvariantError("a transfer does not start or end at the owner of its value")
+    for name, item in (("expand", expand), ("fold", fold)):
+        other = item.receiver if name == "expand" else item.sender
+        keys = _keys(item.value, other, charges.num_parts)
+        if len(np.unique(keys)) != len(keys):
+            raise GraphInvariantError(f"{name} transfers contain the same value and part twice")
+
+
+def check_matrix(charges: Charges, communication: Communication) -> None:
+    """Check that the matrix holds exactly the bytes of the transfers and the singletons.
+
+    Raises:
+        GraphInvariantError: If the sums differ.
+    """
+    itemised = charges.expand.low_bytes + charges.fold.low_bytes + communication.singleton_bytes
+    if itemised != communication.total_bytes:
+        raise GraphInvariantError(
+            f"transfers add up to {itemised} bytes, the matrix to {communication.total_bytes}"
+        )

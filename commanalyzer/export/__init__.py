@@ -1,0 +1,1 @@
+"""Exports to formats of other tools."""

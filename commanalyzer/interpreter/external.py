@@ -1,0 +1,265 @@
+"""Calls that leave the module: effect on memory and labels by kind of library function.
+
+What each function does to values is read from :mod:`commanalyzer.ir.libcalls`; unknown functions are
+refused, because guessing would silently lose flows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from commanalyzer.errors import UnsupportedIrError
+from commanalyzer.interpreter.codec import encode, round_to, zero
+from commanalyzer.interpreter.intrinsics import intrinsic
+from commanalyzer.interpreter.library import Library
+from commanalyzer.interpreter.memory import Memory
+from commanalyzer.interpreter.operations import all_labels, lane_count
+from commanalyzer.interpreter.shadow import Shadow
+from commanalyzer.interpreter.values import Data, Labels, Value, as_float, as_int
+from commanalyzer.ir.libcalls import CallKind, Extent, LibraryCall, library_call
+from commanalyzer.ir.model import Instruction, IrType
+from commanalyzer.ir.types import parse_type
+
+ABORT_STATUS = 134
+
+
+class ProgramExit(Exception):
+    """The program called ``exit``: a transfer of control, not an error.
+
+    Args:
+        status: Exit status.
+    """
+
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+class Host(Protocol):
+    """What external calls need of the machine."""
+
+    memory: Memory
+    shadow: Shadow
+
+    @property
+    def site(self) -> str:
+        """Name of the executed call."""
+
+
+class Externals:
+    """Executes external calls.
+
+    Args:
+        host: The machine.
+        stdin: Standard input of the program.
+    """
+
+    def __init__(self, host: Host, stdin: bytes) -> None:
+        self._host = host
+        self.library = Library(host.memory, stdin)
+        self.flops = 0
+        self.at_exit: list[tuple[int, Value]] = []
+
+    def call(self, name: str, instruction: Instruction, values: Sequence[Value]) -> Value:
+        """Execute an external call and return its result.
+
+        Raises:
+            UnsupportedIrError: If the function is not known, or cannot be interpreted.
+            ProgramExit: If it ends the program.
+        """
+        fact = library_call(name)
+        if fact is None:
+            raise _unsupported(name, instruction, "an external function with known effect")
+        self.flops += fact.flops * _lanes(instruction)
+        handler = _KINDS.get(fact.kind)
+        if handler is None:
+            raise _unsupported(name, instruction, "no calls back into the program")
+        return handler(self, name, fact, instruction, values)
+
+    def _allocate(
+        self, name: str, fact: LibraryCall, instruction: Instruction, values: Sequence[Value]
+    ) -> Value:
+        memory = self._host.memory
+        size = _product(fact, values)
+        alignment = max(16, as_int(values[fact.alignment].data)) if fact.alignment >= 0 else 16
+        address = memory.allocate(self._host.site, size, alignment)
+        if fact.zeroed and size:
+            memory.write(address, bytes(size))
+        if fact.pointer < 0:
+            return Value(address)
+        target = as_int(values[fact.pointer].data)
+        memory.write(target, address.to_bytes(8, "little"))
+        memory.own(target, 8)
+        return Value(0)
+
+    def _free(self, name: str, fact: LibraryCall, instruction: Instruction, values: Sequence[Value]) -> Value:
+        self._host.memory.release(as_int(values[fact.pointer].data))
+        return Value(0)
+
+    def _reallocate(
+        self, name: str, fact: LibraryCall, instruction: Instruction, values: Sequence[Value]
+    ) -> Value:
+        memory = self._host.memory
+        size = _product(fact, values)
+        old = as_int(values[fact.pointer].data)
+        address = memory.allocate(self._host.site, size)
+        kept = min(memory.block_size(old), size) if old else 0
+        if kept:
+            self._copy_bytes(address, old, kept)
+        memory.release(old)
+        return Value(address)
+
+    def _copy(self, name: str, fact: LibraryCall, instruction: Instruction, values: Sequence[Value]) -> Value:
+        size = _product(fact, values)
+        target, source = as_int(values[fact.pointer].data), as_int(values[fact.source].data)
+        if size:
+            self._copy_bytes(target, source, size)
+        return Value(target + size if name == "mempcpy" else target)
+
+    def _copy_bytes(self, target: int, source: int, size: int) -> None:
+        data = self._host.memory.read(source, size)
+        self._host.shadow.copy(target, source, size)
+        self._host.memory.write(target, data)
+
+    def _fill(self, name: str, fact: LibraryCall, instruction: Instruction, values: Sequence[Value]) -> Value:
+        size = _product(fact, values)
+        target = as_int(values[fact.pointer].data)
+        byte = 0 if name == "bzero" else as_int(values[1].data) & 0xFF
+        if size:
+            self._host.memory.write(target, bytes([byte]) * size)
+            self._host.shadow.fill(target, size)
+        return Value(target)
+
+    def _pure(self, name: str, fact: LibraryCall, instruction: Instruction, values: Sequence[Value]) -> Value:
+        labels = all_labels(values)
+        data = [value.data for value in values]
+        if name.startswith("llvm."):
+            return Value(intrinsic(name, instruction.type, instruction.operands, data), labels)
+        base, suffix = (name, "") if name in _SPLITTING else (name[:-1], name[-1:])
+        if base not in _SPLITTING or suffix not in _WIDTHS:
+            return Value(self._data(name, instruction, data), labels)
+        result, outputs = _SPLITTING[base](as_float(data[0]))
+        output_type = parse_type("i32" if base == "frexp" else _WIDTHS[suffix])
+        for index, output in zip(fact.writes, outputs, strict=True):
+            self._create(as_int(data[index]), encode(output_type, output), labels)
+        return Value(_fit(instruction.type, result), labels)
+
+    def _create(self, address: int, image: bytes, labels: Labels) -> None:
+        self._host.memory.write(address, image)
+        self._host.shadow.create(address, labels)
+        self._host.memory.own(address, len(image))
+
+    def _input(
+        self, name: str, fact: LibraryCall, instruction: Instruction, values: Sequence[Value]
+    ) -> Value:
+        data = self._data(name, instruction, [value.data for value in values])
+        memory = self._host.memory
+        for index in fact.writes:
+            address = as_int(values[index].data) if index < len(values) else 0
+            if not address or fact.extent is Extent.FORMAT:
+                continue
+            if fact.extent is Extent.STRING:
+                memory.own(address, len(memory.read_string(address)) + 1)
+            else:
+                size = _product(fact, values) if fact.extent is Extent.SIZES else fact.write_bytes
+                memory.own(address, size)
+        return Value(data)
+
+    def _effectless(
+        self, name: str, fact: LibraryCall, instruction: Instruction, values: Sequence[Value]
+    ) -> Value:
+        if name.startswith("llvm."):
+            return self._intrinsic_without_effect(name, instruction, values)
+        if name in ("__cxa_atexit", "atexit"):
+            argument = values[1] if len(values) > 1 else Value(0)
+            self.at_exit.append((as_int(values[0].data), argument))
+            return Value(0)
+        if name == "__cxa_guard_acquire":
+            return Value(int(self._host.memory.read(as_int(values[0].data), 1) == b"\0"))
+        if name == "__cxa_guard_release":
+            self._host.memory.write(as_int(values[0].data), b"\1")
+        return Value(self._data(name, instruction, [value.data for value in values]))
+
+    def _intrinsic_without_effect(
+        self, name: str, instruction: Instruction, values: Sequence[Value]
+    ) -> Value:
+        if name.startswith(("llvm.va_", "llvm.eh.")):
+            raise _unsupported(name, instruction, "no variadic definitions and no exception handling")
+        if name.startswith(("llvm.threadlocal.address", "llvm.invariant.start", "llvm.annotation")):
+            return values[0]
+        return Value(zero(instruction.type) if instruction.type.kind != "void" else 0)
+
+    def _exit(self, name: str, fact: LibraryCall, instruction: Instruction, values: Sequence[Value]) -> Value:
+        if name in ("exit", "_exit", "_Exit", "quick_exit"):
+            raise ProgramExit(as_int(values[0].data) & 0xFF)
+        if name in ("__cxa_throw", "__cxa_rethrow") or name.startswith("_ZSt"):
+            raise _unsupported(name, instruction, "no C++ exception to be thrown")
+        raise ProgramExit(ABORT_STATUS)
+
+    def _data(self, name: str, instruction: Instruction, data: Sequence[Data]) -> Data:
+        function = self.library.function(name)
+        if function is None:
+            raise _unsupported(name, instruction, "an external function that can be interpreted")
+        return _fit(instruction.type, function(data))
+
+
+def _fit(type_: IrType, data: Data) -> Data:
+    """Return what a C function returned as data of the printed type."""
+    if type_.kind in ("int", "ptr"):
+        return as_int(data) & ((1 << type_.bits) - 1)
+    return round_to(type_, as_float(data)) if type_.kind == "float" else 0
+
+
+def _lanes(instruction: Instruction) -> int:
+    if instruction.type.kind == "vector":
+        return instruction.type.count
+    return max((lane_count(o.type) for o in instruction.operands), default=1)
+
+
+def _product(fact: LibraryCall, values: Sequence[Value]) -> int:
+    return math.prod(as_int(values[index].data) for index in fact.sizes)
+
+
+def _unsupported(name: str, instruction: Instruction, expected: str) -> UnsupportedIrError:
+    return UnsupportedIrError(
+        f"expected {expected}, found a call of {name}",
+        where=f"line {instruction.first_line + 1}",
+        hint="run the program natively instead of interpreting it, or add its source to the analysis",
+    )
+
+
+def _modf(x: float) -> tuple[Data, tuple[Data, ...]]:
+    fraction, whole = math.modf(x)
+    return fraction, (whole,)
+
+
+def _frexp(x: float) -> tuple[Data, tuple[Data, ...]]:
+    fraction, exponent = math.frexp(x)
+    return fraction, (exponent & 0xFFFFFFFF,)
+
+
+def _sincos(x: float) -> tuple[Data, tuple[Data, ...]]:
+    return 0, (math.sin(x), math.cos(x))
+
+
+_SPLITTING: dict[str, Callable[[float], tuple[Data, tuple[Data, ...]]]] = {
+    "modf": _modf,
+    "frexp": _frexp,
+    "sincos": _sincos,
+}
+_WIDTHS = {"": "double", "f": "float", "l": "x86_fp80"}
+_Handler = Callable[[Externals, str, LibraryCall, Instruction, Sequence[Value]], Value]
+_KINDS: dict[CallKind, _Handler] = {
+    CallKind.ALLOCATE: Externals._allocate,
+    CallKind.FREE: Externals._free,
+    CallKind.REALLOCATE: Externals._reallocate,
+    CallKind.COPY: Externals._copy,
+    CallKind.FILL: Externals._fill,
+    CallKind.PURE: Externals._pure,
+    CallKind.INPUT: Externals._input,
+    CallKind.OUTPUT: Externals._effectless,
+    CallKind.IGNORE: Externals._effectless,
+    CallKind.EXIT: Externals._exit,
+}

@@ -1,0 +1,106 @@
+"""What the interpreter knows about a function before it runs: blocks, selectors, counts.
+
+*Selectors* of a phi are the conditions that decide which of its operands is taken, as opposed to how often
+a loop runs. *Counts* are stores such as ``h[b[i]] += 1``, where nothing but the address varies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from commanalyzer.ir.cfg import ControlFlow, control_flow
+from commanalyzer.ir.model import Function, Instruction, Operand
+
+_COUNTING = frozenset({"add", "sub", "fadd", "fsub", "mul", "fmul", "or", "and", "xor"})
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionPlan:
+    """A function, prepared.
+
+    Attributes:
+        function: The function.
+        blocks: Instructions by label.
+        selectors: (block, predecessor) -> conditions whose sources select the phis of the block.
+        count_indices: First line of a counting store -> the index operands of its address.
+    """
+
+    function: Function
+    blocks: Mapping[str, tuple[Instruction, ...]]
+    selectors: Mapping[tuple[str, str], tuple[Operand, ...]]
+    count_indices: Mapping[int, tuple[Operand, ...]]
+
+    @property
+    def entry(self) -> str:
+        """Label of the entry block."""
+        return self.function.blocks[0].label
+
+
+def plan_function(function: Function) -> FunctionPlan:
+    """Prepare ``function``."""
+    flow = control_flow(function)
+    blocks = {block.label: block.instructions for block in function.blocks}
+    selectors: dict[tuple[str, str], tuple[Operand, ...]] = {}
+    for label in flow.reverse_postorder:
+        if blocks[label][0].opcode != "phi" or flow.is_loop_header(label):
+            continue
+        for predecessor in flow.predecessors[label]:
+            selectors[label, predecessor] = _selectors(flow, blocks, label, predecessor)
+    return FunctionPlan(function, blocks, selectors, _count_indices(function))
+
+
+def _selectors(
+    flow: ControlFlow, blocks: Mapping[str, tuple[Instruction, ...]], block: str, predecessor: str
+) -> tuple[Operand, ...]:
+    """Return the conditions that select on the edge ``predecessor`` -> ``block``.
+
+    Every branch between the immediate dominator of the block and the predecessor, in the same loop as the
+    block, that does not inevitably lead to the predecessor.
+    """
+    top = flow.immediate_dominator[block]
+    loop = flow.innermost_loop.get(block)
+    found: list[Operand] = []
+    for x in flow.dominator_chain(predecessor):
+        terminator = blocks[x][-1]
+        decides = x == predecessor or not flow.postdominates(predecessor, x)
+        is_conditional = terminator.opcode in ("br", "switch") and bool(terminator.operands)
+        if decides and is_conditional and flow.innermost_loop.get(x) == loop:
+            found.append(terminator.operands[0])
+        if x == top:
+            break
+    return tuple(found)
+
+
+def _count_indices(function: Function) -> dict[int, tuple[Operand, ...]]:
+    defined = {i.name: i for block in function.blocks for i in block.instructions if i.name}
+    found: dict[int, tuple[Operand, ...]] = {}
+    for block in function.blocks:
+        for store in block.instructions:
+            if store.opcode == "store" and _is_count(store, defined):
+                found[store.first_line] = _address_indices(store.operands[1], defined)
+    return found
+
+
+def _is_count(store: Instruction, defined: Mapping[str, Instruction]) -> bool:
+    """The stored value is its own previous version, combined with a constant."""
+    value = defined.get(store.operands[0].text)
+    address = defined.get(store.operands[1].text)
+    if value is None or address is None or address.opcode != "getelementptr":
+        return False
+    if value.opcode not in _COUNTING:
+        return False
+    variable = [operand for operand in value.operands if operand.is_local]
+    if len(variable) != 1:
+        return False
+    load = defined.get(variable[0].text)
+    return load is not None and load.opcode == "load" and load.operands[0].text == store.operands[1].text
+
+
+def _address_indices(pointer: Operand, defined: Mapping[str, Instruction]) -> tuple[Operand, ...]:
+    indices: list[Operand] = []
+    address = defined.get(pointer.text)
+    while address is not None and address.opcode == "getelementptr":
+        indices.extend(operand for operand in address.operands[1:] if operand.is_local)
+        address = defined.get(address.operands[0].text)
+    return tuple(indices)

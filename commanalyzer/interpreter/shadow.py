@@ -1,0 +1,135 @@
+"""Label rules of memory: what a load reads, what a store creates, what a copy replicates.
+
+Paper Section 4.1, Algorithms 1 and 2, on aligned 4-byte words:
+
+* a load has the values that live in its words as sources;
+* a store of an exact copy replicates: the words refer to the value, nothing flowed;
+* any other store creates a new version at its home, with the register's labels as sources.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import lru_cache
+
+from commanalyzer.interpreter.memory import WORD_BYTES, Memory
+from commanalyzer.interpreter.values import NO_LABELS, Chain, Home, Labels, Value, union
+from commanalyzer.ir.model import IrType
+from commanalyzer.ir.types import field_offset_bytes, size_bytes
+from commanalyzer.vcg.graph import SourceRole
+
+_AGGREGATES = frozenset({"vector", "array", "struct"})
+
+
+class Shadow:
+    """Applies the label rules to a memory and counts value-flow chains.
+
+    Attributes:
+        chains: How often each chain happened.
+    """
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        self.chains: Counter[Chain] = Counter()
+
+    def load(self, type_: IrType, address: int) -> tuple[Labels, tuple[Home, ...] | None]:
+        """Return labels and exactness of a loaded register.
+
+        ``float`` kinds are identified by their first word; integers have every word as a source. Scalars
+        of 4 bytes and more are exact copies, except integers other than ``i32`` and ``i64``.
+        """
+        if type_.kind not in _AGGREGATES:
+            return self._load_scalar(type_, address)
+        labels = NO_LABELS
+        for offset, member in leaves(type_):
+            labels = union(labels, self._load_scalar(member, address + offset)[0])
+        return labels, None
+
+    def _load_scalar(self, type_: IrType, address: int) -> tuple[Labels, tuple[Home, ...] | None]:
+        if type_.kind == "ptr":
+            return NO_LABELS, None
+        size = size_bytes(type_)
+        if size < WORD_BYTES:
+            return {self._memory.value_at(address): SourceRole.DATA}, None
+        words = tuple(self._memory.value_at(address + k) for k in range(0, size, WORD_BYTES))
+        if type_.kind == "float":
+            return {words[0]: SourceRole.DATA}, words
+        labels = dict.fromkeys(words, SourceRole.DATA)
+        return labels, words if type_.bits in (32, 64) else None
+
+    def store(self, type_: IrType, address: int, value: Value) -> Chain | None:
+        """Apply a store; return the (last) chain it made, ``None`` for pointers and replications."""
+        is_scalar = type_.kind in ("int", "float")
+        if is_scalar and value.exact is not None and size_bytes(type_) >= WORD_BYTES:
+            self._replicate(address, size_bytes(type_), value.exact)
+            return None
+        chain: Chain | None = None
+        for offset, member in leaves(type_):
+            size = size_bytes(member)
+            if member.kind != "ptr":
+                chain = self.create(address + offset, value.labels)
+            self._memory.own(address + offset, size)
+        return chain
+
+    def create(self, address: int, labels: Labels) -> Chain:
+        """Count a new version at the word of ``address``; its words are left to the caller."""
+        chain = Chain(self._memory.own_home(address), frozenset(labels.items()))
+        self.chains[chain] += 1
+        return chain
+
+    def finish(self, home: Home, labels: Labels) -> None:
+        """Count a value that leaves the program (paper Section 4.1: return variables)."""
+        self.chains[Chain(home, frozenset(labels.items()))] += 1
+
+    def fill(self, address: int, size: int) -> None:
+        """Apply memset: every touched word gets a value without sources."""
+        for word in touched_words(address, size):
+            self.create(max(word, address), NO_LABELS)
+        self._memory.own(address, size)
+
+    def copy(self, target: int, source: int, size: int) -> None:
+        """Apply memcpy/memmove; call it before the bytes move.
+
+        Whole words are replicated when both sides are equally aligned; words that are touched in part, or
+        shifted, get a value without sources.
+        """
+        aligned = (target - source) % WORD_BYTES == 0
+        whole: dict[int, Home] = {}
+        for word in touched_words(target, size):
+            if aligned and word >= target and word + WORD_BYTES <= target + size:
+                whole[word] = self._memory.value_at(word - target + source)
+        for word in touched_words(target, size):
+            if word in whole:
+                self._memory.set_value_at(word, whole[word])
+            else:
+                self.create(max(word, target), NO_LABELS)
+                self._memory.own(max(word, target), 1)
+
+    def replicate_words(self, target: int, source: int, size: int) -> None:
+        """Make every word of a fresh object a replica of ``source`` (``byval`` arguments)."""
+        for offset in range(0, size, WORD_BYTES):
+            self._memory.set_value_at(target + offset, self._memory.value_at(source + offset))
+
+    def _replicate(self, address: int, size: int, homes: tuple[Home, ...]) -> None:
+        self._memory.own(address, size)
+        for k, offset in enumerate(range(0, size, WORD_BYTES)):
+            self._memory.set_value_at(address + offset, homes[k] if k < len(homes) else None)
+
+
+def touched_words(address: int, size: int) -> range:
+    """Return the addresses of all words that ``size`` bytes at ``address`` touch."""
+    return range(address // WORD_BYTES * WORD_BYTES, address + size, WORD_BYTES)
+
+
+@lru_cache(maxsize=4096)
+def leaves(type_: IrType, offset: int = 0) -> tuple[tuple[int, IrType], ...]:
+    """Return byte offset and type of every scalar of ``type_``; vectors of bits count as one scalar."""
+    if type_.kind not in _AGGREGATES:
+        return ((offset, type_),)
+    if type_.kind == "vector" and type_.elements[0].bits == 1:
+        return ((offset, IrType("int", f"i{type_.count}", type_.count)),)
+    found: list[tuple[int, IrType]] = []
+    members = type_.elements if type_.kind == "struct" else type_.elements * type_.count
+    for index, member in enumerate(members):
+        found.extend(leaves(member, offset + field_offset_bytes(type_, index)))
+    return tuple(found)

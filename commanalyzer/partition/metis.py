@@ -1,0 +1,248 @@
+"""METIS adapter: affinity graph -> partition. The only importer of pymetis.
+
+METIS checks nothing: short arrays are read past their end, asymmetric graphs and bad weights pass silently,
+and an impossible number of parts is "unknown exception". Everything is therefore validated before the
+call (:class:`~commanalyzer.partition.affinity.Adjacency` checks itself), and cut and balance are recomputed
+after it.
+
+Reference: paper Section 4.2.2 (multilevel partitioning, balance, cut, connected parts).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pymetis
+
+from commanalyzer.errors import PartitionError
+from commanalyzer.partition.affinity import Adjacency
+from commanalyzer.partition.quality import component_labels, edge_cut, imbalance
+from commanalyzer.vcg.graph import Float64, Int32, Int64
+from commanalyzer.vcg.segments import expand_ranges, pointer_from_counts
+
+Objective = Literal["cut", "volume"]
+
+DEFAULT_IMBALANCE = 0.03
+_OBJECTIVE_CODE = {"cut": 0, "volume": 1}
+_MEAN_WORK_WEIGHT = 1000.0
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """Owners of values.
+
+    Attributes:
+        part: int32[V], part of each vertex, in [0, num_parts).
+        num_parts: Number of parts p.
+        method: What made it, for example ``metis``.
+        objective: What was minimised.
+        seed: Seed of the partitioner.
+        edge_cut: Bytes of the affinity edges between parts, recomputed.
+        imbalance: Largest work of a part over the mean, recomputed; 1.0 is perfect.
+    """
+
+    part: Int32
+    num_parts: int
+    method: str
+    objective: str
+    seed: int
+    edge_cut: int
+    imbalance: float
+
+    def __post_init__(self) -> None:
+        if len(self.part) and (self.part.min() < 0 or self.part.max() >= self.num_parts):
+            raise PartitionError(f"partition has parts outside [0, {self.num_parts})")
+        self.part.setflags(write=False)
+
+
+def partition(
+    adjacency: Adjacency,
+    num_parts: int,
+    *,
+    objective: Objective = "cut",
+    seed: int = 1,
+    imbalance: float = DEFAULT_IMBALANCE,
+) -> Partition:
+    """Return a balanced partition with a small cut or communication volume.
+
+    Components that are small against a part are kept whole and packed in index order, since cutting them is
+    never needed; METIS divides the rest, with contiguous parts where that rest is connected. Vertices without
+    work get a weight of about a thousandth of the mean, because METIS mishandles zero weights: parts may
+    differ in the number of such vertices, not in work. Parts are numbered by the mean index of their
+    vertices.
+
+    Args:
+        adjacency: Affinity graph.
+        num_parts: Number of parts p, 1 <= p <= N.
+        objective: ``cut`` (weighted edge cut) or ``volume`` (METIS communication volume).
+        seed: Seed, not negative.
+        imbalance: Allowed excess of the largest part over the mean, for example 0.03.
+
+    Raises:
+        PartitionError: If the request is impossible or METIS fails.
+    """
+    _check_request(adjacency, num_parts, objective, seed, imbalance)
+    if num_parts == 1:
+        part = np.zeros(adjacency.num_vertices, dtype=np.int32)
+    else:
+        part = _divide(adjacency, num_parts, objective, seed, imbalance)
+        part = _number_by_position(_fill_empty(part, num_parts), num_parts)
+    return Partition(
+        part,
+        num_parts,
+        "metis",
+        objective,
+        seed,
+        edge_cut(adjacency, part),
+        _recomputed_imbalance(adjacency, part, num_parts),
+    )
+
+
+def _recomputed_imbalance(adjacency: Adjacency, part: Int32, num_parts: int) -> float:
+    return imbalance(adjacency.work_flops, part, num_parts)
+
+
+def _check_request(adjacency: Adjacency, num_parts: int, objective: str, seed: int, slack: float) -> None:
+    if num_parts < 1:
+        raise PartitionError(f"number of parts must be at least 1, found {num_parts}")
+    if num_parts > adjacency.num_vertices:
+        raise PartitionError(
+            f"cannot divide {adjacency.num_vertices} values among {num_parts} parts",
+            hint="use fewer nodes or a larger problem size",
+        )
+    if objective not in _OBJECTIVE_CODE:
+        raise PartitionError(f"objective must be 'cut' or 'volume', found {objective!r}")
+    if seed < 0:
+        raise PartitionError(f"seed must not be negative, found {seed}")
+    if not 0.0 < slack < 10.0:
+        raise PartitionError(
+            f"allowed imbalance must lie between 0 and 10, found {slack}", hint="0.03 is usual"
+        )
+
+
+def _divide(adjacency: Adjacency, num_parts: int, objective: str, seed: int, slack: float) -> Int32:
+    """Return parts, with small components packed around what METIS divides."""
+    weight = integer_work(adjacency.work_flops)
+    count, label = component_labels(adjacency)
+    size = np.bincount(label, weight, minlength=count).astype(np.float64)
+    small = size <= slack * size.sum() / num_parts
+    core = np.flatnonzero(~small[label])
+    if 0 < len(core) < num_parts or small.sum() <= 1:
+        return _metis(adjacency, weight, num_parts, objective, seed, slack, contiguous=count == 1)
+    part = np.zeros(adjacency.num_vertices, dtype=np.int32)
+    load = np.zeros(num_parts, dtype=np.float64)
+    if len(core):
+        rest = _subgraph(adjacency, core)
+        connected = int((~small).sum()) == 1
+        part[core] = _metis(rest, weight[core], num_parts, objective, seed, slack, contiguous=connected)
+        load = np.bincount(part[core], weight[core], minlength=num_parts).astype(np.float64)
+    loose = np.flatnonzero(small[label])
+    part[loose] = _pack(label[loose], size, load)[label[loose]]
+    return part
+
+
+def _pack(used: Int64, size: Float64, load: Float64) -> Int32:
+    """Return int32[C], a part for every component, filling the gaps in ``load`` in order of component.
+
+    Components are numbered by their first vertex, so neighbours in memory stay together. The i-th unit of
+    weight goes to the part whose gap covers it; gaps are scaled to hold exactly the weight there is.
+    """
+    weight = np.zeros(len(size), dtype=np.float64)
+    weight[used] = size[used]
+    gap = np.maximum((load.sum() + weight.sum()) / len(load) - load, 0.0)
+    edge = np.cumsum(gap) * (weight.sum() / gap.sum())
+    middle = np.cumsum(weight) - weight / 2
+    return np.minimum(np.searchsorted(edge, middle, side="right"), len(load) - 1).astype(np.int32)
+
+
+def _subgraph(adjacency: Adjacency, vertices: Int64) -> Adjacency:
+    """Return the graph of whole components, given by ascending vertices."""
+    number = np.full(adjacency.num_vertices, -1, dtype=np.int64)
+    number[vertices] = np.arange(len(vertices))
+    degree = np.diff(adjacency.pointer)[vertices]
+    at = expand_ranges(adjacency.pointer[vertices], degree)
+    return Adjacency(
+        pointer_from_counts(degree),
+        number[adjacency.neighbour[at]],
+        adjacency.edge_bytes[at],
+        adjacency.work_flops[vertices],
+    )
+
+
+def integer_work(work_flops: Float64) -> Int64:
+    """Return int64[N], weights >= 1 in the order of the work; mean of the vertices with work about 1000."""
+    positive = work_flops > 0
+    if not positive.any():
+        return np.ones(len(work_flops), dtype=np.int64)
+    return _scaled(work_flops * (_MEAN_WORK_WEIGHT / float(work_flops[positive].mean())))
+
+
+def _scaled(weight: Float64) -> Int64:
+    """Return int64 weights >= 1 whose sum fits the integers of METIS; scaling never reverses an order."""
+    index_bits = np.iinfo(pymetis.zero_copy_dtype()).bits
+    room = 2.0 ** (index_bits - 3) - len(weight)
+    factor = min(1.0, room / max(float(weight.sum()), 1.0))
+    return np.maximum(np.rint(weight * factor), 1.0).astype(np.int64)
+
+
+def _metis(
+    adjacency: Adjacency,
+    weight: Int64,
+    num_parts: int,
+    objective: str,
+    seed: int,
+    slack: float,
+    *,
+    contiguous: bool,
+) -> Int32:
+    """Call METIS k-way on validated input."""
+    index = pymetis.zero_copy_dtype()
+    if len(adjacency.neighbour) > np.iinfo(index).max:
+        raise PartitionError(f"{adjacency.num_edges} edges exceed the index range of this METIS build")
+    options = pymetis.Options(
+        objtype=_OBJECTIVE_CODE[objective],
+        seed=seed,
+        ufactor=max(1, round(slack * 1000)),
+        contig=int(contiguous),
+    )
+    graph = pymetis.CSRAdjacency(adjacency.pointer.astype(index), adjacency.neighbour.astype(index))
+    edge_weight = adjacency.edge_bytes
+    if edge_weight.sum(dtype=np.float64) > 2.0 ** (np.iinfo(index).bits - 3):
+        edge_weight = _scaled(edge_weight.astype(np.float64))
+    try:
+        result = pymetis.part_graph(
+            num_parts,
+            graph,
+            vweights=weight.astype(index),
+            eweights=edge_weight.astype(index),
+            recursive=False,
+            options=options,
+        )
+    except (RuntimeError, ValueError, TypeError) as error:
+        raise PartitionError(
+            f"METIS failed on {adjacency.num_vertices} vertices and {num_parts} parts: {error}"
+        ) from error
+    return np.asarray(result.vertex_part, dtype=np.int32)
+
+
+def _fill_empty(part: Int32, num_parts: int) -> Int32:
+    """Return the partition with the last vertex of the most populous part moved into each empty part."""
+    sizes = np.bincount(part, minlength=num_parts)
+    moved = part.copy()
+    for empty in np.flatnonzero(sizes == 0):
+        donor = int(np.argmax(sizes))
+        moved[np.flatnonzero(moved == donor)[-1]] = empty
+        sizes[donor] -= 1
+        sizes[empty] += 1
+    return moved
+
+
+def _number_by_position(part: Int32, num_parts: int) -> Int32:
+    """Return the same parts, numbered by the mean index of their vertices."""
+    position = np.bincount(part, np.arange(len(part), dtype=np.float64), minlength=num_parts)
+    mean = position / np.bincount(part, minlength=num_parts)
+    rank = np.empty(num_parts, dtype=np.int32)
+    rank[np.argsort(mean, kind="stable")] = np.arange(num_parts, dtype=np.int32)
+    return rank[part]

@@ -1,0 +1,117 @@
+"""The document ``commanalyzer.analysis/1``: a result for other programs."""
+
+from __future__ import annotations
+
+import json
+import math
+
+from commanalyzer.artifact_header import Json
+from commanalyzer.machine.parameters import MachineParameters, Parameter
+from commanalyzer.results import AnalysisResult, Decomposition
+
+SCHEMA = "commanalyzer.analysis/1"
+
+
+def json_document(result: AnalysisResult) -> dict[str, Json]:
+    """Contract document of ``result``; bytes, seconds, floating-point operations, fractions."""
+    work, recording, graph = result.work, result.recording, result.graph
+    return {
+        "schema": SCHEMA,
+        "program": result.program,
+        "command": list(result.command),
+        "regions": list(result.regions),
+        "provenance": _provenance(result),
+        "work": {
+            "flops": work.flops,
+            "loads": work.loads,
+            "stores": work.stores,
+            "instructions": work.instructions,
+        },
+        "vcg": {
+            "values": graph.num_vertices,
+            "flows": graph.num_flows,
+            "rows": graph.num_rows,
+            "bytes": graph.nbytes,
+            "words": result.vcg_words,
+        },
+        "recording": {
+            "native_s": recording.native_s,
+            "instrumented_s": recording.instrumented_s,
+            "peak_rss_bytes": recording.peak_rss_bytes,
+            "unmodelled_calls": dict(recording.unmodelled_calls),
+            "dropped_events": recording.dropped_events,
+            "exit_status": recording.exit_status,
+        },
+        "singletons": {
+            "source": result.singletons.source,
+            "sink": result.singletons.sink,
+            "reduction": result.singletons.reduction,
+        },
+        "machine": _machine(result.machine),
+        "decompositions": [_decomposition(item) for item in result.decompositions],
+        "warnings": list(result.warnings),
+    }
+
+
+def json_text(result: AnalysisResult) -> str:
+    """The document as JSON text, one line per top-level entry, newline at the end."""
+    entries = [
+        f" {json.dumps(key)}: {json.dumps(value, allow_nan=False)}"
+        for key, value in json_document(result).items()
+    ]
+    return "{\n" + ",\n".join(entries) + "\n}\n"
+
+
+def _provenance(result: AnalysisResult) -> Json:
+    origin = result.provenance
+    return {
+        "tool_version": origin.tool_version,
+        "git_revision": origin.git_revision,
+        "created": origin.created,
+        "host_class": origin.host_class,
+        "compiler": origin.compiler,
+        "flags": list(origin.flags),
+        "inputs": [{"path": path, "sha256": digest} for path, digest in origin.input_hashes],
+        "seed": origin.seed,
+    }
+
+
+def _machine(machine: MachineParameters) -> Json:
+    return {
+        "name": machine.name,
+        "bandwidth": _parameter(machine.bandwidth),
+        "overlap": _parameter(machine.overlap),
+        "throughput": _parameter(machine.throughput),
+    }
+
+
+def _parameter(item: Parameter | None) -> Json:
+    if item is None:
+        return None
+    return {
+        "value": item.value,
+        "unit": item.unit,
+        "source": item.source,
+        "date": item.date,
+        "note": item.note,
+    }
+
+
+def _decomposition(item: Decomposition) -> Json:
+    traffic = item.communication
+    return {
+        "nodes": item.nodes,
+        "model": item.model,
+        "method": item.method,
+        "best": item.best,
+        "comm_bytes": traffic.total_bytes,
+        "comm_bytes_low": traffic.low_bytes,
+        "comm_bytes_high": traffic.high_bytes,
+        "singleton_bytes": traffic.singleton_bytes,
+        "messages": traffic.total_messages,
+        "comm_matrix": traffic.comm_bytes.tolist(),
+        # JSON has no infinity: communication without any floating-point work.
+        "intensity": item.intensity if math.isfinite(item.intensity) else None,
+        "imbalance": item.imbalance,
+        "efficiency_bound": item.efficiency_bound,
+    }

@@ -1,0 +1,202 @@
+"""A result as text for a terminal: tables that fit its width, no colour where there is no terminal."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Iterable
+from typing import TextIO
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from commanalyzer.quantities import (
+    format_bandwidth,
+    format_bytes,
+    format_count,
+    format_flop,
+    format_percent,
+    format_seconds,
+    format_throughput,
+)
+from commanalyzer.report.matrix_text import matrix_lines
+from commanalyzer.results import AnalysisResult, Decomposition
+from commanalyzer.vcg.graph import HomeObject
+
+_TOP_OBJECTS = 5
+
+
+def make_console(stream: TextIO, width: int | None = None) -> Console:
+    """Console that writes to ``stream``; plain 110 columns wide text when it is not a terminal."""
+    plain = not stream.isatty()
+    return Console(file=stream, width=width or (110 if plain else None), highlight=False, soft_wrap=False)
+
+
+def show_result(
+    result: AnalysisResult, console: Console, *, quiet: bool = False, every: bool = False
+) -> None:
+    """Print ``result``.
+
+    Args:
+        result: What to show.
+        console: Where to.
+        quiet: Only the table of decompositions.
+        every: All candidates, not only the best of each node count and model.
+    """
+    if not quiet:
+        _show_run(result, console)
+    _show_decompositions(result, console, every)
+    if not quiet and result.decompositions:
+        _show_largest(result, console)
+    _show_remarks(result, console, quiet)
+
+
+def _show_run(result: AnalysisResult, console: Console) -> None:
+    work, recording, graph = result.work, result.recording, result.graph
+    grid = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    grid.add_column(no_wrap=True, style="bold")
+    grid.add_column(overflow="fold")
+    grid.add_row("program", Text(shlex.join(result.command)))
+    if result.regions:
+        grid.add_row("region", Text(", ".join(result.regions)))
+    if recording.exit_status:
+        grid.add_row("exit status", str(recording.exit_status))
+    grid.add_row("recording", _recording_line(result))
+    grid.add_row(
+        "work",
+        f"{format_flop(work.flops)}, {format_count(work.loads)} loads, {format_count(work.stores)} stores, "
+        f"{format_count(work.instructions)} instructions",
+    )
+    grid.add_row(
+        "value graph",
+        f"{format_count(graph.num_vertices)} values, {format_count(graph.num_flows)} flows in "
+        f"{format_count(graph.num_rows)} chains, {format_bytes(graph.nbytes)}",
+    )
+    if result.singletons.total:
+        counts = result.singletons
+        grid.add_row(
+            "singletons", f"{counts.source} source, {counts.sink} sink, {counts.reduction} reduction (hpdc18)"
+        )
+    machine = _machine_line(result)
+    if machine:
+        grid.add_row("machine", Text(machine))
+    console.print(grid)
+    console.print()
+
+
+def _recording_line(result: AnalysisResult) -> str:
+    recording = result.recording
+    text = f"{format_seconds(recording.instrumented_s)} CPU"
+    if recording.slowdown is not None and recording.native_s is not None:
+        text += f" ({recording.slowdown:.1f} x the plain {format_seconds(recording.native_s)})"
+    return f"{text}, peak {format_bytes(recording.peak_rss_bytes)}"
+
+
+def _machine_line(result: AnalysisResult) -> str:
+    machine = result.machine
+    parts = [machine.name] if machine.name else []
+    if machine.bandwidth is not None:
+        parts.append(f"bandwidth {format_bandwidth(machine.bandwidth.value)} ({machine.bandwidth.source})")
+    if machine.overlap is not None:
+        parts.append(f"overlap {format_percent(machine.overlap.value)} ({machine.overlap.source})")
+    if machine.throughput is not None:
+        parts.append(f"{format_throughput(machine.throughput.value)} per node ({machine.throughput.source})")
+    return ", ".join(parts)
+
+
+def _show_decompositions(result: AnalysisResult, console: Console, every: bool) -> None:
+    items = [d for d in result.decompositions if every or d.best]
+    if not items:
+        console.print("no decompositions")
+        return
+    several_models = len(result.models) > 1
+    with_bound = any(d.efficiency_bound is not None for d in items)
+    table = Table(title="Communication per node count, whole analysed run", title_justify="left")
+    table.add_column("nodes", justify="right")
+    if several_models:
+        table.add_column("model")
+    table.add_column("decomposition")
+    for name in ("bytes", "per node", "messages", "bytes/flop", "imbalance", "bracket"):
+        table.add_column(name, justify="right")
+    if with_bound:
+        table.add_column("efficiency bound", justify="right")
+    for item in items:
+        table.add_row(*_cells(item, several_models, with_bound, every))
+    console.print(table)
+
+
+def _cells(item: Decomposition, several_models: bool, with_bound: bool, every: bool) -> Iterable[str | Text]:
+    traffic = item.communication
+    yield str(item.nodes)
+    if several_models:
+        yield item.model
+    yield Text(f"{item.method} *" if every and item.best else item.method)
+    yield format_bytes(traffic.total_bytes)
+    yield format_bytes(traffic.total_bytes / item.nodes)
+    yield format_count(traffic.total_messages)
+    yield f"{item.intensity:.3g}" if math.isfinite(item.intensity) else "no flops"
+    yield f"{item.imbalance:.3f}"
+    yield _bracket(item)
+    if with_bound:
+        yield "" if item.efficiency_bound is None else format_percent(item.efficiency_bound)
+
+
+def _bracket(item: Decomposition) -> str:
+    traffic = item.communication
+    if traffic.low_bytes == traffic.high_bytes:
+        return "exact"
+    return f"{format_bytes(traffic.low_bytes)} - {format_bytes(traffic.high_bytes)}"
+
+
+def _show_largest(result: AnalysisResult, console: Console) -> None:
+    """Causes and matrix of the largest node count, leading model."""
+    item = result.best(result.nodes[-1])
+    for line in object_lines(item, result.graph.objects):
+        console.print(Text(line))
+    console.print()
+    for line in matrix_lines(item.communication):
+        console.print(Text(line), no_wrap=True, overflow="ignore", crop=False)
+
+
+def object_lines(item: Decomposition, objects: tuple[HomeObject, ...]) -> list[str]:
+    """The variables whose values cause the most traffic, one line each, the largest first."""
+    total = int(item.object_bytes.sum())
+    if not total:
+        return []
+    order = sorted(range(len(item.object_bytes)), key=lambda i: (-int(item.object_bytes[i]), i))
+    lines = [f"What is communicated on {item.nodes} nodes:"]
+    for index in order[:_TOP_OBJECTS]:
+        amount = int(item.object_bytes[index])
+        if not amount:
+            break
+        lines.append(
+            f"  {format_bytes(amount):>9}  {format_percent(amount / total):>7}  {_place(objects[index])}"
+        )
+    return lines
+
+
+def _place(home: HomeObject) -> str:
+    where = f" in {home.function}" if home.function else ""
+    line = f" ({home.file}:{home.line})" if home.file and home.line else ""
+    return f"{home.name}{where}{line}"
+
+
+def _show_remarks(result: AnalysisResult, console: Console, quiet: bool) -> None:
+    calls = result.recording.unmodelled_calls
+    if calls:
+        named = ", ".join(f"{name} ({count}x)" for name, count in calls[:8])
+        more = f" and {len(calls) - 8} more" if len(calls) > 8 else ""
+        _warn(console, f"values were not followed through these external functions: {named}{more}")
+    if result.recording.dropped_events:
+        _warn(console, f"{format_count(result.recording.dropped_events)} events could not be recorded")
+    for warning in result.warnings:
+        _warn(console, warning)
+    if not quiet and not result.machine.is_complete:
+        console.print(
+            Text("no efficiency bound: give --bandwidth and --throughput (and --overlap), or --machine FILE")
+        )
+
+
+def _warn(console: Console, message: str) -> None:
+    console.print(Text(f"warning: {message}", style="yellow"))

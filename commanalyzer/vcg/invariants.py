@@ -1,0 +1,85 @@
+"""Conservation laws of the value graph: what every graph and every removal has to satisfy.
+
+Violations are bugs of this program, not of the user's: :class:`~commanalyzer.errors.GraphInvariantError`
+with the numbers that do not agree. The laws of the communication matrix are in
+:mod:`commanalyzer.communication.invariants`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from commanalyzer.errors import GraphInvariantError
+from commanalyzer.vcg.graph import Bool, Fold, SourceRole, ValueGraph
+from commanalyzer.vcg.segments import sink_of_source
+from commanalyzer.vcg.singletons import Singletons
+
+
+def check_graph(graph: ValueGraph) -> None:
+    """Check what the constructor of the graph leaves out because it costs a pass over all sources.
+
+    Raises:
+        GraphInvariantError: If a row is its own source, a row without fold has several terms, a vertex has
+            other than as many versions as its rows and its input make, roles or folds are unknown, or work is
+            negative or not finite.
+    """
+    own = int(np.count_nonzero(graph.source == sink_of_source(graph)))
+    _require(own == 0, f"{own} sources are the sink itself (expected row_accumulates instead)")
+    several = (np.diff(graph.term_ptr) > 1) & (graph.row_fold == int(Fold.NONE))
+    _require(not several.any(), f"{int(several.sum())} rows without fold have more than one term")
+    made = np.zeros(graph.num_vertices, dtype=np.int64)
+    np.add.at(made, graph.row_sink, graph.row_count)
+    made += graph.is_input
+    wrong = np.flatnonzero(made != graph.versions)
+    if len(wrong):
+        v = int(wrong[0])
+        _require(
+            False,
+            f"{len(wrong)} vertices: vertex {v} has {graph.versions[v]} versions, its rows made {made[v]}",
+        )
+    _require(bool(np.all(graph.source_role <= max(SourceRole))), "unknown source role")
+    _require(bool(np.all(graph.row_fold <= max(Fold))), "unknown fold")
+    _require(
+        bool(np.all(np.isfinite(graph.work_flops) & (graph.work_flops >= 0))), "work must be >= 0 and finite"
+    )
+
+
+def check_dissolved(before: ValueGraph, after: ValueGraph) -> None:
+    """Check that dissolving registers kept memory values, their versions and, up to rounding, all work.
+
+    Raises:
+        GraphInvariantError: If registers other than returned values are left, versions got lost, or work did.
+    """
+    names = [after.objects[i].name for i in np.unique(after.home_object[after.is_register])]
+    _require(all(n == "return" for n in names), f"registers are left after dissolving: {names}")
+    rows_before = int(before.row_count[~_dissolved(before)[before.row_sink]].sum())
+    rows_after = int(after.row_count.sum())
+    _require(rows_before == rows_after, f"{rows_before} stores before dissolving, {rows_after} after")
+    work_before, work_after = float(before.work_flops.sum()), float(after.work_flops.sum())
+    _require(
+        work_after <= work_before * (1 + 1e-9) + 1e-9, f"work grew from {work_before} to {work_after} flops"
+    )
+
+
+def check_singletons(graph: ValueGraph, singletons: Singletons) -> None:
+    """Check that every flow is either kept or booked with a removed singleton.
+
+    Raises:
+        GraphInvariantError: If the numbers do not add up.
+    """
+    _require(len(singletons.mask) == graph.num_vertices, "singletons belong to another graph")
+    kept = int(np.count_nonzero(~singletons.mask[graph.source] & ~singletons.mask[sink_of_source(graph)]))
+    _require(
+        kept + singletons.booked_flows == graph.num_flows,
+        f"{kept} kept and {singletons.booked_flows} booked flows, expected {graph.num_flows} together",
+    )
+
+
+def _dissolved(graph: ValueGraph) -> Bool:
+    named = np.array([o.name == "return" for o in graph.objects] or [False], dtype=np.bool_)
+    return np.asarray(graph.is_register & ~named[graph.home_object])
+
+
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise GraphInvariantError(f"conservation law violated: {message}")

@@ -1,0 +1,102 @@
+"""Array helpers for compressed sparse rows: gather ranges, group pairs, collect distinct edges.
+
+Input and output are plain numpy arrays; nothing here knows about the program that was analysed. Pairs
+of indices are packed into 64-bit keys and sorted, which is both faster and smaller than a dense V x p array.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from commanalyzer.vcg.graph import Int32, Int64, ValueGraph
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """Distinct directed edges of a value graph, self-edges left out, ordered by sink and then source.
+
+    Attributes:
+        sink: int64[E].
+        source: int64[E].
+    """
+
+    sink: Int64
+    source: Int64
+
+
+def expand_ranges(start: Int64, length: Int64) -> Int64:
+    """Return the concatenation of ``arange(start[i], start[i] + length[i])`` over all i."""
+    total = int(length.sum())
+    ends = np.cumsum(length)
+    return np.asarray(np.arange(total, dtype=np.int64) + np.repeat(start - (ends - length), length))
+
+
+def pointer_from_counts(counts: Int64) -> Int64:
+    """Return int64[n + 1], the row pointer of ``n`` rows with the given numbers of entries."""
+    pointer = np.zeros(len(counts) + 1, dtype=np.int64)
+    np.cumsum(counts, out=pointer[1:])
+    return pointer
+
+
+def sorted_unique(keys: Int64) -> Int64:
+    """Return the distinct values of ``keys`` in ascending order; ``keys`` is sorted in place."""
+    keys.sort()
+    if len(keys) == 0:
+        return keys
+    keep = np.empty(len(keys), dtype=np.bool_)
+    keep[0] = True
+    np.not_equal(keys[1:], keys[:-1], out=keep[1:])
+    return np.asarray(keys[keep])
+
+
+def group_starts(sorted_keys: Int64) -> Int64:
+    """Return int64[G], where each run of equal values in ``sorted_keys`` begins."""
+    if len(sorted_keys) == 0:
+        return np.zeros(0, dtype=np.int64)
+    return np.flatnonzero(np.concatenate(([True], sorted_keys[1:] != sorted_keys[:-1]))).astype(np.int64)
+
+
+def row_of_term(graph: ValueGraph) -> Int64:
+    """Return int64[T], the row that each term belongs to."""
+    return np.repeat(np.arange(graph.num_rows, dtype=np.int64), np.diff(graph.term_ptr))
+
+
+def sink_of_source(graph: ValueGraph) -> Int32:
+    """Return int32[S], the sink that each source entry flows to."""
+    return np.repeat(graph.row_sink, np.diff(graph.source_ptr[graph.term_ptr]))
+
+
+def count_of_source(graph: ValueGraph) -> Int64:
+    """Return int64[S], how often the row of each source entry happened."""
+    return np.repeat(graph.row_count, np.diff(graph.source_ptr[graph.term_ptr]))
+
+
+def distinct_edges(graph: ValueGraph) -> Edges:
+    """Return the distinct (sink, source) pairs of all rows (the edge set E of paper Section 4.2.1)."""
+    v = max(graph.num_vertices, 1)
+    keys = sorted_unique(sink_of_source(graph).astype(np.int64) * v + graph.source)
+    sink, source = np.divmod(keys, v)
+    other = sink != source
+    return Edges(sink=sink[other], source=source[other])
+
+
+def undirected_degree(edges: Edges, num_vertices: int) -> Int64:
+    """Return int64[V], the number of distinct vertices adjacent to each vertex (Definition 4.2)."""
+    v = max(num_vertices, 1)
+    low, high = np.minimum(edges.sink, edges.source), np.maximum(edges.sink, edges.source)
+    low, high = np.divmod(sorted_unique(low * v + high), v)
+    degree = np.bincount(low, minlength=num_vertices) + np.bincount(high, minlength=num_vertices)
+    return degree.astype(np.int64)
+
+
+def fresh_versions(graph: ValueGraph) -> Int64:
+    """Return int64[V], versions that start a new round: made without reading the previous version.
+
+    The input version is one of them. Successive ``x += term`` versions belong to the round they continue.
+    """
+    starts = ~graph.row_accumulates
+    rounds = np.zeros(graph.num_vertices, dtype=np.int64)
+    np.add.at(rounds, graph.row_sink[starts], graph.row_count[starts])
+    return rounds + graph.is_input

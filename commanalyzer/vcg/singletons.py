@@ -1,0 +1,161 @@
+"""Singleton detection as printed in the paper: value graph -> singletons and their kinds.
+
+Used by the ``hpdc18`` model and for the size of the graph in the paper's unit (Table 2). The ``volume``
+model uses :mod:`commanalyzer.vcg.hubs` instead.
+
+Reference: paper Section 4.2.1, Algorithm 3, Definitions 4.2 and 4.3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from enum import IntEnum
+
+import numpy as np
+
+from commanalyzer.errors import ConfigError, GraphInvariantError
+from commanalyzer.vcg.graph import Bool, Float64, Int64, UInt8, ValueGraph
+from commanalyzer.vcg.segments import (
+    count_of_source,
+    distinct_edges,
+    sink_of_source,
+    undirected_degree,
+)
+
+HIGH = 0.9
+
+
+class SingletonKind(IntEnum):
+    """Which side of a vertex is extreme."""
+
+    NONE = 0
+    SOURCE = 1
+    SINK = 2
+    REDUCTION = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Singletons:
+    """Singletons of one value graph.
+
+    Attributes:
+        mask: bool[V], the vertex is a singleton.
+        kind: uint8[V], :class:`SingletonKind`; ``NONE`` exactly where ``mask`` is false.
+        score: float64[V], maximum of density and distance score, in [0, 1].
+        degree: int64[V], number of distinct adjacent vertices.
+        centroid: Degree centroid (Definition 4.2).
+        booked_flows: Source entries that leave the graph together with the singletons.
+        booked_bytes: Bytes of those entries, width of the source times row count.
+    """
+
+    mask: Bool
+    kind: UInt8
+    score: Float64
+    degree: Int64
+    centroid: float
+    booked_flows: int
+    booked_bytes: int
+
+    def __post_init__(self) -> None:
+        if not len(self.mask) == len(self.kind) == len(self.score) == len(self.degree):
+            raise GraphInvariantError("singleton arrays differ in length")
+        if np.any((self.kind != SingletonKind.NONE) != self.mask):
+            raise GraphInvariantError("every singleton needs a kind and no other vertex may have one")
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+
+    @property
+    def num_singletons(self) -> int:
+        """Number of singletons of all kinds."""
+        return int(self.mask.sum())
+
+    def count(self, kind: SingletonKind) -> int:
+        """Return the number of singletons of one kind."""
+        return int(np.count_nonzero(self.kind == kind))
+
+
+def degree_centroid(degree: Int64) -> float:
+    """Return min(mean, median) of the degrees of connected vertices (Definition 4.2).
+
+    Departure: vertices without any neighbour are left out. They exchange nothing, and a program with many
+    of them (initialised and never read) would otherwise have centroid 0 and every other vertex extreme.
+    """
+    connected = degree[degree > 0]
+    if len(connected) == 0:
+        return 0.0
+    return float(min(connected.mean(), np.median(connected)))
+
+
+def distance_score(degree: Int64, centroid: float) -> Float64:
+    """Return float64[V], ``1 - centroid / d(v)`` where d(v) exceeds the centroid, else 0 (Definition 4.3)."""
+    score = np.zeros(len(degree), dtype=np.float64)
+    far = degree > centroid
+    score[far] = 1.0 - centroid / degree[far]
+    return score
+
+
+def find_singletons(graph: ValueGraph, high: float = HIGH) -> Singletons:
+    """Return the singletons of ``graph`` and whether each is a source, a sink or a reduction.
+
+    The same two scores, with the same centroid, are applied to the out-degree (readers) and to the
+    in-degree (sources): an extreme out-degree makes a source, an extreme in-degree a sink, both a reduction;
+    where neither side alone is extreme, the larger side decides.
+
+    Args:
+        graph: Value graph, usually with its registers dissolved.
+        high: Score from which a vertex is a singleton, in (0, 1].
+
+    Raises:
+        ConfigError: If ``high`` lies outside (0, 1].
+
+    Reference: paper Algorithm 3; Section 4.2.3 names the three kinds.
+    """
+    if not 0.0 < high <= 1.0:
+        raise ConfigError(f"singleton threshold must lie in (0, 1], found {high}", hint="the paper uses 0.9")
+    v = graph.num_vertices
+    edges = distinct_edges(graph)
+    inward = np.bincount(edges.sink, minlength=v).astype(np.int64)
+    outward = np.bincount(edges.source, minlength=v).astype(np.int64)
+    degree = undirected_degree(edges, v)
+    centroid = degree_centroid(degree)
+    density = np.maximum(inward, outward) / max(v, 1)
+    score = np.maximum(density, distance_score(degree, centroid))
+    mask = score >= high
+    kind = _classify(mask, inward, outward, centroid, high)
+    flows, volume = _booked(graph, mask)
+    return Singletons(mask, kind, score, degree, centroid, flows, volume)
+
+
+def _classify(mask: Bool, inward: Int64, outward: Int64, centroid: float, high: float) -> UInt8:
+    v = max(len(mask), 1)
+    sink = np.maximum(inward / v, distance_score(inward, centroid)) >= high
+    source = np.maximum(outward / v, distance_score(outward, centroid)) >= high
+    undecided = ~sink & ~source
+    source |= undecided & (outward >= inward)
+    sink |= undecided & (inward > outward)
+    kind = source * int(SingletonKind.SOURCE) + sink * int(SingletonKind.SINK)
+    return np.where(mask, kind, int(SingletonKind.NONE)).astype(np.uint8)
+
+
+def _booked(graph: ValueGraph, mask: Bool) -> tuple[int, int]:
+    removed = mask[graph.source] | mask[sink_of_source(graph)]
+    width = graph.width_bytes[graph.source[removed]].astype(np.int64)
+    return int(removed.sum()), int(np.dot(width, count_of_source(graph)[removed]))
+
+
+def vcg_words(graph: ValueGraph, singletons: Singletons) -> int:
+    """Return the size of the graph in words after singleton removal: 2 per vertex and 2 per directed edge.
+
+    A row that reads its own previous version adds the edge from the vertex to itself, which reproduces
+    ``12 n`` for the five-point stencil and ``16 n`` for the seven-point stencil.
+
+    Reference: paper Table 2.
+    """
+    edges = distinct_edges(graph)
+    kept = int(np.count_nonzero(~singletons.mask[edges.sink] & ~singletons.mask[edges.source]))
+    own = np.zeros(graph.num_vertices, dtype=np.bool_)
+    own[graph.row_sink[graph.row_accumulates]] = True
+    loops = int(np.count_nonzero(own & ~singletons.mask))
+    return 2 * (graph.num_vertices - singletons.num_singletons) + 2 * (kept + loops)

@@ -1,0 +1,46 @@
+"""Compile and run C programs without instrumentation, with the compiler of the ``ziglang`` wheel."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True, slots=True)
+class NativeRun:
+    """What a program printed, and its exit status."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+
+def compile_c(source: Path, program: Path, *options: str) -> Path:
+    """Compile ``source`` (C11) to ``program`` and return it; warnings are errors of the test."""
+    command = [
+        sys.executable,
+        "-m",
+        "ziglang",
+        "cc",
+        "-std=c11",
+        *options,
+        "-o",
+        str(program),
+        str(source),
+        "-lm",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return program
+
+
+def run(program: Path, *arguments: str, timeout_s: float = 60.0) -> NativeRun:
+    """Run ``program`` to its end."""
+    done = subprocess.run(
+        [str(program), *arguments], capture_output=True, text=True, check=False, timeout=timeout_s
+    )
+    return NativeRun(done.returncode, done.stdout, done.stderr)

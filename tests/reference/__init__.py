@@ -1,0 +1,1 @@
+"""Independent plain-Python models of what the package computes, used as oracles."""

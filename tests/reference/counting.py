@@ -1,0 +1,207 @@
+"""Plain-Python counters, written from the definitions with dicts and sets: the oracle of the fast ones."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from commanalyzer.vcg.graph import ValueGraph
+
+Pair = tuple[int, int]
+
+
+@dataclass
+class Tally:
+    """Rows because of which a value is needed (or contributed to) by a part."""
+
+    rows: dict[Pair, set[int]] = field(default_factory=lambda: defaultdict(set))
+
+    def need(self, value: int, part: int, row: int) -> None:
+        self.rows[(value, part)].add(row)
+
+
+@dataclass
+class Term:
+    """A term computable in one part that is not the sink's owner."""
+
+    row: int
+    home: int
+    operands: list[int]
+    hubs: list[int]
+
+
+def rows_of(graph: ValueGraph) -> list[tuple[int, int, bool, bool, list[list[int]]]]:
+    """Return (sink, count, foldable, accumulates, terms) for every row."""
+    result = []
+    for r in range(graph.num_rows):
+        terms = []
+        for t in range(int(graph.term_ptr[r]), int(graph.term_ptr[r + 1])):
+            terms.append([int(v) for v in graph.source[graph.source_ptr[t] : graph.source_ptr[t + 1]]])
+        result.append(
+            (
+                int(graph.row_sink[r]),
+                int(graph.row_count[r]),
+                bool(graph.row_fold[r]),
+                bool(graph.row_accumulates[r]),
+                terms,
+            )
+        )
+    return result
+
+
+def volume_transfers(
+    graph: ValueGraph, part: Sequence[int], hubs: Sequence[bool], passes: int = 2
+) -> tuple[dict[Pair, Pair], dict[Pair, Pair]]:
+    """Return expand {(value, reading part): (low, high)} and fold {(sink, part): (low, high)}."""
+    rows = rows_of(graph)
+    forced = Tally()
+    terms: list[Term] = []
+    for r, (sink, _, foldable, _, row_terms) in enumerate(rows):
+        owner = part[sink]
+        for sources in row_terms:
+            plain = [v for v in sources if not hubs[v]]
+            homes = {part[v] for v in plain}
+            if foldable and len(homes) == 1 and homes != {owner}:
+                terms.append(Term(r, homes.pop(), plain, [v for v in sources if hubs[v]]))
+                continue
+            for v in sources:
+                if part[v] != owner:
+                    forced.need(v, owner, r)
+    groups = grouped(rows, terms)
+    chosen: set[int] = set()
+    expanded = forced
+    for _ in range(passes):
+        sent = {key: brackets(graph, key[0], needs, rows)[0] for key, needs in expanded.rows.items()}
+        chosen |= {g for g, members in enumerate(groups) if expansion_wins(graph, part, rows, members, sent)}
+        expanded = Tally(defaultdict(set, {k: set(v) for k, v in forced.rows.items()}))
+        for g, members in enumerate(groups):
+            for term in members:
+                dest = part[rows[term.row][0]] if g in chosen else term.home
+                for v in term.operands + term.hubs:
+                    if part[v] != dest:
+                        expanded.need(v, dest, term.row)
+    folds = Tally()
+    for g, members in enumerate(groups):
+        if g not in chosen:
+            for term in members:
+                folds.need(rows[term.row][0], term.home, term.row)
+    return (
+        {key: brackets(graph, key[0], needs, rows) for key, needs in expanded.rows.items()},
+        {key: fold_bracket(graph, key[0], needs, rows) for key, needs in folds.rows.items()},
+    )
+
+
+def grouped(rows: list[tuple[int, int, bool, bool, list[list[int]]]], terms: list[Term]) -> list[list[Term]]:
+    """Terms that one message can carry."""
+    accumulating = {(rows[t.row][0], t.home) for t in terms if rows[t.row][3]}
+    groups: dict[tuple[int, int, int], list[Term]] = defaultdict(list)
+    for t in terms:
+        pair = (rows[t.row][0], t.home)
+        groups[(*pair, -1 if pair in accumulating else t.row)].append(t)
+    return list(groups.values())
+
+
+def expansion_wins(
+    graph: ValueGraph,
+    part: Sequence[int],
+    rows: list[tuple[int, int, bool, bool, list[list[int]]]],
+    members: list[Term],
+    sent: dict[Pair, int],
+) -> bool:
+    sink = rows[members[0].row][0]
+    uses: dict[int, int] = defaultdict(int)
+    for t in members:
+        for v in t.operands:
+            uses[v] = max(uses[v], rows[t.row][1])
+    extra = 0
+    for v, u in uses.items():
+        need = min(u, max(int(graph.versions[v]), 1))
+        extra += max(need - sent.get((v, part[sink]), 0), 0) * int(graph.width_bytes[v])
+    return extra <= max(rows[t.row][1] for t in members) * int(graph.width_bytes[sink])
+
+
+def brackets(
+    graph: ValueGraph, value: int, needs: set[int], rows: list[tuple[int, int, bool, bool, list[list[int]]]]
+) -> Pair:
+    """Lower and upper end of the number of times a value is sent to one part."""
+    versions = max(int(graph.versions[value]), 1)
+    counts = [rows[r][1] for r in needs]
+    rounds = min(rounds_of(graph, value, rows), versions)
+    cap = rounds if max(counts) <= rounds else versions
+    return min(max(counts), versions), min(sum(counts), cap)
+
+
+def rounds_of(graph: ValueGraph, value: int, rows: list[tuple[int, int, bool, bool, list[list[int]]]]) -> int:
+    """Versions made without reading the previous one."""
+    return int(graph.is_input[value]) + sum(c for s, c, _, acc, _ in rows if s == value and not acc)
+
+
+def fold_bracket(
+    graph: ValueGraph, sink: int, needs: set[int], rows: list[tuple[int, int, bool, bool, list[list[int]]]]
+) -> Pair:
+    """Lower and upper end of the number of times one part contributes to a sink."""
+    rounds = rounds_of(graph, sink, rows)
+    counts = [rows[r][1] for r in needs]
+    low = max(max(counts), sum(rows[r][1] for r in needs if not rows[r][3]))
+    return low, max(low, min(sum(counts), rounds))
+
+
+def matrix_of(
+    graph: ValueGraph, part: Sequence[int], num_parts: int, expand: dict[Pair, Pair], fold: dict[Pair, Pair]
+) -> tuple[list[list[int]], list[list[int]]]:
+    """Return bytes and messages."""
+    volume = [[0] * num_parts for _ in range(num_parts)]
+    messages = [[0] * num_parts for _ in range(num_parts)]
+    for items, sends in ((expand, True), (fold, False)):
+        for (value, other), (low, _) in items.items():
+            i, j = (part[value], other) if sends else (other, part[value])
+            volume[i][j] += low * int(graph.width_bytes[value])
+            messages[i][j] = max(messages[i][j], low)
+    return volume, messages
+
+
+def hpdc18_transfers(graph: ValueGraph, part: Sequence[int], singleton: Sequence[bool]) -> dict[Pair, Pair]:
+    """Return {(value, reading part): (low, high)} of Algorithm 4 without singletons."""
+    rows = rows_of(graph)
+    tally = Tally()
+    for r, (sink, _, _, _, terms) in enumerate(rows):
+        for v in (v for term in terms for v in term):
+            if not singleton[v] and not singleton[sink] and part[v] != part[sink]:
+                tally.need(v, part[sink], r)
+    return {key: brackets(graph, key[0], needs, rows) for key, needs in tally.rows.items()}
+
+
+def dissolved_rows(
+    graph: ValueGraph, gone: Sequence[bool]
+) -> dict[tuple[int, frozenset[tuple[int, int]], bool], int]:
+    """Return {(sink, {(source, role)}, own previous version read): count} without the vertices in ``gone``."""
+    direct: dict[int, set[tuple[int, int]]] = defaultdict(set)
+    start = graph.source_ptr[graph.term_ptr]
+    for r in range(graph.num_rows):
+        for e in range(int(start[r]), int(start[r + 1])):
+            direct[int(graph.row_sink[r])].add((int(graph.source[e]), int(graph.source_role[e])))
+
+    def reach(source: int, role: int, seen: frozenset[tuple[int, int]]) -> set[tuple[int, int]]:
+        if role == 2 or (source, role) in seen:
+            return set()
+        if not gone[source]:
+            return {(source, role)}
+        found: set[tuple[int, int]] = set()
+        for inner, inner_role in direct[source]:
+            found |= reach(inner, max(role, inner_role), seen | {(source, role)})
+        return found
+
+    result: dict[tuple[int, frozenset[tuple[int, int]], bool], int] = defaultdict(int)
+    for r in range(graph.num_rows):
+        sink = int(graph.row_sink[r])
+        if gone[sink]:
+            continue
+        best: dict[int, int] = {}
+        for e in range(int(start[r]), int(start[r + 1])):
+            for v, role in reach(int(graph.source[e]), int(graph.source_role[e]), frozenset()):
+                best[v] = min(best.get(v, 2), role)
+        own = bool(graph.row_accumulates[r]) or sink in best
+        best.pop(sink, None)
+        result[(sink, frozenset(best.items()), own)] += int(graph.row_count[r])
+    return dict(result)

@@ -1,0 +1,146 @@
+"""Volume counter: textbook volumes by hand, and the plain-Python counter on random graphs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from commanalyzer.communication.charges import Transfers
+from commanalyzer.communication.invariants import check_charges, check_matrix
+from commanalyzer.communication.volume import charge_volume, count_volume
+from commanalyzer.errors import ConfigError
+from commanalyzer.vcg.graph import Int32, SourceRole
+from tests.graphs import build, chain, folded, grid, grid_parts, row
+from tests.reference.counting import matrix_of, volume_transfers
+from tests.strategies import Case, cases
+
+
+def parts(*owners: int) -> Int32:
+    return np.array(owners, dtype=np.int32)
+
+
+def as_dict(items: Transfers, other: Int32) -> dict[tuple[int, int], tuple[int, int]]:
+    return {
+        (int(v), int(q)): (int(lo), int(hi))
+        for v, q, lo, hi in zip(items.value, other, items.low, items.high, strict=True)
+    }
+
+
+@given(cases())
+@settings(max_examples=300, deadline=None)
+def test_equals_the_plain_counter(case: Case) -> None:
+    part = parts(*case.part)
+    charges = charge_volume(case.graph, part, case.num_parts, np.array(case.hubs))
+    expand, fold = volume_transfers(case.graph, case.part, case.hubs)
+    assert as_dict(charges.expand, charges.expand.receiver) == expand
+    assert as_dict(charges.fold, charges.fold.sender) == fold
+    communication = charges.communication()
+    volume, messages = matrix_of(case.graph, case.part, case.num_parts, expand, fold)
+    assert communication.comm_bytes.tolist() == volume
+    assert communication.messages.tolist() == messages
+    check_charges(case.graph, part, charges)
+    check_matrix(charges, communication)
+
+
+@pytest.mark.parametrize("p", [1, 2, 4])
+def test_chain_moves_two_words_per_boundary_and_step(p: int) -> None:
+    n, steps = 16, 10
+    part = np.tile(np.arange(n) * p // n, 2).astype(np.int32)
+    result = count_volume(chain(n, count=steps), part, p)
+    assert result.total_bytes == 2 * (p - 1) * 8 * steps
+    assert result.low_bytes == result.high_bytes
+    assert result.total_messages == 2 * (p - 1) * steps
+
+
+@pytest.mark.parametrize("fold", [False, True])
+@pytest.mark.parametrize("q", [2, 4])
+def test_five_point_grid_in_blocks(q: int, fold: bool) -> None:
+    n = 16
+    result = count_volume(grid(n, count=3, fold=fold), grid_parts(n, q, 2), q * q)
+    assert result.total_bytes == 4 * n * (q - 1) * 8 * 3
+
+
+def test_staircase_boundary_sends_no_value_twice() -> None:
+    # Old cells 0..3 on part 0, new cells 4..6 on part 1; cell 5 reads two values that go there anyway.
+    g = build(
+        7,
+        [folded(4, [0], count=2), folded(5, [0], [1], count=2), folded(6, [1], count=2)],
+        versions={0: 2, 1: 2},
+    )
+    result = count_volume(g, parts(0, 0, 0, 0, 1, 1, 1), 2)
+    assert result.total_bytes == 2 * 2 * 8
+
+
+def test_dense_matvec_by_rows_gathers_x() -> None:
+    n, p = 8, 4
+    a = [[2 * n + i * n + j for j in range(n)] for i in range(n)]
+    rows = [folded(n + i, *([a[i][j], j] for j in range(n))) for i in range(n)]
+    owner = [i * p // n for i in range(n)]
+    part = parts(*owner, *owner, *(owner[i] for i in range(n) for _ in range(n)))
+    result = count_volume(build(2 * n + n * n, rows), part, p)
+    assert result.total_bytes == n * (p - 1) * 8
+
+
+def test_dense_matvec_by_columns_folds_y() -> None:
+    n, p = 8, 4
+    a = [[2 * n + i * n + j for j in range(n)] for i in range(n)]
+    rows = [folded(n + i, *([a[i][j], j] for j in range(n))) for i in range(n)]
+    owner = [i * p // n for i in range(n)]
+    part = parts(*owner, *owner, *(owner[j] for _ in range(n) for j in range(n)))
+    assert count_volume(build(2 * n + n * n, rows), part, p).total_bytes == n * (p - 1) * 8
+
+
+def test_histogram_folds_once_per_bin_and_part() -> None:
+    # 12 items in 3 bins, items on 4 parts, bins on part 0; every part holds one item of each bin.
+    items, bins = 12, 3
+    rows = [row(items + b) for b in range(bins)]
+    rows += [folded(items + i % bins, [(i, SourceRole.ADDRESS)], accumulates=True) for i in range(items)]
+    part = parts(*(i // 3 for i in range(items)), 0, 0, 0)
+    result = count_volume(build(items + bins, rows), part, 4)
+    assert result.comm_bytes.tolist() == [[0] * 4] + [[3 * 8, 0, 0, 0]] * 3
+    assert result.messages.tolist() == [[0] * 4] + [[1, 0, 0, 0]] * 3
+
+
+def test_reduction_read_by_everyone_costs_two_words_per_other_part() -> None:
+    # rr = sum r_i^2; r_i = f(rr), 5 iterations: fold p-1 and expand p-1 words each time.
+    n, p, steps = 12, 4, 5
+    rows = [row(n, count=steps)]
+    rows += [folded(n, [i], count=steps, accumulates=True) for i in range(n)]
+    rows += [row(i, n, count=steps, accumulates=True) for i in range(n)]
+    part = parts(*(i * p // n for i in range(n)), 0)
+    hubs = np.arange(n + 1) == n
+    result = count_volume(build(n + 1, rows, inputs=range(n)), part, p, hubs)
+    assert result.total_bytes == 2 * (p - 1) * 8 * steps
+    assert result.low_bytes == result.high_bytes
+
+
+def test_constant_is_sent_once_however_often_it_is_read() -> None:
+    g = build(3, [row(1, 0, count=100), row(2, 0, count=50)])
+    result = count_volume(g, parts(0, 1, 1), 2)
+    assert (result.total_bytes, result.high_bytes) == (8, 8)
+
+
+def test_bracket_is_open_where_collapsed_versions_leave_doubt() -> None:
+    # 10 versions; readers used 4 and 3 of them: between 4 and 7 transfers.
+    g = build(3, [row(0, count=10), row(1, 0, count=4), row(2, 0, count=3)], widths={0: 4})
+    result = count_volume(g, parts(0, 1, 1), 2)
+    assert (result.low_bytes, result.total_bytes, result.high_bytes) == (16, 16, 28)
+
+
+def test_hub_operand_goes_to_where_the_term_is_computed() -> None:
+    # t(part 0) = sum of c*a_i with a_i on part 1 and the parameter c on part 2.
+    g = build(6, [folded(5, *([4, i] for i in range(4)))])
+    hubs = np.arange(6) == 4
+    result = count_volume(g, parts(1, 1, 1, 1, 2, 0), 3, hubs)
+    assert result.comm_bytes.tolist() == [[0, 0, 0], [8, 0, 0], [0, 8, 0]]
+
+
+def test_wrong_owners_are_refused() -> None:
+    g = build(2, [row(1, 0)])
+    with pytest.raises(ConfigError, match=r"owners must lie in \[0, 2\)"):
+        count_volume(g, parts(0, 2), 2)
+    with pytest.raises(ConfigError, match="each of 2 values, found 1"):
+        count_volume(g, parts(0), 2)
+    with pytest.raises(ConfigError, match="at least 1"):
+        count_volume(g, parts(0, 0), 0)
