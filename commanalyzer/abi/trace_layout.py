@@ -1,0 +1,53 @@
+"""Layout of the trace file: the numpy side of ``runtime_shim/include/comm_shim.h``."""
+
+from __future__ import annotations
+
+import numpy as np
+
+TRACE_MAGIC = 0x3152544D4D4F43
+
+ROW_WIDE = 1
+ROW_FILL = 2
+ROW_REGISTER = 4
+
+EXTENT_GLOBAL = 1
+EXTENT_HEAP = 2
+EXTENT_STACK = 3
+
+CELL = np.dtype([("hash", "<u8"), ("count", "<u8")])
+HEAD = np.dtype([("sink", "<u8"), ("site", "<u4"), ("num_labels", "<u2"), ("flags", "<u2")])
+LABEL_UNIT = np.dtype("<i4")
+GROUP = np.dtype([("row", "<u8"), ("first_run", "<u8"), ("count", "<u8"), ("width", "<u8")])
+RUN = np.dtype([("start", "<u8"), ("stride", "<i8")])
+EXTENT = np.dtype(
+    [("start", "<u8"), ("size", "<u8"), ("offset", "<u8"), ("object", "<u4"), ("kind", "<u4"), ("depth", "<u8")]
+)
+COUNTER = np.dtype("<u8")
+
+SECTIONS = (
+    ("cells", CELL),
+    ("heads", HEAD),
+    ("labels", LABEL_UNIT),
+    ("groups", GROUP),
+    ("runs", RUN),
+    ("extents", EXTENT),
+    ("block_counters", COUNTER),
+    ("external_calls", COUNTER),
+)
+STATISTICS = np.dtype(
+    [
+        ("num_block_counters", "<u8"),
+        ("hash_collisions", "<u8"),
+        ("unaligned_copies", "<u8"),
+        ("dropped_rows", "<u8"),
+        ("recorder_bytes", "<u8"),
+    ]
+)
+HEADER = np.dtype(
+    [
+        ("magic", "<u8"),
+        ("abi_version", "<u8"),
+        ("sections", [("offset", "<u8"), ("count", "<u8")], (len(SECTIONS),)),
+        ("statistics", STATISTICS),
+    ]
+)

@@ -1,0 +1,197 @@
+"""Value graph to decompositions: partitions for every node count and model, counted and bounded.
+
+Input: a graph and what to count. Output: :class:`Decomposition` values, one best per (nodes, model).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from commanalyzer.communication.charges import Charges
+from commanalyzer.communication.hpdc18 import charge_hpdc18, count_hpdc18
+from commanalyzer.communication.invariants import check_charges, check_matrix
+from commanalyzer.communication.matrix import Communication
+from commanalyzer.communication.volume import charge_volume
+from commanalyzer.errors import PartitionError
+from commanalyzer.machine.parameters import MachineParameters
+from commanalyzer.partition.affinity import build_affinity
+from commanalyzer.partition.metis import Objective, Partition, partition
+from commanalyzer.partition.owners import extend_to_hubs
+from commanalyzer.progress import Progress
+from commanalyzer.quantities import Bytes, Flop
+from commanalyzer.request import Model
+from commanalyzer.results import Decomposition, SingletonCounts
+from commanalyzer.roofline import communication_intensity, machine_bound
+from commanalyzer.vcg.dissolve import dissolve_registers
+from commanalyzer.vcg.graph import ValueGraph
+from commanalyzer.vcg.hubs import find_hubs
+from commanalyzer.vcg.invariants import check_dissolved, check_graph, check_singletons
+from commanalyzer.vcg.singletons import SingletonKind, Singletons, find_singletons, vcg_words
+
+_OBJECTIVES: tuple[Objective, ...] = ("cut", "volume")
+
+
+@dataclass(frozen=True, slots=True)
+class CountOptions:
+    """What to decompose and how to count it; fields as in :class:`AnalysisRequest`."""
+
+    nodes: tuple[int, ...]
+    models: tuple[Model, ...]
+    high: float
+    machine: MachineParameters
+    seed: int
+    imbalance: float
+    check: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Decompositions of a graph and what the paper's singleton rule says about it."""
+
+    decompositions: tuple[Decomposition, ...]
+    singletons: SingletonCounts
+    vcg_words: int
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """A graph as one model sees it: what is left out of the partitioning, and its affinity."""
+
+    model: Model
+    graph: ValueGraph
+    removed: NDArray[np.bool_]
+    singletons: Singletons | None
+
+
+def decompose(graph: ValueGraph, flops: int, options: CountOptions, progress: Progress) -> Counted:
+    """Partition ``graph`` for every node count with every method, and count each with its model.
+
+    Args:
+        graph: Value graph as recorded.
+        flops: Work W.
+        options: What to count.
+        progress: Told about steps.
+
+    Raises:
+        PartitionError: If a node count is impossible.
+        GraphInvariantError: With ``options.check``, if a conservation law is violated.
+    """
+    if options.check:
+        check_graph(graph)
+    singletons, words, warnings = _paper_view(graph, options)
+    views = [_view(model, graph, options) for model in options.models]
+    progress.stage("partition and count", len(views) * len(options.nodes) * len(_OBJECTIVES))
+    found: list[Decomposition] = []
+    for view in views:
+        found.extend(_decompose_view(view, flops, options, progress))
+    order = {model: i for i, model in enumerate(options.models)}
+    found.sort(key=lambda d: (d.nodes, order[_as_model(d.model)], not d.best, d.method))
+    return Counted(tuple(found), singletons, words, (*warnings, *_doubts(found)))
+
+
+def _as_model(name: str) -> Model:
+    return "hpdc18" if name == "hpdc18" else "volume"
+
+
+def _paper_view(graph: ValueGraph, options: CountOptions) -> tuple[SingletonCounts, int, tuple[str, ...]]:
+    """Singletons and graph size by the paper's rules; both need the graph without named registers."""
+    try:
+        dissolved = dissolve_registers(graph)
+    except PartitionError as error:
+        return SingletonCounts(), 0, (f"singletons of the paper's model were not counted: {error.message}",)
+    found = find_singletons(dissolved, options.high)
+    if options.check:
+        check_dissolved(graph, dissolved)
+        check_singletons(dissolved, found)
+    counts = SingletonCounts(
+        found.count(SingletonKind.SOURCE),
+        found.count(SingletonKind.SINK),
+        found.count(SingletonKind.REDUCTION),
+    )
+    return counts, vcg_words(dissolved, found), ()
+
+
+def _view(model: Model, graph: ValueGraph, options: CountOptions) -> _View:
+    if model == "volume":
+        return _View(model, graph, find_hubs(graph, options.high).mask, None)
+    dissolved = dissolve_registers(graph)
+    singletons = find_singletons(dissolved, options.high)
+    return _View(model, dissolved, singletons.mask, singletons)
+
+
+def _decompose_view(
+    view: _View, flops: int, options: CountOptions, progress: Progress
+) -> Sequence[Decomposition]:
+    affinity = build_affinity(view.graph, view.removed)
+    result: list[Decomposition] = []
+    for nodes in options.nodes:
+        candidates = []
+        for objective in _OBJECTIVES:
+            core = partition(
+                affinity.adjacency,
+                nodes,
+                objective=objective,
+                seed=options.seed,
+                imbalance=options.imbalance,
+            )
+            owners = extend_to_hubs(view.graph, view.removed, affinity, core)
+            candidates.append(_count(view, owners, flops, options))
+            progress.advance()
+        best = min(range(len(candidates)), key=lambda i: candidates[i].comm_bytes)
+        result += [replace(c, best=i == best) for i, c in enumerate(candidates)]
+    return result
+
+
+def _count(view: _View, owners: Partition, flops: int, options: CountOptions) -> Decomposition:
+    charges, communication = _charge(view, owners)
+    if options.check:
+        check_charges(view.graph, owners.part, charges, view.removed if view.singletons else None)
+        check_matrix(charges, communication)
+    intensity = communication_intensity(Bytes(communication.total_bytes), Flop(flops))
+    per_value = charges.bytes_per_value(view.graph.num_vertices)
+    objects = np.bincount(view.graph.home_object, weights=per_value, minlength=len(view.graph.objects))
+    return Decomposition(
+        nodes=owners.num_parts,
+        model=view.model,
+        method=f"{owners.method} {owners.objective}",
+        best=False,
+        communication=communication,
+        part=owners.part,
+        intensity=intensity,
+        imbalance=owners.imbalance,
+        efficiency_bound=machine_bound(intensity, options.machine),
+        object_bytes=objects.astype(np.int64),
+    )
+
+
+def _charge(view: _View, owners: Partition) -> tuple[Charges, Communication]:
+    p = owners.num_parts
+    if view.singletons is None:
+        charges = charge_volume(view.graph, owners.part, p, view.removed)
+        return charges, charges.communication()
+    charges = charge_hpdc18(view.graph, owners.part, p, view.singletons)
+    return charges, count_hpdc18(view.graph, owners.part, p, view.singletons)
+
+
+def _doubts(found: Sequence[Decomposition]) -> list[str]:
+    """Sentences about brackets that are not tight and work that is not balanced."""
+    result = []
+    best = [d for d in found if d.best]
+    open_brackets = [d for d in best if d.communication.high_bytes > 1.01 * d.communication.low_bytes]
+    if open_brackets:
+        worst = max(open_brackets, key=lambda d: d.communication.high_bytes / max(1, d.communication.low_bytes))
+        c = worst.communication
+        result.append(
+            f"how often values cross is not certain where their readers change over time: at {worst.nodes} nodes "
+            f"between {c.low_bytes} and {c.high_bytes} bytes ({worst.model}); the lower end is reported"
+        )
+    uneven = [d for d in best if d.imbalance > 1.1]
+    if uneven:
+        nodes = ", ".join(str(d.nodes) for d in uneven)
+        result.append(f"work is not balanced at {nodes} nodes (largest part over mean above 1.1)")
+    return result

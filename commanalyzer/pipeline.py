@@ -1,0 +1,137 @@
+"""The only module that knows all stages: requests in, results out."""
+
+from __future__ import annotations
+
+import datetime
+import shlex
+
+from commanalyzer.decompose import CountOptions, Counted, decompose
+from commanalyzer.errors import ConfigError
+from commanalyzer.machine.parameters import MachineParameters, Parameter
+from commanalyzer.progress import Progress
+from commanalyzer.provenance import collect_provenance
+from commanalyzer.record import RecordedProgram, compile_request, record
+from commanalyzer.request import AnalysisRequest, PartitionRequest
+from commanalyzer.results import AnalysisResult, Recording, WorkCounts
+
+_SHORTEST_TIMING_S = 0.01  # below it, CPU time is dominated by starting the process
+
+
+def analyze(request: AnalysisRequest, progress: Progress) -> AnalysisResult:
+    """Result of one analysis.
+
+    Raises:
+        CommAnalyzerError: A subclass says what went wrong and what to do.
+    """
+    recorded = record(request, progress)
+    machine = _with_throughput(request.machine, recorded.recording, recorded.work)
+    options = CountOptions(
+        request.nodes, request.models, request.high, machine, request.seed, request.imbalance, request.check
+    )
+    counted = decompose(recorded.graph, recorded.work.flops, options, progress)
+    return _result(request, recorded, machine, counted)
+
+
+def repartition(result: AnalysisResult, request: PartitionRequest, progress: Progress) -> AnalysisResult:
+    """The same recording, decomposed anew; the program is not run.
+
+    Raises:
+        CommAnalyzerError: A subclass says what went wrong and what to do.
+    """
+    machine = result.machine.updated(
+        bandwidth=request.machine.bandwidth,
+        overlap=request.machine.overlap,
+        throughput=request.machine.throughput,
+    )
+    options = CountOptions(
+        request.nodes, request.models, request.high, machine, request.seed, request.imbalance, request.check
+    )
+    counted = decompose(result.graph, result.work.flops, options, progress)
+    return AnalysisResult(
+        program=result.program,
+        command=result.command,
+        provenance=result.provenance,
+        work=result.work,
+        recording=result.recording,
+        graph=result.graph,
+        singletons=counted.singletons,
+        vcg_words=counted.vcg_words,
+        machine=machine,
+        decompositions=counted.decompositions,
+        regions=result.regions,
+        warnings=counted.warnings,
+    )
+
+
+def explain(request: AnalysisRequest, *, line: int, occurrence: int = 1) -> str:
+    """Dynamic slice and value-flow chain of one executed store, as text (paper Figure 5).
+
+    Raises:
+        CommAnalyzerError: If the program does not compile, or the line stores nothing.
+    """
+    from commanalyzer.interpreter.explain import explain_store, format_explanation
+
+    _, module = compile_request(request)
+    stdin = b"" if request.stdin is None else request.stdin.read_bytes()
+    return format_explanation(
+        explain_store(
+            module,
+            request.arguments,
+            stdin,
+            source_line=line,
+            occurrence=occurrence,
+            control_flows=request.control_flows,
+        )
+    )
+
+
+def _with_throughput(
+    machine: MachineParameters, recording: Recording, work: WorkCounts
+) -> MachineParameters:
+    """R from the plain run, unless it was given (paper Section 5: run the single-node implementation).
+
+    A region has no time of its own: its work over the time of the whole run would be too low.
+    """
+    seconds = recording.native_s
+    if machine.throughput is not None or seconds is None or seconds < _SHORTEST_TIMING_S or not work.flops:
+        return machine
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    measured = Parameter(
+        work.flops / seconds, "Flop/s", "measured", today, "counted operations over CPU time of the plain run"
+    )
+    return machine.updated(throughput=measured)
+
+
+def _result(
+    request: AnalysisRequest, recorded: RecordedProgram, machine: MachineParameters, counted: Counted
+) -> AnalysisResult:
+    if not request.sources:
+        raise ConfigError("expected at least one source file, found none")
+    frontend = recorded.frontend
+    program = request.sources[0].name
+    provenance = collect_provenance(
+        compiler=frontend.toolchain.version,
+        flags=frontend.flags,
+        input_hashes=tuple((i.path, i.sha256) for i in frontend.inputs),
+        seed=request.seed,
+    )
+    warnings = [*recorded.warnings, *counted.warnings]
+    if machine.bandwidth is not None and machine.throughput is None:
+        warnings.append(
+            f"no efficiency bound: the plain run of {shlex.quote(program)} is too short to measure its "
+            "throughput; give --throughput or a larger problem"
+        )
+    return AnalysisResult(
+        program=program,
+        command=(program, *request.arguments),
+        provenance=provenance,
+        work=recorded.work,
+        recording=recorded.recording,
+        graph=recorded.graph,
+        singletons=counted.singletons,
+        vcg_words=counted.vcg_words,
+        machine=machine,
+        decompositions=counted.decompositions,
+        regions=request.regions,
+        warnings=tuple(warnings),
+    )

@@ -1,0 +1,197 @@
+"""Source to value graph: compiles, instruments, runs and reads back.
+
+Input: an :class:`AnalysisRequest`. Output: :class:`RecordedProgram`, everything later stages need.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from commanalyzer.errors import TargetRunError
+from commanalyzer.frontend.compile import FrontendResult, compile_sources
+from commanalyzer.instrument.plan import ModulePlan, PlanOptions, plan_module
+from commanalyzer.instrument.rewrite import rewrite
+from commanalyzer.instrument.sites import SiteTable
+from commanalyzer.ir.model import Module
+from commanalyzer.ir.parser import parse_module
+from commanalyzer.progress import Progress
+from commanalyzer.request import AnalysisRequest
+from commanalyzer.results import Recording, WorkCounts
+from commanalyzer.runtime.build import build_instrumented, build_native
+from commanalyzer.runtime.launch import RunLimits, TargetRun, run_target, spool_stdin
+from commanalyzer.trace.reader import Trace, read_trace
+from commanalyzer.vcg.build import build_graph
+from commanalyzer.vcg.graph import ValueGraph
+
+_RECORDER_FAILED = 113  # exit status of the shim when it cannot reserve its memory
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedProgram:
+    """A program after its run.
+
+    Attributes:
+        frontend: Canonical program and how it was compiled.
+        graph: Value communication graph.
+        work: Operations of the analysed region.
+        recording: Recording quality.
+        warnings: Sentences for the user.
+    """
+
+    frontend: FrontendResult
+    graph: ValueGraph
+    work: WorkCounts
+    recording: Recording
+    warnings: tuple[str, ...]
+
+
+def compile_request(request: AnalysisRequest) -> tuple[FrontendResult, Module]:
+    """Canonical program of a request, as text and parsed.
+
+    Raises:
+        CommAnalyzerError: As :func:`compile_sources` and the IR parser say.
+    """
+    compiler = request.compiler
+    frontend = compile_sources(
+        request.sources, compiler=compiler.command, flags=compiler.flags, regions=request.regions
+    )
+    return frontend, parse_module(frontend.ir_text)
+
+
+def record(request: AnalysisRequest, progress: Progress) -> RecordedProgram:
+    """Run the program of ``request`` natively and instrumented, and build its graph.
+
+    Raises:
+        CommAnalyzerError: A subclass says which stage failed and what to do.
+    """
+    progress.stage("compile", 1)
+    frontend, module = compile_request(request)
+    progress.stage("instrument", 1)
+    options = PlanOptions(request.control_flows, frontend.region_functions)
+    plan = plan_module(module, options)
+    link_flags = request.compiler.link_flags
+    instrumented = build_instrumented(rewrite(module, plan), frontend, link_flags)
+    native = build_native(frontend, link_flags)
+    with tempfile.TemporaryDirectory(prefix="commanalyzer-") as scratch:
+        directory = Path(scratch)
+        stdin = spool_stdin(request.stdin, directory)
+        progress.stage("run the program", 1)
+        plain = _run(native, request, stdin, discard=True)
+        progress.stage("record the program", 1)
+        trace_path = directory / "trace"
+        traced = _run(instrumented, request, stdin, trace=trace_path)
+        progress.stage("build the value graph", 1)
+        trace = read_trace(trace_path)
+        graph = build_graph(trace, plan.sites, has_regions=bool(request.regions))
+        return _finished(request, frontend, plan, trace, graph, plain, traced)
+
+
+def _run(
+    executable: Path,
+    request: AnalysisRequest,
+    stdin: Path | None,
+    *,
+    trace: Path | None = None,
+    discard: bool = False,
+) -> TargetRun:
+    limits = RunLimits(request.timeout_s, request.memory_limit_bytes)
+    output = "discard" if discard else request.program_output
+    with _input(stdin) as stream:
+        run = run_target(
+            executable,
+            request.arguments,
+            stdin=stream,
+            stdout={"discard": subprocess.DEVNULL, "stderr": sys.stderr.fileno()}.get(output),
+            stderr=subprocess.DEVNULL if discard else None,
+            environment={} if trace is None else {"COMMANALYZER_TRACE": str(trace)},
+            limits=limits,
+        )
+    if run.exit_status == _RECORDER_FAILED and trace is not None and not trace.exists():
+        raise TargetRunError(
+            "the recorder could not reserve its address space (see its message above)",
+            hint="allow overcommitted memory (vm.overcommit_memory 0 or 1) and unlimited address space",
+        )
+    return run
+
+
+@contextmanager
+def _input(path: Path | None) -> Iterator[IO[bytes] | None]:
+    if path is None:
+        yield None
+        return
+    with path.open("rb") as stream:
+        yield stream
+
+
+def _finished(
+    request: AnalysisRequest,
+    frontend: FrontendResult,
+    plan: ModulePlan,
+    trace: Trace,
+    graph: ValueGraph,
+    plain: TargetRun,
+    traced: TargetRun,
+) -> RecordedProgram:
+    calls = [int(c) for c in trace.external_calls]
+    unmodelled = tuple((n, c) for n, c in zip(plan.sites.externals, calls, strict=False) if c)
+    statistics = trace.statistics
+    recording = Recording(
+        native_s=plain.cpu_s,
+        instrumented_s=traced.cpu_s,
+        peak_rss_bytes=traced.peak_rss_bytes,
+        exit_status=traced.exit_status,
+        unmodelled_calls=unmodelled,
+        dropped_events=statistics.dropped_rows + statistics.hash_collisions,
+    )
+    work = work_counts(trace, plan.sites)
+    warnings = _warnings(request, plain, traced, trace, graph, work)
+    return RecordedProgram(frontend, graph, work, recording, (*frontend.diagnostics, *warnings))
+
+
+def work_counts(trace: Trace, table: SiteTable) -> WorkCounts:
+    """Operations executed in the analysed region: block executions times what a block contains."""
+    counters = np.asarray(trace.block_counters).astype(np.int64)
+    costs = np.array(
+        [(b.flops, b.loads, b.stores, b.instructions) for b in table.blocks] or [(0, 0, 0, 0)],
+        dtype=np.int64,
+    )
+    totals = counters[: len(costs)] @ costs[: len(counters)]
+    return WorkCounts(*(int(t) for t in totals))
+
+
+def _warnings(
+    request: AnalysisRequest,
+    plain: TargetRun,
+    traced: TargetRun,
+    trace: Trace,
+    graph: ValueGraph,
+    work: WorkCounts,
+) -> Sequence[str]:
+    result = []
+    if plain.exit_status != traced.exit_status:
+        result.append(
+            f"the program ended with status {plain.exit_status} alone and {traced.exit_status} recorded: "
+            "its behaviour is not the same in every run"
+        )
+    elif traced.exit_status:
+        result.append(f"the program ended with status {traced.exit_status}")
+    if trace.statistics.unaligned_copies:
+        result.append(
+            f"{trace.statistics.unaligned_copies} memory copies between differently aligned addresses: "
+            "the values they moved were not followed"
+        )
+    if graph.num_rows == 0:
+        what = "the region was never entered" if request.regions else "the program stores no values"
+        result.append(f"nothing was recorded: {what}")
+    elif work.flops == 0:
+        result.append("the program executes no floating-point operations: intensity has no meaning")
+    return result

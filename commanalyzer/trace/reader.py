@@ -1,0 +1,100 @@
+"""Reads the trace that the shim wrote: a file in, memory-mapped columns out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from commanalyzer.abi.hooks import ABI_VERSION
+from commanalyzer.abi.trace_layout import HEADER, SECTIONS, TRACE_MAGIC
+from commanalyzer.errors import TraceError
+
+Column = NDArray[np.void]
+Counters = NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True)
+class TraceStatistics:
+    """What the recorder says about itself.
+
+    Attributes:
+        hash_collisions: Rows that shared a hash with another row and were merged with it.
+        unaligned_copies: Memory copies between addresses that differ modulo 4 (replication not followed).
+        dropped_rows: Rows lost because the recorder had no memory left.
+        recorder_bytes: Bytes of all columns.
+    """
+
+    hash_collisions: int
+    unaligned_copies: int
+    dropped_rows: int
+    recorder_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Columns of one recording; record layouts are those of :mod:`commanalyzer.abi.trace_layout`.
+
+    Attributes:
+        cells: Hash and count per row.
+        heads: Sink, site, number of labels and flags per row.
+        labels: int32 units of all labels, rows one after the other.
+        groups: Terms collected in loops.
+        runs: Start and stride of the labels of groups.
+        extents: Named pieces of memory.
+        block_counters: uint64, executions per counter.
+        external_calls: uint64, calls per unmodelled function.
+        statistics: Recording quality.
+    """
+
+    cells: Column
+    heads: Column
+    labels: NDArray[np.int32]
+    groups: Column
+    runs: Column
+    extents: Column
+    block_counters: Counters
+    external_calls: Counters
+    statistics: TraceStatistics
+
+
+def read_trace(path: Path) -> Trace:
+    """Map the trace at ``path``.
+
+    Raises:
+        TraceError: If the file is missing, truncated, no trace, or of another version.
+    """
+    size = path.stat().st_size if path.is_file() else 0
+    if size < HEADER.itemsize:
+        raise TraceError(
+            "expected a recorded trace, found none: the program ended without its exit handlers, "
+            "or there was no space left to write it",
+            where=str(path),
+            hint="check the free space of the temporary directory (TMPDIR)",
+        )
+    header = np.fromfile(path, dtype=HEADER, count=1)[0]
+    if int(header["magic"]) != TRACE_MAGIC:
+        raise TraceError("the trace is truncated: its end was never written", where=str(path))
+    if int(header["abi_version"]) != ABI_VERSION:
+        raise TraceError(
+            f"expected trace version {ABI_VERSION}, found {int(header['abi_version'])}", where=str(path)
+        )
+    columns = {}
+    for (name, dtype), section in zip(SECTIONS, header["sections"], strict=True):
+        offset, count = int(section["offset"]), int(section["count"])
+        if count and offset + count * dtype.itemsize > size:
+            raise TraceError(f"the trace ends inside its section '{name}'", where=f"{path} at byte {offset}")
+        columns[name] = (
+            np.memmap(path, dtype=dtype, mode="r", offset=offset, shape=(count,))
+            if count
+            else np.zeros(0, dtype=dtype)
+        )
+    statistics = header["statistics"]
+    return Trace(
+        **columns,
+        statistics=TraceStatistics(
+            *(int(statistics[name]) for name in TraceStatistics.__dataclass_fields__)
+        ),
+    )
