@@ -126,14 +126,17 @@ def _write_graph(group: h5py.Group, graph: ValueGraph) -> None:
         return numbers.setdefault(text.replace("\0", " "), len(numbers))
 
     objects = [
-        (int(o.kind), number(o.name), number(o.function), number(o.file), o.line, o.size_bytes)
+        (
+            int(o.kind), number(o.name), number(o.function), number(o.file), o.line, o.size_bytes,
+            number(o.key), o.depth,
+        )
         for o in graph.objects
     ]
     sites = [
         (number(s.function), number(s.file), s.line, number(s.kind), s.width_bytes, int(s.fold), s.flops)
         for s in graph.sites
     ]
-    _put(group, "objects", np.array(objects, dtype=np.int64).reshape(len(objects), 6))
+    _put(group, "objects", np.array(objects, dtype=np.int64).reshape(len(objects), 8))
     _put(group, "sites", np.array(sites, dtype=np.int64).reshape(len(sites), 7))
     _put(group, "text", np.frombuffer("\0".join(numbers).encode(), dtype=np.uint8))
 
@@ -163,8 +166,8 @@ def _read_graph(group: h5py.Group) -> ValueGraph:
     arrays = {name: np.asarray(group[name][...]) for name in _ARRAYS}
     text = _bytes(group["text"]).split("\0")
     objects = tuple(
-        HomeObject(HomeKind(kind), text[name], text[function], text[file], line, size)
-        for kind, name, function, file, line, size in group["objects"][...].tolist()
+        HomeObject(HomeKind(kind), text[name], text[function], text[file], line, size, text[key], depth)
+        for kind, name, function, file, line, size, key, depth in group["objects"][...].tolist()
     )
     sites = tuple(
         Site(text[function], text[file], line, text[kind], width, Fold(fold), flops)

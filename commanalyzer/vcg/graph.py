@@ -71,6 +71,8 @@ class HomeObject:
         file: Source file; empty when unknown.
         line: Source line, 0 when unknown.
         size_bytes: Size of the object (largest seen for an allocation site).
+        key: Stable identification: ``@u``, ``@main/%call`` (allocating instruction or local array).
+        depth: Recursion depth of a local array, 0 for the outermost activation.
     """
 
     kind: HomeKind
@@ -79,6 +81,8 @@ class HomeObject:
     file: str = ""
     line: int = 0
     size_bytes: int = 0
+    key: str = ""
+    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True)

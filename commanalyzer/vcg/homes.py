@@ -5,7 +5,7 @@ Input: labels of a trace. Output: :class:`HomeTable`, a vertex number for every 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -151,7 +151,7 @@ class _Names:
         for site in distinct:
             record = self._sites.sites[int(site)]
             name = "return" if record.kind == "exit" else record.result.lstrip("%")
-            entry = ObjectRecord("", name, record.function, record.place)
+            entry = ObjectRecord(f"{record.function}/{record.result}", name, record.function, record.place)
             numbers.append(self._number((0, int(site), 0, 0), HomeKind.REGISTER, entry, record.width_bytes))
         return np.array(numbers, dtype=np.int64)[inverse] if len(distinct) else np.zeros(0, np.int64)
 
@@ -163,11 +163,11 @@ class _Names:
             name = record.name if depth == 0 else f"{record.name} (depth {depth})"
             place = record.place
             self.objects.append(
-                HomeObject(kind, name, record.function.lstrip("@"), place.file, place.line, size)
+                HomeObject(
+                    kind, name, record.function.lstrip("@"), place.file, place.line, size, record.key, depth
+                )
             )
         elif kind is HomeKind.HEAP and size > self.objects[self._numbers[key]].size_bytes:
-            old = self.objects[self._numbers[key]]
-            self.objects[self._numbers[key]] = HomeObject(
-                kind, old.name, old.function, old.file, old.line, size
-            )
+            number = self._numbers[key]
+            self.objects[number] = replace(self.objects[number], size_bytes=size)
         return self._numbers[key]

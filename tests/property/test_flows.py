@@ -1,0 +1,39 @@
+"""The native recording and the interpreter agree on every value-flow chain of generated programs."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, Phase, given, settings
+
+from commanalyzer.interpreter.run import interpret
+from tests.property.programs import c_programs
+from tests.recorded import Recorded, record_source
+from tests.reference.flows import describe_difference, native_chains, oracle_chains
+
+EXAMPLES = int(os.environ.get("COMMANALYZER_FLOW_EXAMPLES", "25"))
+
+
+@settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    derandomize="COMMANALYZER_FLOW_EXAMPLES" not in os.environ,
+    phases=[Phase.generate],
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+@given(c_programs())
+def test_chains_equal_the_interpreters(text: str) -> None:
+    check(text, record_source(text))
+
+
+def check(text: str, recorded: Recorded) -> None:
+    """Same output, same counts and the same chains as the interpreter."""
+    oracle = interpret(recorded.module)
+    assert recorded.traced.stdout == recorded.plain.stdout == oracle.stdout, text
+    assert recorded.traced.exit_status == recorded.plain.exit_status == oracle.exit_status, text
+    work = recorded.work
+    counted = (work.flops, work.loads, work.stores, work.instructions)
+    assert counted == (oracle.flops, oracle.loads, oracle.stores, oracle.instructions), text
+    native = native_chains(recorded.graph)
+    expected = oracle_chains(oracle.chains, recorded.graph)
+    assert native == expected, f"{describe_difference(native, expected)}\n{text}"

@@ -1,0 +1,127 @@
+"""Value-flow chains of a native recording in the interpreter's terms, for comparison.
+
+Slow and direct on purpose: named registers are dissolved by recursion, one Python object per source.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+from commanalyzer.interpreter.values import EXIT_HOME, Chain, Home
+from commanalyzer.vcg.graph import HomeKind, SourceRole, ValueGraph
+
+_KINDS = {HomeKind.GLOBAL: "global", HomeKind.HEAP: "heap", HomeKind.STACK: "stack"}
+_HEAP_HEADER_BYTES = 16
+Sources = frozenset[tuple[Home, SourceRole]]
+
+
+@dataclass(frozen=True)
+class PlainChain:
+    """A chain with the sink's own previous version as a flag (its role is not compared)."""
+
+    sink: Home
+    sources: Sources
+    reads_itself: bool
+
+
+def native_chains(graph: ValueGraph) -> Counter[PlainChain]:
+    """Chains of the memory homes of ``graph``, named registers replaced by their sources."""
+    reader = _GraphReader(graph)
+    result: Counter[PlainChain] = Counter()
+    for row in range(graph.num_rows):
+        sink = int(graph.row_sink[row])
+        home = reader.home(sink)
+        if home is None:
+            continue
+        sources = dict(reader.sources(row))
+        own = bool(graph.row_accumulates[row]) or sources.pop(home, None) is not None
+        result[PlainChain(home, frozenset(sources.items()), own)] += int(graph.row_count[row])
+    return result
+
+
+def oracle_chains(chains: Mapping[Chain, int], graph: ValueGraph) -> Counter[PlainChain]:
+    """The interpreter's chains with the same conventions.
+
+    The second word of a wide value is named by its first, and constants written to words that nobody ever
+    uses (fills) are left out, as in the graph.
+    """
+    reader = _GraphReader(graph)
+    known = {h: int(graph.width_bytes[v]) for v in range(graph.num_vertices) if (h := reader.home(v))}
+    result: Counter[PlainChain] = Counter()
+    for chain, count in chains.items():
+        if not chain.sources and chain.sink not in known:
+            continue  # part of a fill
+        sink = _first_word(chain.sink, known)
+        roles: dict[Home, SourceRole] = {}
+        for home, role in chain.sources:
+            first = _first_word(home, known)
+            roles[first] = min(role, roles.get(first, role))
+        own = roles.pop(sink, None) is not None
+        result[PlainChain(sink, frozenset(roles.items()), own)] += count
+    return result
+
+
+def _first_word(home: Home, known: Mapping[Home, int]) -> Home:
+    if home in known:
+        return home
+    for distance in (4, 8, 12):
+        base = home._replace(offset_bytes=home.offset_bytes - distance)
+        if known.get(base, 0) > distance:
+            return base
+    return home
+
+
+class _GraphReader:
+    def __init__(self, graph: ValueGraph) -> None:
+        self._graph = graph
+        self._rows_of_register = {
+            int(s): r for r, s in enumerate(graph.row_sink) if graph.is_register[int(s)]
+        }
+        self._dissolved: dict[int, dict[Home, SourceRole]] = {}
+
+    def home(self, vertex: int) -> Home | None:
+        graph = self._graph
+        item = graph.objects[int(graph.home_object[vertex])]
+        if item.kind is HomeKind.REGISTER:
+            return EXIT_HOME if item.name == "return" else None
+        kind = _KINDS.get(item.kind, "unknown")
+        offset = int(graph.home_offset[vertex])
+        if item.kind is HomeKind.HEAP:
+            offset += _HEAP_HEADER_BYTES
+        return Home(kind, item.key, item.depth, offset)
+
+    def sources(self, row: int) -> dict[Home, SourceRole]:
+        """Memory sources of a row with their strongest roles."""
+        graph = self._graph
+        first, last = graph.source_ptr[graph.term_ptr[row]], graph.source_ptr[graph.term_ptr[row + 1]]
+        found: dict[Home, SourceRole] = {}
+        for index in range(int(first), int(last)):
+            role = SourceRole(int(graph.source_role[index]))
+            for home, inner in self._of_value(int(graph.source[index])).items():
+                strongest = role if role is not SourceRole.DATA else inner
+                found[home] = min(strongest, found.get(home, strongest))
+        return found
+
+    def _of_value(self, vertex: int) -> dict[Home, SourceRole]:
+        home = self.home(vertex)
+        if home is not None:
+            return {home: SourceRole.DATA}
+        if vertex not in self._dissolved:
+            row = self._rows_of_register.get(vertex)
+            self._dissolved[vertex] = {} if row is None else self.sources(row)
+        return self._dissolved[vertex]
+
+
+def describe_difference(native: Counter[PlainChain], oracle: Counter[PlainChain]) -> str:
+    """The first chains that only one side has, for the message of a failing test."""
+    lines = []
+    for title, chains in (("only native", native - oracle), ("only interpreter", oracle - native)):
+        for chain, count in list(chains.items())[:6]:
+            text = ", ".join(f"{h}:{r.name}" for h, r in sorted(chain.sources, key=str))
+            lines.append(f"{title}: {chain.sink} <- {{{text}}} self={chain.reads_itself} x{count}")
+    return "\n".join(lines)
+
+
