@@ -89,6 +89,10 @@ class Scope:
         """The scope of the body of a loop."""
         return replace(self, loops=(*self.loops, loop))
 
+    def with_array(self, array: Array) -> Scope:
+        """The scope of a block that declares ``array``."""
+        return replace(self, arrays=(*self.arrays, array))
+
     def of_type(self, *ctypes: CType) -> tuple[Array, ...]:
         """Arrays with one of the given element types."""
         return tuple(a for a in self.arrays if a.ctype in ctypes)

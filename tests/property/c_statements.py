@@ -2,175 +2,194 @@
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Callable
 
 from hypothesis import strategies as st
 
 from tests.property.c_ast import POINTS, Array, CType, Expr, LoopVariable, Scope, Stmt, Storage
-from tests.property.c_expressions import conditions, doubles, indices, ints, reduce_to
+from tests.property.c_expressions import conditions, doubles, indices, ints, pick, reduce_to
 
 _TRIPS = (8, 6, 4)
 """Most iterations of a loop, by nesting depth."""
 
-Statements = st.SearchStrategy[Stmt]
+_TRIP_COUNTS = (2, 3, 4, 5, 6, 8, 1, 0)
+
+_INTEGERS = (CType.INT, CType.LONG, CType.SHORT, CType.BYTE)
+
+_SCALAR_PATTERNS = (
+    "s0 = {0};",
+    "s0 += {0};",
+    "s1 *= {0};",
+    "s1 += {0} * {1};",
+    "if ({0} < s0) s0 = {0};",
+    "s1 = {0} > s1 ? {0} : s1;",
+    "s0 = fmin(s0, {0});",
+    "s0 = s0 * 0.5 + {0};",
+)
+_ROTATIONS = (
+    "unsigned next = u0 + u1;\nu0 = u1;\nu1 = next;",
+    "double old = s0;\ns0 = s1;\ns1 = 0.5 * (old + s1);",
+)
+
+Strategy = Callable[[Scope], st.SearchStrategy[Stmt]]
 
 
 @st.composite
-def _weighted(draw: st.DrawFn, choices: tuple[tuple[int, Statements], ...]) -> Stmt:
-    """One of the strategies, by weight (``one_of`` would weigh all leaves of all choices alike)."""
-    index = draw(st.sampled_from([k for k, (weight, _) in enumerate(choices) for _ in range(weight)]))
-    return draw(choices[index][1])
+def blocks(draw: st.DrawFn, scope: Scope, most: int, simple: bool = False) -> tuple[Stmt, ...]:
+    """Between one and ``most`` statements; a drawn zero ends the block (it shrinks by dropping any)."""
+    kind = _simple if simple else statements
+    block = [draw(kind(scope))]
+    while len(block) < most and draw(st.integers(0, 3)):
+        block.append(draw(kind(scope)))
+    return tuple(block)
 
 
-@cache
-def statements(scope: Scope) -> Statements:
+@st.composite
+def statements(draw: st.DrawFn, scope: Scope) -> Stmt:
     """Statements that may stand in ``scope``."""
-    if len(scope.loops) == len(_TRIPS):
-        return _simple(scope)
-    choices = ((3, _simple(scope)), (1, _branches(scope)), (1, _workspace(scope)))
-    return _weighted((*choices, (4 if not scope.loops else 2, _loops(scope))))
+    if len(scope.loops) >= len(_TRIPS):
+        return draw(_simple(scope))
+    loops = 4 if not scope.loops else 2
+    kinds: list[Strategy] = [*[_simple] * 3, *[_loops] * loops, _branches, _workspace]
+    return draw(pick(draw, kinds)(scope))
 
 
-@cache
-def _simple(scope: Scope) -> Statements:
-    integers = scope.of_type(CType.INT, CType.LONG, CType.SHORT, CType.BYTE)
-    choices = [(2, _scalar_updates(scope)), (1, _recurrences(scope)), (1, _bulk(scope))]
-    choices.append((4, st.one_of([_stores(scope, a) for a in scope.arrays])))
-    if integers:
-        choices.append((1, st.one_of([_counts(scope, a) for a in integers])))
-    if scope.of_type(CType.DOUBLE):
-        choices.append((1, _pointer_calls(scope)))
-    if scope.has_points:
-        choices.append((1, _structures(scope)))
-    if any(a.storage is Storage.VIEW for a in scope.arrays):
-        choices.append((1, st.just(_braced(Stmt("double *r = p;\np = q;\nq = r;")))))
-    if scope.loops:
-        leave = st.sampled_from(["if ({0}) break;", "if ({0}) continue;"])
-        choices.append((1, st.builds(Stmt, leave, st.tuples(conditions(scope, 0)))))
-    return _weighted(tuple(choices))
+@st.composite
+def _simple(draw: st.DrawFn, scope: Scope) -> Stmt:
+    """Statements without a block."""
+    kinds: list[Strategy] = [*[_stores] * 4, *[_scalar_updates] * 2, _bulk, _recurrences]
+    kinds += [_counts] * bool(scope.of_type(*_INTEGERS))
+    kinds += [_pointer_calls] * bool(scope.of_type(CType.DOUBLE))
+    kinds += [_structures] * scope.has_points
+    kinds += [_exchanges] * any(a.storage is Storage.VIEW for a in scope.arrays)
+    kinds += [_exits] * bool(scope.loops)
+    return draw(pick(draw, kinds)(scope))
 
 
-def _braced(statement: Stmt) -> Stmt:
+def _braced(pattern: str, *operands: Expr) -> Stmt:
     """A block with one statement, for declarations."""
-    return Stmt("", (), (statement,))
+    return Stmt("", (), (Stmt(pattern, operands),))
 
 
-def _small(scope: Scope, modulus: int) -> st.SearchStrategy[Expr]:
-    return ints(scope, 1).map(lambda e: reduce_to(e, modulus))
+@st.composite
+def _small(draw: st.DrawFn, scope: Scope, modulus: int) -> Expr:
+    """An integer below ``modulus`` in magnitude."""
+    return reduce_to(draw(ints(scope, 1)), modulus)
 
 
-def _stores(scope: Scope, a: Array) -> Statements:
+@st.composite
+def _stores(draw: st.DrawFn, scope: Scope) -> Stmt:
     """Assignment to, or update of, an element."""
-    place = indices(scope, a.size)
-    if a.ctype.is_floating:
-        operators = st.sampled_from(["=", "=", "+=", "-=", "*="])
-        pattern = operators.map(lambda op: f"{a.name}[{{0}}] {op} {{1}};")
-        return st.builds(Stmt, pattern, st.tuples(place, doubles(scope, 2)))
-    assign = st.builds(Stmt, st.just(f"{a.name}[{{0}}] = {{1}};"), st.tuples(place, _small(scope, 1000)))
-    update = st.sampled_from(["+", "-"]).map(lambda op: f"{a.name}[{{0}}] {op}= {{1}};")
-    return st.one_of(assign, st.builds(Stmt, update, st.tuples(place, _small(scope, 100))))
+    array = pick(draw, scope.arrays)
+    place = draw(indices(scope, array.size))
+    operator = pick(draw, ["=", "=", "+=", "-=", "*="] if array.ctype.is_floating else ["=", "=", "+=", "-="])
+    if array.ctype.is_floating:
+        value = draw(doubles(scope, 2))
+    else:
+        value = draw(_small(scope, 1000 if operator == "=" else 100))
+    return Stmt(f"{array.name}[{{0}}] {operator} {{1}};", (place, value))
 
 
-def _counts(scope: Scope, a: Array) -> Statements:
-    return indices(scope, a.size).map(lambda i: Stmt(f"{a.name}[{{0}}] += 1;", (i,)))
+@st.composite
+def _counts(draw: st.DrawFn, scope: Scope) -> Stmt:
+    """Increments of a pure count."""
+    array = pick(draw, scope.of_type(*_INTEGERS))
+    return Stmt(f"{array.name}[{{0}}] += 1;", (draw(indices(scope, array.size)),))
 
 
-@cache
-def _scalar_updates(scope: Scope) -> Statements:
+@st.composite
+def _exits(draw: st.DrawFn, scope: Scope) -> Stmt:
+    """Leaving a loop or an iteration early."""
+    return Stmt(pick(draw, ["if ({0}) break;", "if ({0}) continue;"]), (draw(conditions(scope, 0)),))
+
+
+@st.composite
+def _exchanges(draw: st.DrawFn, scope: Scope) -> Stmt:
+    """Exchange of the two pointers."""
+    return pick(draw, [_braced("double *r = p;\np = q;\nq = r;")])
+
+
+@st.composite
+def _scalar_updates(draw: st.DrawFn, scope: Scope) -> Stmt:
     """Assignments and reductions into scalars: sum, product, minimum and maximum, Horner, argmin."""
-    value = doubles(scope, 1)
-    patterns = [
-        "s0 = {0};",
-        "s0 += {0};",
-        "s1 *= {0};",
-        "s1 += {0} * {1};",
-        "if ({0} < s0) s0 = {0};",
-        "s1 = {0} > s1 ? {0} : s1;",
-        "s0 = fmin(s0, {0});",
-        "s0 = s0 * 0.5 + {0};",
-    ]
-    floating = st.builds(Stmt, st.sampled_from(patterns), st.tuples(value, value))
-    integer = st.one_of(
-        st.builds(Stmt, st.sampled_from(["t0 += {0};", "t1 -= {0};"]), st.tuples(_small(scope, 100))),
-        st.builds(Stmt, st.just("t1 = {0};"), st.tuples(_small(scope, 1000))),
-        st.builds(
-            Stmt, st.just("if ({0} < s0) {{ s0 = {0}; t0 = {1}; }}"), st.tuples(value, _small(scope, 1000))
-        ),
-    )
-    return st.one_of(floating, integer)
+    kind = draw(st.integers(0, 7))
+    if kind == 5:
+        return Stmt("t1 = {0};", (draw(_small(scope, 1000)),))
+    if kind == 6:
+        return Stmt(pick(draw, ["t0 += {0};", "t1 -= {0};"]), (draw(_small(scope, 100)),))
+    value = draw(doubles(scope, 1))
+    if kind == 7:
+        return Stmt("if ({0} < s0) {{ s0 = {0}; t0 = {1}; }}", (value, draw(_small(scope, 1000))))
+    return Stmt(pick(draw, _SCALAR_PATTERNS), (value, draw(doubles(scope, 0))))
 
 
-@cache
-def _recurrences(scope: Scope) -> Statements:
+@st.composite
+def _recurrences(draw: st.DrawFn, scope: Scope) -> Stmt:
     """Values carried from one execution to the next: rotations, prefix sums, swaps of elements."""
-    choices: list[Statements] = [
-        st.just(_braced(Stmt("unsigned next = u0 + u1;\nu0 = u1;\nu1 = next;"))),
-        st.just(_braced(Stmt("double old = s0;\ns0 = s1;\ns1 = 0.5 * (old + s1);"))),
-    ]
-    for a in scope.of_type(CType.DOUBLE, CType.FLOAT):
-        place = indices(scope, a.size)
-        prefix = f"s0 += {{0}};\n{a.name}[{{1}}] = s0;"
-        choices.append(st.builds(Stmt, st.just(prefix), st.tuples(doubles(scope, 1), place)))
-    for a in scope.arrays:
-        place = indices(scope, a.size)
-        one, other = f"{a.name}[{{0}}]", f"{a.name}[{{1}}]"
-        swap = f"{a.ctype.value} old = {one};\n{one} = {other};\n{other} = old;"
-        choices.append(st.builds(Stmt, st.just(swap), st.tuples(place, place)).map(_braced))
-    return st.one_of(choices)
+    floating = scope.of_type(CType.DOUBLE, CType.FLOAT)
+    kind = pick(draw, ["rotation", "swap", *["prefix"] * bool(floating)])
+    if kind == "rotation":
+        return _braced(pick(draw, _ROTATIONS))
+    array = pick(draw, floating if kind == "prefix" else scope.arrays)
+    place = draw(indices(scope, array.size))
+    if kind == "prefix":
+        return Stmt(f"s0 += {{0}};\n{array.name}[{{1}}] = s0;", (draw(doubles(scope, 1)), place))
+    one, other = f"{array.name}[{{0}}]", f"{array.name}[{{1}}]"
+    swap = f"{array.ctype.value} old = {one};\n{one} = {other};\n{other} = old;"
+    return _braced(swap, place, draw(indices(scope, array.size)))
 
 
-def _pairs(scope: Scope) -> list[tuple[Array, Array]]:
-    """Ordered pairs of different arrays with the same element type."""
-    return [(a, b) for a in scope.arrays for b in scope.arrays if a != b and a.ctype is b.ctype]
+@st.composite
+def _bulk(draw: st.DrawFn, scope: Scope) -> Stmt:
+    """Copies and fills of several elements: ``memset``, ``memmove``, ``memcpy``, a loop."""
+    a = pick(draw, scope.arrays)
+    element = f"sizeof({a.ctype.value})"
+    others = [b for b in scope.arrays if b != a and b.ctype is a.ctype]
+    kind = pick(draw, ["fill", *["up", "down"] * (a.size > 1), *["block", "loop"] * bool(others)])
+    if kind == "up":
+        return Stmt(f"memmove({a.name} + 1, {a.name}, {a.size - 1} * {element});")
+    if kind == "down":
+        return Stmt(f"memmove({a.name}, {a.name} + 1, {a.size - 1} * {element});")
+    if kind == "fill":
+        return Stmt(f"memset({a.name}, {7 if a.ctype is CType.BYTE else 0}, {a.size} * {element});")
+    b = pick(draw, others)
+    n = min(a.size, b.size)
+    if kind == "loop":
+        return Stmt(f"for (int k = 0; k < {n}; k++) {b.name}[k] = {a.name}[k];")
+    # A view may point to the other operand: memcpy would overlap.
+    views = Storage.VIEW in (a.storage, b.storage)
+    return Stmt(f"mem{'move' if views else 'cpy'}({b.name}, {a.name}, {n} * {element});")
 
 
-def _bulk(scope: Scope) -> Statements:
-    """Copies and fills of several elements: loops, ``memcpy``, ``memmove``, ``memset``."""
-    texts = []
-    for a, b in _pairs(scope):
-        n = min(a.size, b.size)
-        bytes_ = f"{n} * sizeof({a.ctype.value})"
-        texts.append(f"for (int k = 0; k < {n}; k++) {b.name}[k] = {a.name}[k];")
-        # A view may point to the other operand: memcpy would overlap.
-        views = Storage.VIEW in (a.storage, b.storage)
-        texts.append(f"mem{'move' if views else 'cpy'}({b.name}, {a.name}, {bytes_});")
-    for a in scope.arrays:
-        n = a.size - 1
-        if n > 0:
-            texts.append(f"memmove({a.name} + 1, {a.name}, {n} * sizeof({a.ctype.value}));")
-            texts.append(f"memmove({a.name}, {a.name} + 1, {n} * sizeof({a.ctype.value}));")
-        fill = 7 if a.ctype is CType.BYTE else 0
-        texts.append(f"memset({a.name}, {fill}, {a.size} * sizeof({a.ctype.value}));")
-    return st.sampled_from([Stmt(text) for text in texts])
-
-
-def _pointer_calls(scope: Scope) -> Statements:
+@st.composite
+def _pointer_calls(draw: st.DrawFn, scope: Scope) -> Stmt:
     """Helpers that read or write through pointers."""
     arrays = scope.of_type(CType.DOUBLE)
-    calls = [Stmt(f"range_of({a.size}, {a.name}, &s0, &s1);") for a in arrays]
-    for a in arrays:
-        for b in arrays:
-            n = min(a.size, b.size)
-            calls.append(Stmt(f"axpy({n}, 0.5, {a.name}, {b.name});"))
-            calls.append(Stmt(f"s1 = dot({n}, {a.name}, {b.name});"))
-    scaled = f"axpy({arrays[0].size}, {{0}}, {arrays[0].name}, {arrays[0].name});"
-    return st.one_of(st.sampled_from(calls), st.builds(Stmt, st.just(scaled), st.tuples(doubles(scope, 1))))
+    a, b = pick(draw, arrays), pick(draw, arrays)
+    n = min(a.size, b.size)
+    kind = pick(draw, ["axpy", "dot", "range_of"])
+    if kind == "axpy":
+        return Stmt(f"axpy({n}, {{0}}, {a.name}, {b.name});", (draw(doubles(scope, 1)),))
+    if kind == "dot":
+        return Stmt(f"s1 = dot({n}, {a.name}, {b.name});")
+    return Stmt(f"range_of({a.size}, {a.name}, &s0, &s1);")
 
 
-def _structures(scope: Scope) -> Statements:
+@st.composite
+def _structures(draw: st.DrawFn, scope: Scope) -> Stmt:
     """Assignment of a structure and of its members."""
-    place = indices(scope, POINTS)
-    return st.one_of(
-        st.builds(Stmt, st.just("points[{0}] = points[{1}];"), st.tuples(place, place)),
-        st.builds(Stmt, st.just("points[{0}].x = {1};"), st.tuples(place, doubles(scope, 1))),
-        st.builds(Stmt, st.just("points[{0}].w += (float)({1});"), st.tuples(place, doubles(scope, 1))),
-        st.builds(Stmt, st.just("points[{0}].n = {1};"), st.tuples(place, _small(scope, 1000))),
-        st.builds(
-            Stmt,
-            st.just("struct Point old = points[{0}];\nold.x += 1.0;\npoints[{1}] = old;"),
-            st.tuples(place, place),
-        ).map(_braced),
-    )
+    kind = pick(draw, ["copy", "x", "w", "n", "temporary"])
+    place = draw(indices(scope, POINTS))
+    if kind == "x":
+        return Stmt("points[{0}].x = {1};", (place, draw(doubles(scope, 1))))
+    if kind == "w":
+        return Stmt("points[{0}].w += (float)({1});", (place, draw(doubles(scope, 1))))
+    if kind == "n":
+        return Stmt("points[{0}].n = {1};", (place, draw(_small(scope, 1000))))
+    other = draw(indices(scope, POINTS))
+    if kind == "copy":
+        return Stmt("points[{0}] = points[{1}];", (place, other))
+    return _braced("struct Point old = points[{0}];\nold.x += 1.0;\npoints[{1}] = old;", place, other)
 
 
 @st.composite
@@ -178,42 +197,44 @@ def _loops(draw: st.DrawFn, scope: Scope) -> Stmt:
     """Counted loops: up, down, strided, triangular, zero-trip, with a bound from data."""
     depth = len(scope.loops)
     name = f"i{depth}"
-    ctype = draw(st.sampled_from(["int", "long", "unsigned", "size_t"]))
-    trips = draw(st.integers(0, _TRIPS[depth]))
-    heads: list[tuple[str, tuple[Expr, ...], int]] = [
-        (f"for ({ctype} {name} = 0; {name} < {trips}; {name}++)", (), trips),
-        (f"for ({ctype} {name} = {trips}; {name}-- > 0;)", (), trips),
-        (f"for ({ctype} {name} = 1; {name} < {trips}; {name} += 2)", (), trips),
-    ]
-    if scope.loops:
-        outer = scope.loops[-1]
-        stop = f"({ctype}){outer.name}"
-        limit = min(outer.limit, _TRIPS[depth])
-        inside = f"{name} < {limit}"
-        heads.append((f"for ({ctype} {name} = 0; {name} <= {stop} && {inside}; {name}++)", (), limit))
-        heads.append((f"for ({ctype} {name} = {stop}; {inside}; {name}++)", (), limit))
-    count = draw(ints(scope, 0))
-    heads.append(
-        (f"for (int {name} = 0; {name} < {{0}} % {_TRIPS[depth]}; {name}++)", (count,), _TRIPS[depth])
-    )
-    pattern, operands, limit = draw(st.sampled_from(heads))
+    most = _TRIPS[depth]
+    ctype = pick(draw, ["int", "long", "unsigned", "size_t"])
+    kind = pick(draw, ["up", "up", "down", "stride", "data", *["lower", "upper"] * bool(scope.loops)])
+    limit = most
+    operands: tuple[Expr, ...] = ()
+    if kind in ("up", "down", "stride"):
+        limit = pick(draw, [trips for trips in _TRIP_COUNTS if trips <= most])
+        head = {
+            "up": f"for ({ctype} {name} = 0; {name} < {limit}; {name}++)",
+            "down": f"for ({ctype} {name} = {limit}; {name}-- > 0;)",
+            "stride": f"for ({ctype} {name} = 1; {name} < {limit}; {name} += 2)",
+        }[kind]
+    elif kind == "data":
+        operands = (draw(ints(scope, 0)),)
+        head = f"for (int {name} = 0; {name} < {{0}} % {most}; {name}++)"
+    else:
+        outer = f"({ctype}){scope.loops[-1].name}"
+        begin, end = ("0", f"{name} <= {outer} && ") if kind == "lower" else (outer, "")
+        head = f"for ({ctype} {name} = {begin}; {end}{name} < {most}; {name}++)"
     # A loop without iterations still needs a valid index range for the code that never runs.
     inner = scope.inside(LoopVariable(name, max(limit, 1)))
-    body = draw(st.lists(statements(inner), min_size=1, max_size=3))
-    return Stmt(pattern, operands, tuple(body))
+    return Stmt(head, operands, draw(blocks(inner, 3)))
 
 
 @st.composite
 def _branches(draw: st.DrawFn, scope: Scope) -> Stmt:
     """``if`` with and without ``else``, and ``switch``."""
-    block = st.lists(_simple(scope), min_size=1, max_size=2).map(tuple)
-    if draw(st.booleans()):
-        condition = draw(conditions(scope, 1))
-        return Stmt("if ({0})", (condition,), draw(block), draw(st.just(()) | block))
-    falls_through = draw(st.booleans())
-    first = Stmt("case 0:", (), draw(block) if falls_through else (*draw(block), Stmt("break;")))
-    other = Stmt("default:", (), draw(block))
-    return Stmt("switch ({0} % 3)", (draw(ints(scope, 0)),), (first, other))
+    kind = pick(draw, ["if", "else", "switch"])
+    if kind == "switch":
+        arm = draw(blocks(scope, 2, simple=True))
+        leave = () if draw(st.booleans()) else (Stmt("break;"),)
+        default = Stmt("default:", (), draw(blocks(scope, 2, simple=True)))
+        return Stmt(
+            "switch ({0} % 3)", (draw(ints(scope, 0)),), (Stmt("case 0:", (), (*arm, *leave)), default)
+        )
+    condition = draw(conditions(scope, 1))
+    body = draw(blocks(scope, 2, simple=True))
+    return Stmt("if ({0})", (condition,), body, draw(blocks(scope, 2, simple=True)) if kind == "else" else ())
 
 
 @st.composite
@@ -221,12 +242,7 @@ def _workspace(draw: st.DrawFn, scope: Scope) -> Stmt:
     """A local array that is filled and then used by the statements of its block."""
     size = draw(st.integers(2, 4))
     name = f"w{len(scope.loops)}"
-    inside = scope.inside(LoopVariable("k", size))
-    value = draw(doubles(inside, 1))
+    value = draw(doubles(scope.inside(LoopVariable("k", size)), 1))
     fill = Stmt(f"for (int k = 0; k < {size}; k++)", (), (Stmt(f"{name}[k] = {{0}};", (value,)),))
-    arrays = (*(a for a in scope.arrays if a.name != name), Array(name, CType.DOUBLE, size, Storage.LOCAL))
-    filled = Scope(
-        arrays, scope.loops, scope.doubles, scope.ints, scope.functions, scope.calls, scope.has_points
-    )
-    body = draw(st.lists(_simple(filled), min_size=1, max_size=2))
-    return Stmt("", (), (Stmt(f"double {name}[{size}];"), fill, *body))
+    filled = scope.with_array(Array(name, CType.DOUBLE, size, Storage.LOCAL))
+    return Stmt("", (), (Stmt(f"double {name}[{size}];"), fill, *draw(blocks(filled, 2, simple=True))))

@@ -7,8 +7,6 @@ is initialised, and loops run at most 8 x 6 x 4 times.
 
 from __future__ import annotations
 
-from functools import cache
-
 from hypothesis import strategies as st
 
 from tests.property.c_ast import (
@@ -21,30 +19,23 @@ from tests.property.c_ast import (
     Scope,
     Storage,
 )
-from tests.property.c_expressions import doubles
-from tests.property.c_statements import statements
+from tests.property.c_expressions import doubles, pick
+from tests.property.c_statements import blocks
 
 MAX_LINES = 120
 _VIEW_SIZE = 6
 _START_FLOATING = ("0.25 * (k * 3 % 7) - 0.5", "1.0", "0.5 * k", "1.0 / (k + 1)", "k % 2 ? -0.75 : 0.5")
+_GUARDS = ("x < y", "y > 0.5", "x == 0.0")
 _START_INTEGER = ("k", "(k * 7 + 3) % 11", "1", "k * k % 5", "9 - k")
 
 
-def _array(index: int) -> st.SearchStrategy[Array]:
-    def build(ctype: CType, size: int, storage: Storage, start: str, zero: bool) -> Array:
-        integer_start = _START_INTEGER[_START_FLOATING.index(start)]
-        text = start if ctype.is_floating else integer_start
-        return Array(f"a{index}", ctype, size, storage, "" if zero else text)
-
-    stored = st.sampled_from([Storage.GLOBAL, Storage.LOCAL, Storage.HEAP])
-    return st.builds(
-        build,
-        st.sampled_from(CType),
-        st.integers(1, 8),
-        stored,
-        st.sampled_from(_START_FLOATING),
-        st.booleans(),
-    )
+@st.composite
+def _array(draw: st.DrawFn, index: int) -> Array:
+    ctype = pick(draw, list(CType))
+    size = draw(st.integers(1, 8))
+    storage = pick(draw, [Storage.GLOBAL, Storage.LOCAL, Storage.HEAP])
+    start = pick(draw, ("", *(_START_FLOATING if ctype.is_floating else _START_INTEGER)))
+    return Array(f"a{index}", ctype, size, storage, start)
 
 
 def _views() -> tuple[Array, ...]:
@@ -63,13 +54,10 @@ def _views() -> tuple[Array, ...]:
 @st.composite
 def _function(draw: st.DrawFn, index: int, global_arrays: tuple[Array, ...]) -> Function:
     scope = Scope(arrays=global_arrays, doubles=("x", "y"), calls=False)
-    guard = draw(st.none() | st.tuples(_guard_condition(), doubles(scope, 1)))
+    guard = None
+    if draw(st.booleans()):
+        guard = (Expr(pick(draw, _GUARDS)), draw(doubles(scope, 1)))
     return Function(f"h{index}", draw(doubles(scope, 2)), guard, draw(st.booleans()))
-
-
-@cache
-def _guard_condition() -> st.SearchStrategy[Expr]:
-    return st.sampled_from([Expr("x < y"), Expr("y > 0.5"), Expr("x == 0.0")])
 
 
 @st.composite
@@ -88,9 +76,9 @@ def _program(draw: st.DrawFn) -> Program:
         functions=tuple(f.name for f in functions),
         has_points=has_points,
     )
-    body = draw(st.lists(statements(scope), min_size=1, max_size=6))
-    noinline = draw(st.frozensets(st.sampled_from(sorted(LIBRARY))))
-    return Program(arrays, functions, tuple(body), noinline, has_points)
+    body = draw(blocks(scope, 6))
+    noinline = frozenset(name for name in LIBRARY if draw(st.booleans()))
+    return Program(arrays, functions, body, noinline, has_points)
 
 
 def c_programs() -> st.SearchStrategy[str]:
