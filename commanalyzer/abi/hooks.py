@@ -23,8 +23,7 @@ MAX_TERM_LABELS = 8
 MAX_INLINE_TERM_LABELS = 4
 MAX_INITIAL_LABELS = 32
 MAX_CALL_ARGUMENTS = 64
-OPEN_GROUP_BYTES = 208
-ACCUMULATOR_BYTES = 288
+ACCUMULATOR_BYTES = 312
 
 PREFIX = "ca_"
 MARKER = "__ca_instrumented"
@@ -58,7 +57,7 @@ def _numbered() -> list[Hook]:
         rows.append(Hook(f"ca_row_{n}", "void", ("i32", "i64", "i32", *labels), "store of a new value"))
         rows.append(Hook(f"ca_register_{n}", "i64", ("i32", *labels), "name a register value"))
     for n in range(1, MAX_INLINE_TERM_LABELS + 1):
-        rows.append(Hook(f"ca_term_{n}", "void", ("ptr", "ptr", *("i64",) * n), "term of a reduction"))
+        rows.append(Hook(f"ca_term_{n}", "void", ("ptr", *("i64",) * n), "term of a reduction"))
     return rows
 
 
@@ -77,9 +76,9 @@ HOOKS: dict[str, Hook] = {
         Hook("ca_copy_8", "void", ("i64", "i64", "i64"), "replicating store of two words"),
         Hook("ca_store_unknown", "void", ("i32", "i64", "i32", "i32", "ptr"), "label tells if it replicates"),
         Hook("ca_forget", "void", ("i64", "i32"), "words no longer hold a replicated value"),
-        Hook("ca_term_many", "void", ("ptr", "ptr", "i32", "ptr"), "term with more labels"),
-        Hook("ca_accumulator_reset", "void", ("ptr", "ptr", "i32", "i32", "ptr"), "a reduction starts"),
-        Hook("ca_accumulator_close", "i64", ("ptr", "ptr", "i32", "i32"), "label of the reduced value"),
+        Hook("ca_term_many", "void", ("ptr", "i32", "ptr"), "term with more labels"),
+        Hook("ca_accumulator_reset", "void", ("ptr", "i32", "ptr"), "a reduction starts"),
+        Hook("ca_accumulator_close", "i64", ("ptr", "i32"), "label of the reduced value"),
         Hook("ca_accumulator_free", "void", ("ptr",), "the function returns"),
         Hook("ca_count_block", "void", ("i32",), "a block was executed"),
         Hook("ca_count_external", "void", ("i32",), "an unmodelled function was called"),

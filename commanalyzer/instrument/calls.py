@@ -45,7 +45,9 @@ class CallPlanner:
         self._calls = calls
         self._demanded = demanded
         self._variables = {
-            r.value: r.variable for r in reversed(values.function.debug_records) if r.kind == "value"
+            r.value.split()[-1]: r.variable
+            for r in reversed(values.function.debug_records)
+            if r.kind == "value"
         }
 
     def plan(self, instruction: Instruction, block: str) -> None:

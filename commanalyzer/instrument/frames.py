@@ -19,7 +19,7 @@ def plan_frame(function: Function, patch: FunctionPatch, sites: SiteTable, debug
     allocas = [i for i in function.blocks[0].instructions if _is_fixed(i)]
     if not allocas:
         return
-    names = {r.value: r.variable for r in function.debug_records if r.kind == "declare"}
+    names = {r.value.split()[-1]: r.variable for r in function.debug_records if r.kind == "declare"}
     number = len(sites.frames)
     offset = 0
     records = []

@@ -473,34 +473,27 @@ class LabelPlanner:
     def _emit_accumulator(self, accumulator: Accumulator) -> None:
         number = len(self.accumulators)
         storage = f"%ca.accumulator.{number}"
-        opens = f"%ca.open.{number}"
-        count = len(accumulator.updates)
         self.accumulators.append(storage)
         self._patch.entry += [
             f"  {storage} = alloca [{hooks.ACCUMULATOR_BYTES} x i8], align 16",
-            f"  {opens} = alloca [{hooks.OPEN_GROUP_BYTES * count} x i8], align 16",
-            f"  store <4 x i64> zeroinitializer, ptr {storage}, align 16",
+            f"  store <8 x i64> zeroinitializer, ptr {storage}, align 16",
         ]
         for predecessor, operand in accumulator.resets:
             out = self.edge(predecessor)
             labels = self.clean(operand, predecessor, out)[: hooks.MAX_INITIAL_LABELS]
             pointer = self._patch.spill(out, labels) if labels else "null"
-            self._patch.call(
-                out, "ca_accumulator_reset", storage, opens, count, len(labels), pointer
-            )
-        for index, name in enumerate(accumulator.updates):
-            self._emit_term(accumulator, name, storage, opens, index)
+            self._patch.call(out, "ca_accumulator_reset", storage, len(labels), pointer)
+        for name in accumulator.updates:
+            self._emit_term(accumulator, name, storage)
         for phi in accumulator.exits:
             block = self._values.block_of(phi)
             if (block, number) not in self._closed:
                 site = self.register_site(phi, accumulator.fold)
                 out = self._patch.tops.setdefault(block, [])
-                self._closed[block, number] = self._patch.call(
-                    out, "ca_accumulator_close", storage, opens, count, site
-                )
+                self._closed[block, number] = self._patch.call(out, "ca_accumulator_close", storage, site)
             self._labels[phi] = Labels((self._closed[block, number],))
 
-    def _emit_term(self, accumulator: Accumulator, name: str, storage: str, opens: str, index: int) -> None:
+    def _emit_term(self, accumulator: Accumulator, name: str, storage: str) -> None:
         instruction = self._values.definitions[name].instruction
         block = self._values.block_of(name)
         others = [o.text for o in instruction.operands if o.text not in accumulator.members]
@@ -509,22 +502,15 @@ class LabelPlanner:
         if not labels:
             return
         if len(labels) > hooks.MAX_TERM_LABELS:
-            site = self._sites.add_site(
-                SiteRecord(
-                    self._values.function.name,
-                    f"{name}.term",
-                    "register",
-                    value_width(instruction.type),
-                    self._debug.place(instruction.debug_location),
-                )
+            record = SiteRecord(
+                self._values.function.name,
+                f"{name}.term",
+                "register",
+                value_width(instruction.type),
+                self._debug.place(instruction.debug_location),
             )
-            labels = (self.name_value(out, site, labels),)
-        open_group = opens
-        if index:
-            offset = index * hooks.OPEN_GROUP_BYTES
-            open_group = self._patch.value(out, f"getelementptr inbounds i8, ptr {opens}, i64 {offset}")
+            labels = (self.name_value(out, self._sites.add_site(record), labels),)
         if len(labels) <= hooks.MAX_INLINE_TERM_LABELS:
-            self._patch.call(out, f"ca_term_{len(labels)}", storage, open_group, *labels)
+            self._patch.call(out, f"ca_term_{len(labels)}", storage, *labels)
         else:
-            pointer = self._patch.spill(out, labels)
-            self._patch.call(out, "ca_term_many", storage, open_group, len(labels), pointer)
+            self._patch.call(out, "ca_term_many", storage, len(labels), self._patch.spill(out, labels))

@@ -15,7 +15,7 @@ import llvmlite.binding as llvm
 from commanalyzer.abi.hooks import PREFIX
 
 # read by the separately compiled part of the shim
-_SHARED = ("ca_state", "ca_multipliers", "ca_join")
+_SHARED = ("ca_state", "ca_multipliers")
 
 
 def merge(module_path: Path, shim_paths: Sequence[Path]) -> str:

@@ -43,6 +43,7 @@ class Trace:
         labels: int32 units of all labels, rows one after the other.
         groups: Terms collected in loops.
         runs: Start and stride of the labels of groups.
+        listed: uint64, labels of groups without strides.
         extents: Named pieces of memory.
         block_counters: uint64, executions per counter.
         external_calls: uint64, calls per unmodelled function.
@@ -54,6 +55,7 @@ class Trace:
     labels: NDArray[np.int32]
     groups: Column
     runs: Column
+    listed: Counters
     extents: Column
     block_counters: Counters
     external_calls: Counters

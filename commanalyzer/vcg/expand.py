@@ -101,8 +101,12 @@ def _group_labels(trace: Trace) -> tuple[Int64, Int64, UInt64]:
     group = np.repeat(np.arange(len(group_row), dtype=np.int64), lengths)
     within = segment_positions(lengths)
     index, slot = np.divmod(within, width[group])
-    run = groups["first_run"].astype(np.int64)[group] + slot
-    start = trace.runs["start"][run]
-    stride = trace.runs["stride"][run]
-    label = start + (index * stride).astype(np.uint64)
+    first = groups["first"].astype(np.int64)[group]
+    is_listed = (groups["is_listed"] != 0)[group]
+    label = np.empty(len(group), np.uint64)
+    label[is_listed] = trace.listed[(first + within)[is_listed]]
+    in_run = ~is_listed
+    run = (first + slot)[in_run]
+    advance = (index[in_run] * trace.runs["stride"][run]).astype(np.uint64)
+    label[in_run] = trace.runs["start"][run] + advance
     return group_row[group], 1 + (terms_before - base)[group] + index, label

@@ -73,13 +73,14 @@ struct ca_head {
   uint16_t flags;
 };
 
-/* Part of a row that was collected in a loop: `count` terms of `width` labels each, label k of term i is
- * runs[first_run + k].start + i * stride. */
+/* Part of a row that was collected in a loop: `count` terms of `width` labels each. Label k of term i is
+ * runs[first + k].start + i * stride, or listed[first + i * width + k]. */
 struct ca_group {
   uint64_t row;
-  uint64_t first_run;
+  uint64_t first;
   uint64_t count;
-  uint64_t width;
+  uint32_t width;
+  uint32_t is_listed;
 };
 
 struct ca_run {
@@ -117,7 +118,7 @@ struct ca_statistics {
 };
 
 #define CA_TRACE_MAGIC 0x3152544d4d4f43ull /* "COMMTR1" */
-#define CA_NUM_SECTIONS 8u
+#define CA_NUM_SECTIONS 9u
 
 /* First bytes of a trace. The magic is written last: a trace without it is truncated. */
 struct ca_trace_header {
@@ -129,7 +130,7 @@ struct ca_trace_header {
   } sections[CA_NUM_SECTIONS];
   struct ca_statistics statistics;
 };
-/* Sections: cells, heads, labels (32-bit units), groups, runs, extents, block counters, external calls. */
+/* Sections: cells, heads, labels (32-bit units), groups, runs, listed, extents, block counters, external calls. */
 
 /* ---- Tables that the instrumented module defines -------------------------------------------------------- */
 #pragma GCC visibility push(hidden)
@@ -139,7 +140,7 @@ extern uint64_t ca_block_counters[];
 extern const uint64_t ca_num_block_counters;
 extern uint64_t ca_external_calls[];
 extern const uint64_t ca_num_external_calls;
-extern const uint64_t ca_starts_active; /* 1: the whole program is analysed, 0: regions only */
+extern uint64_t ca_active; /* 1 inside the analysed region; a constant 1 when there are no regions */
 extern const uint64_t ca_num_frames;
 #pragma GCC visibility pop
 

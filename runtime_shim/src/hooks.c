@@ -40,7 +40,7 @@ CA_INLINE bool predicted(uint64_t hash) {
   struct ca_cell *cell = ca_state.cursor;
   if (!CA_LIKELY(cell->hash == hash))
     return false;
-  cell->count += ca_state.active;
+  cell->count += ca_active;
   ca_state.cursor = cell + 1;
   return true;
 }
@@ -66,8 +66,13 @@ CA_INLINE uint64_t named(uint32_t site, uint32_t count, const uint64_t *labels) 
 }
 
 CA_INLINE void own_words(uint64_t word, uint32_t words) {
+  uint64_t *state = ca_shadow(word);
+  uint64_t any = 0; /* one branch for the value; pages of programs that never replicate stay unwritten */
   for (uint32_t i = 0; i < words; i++)
-    ca_own(word + i);
+    any |= state[i];
+  if (any)
+    for (uint32_t i = 0; i < words; i++)
+      state[i] = 0;
 }
 
 /* ca_row_N(site, address, words, labels...): a store of a new value covering `words` words. */
@@ -147,8 +152,13 @@ CA_HOOK void ca_copy_4(uint64_t address, uint64_t low) { ca_replicate(ca_word(ad
 
 CA_HOOK void ca_copy_8(uint64_t address, uint64_t low, uint64_t high) {
   uint64_t word = ca_word(address);
-  ca_replicate(word, low);
-  ca_replicate(word + 1, high);
+  uint64_t *state = ca_shadow(word);
+  low = low == word ? 0 : low;
+  high = high == word + 1 ? 0 : high;
+  if ((state[0] ^ low) | (state[1] ^ high)) {
+    state[0] = low;
+    state[1] = high;
+  }
 }
 
 /* Store of a register of which only the first label knows whether it is an exact copy. */
@@ -167,17 +177,17 @@ CA_HOOK void ca_store_unknown(uint32_t site, uint64_t address, uint32_t words, u
 /* A pointer was stored: not a value; the words no longer hold a replicated one. */
 CA_HOOK void ca_forget(uint64_t address, uint32_t words) { own_words(ca_word(address), words); }
 
-CA_HOOK void ca_count_block(uint32_t block) { ca_block_counters[block] += ca_state.active; }
+CA_HOOK void ca_count_block(uint32_t block) { ca_block_counters[block] += ca_active; }
 
 CA_HOOK void ca_count_external(uint32_t function) { ca_external_calls[function]++; }
 
 /* Regions: calls of the named functions, nested calls included. */
 static uint64_t region_depth;
-CA_HOOK void ca_region_enter(void) {
+CA_CALL void ca_region_enter(void) {
   region_depth++;
-  ca_state.active = 1;
+  ca_active = 1;
 }
-CA_HOOK void ca_region_leave(void) {
+CA_CALL void ca_region_leave(void) {
   if (--region_depth == 0)
-    ca_state.active = 0;
+    ca_active = 0;
 }

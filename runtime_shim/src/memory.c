@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-struct ca_column ca_heads, ca_labels, ca_groups, ca_runs, ca_extents;
+struct ca_column ca_heads, ca_labels, ca_groups, ca_runs, ca_listed, ca_extents;
 struct ca_statistics ca_statistics;
 
 void *ca_map(uint64_t bytes) {
@@ -354,7 +354,7 @@ static void fill(uint32_t site, uint64_t address, uint64_t bytes, uint32_t flags
                   1;
   struct ca_cell *cell = ca_state.cursor;
   if (cell->hash == hash) {
-    cell->count += ca_state.active;
+    cell->count += ca_active;
     ca_state.cursor = cell + 1;
   } else {
     bool is_new;

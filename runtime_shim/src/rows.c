@@ -101,7 +101,7 @@ uint64_t ca_row_lookup(uint64_t hash, uint32_t site, uint64_t sink, uint32_t fla
       ca_statistics.hash_collisions++;
   }
   uint64_t row = found - 1;
-  ca_state.cells[row].count += ca_state.active;
+  ca_state.cells[row].count += ca_active;
   ca_state.cursor = ca_state.cells + row + 1;
   return row;
 }

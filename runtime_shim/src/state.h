@@ -23,12 +23,11 @@ struct ca_column {
 struct ca_state {
   struct ca_cell *cursor; /* next expected row */
   struct ca_cell *cells;  /* all rows */
-  uint64_t active;        /* 1 inside the analysed region */
 };
 
 #pragma GCC visibility push(hidden)
 extern struct ca_state ca_state;
-extern struct ca_column ca_heads, ca_labels, ca_groups, ca_runs, ca_extents;
+extern struct ca_column ca_heads, ca_labels, ca_groups, ca_runs, ca_listed, ca_extents;
 extern struct ca_statistics ca_statistics;
 extern uint64_t ca_num_rows;
 
@@ -50,12 +49,6 @@ CA_INLINE uint64_t *ca_shadow(uint64_t word) { return (uint64_t *)CA_SHADOW_BASE
 CA_INLINE uint64_t ca_value_at(uint64_t word) {
   uint64_t state = *ca_shadow(word);
   return state ? state : word;
-}
-
-CA_INLINE void ca_own(uint64_t word) {
-  uint64_t *state = ca_shadow(word);
-  if (*state)
-    *state = 0; /* conditional: pages of programs that never replicate stay unwritten */
 }
 
 CA_INLINE void ca_replicate(uint64_t word, uint64_t label) {

@@ -37,13 +37,13 @@ __attribute__((constructor(1), used)) static void start(void) {
   map_at(CA_SHADOW_BASE, CA_SHADOW_BYTES, "no address space for the shadow memory");
   map_at(CA_ARENA_BASE, CA_ARENA_BYTES, "no address space for the program's heap");
   bool reserved = ca_column_reserve(&ca_heads, TIB / 8) && ca_column_reserve(&ca_labels, TIB) &&
-                  ca_column_reserve(&ca_groups, TIB / 4) && ca_column_reserve(&ca_runs, TIB / 2) &&
+                  ca_column_reserve(&ca_groups, TIB / 4) && ca_column_reserve(&ca_runs, TIB / 4) &&
+                  ca_column_reserve(&ca_listed, TIB / 2) &&
                   ca_column_reserve(&ca_extents, TIB / 1024);
   ca_state.cells = ca_map(TIB / 8);
   if (!reserved || !ca_state.cells)
     give_up("no address space for the rows");
   ca_state.cursor = ca_state.cells;
-  ca_state.active = ca_starts_active;
   const char *path = getenv("COMMANALYZER_TRACE");
   if (path && strlen(path) < sizeof trace_path)
     strcpy(trace_path, path);
@@ -83,6 +83,7 @@ static bool write_trace(int file) {
       {ca_labels.data, ca_labels.bytes / 4, 4},
       {ca_groups.data, ca_groups.bytes / sizeof(struct ca_group), sizeof(struct ca_group)},
       {ca_runs.data, ca_runs.bytes / sizeof(struct ca_run), sizeof(struct ca_run)},
+      {ca_listed.data, ca_listed.bytes / 8, 8},
       {ca_extents.data, ca_extents.bytes / sizeof(struct ca_extent), sizeof(struct ca_extent)},
       {ca_block_counters, ca_num_block_counters, 8},
       {ca_external_calls, ca_num_external_calls, 8},
@@ -99,7 +100,8 @@ static bool write_trace(int file) {
   }
   ca_statistics.num_block_counters = ca_num_block_counters;
   ca_statistics.recorder_bytes =
-      ca_num_rows * 16 + ca_heads.bytes + ca_labels.bytes + ca_groups.bytes + ca_runs.bytes;
+      ca_num_rows * 16 + ca_heads.bytes + ca_labels.bytes + ca_groups.bytes + ca_runs.bytes +
+      ca_listed.bytes;
   header.statistics = ca_statistics;
   if (!write_all(file, &header, sizeof header, 0))
     return false;

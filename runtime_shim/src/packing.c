@@ -1,0 +1,123 @@
+/* Packing of collected terms: runs where labels advance by constants, lists elsewhere. Slow path only. */
+#include "state.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define TERM (1ull << 59)
+#define LIST (1ull << 32) /* in a packed header: the labels are listed */
+
+/* Prefix of the accumulator in accumulators.c. */
+struct ca_accumulator {
+  uint64_t num_labels;
+  uint64_t *buffer;
+  uint64_t hash;
+  uint64_t *packed; /* headers (count, width | LIST) followed by runs or labels */
+  uint64_t num_packed;
+  uint64_t packed_capacity;
+};
+
+#define SHORTEST_RUN 4u
+
+static uint64_t *reserve(struct ca_accumulator *acc, uint64_t words) {
+  if (acc->num_packed + words > acc->packed_capacity) {
+    uint64_t capacity = (acc->num_packed + words) * 2 + 64;
+    uint64_t *packed = realloc(acc->packed, capacity * sizeof *packed);
+    if (!packed) {
+      ca_statistics.dropped_rows++;
+      return 0;
+    }
+    acc->packed = packed;
+    acc->packed_capacity = capacity;
+  }
+  return acc->packed + acc->num_packed;
+}
+
+static uint32_t width_at(const uint64_t *labels, uint64_t left) {
+  uint32_t width = 1;
+  while (width < left && !(labels[width] & TERM))
+    width++;
+  return width;
+}
+
+/* Terms from `labels` on whose labels advance by constants and that have the width of the first. */
+static uint64_t run_length(const uint64_t *labels, uint64_t left, uint32_t width) {
+  uint64_t terms = 1;
+  while ((terms + 1) * width <= left) {
+    const uint64_t *term = labels + terms * width;
+    if (!(term[0] & TERM) || width_at(term, left - terms * width) != width)
+      break;
+    bool steady = true;
+    for (uint32_t k = 0; terms > 1 && k < width; k++)
+      steady &= term[k] - labels[k] == terms * (labels[width + k] - labels[k]);
+    if (!steady)
+      break;
+    terms++;
+  }
+  return terms;
+}
+
+static void pack_run(struct ca_accumulator *acc, const uint64_t *labels, uint32_t width, uint64_t terms) {
+  uint64_t *out = reserve(acc, 2 + 2ull * width);
+  if (!out)
+    return;
+  *out++ = terms;
+  *out++ = width;
+  for (uint32_t k = 0; k < width; k++) {
+    *out++ = labels[k] & ~TERM;
+    *out++ = labels[width + k] - labels[k];
+  }
+  acc->num_packed += 2 + 2ull * width;
+}
+
+static void pack_list(struct ca_accumulator *acc, const uint64_t *labels, uint32_t width, uint64_t terms) {
+  uint64_t *out = reserve(acc, 2 + terms * width);
+  if (!out)
+    return;
+  *out++ = terms;
+  *out++ = width | LIST;
+  for (uint64_t i = 0; i < terms * width; i++)
+    *out++ = labels[i] & ~TERM;
+  acc->num_packed += 2 + terms * width;
+}
+
+/* Moves the buffer's terms to the packed ones. */
+void ca_pack_terms(struct ca_accumulator *acc) {
+  const uint64_t *labels = acc->buffer;
+  uint64_t left = acc->num_labels;
+  while (left) {
+    uint32_t width = width_at(labels, left);
+    uint64_t terms = run_length(labels, left, width);
+    if (terms >= SHORTEST_RUN) {
+      pack_run(acc, labels, width, terms);
+    } else {
+      /* extend the list until a run begins or the width changes */
+      while (terms * width < left && width_at(labels + terms * width, left - terms * width) == width &&
+             run_length(labels + terms * width, left - terms * width, width) < SHORTEST_RUN)
+        terms++;
+      pack_list(acc, labels, width, terms);
+    }
+    labels += terms * width;
+    left -= terms * width;
+  }
+}
+
+/* Stores the packed terms as groups of a row. */
+void ca_append_packed(const struct ca_accumulator *acc, uint64_t row) {
+  for (uint64_t at = 0; at < acc->num_packed;) {
+    uint64_t terms = acc->packed[at], width = acc->packed[at + 1] & ~LIST;
+    bool listed = acc->packed[at + 1] & LIST;
+    const uint64_t *payload = acc->packed + at + 2;
+    struct ca_column *column = listed ? &ca_listed : &ca_runs;
+    uint64_t words = listed ? terms * width : 2 * width;
+    uint64_t first = column->bytes / (listed ? sizeof(uint64_t) : sizeof(struct ca_run));
+    struct ca_group *group = ca_column_push(&ca_groups, sizeof *group);
+    void *out = ca_column_push(column, words * sizeof(uint64_t));
+    if (!group || !out) {
+      ca_statistics.dropped_rows++;
+      return;
+    }
+    *group = (struct ca_group){row, first, terms, (uint32_t)width, listed};
+    memcpy(out, payload, words * sizeof(uint64_t));
+    at += 2 + words;
+  }
+}
