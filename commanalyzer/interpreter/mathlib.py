@@ -1,7 +1,8 @@
 """Mathematical functions on numbers: libm and the ``llvm.*`` intrinsics of the same names.
 
 Everything is computed in double precision (``x86_fp80`` in its own where numpy can) and rounded to the type
-of the result; ``float`` results can differ from a C library's in the last bit. Domain errors give NaN or infinity as in C.
+of the result; ``float`` results can differ from a C library's in the last bit. Domain errors give NaN or
+infinity as in C.
 """
 
 from __future__ import annotations
