@@ -27,7 +27,7 @@ $inline = comdat any
 @"odd name" = global { i32, <2 x float> } { i32 1, <2 x float> <float 1.0, float -2.0> }
 @other = alias i32, ptr @plain
 
-define dso_local noundef i32 @main(i32 noundef %argc, ptr readonly captures(none) %av) #0 personality ptr @eh {
+define dso_local noundef i32 @main(i32 %argc, ptr readonly captures(none) %av) #0 personality ptr @eh {
 entry:
   %slot = alloca %struct.P, align 8
   %many = alloca i32, i32 %argc, align 4
