@@ -12,7 +12,13 @@ from hypothesis import strategies as st
 from commanalyzer.errors import UnsupportedIrError
 from commanalyzer.interpreter.codec import long_double
 from commanalyzer.interpreter.library import Library
-from commanalyzer.interpreter.mathlib import FUNCTIONS, base_name, evaluate
+from commanalyzer.interpreter.mathlib import (
+    FUNCTIONS,
+    base_name,
+    complex_product,
+    complex_quotient,
+    evaluate,
+)
 from commanalyzer.interpreter.memory import Memory
 from commanalyzer.interpreter.stdio import format_printf, scan
 from commanalyzer.interpreter.values import Data
@@ -180,3 +186,9 @@ def test_streams(memory: Memory) -> None:
     _call(library, "puts", text.base)
     _call(library, "fputs", text.base, 0x1020)
     assert (bytes(library.stdout), bytes(library.stderr)) == (b"hi\n", b"hi")
+
+
+def test_complex_arithmetic() -> None:
+    assert complex_product(1.0, 2.0, 3.0, 4.0) == (-5.0, 10.0)
+    assert complex_quotient(-5.0, 10.0, 3.0, 4.0) == (1.0, 2.0)
+    assert complex_quotient(1.0, 0.0, 0.0, 1e200) == (0.0, -1e-200)
