@@ -21,7 +21,7 @@ def affinity(graph: ValueGraph) -> Adjacency:
 
 
 def path(n: int) -> Adjacency:
-    return affinity(build(n, [row(i + 1, i) for i in range(n - 1)], work={i: 3.0 for i in range(n)}))
+    return affinity(build(n, [row(i + 1, i) for i in range(n - 1)], work=dict.fromkeys(range(n), 3.0)))
 
 
 @pytest.mark.parametrize("objective", ["cut", "volume"])
@@ -60,7 +60,7 @@ def test_small_components_are_kept_whole_and_in_order() -> None:
 
 def test_loose_values_fill_the_gaps_beside_a_connected_piece() -> None:
     rows = [row(i + 1, i) for i in range(39)]
-    result = partition(affinity(build(80, rows, work={i: 1.0 for i in range(80)})), 4)
+    result = partition(affinity(build(80, rows, work=dict.fromkeys(range(80), 1.0))), 4)
     # The chain fills two parts, the loose values the other two.
     assert result.edge_cut == 8
     assert np.bincount(result.part).tolist() == [20] * 4
