@@ -28,6 +28,7 @@ DEFAULT_IMBALANCE = 0.03
 _OBJECTIVE_CODE = {"cut": 0, "volume": 1}
 _MEAN_WORK_WEIGHT = 1000.0
 _PACK_SHARE = 0.25
+_CONTIGUOUS_DEGREE = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ def partition(
 
     Where all components are small against a part, they are kept whole and laid side by side in index order,
     since nothing needs to be cut. Otherwise METIS divides the graph, with the small components put together
-    in bags, and with contiguous parts where the graph is connected. Vertices without
+    in bags, and with contiguous parts where the graph is connected and sparse. Vertices without
     work get a weight of about a thousandth of the mean, because METIS mishandles zero weights: parts may
     differ in the number of such vertices, not in work. Parts are numbered by the mean index of their
     vertices.
@@ -140,7 +141,9 @@ def _divide(adjacency: Adjacency, num_parts: int, objective: str, seed: int, sla
         rest = _contract(adjacency, number, bagged)
         bag_weight = np.bincount(number, weight, minlength=bagged).astype(np.int64)
         return _metis(rest, bag_weight, num_parts, objective, seed, slack, contiguous=False)[number]
-    return _metis(adjacency, weight, num_parts, objective, seed, slack, contiguous=count == 1)
+    # METIS needs minutes to keep parts of dense graphs contiguous, where almost any part is.
+    contiguous = count == 1 and adjacency.num_edges <= _CONTIGUOUS_DEGREE * adjacency.num_vertices
+    return _metis(adjacency, weight, num_parts, objective, seed, slack, contiguous=contiguous)
 
 
 def _pack(size: Float64, part_size: float, num_parts: int) -> Int32:
