@@ -62,7 +62,7 @@ def volume_transfers(
     chosen: set[int] = set()
     expanded = forced
     for _ in range(passes):
-        sent = {key: brackets(graph, key[0], needs, rows)[0] for key, needs in expanded.rows.items()}
+        sent = {key: max(rows[r][1] for r in needs) for key, needs in expanded.rows.items()}
         wins = [expansion_wins(graph, part, rows, members, sent) for members in groups]
         chosen |= {g for g, win in enumerate(wins) if win}
         expanded = Tally(defaultdict(set, {k: set(v) for k, v in forced.rows.items()}))
@@ -121,8 +121,7 @@ def expansion_wins(
             uses[v] = max(uses[v], rows[t.row][1])
     extra = 0
     for v, u in uses.items():
-        need = min(u, max(int(graph.versions[v]), 1))
-        extra += max(need - sent.get((v, part[sink]), 0), 0) * int(graph.width_bytes[v])
+        extra += max(u - sent.get((v, part[sink]), 0), 0) * int(graph.width_bytes[v])
     return extra <= max(rows[t.row][1] for t in members) * int(graph.width_bytes[sink])
 
 
