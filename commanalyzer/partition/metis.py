@@ -78,7 +78,7 @@ def partition(
 
     Args:
         adjacency: Affinity graph.
-        num_parts: Number of parts p, 1 <= p <= N.
+        num_parts: Number of parts p, 1 <= p <= max(N, 1).
         objective: ``cut`` (weighted edge cut) or ``volume`` (METIS communication volume).
         seed: Seed, not negative.
         imbalance: Allowed excess of the largest part over the mean, for example 0.03.
@@ -110,7 +110,7 @@ def _recomputed_imbalance(adjacency: Adjacency, part: Int32, num_parts: int) -> 
 def _check_request(adjacency: Adjacency, num_parts: int, objective: str, seed: int, slack: float) -> None:
     if num_parts < 1:
         raise PartitionError(f"number of parts must be at least 1, found {num_parts}")
-    if num_parts > adjacency.num_vertices:
+    if num_parts > max(adjacency.num_vertices, 1):
         raise PartitionError(
             f"cannot divide {adjacency.num_vertices} values among {num_parts} parts",
             hint="use fewer nodes or a larger problem size",

@@ -82,6 +82,11 @@ def test_hypergraph_of_values_and_reductions(tmp_path: Path) -> None:
     assert lines == ["2 4 11", "16 1 2 3", "4 2 3 4", "1", "1", "1", "1"]
 
 
+def test_empty_hypergraph(tmp_path: Path) -> None:
+    write_hmetis(tmp_path / "a.hgr", build(2, []))
+    assert (tmp_path / "a.hgr").read_text() == "0 2 11\n1\n1\n"
+
+
 def test_connectivity_of_expand_nets_is_the_volume() -> None:
     g, part = grid(8, count=3), grid_parts(8, 2, 2)
     weight, pointer, pins = hypergraph_nets(g)

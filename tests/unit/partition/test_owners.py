@@ -33,6 +33,17 @@ def test_connected_hubs_share_a_part_and_unconnected_ones_do_not() -> None:
     assert owners.part[6:].tolist() == [1, 1, 1, 2]
 
 
+def test_graphs_without_ordinary_values() -> None:
+    for n in (0, 2):
+        g = build(n, [])
+        hubs = np.ones(n, dtype=np.bool_)
+        owners = partition_values(g, hubs, 1)
+        assert owners.part.tolist() == [0] * n
+        assert count_volume(g, owners.part, 1, hubs).total_bytes == 0
+        with pytest.raises(PartitionError, match="cannot divide 0 values among 2 parts"):
+            partition_values(g, hubs, 2)
+
+
 def test_hub_without_neighbours_belongs_to_part_0() -> None:
     g = build(3, [row(1, 0)])
     hubs = np.arange(3) == 2
