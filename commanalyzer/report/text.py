@@ -193,9 +193,13 @@ def _show_remarks(result: AnalysisResult, console: Console, quiet: bool) -> None
     for warning in result.warnings:
         _warn(console, warning)
     if not quiet and not result.machine.is_complete:
-        console.print(
-            Text("no efficiency bound: give --bandwidth and --throughput (and --overlap), or --machine FILE")
-        )
+        console.print(Text(f"no efficiency bound: give {_missing_options(result)}, or --machine FILE"))
+
+
+def _missing_options(result: AnalysisResult) -> str:
+    machine = result.machine
+    present = {"--bandwidth": machine.bandwidth, "--throughput": machine.throughput}
+    return " and ".join(name for name, value in present.items() if value is None)
 
 
 def _warn(console: Console, message: str) -> None:

@@ -60,11 +60,12 @@ def pipeline(monkeypatch: pytest.MonkeyPatch) -> Pipeline:
 def test_options_reach_the_pipeline(pipeline: Pipeline, tmp_path: Path) -> None:
     machine = tmp_path / "m.toml"
     machine.write_text('name = "m"\nbandwidth = "1GB/s"\nthroughput = 2e9\n')
-    options = (
-        "--nodes 2..8x2 --model both --high 0.8 --region f --region g --no-control-flows --cc clang"
-        " --ldflags -lfoo --timeout 2min --memory-limit 8GB --seed 5 --bandwidth 12.5GB/s --overlap 57%"
-        " --check --stdin in.txt -q"
-    ).split()
+    words = (
+        "--nodes 2..8x2 --model both --high 0.8 --region f --region g --no-control-flows --cc clang "
+        "--ldflags -lfoo --timeout 2min --memory-limit 8GB --seed 5 --bandwidth 12.5GB/s --overlap 57% "
+        "--check --stdin in.txt -q"
+    )
+    options = words.split()
     options += ["--cflags", "-DN=3 -O1", "--machine", str(machine)]
     status = main(["analyze", "a.c", "b.c", *options, "--", "512", "--nodes", "--", "x y"])
     assert status == 0
@@ -304,7 +305,7 @@ def test_start_imports_nothing_heavy() -> None:
 def test_closed_pipe_is_no_error(saved: Path) -> None:
     root = str(Path(commanalyzer.__file__).parents[1])
     done = subprocess.run(
-        f'"{sys.executable}" -m commanalyzer show "{saved}" --json - | head -c 10; echo " ${{PIPESTATUS[0]}}"',
+        f'"{sys.executable}" -m commanalyzer show "{saved}" --json - | head -c 10; echo " ${{PIPESTATUS}}"',
         shell=True,
         executable="/bin/bash",
         capture_output=True,

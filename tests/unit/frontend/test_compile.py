@@ -3,6 +3,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -191,7 +192,7 @@ def test_truncated_bitcode_never_takes_us_down(tmp_path: Path) -> None:
 def test_a_crash_of_the_child_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(frontend, "_PACKAGE_PARENT", tmp_path / "nowhere")
     monkeypatch.setenv("PYTHONPATH", "")
-    monkeypatch.setattr(frontend.sys, "executable", "/bin/false")
+    monkeypatch.setattr(sys, "executable", "/bin/false")
     with pytest.raises(IrError, match="ended with status 1"):
         compile_sources([_write(tmp_path, "a.ll", LL_MAIN)])
 

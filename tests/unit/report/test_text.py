@@ -24,7 +24,7 @@ def test_everything_is_there() -> None:
     machine = MachineParameters("m", Parameter(1e9, "B/s", "measured"), None, Parameter(2e9, "Flop/s"))
     text = _text(sample_result(sample_decomposition(2, bound=0.875), machine=machine, warnings=("careful",)))
     for part in (
-        "größe.c 12 'a b'",
+        "'größe.c' 12 'a b'",
         "sweep",
         "1 s CPU (2.0 x the plain 500 ms), peak 2 MB",
         "5 Flop, 10 loads, 5 stores, 60 instructions",

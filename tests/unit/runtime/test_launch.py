@@ -73,7 +73,7 @@ def test_killed_program_hints_at_memory() -> None:
 
 def _alive(pid: int) -> bool:
     try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+        return str(psutil.Process(pid).status()) != "zombie"
     except psutil.NoSuchProcess:
         return False
 
