@@ -192,7 +192,8 @@ def _show_remarks(result: AnalysisResult, console: Console, quiet: bool) -> None
         _warn(console, f"{format_count(result.recording.dropped_events)} events could not be recorded")
     for warning in result.warnings:
         _warn(console, warning)
-    if not quiet and not result.machine.is_complete:
+    said = any("no efficiency bound" in warning for warning in result.warnings)
+    if not quiet and not said and not result.machine.is_complete:
         console.print(Text(f"no efficiency bound: give {_missing_options(result)}, or --machine FILE"))
 
 

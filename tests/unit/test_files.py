@@ -38,3 +38,5 @@ def test_refused_places(tmp_path: Path) -> None:
         require_writable(tmp_path, force=True)
     with pytest.raises(ArtifactError, match="existing directory"):
         require_writable(tmp_path / "none" / "a", force=False)
+    with pytest.raises(ArtifactError, match="can be written"):
+        require_writable(Path("/proc/result"), force=False)

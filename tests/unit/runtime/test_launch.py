@@ -66,8 +66,8 @@ def test_death_by_signal() -> None:
 
 
 def test_killed_program_hints_at_memory() -> None:
-    with pytest.raises(TargetRunError, match="SIGKILL") as caught:
-        _shell("kill -KILL $$")
+    with pytest.raises(TargetRunError, match=r"^mine: .*SIGKILL") as caught:
+        run_target(SHELL, ["-c", "kill -KILL $$"], label="mine")
     assert "memory" in caught.value.hint
 
 
