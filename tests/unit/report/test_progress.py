@@ -10,7 +10,7 @@ from commanalyzer.report.progress import TerminalProgress
 
 def _terminal() -> tuple[Console, io.StringIO]:
     stream = io.StringIO()
-    return Console(file=stream, force_terminal=True, width=80), stream
+    return Console(file=stream, force_terminal=True, width=80, highlight=False), stream
 
 
 def test_nothing_is_printed_without_a_terminal() -> None:
