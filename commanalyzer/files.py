@@ -24,8 +24,21 @@ def require_writable(path: Path, force: bool) -> None:
     folder = path.parent
     if not folder.is_dir():
         raise ArtifactError("expected an existing directory", where=str(folder), hint="create it first")
-    if not os.access(path if path.exists() else folder, os.W_OK):
-        raise ArtifactError("expected a place that can be written", where=str(path))
+    _probe(path, folder)
+
+
+def _probe(path: Path, folder: Path) -> None:
+    if path.exists() and not path.is_file():
+        return
+    # Trying is the only sure test: permissions, read-only file systems, quota, root.
+    draft = folder / f".{path.name}.{os.getpid()}.probe"
+    try:
+        draft.touch()
+        draft.unlink()
+    except OSError as error:
+        raise ArtifactError(
+            f"expected a place that can be written, found: {error.strerror}", where=str(path)
+        ) from error
 
 
 def write_atomically(path: Path, produce: Callable[[Path], None], *, force: bool = False) -> None:

@@ -34,7 +34,11 @@ def graphs(draw: st.DrawFn, registers: bool = False) -> ValueGraph:
 @st.composite
 def _rows(draw: st.DrawFn, n: int, registers: frozenset[int]) -> Row:
     sink = draw(st.integers(0, n - 1))
-    others = [v for v in range(n) if v != sink]
+    # Registers are computed from earlier registers and memory only.
+    later = {v for v in registers if v > sink} if sink in registers else set()
+    others = [v for v in range(n) if v != sink and v not in later] or [
+        v for v in range(n) if v not in registers
+    ]
     source = st.tuples(st.sampled_from(others), st.sampled_from(list(SourceRole)))
     term = st.lists(source, min_size=1, max_size=3, unique_by=lambda s: s[0])
     fold = draw(st.sampled_from([Fold.NONE, Fold.SUM, Fold.SUM, Fold.MIN]))

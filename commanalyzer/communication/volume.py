@@ -196,9 +196,11 @@ def _entry_uses(terms: _RemoteTerms, expand: Bool) -> Uses:
 
 
 def _cheaper_to_expand(graph: ValueGraph, terms: _RemoteTerms, sent: PairUses, num_parts: int) -> Bool:
-    """Return bool[G], sending the operands costs no more bytes than sending the combined term.
+    """Return bool[G], sending the operands costs no more bytes per round than sending the combined term.
 
-    Operands that the owner receives anyway (``sent``) are free up to the number of times they are sent.
+    Operands that the owner receives anyway (``sent``) are free up to the number of times they are used there.
+    Versions play no part: sending all constant items of a reduction once would be fewer bytes than combining
+    them in every round, but it would move the work of the reduction to one part.
     """
     mine = ~terms.entry_hub
     value, term = terms.entry_value[mine], terms.entry_term[mine]
@@ -209,15 +211,14 @@ def _cheaper_to_expand(graph: ValueGraph, terms: _RemoteTerms, sent: PairUses, n
     count = graph.row_count[terms.row]
     uses = np.maximum.reduceat(count[term[order]], start)
     operand, group = value[first], terms.group[term[first]]
-    need = np.minimum(uses, np.maximum(graph.versions[operand], 1))
-    extra = np.maximum(need - _already_sent(graph, sent, operand, terms.owner[term[first]], num_parts), 0)
+    extra = np.maximum(uses - _already_sent(sent, operand, terms.owner[term[first]], num_parts), 0)
     expand_bytes = np.bincount(group, extra * graph.width_bytes[operand].astype(np.int64), terms.num_groups)
     fold_bytes = np.zeros(terms.num_groups, dtype=np.int64)
     np.maximum.at(fold_bytes, terms.group, count * graph.width_bytes[terms.sink].astype(np.int64))
     return expand_bytes <= fold_bytes
 
 
-def _already_sent(graph: ValueGraph, sent: PairUses, value: Int64, dest: Int64, num_parts: int) -> Int64:
+def _already_sent(sent: PairUses, value: Int64, dest: Int64, num_parts: int) -> Int64:
     have = np.zeros(len(value), dtype=np.int64)
     if len(sent.value) == 0:
         return have
@@ -225,7 +226,7 @@ def _already_sent(graph: ValueGraph, sent: PairUses, value: Int64, dest: Int64, 
     wanted = value * num_parts + dest
     at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
     hit = known[at] == wanted
-    have[hit] = np.minimum(sent.most[at[hit]], np.maximum(graph.versions[value[hit]], 1))
+    have[hit] = sent.most[at[hit]]
     return have
 
 

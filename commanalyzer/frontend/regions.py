@@ -13,7 +13,8 @@ from commanalyzer.errors import ConfigError
 _DEFINE = re.compile(r'^define [^@]*@(?P<name>"[^"]*"|[-\w$.]+)\(')
 _SUBPROGRAM_OF_DEFINE = re.compile(r"!dbg !(\d+)[^()]*\{$")
 _SUBPROGRAM = re.compile(r'^!(\d+) = distinct !DISubprogram\((?:[^"]*?, )?name: "([^"]*)"')
-_TAIL = re.compile(r"\) (?P<tail>[^()]*\{)$")
+# What may stand between the parameters and the function attributes.
+_BEFORE_ATTRIBUTES = re.compile(r"( (local_)?unnamed_addr)?( addrspace\(\d+\))?")
 
 
 def mark_regions(ir_text: str, wanted: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
@@ -47,15 +48,25 @@ def mark_regions(ir_text: str, wanted: tuple[str, ...]) -> tuple[str, tuple[str,
             continue
         matched |= names
         found.append(ir_name)
-        lines[index] = _without_inlining(line)
+        lines[index] = _without_inlining(line, define.end() - 1)
     _require_all(wanted, matched, available)
     return "\n".join(lines), tuple(found)
 
 
-def _without_inlining(line: str) -> str:
-    # Attributes may stand as words before the group reference; the tail after the last ")" holds them.
-    line = line.replace(" alwaysinline ", " ").replace(" inlinehint ", " ")
-    return _TAIL.sub(lambda m: f") noinline {m.group('tail').replace('noinline ', '')}", line)
+def _without_inlining(line: str, opening: int) -> str:
+    """``define`` line with the attribute; ``opening`` is the index of the parameters' parenthesis."""
+    depth, quoted, end = 0, False, opening
+    for end in range(opening, len(line)):
+        character = line[end]
+        quoted ^= character == '"'
+        if not quoted:
+            depth += (character == "(") - (character == ")")
+            if depth == 0:
+                break
+    skipped = _BEFORE_ATTRIBUTES.match(line, end + 1)
+    place = skipped.end() if skipped else end + 1
+    tail = line[place:].replace(" alwaysinline ", " ").replace(" inlinehint ", " ")
+    return f"{line[:place]} noinline{tail.replace(' noinline ', ' ')}"
 
 
 def _require_all(wanted: tuple[str, ...], matched: set[str], available: list[str]) -> None:

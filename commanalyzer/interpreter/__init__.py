@@ -1,0 +1,1 @@
+"""Interpretation of IR with exact dynamic thin slices: the reference for the native instrumentation."""

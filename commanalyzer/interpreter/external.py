@@ -11,9 +11,10 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from commanalyzer.errors import UnsupportedIrError
-from commanalyzer.interpreter.codec import encode, round_to, zero
+from commanalyzer.interpreter.codec import encode, member_types, round_to, zero
 from commanalyzer.interpreter.intrinsics import intrinsic
 from commanalyzer.interpreter.library import Library
+from commanalyzer.interpreter.mathlib import complex_product, complex_quotient
 from commanalyzer.interpreter.memory import Memory
 from commanalyzer.interpreter.operations import all_labels, lane_count
 from commanalyzer.interpreter.shadow import Shadow
@@ -137,6 +138,10 @@ class Externals:
         data = [value.data for value in values]
         if name.startswith("llvm."):
             return Value(intrinsic(name, instruction.type, instruction.operands, data), labels)
+        if name in _COMPLEX:
+            pair = _COMPLEX[name](*(as_float(d) for d in data))
+            members = member_types(instruction.type)
+            return Value(tuple(round_to(m, x) for m, x in zip(members, pair, strict=True)), labels)
         base, suffix = (name, "") if name in _SPLITTING else (name[:-1], name[-1:])
         if base not in _SPLITTING or suffix not in _WIDTHS:
             return Value(self._data(name, instruction, data), labels)
@@ -248,6 +253,10 @@ _SPLITTING: dict[str, Callable[[float], tuple[Data, tuple[Data, ...]]]] = {
     "modf": _modf,
     "frexp": _frexp,
     "sincos": _sincos,
+}
+_COMPLEX: dict[str, Callable[..., tuple[float, float]]] = {
+    **dict.fromkeys(("__muldc3", "__mulsc3", "__mulxc3"), complex_product),
+    **dict.fromkeys(("__divdc3", "__divsc3", "__divxc3"), complex_quotient),
 }
 _WIDTHS = {"": "double", "f": "float", "l": "x86_fp80"}
 _Handler = Callable[[Externals, str, LibraryCall, Instruction, Sequence[Value]], Value]

@@ -234,6 +234,9 @@ class Library:
         self._memory.write(address, seconds.to_bytes(8, "little") + fraction.to_bytes(8, "little"))
         return 0
 
+    def _cabs(self, data: Sequence[Data]) -> Data:
+        return math.hypot(as_float(data[0]), as_float(data[1]))
+
     def _abs(self, data: Sequence[Data]) -> Data:
         return abs(signed(as_int(data[0]), 32))
 
@@ -302,6 +305,7 @@ _TABLE: dict[str, Callable[[Library, Sequence[Data]], Data]] = {
     "clock": Library._clock,
     "clock_gettime": Library._clock_gettime,
     "gettimeofday": Library._gettimeofday,
+    **dict.fromkeys(("cabs", "cabsf"), Library._cabs),
     "abs": Library._abs,
     **dict.fromkeys(("labs", "llabs"), Library._labs),
     **dict.fromkeys(("ldexp", "scalbn", "ldexpf", "scalbnf"), Library._ldexp),

@@ -1,7 +1,8 @@
 """Mathematical functions on numbers: libm and the ``llvm.*`` intrinsics of the same names.
 
 Everything is computed in double precision (``x86_fp80`` in its own where numpy can) and rounded to the type
-of the result; ``float`` results can differ from a C library's in the last bit. Domain errors give NaN or infinity as in C.
+of the result; ``float`` results can differ from a C library's in the last bit. Domain errors give NaN or
+infinity as in C.
 """
 
 from __future__ import annotations
@@ -157,3 +158,18 @@ def base_name(name: str) -> tuple[str, str]:
     if name[-1:] in ("f", "l") and name[:-1] in FUNCTIONS:
         return name[:-1], name[-1]
     return name, ""
+
+
+def complex_product(a: float, b: float, c: float, d: float) -> tuple[float, float]:
+    """Return ``(a + bi) * (c + di)`` for finite operands."""
+    return a * c - b * d, a * d + b * c
+
+
+def complex_quotient(a: float, b: float, c: float, d: float) -> tuple[float, float]:
+    """Return ``(a + bi) / (c + di)``, scaled by the exponent of the divisor as compiler-rt does."""
+    exponent = evaluate("logb", max(abs(c), abs(d)))
+    scale = int(exponent) if math.isfinite(exponent) else 0
+    c, d = math.ldexp(c, -scale), math.ldexp(d, -scale)
+    norm = c * c + d * d
+    real, imaginary = float_divide(a * c + b * d, norm), float_divide(b * c - a * d, norm)
+    return math.ldexp(real, -scale), math.ldexp(imaginary, -scale)

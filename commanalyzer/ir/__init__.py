@@ -1,0 +1,1 @@
+"""LLVM IR: parsed modules, types, constants, control flow, and facts about library calls."""

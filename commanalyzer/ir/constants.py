@@ -6,6 +6,7 @@ to whoever lays out memory: :func:`constant_bytes` asks a ``resolve`` callback f
 
 from __future__ import annotations
 
+import operator
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,6 +25,14 @@ from commanalyzer.ir.types import (
 )
 
 Resolve = Callable[[str], int]
+_FOLDABLE_CASTS = frozenset({"ptrtoint", "ptrtoaddr", "inttoptr", "bitcast", "addrspacecast", "trunc"})
+_FOLDABLE_BINARY: dict[str, Callable[[int, int], int]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "xor": operator.xor,
+}
+_FOLDABLE = frozenset({"getelementptr", *_FOLDABLE_CASTS, *_FOLDABLE_BINARY})
 _FLAG_WORDS = frozenset({"inbounds", "nuw", "nusw", "nsw", "inrange", "exact"})
 
 
@@ -102,6 +111,8 @@ class ConstantReader:
         operation = cursor.next()
         if operation in ("dso_local_equivalent", "no_cfi"):
             return self.resolve(cursor.next())
+        if operation not in _FOLDABLE:
+            raise UnsupportedIrError(f"expected a constant that can be evaluated, found '{text[:120]}'")
         while cursor.peek() in _FLAG_WORDS:
             cursor.next()
             if cursor.peek() == "(" and cursor.tokens[cursor.position - 1] == "inrange":
@@ -113,18 +124,10 @@ class ConstantReader:
             operands = self._operands(cursor)
             return self.to_int(operands[0]) + self.offset(element, operands[1:])
         operands = self._operands(cursor)
-        if operation in ("ptrtoint", "ptrtoaddr", "inttoptr", "bitcast", "addrspacecast", "trunc"):
+        if operation in _FOLDABLE_CASTS:
             return self.to_int(operands[0])
         left, right = (self.to_int(o) for o in operands[:2])
-        if operation == "add":
-            return left + right
-        if operation == "sub":
-            return left - right
-        if operation == "mul":
-            return left * right
-        if operation == "xor":
-            return left ^ right
-        raise UnsupportedIrError(f"expected a constant that can be evaluated, found '{text[:120]}'")
+        return _FOLDABLE_BINARY[operation](left, right)
 
     def _operands(self, cursor: Cursor) -> list[Operand]:
         operands = [read_operand(cursor, self.types)]

@@ -6,7 +6,8 @@ intrinsics and mangled C++ stream functions are found by prefix.
 Floating-point operations: add, subtract, multiply, divide, square root, rounding, minimum and maximum count
 1, sign changes through ``fabs``/``copysign`` 0, a fused multiply-add 2. Elementary functions use the weights
 of normalised FLOPs that are customary since the Livermore loops: 8 for exp, log, sine and relatives, 16
-where two of them are needed (pow, sincos, hyperbolics, error and gamma functions). Counts are per lane.
+where two of them are needed (pow, sincos, hyperbolics, error and gamma functions). Complex products count 6,
+quotients 11. Counts are per lane.
 """
 
 from __future__ import annotations
@@ -257,7 +258,23 @@ _NO_EFFECT_INTRINSICS = _names(
     "readcyclecounter threadlocal frameaddress returnaddress fake"
 )
 
-_EXACT: dict[str, LibraryCall] = {**_math(), **_heap(), **_MEMORY, **_STDIO, **_SYSTEM}
+# Complex arithmetic: what the compiler calls for * and /, and <complex.h>.
+_COMPLEX_FLOPS = {
+    **dict.fromkeys(("__muldc3", "__mulsc3", "__mulxc3"), 6),
+    **dict.fromkeys(("__divdc3", "__divsc3", "__divxc3"), 11),
+    **dict.fromkeys(("cabs", "cabsf", "cabsl"), 4),
+    **dict.fromkeys(_names("carg cargf cargl cexp cexpf clog clogf csqrt csqrtf csin ccos"), 16),
+    **dict.fromkeys(("cpow", "cpowf"), 32),
+    **dict.fromkeys(("__powidf2", "__powisf2", "__powixf2"), 8),
+}
+_EXACT: dict[str, LibraryCall] = {
+    **_math(),
+    **_heap(),
+    **_MEMORY,
+    **_STDIO,
+    **_SYSTEM,
+    **{name: LibraryCall(CallKind.PURE, flops) for name, flops in _COMPLEX_FLOPS.items()},
+}
 _INTRINSICS: dict[str, LibraryCall] = {
     **dict.fromkeys(_NO_EFFECT_INTRINSICS, _IGNORE),
     **dict.fromkeys(_INTEGER_INTRINSICS, LibraryCall(CallKind.PURE)),

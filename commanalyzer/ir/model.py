@@ -36,7 +36,7 @@ class IrType:
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A typed use: ``type`` and ``text`` such as ``%i12``, ``@u``, ``4``, ``0x3FF0000000000000``, ``null``."""
+    """A typed use: ``type`` and ``text`` such as ``%i12``, ``@u``, ``4``, ``0x3FF00...``, ``null``."""
 
     type: IrType
     text: str

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 import numpy as np
-from scipy.sparse import coo_array
+from scipy.sparse import coo_array, csr_array
 
 from commanalyzer.errors import PartitionError
 from commanalyzer.vcg.contract import merge_registers, representatives
@@ -102,9 +102,9 @@ def _check_edges(a: Adjacency) -> None:
     key = a.vertex_of_edge() * n + a.neighbour
     _require(bool(np.all(np.diff(key) > 0)), "neighbours must be ascending and distinct within each vertex")
     _require(bool(np.all(a.neighbour != a.vertex_of_edge())), "a vertex must not be its own neighbour")
-    turned = a.neighbour * n + a.vertex_of_edge()
-    order = np.argsort(turned)
-    same = np.array_equal(turned[order], key) and np.array_equal(a.edge_bytes[order], a.edge_bytes)
+    turned = csr_array((a.edge_bytes, a.neighbour, a.pointer), shape=(n, n)).T.tocsr()
+    same = np.array_equal(turned.indptr, a.pointer) and np.array_equal(turned.indices, a.neighbour)
+    same = same and np.array_equal(turned.data, a.edge_bytes)
     _require(same, "every edge needs the same weight in both directions")
 
 

@@ -20,13 +20,15 @@ from commanalyzer.errors import PartitionError
 from commanalyzer.partition.affinity import Adjacency
 from commanalyzer.partition.quality import component_labels, edge_cut, imbalance
 from commanalyzer.vcg.graph import Float64, Int32, Int64
-from commanalyzer.vcg.segments import expand_ranges, pointer_from_counts
+from commanalyzer.vcg.segments import pointer_from_counts
 
 Objective = Literal["cut", "volume"]
 
 DEFAULT_IMBALANCE = 0.03
 _OBJECTIVE_CODE = {"cut": 0, "volume": 1}
 _MEAN_WORK_WEIGHT = 1000.0
+_PACK_SHARE = 0.25
+_CONTIGUOUS_DEGREE = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +69,16 @@ def partition(
 ) -> Partition:
     """Return a balanced partition with a small cut or communication volume.
 
-    Components that are small against a part are kept whole and packed in index order, since cutting them is
-    never needed; METIS divides the rest, with contiguous parts where that rest is connected. Vertices without
+    Where all components are small against a part, they are kept whole and laid side by side in index order,
+    since nothing needs to be cut. Otherwise METIS divides the graph, with the small components put together
+    in bags, and with contiguous parts where the graph is connected and sparse. Vertices without
     work get a weight of about a thousandth of the mean, because METIS mishandles zero weights: parts may
     differ in the number of such vertices, not in work. Parts are numbered by the mean index of their
     vertices.
 
     Args:
         adjacency: Affinity graph.
-        num_parts: Number of parts p, 1 <= p <= N.
+        num_parts: Number of parts p, 1 <= p <= max(N, 1).
         objective: ``cut`` (weighted edge cut) or ``volume`` (METIS communication volume).
         seed: Seed, not negative.
         imbalance: Allowed excess of the largest part over the mean, for example 0.03.
@@ -107,7 +110,7 @@ def _recomputed_imbalance(adjacency: Adjacency, part: Int32, num_parts: int) -> 
 def _check_request(adjacency: Adjacency, num_parts: int, objective: str, seed: int, slack: float) -> None:
     if num_parts < 1:
         raise PartitionError(f"number of parts must be at least 1, found {num_parts}")
-    if num_parts > adjacency.num_vertices:
+    if num_parts > max(adjacency.num_vertices, 1):
         raise PartitionError(
             f"cannot divide {adjacency.num_vertices} values among {num_parts} parts",
             hint="use fewer nodes or a larger problem size",
@@ -123,51 +126,60 @@ def _check_request(adjacency: Adjacency, num_parts: int, objective: str, seed: i
 
 
 def _divide(adjacency: Adjacency, num_parts: int, objective: str, seed: int, slack: float) -> Int32:
-    """Return parts, with small components packed around what METIS divides."""
+    """Return parts, with small components packed whole or handed to METIS in bags."""
     weight = integer_work(adjacency.work_flops)
     count, label = component_labels(adjacency)
     size = np.bincount(label, weight, minlength=count).astype(np.float64)
-    small = size <= slack * size.sum() / num_parts
-    core = np.flatnonzero(~small[label])
-    if 0 < len(core) < num_parts or small.sum() <= 1:
-        return _metis(adjacency, weight, num_parts, objective, seed, slack, contiguous=count == 1)
-    part = np.zeros(adjacency.num_vertices, dtype=np.int32)
-    load = np.zeros(num_parts, dtype=np.float64)
-    if len(core):
-        rest = _subgraph(adjacency, core)
-        connected = int((~small).sum()) == 1
-        part[core] = _metis(rest, weight[core], num_parts, objective, seed, slack, contiguous=connected)
-        load = np.bincount(part[core], weight[core], minlength=num_parts).astype(np.float64)
-    loose = np.flatnonzero(small[label])
-    part[loose] = _pack(label[loose], size, load)[label[loose]]
-    return part
+    part_size = float(size.sum()) / num_parts
+    if size.max() <= _PACK_SHARE * part_size:
+        part = _pack(size, part_size, num_parts)[label]
+        load = np.bincount(part, weight, minlength=num_parts)
+        if load.max() <= (1.0 + slack) * part_size:
+            return part
+    number, bagged = _bag(label, size, slack * part_size)
+    if num_parts <= bagged < adjacency.num_vertices:
+        rest = _contract(adjacency, number, bagged)
+        bag_weight = np.bincount(number, weight, minlength=bagged).astype(np.int64)
+        return _metis(rest, bag_weight, num_parts, objective, seed, slack, contiguous=False)[number]
+    # METIS needs minutes to keep parts of dense graphs contiguous, where almost any part is.
+    contiguous = count == 1 and adjacency.num_edges <= _CONTIGUOUS_DEGREE * adjacency.num_vertices
+    return _metis(adjacency, weight, num_parts, objective, seed, slack, contiguous=contiguous)
 
 
-def _pack(used: Int64, size: Float64, load: Float64) -> Int32:
-    """Return int32[C], a part for every component, filling the gaps in ``load`` in order of component.
+def _pack(size: Float64, part_size: float, num_parts: int) -> Int32:
+    """Return int32[C], the part of each component when they are laid side by side and divided evenly.
 
-    Components are numbered by their first vertex, so neighbours in memory stay together. The i-th unit of
-    weight goes to the part whose gap covers it; gaps are scaled to hold exactly the weight there is.
+    Components are numbered by their first vertex, so neighbours in memory stay together.
     """
-    weight = np.zeros(len(size), dtype=np.float64)
-    weight[used] = size[used]
-    gap = np.maximum((load.sum() + weight.sum()) / len(load) - load, 0.0)
-    edge = np.cumsum(gap) * (weight.sum() / gap.sum())
-    middle = np.cumsum(weight) - weight / 2
-    return np.minimum(np.searchsorted(edge, middle, side="right"), len(load) - 1).astype(np.int32)
+    middle = np.cumsum(size) - size / 2
+    return np.minimum(middle / part_size, num_parts - 1).astype(np.int32)
 
 
-def _subgraph(adjacency: Adjacency, vertices: Int64) -> Adjacency:
-    """Return the graph of whole components, given by ascending vertices."""
-    number = np.full(adjacency.num_vertices, -1, dtype=np.int64)
-    number[vertices] = np.arange(len(vertices))
-    degree = np.diff(adjacency.pointer)[vertices]
-    at = expand_ranges(adjacency.pointer[vertices], degree)
+def _bag(label: Int64, size: Float64, bag_size: float) -> tuple[Int64, int]:
+    """Return int64[N], new numbers with components smaller than a bag put into bags, and how many there are.
+
+    METIS does not match vertices without neighbours, so thousands of loose values would never be coarsened.
+    """
+    small = size <= bag_size
+    loose = np.where(small, size, 0.0)
+    bag = ((np.cumsum(loose) - loose / 2) / bag_size).astype(np.int64)
+    core = ~small[label]
+    name = np.where(core, np.cumsum(core) - 1, int(core.sum()) + bag[label])
+    distinct, number = np.unique(name, return_inverse=True)
+    return number.astype(np.int64), len(distinct)
+
+
+def _contract(adjacency: Adjacency, number: Int64, count: int) -> Adjacency:
+    """Return the graph of the new numbers; edges inside a bag disappear, others never lead into one."""
+    owner = number[adjacency.vertex_of_edge()]
+    neighbour = number[adjacency.neighbour]
+    kept = np.flatnonzero(owner != neighbour)
+    order = kept[np.lexsort((neighbour[kept], owner[kept]))]
     return Adjacency(
-        pointer_from_counts(degree),
-        number[adjacency.neighbour[at]],
-        adjacency.edge_bytes[at],
-        adjacency.work_flops[vertices],
+        pointer_from_counts(np.bincount(owner[kept], minlength=count).astype(np.int64)),
+        neighbour[order],
+        adjacency.edge_bytes[order],
+        np.bincount(number, adjacency.work_flops, minlength=count).astype(np.float64),
     )
 
 

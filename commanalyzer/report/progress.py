@@ -16,7 +16,7 @@ class TerminalProgress:
     """Shows the running stage with a spinner on a terminal; nothing elsewhere.
 
     The program under analysis writes to the same terminal, so the spinner is stopped while it runs:
-    stages whose name starts with ``run`` show a plain line.
+    stages called ``run ...`` or ``record ...`` show a plain line.
     """
 
     def __init__(self, console: Console) -> None:
@@ -33,7 +33,7 @@ class TerminalProgress:
         self._name, self._steps, self._done, self._start_s = name, steps, 0, time.perf_counter()
         if not self._console.is_terminal:
             return
-        if name.startswith("run"):
+        if name.startswith(("run", "record")):
             self._console.print(f"[dim]{name} ...[/dim]")
         else:
             self._status = self._console.status(name)

@@ -192,10 +192,15 @@ def _show_remarks(result: AnalysisResult, console: Console, quiet: bool) -> None
         _warn(console, f"{format_count(result.recording.dropped_events)} events could not be recorded")
     for warning in result.warnings:
         _warn(console, warning)
-    if not quiet and not result.machine.is_complete:
-        console.print(
-            Text("no efficiency bound: give --bandwidth and --throughput (and --overlap), or --machine FILE")
-        )
+    said = any("no efficiency bound" in warning for warning in result.warnings)
+    if not quiet and not said and not result.machine.is_complete:
+        console.print(Text(f"no efficiency bound: give {_missing_options(result)}, or --machine FILE"))
+
+
+def _missing_options(result: AnalysisResult) -> str:
+    machine = result.machine
+    present = {"--bandwidth": machine.bandwidth, "--throughput": machine.throughput}
+    return " and ".join(name for name, value in present.items() if value is None)
 
 
 def _warn(console: Console, message: str) -> None:

@@ -91,6 +91,7 @@ def run_target(
     environment: Mapping[str, str] | None = None,
     limits: RunLimits | None = None,
     capture: bool = False,
+    label: str = "",
 ) -> TargetRun:
     """The finished run of ``executable``.
 
@@ -107,12 +108,14 @@ def run_target(
         environment: Variables added to this process's environment.
         limits: Limits of the run.
         capture: Return standard output instead of showing it.
+        label: What to call the program in messages; the executable's path when empty.
 
     Raises:
         TargetRunError: If it cannot be started, dies by a signal, or exceeds a limit.
         KeyboardInterrupt: Passed on after the program and its children have been ended.
     """
     limits = limits or RunLimits()
+    label = label or str(executable)
     # A file rather than a pipe: no reader thread, and a grandchild that keeps it open cannot block us.
     with tempfile.TemporaryFile() as captured:
         _flush_own_streams()
@@ -126,18 +129,18 @@ def run_target(
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
-            raise TargetRunError(f"the program cannot be started: {error}", where=str(executable)) from error
+            raise TargetRunError(f"the program cannot be started: {error}", where=label) from error
         waiter = _Waiter(process.pid)
         waiter.start()
         try:
-            _supervise(process.pid, waiter, limits, executable)
+            _supervise(process.pid, waiter, limits, label)
         finally:
             # Also ends background children that the program left behind in its session.
             _end_group(process.pid, waiter)
             process.returncode = waiter.status
         captured.seek(0)
         output = captured.read() if capture else b""
-    return _finished(waiter, executable, output)
+    return _finished(waiter, label, output)
 
 
 def spool_stdin(source: Path | None, directory: Path) -> Path | None:
@@ -173,7 +176,7 @@ def _flush_own_streams() -> None:
             stream.flush()
 
 
-def _supervise(pid: int, waiter: _Waiter, limits: RunLimits, executable: Path) -> None:
+def _supervise(pid: int, waiter: _Waiter, limits: RunLimits, label: str) -> None:
     """Return when the program has ended; raise when it exceeds a limit."""
     start_s = time.perf_counter()
     pause_s = _FIRST_POLL_S
@@ -185,7 +188,7 @@ def _supervise(pid: int, waiter: _Waiter, limits: RunLimits, executable: Path) -
         if limits.timeout_s is not None and elapsed_s > limits.timeout_s:
             raise TargetRunError(
                 f"expected the program to end in {limits.timeout_s:g} s, stopped it at {elapsed_s:.1f} s",
-                where=str(executable),
+                where=label,
                 hint="use a smaller problem, name a --region, or raise --timeout",
             )
         if limits.memory_limit_bytes is not None:
@@ -194,7 +197,7 @@ def _supervise(pid: int, waiter: _Waiter, limits: RunLimits, executable: Path) -
                 raise TargetRunError(
                     f"expected at most {limits.memory_limit_bytes / 1e6:.0f} MB of memory, "
                     f"stopped the program at {used / 1e6:.0f} MB",
-                    where=str(executable),
+                    where=label,
                     hint="use a smaller problem, name a --region, or raise --memory-limit",
                 )
 
@@ -250,12 +253,12 @@ def _signal_group(pid: int, number: signal.Signals) -> None:
         os.killpg(pid, number)
 
 
-def _finished(waiter: _Waiter, executable: Path, output: bytes) -> TargetRun:
+def _finished(waiter: _Waiter, label: str, output: bytes) -> TargetRun:
     usage = waiter.usage
     if usage is None:
-        raise TargetRunError("the program's end could not be observed", where=str(executable))
+        raise TargetRunError("the program's end could not be observed", where=label)
     if os.WIFSIGNALED(waiter.status):
-        raise _signal_death(os.WTERMSIG(waiter.status), _peak_bytes(waiter, usage), executable)
+        raise _signal_death(os.WTERMSIG(waiter.status), _peak_bytes(waiter, usage), label)
     return TargetRun(
         exit_status=os.WEXITSTATUS(waiter.status),
         cpu_s=usage.ru_utime + usage.ru_stime,
@@ -265,7 +268,7 @@ def _finished(waiter: _Waiter, executable: Path, output: bytes) -> TargetRun:
     )
 
 
-def _signal_death(number: int, peak_rss_bytes: int, executable: Path) -> TargetRunError:
+def _signal_death(number: int, peak_rss_bytes: int, label: str) -> TargetRunError:
     try:
         name = signal.Signals(number).name
     except ValueError:
@@ -275,5 +278,5 @@ def _signal_death(number: int, peak_rss_bytes: int, executable: Path) -> TargetR
     if number == signal.SIGKILL:
         hint = f"the system may have run out of memory (the program used {peak_rss_bytes / 1e6:.0f} MB)"
     return TargetRunError(
-        f"the program was ended by signal {number} ({name}, {described})", where=str(executable), hint=hint
+        f"the program was ended by signal {number} ({name}, {described})", where=label, hint=hint
     )

@@ -69,7 +69,7 @@ def close_registers(graph: ValueGraph, gone: Bool, limit: int) -> Closure:
 
 @dataclass(frozen=True, slots=True)
 class _Steps:
-    """Edges out of memory and registers into registers, between nodes (registers of a cycle are one node).
+    """Flows out of memory and registers into registers, between nodes (registers of a cycle are one node).
 
     Attributes:
         node: int64[V], node of each vertex; a memory value has a node of its own.
@@ -91,7 +91,8 @@ class _Steps:
 def _steps(graph: ValueGraph, gone: Bool) -> _Steps:
     v = graph.num_vertices
     sink = sink_of_source(graph)
-    inner = gone[sink] & gone[graph.source]
+    flow = graph.source_role != int(SourceRole.ADDRESS)
+    inner = flow & gone[sink] & gone[graph.source]
     links = coo_array(
         (np.ones(int(inner.sum()), dtype=np.int8), (graph.source[inner], sink[inner])), shape=(v, v)
     )
@@ -99,7 +100,7 @@ def _steps(graph: ValueGraph, gone: Bool) -> _Steps:
     node = label.astype(np.int64)
     vertex = np.zeros(count, dtype=np.int64)
     vertex[node] = np.arange(v)
-    used = gone[sink] & (node[sink] != node[graph.source])
+    used = flow & gone[sink] & (node[sink] != node[graph.source])
     into, source, role = node[sink[used]], node[graph.source[used]], graph.source_role[used]
     order = np.lexsort((role, source, into))
     into, source, role = into[order], source[order], role[order]
@@ -146,8 +147,6 @@ class _Pool:
         length = s.pointer[nodes + 1] - s.pointer[nodes]
         entry = expand_ranges(s.pointer[nodes], length)
         owner = np.repeat(np.arange(len(nodes), dtype=np.int64), length)
-        flow = s.role[entry] != int(SourceRole.ADDRESS)
-        entry, owner = entry[flow], owner[flow]
         source, role = s.source[entry], s.role[entry]
         through = s.is_register[source]
         self._guard(nodes, owner, np.where(through, self.length[source], 1))
@@ -183,20 +182,20 @@ class _Pool:
 
 
 def _pass_on_work(graph: ValueGraph, gone: Bool, steps: _Steps, levels: list[Int64], pool: _Pool) -> Float64:
-    """Return float64[V], work with that of registers handed to their consumers, last level first.
+    """Return float64[V], work with that of registers handed to their consumers, level by level.
 
     A register without a consumer hands its work to its sources, so that none is lost.
     """
     count = len(steps.vertex)
     work = np.bincount(steps.node, graph.work_flops, minlength=count).astype(np.float64)
     source, sink = steps.node[graph.source], steps.node[sink_of_source(graph)]
-    used = gone[graph.source] & (source != sink)
+    used = (graph.source_role != int(SourceRole.ADDRESS)) & gone[graph.source] & (source != sink)
     source, sink, weight = source[used], sink[used], count_of_source(graph)[used].astype(np.float64)
+    total = np.bincount(source, weight, minlength=count)
     order = np.argsort(source, kind="stable")
     sink, weight = sink[order], weight[order]
-    total = np.bincount(source, weight, minlength=count)
     pointer = pointer_from_counts(np.bincount(source, minlength=count).astype(np.int64))
-    for nodes in reversed(levels):
+    for nodes in levels:
         length = pointer[nodes + 1] - pointer[nodes]
         entry = expand_ranges(pointer[nodes], length)
         share = np.repeat(work[nodes] / np.maximum(total[nodes], 1.0), length) * weight[entry]
@@ -218,7 +217,7 @@ def too_large(graph: ValueGraph, vertex: int, entries: int, limit: int) -> Confi
         site = graph.sites[index]
         where = f"{site.file}:{site.line} ({site.function})" if site.file else site.function
     return ConfigError(
-        f"replacing register values by their sources would make {entries:,} flows, expected at most {limit:,}; "
+        f"replacing register values by their sources makes {entries:,} flows, expected at most {limit:,}; "
         "most of them come from the value computed here",
         where=where,
         hint="use `--model volume`, which keeps such values as vertices, or a smaller problem size",

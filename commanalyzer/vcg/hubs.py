@@ -86,7 +86,7 @@ def find_hubs(graph: ValueGraph, high: float = HIGH) -> Hubs:
     contracted = contracted_edges(edges, root)
     degree = undirected_degree(contracted, v)
     centroid = degree_centroid(degree)
-    mask = _peel(contracted, v, _counters(graph), high)
+    mask = _peel(contracted, degree, _counters(graph), high)
     # A register merged into a hub is part of it only if it is a reduction itself, not one of many inputs.
     own = distance_score(undirected_degree(edges, v), centroid) >= high
     mask |= mask[root] & (root != np.arange(v)) & graph.is_register & own
@@ -100,11 +100,10 @@ def _counters(graph: ValueGraph) -> Bool:
     return counter
 
 
-def _peel(edges: Edges, num_vertices: int, counter: Bool, high: float) -> Bool:
+def _peel(edges: Edges, degree: Int64, counter: Bool, high: float) -> Bool:
     """Return the hubs, found by taking out the most extreme ones and looking again."""
-    mask = np.zeros(num_vertices, dtype=np.bool_)
+    mask = np.zeros(len(degree), dtype=np.bool_)
     for _ in range(_MAX_ROUNDS):
-        degree = undirected_degree(edges, num_vertices)
         extreme = distance_score(degree, max(degree_centroid(degree), 1.0)) >= high
         found = extreme & (counter | (degree > _population(degree)))
         if not found.any():
@@ -112,6 +111,7 @@ def _peel(edges: Edges, num_vertices: int, counter: Bool, high: float) -> Bool:
         mask |= found
         left = ~found[edges.sink] & ~found[edges.source]
         edges = Edges(edges.sink[left], edges.source[left])
+        degree = undirected_degree(edges, len(degree))
     return mask
 
 

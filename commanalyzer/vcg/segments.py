@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from commanalyzer.vcg.graph import Int32, Int64, ValueGraph
 
@@ -84,11 +85,11 @@ def distinct_edges(graph: ValueGraph) -> Edges:
 
 def undirected_degree(edges: Edges, num_vertices: int) -> Int64:
     """Return int64[V], the number of distinct vertices adjacent to each vertex (Definition 4.2)."""
-    v = max(num_vertices, 1)
-    low, high = np.minimum(edges.sink, edges.source), np.maximum(edges.sink, edges.source)
-    low, high = np.divmod(sorted_unique(low * v + high), v)
-    degree = np.bincount(low, minlength=num_vertices) + np.bincount(high, minlength=num_vertices)
-    return degree.astype(np.int64)
+    pointer = pointer_from_counts(np.bincount(edges.sink, minlength=num_vertices).astype(np.int64))
+    ones = np.ones(len(edges.sink), dtype=np.int8)
+    inward = csr_array((ones, edges.source, pointer), shape=(num_vertices, num_vertices))
+    either = inward + inward.T.tocsr()
+    return np.asarray(np.diff(either.indptr), dtype=np.int64)
 
 
 def fresh_versions(graph: ValueGraph) -> Int64:

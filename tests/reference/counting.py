@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from commanalyzer.vcg.graph import ValueGraph
 
 Pair = tuple[int, int]
+RowTuple = tuple[int, int, bool, bool, list[list[int]]]
+RowKey = tuple[int, frozenset[Pair], bool]
 
 
 @dataclass
@@ -31,7 +33,7 @@ class Term:
     hubs: list[int]
 
 
-def rows_of(graph: ValueGraph) -> list[tuple[int, int, bool, bool, list[list[int]]]]:
+def rows_of(graph: ValueGraph) -> list[RowTuple]:
     """Return (sink, count, foldable, accumulates, terms) for every row."""
     result = []
     for r in range(graph.num_rows):
@@ -55,6 +57,31 @@ def volume_transfers(
 ) -> tuple[dict[Pair, Pair], dict[Pair, Pair]]:
     """Return expand {(value, reading part): (low, high)} and fold {(sink, part): (low, high)}."""
     rows = rows_of(graph)
+    forced, terms = split_terms(rows, part, hubs)
+    groups = grouped(rows, terms)
+    chosen: set[int] = set()
+    expanded = forced
+    for _ in range(passes):
+        sent = {key: max(rows[r][1] for r in needs) for key, needs in expanded.rows.items()}
+        wins = [expansion_wins(graph, part, rows, members, sent) for members in groups]
+        chosen |= {g for g, win in enumerate(wins) if win}
+        expanded = Tally(defaultdict(set, {k: set(v) for k, v in forced.rows.items()}))
+        for g, members in enumerate(groups):
+            for term in members:
+                dest = part[rows[term.row][0]] if g in chosen else term.home
+                for v in [v for v in term.operands + term.hubs if part[v] != dest]:
+                    expanded.need(v, dest, term.row)
+    folds = Tally()
+    for term in (t for g, members in enumerate(groups) if g not in chosen for t in members):
+        folds.need(rows[term.row][0], term.home, term.row)
+    return (
+        {key: brackets(graph, key[0], needs, rows) for key, needs in expanded.rows.items()},
+        {key: fold_bracket(graph, key[0], needs, rows) for key, needs in folds.rows.items()},
+    )
+
+
+def split_terms(rows: list[RowTuple], part: Sequence[int], hubs: Sequence[bool]) -> tuple[Tally, list[Term]]:
+    """Return what must be expanded to the sink's owner, and the terms that one other part can compute."""
     forced = Tally()
     terms: list[Term] = []
     for r, (sink, _, foldable, _, row_terms) in enumerate(rows):
@@ -65,34 +92,12 @@ def volume_transfers(
             if foldable and len(homes) == 1 and homes != {owner}:
                 terms.append(Term(r, homes.pop(), plain, [v for v in sources if hubs[v]]))
                 continue
-            for v in sources:
-                if part[v] != owner:
-                    forced.need(v, owner, r)
-    groups = grouped(rows, terms)
-    chosen: set[int] = set()
-    expanded = forced
-    for _ in range(passes):
-        sent = {key: brackets(graph, key[0], needs, rows)[0] for key, needs in expanded.rows.items()}
-        chosen |= {g for g, members in enumerate(groups) if expansion_wins(graph, part, rows, members, sent)}
-        expanded = Tally(defaultdict(set, {k: set(v) for k, v in forced.rows.items()}))
-        for g, members in enumerate(groups):
-            for term in members:
-                dest = part[rows[term.row][0]] if g in chosen else term.home
-                for v in term.operands + term.hubs:
-                    if part[v] != dest:
-                        expanded.need(v, dest, term.row)
-    folds = Tally()
-    for g, members in enumerate(groups):
-        if g not in chosen:
-            for term in members:
-                folds.need(rows[term.row][0], term.home, term.row)
-    return (
-        {key: brackets(graph, key[0], needs, rows) for key, needs in expanded.rows.items()},
-        {key: fold_bracket(graph, key[0], needs, rows) for key, needs in folds.rows.items()},
-    )
+            for v in [v for v in sources if part[v] != owner]:
+                forced.need(v, owner, r)
+    return forced, terms
 
 
-def grouped(rows: list[tuple[int, int, bool, bool, list[list[int]]]], terms: list[Term]) -> list[list[Term]]:
+def grouped(rows: list[RowTuple], terms: list[Term]) -> list[list[Term]]:
     """Terms that one message can carry."""
     accumulating = {(rows[t.row][0], t.home) for t in terms if rows[t.row][3]}
     groups: dict[tuple[int, int, int], list[Term]] = defaultdict(list)
@@ -105,7 +110,7 @@ def grouped(rows: list[tuple[int, int, bool, bool, list[list[int]]]], terms: lis
 def expansion_wins(
     graph: ValueGraph,
     part: Sequence[int],
-    rows: list[tuple[int, int, bool, bool, list[list[int]]]],
+    rows: list[RowTuple],
     members: list[Term],
     sent: dict[Pair, int],
 ) -> bool:
@@ -116,14 +121,11 @@ def expansion_wins(
             uses[v] = max(uses[v], rows[t.row][1])
     extra = 0
     for v, u in uses.items():
-        need = min(u, max(int(graph.versions[v]), 1))
-        extra += max(need - sent.get((v, part[sink]), 0), 0) * int(graph.width_bytes[v])
+        extra += max(u - sent.get((v, part[sink]), 0), 0) * int(graph.width_bytes[v])
     return extra <= max(rows[t.row][1] for t in members) * int(graph.width_bytes[sink])
 
 
-def brackets(
-    graph: ValueGraph, value: int, needs: set[int], rows: list[tuple[int, int, bool, bool, list[list[int]]]]
-) -> Pair:
+def brackets(graph: ValueGraph, value: int, needs: set[int], rows: list[RowTuple]) -> Pair:
     """Lower and upper end of the number of times a value is sent to one part."""
     versions = max(int(graph.versions[value]), 1)
     counts = [rows[r][1] for r in needs]
@@ -132,14 +134,12 @@ def brackets(
     return min(max(counts), versions), min(sum(counts), cap)
 
 
-def rounds_of(graph: ValueGraph, value: int, rows: list[tuple[int, int, bool, bool, list[list[int]]]]) -> int:
+def rounds_of(graph: ValueGraph, value: int, rows: list[RowTuple]) -> int:
     """Versions made without reading the previous one."""
     return int(graph.is_input[value]) + sum(c for s, c, _, acc, _ in rows if s == value and not acc)
 
 
-def fold_bracket(
-    graph: ValueGraph, sink: int, needs: set[int], rows: list[tuple[int, int, bool, bool, list[list[int]]]]
-) -> Pair:
+def fold_bracket(graph: ValueGraph, sink: int, needs: set[int], rows: list[RowTuple]) -> Pair:
     """Lower and upper end of the number of times one part contributes to a sink."""
     rounds = rounds_of(graph, sink, rows)
     counts = [rows[r][1] for r in needs]
@@ -172,36 +172,37 @@ def hpdc18_transfers(graph: ValueGraph, part: Sequence[int], singleton: Sequence
     return {key: brackets(graph, key[0], needs, rows) for key, needs in tally.rows.items()}
 
 
-def dissolved_rows(
-    graph: ValueGraph, gone: Sequence[bool]
-) -> dict[tuple[int, frozenset[tuple[int, int]], bool], int]:
-    """Return {(sink, {(source, role)}, own previous version read): count} without the vertices in ``gone``."""
-    direct: dict[int, set[tuple[int, int]]] = defaultdict(set)
-    start = graph.source_ptr[graph.term_ptr]
-    for r in range(graph.num_rows):
-        for e in range(int(start[r]), int(start[r + 1])):
-            direct[int(graph.row_sink[r])].add((int(graph.source[e]), int(graph.source_role[e])))
-
-    def reach(source: int, role: int, seen: frozenset[tuple[int, int]]) -> set[tuple[int, int]]:
-        if role == 2 or (source, role) in seen:
-            return set()
-        if not gone[source]:
-            return {(source, role)}
-        found: set[tuple[int, int]] = set()
-        for inner, inner_role in direct[source]:
-            found |= reach(inner, max(role, inner_role), seen | {(source, role)})
-        return found
-
-    result: dict[tuple[int, frozenset[tuple[int, int]], bool], int] = defaultdict(int)
-    for r in range(graph.num_rows):
+def dissolved_rows(graph: ValueGraph, gone: Sequence[bool]) -> dict[RowKey, int]:
+    """Return {(sink, {(source, role)}, own previous version read): count} without vertices in ``gone``."""
+    direct: dict[int, set[Pair]] = defaultdict(set)
+    entries = entries_of(graph)
+    for sink, found in zip(graph.row_sink.tolist(), entries, strict=True):
+        direct[sink] |= set(found)
+    result: dict[RowKey, int] = defaultdict(int)
+    for r, found in enumerate(entries):
         sink = int(graph.row_sink[r])
         if gone[sink]:
             continue
         best: dict[int, int] = {}
-        for e in range(int(start[r]), int(start[r + 1])):
-            for v, role in reach(int(graph.source[e]), int(graph.source_role[e]), frozenset()):
-                best[v] = min(best.get(v, 2), role)
+        for v, role in (pair for s, entry_role in found for pair in reach(direct, gone, s, entry_role)):
+            best[v] = min(best.get(v, 2), role)
         own = bool(graph.row_accumulates[r]) or sink in best
         best.pop(sink, None)
         result[(sink, frozenset(best.items()), own)] += int(graph.row_count[r])
     return dict(result)
+
+
+def entries_of(graph: ValueGraph) -> list[list[Pair]]:
+    """Return (source, role) of every entry of every row."""
+    start = graph.source_ptr[graph.term_ptr].tolist()
+    flat = list(zip(graph.source.tolist(), graph.source_role.tolist(), strict=True))
+    return [flat[start[r] : start[r + 1]] for r in range(graph.num_rows)]
+
+
+def reach(direct: dict[int, set[Pair]], gone: Sequence[bool], source: int, role: int) -> set[Pair]:
+    """Return the values at the end of all paths, each with the weakest role of its path."""
+    if role == 2:
+        return set()
+    if not gone[source]:
+        return {(source, role)}
+    return {pair for v, inner in direct[source] for pair in reach(direct, gone, v, max(role, inner))}

@@ -115,6 +115,21 @@ def test_reduction_read_by_everyone_costs_two_words_per_other_part() -> None:
     assert result.low_bytes == result.high_bytes
 
 
+def test_register_scalar_is_folded_from_its_terms_and_expanded_to_its_readers() -> None:
+    # alpha = sum r_i q_i in a register; x_i += alpha p_i: p-1 words in, p-1 words out, every step.
+    n, p, steps = 12, 4, 6
+    r, q, d, x, alpha = 0, n, 2 * n, 3 * n, 4 * n
+    rows = [row(v, count=steps) for v in range(3 * n)]
+    rows.append(folded(alpha, *([r + i, q + i] for i in range(n)), count=steps))
+    rows += [folded(x + i, [alpha, d + i], accumulates=True, count=steps) for i in range(n)]
+    g = build(4 * n + 1, rows, registers=[alpha])
+    part = parts(*(i * p // n for _ in range(4) for i in range(n)), 2)
+    hubs = np.arange(4 * n + 1) == alpha
+    result = count_volume(g, part, p, hubs)
+    assert result.comm_bytes.sum(axis=1).tolist() == [8 * steps, 8 * steps, 3 * 8 * steps, 8 * steps]
+    assert result.low_bytes == result.high_bytes == 2 * (p - 1) * 8 * steps
+
+
 def test_constant_is_sent_once_however_often_it_is_read() -> None:
     g = build(3, [row(1, 0, count=100), row(2, 0, count=50)])
     result = count_volume(g, parts(0, 1, 1), 2)

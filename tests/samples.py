@@ -1,0 +1,103 @@
+"""A small complete analysis result with known numbers, for tests of reports, files and commands."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from commanalyzer.communication.matrix import Communication
+from commanalyzer.machine.parameters import MachineParameters
+from commanalyzer.results import (
+    AnalysisResult,
+    Decomposition,
+    Provenance,
+    Recording,
+    SingletonCounts,
+    WorkCounts,
+)
+from commanalyzer.vcg.graph import Fold, HomeKind, HomeObject, Site, ValueGraph
+
+
+def sample_graph() -> ValueGraph:
+    """Three doubles of one array; u[1] = u[0] + u[2], five times."""
+    return ValueGraph(
+        home_object=np.zeros(3, dtype=np.int32),
+        home_offset=np.array([0, 8, 16], dtype=np.int64),
+        width_bytes=np.full(3, 8, dtype=np.uint8),
+        versions=np.array([1, 5, 1], dtype=np.int64),
+        is_input=np.array([True, False, True]),
+        producer_site=np.array([-1, 0, -1], dtype=np.int32),
+        work_flops=np.array([0.0, 5.0, 0.0]),
+        row_sink=np.array([1], dtype=np.int32),
+        row_count=np.array([5], dtype=np.int64),
+        row_site=np.array([0], dtype=np.int32),
+        row_fold=np.array([int(Fold.SUM)], dtype=np.uint8),
+        row_accumulates=np.array([False]),
+        term_ptr=np.array([0, 2], dtype=np.int64),
+        source_ptr=np.array([0, 1, 2], dtype=np.int64),
+        source=np.array([0, 2], dtype=np.int32),
+        source_role=np.zeros(2, dtype=np.uint8),
+        objects=(HomeObject(HomeKind.GLOBAL, "u", file="größe.c", line=3, size_bytes=24),),
+        sites=(Site("main", "größe.c", 7, "store", 8, Fold.SUM, 5),),
+    )
+
+
+def sample_decomposition(
+    nodes: int = 2,
+    *,
+    model: str = "volume",
+    method: str = "metis cut",
+    best: bool = True,
+    pair_bytes: int = 40,
+    bound: float | None = None,
+) -> Decomposition:
+    """Every node sends ``pair_bytes`` to the next one, in one message; work is 5 flops."""
+    matrix = np.zeros((nodes, nodes), dtype=np.int64)
+    index = np.arange(nodes - 1)
+    matrix[index, index + 1] = pair_bytes
+    total = int(matrix.sum())
+    return Decomposition(
+        nodes=nodes,
+        model=model,
+        method=method,
+        best=best,
+        communication=Communication(matrix, (matrix > 0).astype(np.int64), total, total + 8),
+        part=np.array([0, 1 % nodes, 1 % nodes], dtype=np.int32),
+        intensity=total / 5,
+        imbalance=1.25,
+        efficiency_bound=bound,
+        object_bytes=np.array([total], dtype=np.int64),
+    )
+
+
+def sample_result(
+    *decompositions: Decomposition,
+    machine: MachineParameters | None = None,
+    warnings: tuple[str, ...] = (),
+    unmodelled: tuple[tuple[str, int], ...] = (),
+) -> AnalysisResult:
+    """Result with the given decompositions (one for two nodes if none are given)."""
+    return AnalysisResult(
+        program="größe.c",
+        command=("größe.c", "12", "a b"),
+        provenance=Provenance(
+            tool_version="0.1.0",
+            git_revision="abc",
+            created="2026-01-31T12:00:00+00:00",
+            host_class="Linux x86_64",
+            compiler="clang version 22.1.8",
+            flags=("-DN=3",),
+            input_hashes=(("größe.c", "00ff"),),
+            seed=7,
+        ),
+        work=WorkCounts(flops=5, loads=10, stores=5, instructions=60),
+        recording=Recording(
+            native_s=0.5, instrumented_s=1.0, peak_rss_bytes=2_000_000, unmodelled_calls=unmodelled
+        ),
+        graph=sample_graph(),
+        singletons=SingletonCounts(source=1, sink=0, reduction=2),
+        vcg_words=10,
+        machine=machine or MachineParameters(),
+        decompositions=decompositions or (sample_decomposition(),),
+        regions=("sweep",),
+        warnings=warnings,
+    )

@@ -1,0 +1,79 @@
+"""Algorithm 4: pruning and singleton collectives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from commanalyzer.communication.hpdc18 import charge_hpdc18, count_hpdc18, singleton_rounds
+from commanalyzer.communication.invariants import check_charges, check_matrix
+from commanalyzer.vcg.graph import Int32
+from commanalyzer.vcg.singletons import SingletonKind, find_singletons
+from tests.graphs import build, chain, grid, grid_parts, row
+from tests.reference.counting import hpdc18_transfers, matrix_of
+from tests.strategies import Case, cases
+
+
+def parts(*owners: int) -> Int32:
+    return np.array(owners, dtype=np.int32)
+
+
+@given(cases())
+@settings(max_examples=200, deadline=None)
+def test_equals_the_plain_counter(case: Case) -> None:
+    found = find_singletons(case.graph, high=0.6)
+    part = parts(*case.part)
+    charges = charge_hpdc18(case.graph, part, case.num_parts, found)
+    expected = hpdc18_transfers(case.graph, case.part, found.mask.tolist())
+    volume, _ = matrix_of(case.graph, case.part, case.num_parts, expected, {})
+    assert charges.communication().comm_bytes.tolist() == volume
+    result = count_hpdc18(case.graph, part, case.num_parts, found)
+    low, _ = singleton_rounds(case.graph, found)
+    words = 0
+    for v in range(case.graph.num_vertices):
+        factor = {0: 0, 1: 1, 2: 1, 3: 2}[int(found.kind[v])]
+        words += factor * (case.num_parts - 1) * int(low[v]) * int(case.graph.width_bytes[v])
+    assert result.singleton_bytes == words
+    check_charges(case.graph, part, charges, found.mask)
+    check_matrix(charges, result)
+
+
+@pytest.mark.parametrize("p", [1, 2, 4])
+def test_chain(p: int) -> None:
+    n, steps = 32, 10
+    g = chain(n, count=steps)
+    part = np.tile(np.arange(n) * p // n, 2).astype(np.int32)
+    assert count_hpdc18(g, part, p, find_singletons(g)).total_bytes == 2 * (p - 1) * 8 * steps
+
+
+def test_grid_in_blocks() -> None:
+    n, q = 16, 4
+    g = grid(n, count=3)
+    assert count_hpdc18(g, grid_parts(n, q, 2), q * q, find_singletons(g)).total_bytes == 4 * n * (q - 1) * 24
+
+
+def test_kinds_cost_one_one_and_two_words_per_other_part_and_round() -> None:
+    n, p, steps = 40, 4, 5
+    a, total, rr = n, n + 1, n + 2
+    rows = [row(i, (i + 1) % n, (i - 1) % n, a, rr, accumulates=True, count=steps) for i in range(n)]
+    rows += [row(total, *range(n), count=steps), row(rr, *range(n), count=steps)]
+    g = build(n + 3, rows)
+    found = find_singletons(g, high=0.85)
+    assert found.count(SingletonKind.NONE) == n
+    part = parts(*(i * p // n for i in range(n)), 0, 1, 2)
+    result = count_hpdc18(g, part, p, found)
+    others = p - 1
+    # The parameter is an input (one version); sum and reduction happen in every step.
+    assert result.singleton_bytes == 8 * others * (1 + steps + 2 * steps)
+    ring = 2 * p * 8 * min(steps, int(g.versions[0]))
+    assert result.total_bytes == result.singleton_bytes + ring
+    # Row 0 sends the parameter to all; column 1 receives the sum from all.
+    assert result.comm_bytes[0, 2] == 8 * (1 + steps)
+    assert result.comm_bytes[3, 1] == 8 * steps
+
+
+def test_one_part_communicates_nothing() -> None:
+    g = chain(12, count=4)
+    result = count_hpdc18(g, np.zeros(24, dtype=np.int32), 1, find_singletons(g, high=0.1))
+    assert (result.total_bytes, result.total_messages) == (0, 0)

@@ -1,0 +1,68 @@
+"""The checks of the matrix notice missing, misplaced and repeated transfers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from commanalyzer.communication.charges import Charges, Transfers
+from commanalyzer.communication.invariants import check_charges, check_matrix
+from commanalyzer.communication.volume import charge_volume
+from commanalyzer.errors import GraphInvariantError
+from tests.graphs import build, row
+
+GRAPH = build(3, [row(1, 0), row(2, 0)])
+PART = np.array([0, 1, 2], dtype=np.int32)
+CHARGES = charge_volume(GRAPH, PART, 3)
+
+
+def pick(items: Transfers, index: list[int]) -> Transfers:
+    return Transfers(
+        items.value[index],
+        items.sender[index],
+        items.receiver[index],
+        items.low[index],
+        items.high[index],
+        items.width_bytes[index],
+    )
+
+
+def test_missing_transfer() -> None:
+    assert len(CHARGES.expand) == 2
+    broken = replace(CHARGES, expand=pick(CHARGES.expand, [0]))
+    with pytest.raises(GraphInvariantError, match="1 of 2 flows between parts are in no transfer"):
+        check_charges(GRAPH, PART, broken)
+    with pytest.raises(GraphInvariantError, match="add up to 8 bytes, the matrix to 16"):
+        check_matrix(broken, CHARGES.communication())
+
+
+def test_repeated_transfer() -> None:
+    broken = replace(CHARGES, expand=pick(CHARGES.expand, [0, 1, 1]))
+    with pytest.raises(GraphInvariantError, match="same value and part twice"):
+        check_charges(GRAPH, PART, broken)
+
+
+def test_wrong_owner() -> None:
+    items = CHARGES.expand
+    moved = Transfers(
+        items.value,
+        np.array([2, 1], dtype=np.int32),
+        items.receiver,
+        items.low,
+        items.high,
+        items.width_bytes,
+    )
+    with pytest.raises(GraphInvariantError, match="owner of its value"):
+        check_charges(GRAPH, PART, Charges(3, moved, CHARGES.fold))
+
+
+def test_transfer_to_itself() -> None:
+    items = CHARGES.expand
+    with pytest.raises(GraphInvariantError, match="to itself"):
+        Transfers(items.value, items.sender, items.sender, items.low, items.high, items.width_bytes)
+
+
+def test_bytes_per_value() -> None:
+    assert CHARGES.bytes_per_value(3).tolist() == [16, 0, 0]

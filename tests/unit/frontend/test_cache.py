@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from commanalyzer.errors import ConfigError
+from commanalyzer.frontend.cache import cache_directory, cached_file, content_key
+
+
+def test_key_depends_on_boundaries() -> None:
+    assert content_key(["ab", "c"]) != content_key(["a", "bc"])
+    assert content_key(["a"]) == content_key([b"a"])
+    assert content_key([]) != content_key([""])
+
+
+def test_directory_precedence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.delenv("COMMANALYZER_CACHE", raising=False)
+    assert cache_directory() == tmp_path / "home" / ".cache" / "commanalyzer"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert cache_directory() == tmp_path / "xdg" / "commanalyzer"
+    monkeypatch.setenv("COMMANALYZER_CACHE", str(tmp_path / "own"))
+    assert cache_directory() == tmp_path / "own"
+
+
+def test_produced_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COMMANALYZER_CACHE", str(tmp_path))
+    calls: list[Path] = []
+
+    def produce(path: Path) -> None:
+        calls.append(path)
+        path.write_text("x")
+
+    first = cached_file("abcd", ".ll", produce)
+    assert cached_file("abcd", ".ll", produce) == first == tmp_path / "ab" / "cd.ll"
+    assert len(calls) == 1
+    assert first.read_text() == "x"
+
+
+def test_failure_inserts_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COMMANALYZER_CACHE", str(tmp_path))
+
+    def fail(path: Path) -> None:
+        path.write_text("half")
+        raise ConfigError("no")
+
+    with pytest.raises(ConfigError, match="no"):
+        cached_file("abcd", "", fail)
+    assert [p for p in tmp_path.rglob("*") if p.is_file()] == []
+
+
+def test_unusable_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    blocker = tmp_path / "file"
+    blocker.write_text("")
+    monkeypatch.setenv("COMMANALYZER_CACHE", str(blocker))
+    with pytest.raises(ConfigError, match="cache directory") as caught:
+        cache_directory()
+    assert "COMMANALYZER_CACHE" in caught.value.hint

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from commanalyzer.errors import RuntimeBuildError
+from commanalyzer.frontend.compile import compile_sources
+from commanalyzer.frontend.link import build_executable, build_object
+from commanalyzer.frontend.toolchain import find_toolchain
+from commanalyzer.runtime.launch import run_target
+
+C_PROGRAM = """
+#include <math.h>
+#include <stdio.h>
+int main(int argc, char **argv) { printf("%s %.3f\\n", argv[1], sqrt(argc)); return 3; }
+"""
+CXX_PROGRAM = """
+#include <iostream>
+#include <stdexcept>
+static int check(int n) { if (n > 1) throw std::runtime_error("too many"); return n; }
+int main(int argc, char **) {
+  try { std::cout << check(argc) << std::endl; }
+  catch (const std::exception &e) { std::cout << e.what() << std::endl; return 4; }
+}
+"""
+
+
+@pytest.fixture(autouse=True)
+def _no_user_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CC", raising=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "arguments", "status", "stdout"),
+    [
+        ("a.c", C_PROGRAM, ["a b"], 3, b"a b 1.414\n"),
+        ("a.cpp", CXX_PROGRAM, [], 0, b"1\n"),
+        ("a.cpp", CXX_PROGRAM, ["x"], 4, b"too many\n"),
+    ],
+)
+def test_programs_run(
+    tmp_path: Path, name: str, text: str, arguments: list[str], status: int, stdout: bytes
+) -> None:
+    source = tmp_path / name
+    source.write_text(text)
+    program = compile_sources([source])
+    executable = build_executable(program.ir_text, toolchain=program.toolchain, language=program.language)
+    run = run_target(executable, arguments, capture=True)
+    assert (run.exit_status, run.stdout) == (status, stdout)
+    again = build_executable(program.ir_text, toolchain=program.toolchain, language=program.language)
+    assert again == executable
+
+
+def test_objects_are_linked_in_and_part_of_the_key(tmp_path: Path) -> None:
+    toolchain = find_toolchain()
+    main = tmp_path / "main.c"
+    main.write_text("int f(void);\nint main(void) { return f(); }\n")
+    program = compile_sources([main])
+    results = []
+    for value in (5, 6):
+        helper = tmp_path / "f.c"
+        helper.write_text(f"int f(void) {{ return {value}; }}\n")
+        built = build_object(helper, toolchain=toolchain)
+        executable = build_executable(program.ir_text, toolchain=toolchain, extra_inputs=[built])
+        results.append(run_target(executable).exit_status)
+    assert results == [5, 6]
+
+
+def test_changed_header_rebuilds(tmp_path: Path) -> None:
+    toolchain = find_toolchain()
+    header, source = tmp_path / "n.h", tmp_path / "n.c"
+    source.write_text('#include "n.h"\nint n = N;\n')
+    built = []
+    for value in (1, 2):
+        header.write_text(f"#define N {value}\n")
+        built.append(build_object(source, toolchain=toolchain, depends_on=[header]))
+    assert built[0] != built[1]
+
+
+def test_missing_symbol(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COMMANALYZER_CACHE", str(tmp_path / "cache"))
+    text = "declare i32 @nowhere()\ndefine i32 @main() {\n  %r = call i32 @nowhere()\n  ret i32 %r\n}\n"
+    with pytest.raises(RuntimeBuildError, match="undefined symbol: nowhere") as caught:
+        build_executable(text, toolchain=find_toolchain())
+    assert "--ldflags" in caught.value.hint
+    assert not any(path.is_file() for path in (tmp_path / "cache").rglob("*"))

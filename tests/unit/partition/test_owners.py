@@ -1,0 +1,103 @@
+"""Owners of all values: hubs follow what they touch and stay together."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from commanalyzer.communication.volume import count_volume
+from commanalyzer.errors import PartitionError
+from commanalyzer.partition.affinity import build_affinity
+from commanalyzer.partition.metis import Partition
+from commanalyzer.partition.owners import extend_to_hubs, partition_values
+from commanalyzer.vcg.graph import SourceRole
+from commanalyzer.vcg.hubs import find_hubs
+from tests.graphs import build, chain, folded, row
+
+
+def test_hub_goes_where_most_of_its_operands_are() -> None:
+    g = build(6, [folded(5, *([i] for i in range(5)))])
+    hubs = np.arange(6) == 5
+    core = Partition(np.array([0, 1, 1, 1, 0], dtype=np.int32), 2, "metis", "cut", 1, 0, 1.0)
+    owners = extend_to_hubs(g, hubs, build_affinity(g, hubs), core)
+    assert owners.part.tolist() == [0, 1, 1, 1, 0, 1]
+
+
+def test_connected_hubs_share_a_part_and_unconnected_ones_do_not() -> None:
+    # Sum 6 (items 0 and 1) and count 7 (items 2..4) feed centroid 8; hub 9 only knows item 5.
+    rows = [folded(6, [0], [1]), folded(7, [2], [3], [4]), row(8, 6, 7), folded(9, [5])]
+    g = build(10, rows)
+    hubs = np.arange(10) >= 6
+    core = Partition(np.array([0, 0, 1, 1, 1, 2], dtype=np.int32), 3, "metis", "cut", 1, 0, 1.0)
+    owners = extend_to_hubs(g, hubs, build_affinity(g, hubs), core)
+    assert owners.part[6:].tolist() == [1, 1, 1, 2]
+
+
+def test_graphs_without_ordinary_values() -> None:
+    for n in (0, 2):
+        g = build(n, [])
+        hubs = np.ones(n, dtype=np.bool_)
+        owners = partition_values(g, hubs, 1)
+        assert owners.part.tolist() == [0] * n
+        assert count_volume(g, owners.part, 1, hubs).total_bytes == 0
+        with pytest.raises(PartitionError, match="cannot divide 0 values among 2 parts"):
+            partition_values(g, hubs, 2)
+
+
+def test_hub_without_neighbours_belongs_to_part_0() -> None:
+    g = build(3, [row(1, 0)])
+    hubs = np.arange(3) == 2
+    core = Partition(np.array([1, 1], dtype=np.int32), 2, "metis", "cut", 1, 0, 1.0)
+    assert extend_to_hubs(g, hubs, build_affinity(g, hubs), core).part.tolist() == [1, 1, 0]
+
+
+def test_partition_of_another_graph_is_refused() -> None:
+    g = build(3, [row(1, 0)])
+    none = np.zeros(3, dtype=np.bool_)
+    core = Partition(np.zeros(2, dtype=np.int32), 1, "metis", "cut", 1, 0, 1.0)
+    with pytest.raises(PartitionError, match="partition of 3 vertices, found 2"):
+        extend_to_hubs(g, none, build_affinity(g, none), core)
+
+
+def test_histogram_items_are_not_sorted_by_bin() -> None:
+    items, bins, p = 400, 8, 4
+    rows = [row(items + b) for b in range(bins)]
+    rows += [folded(items + i % bins, [(i, SourceRole.ADDRESS)], accumulates=True) for i in range(items)]
+    g = build(items + bins, rows)
+    hubs = find_hubs(g).mask
+    owners = partition_values(g, hubs, p)
+    assert owners.part[:items].tolist() == [i * p // items for i in range(items)]
+    # Every part holds items of every bin and sends one word for each bin that it does not own.
+    assert count_volume(g, owners.part, p, hubs).total_bytes == bins * (p - 1) * 8
+
+
+def test_kmeans_reduces_sums_and_counts_and_broadcasts_centroids() -> None:
+    n, k, d, p, steps = 240, 4, 3, 4, 100
+    member, centroid = n * d, n * d + n
+    total, size = centroid + k * d, centroid + 2 * k * d
+    control, address = SourceRole.CONTROL, SourceRole.ADDRESS
+    rows = [row(total + s, count=steps) for s in range(k * d)] + [
+        row(size + c, count=steps) for c in range(k)
+    ]
+    for i in range(n):
+        mine, c = [i * d + a for a in range(d)], i % k
+        rows.append(row(member + i, *((s, control) for s in [*mine, *range(centroid, total)]), count=steps))
+        for a in range(d):
+            rows.append(folded(total + c * d + a, [mine[a]], accumulates=True, count=steps))
+        rows.append(folded(size + c, [(member + i, address)], accumulates=True, count=steps))
+    for s in range(k * d):
+        rows.append(row(centroid + s, total + s, size + s // d, count=steps))
+    g = build(size + k, rows, work={member + i: 3.0 * k * d for i in range(n)})
+    hubs = find_hubs(g).mask
+    owners = partition_values(g, hubs, p)
+    assert np.flatnonzero(hubs).tolist() == list(range(centroid, size + k))
+    assert owners.imbalance == 1.0
+    result = count_volume(g, owners.part, p, hubs)
+    assert result.total_bytes == (2 * k * d + k) * (p - 1) * 8 * steps
+
+
+def test_chain_from_end_to_end() -> None:
+    g = chain(60, count=7)
+    hubs = find_hubs(g).mask
+    owners = partition_values(g, hubs, 4)
+    assert count_volume(g, owners.part, 4, hubs).total_bytes == 2 * 3 * 8 * 7

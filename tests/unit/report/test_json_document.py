@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from commanalyzer.machine.parameters import MachineParameters, Parameter
+from commanalyzer.report.json_document import json_document, json_text
+from tests.samples import sample_decomposition, sample_result
+
+
+def test_contract() -> None:
+    result = sample_result(
+        sample_decomposition(2, bound=0.5),
+        sample_decomposition(2, method="blocks", best=False, pair_bytes=80),
+        unmodelled=(("qsort", 3),),
+    )
+    document = json.loads(json_text(result))
+    assert document == json_document(result)
+    assert document["schema"] == "commanalyzer.analysis/1"
+    assert document["program"] == "größe.c"
+    assert document["command"] == ["größe.c", "12", "a b"]
+    assert document["work"] == {"flops": 5, "loads": 10, "stores": 5, "instructions": 60}
+    assert document["vcg"] == {
+        "values": 3,
+        "flows": 2,
+        "rows": 1,
+        "bytes": result.graph.nbytes,
+        "words": 10,
+    }
+    assert document["recording"]["unmodelled_calls"] == {"qsort": 3}
+    assert document["recording"]["native_s"] == 0.5
+    assert document["singletons"] == {"source": 1, "sink": 0, "reduction": 2}
+    assert document["provenance"]["inputs"] == [{"path": "größe.c", "sha256": "00ff"}]
+    assert document["decompositions"][0] == {
+        "nodes": 2,
+        "model": "volume",
+        "method": "metis cut",
+        "best": True,
+        "comm_bytes": 40,
+        "comm_bytes_low": 40,
+        "comm_bytes_high": 48,
+        "singleton_bytes": 0,
+        "messages": 1,
+        "comm_matrix": [[0, 40], [0, 0]],
+        "intensity": 8.0,
+        "imbalance": 1.25,
+        "efficiency_bound": 0.5,
+    }
+    assert [d["best"] for d in document["decompositions"]] == [True, False]
+
+
+def test_no_infinity_in_json() -> None:
+    item = replace(sample_decomposition(2), intensity=float("inf"))
+    assert json.loads(json_text(sample_result(item)))["decompositions"][0]["intensity"] is None
+
+
+def test_machine() -> None:
+    machine = MachineParameters("m", Parameter(1e9, "B/s", "measured", "2026-01-01", "n"))
+    document = json.loads(json_text(sample_result(machine=machine)))
+    assert document["machine"] == {
+        "name": "m",
+        "bandwidth": {"value": 1e9, "unit": "B/s", "source": "measured", "date": "2026-01-01", "note": "n"},
+        "overlap": None,
+        "throughput": None,
+    }
