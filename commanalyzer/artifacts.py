@@ -127,8 +127,14 @@ def _write_graph(group: h5py.Group, graph: ValueGraph) -> None:
 
     objects = [
         (
-            int(o.kind), number(o.name), number(o.function), number(o.file), o.line, o.size_bytes,
-            number(o.key), o.depth,
+            int(o.kind),
+            number(o.name),
+            number(o.function),
+            number(o.file),
+            o.line,
+            o.size_bytes,
+            number(o.key),
+            o.depth,
         )
         for o in graph.objects
     ]

@@ -184,7 +184,9 @@ def _doubts(found: Sequence[Decomposition]) -> list[str]:
     best = [d for d in found if d.best]
     open_brackets = [d for d in best if d.communication.high_bytes > 1.01 * d.communication.low_bytes]
     if open_brackets:
-        worst = max(open_brackets, key=lambda d: d.communication.high_bytes / max(1, d.communication.low_bytes))
+        worst = max(
+            open_brackets, key=lambda d: d.communication.high_bytes / max(1, d.communication.low_bytes)
+        )
         c = worst.communication
         result.append(
             f"how often values cross is not certain where their readers change over time: at {worst.nodes} nodes "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import shlex
 
-from commanalyzer.decompose import CountOptions, Counted, decompose
+from commanalyzer.decompose import Counted, CountOptions, decompose
 from commanalyzer.errors import ConfigError
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.progress import Progress
@@ -85,9 +85,7 @@ def explain(request: AnalysisRequest, *, line: int, occurrence: int = 1) -> str:
     )
 
 
-def _with_throughput(
-    machine: MachineParameters, recording: Recording, work: WorkCounts
-) -> MachineParameters:
+def _with_throughput(machine: MachineParameters, recording: Recording, work: WorkCounts) -> MachineParameters:
     """R from the plain run, unless it was given (paper Section 5: run the single-node implementation).
 
     A region has no time of its own: its work over the time of the whole run would be too low.

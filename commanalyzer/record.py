@@ -6,7 +6,6 @@ Input: an :class:`AnalysisRequest`. Output: :class:`RecordedProgram`, everything
 from __future__ import annotations
 
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -32,6 +31,7 @@ from commanalyzer.trace.reader import Trace, read_trace
 from commanalyzer.vcg.build import build_graph
 from commanalyzer.vcg.graph import ValueGraph
 
+_STANDARD_ERROR = 2  # descriptor: sys.stderr may be replaced (notebooks, test runners)
 _RECORDER_FAILED = 113  # exit status of the shim when it cannot reserve its memory
 
 
@@ -110,10 +110,11 @@ def _run(
             executable,
             request.arguments,
             stdin=stream,
-            stdout={"discard": subprocess.DEVNULL, "stderr": sys.stderr.fileno()}.get(output),
+            stdout={"discard": subprocess.DEVNULL, "stderr": _STANDARD_ERROR}.get(output),
             stderr=subprocess.DEVNULL if discard else None,
             environment={} if trace is None else {"COMMANALYZER_TRACE": str(trace)},
             limits=limits,
+            label=request.sources[0].name,
         )
     if run.exit_status == _RECORDER_FAILED and trace is not None and not trace.exists():
         raise TargetRunError(

@@ -49,9 +49,7 @@ def record_source(
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / f"program{suffix}"
         source.write_text(text)
-        return record_file(
-            source, *arguments, regions=regions, control_flows=control_flows, flags=flags
-        )
+        return record_file(source, *arguments, regions=regions, control_flows=control_flows, flags=flags)
 
 
 def record_file(
@@ -66,7 +64,9 @@ def record_file(
     module = parse_module(frontend.ir_text)
     plan = plan_module(module, PlanOptions(control_flows, frontend.region_functions))
     executable = build_instrumented(rewrite(module, plan), frontend)
-    plain = run_target(build_native(frontend), arguments, stdin=subprocess.DEVNULL, limits=LIMITS, capture=True)
+    plain = run_target(
+        build_native(frontend), arguments, stdin=subprocess.DEVNULL, limits=LIMITS, capture=True
+    )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "trace"
         traced = run_target(

@@ -17,13 +17,18 @@ EXTENT_STACK = 3
 CELL = np.dtype([("hash", "<u8"), ("count", "<u8")])
 HEAD = np.dtype([("sink", "<u8"), ("site", "<u4"), ("num_labels", "<u2"), ("flags", "<u2")])
 LABEL_UNIT = np.dtype("<i4")
-GROUP = np.dtype(
-    [("row", "<u8"), ("first", "<u8"), ("count", "<u8"), ("width", "<u4"), ("is_listed", "<u4")]
-)
+GROUP = np.dtype([("row", "<u8"), ("first", "<u8"), ("count", "<u8"), ("width", "<u4"), ("is_listed", "<u4")])
 LISTED = np.dtype("<u8")
 RUN = np.dtype([("start", "<u8"), ("stride", "<i8")])
 EXTENT = np.dtype(
-    [("start", "<u8"), ("size", "<u8"), ("offset", "<u8"), ("object", "<u4"), ("kind", "<u4"), ("depth", "<u8")]
+    [
+        ("start", "<u8"),
+        ("size", "<u8"),
+        ("offset", "<u8"),
+        ("object", "<u4"),
+        ("kind", "<u4"),
+        ("depth", "<u8"),
+    ]
 )
 COUNTER = np.dtype("<u8")
 

@@ -48,13 +48,17 @@ def mark_regions(ir_text: str, wanted: tuple[str, ...]) -> tuple[str, tuple[str,
             continue
         matched |= names
         found.append(ir_name)
-        lines[index] = _without_inlining(line, define.end() - 1)
+        lines[index] = prevent_inlining(line)
     _require_all(wanted, matched, available)
     return "\n".join(lines), tuple(found)
 
 
-def _without_inlining(line: str, opening: int) -> str:
-    """``define`` line with the attribute; ``opening`` is the index of the parameters' parenthesis."""
+def prevent_inlining(line: str) -> str:
+    """``define`` line with the attribute ``noinline``."""
+    define = _DEFINE.match(line)
+    if define is None:
+        return line
+    opening = define.end() - 1
     depth, quoted, end = 0, False, opening
     for end in range(opening, len(line)):
         character = line[end]

@@ -80,7 +80,9 @@ class CallPlanner:
         if self._values.function.name == "@main":
             labels = self._labels.clean(value.text, block, out)
             if labels:
-                record = SiteRecord("@main", "return", "exit", value_width(value.type), self._place(instruction))
+                record = SiteRecord(
+                    "@main", "return", "exit", value_width(value.type), self._place(instruction)
+                )
                 self._labels.name_value(out, self._sites.add_site(record), labels)
         elif holds_value(value.type):
             label = self._labels.passed(value.text, block, out)
@@ -132,16 +134,16 @@ class CallPlanner:
         operands = instruction.operands
         size = self._as_i64(out, operands[known.sizes[0]])
         target = self._patch.value(out, f"ptrtoint ptr {operands[known.pointer].text} to i64")
-        record = SiteRecord(
-            self._values.function.name, operands[0].text, "fill", 4, self._place(instruction)
-        )
+        record = SiteRecord(self._values.function.name, operands[0].text, "fill", 4, self._place(instruction))
         self._patch.call(out, "ca_fill", self._sites.add_site(record), target, size)
 
     def _written(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> None:
         """What the library wrote came from outside: replications recorded there are over."""
-        pointers = instruction.operands[known.writes[0] :] if known.extent is Extent.FORMAT else [
-            instruction.operands[i] for i in known.writes if i < len(instruction.operands)
-        ]
+        pointers = (
+            instruction.operands[known.writes[0] :]
+            if known.extent is Extent.FORMAT
+            else [instruction.operands[i] for i in known.writes if i < len(instruction.operands)]
+        )
         for operand in pointers:
             if operand.type.kind != "ptr" or operand.text == "null":
                 continue
@@ -160,7 +162,10 @@ class CallPlanner:
         if name in ("malloc", "calloc", "realloc", "posix_memalign"):
             arguments = [f"{o.type} {o.text}" for o in instruction.operands]
         elif name == "reallocarray":
-            hook, arguments = "ca_realloc", [f"ptr {instruction.operands[0].text}", self._typed(before, sizes)]
+            hook, arguments = (
+                "ca_realloc",
+                [f"ptr {instruction.operands[0].text}", self._typed(before, sizes)],
+            )
         elif known.alignment >= 0:
             hook = "ca_aligned_alloc"
             alignment = self._as_i64(before, instruction.operands[known.alignment])

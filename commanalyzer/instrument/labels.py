@@ -84,7 +84,9 @@ class LabelPlanner:
         debug: Source places.
     """
 
-    def __init__(self, values: FunctionValues, patch: FunctionPatch, sites: SiteTable, debug: DebugInfo) -> None:
+    def __init__(
+        self, values: FunctionValues, patch: FunctionPatch, sites: SiteTable, debug: DebugInfo
+    ) -> None:
         self._values = values
         self._patch = patch
         self._sites = sites
@@ -250,7 +252,7 @@ class LabelPlanner:
         size = size_bytes(type_)
         if is_scalar and size in (4, 8):
             label = self._patch.call(out, "ca_load", address)
-            names = (label,)
+            names: tuple[str, ...] = (label,)
             if self._is_unpacked(instruction):
                 names = (label, self._patch.call(out, "ca_load_high", address))
             return Labels(names, Exact.YES, size // 4, address)
@@ -296,8 +298,7 @@ class LabelPlanner:
         carrying = [o.text in self._values.carrying for o, _ in edges]
         exact, words = self._meet(sides, carrying, any(controls))
         texts = [
-            self._side(s, exact, c, self.edge(p))
-            for (_, p), s, c in zip(edges, sides, controls, strict=True)
+            self._side(s, exact, c, self.edge(p)) for (_, p), s, c in zip(edges, sides, controls, strict=True)
         ]
         predecessors = [p for _, p in edges]
         names = self._label_phis(block, predecessors, texts) + self._label_phis(block, predecessors, controls)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from commanalyzer.errors import ConfigError
 from commanalyzer.instrument.blocks import plan_blocks
 from commanalyzer.instrument.calls import CallPlanner
 from commanalyzer.instrument.code import FunctionPatch
@@ -19,7 +20,6 @@ from commanalyzer.instrument.sites import DebugInfo, ObjectRecord, SiteTable
 from commanalyzer.instrument.stores import StorePlanner
 from commanalyzer.instrument.values import CallFacts, FunctionValues, function_values
 from commanalyzer.instrument.work import attribute_flops
-from commanalyzer.errors import ConfigError
 from commanalyzer.ir.model import Function, Module
 from commanalyzer.ir.types import alloc_size_bytes
 
@@ -66,7 +66,13 @@ def plan_module(module: Module, options: PlanOptions) -> ModulePlan:
     for function in module.functions:
         patch = FunctionPatch()
         _plan_function(
-            facts[function.name], parts[function.name], patch, sites, debug, calls, demanded,
+            facts[function.name],
+            parts[function.name],
+            patch,
+            sites,
+            debug,
+            calls,
+            demanded,
             is_region=function.name in regions,
         )
         patches[function.name] = patch
@@ -134,9 +140,7 @@ def _record_globals(module: Module, debug: DebugInfo, sites: SiteTable) -> None:
             continue
         name, place = debug.variable(variable.debug_expression)
         size = alloc_size_bytes(variable.type)
-        sites.globals.append(
-            ObjectRecord(variable.name, name or variable.name[1:], "", place, 0, size)
-        )
+        sites.globals.append(ObjectRecord(variable.name, name or variable.name[1:], "", place, 0, size))
 
 
 def _resolve_regions(module: Module, regions: tuple[str, ...]) -> frozenset[str]:

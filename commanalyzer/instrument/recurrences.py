@@ -295,13 +295,13 @@ def _interferes(
     changes: list[tuple[str, int, str | None]] = [(p, _BLOCK_END, None) for p, _ in resets]
     for name in unions:
         definition = values.definitions[name]
-        source = next(i for i in values.data_inputs(name) if i in inside)
-        changes.append((definition.block, definition.index, source))
-    for block, index, source in changes:
-        for member in members if source is None else (source,):
-            if _read_after(values, member, block, index):
-                return True
-    return False
+        operand = next(i for i in values.data_inputs(name) if i in inside)
+        changes.append((definition.block, definition.index, operand))
+    return any(
+        _read_after(values, member, block, index)
+        for block, index, source in changes
+        for member in (members if source is None else (source,))
+    )
 
 
 def _read_after(values: FunctionValues, member: str, block: str, index: int) -> bool:

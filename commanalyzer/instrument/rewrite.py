@@ -10,6 +10,7 @@ import re
 
 from commanalyzer.abi import hooks
 from commanalyzer.errors import InstrumentationError
+from commanalyzer.frontend.regions import prevent_inlining
 from commanalyzer.instrument.code import SCRATCH, FunctionPatch
 from commanalyzer.instrument.plan import ModulePlan
 from commanalyzer.ir.model import Block, Function, Module
@@ -62,7 +63,7 @@ def _outside(lines: tuple[str, ...]) -> list[str]:
 def _function(module: Module, function: Function, patch: FunctionPatch) -> list[str]:
     header = _DEBUG_ATTACHMENT.sub("", module.lines[function.first_line])
     if patch.is_noinline:
-        header = header.rstrip("{ ") + " noinline {" if " noinline" not in header else header
+        header = prevent_inlining(header)
     result = [header]
     entry = list(patch.entry)
     if patch.needs_scratch:

@@ -8,7 +8,7 @@ slices (paper Section 4.1, Figure 5), so addresses and pointers carry none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
@@ -29,7 +29,9 @@ class Flow(Enum):
 
 
 _COPIES = frozenset({"bitcast", "freeze", "sext", "zext", "fpext", "sitofp", "uitofp"})
-_NO_LABELS = frozenset({"getelementptr", "ptrtoint", "inttoptr", "alloca", "landingpad", "va_arg", "catchpad"})
+_NO_LABELS = frozenset(
+    {"getelementptr", "ptrtoint", "inttoptr", "alloca", "landingpad", "va_arg", "catchpad"}
+)
 _CALLS = frozenset({"call", "invoke"})
 
 
@@ -162,7 +164,7 @@ class FunctionValues:
         definition = self.definitions.get(name)
         return self.cfg.entry if definition is None else definition.block
 
-    def _carrying_operands(self, names: Iterator[str] | list[str]) -> tuple[str, ...]:
+    def _carrying_operands(self, names: Iterable[str]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(n for n in names if n in self.carrying))
 
 
@@ -185,9 +187,7 @@ def function_values(function: Function, calls: CallFacts, *, control_flows: bool
                 if operand.is_local:
                     uses.setdefault(operand.text, []).append(Use(instruction, block.label, index))
     is_main = function.name == "@main"
-    parameters = {
-        p.text: i for i, p in enumerate(function.parameters) if holds_value(p.type) and not is_main
-    }
+    parameters = {p.text: i for i, p in enumerate(function.parameters) if holds_value(p.type) and not is_main}
     flows = {name: flow_of(d.instruction, calls) for name, d in definitions.items()}
     flows.update(dict.fromkeys(parameters, Flow.SOURCE))
     deciding = _deciding_conditions(function, cfg)
@@ -256,9 +256,14 @@ def _carrying(
         name = pending.pop()
         readers = [use.user.name for use in uses.get(name, ())] + selected.get(name, [])
         for reader in readers:
-            if reader and reader not in carrying and flows.get(reader, Flow.NONE) not in (
-                Flow.NONE,
-                Flow.SOURCE,
+            if (
+                reader
+                and reader not in carrying
+                and flows.get(reader, Flow.NONE)
+                not in (
+                    Flow.NONE,
+                    Flow.SOURCE,
+                )
             ):
                 carrying.add(reader)
                 pending.append(reader)

@@ -96,7 +96,5 @@ def read_trace(path: Path) -> Trace:
     statistics = header["statistics"]
     return Trace(
         **columns,
-        statistics=TraceStatistics(
-            *(int(statistics[name]) for name in TraceStatistics.__dataclass_fields__)
-        ),
+        statistics=TraceStatistics(*(int(statistics[name]) for name in TraceStatistics.__dataclass_fields__)),
     )

@@ -100,9 +100,7 @@ def _vertices(trace: Trace, rows: _Rows, flat: FlatRows) -> tuple[HomeTable, Int
     words = flat.label & np.uint64(WORD_MASK)
     base = words.copy()
     base[in_memory] = alias_words(words[in_memory], stored, width)
-    homes = HomeTable(
-        np.union1d(stored, base[in_memory]), np.flatnonzero(rows.is_register).astype(np.int64)
-    )
+    homes = HomeTable(np.union1d(stored, base[in_memory]), np.flatnonzero(rows.is_register).astype(np.int64))
     sink = np.full(len(rows.count), -1, np.int64)
     sink[is_memory] = np.searchsorted(homes.words, rows.sink_word[is_memory])
     sink[homes.register_rows] = len(homes.words) + np.arange(len(homes.register_rows))

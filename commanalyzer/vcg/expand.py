@@ -69,12 +69,16 @@ def _plain_labels(trace: Trace) -> tuple[Int64, Int64, UInt64]:
     at = first_unit[row] + position * np.where(wide[row], 2, 1)
     units_array = np.asarray(trace.labels)
     low = units_array[at]
-    label = heads["sink"][row] + low.astype(np.int64).astype(np.uint64)  # modulo 2^64: differences may be negative
+    label = heads["sink"][row] + low.astype(np.int64).astype(
+        np.uint64
+    )  # modulo 2^64: differences may be negative
     is_wide = wide[row]
     if is_wide.any():
         at_wide = at[is_wide]
         bits = units_array.view(np.uint32)
-        label[is_wide] = bits[at_wide].astype(np.uint64) | (bits[at_wide + 1].astype(np.uint64) << np.uint64(32))
+        label[is_wide] = bits[at_wide].astype(np.uint64) | (
+            bits[at_wide + 1].astype(np.uint64) << np.uint64(32)
+        )
     return row, position, label
 
 

@@ -64,7 +64,9 @@ def alias_words(words: UInt64, sink_words: UInt64, sink_width_bytes: Int64) -> U
     for distance in (1, 2, 3):
         base = words - np.uint64(distance)
         at = np.minimum(np.searchsorted(sink_words, base), len(sink_words) - 1)
-        covered = (sink_words[at] == base) & (sink_width_bytes[at] > 4 * distance) & ~is_sink & (result == words)
+        covered = (
+            (sink_words[at] == base) & (sink_width_bytes[at] > 4 * distance) & ~is_sink & (result == words)
+        )
         result[covered] = base[covered]
     return result
 

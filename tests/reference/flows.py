@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-
 from commanalyzer.interpreter.values import EXIT_HOME, Chain, Home
 from commanalyzer.vcg.graph import HomeKind, SourceRole, ValueGraph
 
@@ -123,5 +122,3 @@ def describe_difference(native: Counter[PlainChain], oracle: Counter[PlainChain]
             text = ", ".join(f"{h}:{r.name}" for h, r in sorted(chain.sources, key=str))
             lines.append(f"{title}: {chain.sink} <- {{{text}}} self={chain.reads_itself} x{count}")
     return "\n".join(lines)
-
-
