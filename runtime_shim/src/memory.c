@@ -115,7 +115,21 @@ static struct size_class *class_of(struct site_arena *arena, uint64_t size) {
   return entry;
 }
 
+/* The named size of an extent is what was handed out, not what is reserved. */
+static void trim(const struct site_arena *arena) {
+  if (!arena->chunk)
+    return;
+  struct ca_extent *extent = (struct ca_extent *)ca_extents.data + arena->extent;
+  extent->size = arena->next - extent->start;
+}
+
+void ca_trim_extents(void) {
+  for (uint32_t site = 0; site < num_sites; site++)
+    trim(&sites[site]);
+}
+
 static bool extend(struct site_arena *arena, uint32_t site, uint64_t bytes) {
+  trim(arena);
   uint64_t chunk = arena->chunk ? arena->chunk * 2 : 1u << 16;
   if (chunk > (1ull << 32))
     chunk = 1ull << 32;

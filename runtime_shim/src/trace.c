@@ -73,7 +73,10 @@ struct section {
   uint64_t size;
 };
 
+void ca_trim_extents(void);
+
 static bool write_trace(int file) {
+  ca_trim_extents();
   for (uint64_t i = 0; i < ca_num_globals; i++)
     ca_add_extent(CA_EXTENT_GLOBAL, (uint32_t)ca_globals[i].object, (uint64_t)ca_globals[i].start,
                   ca_globals[i].size, 0, 0);
