@@ -118,7 +118,7 @@ def _wanted(values: FunctionValues, calls: CallFacts) -> frozenset[str]:
         for instruction in block.instructions:
             if instruction.opcode == "store":
                 names.add(instruction.operands[0].text)
-                names.update(StorePlanner.address_registers(values, instruction))
+                names.update(StorePlanner.address_registers(values, instruction, block.label))
             elif instruction.opcode in ("atomicrmw", "cmpxchg"):
                 names.update(o.text for o in instruction.operands[1:])
                 names.add(instruction.name)
