@@ -14,7 +14,8 @@ from commanalyzer.instrument.blocks import plan_blocks
 from commanalyzer.instrument.calls import CallPlanner
 from commanalyzer.instrument.code import FunctionPatch
 from commanalyzer.instrument.frames import plan_frame
-from commanalyzer.instrument.labels import LabelPlanner
+from commanalyzer.instrument.label_code import write_labels
+from commanalyzer.instrument.labels import LabelBook
 from commanalyzer.instrument.recurrences import Component, components
 from commanalyzer.instrument.sites import DebugInfo, ObjectRecord, SiteTable
 from commanalyzer.instrument.stores import StorePlanner
@@ -92,11 +93,11 @@ def _plan_function(
     is_region: bool,
 ) -> None:
     first_site = len(sites.sites)
-    planner = LabelPlanner(values, patch, sites, debug)
+    book = LabelBook(values, patch, sites, debug)
     counters = plan_blocks(values, patch, sites)
-    planner.emit(parts)
-    stores = StorePlanner(values, patch, sites, debug, planner)
-    call_planner = CallPlanner(values, patch, sites, debug, planner, calls, demanded)
+    write_labels(book, parts)
+    stores = StorePlanner(values, patch, sites, debug, book)
+    call_planner = CallPlanner(values, patch, sites, debug, book, calls, demanded)
     for block in values.function.blocks:
         for instruction in block.instructions:
             if instruction.opcode in ("store", "atomicrmw", "cmpxchg"):
@@ -108,7 +109,7 @@ def _plan_function(
     plan_frame(values.function, patch, sites, debug)
     if is_region:
         patch.call(patch.entry, "ca_region_enter")
-    attribute_flops(values, stores.site_of_store, planner.site_of, counters, sites, first_site)
+    attribute_flops(values, stores.site_of_store, book.site_of, counters, sites, first_site)
 
 
 def _wanted(values: FunctionValues, calls: CallFacts) -> frozenset[str]:

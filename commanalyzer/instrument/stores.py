@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from commanalyzer.abi import hooks
 from commanalyzer.instrument.code import FunctionPatch
-from commanalyzer.instrument.labels import Exact, LabelPlanner, Labels, scalar_leaves, value_width
+from commanalyzer.instrument.labels import Exact, LabelBook, Labels
 from commanalyzer.instrument.recurrences import fold_of
+from commanalyzer.instrument.scalars import scalar_leaves, value_width
 from commanalyzer.instrument.sites import DebugInfo, SiteRecord, SiteTable
 from commanalyzer.instrument.values import FunctionValues, holds_value
 from commanalyzer.ir.model import Instruction, IrType
@@ -40,7 +41,7 @@ class StorePlanner:
         patch: FunctionPatch,
         sites: SiteTable,
         debug: DebugInfo,
-        labels: LabelPlanner,
+        labels: LabelBook,
     ) -> None:
         self._values = values
         self._patch = patch

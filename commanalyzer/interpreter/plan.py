@@ -13,7 +13,9 @@ from commanalyzer.ir.cfg import ControlFlow, control_flow
 from commanalyzer.ir.model import Function, Instruction, Operand
 
 _COUNTING = frozenset({"add", "sub", "fadd", "fsub", "mul", "fmul", "or", "and", "xor"})
-_EXTREMA = tuple(f"@llvm.{name}." for name in "smin smax umin umax minnum maxnum minimum maximum".split())
+_EXTREMA = tuple(
+    f"@llvm.{name}." for name in ("smin", "smax", "umin", "umax", "minnum", "maxnum", "minimum", "maximum")
+)
 _Defined = Mapping[str, tuple[str, Instruction]]
 _NOWHERE: tuple[str, None] = ("", None)
 
