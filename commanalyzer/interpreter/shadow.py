@@ -90,20 +90,20 @@ class Shadow:
     def copy(self, target: int, source: int, size: int) -> None:
         """Apply memcpy/memmove; call it before the bytes move.
 
-        Whole words are replicated when both sides are equally aligned; words that are touched in part, or
-        shifted, get a value without sources.
+        Whole words are replicated when both sides are equally aligned; words that are touched in part keep
+        what they hold. Between differently aligned addresses nothing can be followed by words: those that
+        are touched become values of their own, and no flow is known (the tool warns about such copies).
         """
-        aligned = (target - source) % WORD_BYTES == 0
+        if (target - source) % WORD_BYTES:
+            if size:
+                self._memory.own(target, size)
+            return
         whole: dict[int, Home] = {}
         for word in touched_words(target, size):
-            if aligned and word >= target and word + WORD_BYTES <= target + size:
+            if word >= target and word + WORD_BYTES <= target + size:
                 whole[word] = self._memory.value_at(word - target + source)
-        for word in touched_words(target, size):
-            if word in whole:
-                self._memory.set_value_at(word, whole[word])
-            else:
-                self.create(max(word, target), NO_LABELS)
-                self._memory.own(max(word, target), 1)
+        for word, home in whole.items():
+            self._memory.set_value_at(word, home)
 
     def replicate_words(self, target: int, source: int, size: int) -> None:
         """Make every word of a fresh object a replica of ``source`` (``byval`` arguments)."""
