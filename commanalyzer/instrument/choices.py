@@ -71,8 +71,7 @@ class ChoiceWriter:
         if not result and len(labels.names) <= MAX_STATIC_LABELS:
             return labels
         label = self._book.join(self._book.anchor(name), name, labels.names, result)
-        exact = Exact.DYNAMIC if labels.exact is Exact.DYNAMIC else Exact.NO
-        return Labels((label,), exact, labels.words)
+        return Labels((label,), Exact.DYNAMIC if labels.exact is Exact.DYNAMIC else Exact.NO)
 
     def _label_phis(
         self, block: str, predecessors: Sequence[str], texts: Sequence[Sequence[str]], result: str = ""
@@ -122,9 +121,9 @@ class ChoiceWriter:
 def _meet(sides: Sequence[Labels], carrying: Sequence[bool], controlled: bool) -> tuple[Exact, int]:
     """Exactness and words of a register that takes one of several operands."""
     kinds = {s.exact if c else Exact.NO for s, c in zip(sides, carrying, strict=True)}
-    words = {s.words for s, c in zip(sides, carrying, strict=True) if c and s.exact is not Exact.NO}
-    if kinds == {Exact.NO} or len(words) > 1:
+    if kinds == {Exact.NO}:
         return Exact.NO, 1
-    if kinds == {Exact.YES} and not controlled and all(len(s.names) == 1 for s in sides):
+    words = {s.words for s in sides}
+    if kinds == {Exact.YES} and not controlled and len(words) == 1 and all(len(s.names) == 1 for s in sides):
         return Exact.YES, words.pop()
-    return Exact.DYNAMIC, words.pop()
+    return Exact.DYNAMIC, 1

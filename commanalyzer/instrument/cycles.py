@@ -24,45 +24,32 @@ class CycleWriter:
         exact = self._exactness(component)
         names = {name: self._book.patch.fresh() for name in component.members}
         for name in component.members:
-            self._book[name] = Labels((names[name],), *exact[name])
+            self._book[name] = Labels((names[name],), exact[name])
         for name in component.members:
-            self._write_member(name, names[name], exact[name][0])
+            self._write_member(name, names[name], exact[name])
 
-    def _exactness(self, component: Component) -> dict[str, tuple[Exact, int]]:
-        """Fixed point over the component: which members can be copies, and of how many words."""
-        kinds: dict[str, set[Exact]] = {name: set() for name in component.members}
-        words: set[int] = set()
+    def _exactness(self, component: Component) -> dict[str, Exact]:
+        """Fixed point over the component: which members can be copies."""
+        kinds = dict.fromkeys(component.members, Exact.NO)
         changed = True
         while changed:
             changed = False
             for name in component.members:
-                before = len(kinds[name])
-                kinds[name] |= self._kinds(name, kinds, words)
-                changed |= len(kinds[name]) != before
-        if len(words) > 1:
-            return dict.fromkeys(component.members, (Exact.NO, 1))
-        width = words.pop() if words else 1
-        return {
-            name: (Exact.DYNAMIC if found - {Exact.NO} else Exact.NO, width) for name, found in kinds.items()
-        }
+                if kinds[name] is Exact.NO and self._can_be_copy(name, kinds):
+                    kinds[name] = Exact.DYNAMIC
+                    changed = True
+        return kinds
 
-    def _kinds(self, name: str, kinds: dict[str, set[Exact]], words: set[int]) -> set[Exact]:
+    def _can_be_copy(self, name: str, kinds: dict[str, Exact]) -> bool:
         if self._values.flows[name] is Flow.UNION:
-            return {Exact.NO}
+            return False
         instruction = self._values.definitions[name].instruction
         operands = instruction.operands[1:] if instruction.opcode == "select" else instruction.operands
-        result: set[Exact] = set()
-        for operand in operands:
-            if operand.text in kinds:
-                result |= kinds[operand.text]
-            elif operand.text in self._values.carrying:
-                side = self._book.single(operand.text)
-                result.add(side.exact)
-                if side.exact is not Exact.NO:
-                    words.add(side.words)
-            else:
-                result.add(Exact.NO)
-        return result
+        return any(
+            (kinds[o.text] if o.text in kinds else self._book.single(o.text).exact) is not Exact.NO
+            for o in operands
+            if o.text in self._values.carrying
+        )
 
     def _write_member(self, name: str, result: str, exact: Exact) -> None:
         instruction = self._values.definitions[name].instruction

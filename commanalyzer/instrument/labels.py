@@ -20,7 +20,7 @@ from commanalyzer.ir.model import IrType
 from commanalyzer.vcg.graph import Fold
 
 MAX_STATIC_LABELS = 32
-_NOT_EXACT = (1 << 63) - 1
+_NOT_EXACT = ~hooks.EXACT & ((1 << 64) - 1)
 
 
 class Exact(Enum):
@@ -28,7 +28,7 @@ class Exact(Enum):
 
     NO = "no"
     YES = "yes"
-    DYNAMIC = "dynamic"  # the EXACT bit of the first label tells
+    DYNAMIC = "dynamic"  # the EXACT bits of the first label tell
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Labels:
     Attributes:
         names: Label registers (i64).
         exact: Whether it is an exact copy.
-        words: Words of the copied value.
+        words: Words of the copied value, when ``exact`` is ``YES``.
         high: Register with the address it was loaded from, to find the label of the second word; empty if
             the second word belongs to the same value.
     """
@@ -130,7 +130,7 @@ class LabelBook:
             out = self.anchor(name)
             if found.exact is Exact.DYNAMIC:
                 label = self.join(out, name, found.names)
-                self._joined[name] = Labels((label,), Exact.DYNAMIC, found.words)
+                self._joined[name] = Labels((label,), Exact.DYNAMIC)
             else:
                 label = self.name_value(out, self.register_site(name), found.names)
                 self._joined[name] = Labels((label,))
@@ -186,8 +186,9 @@ class LabelBook:
         return self.patch.call(out, "ca_join", self.register_site(name), len(labels), pointer, result=result)
 
     def with_exact(self, labels: Labels, out: list[str]) -> str:
-        """The first label, marked as an exact copy."""
-        return self.patch.value(out, f"or i64 {labels.names[0]}, {hooks.EXACT - (1 << 64)}")
+        """The first label, marked as an exact copy of as many words as the value has."""
+        mark = hooks.EXACT_8 - (1 << 64) if labels.words == 2 else hooks.EXACT_4
+        return self.patch.value(out, f"or i64 {labels.names[0]}, {mark}")
 
     def without_exact(self, label: str, out: list[str]) -> str:
         """The label without its EXACT bit."""

@@ -13,17 +13,15 @@ def source_labels(book: LabelBook, name: str) -> Labels:
     """Labels of a register that reads memory or comes through a call, and the code that finds them."""
     definition = book.values.definitions.get(name)
     out = book.anchor(name)
-    type_ = book.type_of(name)
-    words = min(2, max(1, size_bytes(type_) // 4))
     if definition is None:
         slot = book.values.parameters[name]
         pointer = f"getelementptr inbounds (i64, ptr @ca_arguments, i64 {slot})"
         label = book.patch.value(out, f"load i64, ptr {pointer}, align 8")
-        return Labels((label,), Exact.DYNAMIC, words)
+        return Labels((label,), Exact.DYNAMIC)
     instruction = definition.instruction
     if instruction.opcode in ("call", "invoke"):
         label = book.patch.value(out, "load i64, ptr @ca_result, align 8")
-        return Labels((label,), Exact.DYNAMIC, words)
+        return Labels((label,), Exact.DYNAMIC)
     if instruction.opcode == "load":
         return _load(book, instruction, out)
     # atomicrmw, cmpxchg: the old value, read before the instruction replaces it
