@@ -138,6 +138,7 @@ class LabelBook:
 
     def name_value(self, out: list[str], site: int, labels: Sequence[str]) -> str:
         """Code that names a register value with these labels."""
+        labels = self._at_most(hooks.MAX_LABELS, site, labels, out)
         count = len(labels)
         if count <= hooks.MAX_INLINE_LABELS:
             return self.patch.call(out, f"ca_register_{count}", site, *labels)
@@ -182,8 +183,18 @@ class LabelBook:
 
     def join(self, out: list[str], name: str, labels: Sequence[str], result: str = "") -> str:
         """Code for one label in place of several, some of which may be absent at run time."""
+        site = self.register_site(name)
+        labels = self._at_most(hooks.MAX_LABELS, site, labels, out)
         pointer = self.patch.spill(out, labels)
-        return self.patch.call(out, "ca_join", self.register_site(name), len(labels), pointer, result=result)
+        return self.patch.call(out, "ca_join", site, len(labels), pointer, result=result)
+
+    def _at_most(self, count: int, site: int, labels: Sequence[str], out: list[str]) -> tuple[str, ...]:
+        """The labels, as many of them joined as it takes to have no more than ``count``."""
+        rest = list(labels)
+        while len(rest) > count:
+            pointer = self.patch.spill(out, rest[:count])
+            rest[:count] = [self.patch.call(out, "ca_join", site, count, pointer)]
+        return tuple(rest)
 
     def with_exact(self, labels: Labels, out: list[str]) -> str:
         """The first label, marked as an exact copy of as many words as the value has."""

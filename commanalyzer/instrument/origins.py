@@ -5,7 +5,7 @@ from __future__ import annotations
 from commanalyzer.abi import hooks
 from commanalyzer.instrument.labels import Exact, LabelBook, Labels
 from commanalyzer.instrument.scalars import scalar_leaves
-from commanalyzer.ir.model import Instruction
+from commanalyzer.ir.model import Instruction, IrType
 from commanalyzer.ir.types import size_bytes
 
 
@@ -43,12 +43,24 @@ def _load(book: LabelBook, instruction: Instruction, out: list[str]) -> Labels:
         return Labels(names, Exact.YES, size // 4, address)
     if is_scalar and (size < 4 or type_.kind == "float"):
         return Labels((book.patch.call(out, "ca_load", address),))
-    offsets = range(0, size, 4) if is_scalar else [o for t, o in scalar_leaves(type_) if t.kind != "ptr"]
     names = tuple(
         book.patch.call(out, "ca_load", book.patch.value(out, f"add i64 {address}, {offset}"))
-        for offset in list(offsets)[: hooks.MAX_LABELS]
+        for offset in _word_offsets(type_)
     )
+    if len(names) > hooks.MAX_LABELS:
+        names = (book.name_value(out, book.register_site(instruction.name), names),)
     return Labels(names)
+
+
+def _word_offsets(type_: IrType) -> tuple[int, ...]:
+    """Byte offsets that touch every word of a value, pointers left out; small leaves may be unaligned."""
+    size = size_bytes(type_)
+    if type_.kind in ("int", "float"):
+        return tuple(range(0, size, 4))
+    leaves = scalar_leaves(type_)
+    if all(size_bytes(leaf) < 4 for leaf, _ in leaves):
+        return tuple(dict.fromkeys((*range(0, size, 4), size - 1)))
+    return tuple(offset for leaf, offset in leaves if leaf.kind != "ptr")
 
 
 def _is_unpacked(book: LabelBook, instruction: Instruction) -> bool:

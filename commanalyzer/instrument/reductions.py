@@ -32,7 +32,9 @@ class ReductionWriter:
 
     def _write_reset(self, predecessor: str, operand: str, storage: str) -> None:
         out = self._book.edge(predecessor)
-        labels = self._book.clean(operand, predecessor, out)[: hooks.MAX_INITIAL_LABELS]
+        labels = self._book.clean(operand, predecessor, out)
+        if len(labels) > hooks.MAX_INITIAL_LABELS:
+            labels = (self._book.name_value(out, self._book.site(operand, f"{operand}.initial"), labels),)
         pointer = self._patch.spill(out, labels) if labels else "null"
         self._patch.call(out, "ca_accumulator_reset", storage, len(labels), pointer)
 
