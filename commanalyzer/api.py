@@ -69,8 +69,7 @@ def analyze(
         progress: Told about stages.
     """
     request = AnalysisRequest(
-        sources=_files(sources),
-        arguments=tuple(str(argument) for argument in args),
+        *_program(sources, args),
         nodes=(nodes,) if isinstance(nodes, int) else ordered_nodes(nodes),
         models=(model,) if isinstance(model, str) else tuple(model),
         high=high,
@@ -106,10 +105,11 @@ def save(result: AnalysisResult, path: PathLike, *, force: bool = False) -> None
     _save(result, Path(path), force=force)
 
 
-def _files(sources: PathLike | Sequence[PathLike]) -> tuple[Path, ...]:
-    if isinstance(sources, str | os.PathLike):
-        return (Path(sources),)
-    return tuple(Path(file) for file in sources)
+def _program(
+    sources: PathLike | Sequence[PathLike], args: Sequence[str | int | float]
+) -> tuple[tuple[Path, ...], tuple[str, ...]]:
+    files = [sources] if isinstance(sources, str | os.PathLike) else sources
+    return tuple(Path(file) for file in files), tuple(str(argument) for argument in args)
 
 
 def _machine(machine: MachineParameters | PathLike | None) -> MachineParameters:
