@@ -1,4 +1,4 @@
-"""Single hooks, called as instrumented code calls them: labels, rows, prediction, terms, heap, frames, regions."""
+"""Single hooks, called as instrumented code calls them: labels, rows, terms, heap, frames, regions."""
 
 from __future__ import annotations
 
