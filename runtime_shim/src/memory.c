@@ -343,8 +343,6 @@ CA_CALL void *ca_frame(uint32_t function, uint64_t bytes, uint64_t stack_address
 
 /* ---- Bulk operations ------------------------------------------------------------------------------------ */
 
-uint64_t ca_row_lookup(uint64_t hash, uint32_t site, uint64_t sink, uint32_t flags, uint32_t count,
-                       const uint64_t *labels, bool *is_new);
 
 static void fill(uint32_t site, uint64_t address, uint64_t bytes, uint32_t flags) {
   uint64_t first = ca_word(address);
@@ -357,8 +355,7 @@ static void fill(uint32_t site, uint64_t address, uint64_t bytes, uint32_t flags
     cell->count += ca_active;
     ca_state.cursor = cell + 1;
   } else {
-    bool is_new;
-    ca_row_lookup(hash, site, first, flags, 1, &words, &is_new);
+    ca_row_lookup(&(struct ca_event){hash, first, first, site, flags, 1, &words});
   }
 }
 

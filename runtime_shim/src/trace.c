@@ -41,7 +41,7 @@ __attribute__((constructor(1), used)) static void start(void) {
                   ca_column_reserve(&ca_listed, TIB / 2) &&
                   ca_column_reserve(&ca_extents, TIB / 1024);
   ca_state.cells = ca_map(TIB / 8);
-  if (!reserved || !ca_state.cells)
+  if (!reserved || !ca_rows_reserve() || !ca_state.cells)
     give_up("no address space for the rows");
   ca_state.cursor = ca_state.cells;
   const char *path = getenv("COMMANALYZER_TRACE");
