@@ -78,7 +78,6 @@ static void roles(void) {
   show("none", ca_control(0) | ca_address(0));
   show("control", ca_control(v | CA_EXACT) == (v | CA_CONTROL));
   show("address", ca_address(v | CA_EXACT) == (v | CA_ADDRESS));
-  show("kept", ca_address(v | CA_CONTROL) == (v | CA_CONTROL));
   uint64_t same[] = {0, v | CA_CONTROL, v};
   show("data", ca_join(1, 3, same) == v);
   uint64_t single[] = {0, v | CA_EXACT, 0};
@@ -120,6 +119,44 @@ static void reductions(void) {
   show("listed", reduce(3, 0) & ~CA_REG);
   ca_accumulator_free(accumulator);
   show("field", word(field));
+}
+
+/* A result read inside the loop: each close sees all terms so far. */
+static void running(void) {
+  uint64_t none = 0;
+  memset(accumulator, 0, sizeof accumulator);
+  ca_accumulator_reset(accumulator, 1, &none);
+  for (uint64_t i = 0; i < 12; i++) {
+    ca_term_1(accumulator, word(field) + i);
+    if (i % 6 == 5)
+      show(i == 5 ? "half" : "whole", ca_accumulator_close(accumulator, 6) & ~CA_REG);
+  }
+  show("field", word(field));
+}
+
+/* Terms of different widths in irregular order: all of them must be in the trace, in order. */
+static void mixed(void) {
+  uint64_t none = 0, labels[8], state = 1;
+  memset(accumulator, 0, sizeof accumulator);
+  ca_accumulator_reset(accumulator, 1, &none);
+  for (uint64_t i = 0; i < 3000; i++) {
+    state = state * 6364136223846793005ull + 1442695040888963407ull;
+    uint32_t width = 1 + (uint32_t)(state >> 62);
+    for (uint64_t k = 0; k < width; k++)
+      labels[k] = word(field) + i * (1 + k) + (state >> 61 & 1);
+    ca_term_many(accumulator, width, labels);
+  }
+  ca_accumulator_close(accumulator, 6);
+  ca_accumulator_free(accumulator);
+  show("field", word(field));
+}
+
+/* One sink with many chains, found again in another order. */
+static void crowded(void) {
+  for (uint64_t i = 0; i < 1000; i++)
+    ca_row_1(1, at(&field[0]), 2, word(&field[1]) + i);
+  for (uint64_t i = 1000; i-- > 0;)
+    ca_row_1(1, at(&field[0]), 2, word(&field[1]) + i);
 }
 
 static void heap(void) {
@@ -240,7 +277,8 @@ static const struct {
     {"heap", heap},         {"reallocation", reallocation}, {"reductions", reductions},
     {"frames", frames},     {"regions", regions},         {"counters", counters},
     {"fills", fills},       {"unknown", unknown},         {"environment", environment},
-    {"forked", forked},     {"leave_at_once", leave_at_once},
+    {"forked", forked},     {"leave_at_once", leave_at_once}, {"running", running},
+    {"mixed", mixed},       {"crowded", crowded},
 };
 
 int main(int argc, char **argv) {

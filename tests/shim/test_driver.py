@@ -7,6 +7,7 @@ import pytest
 
 from commanalyzer.abi import hooks
 from commanalyzer.abi import trace_layout as layout
+from commanalyzer.trace.reader import Trace
 from tests.shim.conftest import Driver
 
 
@@ -85,6 +86,43 @@ def test_reductions_become_runs_where_labels_advance_steadily(driver: Driver) ->
     uneven = trace.groups[trace.groups["row"] == 1]
     assert uneven[["count", "width", "is_listed"]].tolist() == [(3, 2, 1)]
     assert trace.listed.tolist() == [field, field + 16, field, field + 17, field, field + 20]
+
+
+def _terms(trace: Trace, row: int) -> list[list[int]]:
+    """Terms of a row, written out."""
+    found: list[list[int]] = []
+    for _, first, count, width, is_listed in trace.groups[trace.groups["row"] == row].tolist():
+        if is_listed:
+            flat = trace.listed[first : first + count * width].tolist()
+            found += [flat[i * width : (i + 1) * width] for i in range(count)]
+        else:
+            runs = trace.runs[first : first + width].tolist()
+            found += [[start + i * stride for start, stride in runs] for i in range(count)]
+    return found
+
+
+def test_a_reduction_read_inside_its_loop_has_all_terms_so_far(driver: Driver) -> None:
+    numbers, trace = driver.run("running")
+    assert (numbers["half"], numbers["whole"]) == (0, 1)
+    words = [[numbers["field"] + i] for i in range(12)]
+    assert _terms(trace, 0) == words[:6]
+    assert _terms(trace, 1) == words
+
+
+def test_terms_of_any_width_keep_their_order(driver: Driver) -> None:
+    numbers, trace = driver.run("mixed")
+    expected, state = [], 1
+    for i in range(3000):
+        state = (state * 6364136223846793005 + 1442695040888963407) % 2**64
+        odd = state >> 61 & 1
+        expected.append([numbers["field"] + i * (1 + k) + odd for k in range(1 + (state >> 62))])
+    assert _terms(trace, 0) == expected
+
+
+def test_many_chains_of_one_sink_are_found_again(driver: Driver) -> None:
+    _, trace = driver.run("crowded")
+    assert trace.cells["count"].tolist() == [2] * 1000
+    assert trace.statistics.hash_collisions == 0
 
 
 def test_freed_blocks_return_to_their_site_at_the_same_address(driver: Driver) -> None:
