@@ -1,1 +1,1 @@
-"""Instrumentation: what to insert into the program (plan), and writing it into the IR text (rewrite)."""
+"""Decides what to insert into a program's IR so that it records its value flows, and inserts it."""
