@@ -189,9 +189,8 @@ def _doubts(found: Sequence[Decomposition]) -> list[str]:
         )
         c = worst.communication
         result.append(
-            "how often values cross is not certain where their readers change over time: at "
-            f"{worst.nodes} nodes between {c.low_bytes} and {c.high_bytes} bytes ({worst.model}); "
-            "the lower end is reported"
+            f"how often values cross is not certain where their readers change over time: at {worst.nodes} nodes "
+            f"between {c.low_bytes} and {c.high_bytes} bytes ({worst.model}); the lower end is reported"
         )
     uneven = [d for d in best if d.imbalance > 1.1]
     if uneven:
