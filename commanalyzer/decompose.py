@@ -5,7 +5,7 @@ Input: a graph and what to count. Output: :class:`Decomposition` values, one bes
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,7 +18,7 @@ from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.errors import PartitionError
 from commanalyzer.machine.parameters import MachineParameters
-from commanalyzer.partition.affinity import build_affinity
+from commanalyzer.partition.affinity import Affinity, build_affinity
 from commanalyzer.partition.metis import Objective, Partition, partition
 from commanalyzer.partition.owners import extend_to_hubs
 from commanalyzer.progress import Progress
@@ -33,6 +33,8 @@ from commanalyzer.vcg.invariants import check_dissolved, check_graph, check_sing
 from commanalyzer.vcg.singletons import SingletonKind, Singletons, find_singletons, vcg_words
 
 _OBJECTIVES: tuple[Objective, ...] = ("cut", "volume")
+_ATTEMPTS = 4  # seeds per objective: METIS's results differ by several per cent on small graphs
+_MOST_RETRIED_EDGES = 300_000  # above it, one seed: more would take longer than recording
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,19 +134,34 @@ def _decompose_view(
     for nodes in options.nodes:
         candidates = []
         for objective in _OBJECTIVES:
-            core = partition(
-                affinity.adjacency,
-                nodes,
-                objective=objective,
-                seed=options.seed,
-                imbalance=options.imbalance,
-            )
-            owners = extend_to_hubs(view.graph, view.removed, affinity, core)
-            candidates.append(_count(view, owners, flops, options))
+            for core in _attempts(affinity, nodes, objective, options):
+                owners = extend_to_hubs(view.graph, view.removed, affinity, core)
+                candidates.append(_count(view, owners, flops, options))
             progress.advance()
         best = min(range(len(candidates)), key=lambda i: candidates[i].comm_bytes)
         result += [replace(c, best=i == best) for i, c in enumerate(candidates)]
     return result
+
+
+def _attempts(
+    affinity: Affinity, nodes: int, objective: Objective, options: CountOptions
+) -> Iterator[Partition]:
+    """Distinct partitions by METIS from the seed and its successors."""
+    adjacency = affinity.adjacency
+    retried = nodes > 1 and adjacency.num_edges <= _MOST_RETRIED_EDGES
+    seen: set[bytes] = set()
+    for seed in range(options.seed, options.seed + (_ATTEMPTS if retried else 1)):
+        core = partition(adjacency, nodes, objective=objective, seed=seed, imbalance=options.imbalance)
+        key = core.part.tobytes()
+        if key not in seen:
+            seen.add(key)
+            yield core
+
+
+def _method(owners: Partition, first_seed: int) -> str:
+    """Name of what made a partition; unique among the candidates of a node count."""
+    name = f"{owners.method} {owners.objective}"
+    return name if owners.seed == first_seed else f"{name} seed {owners.seed}"
 
 
 def _count(view: _View, owners: Partition, flops: int, options: CountOptions) -> Decomposition:
@@ -158,7 +175,7 @@ def _count(view: _View, owners: Partition, flops: int, options: CountOptions) ->
     return Decomposition(
         nodes=owners.num_parts,
         model=view.model,
-        method=f"{owners.method} {owners.objective}",
+        method=_method(owners, options.seed),
         best=False,
         communication=communication,
         part=owners.part,
