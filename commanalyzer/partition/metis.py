@@ -70,13 +70,12 @@ def partition(
 ) -> Partition:
     """Return a balanced partition with a small cut or communication volume.
 
-    Vertices with one neighbour (matrix entries of a row) go where that neighbour goes, as long as together they
-    are small against a part. Where all components are small against a part, they are kept whole and laid side by side in index order,
-    since nothing needs to be cut. Otherwise METIS divides the graph, with the small components put together
-    in bags, and with contiguous parts where the graph is connected and sparse. Vertices without
-    work get a small weight, because METIS mishandles zero weights: parts may differ in the number of such
-    vertices, not in work. Parts are numbered by the mean index of their
-    vertices.
+    Vertices with one neighbour (matrix entries of a row) go where that neighbour goes, as long as all of
+    them are small against a part. Where all components are small against a part, they are kept whole and
+    laid side by side in index order, since nothing needs to be cut. Otherwise METIS divides the graph, with
+    the small components put together in bags, and with contiguous parts where the graph is connected and
+    sparse. Vertices without work get a small weight, because METIS mishandles zero weights: parts may differ
+    in the number of such vertices, not in work. Parts are numbered by the mean index of their vertices.
 
     Args:
         adjacency: Affinity graph.

@@ -148,7 +148,8 @@ def _booked(graph: ValueGraph, mask: Bool) -> tuple[int, int]:
 def vcg_words(graph: ValueGraph, singletons: Singletons) -> int:
     """Return the size of the graph in words after singleton removal: 2 per vertex and 2 per directed edge.
 
-    Vertices that occur in no value-flow chain (index arrays, constants that nothing reads) do not count. A row that reads its own previous version adds the edge from the vertex to itself, which reproduces
+    Vertices that occur in no value-flow chain (index arrays, constants that nothing reads) do not count. A
+    row that reads its own previous version adds the edge from the vertex to itself, which reproduces
     ``12 n`` for the five-point stencil and ``16 n`` for the seven-point stencil.
 
     Reference: paper Table 2.
