@@ -214,7 +214,8 @@ def _doubts(found: Sequence[Decomposition]) -> list[str]:
         c = worst.communication
         result.append(
             "how often values cross is not certain where their readers change over time: "
-            f"at {worst.nodes} nodes between {c.low_bytes} and {c.high_bytes} bytes ({worst.model}); the lower end is reported"
+            f"at {worst.nodes} nodes between {c.low_bytes} and {c.high_bytes} bytes ({worst.model}); "
+            "the lower end is reported"
         )
     uneven = [d for d in best if d.imbalance > 1.1]
     if uneven:
