@@ -73,8 +73,6 @@ struct section {
   uint64_t size;
 };
 
-void ca_trim_extents(void);
-
 static bool write_trace(int file) {
   ca_trim_extents();
   for (uint64_t i = 0; i < ca_num_globals; i++)
