@@ -1,0 +1,1 @@
+"""Benchmarks: own command, never part of the test run."""
