@@ -10,7 +10,9 @@ from dataclasses import dataclass
 
 ABI_VERSION = 1
 
-EXACT = 1 << 63
+EXACT_8 = 1 << 63
+EXACT_4 = 1 << 59
+EXACT = EXACT_8 | EXACT_4
 REGISTER = 1 << 62
 ADDRESS = 1 << 61
 CONTROL = 1 << 60

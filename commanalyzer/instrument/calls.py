@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from commanalyzer.abi import hooks
 from commanalyzer.instrument.code import FunctionPatch
-from commanalyzer.instrument.labels import LabelPlanner, value_width
+from commanalyzer.instrument.labels import LabelBook
+from commanalyzer.instrument.scalars import value_width
 from commanalyzer.instrument.sites import DebugInfo, ObjectRecord, SiteRecord, SiteTable, SourcePlace
 from commanalyzer.instrument.values import CallFacts, FunctionValues, holds_value
 from commanalyzer.ir.libcalls import CallKind, Extent, LibraryCall, library_call
@@ -33,7 +34,7 @@ class CallPlanner:
         patch: FunctionPatch,
         sites: SiteTable,
         debug: DebugInfo,
-        labels: LabelPlanner,
+        labels: LabelBook,
         calls: CallFacts,
         demanded: Mapping[str, frozenset[int]],
     ) -> None:

@@ -1,7 +1,7 @@
 """Local arrays: moved from the stack to storage that belongs to their function.
 
-The stack hands the same address to unrelated functions; a home must not. All local arrays of a function live in
-one frame per recursion depth, at addresses that stay the same in every call.
+The stack hands the same address to unrelated functions; a home must not. All local arrays of a function live
+in one frame per recursion depth, at addresses that stay the same in every call.
 """
 
 from __future__ import annotations

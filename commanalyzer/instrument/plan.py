@@ -14,7 +14,8 @@ from commanalyzer.instrument.blocks import plan_blocks
 from commanalyzer.instrument.calls import CallPlanner
 from commanalyzer.instrument.code import FunctionPatch
 from commanalyzer.instrument.frames import plan_frame
-from commanalyzer.instrument.labels import LabelPlanner
+from commanalyzer.instrument.label_code import write_labels
+from commanalyzer.instrument.labels import LabelBook
 from commanalyzer.instrument.recurrences import Component, components
 from commanalyzer.instrument.sites import DebugInfo, ObjectRecord, SiteTable
 from commanalyzer.instrument.stores import StorePlanner
@@ -60,7 +61,7 @@ def plan_module(module: Module, options: PlanOptions) -> ModulePlan:
     _record_globals(module, debug, sites)
     facts = {f.name: function_values(f, calls, control_flows=options.control_flows) for f in module.functions}
     wanted = {name: _wanted(values, calls) for name, values in facts.items()}
-    parts = {name: components(values, wanted[name], wanted[name]) for name, values in facts.items()}
+    parts = {name: components(values, wanted[name]) for name, values in facts.items()}
     demanded = {name: _demanded_parameters(facts[name], parts[name]) for name in facts}
     patches = {}
     for function in module.functions:
@@ -92,11 +93,11 @@ def _plan_function(
     is_region: bool,
 ) -> None:
     first_site = len(sites.sites)
-    planner = LabelPlanner(values, patch, sites, debug)
+    book = LabelBook(values, patch, sites, debug)
     counters = plan_blocks(values, patch, sites)
-    planner.emit(parts)
-    stores = StorePlanner(values, patch, sites, debug, planner)
-    call_planner = CallPlanner(values, patch, sites, debug, planner, calls, demanded)
+    write_labels(book, parts)
+    stores = StorePlanner(values, patch, sites, debug, book)
+    call_planner = CallPlanner(values, patch, sites, debug, book, calls, demanded)
     for block in values.function.blocks:
         for instruction in block.instructions:
             if instruction.opcode in ("store", "atomicrmw", "cmpxchg"):
@@ -108,25 +109,25 @@ def _plan_function(
     plan_frame(values.function, patch, sites, debug)
     if is_region:
         patch.call(patch.entry, "ca_region_enter")
-    attribute_flops(values, stores.site_of_store, planner.site_of, counters, sites, first_site)
+    attribute_flops(values, stores.site_of_store, book.site_of, counters, sites, first_site)
 
 
-def _wanted(values: FunctionValues, calls: CallFacts) -> frozenset[str]:
-    """Registers that hooks read: stored values, labels passed to calls, returned values."""
-    names: set[str] = set()
+def _wanted(values: FunctionValues, calls: CallFacts) -> tuple[str, ...]:
+    """Registers that hooks read: stored values, labels passed to calls, returned values; in program order."""
+    names: list[str] = []
     for block in values.function.blocks:
         for instruction in block.instructions:
             if instruction.opcode == "store":
-                names.add(instruction.operands[0].text)
-                names.update(StorePlanner.address_registers(values, instruction))
+                names.append(instruction.operands[0].text)
+                names.extend(StorePlanner.address_registers(values, instruction, block.label))
             elif instruction.opcode in ("atomicrmw", "cmpxchg"):
-                names.update(o.text for o in instruction.operands[1:])
-                names.add(instruction.name)
+                names.extend(o.text for o in instruction.operands[1:])
+                names.append(instruction.name)
             elif instruction.opcode == "ret" or (
                 instruction.opcode in ("call", "invoke") and calls.passes_labels(instruction)
             ):
-                names.update(o.text for o in instruction.operands)
-    return frozenset(names & values.carrying)
+                names.extend(o.text for o in instruction.operands)
+    return tuple(dict.fromkeys(name for name in names if name in values.carrying))
 
 
 def _demanded_parameters(values: FunctionValues, parts: list[Component]) -> frozenset[int]:

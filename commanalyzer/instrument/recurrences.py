@@ -14,7 +14,7 @@ A component grows if a register in it unites labels of the component with others
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from commanalyzer.instrument.values import Flow, FunctionValues
@@ -101,18 +101,18 @@ def fold_of(instruction: Instruction, member: str) -> Fold:
     return fold
 
 
-def components(values: FunctionValues, wanted: Iterable[str], roots: frozenset[str]) -> list[Component]:
+def components(values: FunctionValues, wanted: Sequence[str]) -> list[Component]:
     """Classify the registers that ``wanted`` depends on.
 
     Args:
         values: Facts of the function.
-        wanted: Registers whose labels are needed.
-        roots: Registers that hooks read directly (stored, passed to calls, returned).
+        wanted: Registers that hooks read (stored, passed to calls, returned).
 
     Returns:
         Components, each behind all that it depends on.
     """
     demanded = _closure(values, wanted)
+    roots = frozenset(wanted)
     result = []
     for members in _strong_components(values, demanded):
         result.append(_classify(values, members, demanded, roots))

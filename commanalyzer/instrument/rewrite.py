@@ -7,6 +7,7 @@ Debug information is dropped: its facts are in the site table.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from commanalyzer.abi import hooks
 from commanalyzer.errors import InstrumentationError
@@ -15,6 +16,8 @@ from commanalyzer.instrument.code import SCRATCH, FunctionPatch
 from commanalyzer.instrument.plan import ModulePlan
 from commanalyzer.ir.model import Block, Function, Module
 
+# the attributes of a variable follow its initializer: the last match on its line
+_SMALL_ALIGNMENT = re.compile(r", align [12](?=(?:, !\w+ !\d+)*$)")
 _DEBUG_ATTACHMENT = re.compile(r",? !dbg !\d+")
 # attributes inferred for the program as it was: with recording, functions do write memory
 _MEMORY_ATTRIBUTE = re.compile(
@@ -34,19 +37,31 @@ def rewrite(module: Module, plan: ModulePlan) -> str:
             "the module is already instrumented; expected the program's own IR",
             hint="analyse the original source or bitcode",
         )
+    aligned = _word_aligned(module)
     lines: list[str] = []
     position = 0
     for function in module.functions:
-        lines.extend(_outside(module.lines[position : function.first_line]))
+        lines.extend(_outside(aligned[position : function.first_line]))
         lines.extend(_function(module, function, plan.patches[function.name]))
         position = function.last_line + 1
-    lines.extend(_outside(module.lines[position:]))
+    lines.extend(_outside(aligned[position:]))
     lines.extend(_tables(plan))
     lines.extend(hook.declaration() for name, hook in hooks.HOOKS.items() if name in plan.used_hooks)
     return "\n".join(lines) + "\n"
 
 
-def _outside(lines: tuple[str, ...]) -> list[str]:
+def _word_aligned(module: Module) -> list[str]:
+    """The module's lines with variables that start at a word: small ones must not share one."""
+    lines = list(module.lines)
+    for variable in module.globals:
+        if not variable.is_external and not variable.is_constant:
+            line = lines[variable.first_line]
+            if (found := _SMALL_ALIGNMENT.search(line)) and "section" not in line[: found.start()]:
+                lines[variable.first_line] = f"{line[: found.start()]}, align 4{line[found.end() :]}"
+    return lines
+
+
+def _outside(lines: Sequence[str]) -> list[str]:
     """Lines between functions: without debug information and outdated attributes."""
     result = []
     for line in lines:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from commanalyzer.abi import hooks
 from commanalyzer.instrument.code import FunctionPatch
-from commanalyzer.instrument.labels import Exact, LabelPlanner, Labels, scalar_leaves, value_width
+from commanalyzer.instrument.labels import Exact, LabelBook, Labels
 from commanalyzer.instrument.recurrences import fold_of
+from commanalyzer.instrument.scalars import scalar_leaves, value_width
 from commanalyzer.instrument.sites import DebugInfo, SiteRecord, SiteTable
 from commanalyzer.instrument.values import FunctionValues, holds_value
 from commanalyzer.ir.model import Instruction, IrType
@@ -40,7 +41,7 @@ class StorePlanner:
         patch: FunctionPatch,
         sites: SiteTable,
         debug: DebugInfo,
-        labels: LabelPlanner,
+        labels: LabelBook,
     ) -> None:
         self._values = values
         self._patch = patch
@@ -66,15 +67,15 @@ class StorePlanner:
             self._plan_leaves(instruction, block, out, address)
 
     @staticmethod
-    def address_registers(values: FunctionValues, store: Instruction) -> tuple[str, ...]:
+    def address_registers(values: FunctionValues, store: Instruction, block: str) -> tuple[str, ...]:
         """Index registers of a store that only counts: ``a[index] += constant``.
 
         The contribution has no source of its own, so the holder of the index makes it (histograms).
         """
-        if _accumulated_load(values, store) is None:
+        load = _accumulated_load(values, store, block)
+        if load is None:
             return ()
         update = values.definitions[store.operands[0].text].instruction
-        load = _accumulated_load(values, store)
         others = [o for o in update.operands if o.text != load]
         if any(o.is_local for o in others):
             return ()
@@ -104,9 +105,9 @@ class StorePlanner:
             self._patch.call(out, "ca_store_unknown", site, address, words, len(found.names), pointer)
             return
         labels = list(self._labels.clean(value.text, block, out))
-        fold, self_label = self._accumulation(instruction, labels)
+        fold, self_label = self._accumulation(instruction, block, labels)
         if fold is not Fold.NONE:
-            indices = self.address_registers(self._values, instruction)
+            indices = self.address_registers(self._values, instruction, block)
             for label in self._labels.united(indices, block, out):
                 labels.append(self._patch.call(out, "ca_address", label))
         self._row(out, self._site(instruction, value.type, fold, self_label), address, words, labels)
@@ -124,9 +125,9 @@ class StorePlanner:
             upper = self._patch.value(out, f"add i64 {address}, 4")
             self._patch.call(out, "ca_forget", upper, 1)
 
-    def _accumulation(self, store: Instruction, labels: Sequence[str]) -> tuple[Fold, int]:
+    def _accumulation(self, store: Instruction, block: str, labels: Sequence[str]) -> tuple[Fold, int]:
         """Whether ``store`` is ``x = x op term``, and which label is x's."""
-        load = _accumulated_load(self._values, store)
+        load = _accumulated_load(self._values, store, block)
         if load is None:
             return Fold.NONE, -1
         update = self._values.definitions[store.operands[0].text].instruction
@@ -189,17 +190,25 @@ class StorePlanner:
         return number
 
 
-def _accumulated_load(values: FunctionValues, store: Instruction) -> str | None:
-    """Register loaded from the stored-to pointer in the same block, if the stored value is ``load op term``."""
+def _loop(values: FunctionValues, block: str) -> str:
+    return values.cfg.innermost_loop.get(block, "")
+
+
+def _accumulated_load(values: FunctionValues, store: Instruction, block: str) -> str | None:
+    """Register loaded from the stored-to pointer, if the stored value is ``load op term``.
+
+    Load, update and store lie in the same loop, so that each update reads the version before it.
+    """
     update = values.definitions.get(store.operands[0].text)
     if update is None:
         return None
+    loop = _loop(values, block)
     for operand in update.instruction.operands:
         load = values.definitions.get(operand.text)
         if (
             load is not None
             and load.instruction.opcode == "load"
-            and load.block == update.block
+            and _loop(values, load.block) == _loop(values, update.block) == loop
             and load.instruction.operands[0].text == store.operands[1].text
             and fold_of(update.instruction, operand.text) is not Fold.NONE
         ):

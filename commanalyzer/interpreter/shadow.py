@@ -36,7 +36,7 @@ class Shadow:
         """Return labels and exactness of a loaded register.
 
         ``float`` kinds are identified by their first word; integers have every word as a source. Scalars
-        of 4 bytes and more are exact copies, except integers other than ``i32`` and ``i64``.
+        of 4 and 8 bytes are exact copies, except integers other than ``i32`` and ``i64``.
         """
         if type_.kind not in _AGGREGATES:
             return self._load_scalar(type_, address)
@@ -53,14 +53,14 @@ class Shadow:
             return {self._memory.value_at(address): SourceRole.DATA}, None
         words = tuple(self._memory.value_at(address + k) for k in range(0, size, WORD_BYTES))
         if type_.kind == "float":
-            return {words[0]: SourceRole.DATA}, words
+            return {words[0]: SourceRole.DATA}, words if size in (4, 8) else None
         labels = dict.fromkeys(words, SourceRole.DATA)
         return labels, words if type_.bits in (32, 64) else None
 
     def store(self, type_: IrType, address: int, value: Value) -> Chain | None:
         """Apply a store; return the (last) chain it made, ``None`` for pointers and replications."""
         is_scalar = type_.kind in ("int", "float")
-        if is_scalar and value.exact is not None and size_bytes(type_) >= WORD_BYTES:
+        if is_scalar and value.exact is not None and size_bytes(type_) in (4, 8):
             self._replicate(address, size_bytes(type_), value.exact)
             return None
         chain: Chain | None = None
@@ -90,20 +90,20 @@ class Shadow:
     def copy(self, target: int, source: int, size: int) -> None:
         """Apply memcpy/memmove; call it before the bytes move.
 
-        Whole words are replicated when both sides are equally aligned; words that are touched in part, or
-        shifted, get a value without sources.
+        Whole words are replicated when both sides are equally aligned; words that are touched in part keep
+        what they hold. Between differently aligned addresses nothing can be followed by words: those that
+        are touched become values of their own, and no flow is known (the tool warns about such copies).
         """
-        aligned = (target - source) % WORD_BYTES == 0
+        if (target - source) % WORD_BYTES:
+            if size:
+                self._memory.own(target, size)
+            return
         whole: dict[int, Home] = {}
         for word in touched_words(target, size):
-            if aligned and word >= target and word + WORD_BYTES <= target + size:
+            if word >= target and word + WORD_BYTES <= target + size:
                 whole[word] = self._memory.value_at(word - target + source)
-        for word in touched_words(target, size):
-            if word in whole:
-                self._memory.set_value_at(word, whole[word])
-            else:
-                self.create(max(word, target), NO_LABELS)
-                self._memory.own(max(word, target), 1)
+        for word, home in whole.items():
+            self._memory.set_value_at(word, home)
 
     def replicate_words(self, target: int, source: int, size: int) -> None:
         """Make every word of a fresh object a replica of ``source`` (``byval`` arguments)."""

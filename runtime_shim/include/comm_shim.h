@@ -6,15 +6,16 @@
  *
  * LABELS. A label names one source value in 64 bits; 0 means "no source":
  *
- *    63      62       61        60       59 .. 42   41 ............. 0
- *   +-------+--------+---------+---------+----------+------------------+
- *   | EXACT | REG    | ADDRESS | CONTROL |    0     | word or row      |
- *   +-------+--------+---------+---------+----------+------------------+
+ *    63       62       61        60        59        58 .. 42   41 ............. 0
+ *   +--------+--------+---------+---------+---------+----------+------------------+
+ *   | EXACT8 | REG    | ADDRESS | CONTROL | EXACT4  |    0     | word or row      |
+ *   +--------+--------+---------+---------+---------+----------+------------------+
  *
  *   word     memory value: (address mod 2^44) / 4 of its home
  *   REG      register value: the index of the row that defines it (same site and sources = same row)
  *   CONTROL  the value selects, ADDRESS  the value addresses a pure count
- *   EXACT    the register that carries the label is an unchanged copy of the value (never on REG)
+ *   EXACT    the register that carries the label is an unchanged copy of the value, which has 8 or 4 bytes
+ *            (never on REG; a widening cast of a 4-byte value is an EXACT4 copy)
  *
  * SHADOW. One 64-bit entry per aligned 4-byte word of the program: 0 = the word holds a value whose home is the
  * word itself (the default, so that ordinary stores do not write), otherwise the label of the value replicated
@@ -47,7 +48,9 @@ extern "C" {
 #define CA_ARENA_BYTES 0x40000000000ull
 #define CA_ADDRESS_MASK 0xfffffffffffull
 
-#define CA_EXACT (1ull << 63)
+#define CA_EXACT_8 (1ull << 63)
+#define CA_EXACT_4 (1ull << 59)
+#define CA_EXACT (CA_EXACT_8 | CA_EXACT_4)
 #define CA_REG (1ull << 62)
 #define CA_ADDRESS (1ull << 61)
 #define CA_CONTROL (1ull << 60)

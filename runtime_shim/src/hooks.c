@@ -1,4 +1,4 @@
-/* Hooks called by instrumented code. All are inlined; their cold parts are in rows.c and memory.c. */
+/* Hooks called by instrumented code. All are inlined; their cold parts are in rows.c and columns.c. */
 #include "state.h"
 
 void ca_row_miss(uint64_t hash, uint32_t site, uint64_t sink, uint32_t count, const uint64_t *labels);
@@ -24,9 +24,7 @@ CA_HOOK uint64_t ca_control(uint64_t label) {
 }
 
 CA_HOOK uint64_t ca_address(uint64_t label) {
-  if (!label || (label & CA_CONTROL))
-    return label & ~CA_EXACT;
-  return (label & ~CA_EXACT) | CA_ADDRESS;
+  return label ? (label & ~(CA_EXACT | CA_CONTROL)) | CA_ADDRESS : 0;
 }
 
 CA_INLINE uint64_t hash_chain(uint32_t site, uint64_t sink, uint32_t count, const uint64_t *labels) {
@@ -167,8 +165,9 @@ CA_HOOK void ca_store_unknown(uint32_t site, uint64_t address, uint32_t words, u
   if (labels[0] & CA_EXACT) {
     uint64_t value = labels[0] & ~CA_EXACT;
     uint64_t word = ca_word(address);
-    for (uint32_t i = 0; i < words; i++)
-      ca_replicate(word + i, value + i);
+    ca_replicate(word, value);
+    if (words == 2)
+      ca_replicate(word + 1, (labels[0] & CA_EXACT_8) ? value + 1 : word + 1);
     return;
   }
   ca_row_many(site, address, words, count, labels);

@@ -39,6 +39,9 @@ bool ca_rows_reserve(void);
 void ca_add_extent(uint32_t kind, uint32_t object, uint64_t start, uint64_t size, uint64_t offset,
                    uint64_t depth);
 void *ca_arena_take(uint64_t bytes, uint64_t alignment);
+void ca_forget_range(uint64_t address, uint64_t bytes);
+void ca_copy_words(uint64_t to, uint64_t from, uint64_t bytes);
+void ca_trim_extents(void);
 
 /* Odd random multipliers; position i of a chain has its own, so order and repetition matter. */
 extern const uint64_t ca_multipliers[64];

@@ -74,6 +74,7 @@ struct section {
 };
 
 static bool write_trace(int file) {
+  ca_trim_extents();
   for (uint64_t i = 0; i < ca_num_globals; i++)
     ca_add_extent(CA_EXTENT_GLOBAL, (uint32_t)ca_globals[i].object, (uint64_t)ca_globals[i].start,
                   ca_globals[i].size, 0, 0);

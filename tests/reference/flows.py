@@ -36,7 +36,7 @@ def native_chains(graph: ValueGraph) -> Counter[PlainChain]:
         if home is None:
             continue
         sources = dict(reader.sources(row))
-        own = bool(graph.row_accumulates[row]) or sources.pop(home, None) is not None
+        own = sources.pop(home, None) is not None or bool(graph.row_accumulates[row])
         result[PlainChain(home, frozenset(sources.items()), own)] += int(graph.row_count[row])
     return result
 
