@@ -1,1 +1,1 @@
-"""Benchmarks: own command, never part of the test run."""
+"""Benchmarks: own commands, not collected by pytest."""

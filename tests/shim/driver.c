@@ -272,13 +272,26 @@ static const struct {
   const char *name;
   void (*run)(void);
 } scenarios[] = {
-    {"rows", rows},         {"many_labels", many_labels}, {"replication", replication},
-    {"overlap", overlap},   {"roles", roles},             {"registers", registers},
-    {"heap", heap},         {"reallocation", reallocation}, {"reductions", reductions},
-    {"frames", frames},     {"regions", regions},         {"counters", counters},
-    {"fills", fills},       {"unknown", unknown},         {"environment", environment},
-    {"forked", forked},     {"leave_at_once", leave_at_once}, {"running", running},
-    {"mixed", mixed},       {"crowded", crowded},
+    {"rows", rows},
+    {"many_labels", many_labels},
+    {"replication", replication},
+    {"overlap", overlap},
+    {"roles", roles},
+    {"registers", registers},
+    {"heap", heap},
+    {"reallocation", reallocation},
+    {"reductions", reductions},
+    {"frames", frames},
+    {"regions", regions},
+    {"counters", counters},
+    {"fills", fills},
+    {"unknown", unknown},
+    {"environment", environment},
+    {"forked", forked},
+    {"leave_at_once", leave_at_once},
+    {"running", running},
+    {"mixed", mixed},
+    {"crowded", crowded},
 };
 
 int main(int argc, char **argv) {
