@@ -2,8 +2,8 @@
 
     python -m tests.bench.stages [--parts 16] [--only heat2d,spmv] [--json FILE]
 
-Run from the checkout. Seconds for building the graph, finding hubs, making the affinity graph, METIS and counting
-one decomposition, beside the number of distinct flows they are expected to be linear in.
+Run from the checkout. Seconds for building the graph, finding hubs, making the affinity graph, METIS and
+counting one decomposition, beside the number of distinct flows they are expected to be linear in.
 """
 
 from __future__ import annotations
