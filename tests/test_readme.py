@@ -34,9 +34,11 @@ def test_every_subcommand_has_an_example() -> None:
 @pytest.mark.parametrize("line", _documented())
 def test_documented_command_is_accepted(line: str) -> None:
     name, *arguments = shlex.split(line)
-    command = _group.get_command(click.Context(_group), name)
+    # commands remember the settings of the group they were first used with (-h)
+    parent = click.Context(_group, info_name="commanalyzer", **_group.context_settings)
+    command = _group.get_command(parent, name)
     assert command is not None
-    context = command.make_context(name, arguments)
+    context = command.make_context(name, arguments, parent=parent)
     assert context.params
 
 
