@@ -31,7 +31,7 @@ def check_failure(folder: Path, arguments: list[object], status: int, *texts: st
 @pytest.mark.parametrize(
     ("name", "content", "texts"),
     [
-        ("empty.c", b"", ["main"]),
+        ("empty.c", b"", ["empty.c", "empty file"]),
         ("empty.ll", b"", ["empty.ll"]),
         ("garbage.bc", bytes(range(256)) * 4, ["garbage.bc"]),
         ("magic.bc", b"BC\xc0\xde" + b"\x35" * 64, ["magic.bc"]),
