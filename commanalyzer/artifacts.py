@@ -48,7 +48,7 @@ def save(result: AnalysisResult, path: Path, *, force: bool = False) -> None:
     Raises:
         ArtifactError: If the file exists and ``force`` is false, or it cannot be written.
     """
-    write_atomically(path, lambda draft: _write(result, draft, path), force=force)
+    write_atomically(path, lambda draft: _write(result, draft), force=force)
 
 
 def load(path: Path) -> AnalysisResult:
@@ -95,25 +95,23 @@ def _check_kind(kind: object, schema: object, path: Path) -> None:
         )
 
 
-def _write(result: AnalysisResult, draft: Path, path: Path) -> None:
-    try:
-        with h5py.File(draft, "w", locking="best-effort") as file:
-            file.attrs["kind"] = KIND
-            file.attrs["schema"] = SCHEMA
-            header = json.dumps(header_of(result), sort_keys=True)
-            _put(file, "header", np.frombuffer(header.encode(), dtype=np.uint8))
-            _write_graph(file.create_group("graph"), result.graph)
-            for index, item in enumerate(result.decompositions):
-                group = file.create_group(f"decompositions/{index}")
-                _put(group, "comm_bytes", item.communication.comm_bytes)
-                _put(group, "messages", item.communication.messages)
-                _put(group, "part", item.part)
-                _put(group, "object_bytes", item.object_bytes)
-    except RuntimeError as error:
-        # h5py reports a failed flush at close as RuntimeError.
-        raise ArtifactError(
-            f"the file cannot be written: {error}", where=str(path), hint="check free space and quota"
-        ) from error
+def _write(result: AnalysisResult, draft: Path) -> None:
+    # Built in memory: HDF5 does not survive a full disk (it leaves objects behind that crash the process).
+    with h5py.File("result", "w", driver="core", backing_store=False) as file:
+        file.attrs["kind"] = KIND
+        file.attrs["schema"] = SCHEMA
+        header = json.dumps(header_of(result), sort_keys=True)
+        _put(file, "header", np.frombuffer(header.encode(), dtype=np.uint8))
+        _write_graph(file.create_group("graph"), result.graph)
+        for index, item in enumerate(result.decompositions):
+            group = file.create_group(f"decompositions/{index}")
+            _put(group, "comm_bytes", item.communication.comm_bytes)
+            _put(group, "messages", item.communication.messages)
+            _put(group, "part", item.part)
+            _put(group, "object_bytes", item.object_bytes)
+        file.flush()
+        image = file.id.get_file_image()
+    draft.write_bytes(image)
 
 
 def _write_graph(group: h5py.Group, graph: ValueGraph) -> None:

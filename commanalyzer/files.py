@@ -56,7 +56,12 @@ def write_atomically(path: Path, produce: Callable[[Path], None], *, force: bool
     """
     require_writable(path, force)
     if path.exists() and not path.is_file():
-        produce(path)
+        try:
+            produce(path)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise _cannot_write(path, error) from error
         return
     # A link is followed, so that the file it points to is replaced and the link stays.
     target = path.resolve()
@@ -67,13 +72,17 @@ def write_atomically(path: Path, produce: Callable[[Path], None], *, force: bool
             os.fsync(stream.fileno())
         draft.replace(target)
     except OSError as error:
-        raise ArtifactError(
-            f"the file cannot be written: {error.strerror or error}",
-            where=str(path),
-            hint="check free space, quota and permissions",
-        ) from error
+        raise _cannot_write(path, error) from error
     finally:
         draft.unlink(missing_ok=True)
+
+
+def _cannot_write(path: Path, error: OSError) -> ArtifactError:
+    return ArtifactError(
+        f"the file cannot be written: {error.strerror or error}",
+        where=str(path),
+        hint="check free space, quota and permissions",
+    )
 
 
 def write_text(path: Path, text: str, *, force: bool = False) -> None:

@@ -32,6 +32,8 @@ from commanalyzer.vcg.build import build_graph
 from commanalyzer.vcg.graph import ValueGraph
 
 _STANDARD_ERROR = 2  # descriptor: sys.stderr may be replaced (notebooks, test runners)
+_THREADS = frozenset(("pthread_create", "thrd_create", "__kmpc_fork_call", "GOMP_parallel"))
+_PROCESSES = frozenset(("fork", "vfork", "clone", "posix_spawn", "posix_spawnp", "system", "popen"))
 _RECORDER_FAILED = 113  # exit status of the shim when it cannot reserve its memory
 
 
@@ -144,6 +146,7 @@ def _finished(
 ) -> RecordedProgram:
     calls = [int(c) for c in trace.external_calls]
     unmodelled = tuple((n, c) for n, c in zip(plan.sites.externals, calls, strict=False) if c)
+    _require_one_thread(unmodelled)
     statistics = trace.statistics
     recording = Recording(
         native_s=plain.cpu_s,
@@ -154,8 +157,22 @@ def _finished(
         dropped_events=statistics.dropped_rows + statistics.hash_collisions,
     )
     work = work_counts(trace, plan.sites)
-    warnings = _warnings(request, plain, traced, trace, graph, work)
+    warnings = _warnings(request, unmodelled, plain, traced, trace, graph, work)
     return RecordedProgram(frontend, graph, work, recording, (*frontend.diagnostics, *warnings))
+
+
+def _require_one_thread(called: Sequence[tuple[str, int]]) -> None:
+    """Raise if the program started threads: they would record into each other.
+
+    Raises:
+        TargetRunError: As said.
+    """
+    started = [f"{name} ({count}x)" for name, count in called if name in _THREADS]
+    if started:
+        raise TargetRunError(
+            f"expected a sequential program, found one that started threads: {', '.join(started)}",
+            hint="analyse the sequential version (one thread, without -fopenmp)",
+        )
 
 
 def work_counts(trace: Trace, table: SiteTable) -> WorkCounts:
@@ -171,6 +188,7 @@ def work_counts(trace: Trace, table: SiteTable) -> WorkCounts:
 
 def _warnings(
     request: AnalysisRequest,
+    called: Sequence[tuple[str, int]],
     plain: TargetRun,
     traced: TargetRun,
     trace: Trace,
@@ -185,6 +203,9 @@ def _warnings(
         )
     elif traced.exit_status:
         result.append(f"the program ended with status {traced.exit_status}")
+    processes = [name for name, _ in called if name in _PROCESSES]
+    if processes:
+        result.append(f"the program started other processes ({', '.join(processes)}): they were not recorded")
     if trace.statistics.unaligned_copies:
         result.append(
             f"{trace.statistics.unaligned_copies} memory copies between differently aligned addresses: "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import signal
@@ -31,6 +32,7 @@ _COMMANDS = {
     "partition": "Decompose a saved result for other node counts.",
     "show": "Print a saved result.",
 }
+_NO_ROOM = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
 _EPILOG = """\b
 Exit codes:
   0    success
@@ -90,6 +92,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader of our output is gone (| head): nothing to say, and nowhere to say it.
         _silence_stdout()
         return EXIT_OK
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            return _internal(error)
+        _silence_stdout()
+        place = f"{error.filename}: " if error.filename else ""
+        click.echo(f"error: {place}{error.strerror}\n  hint: check free space and quota", err=True)
+        return EXIT_USER_ERROR
     except MemoryError:
         click.echo("error: not enough memory\n  hint: analyse a smaller problem or a --region", err=True)
         return EXIT_USER_ERROR

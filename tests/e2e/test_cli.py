@@ -1,0 +1,279 @@
+"""Every command on real programs: inputs of all kinds, outputs of all kinds."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from commanalyzer.cli.export import FORMATS
+from tests.e2e.command import HEAT, Done, commanalyzer, leftovers
+
+Json = dict[str, "int | float | str | bool | list[Json] | Json | None"]
+
+SUM_C = """
+#include <stdio.h>
+double scale(double);
+double u[64], v[64];
+int main(void) {
+    for (int i = 0; i < 64; i++) u[i] = i;
+    for (int i = 1; i < 63; i++) v[i] = scale(u[i - 1] + u[i + 1]);
+    printf("%g\\n", v[62]);
+    return 0;
+}
+"""
+SCALE_C = "double scale(double x) { return 0.5 * x; }\n"
+CXX = """
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+static double checked(const std::vector<double> &v, std::size_t i) { return v.at(i); }
+int main() {
+    std::string word;
+    std::cin >> word;
+    std::vector<double> v;
+    for (int i = 0; i < 50; i++) v.push_back(0.5 * i);
+    double sum = 0.0;
+    try {
+        for (std::size_t i = 0;; i++) sum += checked(v, i) * 2.0;
+    } catch (const std::out_of_range &) {
+        std::cout << "caught " << sum << ' ' << word << ' ' << std::getenv("E2E_WORD") << std::endl;
+    }
+    return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder with a saved result of heat2d, ``r.cmz``."""
+    folder = tmp_path_factory.mktemp("saved")
+    done = commanalyzer(
+        folder, "analyze", HEAT, "--nodes", "2,4", "--model", "both", "-o", "r.cmz", "--", 16, 3
+    )
+    assert done.status == 0, done.err
+    assert "wrote r.cmz" in done.out
+    return folder
+
+
+def succeed(folder: Path, *arguments: object, stdin: str = "", **extra: str) -> Done:
+    done = commanalyzer(folder, *arguments, stdin=stdin, extra=extra)
+    assert done.status == 0, done.err
+    return done
+
+
+def document(done: Done) -> Json:
+    result = json.loads(done.out)
+    assert isinstance(result, dict)
+    return result
+
+
+CONTRACT: dict[str, type | tuple[type, ...]] = {
+    "schema": str,
+    "program": str,
+    "command": list,
+    "provenance": dict,
+    "work.flops": int,
+    "work.loads": int,
+    "work.stores": int,
+    "work.instructions": int,
+    "vcg.values": int,
+    "vcg.flows": int,
+    "vcg.rows": int,
+    "vcg.bytes": int,
+    "recording.native_s": (float, type(None)),
+    "recording.instrumented_s": float,
+    "recording.peak_rss_bytes": int,
+    "recording.unmodelled_calls": dict,
+    "singletons.source": int,
+    "singletons.sink": int,
+    "singletons.reduction": int,
+    "decompositions": list,
+}
+DECOMPOSITION: dict[str, type | tuple[type, ...]] = {
+    "nodes": int,
+    "model": str,
+    "method": str,
+    "best": bool,
+    "comm_bytes": int,
+    "comm_bytes_low": int,
+    "comm_bytes_high": int,
+    "messages": int,
+    "comm_matrix": list,
+    "intensity": float,
+    "imbalance": float,
+    "efficiency_bound": (float, type(None)),
+}
+
+
+def test_document_keeps_its_contract(tmp_path: Path) -> None:
+    machine = ("--bandwidth", "1GB/s", "--throughput", "2e9", "--overlap", "0.5")
+    done = succeed(
+        tmp_path,
+        *("analyze", HEAT, "--nodes", "2,4", "--model", "both", "--json", "-", *machine, "--", 16, 3),
+    )
+    assert "heat2d n 16 steps 3" in done.err, "the program's own output"
+    found = json.loads(done.out)
+    for path, kind in CONTRACT.items():
+        value = found
+        for key in path.split("."):
+            value = value[key]
+        assert isinstance(value, kind), path
+    assert found["schema"] == "commanalyzer.analysis/1"
+    assert found["command"] == ["heat2d.c", "16", "3"]
+    bests = [(d["nodes"], d["model"]) for d in found["decompositions"] if d["best"]]
+    assert sorted(bests) == [(2, "hpdc18"), (2, "volume"), (4, "hpdc18"), (4, "volume")]
+    flops = found["work"]["flops"]
+    for item in found["decompositions"]:
+        for key, expected in DECOMPOSITION.items():
+            assert isinstance(item[key], expected), key
+        matrix = item["comm_matrix"]
+        assert len(matrix) == item["nodes"] == len(matrix[0])
+        assert sum(map(sum, matrix)) == item["comm_bytes"]
+        assert all(matrix[i][i] == 0 for i in range(len(matrix)))
+        assert item["comm_bytes_low"] <= item["comm_bytes"] <= item["comm_bytes_high"]
+        assert item["intensity"] == pytest.approx(item["comm_bytes"] / flops)
+        # Paper Eq. 4 with R = 2 Gflop/s, B = 1 GB/s, O = 0.5: R (1 - O) / B = 1 flop per byte.
+        assert item["efficiency_bound"] == pytest.approx(1.0 / (1.0 + item["intensity"]))
+        assert item["imbalance"] >= 1.0
+    assert leftovers(tmp_path) == []
+
+
+def test_quiet_shows_only_the_table(saved: Path) -> None:
+    done = succeed(saved, "analyze", HEAT, "--nodes", 2, "-q", "--", 8, 1)
+    assert done.err == ""
+    lines = done.out.splitlines()
+    assert lines[0].startswith("heat2d n 8 steps 1")
+    assert any(re.search(r"│\s+2 │ metis", line) for line in lines)
+
+
+def test_existing_files_are_kept_without_force(saved: Path) -> None:
+    before = (saved / "r.cmz").read_bytes()
+    done = commanalyzer(saved, "partition", "r.cmz", "--nodes", 2, "-o", "r.cmz")
+    assert done.status == 1
+    assert "--force" in done.err
+    assert (saved / "r.cmz").read_bytes() == before
+    shutil.copy(saved / "r.cmz", saved / "copy.cmz")
+    succeed(saved, "partition", "copy.cmz", "--nodes", 8, "-o", "copy.cmz", "--force")
+    assert [d["nodes"] for d in _shown(saved, "copy.cmz") if d["best"]] == [8]
+
+
+def _shown(folder: Path, name: str) -> list[Json]:
+    found = json.loads(succeed(folder, "show", name, "--json", "-").out)["decompositions"]
+    assert isinstance(found, list)
+    return found
+
+
+def test_partition_of_a_saved_result_is_that_of_a_new_run(saved: Path) -> None:
+    options = ("--nodes", "2,4", "--model", "both", "--json", "-", "--check")
+    again = document(succeed(saved, "partition", "r.cmz", *options))
+    fresh = document(succeed(saved, "show", "r.cmz", "--json", "-"))
+    assert again["decompositions"] == fresh["decompositions"]
+
+
+def test_matrix(saved: Path) -> None:
+    best = next(d for d in _shown(saved, "r.cmz") if d["nodes"] == 4 and d["best"])
+    text = succeed(saved, "matrix", "r.cmz", "--nodes", 4, "--format", "csv").out
+    rows = [list(map(int, line.split(","))) for line in text.splitlines()]
+    expected: object = best["comm_matrix"]
+    assert rows == expected
+    assert "p=4" in succeed(saved, "matrix", "r.cmz").out
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_export(saved: Path, form: str) -> None:
+    target = f"out.{form}"
+    assert f"wrote {target}" in succeed(saved, "export", "r.cmz", "--format", form, "-o", target).out
+    content = (saved / target).read_text()
+    assert content.endswith("\n")
+    assert len(content) > 10
+    assert commanalyzer(saved, "export", "r.cmz", "--format", form, "-o", target).status == 1
+
+
+def test_explain_shows_slice_and_chain(tmp_path: Path) -> None:
+    line = 1 + next(i for i, text in enumerate(HEAT.read_text().splitlines()) if "R * (around - 4" in text)
+    out = succeed(tmp_path, "explain", HEAT, "--line", line, "--occurrence", 10, "--", 8, 2).out
+    assert f"line {line}, execution 10" in out
+    assert len(re.findall(r"= load double", out)) == 5
+
+
+def test_model(tmp_path: Path) -> None:
+    out = succeed(
+        tmp_path,
+        *("model", "--comm-bytes", "1GB", "--flops", "1e9", "--bandwidth", "1GB/s", "--throughput", "1e9"),
+    ).out
+    # I = 1 byte per flop and R / B = 1: half.
+    assert "50" in out
+
+
+def compile_ir(source: Path, target: Path, *options: str) -> None:
+    command = [sys.executable, "-m", "ziglang", "cc", "-fno-sanitize=all", "-emit-llvm", *options]
+    subprocess.run([*command, "-o", str(target), str(source)], check=True)
+
+
+@pytest.fixture(scope="module")
+def from_source(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Json]:
+    """Folder with two sources, and the document of their analysis."""
+    folder = tmp_path_factory.mktemp("inputs")
+    (folder / "sum.c").write_text(SUM_C)
+    (folder / "scale.c").write_text(SCALE_C)
+    return folder, document(succeed(folder, "analyze", "sum.c", "scale.c", "--nodes", 2, "--json", "-"))
+
+
+@pytest.mark.parametrize(
+    ("suffix", "options"),
+    [
+        ("ll", ["-S", "-O2"]),
+        ("bc", ["-c", "-O2"]),
+        ("bc", ["-c", "-O3", "-march=x86_64_v3", "-ffast-math"]),
+        ("bc", ["-c", "-O0"]),
+    ],
+)
+def test_ir_gives_what_its_source_gives(
+    from_source: tuple[Path, Json], suffix: str, options: list[str]
+) -> None:
+    folder, expected = from_source
+    names = []
+    for name in ("sum", "scale"):
+        target = folder / f"{name}{len(options)}{options[1][1:]}.{suffix}"
+        compile_ir(folder / f"{name}.c", target, *options)
+        names.append(target.name)
+    done = succeed(folder, "analyze", *names, "--nodes", 2, "--json", "-")
+    found = document(done)
+    assert done.err.startswith("62\n") or "\n62\n" in done.err
+    # 62 sums and 62 products, however they were compiled.
+    assert found["work"]["flops"] == expected["work"]["flops"] == 124  # type: ignore[index,call-overload]
+
+
+def test_cxx_with_exceptions_and_streams(tmp_path: Path) -> None:
+    (tmp_path / "p.cpp").write_text(CXX)
+    done = succeed(
+        tmp_path, "analyze", "p.cpp", "--nodes", 2, "--check", stdin="from_stdin\n", E2E_WORD="from_env"
+    )
+    # 2 * 0.5 * (0 + ... + 49)
+    assert "caught 1225 from_stdin from_env" in done.out
+    assert leftovers(tmp_path) == []
+
+
+@pytest.mark.skipif(shutil.which("clang") is None, reason="needs a clang of the system")
+@pytest.mark.parametrize("name", ["sum.c", "sum.cpp", "sum.bc"])
+def test_own_compiler(tmp_path: Path, name: str) -> None:
+    text = SUM_C.replace("double scale(double);", SCALE_C)
+    source = tmp_path / ("sum.cpp" if name.endswith("cpp") else "sum.c")
+    source.write_text(text)
+    if name.endswith(".bc"):
+        subprocess.run(
+            ["clang", "-O2", "-c", "-emit-llvm", "-o", name, source.name], cwd=tmp_path, check=True
+        )
+    found = json.loads(succeed(tmp_path, "analyze", name, "--cc", "clang", "--nodes", 2, "--json", "-").out)
+    assert found["work"]["flops"] == 124
+    if not name.endswith(".bc"):
+        assert "clang version" in found["provenance"]["compiler"]

@@ -1,0 +1,258 @@
+"""What goes wrong goes wrong well: a clear message, the documented exit code, nothing left behind."""
+
+from __future__ import annotations
+
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.e2e.command import HEAT, commanalyzer, leftovers, surroundings, words
+
+LOOP = "for (int i = 1; i < 8; i++) u[i] = u[i-1] * 2 + u[0];"
+MAIN = "double u[8]; int main(void) {"
+
+
+def check_failure(folder: Path, arguments: list[object], status: int, *texts: str) -> None:
+    done = commanalyzer(folder, "analyze", *arguments[:1], "--nodes", 2, "-o", "r.cmz", *arguments[1:])
+    assert done.status == status, done.err
+    for text in texts:
+        assert text in done.err
+    assert "Traceback" not in done.err
+    assert not (folder / "r.cmz").exists()
+    assert leftovers(folder) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "texts"),
+    [
+        ("empty.c", b"", ["empty.c", "empty file"]),
+        ("empty.ll", b"", ["empty.ll"]),
+        ("garbage.bc", bytes(range(256)) * 4, ["garbage.bc"]),
+        ("magic.bc", b"BC\xc0\xde" + b"\x35" * 64, ["magic.bc"]),
+        ("broken.ll", b"define i32 @main() {\n  %a = add i32 1,\n}\n", ["broken.ll"]),
+        ("syntax.c", b"int main(void) { return 0 }\n", ["syntax.c", "expected ';'"]),
+        ("nomain.c", b"int f(void) { return 0; }\n", ["main"]),
+        ("program.txt", b"int main(void) { return 0; }\n", ["program.txt"]),
+        ("undefined.c", b"int g(void); int main(void) { return g(); }\n", ["g"]),
+    ],
+)
+def test_bad_files(tmp_path: Path, name: str, content: bytes, texts: list[str]) -> None:
+    (tmp_path / name).write_bytes(content)
+    check_failure(tmp_path, [name], 1, "error: ", *texts)
+
+
+def test_missing_file(tmp_path: Path) -> None:
+    check_failure(tmp_path, ["nowhere.c"], 1, "error: ", "nowhere.c")
+
+
+def test_two_mains(tmp_path: Path) -> None:
+    for name in ("a.c", "b.c"):
+        (tmp_path / name).write_text("int main(void) { return 0; }\n")
+    check_failure(tmp_path, ["a.c", "b.c"], 1, "error: ", "main")
+
+
+def test_unsupported_ir(tmp_path: Path) -> None:
+    text = 'target triple = "nvptx64-nvidia-cuda"\ndefine i32 @main() {\n  ret i32 0\n}\n'
+    (tmp_path / "gpu.ll").write_text(text)
+    check_failure(tmp_path, ["gpu.ll"], 1, "error: gpu.ll", "nvptx64", "hint: ")
+
+
+@pytest.mark.parametrize(
+    ("body", "options", "texts"),
+    [
+        ("volatile int *p = 0; return *p;", [], ["SIGSEGV"]),
+        ("__builtin_trap();", [], ["ended by signal"]),
+        ("abort();", [], ["SIGABRT"]),
+        ("for (;;) counter++;", ["--timeout", "0.5"], ["0.5 s", "--timeout"]),
+        (
+            "for (;;) { char *p = malloc(1 << 20); if (p) memset(p, 1, 1 << 20); keep = p; }",
+            ["--memory-limit", "150MB", "--timeout", "60"],
+            ["150 MB", "--memory-limit"],
+        ),
+    ],
+    ids=["segfault", "trap", "abort", "hang", "memory"],
+)
+def test_programs_that_do_not_end_well(
+    tmp_path: Path, body: str, options: list[object], texts: list[str]
+) -> None:
+    head = "#include <stdlib.h>\n#include <string.h>\nvolatile long counter; char *volatile keep;\n"
+    (tmp_path / "p.c").write_text(f"{head}int main(void) {{ {body} }}\n")
+    check_failure(tmp_path, ["p.c", *options], 3, "error: p.c: ", *texts, "hint: ")
+
+
+def test_threads_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "p.c").write_text(
+        f"#include <pthread.h>\ndouble u[8];\nstatic void *work(void *p) {{ {LOOP} return p; }}\n"
+        "int main(void) { pthread_t t; pthread_create(&t, 0, work, 0); return pthread_join(t, 0); }\n"
+    )
+    check_failure(tmp_path, ["p.c"], 3, "sequential", "pthread_create (1x)", "hint: ")
+
+
+@pytest.mark.parametrize(
+    ("includes", "body", "status"),
+    [
+        ("", f"{LOOP} return 3;", 3),
+        ("#include <unistd.h>", f"{LOOP} _exit(4);", 4),
+        ("#include <stdlib.h>", f"{LOOP} quick_exit(6);", 6),
+        ("#include <unistd.h>", f"close(1); close(2); {LOOP} return 0;", 0),
+    ],
+    ids=["status", "_exit", "quick_exit", "closed"],
+)
+def test_endings_that_are_no_failures(tmp_path: Path, includes: str, body: str, status: int) -> None:
+    (tmp_path / "p.c").write_text(f"{includes}\n{MAIN} {body} }}\n")
+    done = commanalyzer(tmp_path, "analyze", "p.c", "--nodes", 2, "--check", "-q")
+    assert done.status == 0, done.err
+    assert (f"the program ended with status {status}" in done.out) == (status != 0)
+    # 7 rows: u[0] alone in the first, u[i-1] and u[0] in the others; one of 7 elements is the last.
+    assert "metis" in done.out
+    assert leftovers(tmp_path) == []
+
+
+def test_exit_in_a_nested_call(tmp_path: Path) -> None:
+    (tmp_path / "p.c").write_text(
+        "#include <stdlib.h>\ndouble u[8];\n"
+        "__attribute__((noinline)) void f(int d) { u[d + 1] += u[d] + 1; if (d == 5) exit(5); f(d + 1); }\n"
+        "int main(void) { f(0); return 0; }\n"
+    )
+    done = commanalyzer(tmp_path, "analyze", "p.c", "--nodes", 2, "-q", "--json", "-")
+    assert done.status == 0, done.err
+    # Six calls of two additions.
+    assert '"flops": 12' in done.out
+    assert '"exit_status": 5' in done.out
+
+
+def test_other_processes_are_not_recorded(tmp_path: Path) -> None:
+    (tmp_path / "p.c").write_text(
+        f"#include <unistd.h>\n#include <sys/wait.h>\n{MAIN} int s; pid_t c = fork(); {LOOP}\n"
+        "if (c) waitpid(c, &s, 0); return 0; }\n"
+    )
+    done = commanalyzer(tmp_path, "analyze", "p.c", "--nodes", 2)
+    assert done.status == 0, done.err
+    assert "other processes (fork): they were not recorded" in " ".join(done.out.split())
+    assert leftovers(tmp_path) == []
+
+
+def _largest_file(bytes_: int) -> None:
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_, bytes_))
+
+
+BIG = """
+#include <stdlib.h>
+int main(void) {
+    int n = 100000;
+    double *u = malloc(8L * n);
+    for (int i = 0; i < n; i++) u[i] = i;
+    for (int i = 2; i < n; i++) u[i] = u[i * 7919L % n] * 0.5 + u[i - 1] + u[i - 2];
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("room", [2_000_000, 200_000], ids=["trace", "small trace"])
+def test_full_disk_while_recording(tmp_path: Path, room: int) -> None:
+    (tmp_path / "p.c").write_text(BIG)
+    assert commanalyzer(tmp_path, "analyze", "p.c", "--nodes", 2, "-q").status == 0, "compiled and cached"
+    done = subprocess.run(
+        words("analyze", "p.c", "--nodes", 2, "-o", "r.cmz"),
+        cwd=tmp_path,
+        env=surroundings(tmp_path),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        preexec_fn=lambda: _largest_file(room),
+    )
+    assert done.returncode in (1, 3), done.stderr
+    assert "error: " in done.stderr
+    assert "hint: " in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "r.cmz").exists()
+    assert leftovers(tmp_path) == []
+
+
+def test_full_disk_while_saving(tmp_path: Path) -> None:
+    (tmp_path / "p.c").write_text(BIG)
+    assert commanalyzer(tmp_path, "analyze", "p.c", "--nodes", 2, "-q", "-o", "whole.cmz").status == 0
+    done = subprocess.run(
+        words("partition", "whole.cmz", "--nodes", 4, "-o", "r.cmz", "-q"),
+        cwd=tmp_path,
+        env=surroundings(tmp_path),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        preexec_fn=lambda: _largest_file(100_000),
+    )
+    assert done.returncode == 1, done.stderr
+    assert "error: r.cmz: the file cannot be written" in done.stderr
+    assert not (tmp_path / "r.cmz").exists()
+    assert leftovers(tmp_path) == []
+
+
+def test_full_device_for_the_document(tmp_path: Path) -> None:
+    (tmp_path / "p.c").write_text(f"{MAIN} {LOOP} return 0; }}\n")
+    assert commanalyzer(tmp_path, "analyze", "p.c", "--nodes", 2, "-q", "-o", "r.cmz").status == 0
+    done = commanalyzer(tmp_path, "show", "r.cmz", "-q", "--json", "/dev/full")
+    assert done.status == 1, done.err
+    assert "error: /dev/full: the file cannot be written" in done.err
+    shell = ["/bin/sh", "-c", 'exec "$@" > /dev/full', "sh"]
+    done = commanalyzer(tmp_path, "show", "r.cmz", "-q", "--json", "-", before=shell)
+    assert done.status == 1, done.err
+    assert "Traceback" not in done.err
+    assert "No space left" in done.err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupt_while_the_program_runs(tmp_path: Path, number: signal.Signals) -> None:
+    (tmp_path / "p.c").write_text(
+        "#include <stdio.h>\nvolatile double x; int main(int n, char **v) {\n"
+        'FILE *f = fopen(v[1], "w"); fclose(f); for (;;) x = x + 1; }\n'
+    )
+    started = tmp_path / "started"
+    process = subprocess.Popen(
+        words("analyze", "p.c", "--nodes", 2, "-o", "r.cmz", "--timeout", 120, "--", started),
+        cwd=tmp_path,
+        env=surroundings(tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 120
+    while not started.exists() and time.monotonic() < deadline and process.poll() is None:
+        time.sleep(0.05)
+    children = psutil.Process(process.pid).children(recursive=True)
+    assert children
+    process.send_signal(number)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    assert "interrupted" in err
+    assert "Traceback" not in err
+    assert not (tmp_path / "r.cmz").exists()
+    assert leftovers(tmp_path) == []
+    _, alive = psutil.wait_procs(children, timeout=5)
+    assert alive == []
+
+
+def test_result_files_that_are_none(tmp_path: Path) -> None:
+    (tmp_path / "p.c").write_text(f"{MAIN} {LOOP} return 0; }}\n")
+    assert commanalyzer(tmp_path, "analyze", "p.c", "--nodes", 2, "-q", "-o", "r.cmz").status == 0
+    whole = (tmp_path / "r.cmz").read_bytes()
+    for name, content in (("cut.cmz", whole[: len(whole) // 2]), ("text.cmz", b"no"), ("empty.cmz", b"")):
+        (tmp_path / name).write_bytes(content)
+        done = commanalyzer(tmp_path, "show", name)
+        assert done.status == 1, done.err
+        assert f"error: {name}: expected" in done.err
+
+
+def test_too_many_nodes(tmp_path: Path) -> None:
+    done = commanalyzer(tmp_path, "analyze", HEAT, "--nodes", "100000", "--", 3, 1)
+    assert done.status == 1, done.err
+    assert "hint: use fewer nodes" in done.err
+    assert sys.version_info >= (3, 11)
