@@ -67,7 +67,8 @@ def test_sum_whose_running_value_only_steers_is_a_reduction() -> None:
 
 
 def test_fibonacci_rotation_is_a_chain() -> None:
-    phis = "  %u = phi double [ 0.0, %entry ], [ %v, %back ]\n  %v = phi double [ %first, %entry ], [ %w, %back ]"
+    phis = "  %u = phi double [ 0.0, %entry ], [ %v, %back ]"
+    phis += "\n  %v = phi double [ %first, %entry ], [ %w, %back ]"
     text = loop(
         phis=phis,
         body="  %w = fadd double %u, %v",
@@ -77,7 +78,8 @@ def test_fibonacci_rotation_is_a_chain() -> None:
 
 
 def test_exchange_of_two_registers_is_a_rotation() -> None:
-    phis = "  %u = phi double [ %first, %entry ], [ %v, %back ]\n  %v = phi double [ 1.0, %entry ], [ %u, %back ]"
+    phis = "  %u = phi double [ %first, %entry ], [ %v, %back ]"
+    phis += "\n  %v = phi double [ 1.0, %entry ], [ %u, %back ]"
     text = loop(
         phis=phis, body="", exit="  %r = phi double [ %v, %leave ]\n  store double %r, ptr %out"
     ).replace("entry:\n", "entry:\n  %first = load double, ptr %a\n")
