@@ -32,6 +32,8 @@ from commanalyzer.vcg.build import build_graph
 from commanalyzer.vcg.graph import ValueGraph
 
 _STANDARD_ERROR = 2  # descriptor: sys.stderr may be replaced (notebooks, test runners)
+_THREAD_STARTERS = frozenset({"pthread_create", "thrd_create", "__kmpc_fork_call", "GOMP_parallel"})
+_PROCESS_STARTERS = frozenset({"fork", "vfork", "posix_spawn", "posix_spawnp", "system", "popen"})
 _RECORDER_FAILED = 113  # exit status of the shim when it cannot reserve its memory
 
 
@@ -154,7 +156,8 @@ def _finished(
         dropped_events=statistics.dropped_rows + statistics.hash_collisions,
     )
     work = work_counts(trace, plan.sites)
-    warnings = _warnings(request, plain, traced, trace, graph, work)
+    warnings = [*_warnings(request, plain, traced, trace, graph, work)]
+    warnings += parallel_warnings(frozenset(name for name, _ in unmodelled))
     return RecordedProgram(frontend, graph, work, recording, (*frontend.diagnostics, *warnings))
 
 
@@ -195,4 +198,17 @@ def _warnings(
         result.append(f"nothing was recorded: {what}")
     elif work.flops == 0:
         result.append("the program executes no floating-point operations: intensity has no meaning")
+    return result
+
+
+def parallel_warnings(called: frozenset[str]) -> list[str]:
+    """Recording follows one thread of one process; say so when the program starts more."""
+    result = []
+    if called & _THREAD_STARTERS:
+        result.append(
+            "the program starts threads: recording is made for sequential code, their flows are mixed up or "
+            "lost; analyse a sequential build (one thread)"
+        )
+    if called & _PROCESS_STARTERS:
+        result.append("the program starts other processes: what they do is not recorded")
     return result
