@@ -46,7 +46,7 @@ def analyze(
     check: bool = False,
     progress: Progress | None = None,
 ) -> AnalysisResult:
-    """Result of analysing a program.
+    """Result of analysing a program; raises a :class:`CommAnalyzerError` that says what is wrong.
 
     Args:
         sources: One file or several (C, C++, LLVM IR).
@@ -67,14 +67,9 @@ def analyze(
         seed: Seed of partitioning.
         check: Verify conservation laws on the way.
         progress: Told about stages.
-
-    Raises:
-        CommAnalyzerError: A subclass tells what is wrong; see :mod:`commanalyzer.errors`.
     """
-    files = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
     request = AnalysisRequest(
-        sources=tuple(Path(file) for file in files),
-        arguments=tuple(str(argument) for argument in args),
+        *_program(sources, args),
         nodes=(nodes,) if isinstance(nodes, int) else ordered_nodes(nodes),
         models=(model,) if isinstance(model, str) else tuple(model),
         high=high,
@@ -108,6 +103,13 @@ def save(result: AnalysisResult, path: PathLike, *, force: bool = False) -> None
         ArtifactError: If the file exists and ``force`` is false, or it cannot be written.
     """
     _save(result, Path(path), force=force)
+
+
+def _program(
+    sources: PathLike | Sequence[PathLike], args: Sequence[str | int | float]
+) -> tuple[tuple[Path, ...], tuple[str, ...]]:
+    files = [sources] if isinstance(sources, str | os.PathLike) else sources
+    return tuple(Path(file) for file in files), tuple(str(argument) for argument in args)
 
 
 def _machine(machine: MachineParameters | PathLike | None) -> MachineParameters:

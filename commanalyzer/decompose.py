@@ -5,8 +5,9 @@ Input: a graph and what to count. Output: :class:`Decomposition` values, one bes
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +19,10 @@ from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.errors import PartitionError
 from commanalyzer.machine.parameters import MachineParameters
-from commanalyzer.partition.affinity import build_affinity
+from commanalyzer.partition.affinity import Adjacency, build_affinity
 from commanalyzer.partition.metis import Objective, Partition, partition
 from commanalyzer.partition.owners import extend_to_hubs
+from commanalyzer.partition.quality import edge_cut
 from commanalyzer.progress import Progress
 from commanalyzer.quantities import Bytes, Flop
 from commanalyzer.request import Model
@@ -32,7 +34,11 @@ from commanalyzer.vcg.hubs import find_hubs
 from commanalyzer.vcg.invariants import check_dissolved, check_graph, check_singletons
 from commanalyzer.vcg.singletons import SingletonKind, Singletons, find_singletons, vcg_words
 
-_OBJECTIVES: tuple[Objective, ...] = ("cut", "volume")
+# METIS's edge cut and volume, and the cut of the graph whose edges share the bytes of a value.
+_Objective = Literal["cut", "volume", "net"]
+_OBJECTIVES: tuple[_Objective, ...] = ("cut", "volume", "net")
+_ATTEMPTS = 4  # seeds per objective: METIS's results differ by several per cent on small graphs
+_MOST_RETRIED_EDGES = 300_000  # above it, one seed: more would take longer than recording
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,23 +134,41 @@ def _decompose_view(
     view: _View, flops: int, options: CountOptions, progress: Progress
 ) -> Sequence[Decomposition]:
     affinity = build_affinity(view.graph, view.removed)
+    shared = build_affinity(view.graph, view.removed, shared=True)
     result: list[Decomposition] = []
     for nodes in options.nodes:
         candidates = []
         for objective in _OBJECTIVES:
-            core = partition(
-                affinity.adjacency,
-                nodes,
-                objective=objective,
-                seed=options.seed,
-                imbalance=options.imbalance,
-            )
-            owners = extend_to_hubs(view.graph, view.removed, affinity, core)
-            candidates.append(_count(view, owners, flops, options))
+            weighted = shared if objective == "net" else affinity
+            for core in _attempts(weighted.adjacency, nodes, objective, options):
+                known = replace(core, objective=objective, edge_cut=edge_cut(affinity.adjacency, core.part))
+                owners = extend_to_hubs(view.graph, view.removed, affinity, known)
+                candidates.append(_count(view, owners, flops, options))
             progress.advance()
         best = min(range(len(candidates)), key=lambda i: candidates[i].comm_bytes)
         result += [replace(c, best=i == best) for i, c in enumerate(candidates)]
     return result
+
+
+def _attempts(
+    adjacency: Adjacency, nodes: int, objective: _Objective, options: CountOptions
+) -> Iterator[Partition]:
+    """Distinct partitions by METIS from the seed and its successors."""
+    minimised: Objective = "volume" if objective == "volume" else "cut"
+    retried = nodes > 1 and adjacency.num_edges <= _MOST_RETRIED_EDGES
+    seen: set[bytes] = set()
+    for seed in range(options.seed, options.seed + (_ATTEMPTS if retried else 1)):
+        core = partition(adjacency, nodes, objective=minimised, seed=seed, imbalance=options.imbalance)
+        key = core.part.tobytes()
+        if key not in seen:
+            seen.add(key)
+            yield core
+
+
+def _method(owners: Partition, first_seed: int) -> str:
+    """Name of what made a partition; unique among the candidates of a node count."""
+    name = f"{owners.method} {owners.objective}"
+    return name if owners.seed == first_seed else f"{name} seed {owners.seed}"
 
 
 def _count(view: _View, owners: Partition, flops: int, options: CountOptions) -> Decomposition:
@@ -158,7 +182,7 @@ def _count(view: _View, owners: Partition, flops: int, options: CountOptions) ->
     return Decomposition(
         nodes=owners.num_parts,
         model=view.model,
-        method=f"{owners.method} {owners.objective}",
+        method=_method(owners, options.seed),
         best=False,
         communication=communication,
         part=owners.part,
@@ -189,8 +213,9 @@ def _doubts(found: Sequence[Decomposition]) -> list[str]:
         )
         c = worst.communication
         result.append(
-            f"how often values cross is not certain where their readers change over time: at {worst.nodes} nodes "
-            f"between {c.low_bytes} and {c.high_bytes} bytes ({worst.model}); the lower end is reported"
+            "how often values cross is not certain where their readers change over time: "
+            f"at {worst.nodes} nodes between {c.low_bytes} and {c.high_bytes} bytes ({worst.model}); "
+            "the lower end is reported"
         )
     uneven = [d for d in best if d.imbalance > 1.1]
     if uneven:

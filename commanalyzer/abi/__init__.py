@@ -1,0 +1,1 @@
+"""The contract between instrumented code and the runtime shim: hooks and layout of the trace."""

@@ -32,7 +32,7 @@ EXTENT = np.dtype(
 )
 COUNTER = np.dtype("<u8")
 
-SECTIONS = (
+SECTIONS: tuple[tuple[str, np.dtype[np.generic]], ...] = (
     ("cells", CELL),
     ("heads", HEAD),
     ("labels", LABEL_UNIT),

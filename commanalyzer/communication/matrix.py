@@ -41,7 +41,8 @@ class Communication:
             raise GraphInvariantError("communication matrix needs a zero diagonal and no negative entry")
         if not self.low_bytes <= self.total_bytes <= self.high_bytes:
             raise GraphInvariantError(
-                f"total {self.total_bytes} bytes lies outside its bracket [{self.low_bytes}, {self.high_bytes}]"
+                f"total {self.total_bytes} bytes lies outside its bracket "
+                f"[{self.low_bytes}, {self.high_bytes}]"
             )
         self.comm_bytes.setflags(write=False)
         self.messages.setflags(write=False)

@@ -64,6 +64,11 @@ def find_toolchain(compiler: str = "") -> Toolchain:
 
 
 def bundled_toolchain() -> Toolchain:
+    """The clang inside the ``ziglang`` wheel, for a generic x86-64 CPU.
+
+    Raises:
+        RuntimeBuildError: If the wheel is missing.
+    """
     spec = importlib.util.find_spec("ziglang")
     if spec is None or spec.origin is None:
         raise RuntimeBuildError(

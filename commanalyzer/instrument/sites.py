@@ -135,6 +135,14 @@ class DebugInfo:
         place = SourcePlace(self._file_of(number), int(fields.get("line", "0")))
         return fields.get("name", ""), place
 
+    def subprogram_of_variable(self, number: int) -> int:
+        """Metadata number of the function that declares a local variable, -1 when unknown."""
+        for _ in range(64):  # scopes nest
+            if "DISubprogram(" in self._metadata.get(number, ""):
+                return number
+            number = self._number(self._node(number).get("scope", ""))
+        return -1
+
     def _number(self, text: str) -> int:
         return int(text[1:]) if text[:1] == "!" and text[1:].isdigit() else -1
 

@@ -39,6 +39,7 @@ class Library:
         self._stdin = stdin
         self._position = 0
         self._random = 1
+        self._errno = 0
         self.stdout = bytearray()
         self.stderr = bytearray()
 
@@ -252,6 +253,11 @@ class Library:
     def _lrint(self, data: Sequence[Data]) -> Data:
         return int(FUNCTIONS["rint"](as_float(data[0])))
 
+    def _errno_location(self, data: Sequence[Data]) -> Data:
+        if not self._errno:
+            self._errno = self._memory.add_global("errno", 4).base
+        return self._errno
+
     def _nothing(self, data: Sequence[Data]) -> Data:
         return 0
 
@@ -311,5 +317,6 @@ _TABLE: dict[str, Callable[[Library, Sequence[Data]], Data]] = {
     **dict.fromkeys(("ldexp", "scalbn", "ldexpf", "scalbnf"), Library._ldexp),
     **dict.fromkeys(("lround", "llround", "lroundf", "llroundf"), Library._lround),
     **dict.fromkeys(("lrint", "llrint", "lrintf", "llrintf"), Library._lrint),
+    "__errno_location": Library._errno_location,
     **dict.fromkeys(("fflush", "setvbuf", "setbuf", "__cxa_guard_release"), Library._nothing),
 }

@@ -1,7 +1,9 @@
 """Affinity graph: value graph without hubs -> undirected weighted graph for a graph partitioner.
 
 Vertices are values (private registers merged into their consumer) with the work spent on them; an edge weighs
-the bytes that flow between two values, both ways together.
+the bytes that flow between two values, both ways together (paper), or that divided by the number of readers
+of the value: a value that is sent once to each part loses little when one of many readers is elsewhere, but
+everything when its only reader is. The second kind approximates the net of a hypergraph by a star.
 
 Reference: paper Section 4.2.1 (edge weight = number of uses) and 4.2.2 (balance the work, minimise the cut).
 """
@@ -17,6 +19,8 @@ from commanalyzer.errors import PartitionError
 from commanalyzer.vcg.contract import merge_registers, representatives
 from commanalyzer.vcg.graph import Bool, Float64, Fold, Int64, ValueGraph
 from commanalyzer.vcg.segments import count_of_source, distinct_edges, sink_of_source
+
+_SHARES = 64  # a shared edge weighs 64 times its bytes over the readers: integers keep the difference
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +112,7 @@ def _check_edges(a: Adjacency) -> None:
     _require(same, "every edge needs the same weight in both directions")
 
 
-def build_affinity(graph: ValueGraph, removed: Bool) -> Affinity:
+def build_affinity(graph: ValueGraph, removed: Bool, *, shared: bool = False) -> Affinity:
     """Return the affinity graph of the values that are not ``removed`` (hubs or singletons).
 
     Weight of a pair: width of the source times uses, where a row cannot use more versions than the source
@@ -118,6 +122,7 @@ def build_affinity(graph: ValueGraph, removed: Bool) -> Affinity:
     Args:
         graph: Value graph.
         removed: bool[V], vertices that take no part.
+        shared: Divide the bytes of a value among its readers (in 64ths of a byte, at least one).
     """
     root = representatives(merge_registers(graph, distinct_edges(graph)))
     root = np.where(removed[root] | removed, np.arange(graph.num_vertices), root)
@@ -127,13 +132,16 @@ def build_affinity(graph: ValueGraph, removed: Bool) -> Affinity:
     n = int(present.sum())
     work = _spread_work(graph, removed)
     flops = np.bincount(vertex[~removed], work[~removed], minlength=n).astype(np.float64)
-    return Affinity(_assemble(*_links(graph, vertex), flops), vertex)
+    return Affinity(_assemble(*_links(graph, vertex, shared), flops), vertex)
 
 
-def _links(graph: ValueGraph, vertex: Int64) -> tuple[Int64, Int64, Int64]:
+def _links(graph: ValueGraph, vertex: Int64, shared: bool) -> tuple[Int64, Int64, Int64]:
     """Return both ends and the bytes of every link, parallel links and self-links included."""
     uses = np.minimum(count_of_source(graph), np.maximum(graph.versions[graph.source], 1))
     volume = uses * graph.width_bytes[graph.source]
+    if shared:
+        readers = np.bincount(distinct_edges(graph).source, minlength=graph.num_vertices)[graph.source]
+        volume = np.maximum(_SHARES * volume // np.maximum(readers, 1), 1)
     source, sink = vertex[graph.source], vertex[sink_of_source(graph)]
     flow = (source >= 0) & (sink >= 0)
     # Operands of a term whose sink is gone: each is linked to the next one that is still there.

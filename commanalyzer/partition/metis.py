@@ -27,6 +27,7 @@ Objective = Literal["cut", "volume"]
 DEFAULT_IMBALANCE = 0.03
 _OBJECTIVE_CODE = {"cut": 0, "volume": 1}
 _MEAN_WORK_WEIGHT = 1000.0
+_IDLE_SHARE = 0.01
 _PACK_SHARE = 0.25
 _CONTIGUOUS_DEGREE = 32
 
@@ -69,12 +70,12 @@ def partition(
 ) -> Partition:
     """Return a balanced partition with a small cut or communication volume.
 
-    Where all components are small against a part, they are kept whole and laid side by side in index order,
-    since nothing needs to be cut. Otherwise METIS divides the graph, with the small components put together
-    in bags, and with contiguous parts where the graph is connected and sparse. Vertices without
-    work get a weight of about a thousandth of the mean, because METIS mishandles zero weights: parts may
-    differ in the number of such vertices, not in work. Parts are numbered by the mean index of their
-    vertices.
+    Vertices with one neighbour (matrix entries of a row) go where that neighbour goes, as long as all of
+    them are small against a part. Where all components are small against a part, they are kept whole and
+    laid side by side in index order, since nothing needs to be cut. Otherwise METIS divides the graph, with
+    the small components put together in bags, and with contiguous parts where the graph is connected and
+    sparse. Vertices without work get a small weight, because METIS mishandles zero weights: parts may differ
+    in the number of such vertices, not in work. Parts are numbered by the mean index of their vertices.
 
     Args:
         adjacency: Affinity graph.
@@ -126,6 +127,35 @@ def _check_request(adjacency: Adjacency, num_parts: int, objective: str, seed: i
 
 
 def _divide(adjacency: Adjacency, num_parts: int, objective: str, seed: int, slack: float) -> Int32:
+    """Return parts, with leaves kept where their only neighbour is."""
+    number, count = _leaf_groups(adjacency, num_parts, slack)
+    if num_parts <= count < adjacency.num_vertices:
+        joined = _contract(adjacency, number, count)
+        return _divide_joined(joined, num_parts, objective, seed, slack)[number]
+    return _divide_joined(adjacency, num_parts, objective, seed, slack)
+
+
+def _leaf_groups(adjacency: Adjacency, num_parts: int, slack: float) -> tuple[Int64, int]:
+    """Return int64[N], new numbers with leaves joined to their neighbour, and how many there are.
+
+    The leaves of a vertex stay apart where they carry more work than the allowed excess of a part.
+    """
+    work = adjacency.work_flops
+    load = work if work.sum() > 0 else np.ones(len(work), dtype=np.float64)
+    degree = np.diff(adjacency.pointer)
+    leaf = np.flatnonzero(degree == 1)
+    centre = adjacency.neighbour[adjacency.pointer[leaf]]
+    inner = degree[centre] > 1
+    leaf, centre = leaf[inner], centre[inner]
+    carried = np.bincount(centre, load[leaf], minlength=len(work))
+    light = (carried <= slack * float(load.sum()) / num_parts)[centre]
+    target = np.arange(len(work), dtype=np.int64)
+    target[leaf[light]] = centre[light]
+    distinct, number = np.unique(target, return_inverse=True)
+    return number.astype(np.int64), len(distinct)
+
+
+def _divide_joined(adjacency: Adjacency, num_parts: int, objective: str, seed: int, slack: float) -> Int32:
     """Return parts, with small components packed whole or handed to METIS in bags."""
     weight = integer_work(adjacency.work_flops)
     count, label = component_labels(adjacency)
@@ -170,7 +200,7 @@ def _bag(label: Int64, size: Float64, bag_size: float) -> tuple[Int64, int]:
 
 
 def _contract(adjacency: Adjacency, number: Int64, count: int) -> Adjacency:
-    """Return the graph of the new numbers; edges inside a bag disappear, others never lead into one."""
+    """Return the graph of the new numbers; edges inside a group disappear, no two others become parallel."""
     owner = number[adjacency.vertex_of_edge()]
     neighbour = number[adjacency.neighbour]
     kept = np.flatnonzero(owner != neighbour)
@@ -184,11 +214,17 @@ def _contract(adjacency: Adjacency, number: Int64, count: int) -> Adjacency:
 
 
 def integer_work(work_flops: Float64) -> Int64:
-    """Return int64[N], weights >= 1 in the order of the work; mean of the vertices with work about 1000."""
+    """Return int64[N], weights >= 1 in the order of the work; mean of the vertices with work 1000 or more.
+
+    Vertices without work weigh 1 each and about a hundredth of the whole together at most, so that a part
+    cannot have them instead of work.
+    """
     positive = work_flops > 0
-    if not positive.any():
+    count = int(positive.sum())
+    if count == 0:
         return np.ones(len(work_flops), dtype=np.int64)
-    return _scaled(work_flops * (_MEAN_WORK_WEIGHT / float(work_flops[positive].mean())))
+    mean = max(_MEAN_WORK_WEIGHT, (len(work_flops) - count) / (_IDLE_SHARE * count))
+    return _scaled(work_flops * (mean / float(work_flops[positive].mean())))
 
 
 def _scaled(weight: Float64) -> Int64:

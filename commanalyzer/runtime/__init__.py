@@ -1,0 +1,1 @@
+"""Building and running of the instrumented program."""

@@ -14,15 +14,18 @@ from commanalyzer.abi.hooks import ADDRESS, CONTROL, REGISTER, WORD_MASK
 from commanalyzer.abi.trace_layout import ROW_FILL, ROW_REGISTER
 from commanalyzer.instrument.sites import SiteTable
 from commanalyzer.trace.reader import Trace
-from commanalyzer.vcg.expand import FlatRows, expand_rows, fill_lengths
+from commanalyzer.vcg.chains import Chains, make_chains
+from commanalyzer.vcg.expand import CHUNK, FlatRows, expand_rows, fill_lengths, pointer, segment_positions
 from commanalyzer.vcg.graph import Fold, Site, SourceRole, ValueGraph
-from commanalyzer.vcg.homes import HomeTable, alias_words, name_homes
+from commanalyzer.vcg.homes import WordIndex, home_widths, index_words, number_homes
+from commanalyzer.vcg.naming import name_homes
 
 Int64 = NDArray[np.int64]
-UInt64 = NDArray[np.uint64]
+Int32 = NDArray[np.int32]
+UInt8 = NDArray[np.uint8]
 Bool = NDArray[np.bool_]
 
-_FIRST_NEVER = np.iinfo(np.int64).max
+_NEVER = np.iinfo(np.int64).max
 
 
 def build_graph(trace: Trace, table: SiteTable, *, has_regions: bool = False) -> ValueGraph:
@@ -38,19 +41,17 @@ def build_graph(trace: Trace, table: SiteTable, *, has_regions: bool = False) ->
     """
     rows = _Rows.read(trace, table)
     flat = expand_rows(trace)
-    homes, sink, source = _vertices(trace, rows, flat)
-    chains = _Chains.make(rows, flat, sink, source)
-    fill_row, fill_sink = _fills(trace, rows, homes)
-    first_sink = _first(sink[rows.stores], rows.stores, homes.num_vertices)
-    np.minimum.at(first_sink, fill_sink, fill_row)
-    first_source = _first(source, flat.row, homes.num_vertices)
-    # registers are read after they are defined, in any order of rows
-    is_input = (first_source <= first_sink) & (first_source != _FIRST_NEVER)
-    is_input[len(homes.words) :] = rows.count[homes.register_rows] == 0
+    index = _number_words(trace, rows, flat)
+    register_rows = np.flatnonzero(rows.is_register)
+    source, role = _sources(flat, index, register_rows, len(rows.count))
+    sink = _sinks(rows, index, register_rows)
+    chains = make_chains(flat, source, role, sink, rows.fold, rows.self_label, rows.is_register)
+    num_vertices = len(index.home) + len(register_rows)
+    fills = _fills(trace, rows, index)
+    is_input = _inputs(rows, flat, source, sink, fills, num_vertices, len(index.home))
     if has_regions:
-        is_input |= first_source != _FIRST_NEVER
-    sites = _sites(trace, table)
-    return _assemble(trace, table, rows, homes, sink, chains, fill_row, fill_sink, is_input, sites)
+        is_input[source[source >= 0]] = True
+    return _assemble(trace, table, rows, index, register_rows, sink, chains, fills, is_input)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,17 +60,12 @@ class _Rows:
 
     count: Int64
     site: Int64
-    sink_word: UInt64
+    sink_word: Int64
     is_register: Bool
     is_fill: Bool
     width_bytes: Int64
     fold: Int64
     self_label: Int64
-
-    @property
-    def stores(self) -> Int64:
-        """Rows that create a version in memory or a register value."""
-        return np.flatnonzero(~self.is_fill)
 
     @classmethod
     def read(cls, trace: Trace, table: SiteTable) -> _Rows:
@@ -81,7 +77,7 @@ class _Rows:
         return cls(
             trace.cells["count"].astype(np.int64),
             site,
-            np.asarray(trace.heads["sink"]),
+            trace.heads["sink"].astype(np.int64),
             (flags & ROW_REGISTER) != 0,
             (flags & ROW_FILL) != 0,
             width[site],
@@ -90,79 +86,100 @@ class _Rows:
         )
 
 
-def _vertices(trace: Trace, rows: _Rows, flat: FlatRows) -> tuple[HomeTable, Int64, Int64]:
-    """Homes, sink vertex per row (-1 for fills) and source vertex per flat source."""
-    is_memory = ~rows.is_register & ~rows.is_fill
-    stored, inverse = np.unique(rows.sink_word[is_memory], return_inverse=True)
-    width = np.zeros(len(stored), np.int64)
-    np.maximum.at(width, inverse, rows.width_bytes[is_memory])
-    in_memory = (flat.label & np.uint64(REGISTER)) == 0
-    words = flat.label & np.uint64(WORD_MASK)
-    base = words.copy()
-    base[in_memory] = alias_words(words[in_memory], stored, width)
-    homes = HomeTable(np.union1d(stored, base[in_memory]), np.flatnonzero(rows.is_register).astype(np.int64))
-    sink = np.full(len(rows.count), -1, np.int64)
-    sink[is_memory] = np.searchsorted(homes.words, rows.sink_word[is_memory])
-    sink[homes.register_rows] = len(homes.words) + np.arange(len(homes.register_rows))
-    return homes, sink, homes.vertices_of_labels(flat.label, base)
-
-
-def _first(vertex: Int64, row: Int64, num_vertices: int) -> Int64:
-    """First row in which each vertex occurs."""
-    result = np.full(num_vertices, _FIRST_NEVER, np.int64)
-    np.minimum.at(result, vertex, row)
-    return result
-
-
-def _fills(trace: Trace, rows: _Rows, homes: HomeTable) -> tuple[Int64, Int64]:
-    """(row, vertex) of every home that a fill covers; filled words that nobody else uses are no values."""
-    fills = np.flatnonzero(rows.is_fill)
-    if not len(fills):
-        return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    first = rows.sink_word[fills]
-    last = first + fill_lengths(trace, fills).astype(np.uint64)
-    low, high = np.searchsorted(homes.words, first), np.searchsorted(homes.words, last)
-    lengths = (high - low).astype(np.int64)
-    starts = np.cumsum(lengths) - lengths
-    vertex = np.arange(int(lengths.sum()), dtype=np.int64) - np.repeat(starts - low, lengths)
-    return np.repeat(fills, lengths), vertex
-
-
 @dataclass(frozen=True, slots=True)
-class _Chains:
-    """Sources in final form: self-sources removed, one entry per (row, term, source), strongest role.
-
-    Attributes:
-        row, term, source, role: int64[S], sorted by row, then term.
-        fold: int64[R], after the run: a site's fold holds only where the sink really was its own operand.
-        accumulates: bool[R].
-    """
+class _Fills:
+    """(row, vertex) of every home that a fill covers."""
 
     row: Int64
-    term: Int64
-    source: Int64
-    role: Int64
-    fold: Int64
-    accumulates: Bool
+    vertex: Int64
 
-    @classmethod
-    def make(cls, rows: _Rows, flat: FlatRows, sink: Int64, source: Int64) -> _Chains:
-        is_self = source == sink[flat.row]
-        accumulates = np.zeros(len(rows.count), bool)
-        accumulates[flat.row[is_self]] = True
-        by_operation = np.zeros(len(rows.count), bool)
-        by_operation[flat.row[is_self & (flat.position == rows.self_label[flat.row])]] = True
-        fold = np.where(rows.is_register | by_operation, rows.fold, int(Fold.NONE))
-        role = np.zeros(len(source), np.int64)
-        role[(flat.label & np.uint64(CONTROL)) != 0] = int(SourceRole.CONTROL)
-        role[(flat.label & np.uint64(ADDRESS)) != 0] = int(SourceRole.ADDRESS)
-        term = np.where(fold[flat.row] == int(Fold.NONE), 0, flat.term)
-        keep = ~is_self
-        order = np.lexsort((role[keep], source[keep], term[keep], flat.row[keep]))
-        row, term, source, role = (a[keep][order] for a in (flat.row, term, source, role))
-        fresh = np.ones(len(row), bool)
-        fresh[1:] = (row[1:] != row[:-1]) | (term[1:] != term[:-1]) | (source[1:] != source[:-1])
-        return cls(row[fresh], term[fresh], source[fresh], role[fresh], fold, accumulates)
+
+def _is_memory_label(label: NDArray[np.uint64]) -> Bool:
+    return np.asarray((label != 0) & ((label & np.uint64(REGISTER)) == 0))
+
+
+def _words(label: NDArray[np.uint64]) -> Int64:
+    return np.asarray((label & np.uint64(WORD_MASK)).astype(np.int64))
+
+
+def _number_words(trace: Trace, rows: _Rows, flat: FlatRows) -> WordIndex:
+    """Vertices of all words that are stored to or read."""
+    stored = ~rows.is_register & ~rows.is_fill
+    sinks = rows.sink_word[stored]
+    read = []
+    for first in range(0, len(flat.label), CHUNK):
+        label = flat.label[first : first + CHUNK]
+        read.append(_words(label[_is_memory_label(label)]).astype(np.int64))
+    dense = index_words(trace, [sinks, *read])
+    return number_homes(dense, dense.number(sinks), rows.width_bytes[stored], [dense.number(w) for w in read])
+
+
+def _sources(flat: FlatRows, index: WordIndex, register_rows: Int64, num_rows: int) -> tuple[Int32, UInt8]:
+    """Vertex (-1 for none) and role of every label."""
+    number_of_register = np.full(num_rows, -1, np.int32)
+    number_of_register[register_rows] = len(index.home) + np.arange(len(register_rows), dtype=np.int32)
+    source = np.full(len(flat.label), -1, np.int32)
+    role = np.zeros(len(flat.label), np.uint8)
+    for first in range(0, len(flat.label), CHUNK):
+        label = flat.label[first : first + CHUNK]
+        part = slice(first, first + len(label))
+        in_memory = _is_memory_label(label)
+        named = ~in_memory & (label != 0)
+        words = _words(label)
+        vertex = np.full(len(label), -1, np.int32)
+        vertex[in_memory] = index.vertex[index.dense.number(words[in_memory])]
+        vertex[named] = number_of_register[words[named]]
+        source[part] = vertex
+        role[part] = np.where(label & np.uint64(CONTROL), int(SourceRole.CONTROL), 0)
+        role[part][(label & np.uint64(ADDRESS)) != 0] = int(SourceRole.ADDRESS)
+    return source, role
+
+
+def _sinks(rows: _Rows, index: WordIndex, register_rows: Int64) -> Int64:
+    """Sink vertex per row, -1 for fills."""
+    sink = np.full(len(rows.count), -1, np.int64)
+    stored = np.flatnonzero(~rows.is_register & ~rows.is_fill)
+    sink[stored] = index.vertex[index.dense.number(rows.sink_word[stored])]
+    sink[register_rows] = len(index.home) + np.arange(len(register_rows))
+    return sink
+
+
+def _fills(trace: Trace, rows: _Rows, index: WordIndex) -> _Fills:
+    """Homes that were filled; filled words that nobody else uses are no values."""
+    fills = np.flatnonzero(rows.is_fill)
+    first = rows.sink_word[fills]
+    last = first + fill_lengths(trace, fills) if len(fills) else first
+    words = index.dense.word(index.home)
+    low, high = np.searchsorted(words, first), np.searchsorted(words, last)
+    lengths = (high - low).astype(np.int64)
+    return _Fills(np.repeat(fills, lengths), np.repeat(low, lengths) + segment_positions(lengths))
+
+
+def _inputs(
+    rows: _Rows,
+    flat: FlatRows,
+    source: Int32,
+    sink: Int64,
+    fills: _Fills,
+    num_vertices: int,
+    num_memory: int,
+) -> Bool:
+    """Homes that were read before anything was stored there; registers defined outside the region.
+
+    Rows are in the order of their first occurrence, so the first row that reads a home and the first one that
+    stores to it tell which came first.
+    """
+    row = np.repeat(np.arange(len(rows.count)), np.diff(flat.row_start))
+    first_read = np.full(num_vertices, _NEVER, np.int64)
+    known = source >= 0
+    first_read[source[known][::-1]] = row[known][::-1]  # of repeated indices the last assignment stays
+    first_stored = np.full(num_vertices, _NEVER, np.int64)
+    stores = np.flatnonzero(~rows.is_fill)[::-1]
+    first_stored[sink[stores]] = stores
+    np.minimum.at(first_stored, fills.vertex, fills.row)
+    is_input = (first_read <= first_stored) & (first_read != _NEVER)
+    is_input[num_memory:] = rows.count[rows.is_register] == 0
+    return np.asarray(is_input)
 
 
 def _sites(trace: Trace, table: SiteTable) -> tuple[Site, ...]:
@@ -185,74 +202,62 @@ def _assemble(
     trace: Trace,
     table: SiteTable,
     rows: _Rows,
-    homes: HomeTable,
+    index: WordIndex,
+    register_rows: Int64,
     sink: Int64,
-    chains: _Chains,
-    fill_row: Int64,
-    fill_sink: Int64,
+    chains: Chains,
+    fills: _Fills,
     is_input: Bool,
-    sites: tuple[Site, ...],
 ) -> ValueGraph:
     """Final arrays: rows that happened, in order of first occurrence, fills behind them."""
-    kept = np.flatnonzero(~rows.is_fill & (rows.count > 0))
-    number = np.full(len(rows.count), -1, np.int64)
-    number[kept] = np.arange(len(kept))
-    alive = number[chains.row] >= 0
-    row, term, source, role = (a[alive] for a in (chains.row, chains.term, chains.source, chains.role))
-    starts_term = np.ones(len(row), bool)
-    starts_term[1:] = (row[1:] != row[:-1]) | (term[1:] != term[:-1])
-    term_first = np.flatnonzero(starts_term)
-    terms_per_row = np.bincount(number[row[term_first]], minlength=len(kept))
-    fill_alive = rows.count[fill_row] > 0
-    fill_row, fill_sink = fill_row[fill_alive], fill_sink[fill_alive]
+    happened = rows.count > 0
+    kept = np.flatnonzero(~rows.is_fill & happened)
+    filled = happened[fills.row]
+    fill_row, fill_sink = fills.row[filled], fills.vertex[filled]
     row_sink = np.concatenate([sink[kept], fill_sink])
     row_count = np.concatenate([rows.count[kept], rows.count[fill_row]])
     row_site = np.concatenate([rows.site[kept], rows.site[fill_row]])
     nothing = np.zeros(len(fill_row), np.int64)
-    term_ptr = np.concatenate([[0], np.cumsum(np.concatenate([terms_per_row, nothing]))]).astype(np.int64)
-    source_ptr = np.concatenate([term_first, [len(row)]]).astype(np.int64)
-    versions = np.bincount(row_sink, weights=row_count, minlength=homes.num_vertices).astype(np.int64)
-    home_object, home_offset, objects = name_homes(homes, trace, table)
+    terms_per_row = np.bincount(chains.term_row, minlength=len(rows.count))[kept]
+    source, role, source_ptr = _of_rows(chains, happened)
+    num_vertices = len(is_input)
+    home_object, home_offset, objects = name_homes(index, register_rows, trace, table)
+    sites = _sites(trace, table)
+    term_ptr = pointer(np.concatenate([terms_per_row, nothing]))
+    register_width = rows.width_bytes[register_rows].astype(np.uint8)
     return ValueGraph(
         home_object=home_object,
         home_offset=home_offset,
-        width_bytes=_widths(rows, homes, sink, kept),
-        versions=versions + is_input,
+        width_bytes=np.concatenate([home_widths(index), register_width]),
+        versions=np.bincount(row_sink, row_count, num_vertices).astype(np.int64) + is_input,
         is_input=is_input,
-        producer_site=_producers(rows, sink, kept, homes.num_vertices),
-        work_flops=_work(row_sink, row_count, row_site, np.diff(term_ptr), sites, homes.num_vertices),
+        producer_site=_producers(rows, sink, kept, num_vertices),
+        work_flops=_work(row_sink, row_count, row_site, np.diff(term_ptr), sites, num_vertices),
         row_sink=row_sink.astype(np.int32),
         row_count=row_count,
         row_site=row_site.astype(np.int32),
-        row_fold=np.concatenate([chains.fold[kept], nothing]).astype(np.uint8),
+        row_fold=np.concatenate([chains.fold[kept], nothing + int(Fold.NONE)]).astype(np.uint8),
         row_accumulates=np.concatenate([chains.accumulates[kept], nothing.astype(bool)]),
         term_ptr=term_ptr,
         source_ptr=source_ptr,
-        source=source.astype(np.int32),
-        source_role=role.astype(np.uint8),
+        source=source,
+        source_role=role,
         objects=objects,
         sites=sites,
     )
 
 
-def _widths(rows: _Rows, homes: HomeTable, sink: Int64, kept: Int64) -> NDArray[np.uint8]:
-    """Width of the widest value stored at each home; inputs that were never stored: see the text.
-
-    An input has no store that tells its width. Neighbouring homes of the same array do: 8 when the words of
-    inputs around it are two apart, 4 otherwise.
-    """
-    width = np.zeros(homes.num_vertices, np.int64)
-    stores = rows.stores
-    np.maximum.at(width, sink[stores], rows.width_bytes[stores])
-    del kept
-    unknown = np.flatnonzero(width[: len(homes.words)] == 0)
-    if len(unknown):
-        gap = np.diff(homes.words, append=homes.words[-1:] + np.uint64(2))
-        width[unknown] = np.where(gap[unknown] == 1, 4, 8)
-    return width.astype(np.uint8)
+def _of_rows(chains: Chains, happened: Bool) -> tuple[Int32, UInt8, Int64]:
+    """Sources, roles and term pointer of the rows that happened."""
+    if happened.all():
+        return chains.source, chains.role, chains.source_ptr
+    alive = happened[chains.term_row]
+    lengths = np.diff(chains.source_ptr)
+    of_source = np.repeat(alive, lengths)
+    return chains.source[of_source], chains.role[of_source], pointer(lengths[alive])
 
 
-def _producers(rows: _Rows, sink: Int64, kept: Int64, num_vertices: int) -> NDArray[np.int32]:
+def _producers(rows: _Rows, sink: Int64, kept: Int64, num_vertices: int) -> Int32:
     producer = np.full(num_vertices, -1, np.int32)
     backwards = kept[::-1]  # the first row of a vertex is written last
     producer[sink[backwards]] = rows.site[backwards]

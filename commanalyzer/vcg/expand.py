@@ -1,10 +1,12 @@
-"""Trace rows as flat arrays: labels and run-coded groups written out, one entry per source.
+"""Trace rows as flat arrays: labels and packed groups written out, one entry per source.
 
-Input: a :class:`Trace`. Output: :class:`FlatRows`. Labels are still those of the shim.
+Input: a :class:`Trace`. Output: :class:`FlatRows`. Labels are still those of the shim. Rows keep the order of
+their first occurrence; time and memory are linear, with temporary arrays of a bounded size.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,37 +18,53 @@ from commanalyzer.trace.reader import Trace
 UInt64 = NDArray[np.uint64]
 Int64 = NDArray[np.int64]
 
+CHUNK = 1 << 22  # entries handled at once
+
 
 @dataclass(frozen=True, slots=True)
 class FlatRows:
-    """Sources of all rows except fills.
+    """Sources of all rows; fills have none.
+
+    Row r has its plain labels first, in recorded order, then the terms of its groups.
 
     Attributes:
-        row: int64[S], row of each source, not decreasing.
-        term: int64[S], number of the source's term inside its row; 0 for labels outside of groups.
-        position: int64[S], position among the plain labels of its row; -1 inside groups.
-        label: uint64[S], label as recorded (never 0).
+        label: uint64[S], labels as recorded (0 for none).
+        row_start: int64[R + 1], first source of each row.
+        num_plain: int64[R], plain labels of each row.
+        segment_start: int64[G + 1], first source of each segment: the plain labels of a row (if there are
+            any), then one segment per term.
+        segment_row: int64[G], row of each segment.
     """
 
-    row: Int64
-    term: Int64
-    position: Int64
     label: UInt64
+    row_start: Int64
+    num_plain: Int64
+    segment_start: Int64
+    segment_row: Int64
 
 
 def expand_rows(trace: Trace) -> FlatRows:
-    """Write out all labels of ``trace``; linear in the number of sources."""
-    plain_row, plain_position, plain_label = _plain_labels(trace)
-    group_row, group_term, group_label = _group_labels(trace)
-    row = np.concatenate([plain_row, group_row])
-    term = np.concatenate([np.zeros(len(plain_row), np.int64), group_term])
-    position = np.concatenate([plain_position, np.full(len(group_row), -1, np.int64)])
-    label = np.concatenate([plain_label, group_label])
-    keep = label != 0
-    if not len(group_row):  # plain labels are in row order already
-        return FlatRows(row[keep], term[keep], position[keep], label[keep])
-    order = np.argsort(row[keep], kind="stable")
-    return FlatRows(row[keep][order], term[keep][order], position[keep][order], label[keep][order])
+    """Write out all labels of ``trace``."""
+    flags = trace.heads["flags"].astype(np.int64)
+    is_fill = (flags & ROW_FILL) != 0
+    num_plain = np.where(is_fill, 0, trace.heads["num_labels"].astype(np.int64))
+    groups = np.asarray(trace.groups)
+    group_row = groups["row"].astype(np.int64)
+    count, width = groups["count"].astype(np.int64), groups["width"].astype(np.int64)
+    in_groups = np.bincount(group_row, weights=count * width, minlength=len(flags)).astype(np.int64)
+    row_start = pointer(num_plain + in_groups)
+    label = np.zeros(int(row_start[-1]), np.uint64)
+    _write_plain(trace, flags, num_plain, row_start, label)
+    _write_groups(trace, groups, row_start[:-1] + num_plain, label)
+    segment_start, segment_row = _segments(num_plain, row_start, group_row, count, width)
+    return FlatRows(label, row_start, num_plain, segment_start, segment_row)
+
+
+def pointer(lengths: Int64) -> Int64:
+    """int64[n + 1], 0 and the running sum of ``lengths``."""
+    result = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=result[1:])
+    return result
 
 
 def segment_positions(lengths: Int64) -> Int64:
@@ -55,62 +73,87 @@ def segment_positions(lengths: Int64) -> Int64:
     return np.arange(int(lengths.sum()), dtype=np.int64) - np.repeat(starts, lengths)
 
 
-def _plain_labels(trace: Trace) -> tuple[Int64, Int64, UInt64]:
-    heads = trace.heads
-    flags = heads["flags"].astype(np.int64)
-    count = heads["num_labels"].astype(np.int64)
-    wide = (flags & ROW_WIDE) != 0
-    units = count * np.where(wide, 2, 1)
-    first_unit = np.cumsum(units) - units
-    rows = np.flatnonzero((flags & ROW_FILL) == 0)
-    lengths = count[rows]
-    row = np.repeat(rows, lengths)
-    position = segment_positions(lengths)
-    at = first_unit[row] + position * np.where(wide[row], 2, 1)
-    units_array = np.asarray(trace.labels)
-    low = units_array[at]
-    label = heads["sink"][row] + low.astype(np.int64).astype(
-        np.uint64
-    )  # modulo 2^64: differences may be negative
-    is_wide = wide[row]
-    if is_wide.any():
-        at_wide = at[is_wide]
-        bits = units_array.view(np.uint32)
-        label[is_wide] = bits[at_wide].astype(np.uint64) | (
-            bits[at_wide + 1].astype(np.uint64) << np.uint64(32)
-        )
-    return row, position, label
+def chunks(lengths: Int64) -> Iterator[tuple[int, int]]:
+    """Ranges of consecutive items whose lengths add up to about :data:`CHUNK`."""
+    ends = np.cumsum(lengths)
+    first = 0
+    while first < len(lengths):
+        done = int(ends[first - 1]) if first else 0
+        last = max(first + 1, int(np.searchsorted(ends, done + CHUNK, side="right")))
+        yield first, last
+        first = last
 
 
 def fill_lengths(trace: Trace, rows: Int64) -> Int64:
     """Number of words that each fill row covers."""
-    flags = trace.heads["flags"].astype(np.int64)
-    units = trace.heads["num_labels"].astype(np.int64) * np.where((flags & ROW_WIDE) != 0, 2, 1)
-    first = (np.cumsum(units) - units)[rows]
+    first = _first_units(trace)[rows]
     bits = np.asarray(trace.labels).view(np.uint32)
     low, high = bits[first].astype(np.int64), bits[first + 1].astype(np.int64)
     return np.asarray(low | (high << 32))
 
 
-def _group_labels(trace: Trace) -> tuple[Int64, Int64, UInt64]:
-    groups = trace.groups
+def _first_units(trace: Trace) -> Int64:
+    flags = trace.heads["flags"].astype(np.int64)
+    units = trace.heads["num_labels"].astype(np.int64) * np.where((flags & ROW_WIDE) != 0, 2, 1)
+    return np.asarray(np.cumsum(units) - units)
+
+
+def _write_plain(trace: Trace, flags: Int64, num_plain: Int64, row_start: Int64, label: UInt64) -> None:
+    first_unit = _first_units(trace)
+    wide = (flags & ROW_WIDE) != 0
+    sink = np.asarray(trace.heads["sink"])
+    units = np.asarray(trace.labels)
+    bits = units.view(np.uint32)
+    for first, last in chunks(num_plain):
+        rows = np.arange(first, last)
+        narrow_rows, wide_rows = rows[~wide[first:last]], rows[wide[first:last]]
+        lengths = num_plain[narrow_rows]
+        position = segment_positions(lengths)
+        difference = units[np.repeat(first_unit[narrow_rows], lengths) + position].astype(np.int64)
+        target = np.repeat(row_start[narrow_rows], lengths) + position
+        # modulo 2^64, because differences may be negative
+        label[target] = np.repeat(sink[narrow_rows], lengths) + difference.astype(np.uint64)
+        lengths = num_plain[wide_rows]
+        position = segment_positions(lengths)
+        at = np.repeat(first_unit[wide_rows], lengths) + 2 * position
+        target = np.repeat(row_start[wide_rows], lengths) + position
+        label[target] = bits[at].astype(np.uint64) | (bits[at + 1].astype(np.uint64) << np.uint64(32))
+
+
+def _write_groups(trace: Trace, groups: NDArray[np.void], row_base: Int64, label: UInt64) -> None:
+    """Labels of all groups; the groups of a row follow each other in the trace."""
+    row = groups["row"].astype(np.int64)
     count, width = groups["count"].astype(np.int64), groups["width"].astype(np.int64)
-    group_row = groups["row"].astype(np.int64)
-    # terms of a row are numbered from 1 through all its groups
-    terms_before = np.cumsum(count) - count
-    first_of_row = np.ones(len(group_row), bool)
-    first_of_row[1:] = group_row[1:] != group_row[:-1]
-    base = np.maximum.accumulate(np.where(first_of_row, terms_before, 0)) if len(group_row) else terms_before
     lengths = count * width
-    group = np.repeat(np.arange(len(group_row), dtype=np.int64), lengths)
-    within = segment_positions(lengths)
-    index, slot = np.divmod(within, width[group])
-    first = groups["first"].astype(np.int64)[group]
-    is_listed = (groups["is_listed"] != 0)[group]
-    label = np.empty(len(group), np.uint64)
-    label[is_listed] = trace.listed[(first + within)[is_listed]]
-    in_run = ~is_listed
-    run = (first + slot)[in_run]
-    advance = (index[in_run] * trace.runs["stride"][run]).astype(np.uint64)
-    label[in_run] = trace.runs["start"][run] + advance
-    return group_row[group], 1 + (terms_before - base)[group] + index, label
+    start = pointer(lengths)[:-1]
+    opens = np.ones(len(row), bool)
+    opens[1:] = row[1:] != row[:-1]
+    start_of_row = np.maximum.accumulate(np.where(opens, start, 0)) if len(row) else start
+    base = row_base[row] + start - start_of_row
+    first = groups["first"].astype(np.int64)
+    is_listed = groups["is_listed"] != 0
+    for begin, end in chunks(lengths):
+        group = np.repeat(np.arange(begin, end), lengths[begin:end])
+        within = segment_positions(lengths[begin:end])
+        index, slot = np.divmod(within, width[group])
+        target = base[group] + within
+        listed = is_listed[group]
+        label[target[listed]] = trace.listed[(first[group] + within)[listed]]
+        run = (first[group] + slot)[~listed]
+        advance = (index[~listed] * trace.runs["stride"][run]).astype(np.uint64)
+        label[target[~listed]] = trace.runs["start"][run] + advance
+
+
+def _segments(
+    num_plain: Int64, row_start: Int64, group_row: Int64, count: Int64, width: Int64
+) -> tuple[Int64, Int64]:
+    """Starts and rows of all segments, in the order of their sources."""
+    with_plain = np.flatnonzero(num_plain > 0)
+    if not len(group_row):
+        return np.append(row_start[with_plain], row_start[-1]), with_plain
+    term_row = np.repeat(group_row, count)
+    term_width = np.repeat(width, count)
+    row = np.concatenate([with_plain, term_row])
+    length = np.concatenate([num_plain[with_plain], term_width])
+    order = np.argsort(row, kind="stable")  # radix sort; plain labels stay in front of the terms
+    return pointer(length[order]), row[order]

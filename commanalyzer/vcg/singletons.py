@@ -148,7 +148,8 @@ def _booked(graph: ValueGraph, mask: Bool) -> tuple[int, int]:
 def vcg_words(graph: ValueGraph, singletons: Singletons) -> int:
     """Return the size of the graph in words after singleton removal: 2 per vertex and 2 per directed edge.
 
-    A row that reads its own previous version adds the edge from the vertex to itself, which reproduces
+    Vertices that occur in no value-flow chain (index arrays, constants that nothing reads) do not count. A
+    row that reads its own previous version adds the edge from the vertex to itself, which reproduces
     ``12 n`` for the five-point stencil and ``16 n`` for the seven-point stencil.
 
     Reference: paper Table 2.
@@ -157,5 +158,9 @@ def vcg_words(graph: ValueGraph, singletons: Singletons) -> int:
     kept = int(np.count_nonzero(~singletons.mask[edges.sink] & ~singletons.mask[edges.source]))
     own = np.zeros(graph.num_vertices, dtype=np.bool_)
     own[graph.row_sink[graph.row_accumulates]] = True
+    in_chain = own.copy()
+    in_chain[edges.sink] = True
+    in_chain[edges.source] = True
     loops = int(np.count_nonzero(own & ~singletons.mask))
-    return 2 * (graph.num_vertices - singletons.num_singletons) + 2 * (kept + loops)
+    vertices = int(np.count_nonzero(in_chain & ~singletons.mask))
+    return 2 * vertices + 2 * (kept + loops)

@@ -11,7 +11,6 @@
 
 #define CA_BUFFER_LABELS 4096u
 #define CA_MAX_WIDTH 8u
-#define CA_SHORTEST_RUN 4u /* terms; shorter runs cost less as a list */
 
 /* Marks the first label of a term in the buffer. */
 #define TERM (1ull << 59)
@@ -30,11 +29,9 @@ struct ca_accumulator {
 
 _Static_assert(sizeof(struct ca_accumulator) == 312, "size known to the instrumenter");
 
-uint64_t ca_row_lookup(uint64_t hash, uint32_t site, uint64_t sink, uint32_t flags, uint32_t count,
-                       const uint64_t *labels, bool *is_new);
 uint64_t ca_join(uint32_t site, uint32_t count, const uint64_t *labels);
 void ca_pack_terms(struct ca_accumulator *acc);
-void ca_append_packed(const struct ca_accumulator *acc, uint64_t row);
+void ca_append_packed(struct ca_accumulator *acc, uint64_t row);
 
 static void *free_buffers; /* released buffers, linked through their first word */
 
@@ -110,15 +107,13 @@ CA_HOOK void ca_accumulator_reset(struct ca_accumulator *acc, uint32_t count, co
 }
 
 static uint64_t close_unpredicted(struct ca_accumulator *acc, uint32_t site, uint64_t hash) {
-  bool is_new;
   uint32_t count = (uint32_t)acc->num_plain;
-  uint64_t row = ca_row_lookup(hash, site, 0, CA_ROW_REGISTER, count, acc->plain, &is_new);
-  if (is_new) {
-    ca_pack_terms(acc);
-    ca_append_packed(acc, row);
-    acc->num_labels = 0; /* packed: a loop that goes on would pack them again */
-  }
-  return CA_REG | row;
+  uint64_t anchor = acc->num_labels ? acc->buffer[0] & ~TERM : count ? acc->plain[0] : 0;
+  const struct ca_event event = {hash, anchor, 0, site, CA_ROW_REGISTER, count, acc->plain};
+  struct ca_found found = ca_row_lookup(&event);
+  if (found.is_new)
+    ca_append_packed(acc, found.row);
+  return CA_REG | found.row;
 }
 
 /* The loop is left: the label of the value that the accumulator holds now. */

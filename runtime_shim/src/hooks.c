@@ -1,4 +1,4 @@
-/* Hooks called by instrumented code. All are inlined; their cold parts are in rows.c and memory.c. */
+/* Hooks called by instrumented code. All are inlined; their cold parts are in rows.c and columns.c. */
 #include "state.h"
 
 void ca_row_miss(uint64_t hash, uint32_t site, uint64_t sink, uint32_t count, const uint64_t *labels);

@@ -16,7 +16,8 @@ struct ca_accumulator {
   uint64_t packed_capacity;
 };
 
-#define SHORTEST_RUN 4u
+#define SHORTEST_RUN 4u /* terms; shorter runs cost less as a list */
+#define CA_MAX_WIDTH 8u
 
 static uint64_t *reserve(struct ca_accumulator *acc, uint64_t words) {
   if (acc->num_packed + words > acc->packed_capacity) {
@@ -41,18 +42,29 @@ static uint32_t width_at(const uint64_t *labels, uint64_t left) {
 
 /* Terms from `labels` on whose labels advance by constants and that have the width of the first. */
 static uint64_t run_length(const uint64_t *labels, uint64_t left, uint32_t width) {
-  uint64_t terms = 1;
-  while ((terms + 1) * width <= left) {
-    const uint64_t *term = labels + terms * width;
-    if (!(term[0] & TERM) || width_at(term, left - terms * width) != width)
-      break;
-    bool steady = true;
-    for (uint32_t k = 0; terms > 1 && k < width; k++)
-      steady &= term[k] - labels[k] == terms * (labels[width + k] - labels[k]);
-    if (!steady)
-      break;
-    terms++;
+  uint64_t next[CA_MAX_WIDTH], stride[CA_MAX_WIDTH];
+  if (left < 2ull * width)
+    return 1;
+  for (uint32_t k = 0; k < width; k++) {
+    next[k] = labels[width + k];
+    stride[k] = next[k] - labels[k];
   }
+  /* the mark of a term's first label takes part in the comparison: equal labels mean equal widths */
+  bool steady = !((next[0] ^ labels[0]) & TERM);
+  for (uint32_t k = 1; k < width; k++)
+    steady &= !(next[k] & TERM);
+  uint64_t terms = steady ? 2 : 1;
+  while (steady && (terms + 1) * width <= left) {
+    const uint64_t *term = labels + terms * width;
+    for (uint32_t k = 0; k < width; k++) {
+      next[k] += stride[k];
+      steady &= term[k] == next[k];
+    }
+    terms += steady;
+  }
+  /* the last term may be a longer one */
+  if (terms > 1 && terms * width < left && !(labels[terms * width] & TERM))
+    terms--;
   return terms;
 }
 
@@ -80,7 +92,7 @@ static void pack_list(struct ca_accumulator *acc, const uint64_t *labels, uint32
   acc->num_packed += 2 + terms * width;
 }
 
-/* Moves the buffer's terms to the packed ones. */
+/* Packs the buffer's terms behind those packed before. */
 void ca_pack_terms(struct ca_accumulator *acc) {
   const uint64_t *labels = acc->buffer;
   uint64_t left = acc->num_labels;
@@ -101,8 +113,10 @@ void ca_pack_terms(struct ca_accumulator *acc) {
   }
 }
 
-/* Stores the packed terms as groups of a row. */
-void ca_append_packed(const struct ca_accumulator *acc, uint64_t row) {
+/* Stores all terms as groups of a row. The buffer stays as it is: the loop may go on. */
+void ca_append_packed(struct ca_accumulator *acc, uint64_t row) {
+  uint64_t packed_before = acc->num_packed;
+  ca_pack_terms(acc);
   for (uint64_t at = 0; at < acc->num_packed;) {
     uint64_t terms = acc->packed[at], width = acc->packed[at + 1] & ~LIST;
     bool listed = acc->packed[at + 1] & LIST;
@@ -114,10 +128,11 @@ void ca_append_packed(const struct ca_accumulator *acc, uint64_t row) {
     void *out = ca_column_push(column, words * sizeof(uint64_t));
     if (!group || !out) {
       ca_statistics.dropped_rows++;
-      return;
+      break;
     }
     *group = (struct ca_group){row, first, terms, (uint32_t)width, listed};
     memcpy(out, payload, words * sizeof(uint64_t));
     at += 2 + words;
   }
+  acc->num_packed = packed_before;
 }

@@ -1,11 +1,30 @@
-/* Recording of value-flow chains: the fast path (predicted row), the hash table, the columns. */
+/* Rows that were not predicted: finding them again, appending new ones.
+ *
+ * Every row has an anchor, the word or register it is about (its sink, or the first source of a register value).
+ * The rows of an anchor are chained in the order of their creation, newest first, so sweeps over arrays walk
+ * memory in order. Anchors with many rows (a histogram's bin) keep the rest in a hash table.
+ */
 #include "state.h"
 #include <string.h>
 
 uint64_t ca_num_rows;
 
+#define LONGEST_CHAIN 24u
+
+static uint32_t *by_word;  /* row + 1, newest row of each word */
+static uint32_t *by_row;   /* row + 1, newest row anchored at a register value */
+static uint32_t *next_row; /* row + 1, next older row of the same anchor */
+
 static uint32_t *table; /* row + 1, open addressing */
 static uint64_t table_mask;
+static uint64_t table_rows;
+
+bool ca_rows_reserve(void) {
+  by_word = ca_map((CA_ADDRESS_MASK + 1) / 4 * sizeof *by_word);
+  by_row = ca_map((1ull << 32) * sizeof *by_row);
+  next_row = ca_map((1ull << 32) * sizeof *next_row);
+  return by_word && by_row && next_row;
+}
 
 static uint64_t slot_of(uint64_t hash) {
   /* the chain hash is linear in its labels: mix before taking low bits */
@@ -14,34 +33,36 @@ static uint64_t slot_of(uint64_t hash) {
   return (hash ^ (hash >> 32)) & table_mask;
 }
 
+static void put(uint64_t row) {
+  uint64_t slot = slot_of(ca_state.cells[row].hash);
+  while (table[slot])
+    slot = (slot + 1) & table_mask;
+  table[slot] = (uint32_t)(row + 1);
+}
+
 static bool grow_table(void) {
-  uint64_t size = table_mask ? (table_mask + 1) * 2 : 1u << 16;
+  uint64_t old_size = table ? table_mask + 1 : 0;
+  uint64_t size = table ? old_size * 2 : 1u << 16;
   uint32_t *old = table;
-  uint64_t old_bytes = table_mask ? (table_mask + 1) * sizeof *table : 0;
   uint32_t *fresh = ca_map(size * sizeof *table);
   if (!fresh)
     return false;
   table = fresh;
   table_mask = size - 1;
-  for (uint64_t row = 0; row < ca_num_rows; row++) {
-    uint64_t slot = slot_of(ca_state.cells[row].hash);
-    while (table[slot])
-      slot = (slot + 1) & table_mask;
-    table[slot] = (uint32_t)(row + 1);
-  }
-  extern void ca_unmap(void *, uint64_t);
+  for (uint64_t slot = 0; slot < old_size; slot++)
+    if (old[slot])
+      put(old[slot] - 1);
   if (old)
-    ca_unmap(old, old_bytes);
+    ca_unmap(old, old_size * sizeof *table);
   return true;
 }
 
-/* The row with this hash, or the slot where it belongs. */
-static uint64_t find(uint64_t hash, uint64_t *slot_out) {
-  uint64_t slot = slot_of(hash);
-  for (; table[slot]; slot = (slot + 1) & table_mask)
+static uint64_t find_in_table(uint64_t hash) {
+  if (!table)
+    return 0;
+  for (uint64_t slot = slot_of(hash); table[slot]; slot = (slot + 1) & table_mask)
     if (ca_state.cells[table[slot] - 1].hash == hash)
       return table[slot];
-  *slot_out = slot;
   return 0;
 }
 
@@ -67,52 +88,68 @@ static void append_labels(struct ca_head *head, uint32_t count, const uint64_t *
     memcpy(out, labels, count * 8ull);
 }
 
-static void append(uint64_t hash, uint32_t site, uint64_t sink, uint32_t flags, uint32_t count,
-                   const uint64_t *labels) {
-  struct ca_head *head = ca_column_push(&ca_heads, sizeof *head);
-  if (!head || ca_num_rows >= UINT32_MAX - 1) {
+static bool append(const struct ca_event *event) {
+  struct ca_head *head = ca_num_rows < UINT32_MAX - 1 ? ca_column_push(&ca_heads, sizeof *head) : 0;
+  if (!head) {
     ca_statistics.dropped_rows++;
-    return;
+    return false;
   }
-  *head = (struct ca_head){sink, site, (uint16_t)count, (uint16_t)flags};
-  append_labels(head, count, labels);
-  ca_state.cells[ca_num_rows].hash = hash;
-  ca_num_rows++;
+  *head = (struct ca_head){event->sink, event->site, (uint16_t)event->count, (uint16_t)event->flags};
+  append_labels(head, event->count, event->labels);
+  ca_state.cells[ca_num_rows++].hash = event->hash;
+  return true;
 }
 
-/* Row that was not predicted: looks it up, appends it when new, moves the cursor behind it.
- * Returns its index, `is_new` tells whether it was appended. */
-uint64_t ca_row_lookup(uint64_t hash, uint32_t site, uint64_t sink, uint32_t flags, uint32_t count,
-                       const uint64_t *labels, bool *is_new) {
-  if (ca_num_rows * 2 >= table_mask && !grow_table()) {
-    ca_statistics.dropped_rows++;
-    return 0;
+static uint32_t *anchor_of(const struct ca_event *event) {
+  if (event->anchor & CA_REG)
+    return &by_row[event->anchor & UINT32_MAX];
+  return &by_word[event->anchor & (CA_ADDRESS_MASK >> 2)];
+}
+
+/* The row of an event that was not predicted: looks it up or appends it, moves the cursor behind it. */
+struct ca_found ca_row_lookup(const struct ca_event *event) {
+  uint32_t *anchor = anchor_of(event);
+  uint64_t found = *anchor;
+  uint32_t depth = 0;
+  while (found && depth < LONGEST_CHAIN && ca_state.cells[found - 1].hash != event->hash) {
+    found = next_row[found - 1];
+    depth++;
   }
-  uint64_t slot = 0;
-  uint64_t found = find(hash, &slot);
-  *is_new = !found;
-  if (!found) {
-    append(hash, site, sink, flags, count, labels);
+  bool in_table = depth == LONGEST_CHAIN;
+  if (in_table)
+    found = find_in_table(event->hash);
+  bool is_new = !found;
+  if (is_new) {
+    if ((in_table && table_rows * 2 >= table_mask && !grow_table()) || !append(event))
+      return (struct ca_found){0, false};
     found = ca_num_rows;
-    table[slot] = (uint32_t)found;
+    if (in_table) {
+      put(found - 1);
+      table_rows++;
+    } else {
+      next_row[found - 1] = *anchor;
+      *anchor = (uint32_t)found;
+    }
   } else {
     const struct ca_head *head = (const struct ca_head *)ca_heads.data + (found - 1);
-    if (head->site != site || head->sink != sink || head->num_labels != count)
+    if (head->site != event->site || head->sink != event->sink || head->num_labels != event->count)
       ca_statistics.hash_collisions++;
   }
   uint64_t row = found - 1;
   ca_state.cells[row].count += ca_active;
   ca_state.cursor = ca_state.cells + row + 1;
-  return row;
+  return (struct ca_found){row, is_new};
 }
 
 CA_SLOW void ca_row_miss(uint64_t hash, uint32_t site, uint64_t sink, uint32_t count,
                          const uint64_t *labels) {
-  bool is_new;
-  ca_row_lookup(hash, site, sink, 0, count, labels, &is_new);
+  ca_row_lookup(&(struct ca_event){hash, sink, sink, site, 0, count, labels});
 }
 
 CA_SLOW uint64_t ca_register_miss(uint64_t hash, uint32_t site, uint32_t count, const uint64_t *labels) {
-  bool is_new;
-  return CA_REG | ca_row_lookup(hash, site, 0, CA_ROW_REGISTER, count, labels, &is_new);
+  uint64_t anchor = 0;
+  for (uint32_t i = 0; !anchor && i < count; i++)
+    anchor = labels[i];
+  const struct ca_event event = {hash, anchor, 0, site, CA_ROW_REGISTER, count, labels};
+  return CA_REG | ca_row_lookup(&event).row;
 }

@@ -34,12 +34,35 @@ extern uint64_t ca_num_rows;
 bool ca_column_reserve(struct ca_column *column, uint64_t capacity);
 void *ca_column_push(struct ca_column *column, uint64_t bytes);
 void *ca_map(uint64_t bytes);
+void ca_unmap(void *data, uint64_t bytes);
+bool ca_rows_reserve(void);
 void ca_add_extent(uint32_t kind, uint32_t object, uint64_t start, uint64_t size, uint64_t offset,
                    uint64_t depth);
 void *ca_arena_take(uint64_t bytes, uint64_t alignment);
+void ca_forget_range(uint64_t address, uint64_t bytes);
+void ca_copy_words(uint64_t to, uint64_t from, uint64_t bytes);
+void ca_trim_extents(void);
 
 /* Odd random multipliers; position i of a chain has its own, so order and repetition matter. */
 extern const uint64_t ca_multipliers[64];
+
+/* A chain on its way into the log. */
+struct ca_event {
+  uint64_t hash;
+  uint64_t anchor; /* label by which the row is found again */
+  uint64_t sink;   /* word, 0 for registers */
+  uint32_t site;
+  uint32_t flags;
+  uint32_t count;
+  const uint64_t *labels;
+};
+
+struct ca_found {
+  uint64_t row;
+  bool is_new;
+};
+
+struct ca_found ca_row_lookup(const struct ca_event *event);
 #pragma GCC visibility pop
 
 CA_INLINE uint64_t ca_word(uint64_t address) { return (address & CA_ADDRESS_MASK) >> 2; }

@@ -41,7 +41,7 @@ __attribute__((constructor(1), used)) static void start(void) {
                   ca_column_reserve(&ca_listed, TIB / 2) &&
                   ca_column_reserve(&ca_extents, TIB / 1024);
   ca_state.cells = ca_map(TIB / 8);
-  if (!reserved || !ca_state.cells)
+  if (!reserved || !ca_rows_reserve() || !ca_state.cells)
     give_up("no address space for the rows");
   ca_state.cursor = ca_state.cells;
   const char *path = getenv("COMMANALYZER_TRACE");
@@ -74,6 +74,7 @@ struct section {
 };
 
 static bool write_trace(int file) {
+  ca_trim_extents();
   for (uint64_t i = 0; i < ca_num_globals; i++)
     ca_add_extent(CA_EXTENT_GLOBAL, (uint32_t)ca_globals[i].object, (uint64_t)ca_globals[i].start,
                   ca_globals[i].size, 0, 0);

@@ -1,8 +1,8 @@
-/* Memory of the recorder (columns) and of the program (arena: heap blocks and local arrays).
+/* The program's heap.
  *
- * The program's blocks come from one arena in which memory is never reused across allocation sites: an address
- * identifies a home for the whole run, and an array that is freed and allocated in every time step returns to
- * the same address.
+ * Blocks come from one arena in which memory is never reused across allocation sites: an address identifies a
+ * home for the whole run, and an array that is freed and allocated in every time step returns to the same
+ * address.
  */
 #define _GNU_SOURCE
 #include "state.h"
@@ -11,50 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-
-struct ca_column ca_heads, ca_labels, ca_groups, ca_runs, ca_listed, ca_extents;
-struct ca_statistics ca_statistics;
-
-void *ca_map(uint64_t bytes) {
-  void *data = mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  return data == MAP_FAILED ? 0 : data;
-}
-
-void ca_unmap(void *data, uint64_t bytes) { munmap(data, bytes); }
-
-bool ca_column_reserve(struct ca_column *column, uint64_t capacity) {
-  column->data = ca_map(capacity);
-  column->capacity = capacity;
-  column->bytes = 0;
-  return column->data != 0;
-}
-
-void *ca_column_push(struct ca_column *column, uint64_t bytes) {
-  if (column->bytes + bytes > column->capacity)
-    return 0;
-  void *at = column->data + column->bytes;
-  column->bytes += bytes;
-  return at;
-}
-
-void ca_add_extent(uint32_t kind, uint32_t object, uint64_t start, uint64_t size, uint64_t offset,
-                   uint64_t depth) {
-  struct ca_extent *extent = ca_column_push(&ca_extents, sizeof *extent);
-  if (extent)
-    *extent = (struct ca_extent){start, size, offset, object, kind, depth};
-}
-
-/* ---- Arena ---------------------------------------------------------------------------------------------- */
-
-static uint64_t arena_next = CA_ARENA_BASE;
-
-void *ca_arena_take(uint64_t bytes, uint64_t alignment) {
-  uint64_t start = (arena_next + alignment - 1) & ~(alignment - 1);
-  if (bytes > CA_ARENA_BYTES || start + bytes > CA_ARENA_BASE + CA_ARENA_BYTES)
-    return 0;
-  arena_next = start + bytes;
-  return (void *)start;
-}
 
 #define HEADER 16u
 #define LARGE (1u << 20)
@@ -115,7 +71,21 @@ static struct size_class *class_of(struct site_arena *arena, uint64_t size) {
   return entry;
 }
 
+/* The named size of an extent is what was handed out, not what is reserved. */
+static void trim(const struct site_arena *arena) {
+  if (!arena->chunk)
+    return;
+  struct ca_extent *extent = (struct ca_extent *)ca_extents.data + arena->extent;
+  extent->size = arena->next - extent->start;
+}
+
+void ca_trim_extents(void) {
+  for (uint32_t site = 0; site < num_sites; site++)
+    trim(&sites[site]);
+}
+
 static bool extend(struct site_arena *arena, uint32_t site, uint64_t bytes) {
+  trim(arena);
   uint64_t chunk = arena->chunk ? arena->chunk * 2 : 1u << 16;
   if (chunk > (1ull << 32))
     chunk = 1ull << 32;
@@ -211,18 +181,11 @@ CA_CALL int ca_posix_memalign(uint32_t site, void **out, uint64_t alignment, uin
   return 0;
 }
 
-static void forget_range(uint64_t address, uint64_t bytes) {
-  uint64_t *state = ca_shadow(ca_word(address));
-  for (uint64_t i = 0; i < (bytes + 3) / 4; i++)
-    if (state[i])
-      state[i] = 0;
-}
-
 static void release(void *payload) {
   struct block *header = (struct block *)payload - 1;
   struct site_arena *arena = arena_of(header->site);
   struct size_class *list = arena ? class_of(arena, header->size) : 0;
-  forget_range((uint64_t)payload, header->size);
+  ca_forget_range((uint64_t)payload, header->size);
   if (header->size >= LARGE) {
     /* give the pages back, keep the address: whole pages behind the first, which holds the list link */
     uint64_t first = ((uint64_t)payload + 8191) & ~4095ull;
@@ -262,8 +225,6 @@ __attribute__((used, visibility("default"))) void free(void *pointer) {
 
 static uint64_t payload_bytes(const void *payload) { return ((const struct block *)payload - 1)->size; }
 
-void ca_copy_words(uint64_t to, uint64_t from, uint64_t bytes);
-
 static void *move_block(uint32_t site, void *old, uint64_t size) {
   bool is_fresh;
   void *payload = allocate(site, size, 16, &is_fresh);
@@ -299,94 +260,3 @@ CA_CALL void *ca_realloc(uint32_t site, void *pointer, uint64_t size) {
 
 CA_CALL void ca_free(void *pointer) { free(pointer); }
 
-/* ---- Local arrays --------------------------------------------------------------------------------------- */
-
-/* Activations of one function: storage per recursion depth, and the stack address that was current. */
-struct frames {
-  uint64_t depth;
-  uint64_t capacity;
-  uint64_t *stack_addresses;
-  void **storage;
-};
-
-static struct frames *all_frames;
-
-/* Storage for the local arrays of an activation. Frames whose stack address lies below the caller's are dead:
- * no hook on return is needed, so exceptions and longjmp cannot leave stale frames. */
-CA_CALL void *ca_frame(uint32_t function, uint64_t bytes, uint64_t stack_address) {
-  if (!all_frames && !(all_frames = calloc(ca_num_frames, sizeof *all_frames)))
-    abort();
-  struct frames *frames = &all_frames[function];
-  while (frames->depth && frames->stack_addresses[frames->depth - 1] <= stack_address)
-    frames->depth--;
-  if (frames->depth == frames->capacity) {
-    uint64_t capacity = frames->capacity ? frames->capacity * 2 : 1;
-    frames->stack_addresses = realloc(frames->stack_addresses, capacity * sizeof(uint64_t));
-    frames->storage = realloc(frames->storage, capacity * sizeof(void *));
-    if (!frames->stack_addresses || !frames->storage)
-      abort();
-    memset(frames->storage + frames->capacity, 0, (capacity - frames->capacity) * sizeof(void *));
-    frames->capacity = capacity;
-  }
-  void **storage = &frames->storage[frames->depth];
-  if (!*storage) {
-    *storage = ca_arena_take(bytes, 64);
-    if (!*storage)
-      abort();
-    ca_add_extent(CA_EXTENT_STACK, function, (uint64_t)*storage, bytes, 0, frames->depth);
-  } else {
-    forget_range((uint64_t)*storage, bytes);
-  }
-  frames->stack_addresses[frames->depth++] = stack_address;
-  return *storage;
-}
-
-/* ---- Bulk operations ------------------------------------------------------------------------------------ */
-
-uint64_t ca_row_lookup(uint64_t hash, uint32_t site, uint64_t sink, uint32_t flags, uint32_t count,
-                       const uint64_t *labels, bool *is_new);
-
-static void fill(uint32_t site, uint64_t address, uint64_t bytes, uint32_t flags) {
-  uint64_t first = ca_word(address);
-  uint64_t words = ca_word(address + bytes - 1) - first + 1;
-  uint64_t hash = (site * ca_multipliers[62] + first * ca_multipliers[63] + words * ca_multipliers[0] +
-                   flags * ca_multipliers[1]) |
-                  1;
-  struct ca_cell *cell = ca_state.cursor;
-  if (cell->hash == hash) {
-    cell->count += ca_active;
-    ca_state.cursor = cell + 1;
-  } else {
-    bool is_new;
-    ca_row_lookup(hash, site, first, flags, 1, &words, &is_new);
-  }
-}
-
-/* memset and the like: a range of words becomes constant. */
-CA_CALL void ca_fill(uint32_t site, uint64_t address, uint64_t bytes) {
-  if (!bytes)
-    return;
-  fill(site, address, bytes, CA_ROW_FILL);
-  forget_range(address, bytes);
-}
-
-/* Written by the outside world (input functions): the old values are gone. */
-CA_CALL void ca_input(uint64_t address, uint64_t bytes) { forget_range(address, bytes); }
-
-/* memcpy, memmove: replication word by word, in the direction that memmove would take. */
-CA_CALL void ca_copy_words(uint64_t to, uint64_t from, uint64_t bytes) {
-  if ((to - from) & 3) {
-    ca_statistics.unaligned_copies++;
-    forget_range(to, bytes);
-    return;
-  }
-  uint64_t target = ca_word(to + 3), source = ca_word(from + 3); /* whole words only */
-  uint64_t skipped = (4 - (to & 3)) & 3;
-  uint64_t words = bytes > skipped ? (bytes - skipped) / 4 : 0;
-  if (target <= source)
-    for (uint64_t i = 0; i < words; i++)
-      ca_replicate(target + i, ca_value_at(source + i));
-  else
-    for (uint64_t i = words; i-- > 0;)
-      ca_replicate(target + i, ca_value_at(source + i));
-}

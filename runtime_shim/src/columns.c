@@ -1,0 +1,97 @@
+/* Memory of the recorder (columns, named extents) and whole ranges of program memory (fills, copies). */
+#define _GNU_SOURCE
+#include "state.h"
+#include <sys/mman.h>
+
+struct ca_column ca_heads, ca_labels, ca_groups, ca_runs, ca_listed, ca_extents;
+struct ca_statistics ca_statistics;
+
+void *ca_map(uint64_t bytes) {
+  void *data = mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return data == MAP_FAILED ? 0 : data;
+}
+
+void ca_unmap(void *data, uint64_t bytes) { munmap(data, bytes); }
+
+bool ca_column_reserve(struct ca_column *column, uint64_t capacity) {
+  column->data = ca_map(capacity);
+  column->capacity = capacity;
+  column->bytes = 0;
+  return column->data != 0;
+}
+
+void *ca_column_push(struct ca_column *column, uint64_t bytes) {
+  if (column->bytes + bytes > column->capacity)
+    return 0;
+  void *at = column->data + column->bytes;
+  column->bytes += bytes;
+  return at;
+}
+
+void ca_add_extent(uint32_t kind, uint32_t object, uint64_t start, uint64_t size, uint64_t offset,
+                   uint64_t depth) {
+  struct ca_extent *extent = ca_column_push(&ca_extents, sizeof *extent);
+  if (extent)
+    *extent = (struct ca_extent){start, size, offset, object, kind, depth};
+}
+
+static uint64_t arena_next = CA_ARENA_BASE;
+
+void *ca_arena_take(uint64_t bytes, uint64_t alignment) {
+  uint64_t start = (arena_next + alignment - 1) & ~(alignment - 1);
+  if (bytes > CA_ARENA_BYTES || start + bytes > CA_ARENA_BASE + CA_ARENA_BYTES)
+    return 0;
+  arena_next = start + bytes;
+  return (void *)start;
+}
+
+void ca_forget_range(uint64_t address, uint64_t bytes) {
+  uint64_t *state = ca_shadow(ca_word(address));
+  for (uint64_t i = 0; i < (bytes + 3) / 4; i++)
+    if (state[i])
+      state[i] = 0;
+}
+
+static void fill(uint32_t site, uint64_t address, uint64_t bytes, uint32_t flags) {
+  uint64_t first = ca_word(address);
+  uint64_t words = ca_word(address + bytes - 1) - first + 1;
+  uint64_t hash = (site * ca_multipliers[62] + first * ca_multipliers[63] + words * ca_multipliers[0] +
+                   flags * ca_multipliers[1]) |
+                  1;
+  struct ca_cell *cell = ca_state.cursor;
+  if (cell->hash == hash) {
+    cell->count += ca_active;
+    ca_state.cursor = cell + 1;
+  } else {
+    ca_row_lookup(&(struct ca_event){hash, first, first, site, flags, 1, &words});
+  }
+}
+
+/* memset and the like: a range of words becomes constant. */
+CA_CALL void ca_fill(uint32_t site, uint64_t address, uint64_t bytes) {
+  if (!bytes)
+    return;
+  fill(site, address, bytes, CA_ROW_FILL);
+  ca_forget_range(address, bytes);
+}
+
+/* Written by the outside world (input functions): the old values are gone. */
+CA_CALL void ca_input(uint64_t address, uint64_t bytes) { ca_forget_range(address, bytes); }
+
+/* memcpy, memmove: replication word by word, in the direction that memmove would take. */
+CA_CALL void ca_copy_words(uint64_t to, uint64_t from, uint64_t bytes) {
+  if ((to - from) & 3) {
+    ca_statistics.unaligned_copies++;
+    ca_forget_range(to, bytes);
+    return;
+  }
+  uint64_t target = ca_word(to + 3), source = ca_word(from + 3); /* whole words only */
+  uint64_t skipped = (4 - (to & 3)) & 3;
+  uint64_t words = bytes > skipped ? (bytes - skipped) / 4 : 0;
+  if (target <= source)
+    for (uint64_t i = 0; i < words; i++)
+      ca_replicate(target + i, ca_value_at(source + i));
+  else
+    for (uint64_t i = words; i-- > 0;)
+      ca_replicate(target + i, ca_value_at(source + i));
+}

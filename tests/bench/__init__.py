@@ -1,0 +1,1 @@
+"""Benchmarks: own commands, not collected by pytest."""

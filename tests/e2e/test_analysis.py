@@ -1,0 +1,257 @@
+"""Whole analyses against theory: communication, work and graph size of every workload."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import commanalyzer as ca
+from commanalyzer.report.json_document import json_document
+from commanalyzer.vcg.graph import HomeKind
+from tests.e2e import theory
+from tests.e2e.conftest import Analyse
+from tests.e2e.matmul_oracle import matmul_volume_words
+from tests.native import ROOT
+
+WORD = theory.WORD_BYTES
+TOLERANCE = 0.10
+
+HEAT = ("heat2d", 256, 10)
+STENCIL = ("stencil3d", 32, 5)
+KMEANS = ("kmeans", 2000, 8, 5, 5)
+DENSE = ("spmv", 256, "dense", 1, 10)
+PLAIN = ("spmv", 256, "dense", 1, 1)
+BANDED = ("spmv", 1024, "banded", 9, 10)
+RANDOM = ("spmv", 512, "random", 8, 10)
+MATMUL = ("matmul", 24)
+
+MAIN_LOOP = {
+    "heat2d": "heat_solve",
+    "stencil3d": "stencil_run",
+    "kmeans": "kmeans",
+    "spmv": "spmv_iterate",
+    "matmul": "matmul",
+}
+
+
+def main_loop(analysed: Analyse, workload: tuple[str | int, ...]) -> ca.AnalysisResult:
+    name = str(workload[0])
+    nodes = (8,) if name == "stencil3d" else (4, 16)
+    return analysed(name, *workload[1:], nodes=nodes, region=MAIN_LOOP[name])
+
+
+# --- communication ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["copy", "swap"])
+@pytest.mark.parametrize("q", [2, 4])
+def test_heat2d_moves_what_square_blocks_move(analysed: Analyse, q: int, mode: str) -> None:
+    _, n, steps = HEAT
+    best = main_loop(analysed, (*HEAT, mode)).best(q * q)
+    expected = WORD * steps * theory.heat2d_words_per_step(n, q, q)
+    assert best.comm_bytes == pytest.approx(expected, rel=TOLERANCE)
+    assert best.comm_bytes >= WORD * steps * theory.heat2d_lower_bound_per_step(n, q * q) / best.imbalance**2
+    assert best.imbalance <= 1.04
+
+
+def test_stencil3d_moves_what_cubes_move(analysed: Analyse) -> None:
+    _, n, steps = STENCIL
+    best = main_loop(analysed, STENCIL).best(8)
+    expected = WORD * steps * theory.stencil3d_words_per_step(n, 2, 2, 2)
+    assert best.comm_bytes == pytest.approx(expected, rel=TOLERANCE)
+    assert best.imbalance <= 1.04
+
+
+@pytest.mark.parametrize("p", [4, 16])
+def test_kmeans_broadcasts_centroids_and_folds_sums_and_counts(analysed: Analyse, p: int) -> None:
+    _, _, m, k, iterations = KMEANS
+    best = main_loop(analysed, KMEANS).best(p)
+    expected = theory.kmeans_bytes(m, k, iterations, p)
+    # The two parsed numbers M and K are read everywhere too: one word of four bytes each to every other part.
+    assert best.comm_bytes == expected + 2 * 4 * (p - 1)
+    assert best.imbalance <= 1.04
+
+
+def test_kmeans_has_a_reduction_singleton_for_each_centroid_component(analysed: Analyse) -> None:
+    _, n, m, k, _ = KMEANS
+    found = main_loop(analysed, KMEANS).singletons
+    # The first centroids are features of k objects (sources); every label depends on all centroids (sink).
+    assert (found.reduction, found.source, found.sink) == (k * m, k * m, n)
+
+
+@pytest.mark.parametrize("p", [4, 16])
+def test_dense_spmv_broadcasts_x(analysed: Analyse, p: int) -> None:
+    _, n, _, _, iterations = DENSE
+    best = main_loop(analysed, DENSE).best(p)
+    expected = WORD * iterations * theory.spmv_dense_words(n, p)
+    assert best.comm_bytes == pytest.approx(expected, rel=TOLERANCE)
+    assert best.imbalance <= 1.07  # 256 equal rows among 16 parts: one row too many is 6 per cent
+
+
+def test_dense_spmv_has_n_input_and_n_output_singletons(analysed: Analyse) -> None:
+    result = main_loop(analysed, PLAIN)
+    n = 256
+    assert (result.singletons.source, result.singletons.sink, result.singletons.reduction) == (n, n, 0)
+    for p in (4, 16):
+        # Paper Section 6.2: p - 1 words for each of 2 n singletons, and nothing else crosses.
+        best = result.best(p, "hpdc18")
+        assert best.comm_bytes == best.communication.singleton_bytes == WORD * 2 * n * (p - 1)
+
+
+@pytest.mark.parametrize("p", [4, 16])
+def test_banded_spmv_exchanges_the_half_band(analysed: Analyse, p: int) -> None:
+    _, n, _, per_row, iterations = BANDED
+    best = main_loop(analysed, BANDED).best(p)
+    expected = WORD * iterations * theory.spmv_banded_words(n, p, per_row // 2)
+    assert best.comm_bytes == pytest.approx(expected, rel=TOLERANCE)
+
+
+@pytest.mark.parametrize(("p", "least"), [(4, 0.8), (16, 0.7)])
+def test_random_spmv_stays_below_row_blocks(analysed: Analyse, p: int, least: float) -> None:
+    _, n, _, per_row, iterations = RANDOM
+    best = main_loop(analysed, RANDOM).best(p)
+    blocks = WORD * iterations * theory.spmv_random_expected_words(n, p, per_row)
+    assert least * blocks < best.comm_bytes < 1.02 * blocks
+
+
+def owners(result: ca.AnalysisResult, part: NDArray[np.int32], name: str, n: int) -> NDArray[np.int32]:
+    """int32[n, n] owner of each element of the matrix ``name``."""
+    graph = result.graph
+    number = next(i for i, o in enumerate(graph.objects) if (o.kind, o.name) == (HomeKind.HEAP, name))
+    mine = np.flatnonzero(graph.home_object == number)
+    matrix = np.full(n * n, -1, dtype=np.int32)
+    matrix[graph.home_offset[mine] // WORD] = part[mine]
+    assert matrix.min() >= 0
+    return matrix.reshape(n, n)
+
+
+@pytest.mark.parametrize("p", [4, 16])
+def test_matmul_counts_what_its_partition_has(analysed: Analyse, p: int) -> None:
+    n = int(MATMUL[1])
+    result = main_loop(analysed, MATMUL)
+    candidates = [d for d in result.decompositions if (d.nodes, d.model) == (p, "volume")]
+    assert len(candidates) > 3
+    for item in candidates:
+        a, b, c = (owners(result, item.part, name, n) for name in "abc")
+        assert item.comm_bytes == WORD * matmul_volume_words(a, b, c)
+        assert item.comm_bytes == item.communication.high_bytes
+    best = result.best(p)
+    assert (
+        theory.matmul_fold_bound(n, p)
+        < best.comm_bytes / WORD
+        < 2.5 * theory.matmul_words(n, math.isqrt(p), math.isqrt(p))
+    )
+
+
+@pytest.mark.parametrize("workload", [HEAT, STENCIL, KMEANS, DENSE, BANDED, RANDOM, MATMUL])
+def test_best_is_the_cheapest_candidate_and_all_are_reported(
+    analysed: Analyse, workload: tuple[str | int, ...]
+) -> None:
+    result = main_loop(analysed, workload)
+    for p in result.nodes:
+        for model in ("volume", "hpdc18"):
+            group = [d for d in result.decompositions if (d.nodes, d.model) == (p, model)]
+            assert {"metis cut", "metis volume"} & {d.method for d in group}
+            assert len({d.method for d in group}) == len(group)
+            assert min(d.comm_bytes for d in group) == result.best(p, model).comm_bytes
+
+
+# --- work ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("workload", "flops"),
+    [
+        (HEAT, theory.heat2d_flops(256, 10)),
+        (STENCIL, theory.stencil3d_flops(32, 5)),
+        (KMEANS, theory.kmeans_flops(2000, 8, 5, 5)),
+        (DENSE, theory.spmv_flops(256, 256 * 256, 10)),
+        (PLAIN, theory.spmv_flops(256, 256 * 256, 1)),
+        (BANDED, theory.spmv_flops(1024, theory.spmv_banded_entries(1024, 4), 10)),
+        (RANDOM, theory.spmv_flops(512, 512 * 8, 10)),
+        (MATMUL, theory.matmul_flops(24)),
+    ],
+)
+def test_work_of_the_main_loop_is_that_of_theory(
+    analysed: Analyse, workload: tuple[str | int, ...], flops: int
+) -> None:
+    result = main_loop(analysed, workload)
+    assert result.work.flops == flops
+    assert result.graph.work_flops.sum() == pytest.approx(flops)
+
+
+@pytest.mark.parametrize("workload", [HEAT, STENCIL, KMEANS, DENSE, BANDED, RANDOM, MATMUL])
+def test_arrays_made_before_the_region_are_inputs(analysed: Analyse, workload: tuple[str | int, ...]) -> None:
+    graph = main_loop(analysed, workload).graph
+    made = graph.versions - graph.is_input
+    sink = np.zeros(graph.num_vertices, dtype=np.bool_)
+    sink[graph.row_sink] = True
+    assert np.array_equal(made > 0, sink)
+    assert np.all(graph.is_input[graph.source] | sink[graph.source])
+
+
+def test_intensity_is_communication_over_work(analysed: Analyse) -> None:
+    result = main_loop(analysed, HEAT)
+    for item in result.decompositions:
+        assert item.intensity == pytest.approx(item.comm_bytes / theory.heat2d_flops(256, 10))
+
+
+# --- graph size, paper Table 2 ---------------------------------------------------------------------------
+
+
+def test_heat2d_graph_size(analysed: Analyse) -> None:
+    # 12 n for the time loop, and 12 n more because the initial field has other homes than the work array:
+    # 2 n vertices and the boundary (4 sides), 5 n edges in the first step and 4 n - 4 sides later, n to
+    # themselves: 12 n vertices and edges, two words each.
+    n = 256 * 256
+    assert main_loop(analysed, HEAT).vcg_words == 2 * theory.heat2d_vcg_words(256) == 24 * n
+
+
+def test_stencil3d_graph_size(analysed: Analyse) -> None:
+    assert main_loop(analysed, STENCIL).vcg_words == 2 * theory.stencil3d_vcg_words(32) == 2 * 16 * 32**3
+
+
+def test_matmul_graph_size(analysed: Analyse) -> None:
+    n = int(MATMUL[1])
+    # 4 n^1.5 edges' words of the paper (n elements) and 2 words for each of the 3 n vertices.
+    assert main_loop(analysed, MATMUL).vcg_words == theory.matmul_vcg_words(n) + 6 * n * n
+
+
+def test_spmv_graph_size(analysed: Analyse) -> None:
+    entries = 256 * 256
+    # Once x and y are taken out, the matrix entries are left: 2 n. A few parsed arguments are left with them.
+    assert main_loop(analysed, PLAIN).vcg_words == pytest.approx(2 * entries, rel=0.01)
+
+
+def test_kmeans_graph_size(analysed: Analyse) -> None:
+    _, objects, m, k, _ = KMEANS
+    # Features without those that are first centroids: 2 n if n counts features.
+    assert main_loop(analysed, KMEANS).vcg_words == pytest.approx(2 * (objects * m - k * m), rel=0.01)
+
+
+# --- reproducibility -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("workload", [("kmeans", 200, 3, 4, 2), ("spmv", 60, "random", 5, 2), ("matmul", 10)])
+def test_same_input_same_document(workload: tuple[str | int, ...]) -> None:
+    source = ROOT / "workloads" / str(workload[0]) / f"{workload[0]}.c"
+    documents = []
+    for _ in range(2):
+        result = ca.analyze(
+            source, workload[1:], nodes=[2, 4], model=("volume", "hpdc18"), program_output="discard"
+        )
+        document = json_document(result)
+        for section, names in (
+            ("provenance", ["created"]),
+            ("recording", ["native_s", "instrumented_s", "peak_rss_bytes"]),
+            ("machine", ["throughput"]),
+        ):
+            part = document[section]
+            assert isinstance(part, dict)
+            for name in names:
+                del part[name]
+        documents.append(document)
+    assert documents[0] == documents[1]

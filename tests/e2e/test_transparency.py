@@ -1,0 +1,75 @@
+"""Recording changes nothing that a program does, and counts what an interpreter counts."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from commanalyzer.frontend.compile import compile_sources
+from commanalyzer.instrument.plan import PlanOptions, plan_module
+from commanalyzer.instrument.rewrite import rewrite
+from commanalyzer.interpreter.run import interpret
+from commanalyzer.ir.parser import parse_module
+from commanalyzer.runtime.build import build_instrumented, build_native
+from tests.native import ROOT
+from tests.recorded import record_file
+
+NAMES = ("heat2d", "stencil3d", "matmul", "spmv", "kmeans")
+SMALL: list[tuple[str, list[str]]] = [
+    ("heat2d", ["8", "2"]),
+    ("heat2d", ["7", "3", "swap"]),
+    ("stencil3d", ["5", "2"]),
+    ("stencil3d", ["4", "2", "swap"]),
+    ("matmul", ["6"]),
+    ("spmv", ["12", "dense", "3", "2"]),
+    ("spmv", ["12", "banded", "3", "2"]),
+    ("spmv", ["12", "random", "3", "2"]),
+    ("kmeans", ["30", "2", "3", "2"]),
+]
+ENDINGS = [*SMALL, *((name, ["not a number"]) for name in NAMES), *((name, ["1", "2"] * 5) for name in NAMES)]
+
+
+def workload(name: str) -> Path:
+    return ROOT / "workloads" / name / f"{name}.c"
+
+
+def observed(program: Path, arguments: list[str], trace: Path | None = None) -> tuple[int, bytes, bytes]:
+    environment = {} if trace is None else {"COMMANALYZER_TRACE": str(trace)}
+    done = subprocess.run(
+        [str(program), *arguments], env=environment, capture_output=True, check=False, timeout=60
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_output_and_status_are_those_of_the_plain_program(name: str, tmp_path: Path) -> None:
+    frontend = compile_sources([workload(name)])
+    module = parse_module(frontend.ir_text)
+    recorded = build_instrumented(rewrite(module, plan_module(module, PlanOptions())), frontend)
+    plain = build_native(frontend)
+    reference = []
+    gcc = shutil.which("gcc")
+    if gcc is not None:
+        other = tmp_path / "gcc"
+        options = ["-std=c11", "-O2", "-ffp-contract=off", "-o", str(other), str(workload(name)), "-lm"]
+        subprocess.run([gcc, *options], check=True)
+        reference = [other]
+    for _, arguments in [item for item in ENDINGS if item[0] == name]:
+        expected = observed(plain, arguments)
+        assert expected[1] or expected[0] == 2, "nothing to compare"
+        assert observed(recorded, arguments, tmp_path / "trace") == expected
+        assert all(observed(program, arguments) == expected for program in reference)
+
+
+@pytest.mark.parametrize(("name", "arguments"), SMALL)
+def test_counts_are_those_of_the_interpreter(name: str, arguments: list[str]) -> None:
+    recorded = record_file(workload(name), *arguments)
+    meant = interpret(recorded.module, arguments)
+    work = recorded.work
+    assert (work.flops, work.loads, work.stores) == (meant.flops, meant.loads, meant.stores)
+    assert work.instructions == meant.instructions
+    assert recorded.traced.stdout == meant.stdout
+    assert recorded.traced.exit_status == meant.exit_status

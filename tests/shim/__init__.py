@@ -1,0 +1,1 @@
+"""The runtime shim through its contract: layout, signatures, single hooks."""

@@ -1,0 +1,86 @@
+"""Builds what the tests of the shim run: a layout probe, the shim's IR, a driver of single hooks."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import llvmlite.binding as llvm
+import pytest
+
+from commanalyzer.abi.hooks import HOOKS
+from commanalyzer.frontend.toolchain import bundled_toolchain
+from commanalyzer.ir.model import Module
+from commanalyzer.ir.parser import parse_module
+from commanalyzer.runtime.build import shim_directory
+from commanalyzer.trace.reader import Trace, read_trace
+
+_HERE = Path(__file__).resolve().parent
+_C_TYPES = {"void": "void", "i32": "uint32_t", "i64": "uint64_t", "ptr": "void *"}
+_FLAGS = ("-std=gnu11", "-O1", "-fvisibility=hidden", "-fno-builtin", "-fno-strict-aliasing")
+# The shim must have no undefined behaviour; a trap ends the driver with a signal.
+_CHECKED = (*_FLAGS, "-fsanitize=undefined", "-fsanitize-trap=undefined")
+
+
+def compile_c(*arguments: str) -> None:
+    """Run the bundled compiler; its messages are the failure's."""
+    toolchain = bundled_toolchain()
+    include = str(shim_directory() / "include")
+    command = [*toolchain.cc, *toolchain.target_flags, "-I", include, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+
+
+def sources() -> list[str]:
+    """C files of the shim."""
+    return sorted(str(path) for path in (shim_directory() / "src").glob("*.c"))
+
+
+@pytest.fixture(scope="session")
+def shim_modules(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Module]:
+    """Every file of the shim as parsed IR."""
+    folder = tmp_path_factory.mktemp("shim-ir")
+    modules = {}
+    for source in sources():
+        bitcode = folder / f"{Path(source).stem}.bc"
+        compile_c(*_FLAGS, "-fno-sanitize=all", "-g0", "-emit-llvm", "-c", source, "-o", str(bitcode))
+        modules[Path(source).name] = parse_module(str(llvm.parse_bitcode(bitcode.read_bytes())))
+    return modules
+
+
+@dataclass(frozen=True)
+class Driver:
+    """The program ``driver.c`` linked with the shim; every scenario is a fresh process."""
+
+    program: Path
+    folder: Path
+
+    def run(self, scenario: str, *, status: int = 0) -> tuple[dict[str, int], Trace]:
+        """Numbers that the scenario printed, and the trace that it left."""
+        path = self.folder / f"{scenario}.trace"
+        done = subprocess.run(
+            [str(self.program), scenario],
+            env={"COMMANALYZER_TRACE": str(path)},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        assert done.returncode == status, (done.returncode, done.stdout, done.stderr)
+        pairs = (line.split() for line in done.stdout.splitlines())
+        return {name: int(number) for name, number in pairs}, read_trace(path)
+
+
+@pytest.fixture(scope="session")
+def driver(tmp_path_factory: pytest.TempPathFactory) -> Driver:
+    """Driver whose prototypes are printed from the table of hooks."""
+    folder = tmp_path_factory.mktemp("shim-driver")
+    prototypes = [
+        f"{_C_TYPES[h.returns]} {h.name}({', '.join(_C_TYPES[p] for p in h.parameters) or 'void'});"
+        for h in HOOKS.values()
+    ]
+    (folder / "hooks.h").write_text("\n".join(["#include <stdint.h>", *prototypes, ""]))
+    program = folder / "driver"
+    compile_c(*_CHECKED, "-I", str(folder), str(_HERE / "driver.c"), *sources(), "-o", str(program))
+    return Driver(program, folder)

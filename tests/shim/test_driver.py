@@ -1,0 +1,182 @@
+"""Single hooks, called as instrumented code calls them: labels, rows, terms, heap, frames, regions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from commanalyzer.abi import hooks
+from commanalyzer.abi import trace_layout as layout
+from commanalyzer.trace.reader import Trace
+from tests.shim.conftest import Driver
+
+
+def _check(flags: dict[str, int], *ignored: str) -> None:
+    """Every printed truth value is 1."""
+    assert {name for name, value in flags.items() if value != 1 and name not in ignored} == set()
+
+
+def test_repeated_chains_are_one_row_each(driver: Driver) -> None:
+    numbers, trace = driver.run("rows")
+    field = numbers["field"]
+    assert trace.cells["count"].tolist() == [3, 3, 1, 1, 1]
+    assert trace.heads["site"].tolist() == [1, 2, 1, 3, 1]
+    assert (trace.heads["sink"] - field).tolist() == [0, 2, 0, 8, 10]
+    assert trace.heads["num_labels"].tolist() == [2, 1, 2, 0, 1]
+    assert trace.heads["flags"].tolist() == [0, 0, 0, 0, layout.ROW_WIDE]
+    # narrow labels are differences to the sink, in words; the wide one takes two units
+    assert trace.labels[:5].tolist() == [2, 4, -2, 2, 6]
+    assert trace.labels[5:].view(np.uint64).tolist() == [field + 12 | hooks.CONTROL]
+    assert len(set(trace.cells["hash"].tolist())) == 5
+
+
+def test_long_chains_pass_their_labels_in_memory(driver: Driver) -> None:
+    _, trace = driver.run("many_labels")
+    assert trace.heads["num_labels"].tolist() == [40]
+    assert trace.labels.tolist() == list(range(40))
+
+
+@pytest.mark.parametrize("scenario", ["replication", "unknown", "environment"])
+def test_replicated_words_refer_to_their_source(driver: Driver, scenario: str) -> None:
+    numbers, _ = driver.run(scenario)
+    assert numbers
+    _check(numbers)
+
+
+def test_copies_of_overlapping_ranges_behave_like_memmove(driver: Driver) -> None:
+    numbers, trace = driver.run("overlap")
+    _check(numbers)
+    assert trace.statistics.unaligned_copies == 1
+
+
+def test_roles_are_set_and_merged(driver: Driver) -> None:
+    numbers, trace = driver.run("roles")
+    assert numbers.pop("none") == 0
+    _check(numbers)
+    assert len(trace.heads) == 0
+
+
+def test_register_values_are_named_by_their_row(driver: Driver) -> None:
+    numbers, trace = driver.run("registers")
+    assert [numbers[n] for n in ("first", "other", "again", "is_register")] == [0, 1, 0, 1]
+    assert trace.heads["flags"].tolist() == [
+        layout.ROW_REGISTER | layout.ROW_WIDE,
+        layout.ROW_REGISTER | layout.ROW_WIDE,
+        layout.ROW_WIDE,
+    ]
+    assert trace.cells["count"].tolist() == [2, 1, 1]
+    field = numbers["field"]
+    assert trace.labels.view(np.uint64).tolist() == [field, field + 2, field + 4, hooks.REGISTER | 0]
+
+
+def test_reductions_become_runs_where_labels_advance_steadily(driver: Driver) -> None:
+    numbers, trace = driver.run("reductions")
+    field = numbers["field"]
+    assert numbers["empty"] == 0
+    assert numbers["alone"] == 1
+    assert (numbers["runs"], numbers["again"], numbers["listed"]) == (0, 0, 1)
+    assert trace.cells["count"].tolist() == [2, 1]
+    steady = trace.groups[trace.groups["row"] == 0]
+    assert int(steady["count"].sum()) == 10000
+    assert set(steady["width"].tolist()) == {2}
+    assert set(steady["is_listed"].tolist()) == {0}
+    first = trace.runs[int(steady["first"][0]) : int(steady["first"][0]) + 2]
+    assert first["start"].tolist() == [field, field + 16]
+    assert first["stride"].tolist() == [2, 0]
+    uneven = trace.groups[trace.groups["row"] == 1]
+    assert uneven[["count", "width", "is_listed"]].tolist() == [(3, 2, 1)]
+    assert trace.listed.tolist() == [field, field + 16, field, field + 17, field, field + 20]
+
+
+def _terms(trace: Trace, row: int) -> list[list[int]]:
+    """Terms of a row, written out."""
+    found: list[list[int]] = []
+    for _, first, count, width, is_listed in trace.groups[trace.groups["row"] == row].tolist():
+        if is_listed:
+            flat = trace.listed[first : first + count * width].tolist()
+            found += [flat[i * width : (i + 1) * width] for i in range(count)]
+        else:
+            runs = trace.runs[first : first + width].tolist()
+            found += [[start + i * stride for start, stride in runs] for i in range(count)]
+    return found
+
+
+def test_a_reduction_read_inside_its_loop_has_all_terms_so_far(driver: Driver) -> None:
+    numbers, trace = driver.run("running")
+    assert (numbers["half"], numbers["whole"]) == (0, 1)
+    words = [[numbers["field"] + i] for i in range(12)]
+    assert _terms(trace, 0) == words[:6]
+    assert _terms(trace, 1) == words
+
+
+def test_terms_of_any_width_keep_their_order(driver: Driver) -> None:
+    numbers, trace = driver.run("mixed")
+    expected, state = [], 1
+    for i in range(3000):
+        state = (state * 6364136223846793005 + 1442695040888963407) % 2**64
+        odd = state >> 61 & 1
+        expected.append([numbers["field"] + i * (1 + k) + odd for k in range(1 + (state >> 62))])
+    assert _terms(trace, 0) == expected
+
+
+def test_many_chains_of_one_sink_are_found_again(driver: Driver) -> None:
+    _, trace = driver.run("crowded")
+    assert trace.cells["count"].tolist() == [2] * 1000
+    assert trace.statistics.hash_collisions == 0
+
+
+def test_freed_blocks_return_to_their_site_at_the_same_address(driver: Driver) -> None:
+    numbers, trace = driver.run("heap")
+    start = numbers.pop("a")
+    assert (numbers.pop("aligned"), numbers.pop("memalign")) == (0, 0)
+    _check(numbers)
+    heap = trace.extents[trace.extents["kind"] == layout.EXTENT_HEAP]
+    assert heap["object"].tolist() == [0, 1, 2, 3]
+    assert heap["start"][0] < start < heap["start"][0] + heap["size"][0]
+    assert set(heap["offset"].tolist()) == {0}
+
+
+def test_reallocated_blocks_keep_content_and_labels(driver: Driver) -> None:
+    numbers, _ = driver.run("reallocation")
+    assert len(numbers) == 4
+    _check(numbers)
+
+
+def test_local_arrays_have_storage_per_function_and_depth(driver: Driver) -> None:
+    numbers, trace = driver.run("frames")
+    _check(numbers)
+    stack = trace.extents[trace.extents["kind"] == layout.EXTENT_STACK]
+    assert stack[["object", "depth", "size"]].tolist() == [(0, 0, 128), (0, 1, 128), (1, 0, 64)]
+
+
+def test_only_the_region_is_counted_but_everything_is_recorded(driver: Driver) -> None:
+    _, trace = driver.run("regions")
+    assert trace.cells["count"].tolist() == [2]
+    assert trace.block_counters.tolist() == [0, 2, 0]
+
+
+def test_counters_and_globals_are_written(driver: Driver) -> None:
+    _, trace = driver.run("counters")
+    assert trace.block_counters.tolist() == [1, 0, 5]
+    assert trace.external_calls.tolist() == [0, 1]
+    assert trace.extents[["kind", "object", "size"]].tolist() == [(layout.EXTENT_GLOBAL, 7, 128)]
+
+
+def test_filled_ranges_are_one_row(driver: Driver) -> None:
+    numbers, trace = driver.run("fills")
+    field = numbers.pop("field")
+    _check(numbers)
+    assert trace.cells["count"].tolist() == [2]
+    assert trace.heads["sink"].tolist() == [field]
+    assert int(trace.heads["flags"][0]) & layout.ROW_FILL
+    assert int(trace.labels.view(np.uint64)[0]) == 32  # words
+
+
+def test_a_forked_child_leaves_the_trace_alone(driver: Driver) -> None:
+    _, trace = driver.run("forked")
+    assert trace.heads["site"].tolist() == [1]
+
+
+def test_immediate_exit_writes_the_trace_first(driver: Driver) -> None:
+    _, trace = driver.run("leave_at_once", status=9)
+    assert trace.heads["site"].tolist() == [1]

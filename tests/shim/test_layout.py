@@ -1,0 +1,100 @@
+"""Sizes, offsets and constants of the C header against ``commanalyzer.abi``."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from commanalyzer.abi import hooks
+from commanalyzer.abi import trace_layout as layout
+from commanalyzer.ir.model import Module
+from commanalyzer.runtime.build import shim_directory
+from tests.shim.conftest import compile_c
+
+_RECORDS: dict[str, np.dtype[np.void]] = {
+    "ca_cell": layout.CELL,
+    "ca_head": layout.HEAD,
+    "ca_group": layout.GROUP,
+    "ca_run": layout.RUN,
+    "ca_extent": layout.EXTENT,
+    "ca_statistics": layout.STATISTICS,
+    "ca_trace_header": layout.HEADER,
+}
+_CONSTANTS = {
+    "CA_ABI_VERSION": hooks.ABI_VERSION,
+    "CA_EXACT": hooks.EXACT,
+    "CA_REG": hooks.REGISTER,
+    "CA_ADDRESS": hooks.ADDRESS,
+    "CA_CONTROL": hooks.CONTROL,
+    "CA_ADDRESS_MASK": hooks.ADDRESS_MASK,
+    "CA_ADDRESS_MASK / 4": hooks.WORD_MASK,
+    "CA_TRACE_MAGIC": layout.TRACE_MAGIC,
+    "CA_NUM_SECTIONS": len(layout.SECTIONS),
+    "CA_ROW_WIDE": layout.ROW_WIDE,
+    "CA_ROW_FILL": layout.ROW_FILL,
+    "CA_ROW_REGISTER": layout.ROW_REGISTER,
+    "CA_EXTENT_GLOBAL": layout.EXTENT_GLOBAL,
+    "CA_EXTENT_HEAP": layout.EXTENT_HEAP,
+    "CA_EXTENT_STACK": layout.EXTENT_STACK,
+}
+
+
+def _expected() -> dict[str, int]:
+    """Expression in C -> number, from the Python side."""
+    expected = dict(_CONSTANTS)
+    for name, record in _RECORDS.items():
+        expected[f"sizeof(struct {name})"] = record.itemsize
+        assert record.fields is not None
+        for field, entry in record.fields.items():
+            expected[f"offsetof(struct {name}, {field})"] = entry[1]
+            expected[f"sizeof(((struct {name} *)0)->{field})"] = entry[0].itemsize
+    return expected
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
+    """The same expressions, printed by a compiled program."""
+    folder = tmp_path_factory.mktemp("probe")
+    lines = [f'  printf("%s=%llu\\n", "{e}", (unsigned long long)({e}));' for e in _expected()]
+    text = "#include <comm_shim.h>\n#include <stddef.h>\n#include <stdio.h>\nint main(void) {\n"
+    source, program = folder / "probe.c", folder / "probe"
+    source.write_text(text + "\n".join(lines) + "\n}\n")
+    compile_c("-std=c11", str(source), "-o", str(program))
+    done = subprocess.run([str(program)], capture_output=True, text=True, check=True, timeout=60)
+    pairs = (line.rpartition("=") for line in done.stdout.splitlines())
+    return {name: int(number) for name, _, number in pairs}
+
+
+def test_records_and_constants_agree(measured: dict[str, int]) -> None:
+    assert measured == _expected()
+
+
+def test_columns_of_plain_numbers_have_the_width_the_shim_writes() -> None:
+    plain = {name: dtype.itemsize for name, dtype in layout.SECTIONS if dtype.fields is None}
+    assert plain == {"labels": 4, "listed": 8, "block_counters": 8, "external_calls": 8}
+
+
+def test_header_can_be_included_from_c_plus_plus(tmp_path: Path) -> None:
+    source = tmp_path / "probe.cpp"
+    source.write_text("#include <comm_shim.h>\nint size = sizeof(ca_extent);\n")
+    compile_c("-x", "c++", "-c", str(source), "-o", str(tmp_path / "probe.o"))
+
+
+def test_storage_that_the_instrumenter_allocates_is_large_enough(tmp_path: Path) -> None:
+    accumulators = shim_directory() / "src" / "accumulators.c"
+    source = tmp_path / "probe.c"
+    source.write_text(
+        f'#include "{accumulators}"\n'
+        f'_Static_assert(sizeof(struct ca_accumulator) == {hooks.ACCUMULATOR_BYTES}, "abi/hooks.py");\n'
+    )
+    compile_c("-std=gnu11", "-c", str(source), "-o", str(tmp_path / "probe.o"))
+
+
+def test_shared_arrays_have_the_size_the_instrumenter_assumes(shim_modules: dict[str, Module]) -> None:
+    sizes = {g.name: g.type.count for m in shim_modules.values() for g in m.globals if not g.is_external}
+    assert sizes["@ca_arguments"] == hooks.MAX_CALL_ARGUMENTS
+    # a multiplier per label, and two more for site and sink
+    assert sizes["@ca_multipliers"] >= hooks.MAX_LABELS + 2
