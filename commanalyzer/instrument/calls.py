@@ -62,6 +62,16 @@ class CallPlanner:
             return
         self._library(instruction, known)
 
+    def plan_entry(self) -> None:
+        """Plan the start of the function: structures passed by value replicate the caller's."""
+        function = self._values.function
+        out = self._patch.tops.setdefault(self._values.cfg.entry, [])
+        for index, size in self._calls.copied.get(function.name, {}).items():
+            slot = f"getelementptr inbounds (i64, ptr @ca_arguments, i64 {index})"
+            source = self._patch.value(out, f"load i64, ptr {slot}, align 8")
+            target = self._patch.value(out, f"ptrtoint ptr {function.parameters[index].text} to i64")
+            self._patch.call(out, "ca_copy_words", target, source, size)
+
     def plan_return(self, instruction: Instruction, block: str, *, is_region: bool) -> None:
         """Plan ``ret`` and ``resume``: the label of the result, release of accumulators, end of a region."""
         out = self._patch.before.setdefault(instruction.first_line, [])
@@ -91,9 +101,12 @@ class CallPlanner:
         out = self._patch.before.setdefault(instruction.first_line, [])
         demanded = self._demanded.get(instruction.callee)
         for index, operand in enumerate(instruction.operands[: hooks.MAX_CALL_ARGUMENTS]):
-            if not holds_value(operand.type) or (demanded is not None and index not in demanded):
+            if self._calls.is_copied(instruction.callee, index, operand.type):
+                label = self._patch.value(out, f"ptrtoint ptr {operand.text} to i64")
+            elif not holds_value(operand.type) or (demanded is not None and index not in demanded):
                 continue
-            label = self._labels.passed(operand.text, block, out)
+            else:
+                label = self._labels.passed(operand.text, block, out)
             slot = f"getelementptr inbounds (i64, ptr @ca_arguments, i64 {index})"
             out.append(f"  store i64 {label}, ptr {slot}, align 8")
         if demanded is None and holds_value(instruction.type):

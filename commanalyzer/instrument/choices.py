@@ -44,7 +44,7 @@ class ChoiceWriter:
     def phi(self, instruction: Instruction, block: str, result: str = "") -> Labels:
         """Labels of a ``phi`` with several predecessors."""
         predecessors = instruction.incoming
-        controls = [self._edge_control(block, p) for p in predecessors]
+        controls = [self.edge_control(block, p) for p in predecessors]
         edges = list(zip(instruction.operands, predecessors, strict=True))
         sides = [self._book.labels(o.text, p) for o, p in edges]
         carrying = [o.text in self._values.carrying for o, _ in edges]
@@ -112,7 +112,8 @@ class ChoiceWriter:
         labels = self._book.clean(condition, block, out)
         return tuple(self._patch.call(out, "ca_control", label) for label in labels)
 
-    def _edge_control(self, block: str, predecessor: str) -> tuple[str, ...]:
+    def edge_control(self, block: str, predecessor: str) -> tuple[str, ...]:
+        """Labels of the conditions that select the edge ``predecessor -> block``."""
         conditions = self._values.edge_conditions(block, predecessor)
         out = self._book.edge(predecessor)
         return tuple(label for c in conditions for label in self._control(c, predecessor, out))

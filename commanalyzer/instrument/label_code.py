@@ -21,7 +21,7 @@ def write_labels(book: LabelBook, components: Sequence[Component]) -> None:
     """Write the label code of all components, in their order."""
     choices = ChoiceWriter(book)
     cycles = CycleWriter(book, choices)
-    reductions = ReductionWriter(book)
+    reductions = ReductionWriter(book, choices)
     for component in components:
         if component.accumulator is not None:
             reductions.write(component.accumulator)

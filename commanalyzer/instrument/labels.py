@@ -39,8 +39,8 @@ class Labels:
         names: Label registers (i64).
         exact: Whether it is an exact copy.
         words: Words of the copied value, when ``exact`` is ``YES``.
-        high: Register with the address it was loaded from, to find the label of the second word; empty if
-            the second word belongs to the same value.
+        high: Register that was loaded, to find the label of its second word; empty if the second word
+            belongs to the same value.
     """
 
     names: tuple[str, ...] = ()
@@ -72,7 +72,9 @@ class LabelBook:
         self._sites = sites
         self._debug = debug
         self._labels: dict[str, Labels] = {}
+        self.loaded_from: dict[str, str] = {}  # loaded register -> register with its address
         self._joined: dict[str, Labels] = {}
+        self._high: dict[str, str] = {}  # loaded register -> label of its second word
         self._terminators = {b.label: b.terminator for b in values.function.blocks}
 
     def __contains__(self, name: str) -> bool:
@@ -122,6 +124,13 @@ class LabelBook:
         if found.exact is Exact.YES:
             return self.with_exact(found, out)
         return found.names[0]
+
+    def high_label(self, loaded: str) -> str:
+        """Label of the second word of a loaded register, looked up right behind the load."""
+        if loaded not in self._high:
+            address = self.loaded_from[loaded]
+            self._high[loaded] = self.patch.call(self.anchor(loaded), "ca_load_high", address)
+        return self._high[loaded]
 
     def joined(self, name: str) -> Labels:
         """The register as a value of its own (one label)."""

@@ -33,14 +33,15 @@ def source_labels(book: LabelBook, name: str) -> Labels:
 def _load(book: LabelBook, instruction: Instruction, out: list[str]) -> Labels:
     type_ = instruction.type
     address = book.patch.value(out, f"ptrtoint ptr {instruction.operands[0].text} to i64")
+    book.loaded_from[instruction.name] = address
     is_scalar = type_.kind in ("int", "float")
     size = size_bytes(type_)
     if is_scalar and size in (4, 8):
         label = book.patch.call(out, "ca_load", address)
         names: tuple[str, ...] = (label,)
         if _is_unpacked(book, instruction):
-            names = (label, book.patch.call(out, "ca_load_high", address))
-        return Labels(names, Exact.YES, size // 4, address)
+            names = (label, book.high_label(instruction.name))
+        return Labels(names, Exact.YES, size // 4, instruction.name)
     if is_scalar and (size < 4 or type_.kind == "float"):
         return Labels((book.patch.call(out, "ca_load", address),))
     names = tuple(

@@ -19,7 +19,7 @@ from commanalyzer.instrument.labels import LabelBook
 from commanalyzer.instrument.recurrences import Component, components
 from commanalyzer.instrument.sites import DebugInfo, ObjectRecord, SiteTable
 from commanalyzer.instrument.stores import StorePlanner
-from commanalyzer.instrument.values import CallFacts, FunctionValues, function_values
+from commanalyzer.instrument.values import CallFacts, FunctionValues, call_facts, function_values
 from commanalyzer.instrument.work import attribute_flops
 from commanalyzer.ir.model import Function, Module
 from commanalyzer.ir.types import alloc_size_bytes
@@ -55,7 +55,7 @@ def plan_module(module: Module, options: PlanOptions) -> ModulePlan:
         ConfigError: If a region names no function of the program.
     """
     regions = _resolve_regions(module, options.regions)
-    calls = CallFacts(frozenset(f.name for f in module.functions))
+    calls = call_facts(module)
     debug = DebugInfo(module)
     sites = SiteTable()
     _record_globals(module, debug, sites)
@@ -98,6 +98,7 @@ def _plan_function(
     write_labels(book, parts)
     stores = StorePlanner(values, patch, sites, debug, book)
     call_planner = CallPlanner(values, patch, sites, debug, book, calls, demanded)
+    call_planner.plan_entry()
     for block in values.function.blocks:
         for instruction in block.instructions:
             if instruction.opcode in ("store", "atomicrmw", "cmpxchg"):

@@ -59,6 +59,8 @@ class Accumulator:
     Attributes:
         members: All registers that hold the running value.
         updates: Registers computed as ``member op others``, in program order.
+        choices: Phis that take one running value or another, selected by values from outside (conditional
+            sums): the selecting conditions are terms too.
         resets: (predecessor block, register or constant) of every edge on which the reduction starts anew.
         exits: Phis behind the loop that read the result.
         fold: The operation that combines terms; ``NONE`` when several kinds are mixed.
@@ -66,6 +68,7 @@ class Accumulator:
 
     members: frozenset[str]
     updates: tuple[str, ...]
+    choices: tuple[str, ...]
     resets: tuple[tuple[str, str], ...]
     exits: tuple[str, ...]
     fold: Fold
@@ -204,27 +207,41 @@ def _as_accumulator(
 ) -> Accumulator | None:
     inside = set(members)
     loop = _common_loop(values, members)
-    updates_are_linear = all(
-        values.flows[name] is Flow.UNION and sum(i in inside for i in values.data_inputs(name)) == 1
-        for name in unions
-    )
-    if loop is None or not updates_are_linear or _phis_share_block(values, members):
+    updates = [name for name in unions if values.flows[name] is Flow.UNION]
+    choices = [name for name in unions if _is_choice_from_outside(values, name, inside)]
+    updates_are_linear = all(sum(i in inside for i in values.data_inputs(name)) == 1 for name in updates)
+    if len(updates) + len(choices) != len(unions) or not updates or not updates_are_linear:
+        return None
+    if loop is None or _phis_share_block(values, members):
         return None
     exits = _exit_phis(values, members, inside, loop, demanded, roots)
     resets = _resets(values, members, inside)
-    if exits is None or resets is None or _interferes(values, members, unions, resets):
+    if exits is None or resets is None or _interferes(values, members, updates, choices, resets):
         return None
+    ordered = sorted(updates, key=lambda name: values.definitions[name].instruction.first_line)
+    fold = _common_fold(values, members, updates)
+    return Accumulator(frozenset(members), tuple(ordered), tuple(choices), resets, exits, fold)
+
+
+def _is_choice_from_outside(values: FunctionValues, name: str, inside: set[str]) -> bool:
+    """A phi whose selecting conditions do not depend on the running value, on edges that can hold code."""
+    if values.flows[name] is not Flow.PHI or any(i in inside for i in values.control_inputs(name)):
+        return False
+    edges = values.definitions[name].instruction.incoming
+    return all(len(values.cfg.successors[p]) == 1 for p in edges)
+
+
+def _common_fold(values: FunctionValues, members: tuple[str, ...], updates: list[str]) -> Fold:
+    """How the terms of all updates combine; scaling or converting the running value forbids reordering."""
+    inside = set(members)
     folds = {
         fold_of(values.definitions[name].instruction, i)
-        for name in unions
+        for name in updates
         for i in values.data_inputs(name)
         if i in inside
     }
-    # scaling or converting the running value between updates is no reordering of terms
-    pure = all(name in unions or values.flows[name] is Flow.PHI for name in members)
-    fold = next(iter(folds)) if len(folds) == 1 and pure else Fold.NONE
-    ordered = sorted(unions, key=lambda name: values.definitions[name].instruction.first_line)
-    return Accumulator(frozenset(members), tuple(ordered), resets, exits, fold)
+    pure = all(name in updates or values.flows[name] is Flow.PHI for name in members)
+    return next(iter(folds)) if len(folds) == 1 and pure else Fold.NONE
 
 
 def _common_loop(values: FunctionValues, members: tuple[str, ...]) -> str | None:
@@ -287,13 +304,16 @@ def _resets(
 def _interferes(
     values: FunctionValues,
     members: tuple[str, ...],
-    unions: list[str],
+    updates: list[str],
+    choices: list[str],
     resets: tuple[tuple[str, str], ...],
 ) -> bool:
     """A member is still read after its accumulator was changed: one buffer cannot hold both."""
     inside = set(members)
-    changes: list[tuple[str, int, str | None]] = [(p, _BLOCK_END, None) for p, _ in resets]
-    for name in unions:
+    edges = [p for p, _ in resets]
+    edges += [p for name in choices for p in values.definitions[name].instruction.incoming]
+    changes: list[tuple[str, int, str | None]] = [(p, _BLOCK_END, None) for p in edges]
+    for name in updates:
         definition = values.definitions[name]
         operand = next(i for i in values.data_inputs(name) if i in inside)
         changes.append((definition.block, definition.index, operand))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from commanalyzer.abi import hooks
+from commanalyzer.instrument.choices import ChoiceWriter
 from commanalyzer.instrument.labels import LabelBook, Labels
 from commanalyzer.instrument.recurrences import Accumulator
 
@@ -10,8 +11,9 @@ from commanalyzer.instrument.recurrences import Accumulator
 class ReductionWriter:
     """Writes the label code of accumulators."""
 
-    def __init__(self, book: LabelBook) -> None:
+    def __init__(self, book: LabelBook, choices: ChoiceWriter) -> None:
         self._book = book
+        self._choices = choices
         self._patch = book.patch
         self._closed: dict[tuple[str, str], str] = {}  # (block, storage) -> label of the reduced value
 
@@ -26,7 +28,9 @@ class ReductionWriter:
         for predecessor, operand in accumulator.resets:
             self._write_reset(predecessor, operand, storage)
         for name in accumulator.updates:
-            self._write_term(accumulator, name, storage)
+            self._write_update(accumulator, name, storage)
+        for name in accumulator.choices:
+            self._write_choice(name, storage)
         for phi in accumulator.exits:
             self._write_exit(accumulator, phi, storage)
 
@@ -46,11 +50,19 @@ class ReductionWriter:
             self._closed[block, storage] = self._patch.call(out, "ca_accumulator_close", storage, site)
         self._book[phi] = Labels((self._closed[block, storage],))
 
-    def _write_term(self, accumulator: Accumulator, name: str, storage: str) -> None:
+    def _write_update(self, accumulator: Accumulator, name: str, storage: str) -> None:
         definition = self._book.values.definitions[name]
         others = [o.text for o in definition.instruction.operands if o.text not in accumulator.members]
         out = self._book.anchor(name)
-        labels = self._book.united(others, definition.block, out)
+        self._write_term(out, name, storage, self._book.united(others, definition.block, out))
+
+    def _write_choice(self, name: str, storage: str) -> None:
+        definition = self._book.values.definitions[name]
+        for predecessor in definition.instruction.incoming:
+            control = self._choices.edge_control(definition.block, predecessor)
+            self._write_term(self._book.edge(predecessor), name, storage, control)
+
+    def _write_term(self, out: list[str], name: str, storage: str, labels: tuple[str, ...]) -> None:
         if not labels:
             return
         if len(labels) > hooks.MAX_TERM_LABELS:

@@ -115,9 +115,10 @@ class StorePlanner:
     def _replicate(self, out: list[str], address: str, words: int, found: Labels) -> None:
         first = found.names[0]
         if words == 2 and found.words == 2:
-            high = self._patch.value(out, f"add i64 {first}, 1")
             if found.high:
-                high = self._patch.call(out, "ca_load_high", found.high)
+                high = self._labels.high_label(found.high)
+            else:
+                high = self._patch.value(out, f"add i64 {first}, 1")
             self._patch.call(out, "ca_copy_8", address, first, high)
             return
         self._patch.call(out, "ca_copy_4", address, first)

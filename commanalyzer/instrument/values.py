@@ -9,12 +9,15 @@ slices (paper Section 4.1, Figure 5), so addresses and pointers carry none.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
+from commanalyzer.abi import hooks
 from commanalyzer.ir.cfg import ControlFlow, control_flow
+from commanalyzer.ir.lexer import Cursor
 from commanalyzer.ir.libcalls import CallKind, library_call
-from commanalyzer.ir.model import Function, Instruction, IrType
+from commanalyzer.ir.model import Function, Instruction, IrType, Module
+from commanalyzer.ir.types import TypeReader, alloc_size_bytes
 
 
 class Flow(Enum):
@@ -55,13 +58,40 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class CallFacts:
-    """Which functions of the module have bodies (their calls pass labels)."""
+    """What calls need to know about the functions of the module.
+
+    Attributes:
+        defined: Functions with bodies: their calls pass labels.
+        copied: Per function, parameters that are structures passed by value (``byval``) with their bytes.
+    """
 
     defined: frozenset[str]
+    copied: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
+
+    def is_copied(self, callee: str, index: int, type_: IrType) -> bool:
+        """The argument is (through a function pointer: may be) a structure passed by value."""
+        if type_.kind != "ptr":
+            return False
+        if callee in self.defined:
+            return index in self.copied.get(callee, {})
+        return any(index in parameters for parameters in self.copied.values())
 
     def passes_labels(self, instruction: Instruction) -> bool:
         """The callee is (or may be) instrumented code."""
         return instruction.callee in self.defined or instruction.callee.startswith("%")
+
+
+def call_facts(module: Module) -> CallFacts:
+    """Collect what calls need to know about ``module``."""
+    types = TypeReader(named=module.named_types)
+    copied: dict[str, dict[int, int]] = {}
+    for function in module.functions:
+        for index, flags in enumerate(function.parameter_flags[: hooks.MAX_CALL_ARGUMENTS]):
+            for flag in flags:
+                if flag.startswith("byval("):
+                    type_ = types.read(Cursor(flag[len("byval(") : -1], 0))
+                    copied.setdefault(function.name, {})[index] = alloc_size_bytes(type_)
+    return CallFacts(frozenset(f.name for f in module.functions), copied)
 
 
 def holds_value(type_: IrType) -> bool:
@@ -187,7 +217,8 @@ def function_values(function: Function, calls: CallFacts, *, control_flows: bool
                 if operand.is_local:
                     uses.setdefault(operand.text, []).append(Use(instruction, block.label, index))
     is_main = function.name == "@main"
-    parameters = {p.text: i for i, p in enumerate(function.parameters) if holds_value(p.type) and not is_main}
+    passed = () if is_main else function.parameters[: hooks.MAX_CALL_ARGUMENTS]
+    parameters = {p.text: i for i, p in enumerate(passed) if holds_value(p.type)}
     flows = {name: flow_of(d.instruction, calls) for name, d in definitions.items()}
     flows.update(dict.fromkeys(parameters, Flow.SOURCE))
     deciding = _deciding_conditions(function, cfg)
@@ -256,15 +287,8 @@ def _carrying(
         name = pending.pop()
         readers = [use.user.name for use in uses.get(name, ())] + selected.get(name, [])
         for reader in readers:
-            if (
-                reader
-                and reader not in carrying
-                and flows.get(reader, Flow.NONE)
-                not in (
-                    Flow.NONE,
-                    Flow.SOURCE,
-                )
-            ):
+            flow = flows.get(reader, Flow.NONE)
+            if reader not in carrying and flow not in (Flow.NONE, Flow.SOURCE):
                 carrying.add(reader)
                 pending.append(reader)
     return frozenset(carrying)

@@ -13,7 +13,7 @@
 #define CA_MAX_WIDTH 8u
 
 /* Marks the first label of a term in the buffer. */
-#define TERM (1ull << 59)
+#define TERM (1ull << 58)
 
 /* The instrumenter allocates it on the program's stack (its size is checked by a test of the contract). */
 struct ca_accumulator {

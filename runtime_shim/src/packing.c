@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TERM (1ull << 59)
+#define TERM (1ull << 58)
 #define LIST (1ull << 32) /* in a packed header: the labels are listed */
 
 /* Prefix of the accumulator in accumulators.c. */
