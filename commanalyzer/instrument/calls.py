@@ -11,7 +11,7 @@ from commanalyzer.instrument.scalars import value_width
 from commanalyzer.instrument.sites import DebugInfo, ObjectRecord, SiteRecord, SiteTable, SourcePlace
 from commanalyzer.instrument.values import CallFacts, FunctionValues, holds_value
 from commanalyzer.ir.libcalls import CallKind, Extent, LibraryCall, library_call
-from commanalyzer.ir.model import Function, Instruction, Operand
+from commanalyzer.ir.model import Instruction, Operand
 
 _STRING_BYTES = 8  # strings written by the library: their values are not followed, only forgotten
 _REPLACED = {
@@ -45,7 +45,7 @@ class CallPlanner:
         self._labels = labels
         self._calls = calls
         self._demanded = demanded
-        self._variables = _variables(values.function, debug)
+        self._variables = debug.variables_of(values.function)
 
     def plan(self, instruction: Instruction, block: str) -> None:
         """Plan one ``call`` or ``invoke``."""
@@ -228,17 +228,3 @@ class CallPlanner:
 
     def _place(self, instruction: Instruction) -> SourcePlace:
         return self._debug.place(instruction.debug_location)
-
-
-def _variables(function: Function, debug: DebugInfo) -> dict[str, int]:
-    """Variable that first held each register; the function's own before those of inlined functions."""
-    result: dict[str, int] = {}
-    own: set[str] = set()
-    for record in function.debug_records:
-        register = record.value.split()[-1]
-        is_own = debug.subprogram_of_variable(record.variable) == function.debug_subprogram
-        if record.kind == "value" and (register not in result or (is_own and register not in own)):
-            result[register] = record.variable
-            if is_own:
-                own.add(register)
-    return result

@@ -71,6 +71,7 @@ class LabelBook:
         self.accumulators: list[str] = []  # storage of every accumulator of the function
         self._sites = sites
         self._debug = debug
+        self._variables = debug.variables_of(values.function)
         self._labels: dict[str, Labels] = {}
         self.loaded_from: dict[str, str] = {}  # loaded register -> register with its address
         self._joined: dict[str, Labels] = {}
@@ -167,7 +168,10 @@ class LabelBook:
         width = value_width(type_) if type_.kind in ("int", "float") else 8
         place = self._debug.place(location)
         function = self.values.function.name
-        return self._sites.add_site(SiteRecord(function, result, "register", width, place, fold))
+        variable, _ = self._debug.variable(self._variables.get(name, -1))
+        return self._sites.add_site(
+            SiteRecord(function, result, "register", width, place, fold, variable=variable)
+        )
 
     def anchor(self, name: str) -> list[str]:
         """Lines right behind the definition of ``name``."""

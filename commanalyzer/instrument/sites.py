@@ -39,6 +39,7 @@ class SiteRecord:
             operand of ``fold``; -1 otherwise.
         flop_terms: (block counter, floating-point operations per execution) of the operations whose results
             flow into this site.
+        variable: Source variable of a register value, empty when unknown.
     """
 
     function: str
@@ -49,6 +50,7 @@ class SiteRecord:
     fold: Fold = Fold.NONE
     self_label: int = -1
     flop_terms: tuple[tuple[int, int], ...] = ()
+    variable: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +136,19 @@ class DebugInfo:
             fields = self._node(number)
         place = SourcePlace(self._file_of(number), int(fields.get("line", "0")))
         return fields.get("name", ""), place
+
+    def variables_of(self, function: Function) -> dict[str, int]:
+        """Variable that first held each register; the function's own before those of inlined functions."""
+        result: dict[str, int] = {}
+        own: set[str] = set()
+        for record in function.debug_records:
+            register = record.value.split()[-1]
+            is_own = self.subprogram_of_variable(record.variable) == function.debug_subprogram
+            if record.kind == "value" and (register not in result or (is_own and register not in own)):
+                result[register] = record.variable
+                if is_own:
+                    own.add(register)
+        return result
 
     def subprogram_of_variable(self, number: int) -> int:
         """Metadata number of the function that declares a local variable, -1 when unknown."""

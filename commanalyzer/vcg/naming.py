@@ -95,7 +95,7 @@ class _Names:
         numbers = []
         for site in distinct:
             record = self._sites.sites[int(site)]
-            name = "return" if record.kind == "exit" else record.result.lstrip("%")
+            name = "return" if record.kind == "exit" else record.variable or "unnamed value"
             key = f"{record.function}/{record.result}"
             entry = ObjectRecord(key, name, record.function, record.place)
             numbers.append(self._number((0, int(site), 0, 0), HomeKind.REGISTER, entry, record.width_bytes))
