@@ -38,7 +38,7 @@ from commanalyzer.vcg.singletons import SingletonKind, Singletons, find_singleto
 _Objective = Literal["cut", "volume", "net"]
 _OBJECTIVES: tuple[_Objective, ...] = ("cut", "volume", "net")
 _ATTEMPTS = 4  # seeds per objective: METIS's results differ by several per cent on small graphs
-_MOST_RETRIED_EDGES = 300_000  # above it, one seed: more would take longer than recording
+_MOST_RETRIED_EDGES = 150_000  # above it, one seed: more would take longer than recording
 
 
 @dataclass(frozen=True, slots=True)

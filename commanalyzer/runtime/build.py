@@ -34,6 +34,7 @@ _FLAGS = (
     "-fno-sanitize=all",
 )
 _TIMEOUT_S = 300.0
+_CANNOT_WRITE = 3  # exit status of the merge, see runtime/merge.py
 
 
 def build_native(program: FrontendResult, link_flags: Sequence[str] = ()) -> Path:
@@ -119,6 +120,12 @@ def _merge(ir_text: str, bitcode: Sequence[Path]) -> str:
         output = run_tool(
             [*command, *map(str, bitcode)], timeout_s=_TIMEOUT_S, environment={"PYTHONPATH": root}
         )
+        if output.exit_status == _CANNOT_WRITE:
+            raise RuntimeBuildError(
+                f"expected room for temporary files, found: {output.last_lines()}",
+                where=scratch,
+                hint="free some space, or set TMPDIR to another place",
+            )
         if not output.ok:
             raise InstrumentationError(
                 f"the instrumented module is not valid LLVM IR:\n{output.last_lines()}",

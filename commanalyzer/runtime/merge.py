@@ -1,7 +1,8 @@
 """Child process: instrumented module and shim bitcode in, one optimisable module out.
 
 Run as ``python -m commanalyzer.runtime.merge OUTPUT MODULE SHIM...``; LLVM may abort on damaged IR, a child
-keeps that away from the user's session. Messages go to standard error, the exit status is 0 or 1.
+keeps that away from the user's session. Messages go to standard error, the exit status is 0, 1 (the module
+is at fault) or 3 (the output cannot be written).
 """
 
 from __future__ import annotations
@@ -46,6 +47,9 @@ def main(arguments: Sequence[str]) -> int:
     except RuntimeError as error:
         sys.stderr.write(f"{error}\n")
         return 1
+    except OSError as error:
+        sys.stderr.write(f"{error.strerror}\n")
+        return 3
     return 0
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import resource
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -146,7 +145,7 @@ def _largest_file(bytes_: int) -> None:
 BIG = """
 #include <stdlib.h>
 int main(void) {
-    int n = 100000;
+    int n = 30000;
     double *u = malloc(8L * n);
     for (int i = 0; i < n; i++) u[i] = i;
     for (int i = 2; i < n; i++) u[i] = u[i * 7919L % n] * 0.5 + u[i - 1] + u[i - 2];
@@ -155,7 +154,7 @@ int main(void) {
 """
 
 
-@pytest.mark.parametrize("room", [2_000_000, 200_000], ids=["trace", "small trace"])
+@pytest.mark.parametrize("room", [500_000, 100_000], ids=["trace", "small trace"])
 def test_full_disk_while_recording(tmp_path: Path, room: int) -> None:
     (tmp_path / "p.c").write_text(BIG)
     assert commanalyzer(tmp_path, "analyze", "p.c", "--nodes", 2, "-q").status == 0, "compiled and cached"
@@ -188,7 +187,7 @@ def test_full_disk_while_saving(tmp_path: Path) -> None:
         text=True,
         check=False,
         timeout=120,
-        preexec_fn=lambda: _largest_file(100_000),
+        preexec_fn=lambda: _largest_file(50_000),
     )
     assert done.returncode == 1, done.stderr
     assert "error: r.cmz: the file cannot be written" in done.stderr
@@ -255,4 +254,3 @@ def test_too_many_nodes(tmp_path: Path) -> None:
     done = commanalyzer(tmp_path, "analyze", HEAT, "--nodes", "100000", "--", 3, 1)
     assert done.status == 1, done.err
     assert "hint: use fewer nodes" in done.err
-    assert sys.version_info >= (3, 11)
