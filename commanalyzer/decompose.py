@@ -197,7 +197,7 @@ def _charge(view: _View, owners: Partition) -> tuple[Charges, Communication]:
     p = owners.num_parts
     if view.singletons is None:
         charges = charge_volume(view.graph, owners.part, p, view.removed)
-        return charges, charges.communication()
+        return charges, charges.communication(view.graph)
     charges = charge_hpdc18(view.graph, owners.part, p, view.singletons)
     return charges, count_hpdc18(view.graph, owners.part, p, view.singletons)
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.errors import ConfigError, GraphInvariantError
-from commanalyzer.vcg.graph import Int32, Int64, ValueGraph
+from commanalyzer.vcg.graph import Bool, Int32, Int64, ValueGraph
 from commanalyzer.vcg.segments import fresh_versions, group_starts, sorted_unique
 
 _KEY_LIMIT = 2**62
@@ -149,24 +149,44 @@ class Charges:
     expand: Transfers
     fold: Transfers
 
-    def communication(self) -> Communication:
+    def communication(self, graph: ValueGraph) -> Communication:
         """Return the matrix of this decomposition, counted at the lower end of every bracket.
 
-        Messages: all values that go from i to j in the same round travel together, so the number of
-        messages of a pair is the largest number of transfers of any one of its values.
+        Messages: all values that go from i to j in the same round travel together. A round of an array is one
+        version of its values, so an array takes as many messages as any one of its values is sent. Arrays
+        that the same statement fills take turns (two buffers that are swapped): their messages add up.
+        Arrays of different statements are taken to share rounds.
+
+        Args:
+            graph: The graph that was charged.
         """
         comm_bytes = np.zeros((self.num_parts, self.num_parts), dtype=np.int64)
-        messages = np.zeros_like(comm_bytes)
         for item in (self.expand, self.fold):
-            pair = (item.sender, item.receiver)
-            np.add.at(comm_bytes, pair, item.low * item.width_bytes)
-            np.maximum.at(messages, pair, item.low)
+            np.add.at(comm_bytes, (item.sender, item.receiver), item.low * item.width_bytes)
         return Communication(
             comm_bytes,
-            messages,
+            self._messages(graph),
             low_bytes=self.expand.low_bytes + self.fold.low_bytes,
             high_bytes=self.expand.high_bytes + self.fold.high_bytes,
         )
+
+    def _messages(self, graph: ValueGraph) -> Int64:
+        value = np.concatenate((self.expand.value, self.fold.value))
+        sender = np.concatenate((self.expand.sender, self.fold.sender)).astype(np.int64)
+        receiver = np.concatenate((self.expand.receiver, self.fold.receiver)).astype(np.int64)
+        count = np.concatenate((self.expand.low, self.fold.low))
+        pair = sender * self.num_parts + receiver
+        site = _main_sites(graph)[value]
+        order = np.lexsort((graph.home_object[value], site, pair))
+        pair, site, home, count = pair[order], site[order], graph.home_object[value][order], count[order]
+        array_starts = np.flatnonzero(_changes(pair, site, home))
+        per_array = np.maximum.reduceat(count, array_starts) if len(count) else count
+        pair, site = pair[array_starts], site[array_starts]
+        site_starts = np.flatnonzero(_changes(pair, site))
+        per_site = np.add.reduceat(per_array, site_starts) if len(per_array) else per_array
+        messages = np.zeros(self.num_parts * self.num_parts, dtype=np.int64)
+        np.maximum.at(messages, pair[site_starts], per_site)
+        return messages.reshape(self.num_parts, self.num_parts)
 
     def bytes_per_value(self, num_vertices: int) -> Int64:
         """Return int64[V], bytes (lower end) charged because of each value."""
@@ -174,6 +194,23 @@ class Charges:
         for item in (self.expand, self.fold):
             np.add.at(total, item.value, item.low * item.width_bytes)
         return total
+
+
+def _main_sites(graph: ValueGraph) -> Int64:
+    """Return int64[V], the site that most often stores to each vertex (the latest on a tie), -1 for none."""
+    main = np.full(graph.num_vertices, -1, dtype=np.int64)
+    order = np.argsort(graph.row_count, kind="stable")
+    main[graph.row_sink[order]] = graph.row_site[order]  # the last assignment stays
+    return main
+
+
+def _changes(*keys: Int64 | Int32) -> Bool:
+    """Return bool[n], where any of the keys differs from the entry before."""
+    changed = np.zeros(len(keys[0]), dtype=np.bool_)
+    changed[:1] = True
+    for key in keys:
+        changed[1:] |= key[1:] != key[:-1]
+    return changed
 
 
 def expand_transfers(graph: ValueGraph, part: Int32, uses: PairUses) -> Transfers:

@@ -38,7 +38,7 @@ def count_hpdc18(graph: ValueGraph, part: Int32, num_parts: int, singletons: Sin
         ConfigError: If ``part`` does not cover the vertices with parts in [0, p).
     """
     charges = charge_hpdc18(graph, part, num_parts, singletons)
-    regular = charges.communication()
+    regular = charges.communication(graph)
     comm_bytes, messages = regular.comm_bytes.copy(), regular.messages.copy()
     low, high = singleton_rounds(graph, singletons)
     word = graph.width_bytes.astype(np.int64)

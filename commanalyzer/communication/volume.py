@@ -51,7 +51,7 @@ def count_volume(graph: ValueGraph, part: Int32, num_parts: int, hubs: Bool | No
     Raises:
         ConfigError: If ``part`` does not cover the vertices with parts in [0, p).
     """
-    return charge_volume(graph, part, num_parts, hubs).communication()
+    return charge_volume(graph, part, num_parts, hubs).communication(graph)
 
 
 def charge_volume(graph: ValueGraph, part: Int32, num_parts: int, hubs: Bool | None = None) -> Charges:

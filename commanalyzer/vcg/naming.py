@@ -74,7 +74,7 @@ class _Names:
             found = self._number((kind, number, 0, 0), HomeKind.GLOBAL, record, record.size_bytes)
             return np.full(len(within), found), np.zeros(len(within), np.int64)
         if kind == EXTENT_HEAP:
-            size = int(within.max(initial=0)) + 4 - _BLOCK_HEADER_BYTES
+            size = int(extent["offset"]) + int(extent["size"]) - _BLOCK_HEADER_BYTES
             found = self._number((kind, number, 0, 0), HomeKind.HEAP, self._sites.allocations[number], size)
             return np.full(len(within), found), np.full(len(within), _BLOCK_HEADER_BYTES)
         assert kind == EXTENT_STACK

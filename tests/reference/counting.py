@@ -152,13 +152,29 @@ def matrix_of(
 ) -> tuple[list[list[int]], list[list[int]]]:
     """Return bytes and messages."""
     volume = [[0] * num_parts for _ in range(num_parts)]
-    messages = [[0] * num_parts for _ in range(num_parts)]
+    rounds: dict[tuple[int, int, int], dict[int, int]] = {}
+    main = main_sites(graph)
     for items, sends in ((expand, True), (fold, False)):
         for (value, other), (low, _) in items.items():
             i, j = (part[value], other) if sends else (other, part[value])
             volume[i][j] += low * int(graph.width_bytes[value])
-            messages[i][j] = max(messages[i][j], low)
+            per_array = rounds.setdefault((i, j, main[value]), {})
+            home = int(graph.home_object[value])
+            per_array[home] = max(per_array.get(home, 0), low)
+    messages = [[0] * num_parts for _ in range(num_parts)]
+    for (i, j, _), per_array in rounds.items():
+        messages[i][j] = max(messages[i][j], sum(per_array.values()))
     return volume, messages
+
+
+def main_sites(graph: ValueGraph) -> list[int]:
+    """Site that most often stores to each vertex, the latest on a tie; -1 for none."""
+    best: dict[int, tuple[int, int, int]] = {}
+    for row in range(graph.num_rows):
+        found = (int(graph.row_count[row]), row, int(graph.row_site[row]))
+        sink = int(graph.row_sink[row])
+        best[sink] = max(best.get(sink, found), found)
+    return [best[v][2] if v in best else -1 for v in range(graph.num_vertices)]
 
 
 def hpdc18_transfers(graph: ValueGraph, part: Sequence[int], singleton: Sequence[bool]) -> dict[Pair, Pair]:

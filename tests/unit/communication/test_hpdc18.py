@@ -27,7 +27,7 @@ def test_equals_the_plain_counter(case: Case) -> None:
     charges = charge_hpdc18(case.graph, part, case.num_parts, found)
     expected = hpdc18_transfers(case.graph, case.part, found.mask.tolist())
     volume, _ = matrix_of(case.graph, case.part, case.num_parts, expected, {})
-    assert charges.communication().comm_bytes.tolist() == volume
+    assert charges.communication(case.graph).comm_bytes.tolist() == volume
     result = count_hpdc18(case.graph, part, case.num_parts, found)
     low, _ = singleton_rounds(case.graph, found)
     words = 0

@@ -35,7 +35,7 @@ def test_missing_transfer() -> None:
     with pytest.raises(GraphInvariantError, match="1 of 2 flows between parts are in no transfer"):
         check_charges(GRAPH, PART, broken)
     with pytest.raises(GraphInvariantError, match="add up to 8 bytes, the matrix to 16"):
-        check_matrix(broken, CHARGES.communication())
+        check_matrix(broken, CHARGES.communication(GRAPH))
 
 
 def test_repeated_transfer() -> None:
