@@ -17,7 +17,7 @@ from commanalyzer.communication.hpdc18 import charge_hpdc18, count_hpdc18
 from commanalyzer.communication.invariants import check_charges, check_matrix
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.volume import charge_volume
-from commanalyzer.errors import PartitionError
+from commanalyzer.errors import ConfigError
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.partition.affinity import Adjacency, build_affinity
 from commanalyzer.partition.metis import Objective, Partition, partition
@@ -28,7 +28,7 @@ from commanalyzer.quantities import Bytes, Flop
 from commanalyzer.request import Model
 from commanalyzer.results import Decomposition, SingletonCounts
 from commanalyzer.roofline import communication_intensity, machine_bound
-from commanalyzer.vcg.dissolve import dissolve_registers
+from commanalyzer.vcg.dissolve import DEFAULT_LIMIT, dissolve_registers
 from commanalyzer.vcg.graph import ValueGraph
 from commanalyzer.vcg.hubs import find_hubs
 from commanalyzer.vcg.invariants import check_dissolved, check_graph, check_singletons
@@ -39,6 +39,11 @@ _Objective = Literal["cut", "volume", "net"]
 _OBJECTIVES: tuple[_Objective, ...] = ("cut", "volume", "net")
 _ATTEMPTS = 4  # seeds per objective: METIS's results differ by several per cent on small graphs
 _MOST_RETRIED_EDGES = 150_000  # above it, one seed: more would take longer than recording
+
+
+# how much larger the graph of the paper's model may get when it only serves to count singletons
+_SIDE_GROWTH = 4
+_SIDE_FLOWS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,21 +110,30 @@ def _as_model(name: str) -> Model:
 
 
 def _paper_view(graph: ValueGraph, options: CountOptions) -> tuple[SingletonCounts, int, tuple[str, ...]]:
-    """Singletons and graph size by the paper's rules; both need the graph without named registers."""
+    """Singletons and graph size by the paper's rules, on the graph without named registers.
+
+    Where that graph would be far larger and nobody asked for the paper's model, registers stay vertices.
+    """
+    warnings: tuple[str, ...] = ()
+    limit = DEFAULT_LIMIT if "hpdc18" in options.models else _SIDE_GROWTH * graph.num_flows + _SIDE_FLOWS
     try:
-        dissolved = dissolve_registers(graph)
-    except PartitionError as error:
-        return SingletonCounts(), 0, (f"singletons of the paper's model were not counted: {error.message}",)
+        dissolved = dissolve_registers(graph, limit)
+    except ConfigError as error:
+        if "hpdc18" in options.models:
+            raise
+        dissolved = graph
+        warnings = (f"singletons were counted with register values as vertices: {error.message}",)
     found = find_singletons(dissolved, options.high)
     if options.check:
-        check_dissolved(graph, dissolved)
         check_singletons(dissolved, found)
+        if dissolved is not graph:
+            check_dissolved(graph, dissolved)
     counts = SingletonCounts(
         found.count(SingletonKind.SOURCE),
         found.count(SingletonKind.SINK),
         found.count(SingletonKind.REDUCTION),
     )
-    return counts, vcg_words(dissolved, found), ()
+    return counts, 0 if dissolved is graph else vcg_words(dissolved, found), warnings
 
 
 def _view(model: Model, graph: ValueGraph, options: CountOptions) -> _View:

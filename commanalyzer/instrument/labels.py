@@ -15,7 +15,7 @@ from commanalyzer.abi import hooks
 from commanalyzer.instrument.code import FunctionPatch
 from commanalyzer.instrument.scalars import value_width
 from commanalyzer.instrument.sites import DebugInfo, SiteRecord, SiteTable
-from commanalyzer.instrument.values import FunctionValues
+from commanalyzer.instrument.values import Flow, FunctionValues
 from commanalyzer.ir.model import IrType
 from commanalyzer.vcg.graph import Fold
 
@@ -138,13 +138,25 @@ class LabelBook:
         if name not in self._joined:
             found = self._labels[name]
             out = self.anchor(name)
-            if found.exact is Exact.DYNAMIC:
+            origin = self._origin(name)
+            if origin != name:
+                self._joined[name] = Labels(self.joined(origin).names)
+            elif found.exact is Exact.DYNAMIC:
                 label = self.join(out, name, found.names)
                 self._joined[name] = Labels((label,), Exact.DYNAMIC)
             else:
                 label = self.name_value(out, self.register_site(name), found.names)
                 self._joined[name] = Labels((label,))
         return self._joined[name]
+
+    def _origin(self, name: str) -> str:
+        """Register that ``name`` has all its labels from: ``-alpha`` is no value beside ``alpha``."""
+        while self.values.flows[name] is Flow.UNION:
+            inputs = self.values.data_inputs(name)
+            if len(inputs) != 1 or self._labels[inputs[0]].names != self._labels[name].names:
+                break
+            name = inputs[0]
+        return name
 
     def name_value(self, out: list[str], site: int, labels: Sequence[str]) -> str:
         """Code that names a register value with these labels."""
