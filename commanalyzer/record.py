@@ -20,6 +20,7 @@ from commanalyzer.frontend.compile import FrontendResult, compile_sources
 from commanalyzer.instrument.plan import ModulePlan, PlanOptions, plan_module
 from commanalyzer.instrument.rewrite import rewrite
 from commanalyzer.instrument.sites import SiteTable
+from commanalyzer.ir.libcalls import THREAD_STARTERS
 from commanalyzer.ir.model import Module
 from commanalyzer.ir.parser import parse_module
 from commanalyzer.progress import Progress
@@ -32,7 +33,6 @@ from commanalyzer.vcg.build import build_graph
 from commanalyzer.vcg.graph import ValueGraph
 
 _STANDARD_ERROR = 2  # descriptor: sys.stderr may be replaced (notebooks, test runners)
-_THREADS = frozenset(("pthread_create", "thrd_create", "__kmpc_fork_call", "GOMP_parallel"))
 _PROCESSES = frozenset(("fork", "vfork", "clone", "posix_spawn", "posix_spawnp", "system", "popen"))
 _RECORDER_FAILED = 113  # exit status of the shim when it cannot reserve its memory
 
@@ -167,7 +167,7 @@ def _require_one_thread(called: Sequence[tuple[str, int]]) -> None:
     Raises:
         TargetRunError: As said.
     """
-    started = [f"{name} ({count}x)" for name, count in called if name in _THREADS]
+    started = [f"{name} ({count}x)" for name, count in called if name in THREAD_STARTERS]
     if started:
         raise TargetRunError(
             f"expected a sequential program, found one that started threads: {', '.join(started)}",

@@ -97,5 +97,6 @@ HOOKS: dict[str, Hook] = {
         Hook("ca_realloc", "ptr", ("i32", "ptr", "i64"), "reallocation"),
         Hook("ca_free", "void", ("ptr",), "release"),
         Hook("ca_exit_now", "void", ("i32",), "_exit"),
+        Hook("ca_refuse_thread", "void", (), "a thread is about to start: the recording ends"),
     )
 }

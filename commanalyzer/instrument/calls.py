@@ -10,7 +10,7 @@ from commanalyzer.instrument.labels import LabelBook
 from commanalyzer.instrument.scalars import value_width
 from commanalyzer.instrument.sites import DebugInfo, ObjectRecord, SiteRecord, SiteTable, SourcePlace
 from commanalyzer.instrument.values import CallFacts, FunctionValues, holds_value
-from commanalyzer.ir.libcalls import CallKind, Extent, LibraryCall, library_call
+from commanalyzer.ir.libcalls import THREAD_STARTERS, CallKind, Extent, LibraryCall, library_call
 from commanalyzer.ir.model import Instruction, Operand
 
 _STRING_BYTES = 8  # strings written by the library: their values are not followed, only forgotten
@@ -59,6 +59,8 @@ class CallPlanner:
         if known is None or known.kind is CallKind.CALLBACK:
             if not instruction.callee.startswith("@llvm."):
                 self._patch.call(before, "ca_count_external", self._sites.external(instruction.callee[1:]))
+                if instruction.callee[1:] in THREAD_STARTERS:
+                    self._patch.call(before, "ca_refuse_thread")
             return
         self._library(instruction, known)
 

@@ -300,6 +300,10 @@ _PREFIXES: tuple[tuple[str, LibraryCall], ...] = (
 )
 
 
+# Functions that start a thread; recording is for one thread.
+THREAD_STARTERS = frozenset(("pthread_create", "thrd_create", "__kmpc_fork_call", "GOMP_parallel"))
+
+
 def library_call(name: str) -> LibraryCall | None:
     """Return what the external function ``name`` (no leading ``@``) does, ``None`` if it is unknown.
 

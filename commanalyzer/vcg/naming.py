@@ -41,7 +41,8 @@ def name_homes(
     ranges = dense.range_of(index.home)
     first = np.flatnonzero(np.diff(ranges, prepend=-1))
     extents = np.asarray(trace.extents)
-    for begin, end in zip(first, np.append(first[1:], len(ranges)), strict=True):  # one step per extent
+    ends = np.append(first, len(ranges))[1:]
+    for begin, end in zip(first, ends, strict=True):  # one step per extent
         which = int(ranges[begin])
         if dense.extent[which] < 0:
             continue

@@ -133,7 +133,8 @@ struct ca_trace_header {
   } sections[CA_NUM_SECTIONS];
   struct ca_statistics statistics;
 };
-/* Sections: cells, heads, labels (32-bit units), groups, runs, listed, extents, block counters, external calls. */
+/* Sections: cells, heads, labels (32-bit units), groups, runs, listed, extents, block counters, external calls.
+ */
 
 /* ---- Tables that the instrumented module defines -------------------------------------------------------- */
 #pragma GCC visibility push(hidden)

@@ -42,4 +42,3 @@ CA_CALL void *ca_frame(uint32_t function, uint64_t bytes, uint64_t stack_address
   frames->stack_addresses[frames->depth++] = stack_address;
   return *storage;
 }
-

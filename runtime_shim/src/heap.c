@@ -37,7 +37,7 @@ struct size_class {
 struct site_arena {
   uint64_t next;
   uint64_t end;
-  uint64_t used; /* offset of `next` in the site's address space */
+  uint64_t used;   /* offset of `next` in the site's address space */
   uint64_t extent; /* index of its current extent */
   uint64_t chunk;
   struct size_class *classes;
@@ -259,4 +259,3 @@ CA_CALL void *ca_realloc(uint32_t site, void *pointer, uint64_t size) {
 }
 
 CA_CALL void ca_free(void *pointer) { free(pointer); }
-

@@ -74,16 +74,16 @@ CA_INLINE void own_words(uint64_t word, uint32_t words) {
 }
 
 /* ca_row_N(site, address, words, labels...): a store of a new value covering `words` words. */
-#define CA_DEFINE_ROW(N, PARAMETERS, ...)                                                                   \
-  CA_HOOK void ca_row_##N(uint32_t site, uint64_t address, uint32_t words PARAMETERS) {                      \
-    const uint64_t labels[] = {__VA_ARGS__};                                                                \
-    uint64_t sink = ca_word(address);                                                                       \
-    row(site, sink, N, labels);                                                                             \
-    own_words(sink, words);                                                                                 \
-  }                                                                                                         \
-  CA_HOOK uint64_t ca_register_##N(uint32_t site PARAMETERS) {                                               \
-    const uint64_t labels[] = {__VA_ARGS__};                                                                \
-    return named(site, N, labels);                                                                          \
+#define CA_DEFINE_ROW(N, PARAMETERS, ...)                                                                      \
+  CA_HOOK void ca_row_##N(uint32_t site, uint64_t address, uint32_t words PARAMETERS) {                        \
+    const uint64_t labels[] = {__VA_ARGS__};                                                                   \
+    uint64_t sink = ca_word(address);                                                                          \
+    row(site, sink, N, labels);                                                                                \
+    own_words(sink, words);                                                                                    \
+  }                                                                                                            \
+  CA_HOOK uint64_t ca_register_##N(uint32_t site PARAMETERS) {                                                 \
+    const uint64_t labels[] = {__VA_ARGS__};                                                                   \
+    return named(site, N, labels);                                                                             \
   }
 
 #define P(i) , uint64_t l##i

@@ -1,8 +1,8 @@
 /* Rows that were not predicted: finding them again, appending new ones.
  *
- * Every row has an anchor, the word or register it is about (its sink, or the first source of a register value).
- * The rows of an anchor are chained in the order of their creation, newest first, so sweeps over arrays walk
- * memory in order. Anchors with many rows (a histogram's bin) keep the rest in a hash table.
+ * Every row has an anchor, the word or register it is about (its sink, or the first source of a register
+ * value). The rows of an anchor are chained in the order of their creation, newest first, so sweeps over arrays
+ * walk memory in order. Anchors with many rows (a histogram's bin) keep the rest in a hash table.
  */
 #include "state.h"
 #include <string.h>
@@ -141,8 +141,7 @@ struct ca_found ca_row_lookup(const struct ca_event *event) {
   return (struct ca_found){row, is_new};
 }
 
-CA_SLOW void ca_row_miss(uint64_t hash, uint32_t site, uint64_t sink, uint32_t count,
-                         const uint64_t *labels) {
+CA_SLOW void ca_row_miss(uint64_t hash, uint32_t site, uint64_t sink, uint32_t count, const uint64_t *labels) {
   ca_row_lookup(&(struct ca_event){hash, sink, sink, site, 0, count, labels});
 }
 

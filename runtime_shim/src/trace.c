@@ -38,8 +38,7 @@ __attribute__((constructor(1), used)) static void start(void) {
   map_at(CA_ARENA_BASE, CA_ARENA_BYTES, "no address space for the program's heap");
   bool reserved = ca_column_reserve(&ca_heads, TIB / 8) && ca_column_reserve(&ca_labels, TIB) &&
                   ca_column_reserve(&ca_groups, TIB / 4) && ca_column_reserve(&ca_runs, TIB / 4) &&
-                  ca_column_reserve(&ca_listed, TIB / 2) &&
-                  ca_column_reserve(&ca_extents, TIB / 1024);
+                  ca_column_reserve(&ca_listed, TIB / 2) && ca_column_reserve(&ca_extents, TIB / 1024);
   ca_state.cells = ca_map(TIB / 8);
   if (!reserved || !ca_rows_reserve() || !ca_state.cells)
     give_up("no address space for the rows");
@@ -101,8 +100,7 @@ static bool write_trace(int file) {
   }
   ca_statistics.num_block_counters = ca_num_block_counters;
   ca_statistics.recorder_bytes =
-      ca_num_rows * 16 + ca_heads.bytes + ca_labels.bytes + ca_groups.bytes + ca_runs.bytes +
-      ca_listed.bytes;
+      ca_num_rows * 16 + ca_heads.bytes + ca_labels.bytes + ca_groups.bytes + ca_runs.bytes + ca_listed.bytes;
   header.statistics = ca_statistics;
   if (!write_all(file, &header, sizeof header, 0))
     return false;
@@ -122,6 +120,13 @@ void ca_finish(void) {
     close(file);
   }
   errno = saved;
+}
+
+/* The program is about to start a thread: two threads would record into each other, so the run ends here. The
+ * trace says which function was called; the reader refuses it. */
+__attribute__((noreturn, used)) void ca_refuse_thread(void) {
+  ca_finish();
+  _exit(FAILURE_STATUS);
 }
 
 /* _exit and _Exit skip the exit handlers. */
