@@ -114,7 +114,11 @@ def _check_request(adjacency: Adjacency, num_parts: int, objective: str, seed: i
     if num_parts > max(adjacency.num_vertices, 1):
         raise PartitionError(
             f"cannot divide {adjacency.num_vertices} values among {num_parts} parts",
-            hint="use fewer nodes or a larger problem size",
+            hint=(
+                "use fewer nodes or a larger problem size"
+                if adjacency.num_vertices
+                else "the program, or the region, stores no values that could be distributed"
+            ),
         )
     if objective not in _OBJECTIVE_CODE:
         raise PartitionError(f"objective must be 'cut' or 'volume', found {objective!r}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from commanalyzer.vcg.graph import Fold, HomeKind, ValueGraph
@@ -66,7 +68,7 @@ def test_terms_of_a_reduction_in_a_register() -> None:
     assert graph.row_fold[row] == Fold.SUM
     first, last = graph.term_ptr[row], graph.term_ptr[row + 1]
     pointer = graph.source_ptr[first : last + 1]
-    terms = [sorted(graph.source[i:j].tolist()) for i, j in zip(pointer[:-1], pointer[1:], strict=True)]
+    terms = [sorted(graph.source[i:j].tolist()) for i, j in pairwise(pointer)]
     assert terms == [sorted(pair) for pair in zip(a, b, strict=True)]
     (stored,) = np.flatnonzero(graph.row_sink == c)
     term = graph.term_ptr[stored]
