@@ -1,53 +1,33 @@
-"""Atomic writing of exported files: a reader sees the old file or the complete new one, never a part."""
+"""Text of exported files: numbers to lines, written atomically."""
 
 from __future__ import annotations
 
-import contextlib
-import os
-import tempfile
 from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
-from commanalyzer.errors import ArtifactError
+from commanalyzer.files import write_atomically
 from commanalyzer.vcg.graph import Int64
 from commanalyzer.vcg.segments import pointer_from_counts
 
 
 def write_atomic(path: Path, data: bytes) -> None:
-    """Write ``data`` to ``path`` through a temporary file in the same directory and a rename.
+    """Write ``data`` to ``path``, replacing what is there; a reader never sees a part of it.
 
     Raises:
         ArtifactError: If the directory does not exist or cannot be written.
     """
-    temporary = ""
-    try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-        Path(temporary).chmod(0o666 & ~_umask())
-        Path(temporary).replace(path)
-    except OSError as error:
-        if temporary:
-            with contextlib.suppress(OSError):
-                Path(temporary).unlink()
-        raise ArtifactError(
-            f"cannot write: {error.strerror}",
-            where=str(path),
-            hint="check that the directory exists and is writable",
-        ) from error
 
+    def produce(draft: Path) -> None:
+        draft.write_bytes(data)
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    write_atomically(path, produce, force=True)
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write ``text`` in UTF-8, atomically; errors as :func:`write_atomic`."""
+    """Write ``text`` in UTF-8; errors as :func:`write_atomic`."""
     write_atomic(path, text.encode("utf-8"))
 
 

@@ -48,7 +48,8 @@ def is_available() -> bool:
 def generate(seed: int) -> str:
     """Source text of csmith's program number ``seed``."""
     command = ["csmith", "--seed", str(seed), "--max-funcs", "6", "--max-block-depth", "4"]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    with tempfile.TemporaryDirectory() as folder:  # csmith leaves a file in its working directory
+        return subprocess.run(command, check=True, capture_output=True, text=True, cwd=folder).stdout
 
 
 def compare(seed: int) -> Outcome:
