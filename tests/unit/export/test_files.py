@@ -173,11 +173,11 @@ def test_write_replaces_whole_files_and_leaves_nothing_behind(tmp_path: Path) ->
     write_text(path, "first")
     write_text(path, "second")
     assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("a.txt", "second")]
-    with pytest.raises(ArtifactError, match="cannot write"):
+    with pytest.raises(ArtifactError, match="expected an existing directory"):
         write_text(tmp_path / "missing" / "a.txt", "x")
     directory = tmp_path / "taken"
     directory.mkdir()
-    with pytest.raises(ArtifactError, match="cannot write"):
+    with pytest.raises(ArtifactError, match="found a directory"):
         write_text(directory, "x")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.txt", "taken"]
 
