@@ -139,8 +139,12 @@ class LabelBook:
             found = self._labels[name]
             out = self.anchor(name)
             origin = self._origin(name)
-            if origin != name:
-                self._joined[name] = Labels(self.joined(origin).names)
+            if origin != name and found.exact is Exact.NO:
+                whole = self.joined(origin)
+                label = whole.names[0]
+                if whole.exact is Exact.DYNAMIC:
+                    label = self.without_exact(label, out)
+                self._joined[name] = Labels((label,))
             elif found.exact is Exact.DYNAMIC:
                 label = self.join(out, name, found.names)
                 self._joined[name] = Labels((label,), Exact.DYNAMIC)
@@ -151,7 +155,7 @@ class LabelBook:
 
     def _origin(self, name: str) -> str:
         """Register that ``name`` has all its labels from: ``-alpha`` is no value beside ``alpha``."""
-        while self.values.flows[name] is Flow.UNION:
+        while self.values.flows[name] in (Flow.UNION, Flow.COPY):
             inputs = self.values.data_inputs(name)
             if len(inputs) != 1 or self._labels[inputs[0]].names != self._labels[name].names:
                 break
