@@ -24,6 +24,7 @@ from typing import IO
 import psutil
 
 from commanalyzer.errors import TargetRunError
+from commanalyzer.runtime.interrupts import deferred_interrupts
 
 _FIRST_POLL_S = 0.001
 _POLL_S = 0.05
@@ -119,20 +120,15 @@ def run_target(
     # A file rather than a pipe: no reader thread, and a grandchild that keeps it open cannot block us.
     with tempfile.TemporaryFile() as captured:
         _flush_own_streams()
+        with contextlib.ExitStack() as starting:
+            starting.enter_context(deferred_interrupts())
+            streams = (stdin, captured if capture else stdout, stderr)
+            process = _spawn([str(executable), *arguments], streams, environment or {}, label)
+            waiter = _Waiter(process.pid)
+            waiter.start()
+            started = starting.pop_all()
         try:
-            process = subprocess.Popen(
-                [str(executable), *arguments],
-                stdin=stdin,
-                stdout=captured if capture else stdout,
-                stderr=stderr,
-                env={**os.environ, **(environment or {})},
-                start_new_session=True,
-            )
-        except (OSError, ValueError) as error:
-            raise TargetRunError(f"the program cannot be started: {error}", where=label) from error
-        waiter = _Waiter(process.pid)
-        waiter.start()
-        try:
+            started.close()  # interrupts from here on, and those held back, end the program
             _supervise(process.pid, waiter, limits, label)
         finally:
             # Also ends background children that the program left behind in its session.
@@ -141,6 +137,25 @@ def run_target(
         captured.seek(0)
         output = captured.read() if capture else b""
     return _finished(waiter, label, output)
+
+
+def _spawn(
+    command: Sequence[str],
+    streams: tuple[Stream, Stream, Stream],
+    environment: Mapping[str, str],
+    label: str,
+) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
+            command,
+            stdin=streams[0],
+            stdout=streams[1],
+            stderr=streams[2],
+            env={**os.environ, **environment},
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        raise TargetRunError(f"the program cannot be started: {error}", where=label) from error
 
 
 def spool_stdin(source: Path | None, directory: Path) -> Path | None:
