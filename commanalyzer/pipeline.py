@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import datetime
 import shlex
+from dataclasses import replace
 
 from commanalyzer.decompose import Counted, CountOptions, decompose
-from commanalyzer.errors import ConfigError
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.progress import Progress
 from commanalyzer.provenance import collect_provenance
@@ -24,10 +24,8 @@ def analyze(request: AnalysisRequest, progress: Progress) -> AnalysisResult:
         CommAnalyzerError: A subclass says what went wrong and what to do.
     """
     recorded = record(request, progress)
-    machine = _with_throughput(request.machine, recorded.recording, recorded.work)
-    options = CountOptions(
-        request.nodes, request.models, request.high, machine, request.seed, request.imbalance, request.check
-    )
+    machine = with_throughput(request, recorded.recording, recorded.work)
+    options = _count_options(request, machine)
     counted = decompose(recorded.graph, recorded.work.flops, options, progress)
     return _result(request, recorded, machine, counted)
 
@@ -43,22 +41,14 @@ def repartition(result: AnalysisResult, request: PartitionRequest, progress: Pro
         overlap=request.machine.overlap,
         throughput=request.machine.throughput,
     )
-    options = CountOptions(
-        request.nodes, request.models, request.high, machine, request.seed, request.imbalance, request.check
-    )
+    options = _count_options(request, machine)
     counted = decompose(result.graph, result.work.flops, options, progress)
-    return AnalysisResult(
-        program=result.program,
-        command=result.command,
-        provenance=result.provenance,
-        work=result.work,
-        recording=result.recording,
-        graph=result.graph,
+    return replace(
+        result,
         singletons=counted.singletons,
         vcg_words=counted.vcg_words,
         machine=machine,
         decompositions=counted.decompositions,
-        regions=result.regions,
         warnings=counted.warnings,
     )
 
@@ -85,13 +75,21 @@ def explain(request: AnalysisRequest, *, line: int, occurrence: int = 1) -> str:
     )
 
 
-def _with_throughput(machine: MachineParameters, recording: Recording, work: WorkCounts) -> MachineParameters:
+def _count_options(request: AnalysisRequest | PartitionRequest, machine: MachineParameters) -> CountOptions:
+    return CountOptions(
+        request.nodes, request.models, request.high, machine, request.seed, request.imbalance, request.check
+    )
+
+
+def with_throughput(request: AnalysisRequest, recording: Recording, work: WorkCounts) -> MachineParameters:
     """R from the plain run, unless it was given (paper Section 5: run the single-node implementation).
 
     A region has no time of its own: its work over the time of the whole run would be too low.
     """
-    seconds = recording.native_s
-    if machine.throughput is not None or seconds is None or seconds < _SHORTEST_TIMING_S or not work.flops:
+    machine, seconds = request.machine, recording.native_s
+    if machine.throughput is not None or request.regions or not work.flops:
+        return machine
+    if seconds is None or seconds < _SHORTEST_TIMING_S:
         return machine
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     measured = Parameter(
@@ -103,8 +101,6 @@ def _with_throughput(machine: MachineParameters, recording: Recording, work: Wor
 def _result(
     request: AnalysisRequest, recorded: RecordedProgram, machine: MachineParameters, counted: Counted
 ) -> AnalysisResult:
-    if not request.sources:
-        raise ConfigError("expected at least one source file, found none")
     frontend = recorded.frontend
     program = request.sources[0].name
     provenance = collect_provenance(
@@ -115,9 +111,10 @@ def _result(
     )
     warnings = [*recorded.warnings, *counted.warnings]
     if machine.bandwidth is not None and machine.throughput is None:
+        reason = "a region has no time of its own" if request.regions else "its plain run is too short"
         warnings.append(
-            f"no efficiency bound: the plain run of {shlex.quote(program)} is too short to measure its "
-            "throughput; give --throughput or a larger problem"
+            f"no efficiency bound: the throughput of {shlex.quote(program)} was not measured ({reason}); "
+            "give --throughput"
         )
     return AnalysisResult(
         program=program,

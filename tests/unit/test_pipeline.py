@@ -1,0 +1,41 @@
+"""Throughput R: measured from the plain run of the whole program, and only then."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from commanalyzer.machine.parameters import MachineParameters, Parameter
+from commanalyzer.pipeline import with_throughput
+from commanalyzer.request import AnalysisRequest
+from commanalyzer.results import Recording, WorkCounts
+
+WORK = WorkCounts(flops=3_000_000, loads=1, stores=1, instructions=1)
+SOURCE = (Path("a.c"),)
+
+
+def recording(native_s: float | None) -> Recording:
+    return Recording(native_s, 1.0, 1)
+
+
+def test_work_over_time_of_the_plain_run() -> None:
+    found = with_throughput(AnalysisRequest(SOURCE), recording(1.5), WORK).throughput
+    assert found is not None
+    assert (found.value, found.unit, found.source) == (2e6, "Flop/s", "measured")
+
+
+@pytest.mark.parametrize("native_s", [None, 0.001])
+def test_too_short_or_not_run(native_s: float | None) -> None:
+    assert with_throughput(AnalysisRequest(SOURCE), recording(native_s), WORK).throughput is None
+
+
+def test_region_has_no_time_of_its_own() -> None:
+    request = AnalysisRequest(SOURCE, regions=("kernel",))
+    assert with_throughput(request, recording(1.5), WORK).throughput is None
+
+
+def test_given_throughput_stays() -> None:
+    given = Parameter(7.0, "Flop/s", "given")
+    request = AnalysisRequest(SOURCE, machine=MachineParameters(throughput=given), regions=("kernel",))
+    assert with_throughput(request, recording(1.5), WORK).throughput == given
