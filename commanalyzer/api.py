@@ -34,6 +34,7 @@ def analyze(
     high: float = 0.9,
     regions: Sequence[str] = (),
     control_flows: bool = True,
+    private_temporaries: bool = True,
     cc: str = "",
     cflags: Sequence[str] = (),
     ldflags: Sequence[str] = (),
@@ -56,6 +57,7 @@ def analyze(
         high: Threshold of the singleton scores.
         regions: Functions to restrict the analysis to.
         control_flows: Conditions that select between values are flows.
+        private_temporaries: Workspaces are told apart from arrays (a second recording where there are any).
         cc: The user's clang; otherwise ``$CC`` or the bundled one.
         cflags: Compiler flags.
         ldflags: Linker flags.
@@ -75,6 +77,7 @@ def analyze(
         high=high,
         regions=tuple(regions),
         control_flows=control_flows,
+        private_temporaries=private_temporaries,
         compiler=CompilerOptions(cc, tuple(cflags), tuple(ldflags)),
         machine=_machine(machine),
         stdin=None if stdin is None else Path(stdin),

@@ -15,6 +15,7 @@ from typing import IO
 
 import numpy as np
 
+from commanalyzer.abi.trace_layout import WORKSPACE
 from commanalyzer.errors import TargetRunError
 from commanalyzer.frontend.compile import FrontendResult, compile_sources
 from commanalyzer.instrument.plan import ModulePlan, PlanOptions, plan_module
@@ -31,9 +32,13 @@ from commanalyzer.runtime.launch import RunLimits, TargetRun, run_target, spool_
 from commanalyzer.trace.reader import Trace, read_trace
 from commanalyzer.vcg.build import build_graph
 from commanalyzer.vcg.graph import ValueGraph
+from commanalyzer.vcg.workspaces import find_workspaces, workspace_pieces
 
 _STANDARD_ERROR = 2  # descriptor: sys.stderr may be replaced (notebooks, test runners)
 _PROCESSES = frozenset(("fork", "vfork", "clone", "posix_spawn", "posix_spawnp", "system", "popen"))
+# The second recording may have this many rows per row of the first: a guard against states that escape detection.
+_MOST_ROWS = 64
+_SPARE_ROWS = 1 << 20
 _RECORDER_FAILED = 113  # exit status of the shim when it cannot reserve its memory
 
 
@@ -94,6 +99,13 @@ def record(request: AnalysisRequest, progress: Progress) -> RecordedProgram:
         progress.stage("build the value graph", 1)
         trace = read_trace(trace_path)
         graph = build_graph(trace, plan.sites, has_regions=bool(request.regions))
+        workspace = _write_workspace(request, graph, plan.sites, directory)
+        if workspace is not None:
+            progress.stage("record the private temporaries", 1)
+            del graph
+            _run(instrumented, request, stdin, trace=trace_path, workspace=workspace, discard=True)
+            trace = read_trace(trace_path)
+            graph = build_graph(trace, plan.sites, has_regions=bool(request.regions))
         return _finished(request, frontend, plan, trace, graph, plain, traced)
 
 
@@ -103,8 +115,12 @@ def _run(
     stdin: Path | None,
     *,
     trace: Path | None = None,
+    workspace: Path | None = None,
     discard: bool = False,
 ) -> TargetRun:
+    environment = {} if trace is None else {"COMMANALYZER_TRACE": str(trace)}
+    if workspace is not None:
+        environment["COMMANALYZER_WORKSPACE"] = str(workspace)
     limits = RunLimits(request.timeout_s, request.memory_limit_bytes)
     output = "discard" if discard else request.program_output
     with _input(stdin) as stream:
@@ -114,7 +130,7 @@ def _run(
             stdin=stream,
             stdout={"discard": subprocess.DEVNULL, "stderr": _STANDARD_ERROR}.get(output),
             stderr=subprocess.DEVNULL if discard else None,
-            environment={} if trace is None else {"COMMANALYZER_TRACE": str(trace)},
+            environment=environment,
             limits=limits,
             label=request.sources[0].name,
         )
@@ -124,6 +140,22 @@ def _run(
             hint="allow overcommitted memory (vm.overcommit_memory 0 or 1) and unlimited address space",
         )
     return run
+
+
+def _write_workspace(
+    request: AnalysisRequest, graph: ValueGraph, sites: SiteTable, directory: Path
+) -> Path | None:
+    """List of the workspaces for a second recording; ``None`` if there are none."""
+    if not request.private_temporaries:
+        return None
+    mask = find_workspaces(graph)
+    if not mask.any():
+        return None
+    pieces = workspace_pieces(graph, mask, sites)
+    header = np.array((_MOST_ROWS * graph.num_rows + _SPARE_ROWS, len(pieces)), dtype=WORKSPACE)
+    path = directory / "workspace"
+    path.write_bytes(header.tobytes() + pieces.tobytes())
+    return path
 
 
 @contextmanager

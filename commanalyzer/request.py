@@ -44,6 +44,7 @@ class AnalysisRequest:
         high: Threshold of the singleton scores (paper Section 4.2.2), in (0, 1).
         regions: Functions of interest; empty for the whole program.
         control_flows: Conditions that select between values are flows.
+        private_temporaries: Every lifetime of a word of a workspace is a vertex of its own.
         compiler: Compiler options.
         machine: Parameters of the efficiency bound.
         stdin: File for the program's standard input; ``None`` for our own.
@@ -65,6 +66,7 @@ class AnalysisRequest:
     high: float = 0.9
     regions: tuple[str, ...] = ()
     control_flows: bool = True
+    private_temporaries: bool = True
     compiler: CompilerOptions = field(default_factory=CompilerOptions)
     machine: MachineParameters = field(default_factory=MachineParameters)
     stdin: Path | None = None

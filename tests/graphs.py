@@ -61,6 +61,7 @@ def build(
         home_offset=np.arange(num_vertices, dtype=np.int64) * 8,
         width_bytes=np.array([(widths or {}).get(v, 8) for v in range(num_vertices)], dtype=np.uint8),
         versions=np.array(total, dtype=np.int64),
+        is_temporary=np.zeros(num_vertices, dtype=np.bool_),
         is_input=np.array(is_input, dtype=np.bool_),
         producer_site=np.array([0 if m else -1 for m in made], dtype=np.int32),
         work_flops=np.array([(work or {}).get(v, 0.0) for v in range(num_vertices)], dtype=np.float64),

@@ -24,6 +24,7 @@ def sample_graph() -> ValueGraph:
         home_offset=np.array([0, 8, 16], dtype=np.int64),
         width_bytes=np.full(3, 8, dtype=np.uint8),
         versions=np.array([1, 5, 1], dtype=np.int64),
+        is_temporary=np.zeros(3, dtype=np.bool_),
         is_input=np.array([True, False, True]),
         producer_site=np.array([-1, 0, -1], dtype=np.int32),
         work_flops=np.array([0.0, 5.0, 0.0]),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-ABI_VERSION = 1
+ABI_VERSION = 2
 
 EXACT_8 = 1 << 63
 EXACT_4 = 1 << 59
@@ -17,6 +17,7 @@ REGISTER = 1 << 62
 ADDRESS = 1 << 61
 CONTROL = 1 << 60
 WORD_MASK = (1 << 42) - 1
+NOTHING = REGISTER | WORD_MASK
 ADDRESS_MASK = (1 << 44) - 1
 
 MAX_INLINE_LABELS = 8
@@ -74,8 +75,9 @@ HOOKS: dict[str, Hook] = {
         Hook("ca_row_many", "void", ("i32", "i64", "i32", "i32", "ptr"), "store with more labels"),
         Hook("ca_register_many", "i64", ("i32", "i32", "ptr"), "name a register value, more labels"),
         Hook("ca_join", "i64", ("i32", "i32", "ptr"), "one label for several"),
-        Hook("ca_copy_4", "void", ("i64", "i64"), "replicating store of a word"),
-        Hook("ca_copy_8", "void", ("i64", "i64", "i64"), "replicating store of two words"),
+        Hook("ca_copy_4", "void", ("i32", "i64", "i64"), "replicating store of a word"),
+        Hook("ca_copy_8", "void", ("i32", "i64", "i64", "i64"), "replicating store of two words"),
+        Hook("ca_copy_value", "void", ("i32", "i64", "i64"), "replicating store of an 8-byte value"),
         Hook("ca_store_unknown", "void", ("i32", "i64", "i32", "i32", "ptr"), "label tells if it replicates"),
         Hook("ca_forget", "void", ("i64", "i32"), "words no longer hold a replicated value"),
         Hook("ca_term_many", "void", ("ptr", "i32", "ptr"), "term with more labels"),
@@ -89,7 +91,9 @@ HOOKS: dict[str, Hook] = {
         Hook("ca_frame", "ptr", ("i32", "i64", "i64"), "storage of a function's local arrays"),
         Hook("ca_fill", "void", ("i32", "i64", "i64"), "bytes became constant"),
         Hook("ca_input", "void", ("i64", "i64"), "bytes came from outside"),
-        Hook("ca_copy_words", "void", ("i64", "i64", "i64"), "replication of a range (to, from, bytes)"),
+        Hook(
+            "ca_copy_words", "void", ("i32", "i64", "i64", "i64"), "replication of a range (to, from, bytes)"
+        ),
         Hook("ca_malloc", "ptr", ("i32", "i64"), "allocation"),
         Hook("ca_calloc", "ptr", ("i32", "i64", "i64"), "zeroed allocation"),
         Hook("ca_aligned_alloc", "ptr", ("i32", "i64", "i64"), "aligned allocation"),

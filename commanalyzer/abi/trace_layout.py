@@ -9,6 +9,8 @@ TRACE_MAGIC = 0x3152544D4D4F43
 ROW_WIDE = 1
 ROW_FILL = 2
 ROW_REGISTER = 4
+ROW_TEMPORARY = 8
+ROW_UPDATE = 16
 
 EXTENT_GLOBAL = 1
 EXTENT_HEAP = 2
@@ -31,6 +33,8 @@ EXTENT = np.dtype(
     ]
 )
 COUNTER = np.dtype("<u8")
+WORKSPACE = np.dtype([("max_rows", "<u8"), ("num_pieces", "<u8")])
+PIECE = np.dtype([("kind", "<u4"), ("object", "<u4"), ("depth", "<u8"), ("first", "<u8"), ("last", "<u8")])
 
 SECTIONS: tuple[tuple[str, np.dtype[np.generic]], ...] = (
     ("cells", CELL),
@@ -49,6 +53,7 @@ STATISTICS = np.dtype(
         ("hash_collisions", "<u8"),
         ("unaligned_copies", "<u8"),
         ("dropped_rows", "<u8"),
+        ("unnamed_lifetimes", "<u8"),
         ("recorder_bytes", "<u8"),
     ]
 )

@@ -63,6 +63,12 @@ def program_arguments(ctx: click.Context) -> tuple[str, ...]:
     show_default=True,
     help="Conditions that select between values count as flows.",
 )
+@click.option(
+    "--private-temporaries/--no-private-temporaries",
+    default=True,
+    show_default=True,
+    help="Tell memory that is reused for one element after the other from arrays.",
+)
 @click.option("--cc", default="", help="Your own clang; otherwise $CC or the bundled one.")
 @click.option("--cflags", type=options.flags, default=(), help='Compiler flags: "-DN=100 -Iinclude".')
 @click.option("--ldflags", type=options.flags, default=(), help="Linker flags.")
@@ -89,6 +95,7 @@ def command(
     high: float,
     regions: tuple[str, ...],
     control_flows: bool,
+    private_temporaries: bool,
     cc: str,
     cflags: tuple[str, ...],
     ldflags: tuple[str, ...],
@@ -119,6 +126,7 @@ def command(
         high=high,
         regions=regions,
         control_flows=control_flows,
+        private_temporaries=private_temporaries,
         compiler=CompilerOptions(cc, cflags, ldflags),
         machine=machine_from(machine_file, bandwidth, overlap, throughput),
         stdin=stdin,

@@ -72,7 +72,8 @@ class CallPlanner:
             slot = f"getelementptr inbounds (i64, ptr @ca_arguments, i64 {index})"
             source = self._patch.value(out, f"load i64, ptr {slot}, align 8")
             target = self._patch.value(out, f"ptrtoint ptr {function.parameters[index].text} to i64")
-            self._patch.call(out, "ca_copy_words", target, source, size)
+            record = SiteRecord(function.name, function.parameters[index].text, "copy", 4, SourcePlace())
+            self._patch.call(out, "ca_copy_words", self._sites.add_site(record), target, source, size)
 
     def plan_return(self, instruction: Instruction, block: str, *, is_region: bool) -> None:
         """Plan ``ret`` and ``resume``: the label of the result, release of accumulators, end of a region."""
@@ -140,7 +141,8 @@ class CallPlanner:
         size = self._as_i64(out, operands[known.sizes[0]])
         target = self._patch.value(out, f"ptrtoint ptr {operands[known.pointer].text} to i64")
         source = self._patch.value(out, f"ptrtoint ptr {operands[known.source].text} to i64")
-        self._patch.call(out, "ca_copy_words", target, source, size)
+        record = SiteRecord(self._values.function.name, operands[0].text, "copy", 4, self._place(instruction))
+        self._patch.call(out, "ca_copy_words", self._sites.add_site(record), target, source, size)
 
     def _fill(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> None:
         operands = instruction.operands

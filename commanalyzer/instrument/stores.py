@@ -97,7 +97,7 @@ class StorePlanner:
         words = max(1, (size + 3) // 4)
         found = self._labels.labels(value.text, block)
         if found.exact is Exact.YES and size in (4, 8):
-            self._replicate(out, address, words, found)
+            self._replicate(out, self._site(instruction, value.type), address, words, found)
             return
         if found.exact is Exact.DYNAMIC and size in (4, 8):
             site = self._site(instruction, value.type)
@@ -112,19 +112,17 @@ class StorePlanner:
                 labels.append(self._patch.call(out, "ca_address", label))
         self._row(out, self._site(instruction, value.type, fold, self_label), address, words, labels)
 
-    def _replicate(self, out: list[str], address: str, words: int, found: Labels) -> None:
+    def _replicate(self, out: list[str], site: int, address: str, words: int, found: Labels) -> None:
         first = found.names[0]
-        if words == 2 and found.words == 2:
-            if found.high:
-                high = self._labels.high_label(found.high)
-            else:
-                high = self._patch.value(out, f"add i64 {first}, 1")
-            self._patch.call(out, "ca_copy_8", address, first, high)
-            return
-        self._patch.call(out, "ca_copy_4", address, first)
-        if words == 2:
-            upper = self._patch.value(out, f"add i64 {address}, 4")
-            self._patch.call(out, "ca_forget", upper, 1)
+        if words == 2 and found.words == 2 and found.high:
+            self._patch.call(out, "ca_copy_8", site, address, first, self._labels.high_label(found.high))
+        elif words == 2 and found.words == 2:
+            self._patch.call(out, "ca_copy_value", site, address, first)
+        else:
+            self._patch.call(out, "ca_copy_4", site, address, first)
+            if words == 2:
+                upper = self._patch.value(out, f"add i64 {address}, 4")
+                self._patch.call(out, "ca_forget", upper, 1)
 
     def _accumulation(self, store: Instruction, block: str, labels: Sequence[str]) -> tuple[Fold, int]:
         """Whether ``store`` is ``x = x op term``, and which label is x's."""

@@ -20,7 +20,7 @@ from commanalyzer.frontend.subprocesses import run_tool
 from commanalyzer.frontend.toolchain import Toolchain, bundled_toolchain
 
 _INLINED = ("hooks.c", "accumulators.c")
-_SEPARATE = ("rows.c", "packing.c", "columns.c", "heap.c", "frames.c", "trace.c")
+_SEPARATE = ("rows.c", "packing.c", "columns.c", "heap.c", "frames.c", "workspace.c", "trace.c")
 _FLAGS = (
     "-std=gnu11",
     "-O2",

@@ -24,12 +24,14 @@ class TraceStatistics:
         hash_collisions: Rows that shared a hash with another row and were merged with it.
         unaligned_copies: Memory copies between addresses that differ modulo 4 (replication not followed).
         dropped_rows: Rows lost because the recorder had no memory left.
+        unnamed_lifetimes: Lifetimes of workspace words that were merged with the one before: too many.
         recorder_bytes: Bytes of all columns.
     """
 
     hash_collisions: int
     unaligned_copies: int
     dropped_rows: int
+    unnamed_lifetimes: int
     recorder_bytes: int
 
 

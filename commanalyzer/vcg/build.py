@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.abi.hooks import ADDRESS, CONTROL, REGISTER, WORD_MASK
-from commanalyzer.abi.trace_layout import ROW_FILL, ROW_REGISTER
+from commanalyzer.abi.hooks import ADDRESS, CONTROL, NOTHING, REGISTER, WORD_MASK
+from commanalyzer.abi.trace_layout import ROW_FILL, ROW_REGISTER, ROW_TEMPORARY, ROW_UPDATE
 from commanalyzer.instrument.sites import SiteTable
 from commanalyzer.trace.reader import Trace
 from commanalyzer.vcg.chains import Chains, make_chains
@@ -42,27 +42,35 @@ def build_graph(trace: Trace, table: SiteTable, *, has_regions: bool = False) ->
     rows = _Rows.read(trace, table)
     flat = expand_rows(trace)
     index = _number_words(trace, rows, flat)
-    register_rows = np.flatnonzero(rows.is_register)
-    source, role = _sources(flat, index, register_rows, len(rows.count))
-    sink = _sinks(rows, index, register_rows)
+    defining_rows = np.flatnonzero(rows.defines)
+    vertex_of_row = np.full(len(rows.count), -1, np.int32)
+    vertex_of_row[defining_rows] = len(index.home) + np.arange(len(defining_rows), dtype=np.int32)
+    source, role = _sources(flat, index, vertex_of_row)
+    sink = _sinks(rows, index, vertex_of_row)
     chains = make_chains(flat, source, role, sink, rows.fold, rows.self_label, rows.is_register)
-    num_vertices = len(index.home) + len(register_rows)
+    num_vertices = len(index.home) + len(defining_rows)
     fills = _fills(trace, rows, index)
     is_input = _inputs(rows, flat, source, sink, fills, num_vertices, len(index.home))
     if has_regions:
         is_input[source[source >= 0]] = True
-    return _assemble(trace, table, rows, index, register_rows, sink, chains, fills, is_input)
+    return _assemble(trace, table, rows, index, defining_rows, sink, chains, fills, is_input)
 
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """Per trace row: count, site, kind."""
+    """Per trace row: count, site, kind.
+
+    ``sink`` is a word, or the defining row if ``is_update``. Rows that define a vertex of their own are those of
+    register values and of lifetimes in workspaces.
+    """
 
     count: Int64
     site: Int64
-    sink_word: Int64
+    sink: Int64
     is_register: Bool
     is_fill: Bool
+    is_update: Bool
+    defines: Bool
     width_bytes: Int64
     fold: Int64
     self_label: Int64
@@ -74,12 +82,15 @@ class _Rows:
         width = np.array([s.width_bytes for s in table.sites] or [0], dtype=np.int64)
         fold = np.array([int(s.fold) for s in table.sites] or [0], dtype=np.int64)
         own = np.array([s.self_label for s in table.sites] or [0], dtype=np.int64)
+        is_update = (flags & ROW_UPDATE) != 0
         return cls(
             trace.cells["count"].astype(np.int64),
             site,
             trace.heads["sink"].astype(np.int64),
             (flags & ROW_REGISTER) != 0,
             (flags & ROW_FILL) != 0,
+            is_update,
+            ((flags & (ROW_REGISTER | ROW_TEMPORARY)) != 0) & ~is_update,
             width[site],
             fold[site],
             own[site],
@@ -102,10 +113,15 @@ def _words(label: NDArray[np.uint64]) -> Int64:
     return np.asarray((label & np.uint64(WORD_MASK)).astype(np.int64))
 
 
+def _stores(rows: _Rows) -> Int64:
+    """Rows that store to a home."""
+    return np.flatnonzero(~rows.defines & ~rows.is_update & ~rows.is_fill)
+
+
 def _number_words(trace: Trace, rows: _Rows, flat: FlatRows) -> WordIndex:
     """Vertices of all words that are stored to or read."""
-    stored = ~rows.is_register & ~rows.is_fill
-    sinks = rows.sink_word[stored]
+    stored = _stores(rows)
+    sinks = rows.sink[stored]
     read = []
     for first in range(0, len(flat.label), CHUNK):
         label = flat.label[first : first + CHUNK]
@@ -114,40 +130,38 @@ def _number_words(trace: Trace, rows: _Rows, flat: FlatRows) -> WordIndex:
     return number_homes(dense, dense.number(sinks), rows.width_bytes[stored], [dense.number(w) for w in read])
 
 
-def _sources(flat: FlatRows, index: WordIndex, register_rows: Int64, num_rows: int) -> tuple[Int32, UInt8]:
+def _sources(flat: FlatRows, index: WordIndex, vertex_of_row: Int32) -> tuple[Int32, UInt8]:
     """Vertex (-1 for none) and role of every label."""
-    number_of_register = np.full(num_rows, -1, np.int32)
-    number_of_register[register_rows] = len(index.home) + np.arange(len(register_rows), dtype=np.int32)
     source = np.full(len(flat.label), -1, np.int32)
     role = np.zeros(len(flat.label), np.uint8)
     for first in range(0, len(flat.label), CHUNK):
         label = flat.label[first : first + CHUNK]
         part = slice(first, first + len(label))
         in_memory = _is_memory_label(label)
-        named = ~in_memory & (label != 0)
+        named = ~in_memory & ((label & np.uint64(NOTHING)) != NOTHING) & (label != 0)
         words = _words(label)
         vertex = np.full(len(label), -1, np.int32)
         vertex[in_memory] = index.vertex[index.dense.number(words[in_memory])]
-        vertex[named] = number_of_register[words[named]]
+        vertex[named] = vertex_of_row[words[named]]
         source[part] = vertex
         role[part] = np.where(label & np.uint64(CONTROL), int(SourceRole.CONTROL), 0)
         role[part][(label & np.uint64(ADDRESS)) != 0] = int(SourceRole.ADDRESS)
     return source, role
 
 
-def _sinks(rows: _Rows, index: WordIndex, register_rows: Int64) -> Int64:
+def _sinks(rows: _Rows, index: WordIndex, vertex_of_row: Int32) -> Int64:
     """Sink vertex per row, -1 for fills."""
-    sink = np.full(len(rows.count), -1, np.int64)
-    stored = np.flatnonzero(~rows.is_register & ~rows.is_fill)
-    sink[stored] = index.vertex[index.dense.number(rows.sink_word[stored])]
-    sink[register_rows] = len(index.home) + np.arange(len(register_rows))
+    sink = vertex_of_row.astype(np.int64)
+    stored = _stores(rows)
+    sink[stored] = index.vertex[index.dense.number(rows.sink[stored])]
+    sink[rows.is_update] = vertex_of_row[rows.sink[rows.is_update]]
     return sink
 
 
 def _fills(trace: Trace, rows: _Rows, index: WordIndex) -> _Fills:
     """Homes that were filled; filled words that nobody else uses are no values."""
     fills = np.flatnonzero(rows.is_fill)
-    first = rows.sink_word[fills]
+    first = rows.sink[fills]
     last = first + fill_lengths(trace, fills) if len(fills) else first
     words = index.dense.word(index.home)
     low, high = np.searchsorted(words, first), np.searchsorted(words, last)
@@ -178,7 +192,8 @@ def _inputs(
     first_stored[sink[stores]] = stores
     np.minimum.at(first_stored, fills.vertex, fills.row)
     is_input = (first_read <= first_stored) & (first_read != _NEVER)
-    is_input[num_memory:] = rows.count[rows.is_register] == 0
+    happens = np.bincount(sink[sink >= num_memory], rows.count[sink >= num_memory], num_vertices)
+    is_input[num_memory:] = happens[num_memory:] == 0
     return np.asarray(is_input)
 
 
@@ -203,7 +218,7 @@ def _assemble(
     table: SiteTable,
     rows: _Rows,
     index: WordIndex,
-    register_rows: Int64,
+    defining_rows: Int64,
     sink: Int64,
     chains: Chains,
     fills: _Fills,
@@ -221,15 +236,16 @@ def _assemble(
     terms_per_row = np.bincount(chains.term_row, minlength=len(rows.count))[kept]
     source, role, source_ptr = _of_rows(chains, happened)
     num_vertices = len(is_input)
-    home_object, home_offset, objects = name_homes(index, register_rows, trace, table)
+    home_object, home_offset, objects = name_homes(index, defining_rows, trace, table)
     sites = _sites(trace, table)
     term_ptr = pointer(np.concatenate([terms_per_row, nothing]))
-    register_width = rows.width_bytes[register_rows].astype(np.uint8)
+    named_width = rows.width_bytes[defining_rows].astype(np.uint8)
     return ValueGraph(
         home_object=home_object,
         home_offset=home_offset,
-        width_bytes=np.concatenate([home_widths(index), register_width]),
+        width_bytes=np.concatenate([home_widths(index), named_width]),
         versions=np.bincount(row_sink, row_count, num_vertices).astype(np.int64) + is_input,
+        is_temporary=np.concatenate([np.zeros(len(index.home), np.bool_), ~rows.is_register[defining_rows]]),
         is_input=is_input,
         producer_site=_producers(rows, sink, kept, num_vertices),
         work_flops=_work(row_sink, row_count, row_site, np.diff(term_ptr), sites, num_vertices),

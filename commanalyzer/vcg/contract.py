@@ -26,7 +26,7 @@ def merge_registers(graph: ValueGraph, edges: Edges) -> Int64:
     readers = np.bincount(edges.source, minlength=v)
     contributes = np.zeros(v, dtype=np.bool_)
     contributes[graph.source[_fold_entries(graph)]] = True
-    private = graph.is_register & (readers == 1) & ~contributes
+    private = (graph.is_register | graph.is_temporary) & (readers == 1) & ~contributes
     chosen = private[edges.source]
     target[edges.source[chosen]] = edges.sink[chosen]
     return target

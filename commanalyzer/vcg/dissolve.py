@@ -50,6 +50,7 @@ def dissolve_registers(graph: ValueGraph, limit: int = DEFAULT_LIMIT) -> ValueGr
         home_offset=graph.home_offset[kept],
         width_bytes=graph.width_bytes[kept],
         versions=graph.versions[kept],
+        is_temporary=graph.is_temporary[kept],
         is_input=graph.is_input[kept],
         producer_site=graph.producer_site[kept],
         work_flops=closure.work_flops[kept],

@@ -117,6 +117,7 @@ class ValueGraph:
         home_offset: int64[V], bytes from the start of the object.
         width_bytes: uint8[V], width of the values that live there (communication is counted with it).
         versions: int64[V], versions that were created there (the input version included).
+        is_temporary: bool[V], one lifetime of a word of a workspace: several vertices share its home.
         is_input: bool[V], a version existed before the first recorded store (or outside the region).
         producer_site: int32[V], index into ``sites`` of the first site that stored there, -1 for none.
         work_flops: float64[V], floating-point operations spent on computing its versions.
@@ -144,6 +145,7 @@ class ValueGraph:
     home_offset: Int64
     width_bytes: UInt8
     versions: Int64
+    is_temporary: Bool
     is_input: Bool
     producer_site: Int32
     work_flops: Float64
@@ -212,7 +214,15 @@ def _require(condition: bool, message: str) -> None:
 def _check(g: ValueGraph) -> None:
     """Raise unless lengths, pointers and index ranges of ``g`` agree."""
     v, r = len(g.home_object), len(g.row_sink)
-    for name in ("home_offset", "width_bytes", "versions", "is_input", "producer_site", "work_flops"):
+    for name in (
+        "home_offset",
+        "width_bytes",
+        "versions",
+        "is_temporary",
+        "is_input",
+        "producer_site",
+        "work_flops",
+    ):
         _require(len(getattr(g, name)) == v, f"{name} has {len(getattr(g, name))} entries, expected {v}")
     for name in ("row_count", "row_site", "row_fold", "row_accumulates"):
         _require(len(getattr(g, name)) == r, f"{name} has {len(getattr(g, name))} entries, expected {r}")

@@ -7,26 +7,27 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.abi.trace_layout import EXTENT_GLOBAL, EXTENT_HEAP, EXTENT_STACK
+from commanalyzer.abi.trace_layout import EXTENT_GLOBAL, EXTENT_HEAP, EXTENT_STACK, ROW_TEMPORARY
 from commanalyzer.instrument.sites import ObjectRecord, SiteTable
 from commanalyzer.trace.reader import Trace
 from commanalyzer.vcg.graph import HomeKind, HomeObject
-from commanalyzer.vcg.homes import WordIndex
+from commanalyzer.vcg.homes import DenseWords, WordIndex
 
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
 
-_BLOCK_HEADER_BYTES = 16  # of the first heap block of a site; offsets count from its payload
+BLOCK_HEADER_BYTES = 16  # of the first heap block of a site; offsets count from its payload
 
 
 def name_homes(
-    index: WordIndex, register_rows: Int64, trace: Trace, sites: SiteTable
+    index: WordIndex, defining_rows: Int64, trace: Trace, sites: SiteTable
 ) -> tuple[Int32, Int64, tuple[HomeObject, ...]]:
     """Object and byte offset of every vertex, and the objects.
 
     Args:
         index: Memory vertices.
-        register_rows: Rows that define the register vertices, which follow the memory vertices.
+        defining_rows: Rows that define the other vertices (register values, lifetimes in workspaces), which
+            follow the memory vertices.
         trace: Recording.
         sites: Sites and objects of the instrumented module.
 
@@ -36,9 +37,28 @@ def name_homes(
     names = _Names(sites)
     dense = index.dense
     word = dense.word(index.home)
+    in_memory, offset = _places(names, dense, trace, word, dense.range_of(index.home))
+    heads = trace.heads[defining_rows]
+    in_workspace = (heads["flags"] & ROW_TEMPORARY) != 0
+    named_object = np.zeros(len(heads), np.int64)
+    named_offset = np.arange(len(heads), dtype=np.int64)
+    named_object[~in_workspace] = names.registers(heads["site"][~in_workspace].astype(np.int64))
+    slots, slot_of = np.unique(heads["sink"][in_workspace].astype(np.int64), return_inverse=True)
+    objects, offsets = _places(names, dense, trace, slots, dense.range_of(dense.number(slots)))
+    named_object[in_workspace], named_offset[in_workspace] = objects[slot_of], offsets[slot_of]
+    return (
+        np.concatenate([in_memory, named_object]).astype(np.int32),
+        np.concatenate([offset, named_offset]),
+        tuple(names.objects),
+    )
+
+
+def _places(
+    names: _Names, dense: DenseWords, trace: Trace, word: Int64, ranges: Int64
+) -> tuple[Int64, Int64]:
+    """Object number and byte offset of words in increasing order, and the range of each."""
     object_of = np.zeros(len(word), np.int64)
     offset = word * 4
-    ranges = dense.range_of(index.home)
     first = np.flatnonzero(np.diff(ranges, prepend=-1))
     extents = np.asarray(trace.extents)
     ends = np.append(first, len(ranges))[1:]
@@ -51,12 +71,7 @@ def name_homes(
         numbers, shifts = names.resolve(extent, within)
         object_of[begin:end] = numbers
         offset[begin:end] = within - shifts
-    register_objects = names.registers(trace.heads["site"][register_rows].astype(np.int64))
-    return (
-        np.concatenate([object_of, register_objects]).astype(np.int32),
-        np.concatenate([offset, np.arange(len(register_rows), dtype=np.int64)]),
-        tuple(names.objects),
-    )
+    return object_of, offset
 
 
 class _Names:
@@ -75,9 +90,9 @@ class _Names:
             found = self._number((kind, number, 0, 0), HomeKind.GLOBAL, record, record.size_bytes)
             return np.full(len(within), found), np.zeros(len(within), np.int64)
         if kind == EXTENT_HEAP:
-            size = int(extent["offset"]) + int(extent["size"]) - _BLOCK_HEADER_BYTES
+            size = int(extent["offset"]) + int(extent["size"]) - BLOCK_HEADER_BYTES
             found = self._number((kind, number, 0, 0), HomeKind.HEAP, self._sites.allocations[number], size)
-            return np.full(len(within), found), np.full(len(within), _BLOCK_HEADER_BYTES)
+            return np.full(len(within), found), np.full(len(within), BLOCK_HEADER_BYTES)
         assert kind == EXTENT_STACK
         records = self._sites.frames[number]
         offsets = np.array([r.offset for r in records], dtype=np.int64)

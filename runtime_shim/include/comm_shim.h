@@ -12,7 +12,8 @@
  *   +--------+--------+---------+---------+---------+----------+------------------+
  *
  *   word     memory value: (address mod 2^44) / 4 of its home
- *   REG      register value: the index of the row that defines it (same site and sources = same row)
+ *   REG      register value: the index of the row that defines it (same site and sources = same row);
+ *            also a lifetime of a workspace word, which is identified in the same way
  *   CONTROL  the value selects, ADDRESS  the value addresses a pure count
  *   EXACT    the register that carries the label is an unchanged copy of the value, which has 8 or 4 bytes
  *            (never on REG; a widening cast of a 4-byte value is an EXACT4 copy)
@@ -40,7 +41,7 @@
 extern "C" {
 #endif
 
-#define CA_ABI_VERSION 1u
+#define CA_ABI_VERSION 2u
 
 #define CA_SHADOW_BASE 0x100000000000ull
 #define CA_SHADOW_BYTES 0x200000000000ull
@@ -55,6 +56,8 @@ extern "C" {
 #define CA_ADDRESS (1ull << 61)
 #define CA_CONTROL (1ull << 60)
 #define CA_ROLES (CA_ADDRESS | CA_CONTROL)
+/* Content of a workspace word that has no source: constants, input. Never 0, so that stores to it are seen. */
+#define CA_NOTHING (CA_REG | (CA_ADDRESS_MASK >> 2))
 
 /* Hash and number of occurrences of a row: what the fast path touches. */
 struct ca_cell {
@@ -63,14 +66,15 @@ struct ca_cell {
 };
 
 /* Flags of a row in the trace. */
-#define CA_ROW_WIDE 1u     /* labels are 64-bit; otherwise 32-bit differences to the sink */
-#define CA_ROW_FILL 2u     /* a range of words became constant; the only label is their number */
-#define CA_ROW_REGISTER 4u /* the sink is the register value that this row defines */
-#define CA_ROW_INPUT 8u    /* with FILL: written by the outside world */
+#define CA_ROW_WIDE 1u      /* labels are 64-bit; otherwise 32-bit differences to the sink */
+#define CA_ROW_FILL 2u      /* a range of words became constant; the only label is their number */
+#define CA_ROW_REGISTER 4u  /* the sink is the register value that this row defines */
+#define CA_ROW_TEMPORARY 8u /* the row defines a vertex: one lifetime of the sink, a word of a workspace */
+#define CA_ROW_UPDATE 16u   /* a new version of an earlier vertex; the sink is the row that defines it */
 
 /* Content of a row; its labels follow those of the row before it in the label column. */
 struct ca_head {
-  uint64_t sink; /* word, or 0 for registers */
+  uint64_t sink; /* word; 0 for registers; a row for updates */
   uint32_t site;
   uint16_t num_labels;
   uint16_t flags;
@@ -89,6 +93,21 @@ struct ca_group {
 struct ca_run {
   uint64_t start;
   int64_t stride;
+};
+
+/* A piece of a workspace: bytes of an object whose versions are named by their sources. The list is read from
+ * the file that COMMANALYZER_WORKSPACE names: struct ca_workspace, then the pieces, sorted. */
+struct ca_piece {
+  uint32_t kind; /* of extent */
+  uint32_t object;
+  uint64_t depth;
+  uint64_t first; /* bytes in the object */
+  uint64_t last;
+};
+
+struct ca_workspace {
+  uint64_t max_rows; /* beyond, no new lifetimes are named */
+  uint64_t num_pieces;
 };
 
 /* A piece of program memory with a name. */
@@ -116,7 +135,8 @@ struct ca_statistics {
   uint64_t num_block_counters;
   uint64_t hash_collisions; /* rows that shared a hash and were merged */
   uint64_t unaligned_copies;
-  uint64_t dropped_rows; /* rows not recorded (out of memory) */
+  uint64_t dropped_rows;      /* rows not recorded (out of memory) */
+  uint64_t unnamed_lifetimes; /* of workspace words, beyond the limit of rows */
   uint64_t recorder_bytes;
 };
 

@@ -109,11 +109,23 @@ CA_HOOK void ca_accumulator_reset(struct ca_accumulator *acc, uint32_t count, co
 static uint64_t close_unpredicted(struct ca_accumulator *acc, uint32_t site, uint64_t hash) {
   uint32_t count = (uint32_t)acc->num_plain;
   uint64_t anchor = acc->num_labels ? acc->buffer[0] & ~TERM : count ? acc->plain[0] : 0;
-  const struct ca_event event = {hash, anchor, 0, site, CA_ROW_REGISTER, count, acc->plain};
-  struct ca_found found = ca_row_lookup(&event);
-  if (found.is_new)
-    ca_append_packed(acc, found.row);
-  return CA_REG | found.row;
+  struct ca_event event = {hash, anchor, 0, site, CA_ROW_REGISTER, count, acc->plain};
+  struct ca_version version;
+  if (ca_has_workspace) {
+    uint64_t sources[CA_BUFFER_LABELS + CA_MAX_WIDTH + 32];
+    uint32_t num_sources = 0;
+    for (uint64_t i = 0; i < acc->num_plain; i++)
+      sources[num_sources++] = acc->plain[i];
+    for (uint64_t i = 0; i < acc->num_labels; i++) /* of long reductions the last ones */
+      sources[num_sources++] = acc->buffer[i] & ~TERM;
+    version = ca_register_version(&event, num_sources, sources);
+  } else {
+    struct ca_found found = ca_row_lookup(&event);
+    version = (struct ca_version){found.row, found.row, found.is_new};
+  }
+  if (version.is_new)
+    ca_append_packed(acc, version.row);
+  return CA_REG | version.vertex;
 }
 
 /* The loop is left: the label of the value that the accumulator holds now. */

@@ -1,6 +1,7 @@
 /* Memory of the recorder (columns, named extents) and whole ranges of program memory (fills, copies). */
 #define _GNU_SOURCE
 #include "state.h"
+#include <stdlib.h>
 #include <sys/mman.h>
 
 struct ca_column ca_heads, ca_labels, ca_groups, ca_runs, ca_listed, ca_extents;
@@ -31,8 +32,11 @@ void *ca_column_push(struct ca_column *column, uint64_t bytes) {
 void ca_add_extent(uint32_t kind, uint32_t object, uint64_t start, uint64_t size, uint64_t offset,
                    uint64_t depth) {
   struct ca_extent *extent = ca_column_push(&ca_extents, sizeof *extent);
-  if (extent)
-    *extent = (struct ca_extent){start, size, offset, object, kind, depth};
+  if (!extent)
+    return;
+  *extent = (struct ca_extent){start, size, offset, object, kind, depth};
+  if (ca_has_workspace)
+    ca_workspace_extent(extent);
 }
 
 static uint64_t arena_next = CA_ARENA_BASE;
@@ -49,12 +53,12 @@ void ca_forget_range(uint64_t address, uint64_t bytes) {
   uint64_t *state = ca_shadow(ca_word(address));
   for (uint64_t i = 0; i < (bytes + 3) / 4; i++)
     if (state[i])
-      state[i] = 0;
+      state[i] = ca_own_state(ca_word(address) + i);
 }
 
-static void fill(uint32_t site, uint64_t address, uint64_t bytes, uint32_t flags) {
-  uint64_t first = ca_word(address);
-  uint64_t words = ca_word(address + bytes - 1) - first + 1;
+/* A range of words became constant. */
+void ca_fill_row(uint32_t site, uint64_t first, uint64_t words) {
+  const uint32_t flags = CA_ROW_FILL;
   uint64_t hash = (site * ca_multipliers[62] + first * ca_multipliers[63] + words * ca_multipliers[0] +
                    flags * ca_multipliers[1]) |
                   1;
@@ -71,20 +75,28 @@ static void fill(uint32_t site, uint64_t address, uint64_t bytes, uint32_t flags
 CA_CALL void ca_fill(uint32_t site, uint64_t address, uint64_t bytes) {
   if (!bytes)
     return;
-  fill(site, address, bytes, CA_ROW_FILL);
+  ca_fill_row(site, ca_word(address), ca_word(address + bytes - 1) - ca_word(address) + 1);
   ca_forget_range(address, bytes);
 }
 
 /* Written by the outside world (input functions): the old values are gone. */
 CA_CALL void ca_input(uint64_t address, uint64_t bytes) { ca_forget_range(address, bytes); }
 
-/* memcpy, memmove: replication word by word, in the direction that memmove would take. */
-CA_CALL void ca_copy_words(uint64_t to, uint64_t from, uint64_t bytes) {
-  if ((to - from) & 3) {
-    ca_statistics.unaligned_copies++;
-    ca_forget_range(to, bytes);
+/* Replication of words of which some hold named values. The labels are taken first: ranges may overlap. */
+static void copy_with_names(uint32_t site, uint64_t target, uint64_t source, uint64_t words) {
+  uint64_t *labels = malloc(words * sizeof *labels);
+  if (!labels) {
+    ca_statistics.dropped_rows += words;
     return;
   }
+  for (uint64_t i = 0; i < words; i++)
+    labels[i] = ca_value_at(source + i);
+  ca_copy_named(site, target, words, labels);
+  free(labels);
+}
+
+/* Replication word by word, in the direction that memmove would take; named values stay what they are. */
+void ca_move_words(uint64_t to, uint64_t from, uint64_t bytes) {
   uint64_t target = ca_word(to + 3), source = ca_word(from + 3); /* whole words only */
   uint64_t skipped = (4 - (to & 3)) & 3;
   uint64_t words = bytes > skipped ? (bytes - skipped) / 4 : 0;
@@ -94,4 +106,18 @@ CA_CALL void ca_copy_words(uint64_t to, uint64_t from, uint64_t bytes) {
   else
     for (uint64_t i = words; i-- > 0;)
       ca_replicate(target + i, ca_value_at(source + i));
+}
+
+/* memcpy, memmove. */
+CA_CALL void ca_copy_words(uint32_t site, uint64_t to, uint64_t from, uint64_t bytes) {
+  if ((to - from) & 3) {
+    ca_statistics.unaligned_copies++;
+    ca_forget_range(to, bytes);
+  } else if (ca_has_workspace) {
+    uint64_t skipped = (4 - (to & 3)) & 3;
+    if (bytes > skipped)
+      copy_with_names(site, ca_word(to + 3), ca_word(from + 3), (bytes - skipped) / 4);
+  } else {
+    ca_move_words(to, from, bytes);
+  }
 }

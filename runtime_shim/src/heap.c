@@ -233,7 +233,7 @@ static void *move_block(uint32_t site, void *old, uint64_t size) {
   uint64_t kept = payload_bytes(old);
   kept = kept < size ? kept : size;
   memcpy(payload, old, kept);
-  ca_copy_words((uint64_t)payload, (uint64_t)old, kept);
+  ca_move_words((uint64_t)payload, (uint64_t)old, kept);
   release(old);
   return payload;
 }

@@ -27,13 +27,6 @@ CA_HOOK uint64_t ca_address(uint64_t label) {
   return label ? (label & ~(CA_EXACT | CA_CONTROL)) | CA_ADDRESS : 0;
 }
 
-CA_INLINE uint64_t hash_chain(uint32_t site, uint64_t sink, uint32_t count, const uint64_t *labels) {
-  uint64_t hash = site * ca_multipliers[62] + sink * ca_multipliers[63];
-  for (uint32_t i = 0; i < count; i++)
-    hash += labels[i] * ca_multipliers[i];
-  return hash | 1; /* 0 marks the unused cell behind the last row */
-}
-
 CA_INLINE bool predicted(uint64_t hash) {
   struct ca_cell *cell = ca_state.cursor;
   if (!CA_LIKELY(cell->hash == hash))
@@ -44,7 +37,7 @@ CA_INLINE bool predicted(uint64_t hash) {
 }
 
 CA_INLINE void row(uint32_t site, uint64_t sink, uint32_t count, const uint64_t *labels) {
-  uint64_t hash = hash_chain(site, sink, count, labels);
+  uint64_t hash = ca_hash_chain(site, sink, count, labels);
   if (predicted(hash))
     return;
   uint64_t copy[64]; /* a copy, so that the labels themselves stay in registers */
@@ -54,7 +47,7 @@ CA_INLINE void row(uint32_t site, uint64_t sink, uint32_t count, const uint64_t 
 }
 
 CA_INLINE uint64_t named(uint32_t site, uint32_t count, const uint64_t *labels) {
-  uint64_t hash = hash_chain(site, 0, count, labels);
+  uint64_t hash = ca_hash_chain(site, 0, count, labels);
   if (predicted(hash))
     return CA_REG | (uint64_t)(ca_state.cursor - 1 - ca_state.cells);
   uint64_t copy[64];
@@ -63,14 +56,29 @@ CA_INLINE uint64_t named(uint32_t site, uint32_t count, const uint64_t *labels) 
   return ca_register_miss(hash, site, count, copy);
 }
 
-CA_INLINE void own_words(uint64_t word, uint32_t words) {
-  uint64_t *state = ca_shadow(word);
-  uint64_t any = 0; /* one branch for the value; pages of programs that never replicate stay unwritten */
+/* Whether all words hold values of their own: one branch for the value; pages of programs that never replicate
+ * stay unwritten. */
+CA_INLINE bool are_own(uint64_t word, uint32_t words) {
+  const uint64_t *state = ca_shadow(word);
+  uint64_t any = 0;
   for (uint32_t i = 0; i < words; i++)
     any |= state[i];
-  if (any)
+  return CA_LIKELY(!any);
+}
+
+CA_INLINE void own_words(uint64_t word, uint32_t words) {
+  if (!are_own(word, words))
     for (uint32_t i = 0; i < words; i++)
-      state[i] = 0;
+      *ca_shadow(word + i) = ca_own_state(word + i);
+}
+
+/* A store over replicated values, or to a workspace; the latter is done when true is returned. */
+CA_INLINE bool stored_over(uint32_t site, uint64_t word, uint32_t words, uint32_t count,
+                           const uint64_t *labels) {
+  uint64_t copy[64];
+  for (uint32_t i = 0; i < count; i++)
+    copy[i] = labels[i];
+  return ca_store_over(site, word, words, count, copy);
 }
 
 /* ca_row_N(site, address, words, labels...): a store of a new value covering `words` words. */
@@ -78,8 +86,8 @@ CA_INLINE void own_words(uint64_t word, uint32_t words) {
   CA_HOOK void ca_row_##N(uint32_t site, uint64_t address, uint32_t words PARAMETERS) {                        \
     const uint64_t labels[] = {__VA_ARGS__};                                                                   \
     uint64_t sink = ca_word(address);                                                                          \
-    row(site, sink, N, labels);                                                                                \
-    own_words(sink, words);                                                                                    \
+    if (are_own(sink, words) || !stored_over(site, sink, words, N, labels))                                    \
+      row(site, sink, N, labels);                                                                              \
   }                                                                                                            \
   CA_HOOK uint64_t ca_register_##N(uint32_t site PARAMETERS) {                                                 \
     const uint64_t labels[] = {__VA_ARGS__};                                                                   \
@@ -101,14 +109,15 @@ CA_DEFINE_ROW(8, P(0) P(1) P(2) P(3) P(4) P(5) P(6) P(7), l0, l1, l2, l3, l4, l5
 CA_HOOK void ca_row_many(uint32_t site, uint64_t address, uint32_t words, uint32_t count,
                          const uint64_t *labels) {
   uint64_t sink = ca_word(address);
-  uint64_t hash = hash_chain(site, sink, count, labels);
+  if (!are_own(sink, words) && stored_over(site, sink, words, count, labels))
+    return;
+  uint64_t hash = ca_hash_chain(site, sink, count, labels);
   if (!predicted(hash))
     ca_row_miss(hash, site, sink, count, labels);
-  own_words(sink, words);
 }
 
 CA_HOOK uint64_t ca_register_many(uint32_t site, uint32_t count, const uint64_t *labels) {
-  uint64_t hash = hash_chain(site, 0, count, labels);
+  uint64_t hash = ca_hash_chain(site, 0, count, labels);
   if (predicted(hash))
     return CA_REG | (uint64_t)(ca_state.cursor - 1 - ca_state.cells);
   return ca_register_miss(hash, site, count, labels);
@@ -121,7 +130,7 @@ CA_CALL uint64_t ca_join(uint32_t site, uint32_t count, const uint64_t *labels) 
   uint32_t kept = 0;
   for (uint32_t i = 0; i < count; i++) {
     uint64_t label = labels[i];
-    if (!label)
+    if (!label || (label & ~CA_ROLES) == CA_NOTHING)
       continue;
     bool seen = false;
     for (uint32_t k = 0; k < kept; k++)
@@ -145,11 +154,22 @@ CA_CALL uint64_t ca_join(uint32_t site, uint32_t count, const uint64_t *labels) 
   return ca_register_many(site, kept, compact);
 }
 
-/* Stores that only replicate. */
-CA_HOOK void ca_copy_4(uint64_t address, uint64_t low) { ca_replicate(ca_word(address), low); }
-
-CA_HOOK void ca_copy_8(uint64_t address, uint64_t low, uint64_t high) {
+/* Stores that only replicate. A named value is copied inside workspaces; elsewhere it becomes a version. */
+CA_HOOK void ca_copy_4(uint32_t site, uint64_t address, uint64_t low) {
   uint64_t word = ca_word(address);
+  if (CA_LIKELY(!(low & CA_REG)))
+    ca_replicate(word, low);
+  else
+    ca_copy_named(site, word, 1, &low);
+}
+
+CA_HOOK void ca_copy_8(uint32_t site, uint64_t address, uint64_t low, uint64_t high) {
+  uint64_t word = ca_word(address);
+  if (!CA_LIKELY(!((low | high) & CA_REG))) {
+    uint64_t labels[] = {low, high};
+    ca_copy_named(site, word, 2, labels);
+    return;
+  }
   uint64_t *state = ca_shadow(word);
   low = low == word ? 0 : low;
   high = high == word + 1 ? 0 : high;
@@ -159,18 +179,26 @@ CA_HOOK void ca_copy_8(uint64_t address, uint64_t low, uint64_t high) {
   }
 }
 
+/* The same for a register of which one label is known. */
+CA_HOOK void ca_copy_value(uint32_t site, uint64_t address, uint64_t label) {
+  ca_copy_8(site, address, label, ca_high_of(label));
+}
+
 /* Store of a register of which only the first label knows whether it is an exact copy. */
 CA_HOOK void ca_store_unknown(uint32_t site, uint64_t address, uint32_t words, uint32_t count,
                               const uint64_t *labels) {
-  if (labels[0] & CA_EXACT) {
-    uint64_t value = labels[0] & ~CA_EXACT;
-    uint64_t word = ca_word(address);
-    ca_replicate(word, value);
-    if (words == 2)
-      ca_replicate(word + 1, (labels[0] & CA_EXACT_8) ? value + 1 : word + 1);
+  if (!(labels[0] & CA_EXACT)) {
+    ca_row_many(site, address, words, count, labels);
     return;
   }
-  ca_row_many(site, address, words, count, labels);
+  uint64_t value = labels[0] & ~CA_EXACT;
+  if (words == 2 && (labels[0] & CA_EXACT_8)) {
+    ca_copy_value(site, address, value);
+    return;
+  }
+  ca_copy_4(site, address, value);
+  if (words == 2)
+    own_words(ca_word(address) + 1, 1);
 }
 
 /* A pointer was stored: not a value; the words no longer hold a replicated one. */

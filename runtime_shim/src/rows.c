@@ -76,7 +76,8 @@ static bool is_narrow(uint64_t sink, uint32_t count, const uint64_t *labels) {
 }
 
 static void append_labels(struct ca_head *head, uint32_t count, const uint64_t *labels) {
-  if (!(head->flags & (CA_ROW_REGISTER | CA_ROW_FILL)) && is_narrow(head->sink, count, labels)) {
+  if (!(head->flags & (CA_ROW_REGISTER | CA_ROW_FILL | CA_ROW_UPDATE)) &&
+      is_narrow(head->sink, count, labels)) {
     int32_t *out = ca_column_push(&ca_labels, count * 4ull);
     for (uint32_t i = 0; out && i < count; i++)
       out[i] = (int32_t)(labels[i] - head->sink);
@@ -106,39 +107,58 @@ static uint32_t *anchor_of(const struct ca_event *event) {
   return &by_word[event->anchor & (CA_ADDRESS_MASK >> 2)];
 }
 
+static uint64_t find(const struct ca_event *event, uint32_t *depth) {
+  uint64_t found = *anchor_of(event);
+  *depth = 0;
+  while (found && *depth < LONGEST_CHAIN && ca_state.cells[found - 1].hash != event->hash) {
+    found = next_row[found - 1];
+    ++*depth;
+  }
+  return *depth == LONGEST_CHAIN ? find_in_table(event->hash) : found;
+}
+
+uint64_t ca_row_find(const struct ca_event *event) {
+  uint32_t depth;
+  return find(event, &depth);
+}
+
+/* Counts a row and predicts that the one behind it comes next. */
+void ca_row_repeat(uint64_t row) {
+  ca_state.cells[row].count += ca_active;
+  ca_state.cursor = ca_state.cells + row + 1;
+}
+
+static bool insert(const struct ca_event *event, bool in_table) {
+  if ((in_table && table_rows * 2 >= table_mask && !grow_table()) || !append(event))
+    return false;
+  uint64_t row = ca_num_rows - 1;
+  if (in_table) {
+    put(row);
+    table_rows++;
+  } else {
+    uint32_t *anchor = anchor_of(event);
+    next_row[row] = *anchor;
+    *anchor = (uint32_t)(row + 1);
+  }
+  return true;
+}
+
 /* The row of an event that was not predicted: looks it up or appends it, moves the cursor behind it. */
 struct ca_found ca_row_lookup(const struct ca_event *event) {
-  uint32_t *anchor = anchor_of(event);
-  uint64_t found = *anchor;
-  uint32_t depth = 0;
-  while (found && depth < LONGEST_CHAIN && ca_state.cells[found - 1].hash != event->hash) {
-    found = next_row[found - 1];
-    depth++;
-  }
-  bool in_table = depth == LONGEST_CHAIN;
-  if (in_table)
-    found = find_in_table(event->hash);
+  uint32_t depth;
+  uint64_t found = find(event, &depth);
   bool is_new = !found;
   if (is_new) {
-    if ((in_table && table_rows * 2 >= table_mask && !grow_table()) || !append(event))
+    if (!insert(event, depth == LONGEST_CHAIN))
       return (struct ca_found){0, false};
     found = ca_num_rows;
-    if (in_table) {
-      put(found - 1);
-      table_rows++;
-    } else {
-      next_row[found - 1] = *anchor;
-      *anchor = (uint32_t)found;
-    }
   } else {
     const struct ca_head *head = (const struct ca_head *)ca_heads.data + (found - 1);
     if (head->site != event->site || head->sink != event->sink || head->num_labels != event->count)
       ca_statistics.hash_collisions++;
   }
-  uint64_t row = found - 1;
-  ca_state.cells[row].count += ca_active;
-  ca_state.cursor = ca_state.cells + row + 1;
-  return (struct ca_found){row, is_new};
+  ca_row_repeat(found - 1);
+  return (struct ca_found){found - 1, is_new};
 }
 
 CA_SLOW void ca_row_miss(uint64_t hash, uint32_t site, uint64_t sink, uint32_t count, const uint64_t *labels) {
@@ -149,6 +169,8 @@ CA_SLOW uint64_t ca_register_miss(uint64_t hash, uint32_t site, uint32_t count, 
   uint64_t anchor = 0;
   for (uint32_t i = 0; !anchor && i < count; i++)
     anchor = labels[i];
-  const struct ca_event event = {hash, anchor, 0, site, CA_ROW_REGISTER, count, labels};
+  struct ca_event event = {hash, anchor, 0, site, CA_ROW_REGISTER, count, labels};
+  if (ca_has_workspace)
+    return CA_REG | ca_register_version(&event, count, labels).vertex;
   return CA_REG | ca_row_lookup(&event).row;
 }

@@ -40,7 +40,9 @@ void ca_add_extent(uint32_t kind, uint32_t object, uint64_t start, uint64_t size
                    uint64_t depth);
 void *ca_arena_take(uint64_t bytes, uint64_t alignment);
 void ca_forget_range(uint64_t address, uint64_t bytes);
-void ca_copy_words(uint64_t to, uint64_t from, uint64_t bytes);
+void ca_copy_words(uint32_t site, uint64_t to, uint64_t from, uint64_t bytes);
+void ca_move_words(uint64_t to, uint64_t from, uint64_t bytes);
+void ca_fill_row(uint32_t site, uint64_t first, uint64_t words);
 void ca_trim_extents(void);
 
 /* Odd random multipliers; position i of a chain has its own, so order and repetition matter. */
@@ -63,6 +65,25 @@ struct ca_found {
 };
 
 struct ca_found ca_row_lookup(const struct ca_event *event);
+uint64_t ca_row_find(const struct ca_event *event); /* row + 1, 0 for none */
+void ca_row_repeat(uint64_t row);
+
+/* Workspaces (workspace.c). */
+extern bool ca_has_workspace;
+void ca_workspace_read(const char *path);
+void ca_workspace_extent(const struct ca_extent *extent);
+bool ca_is_workspace(uint64_t word);
+bool ca_store_over(uint32_t site, uint64_t word, uint32_t words, uint32_t count, const uint64_t *labels);
+void ca_copy_named(uint32_t site, uint64_t word, uint64_t words, const uint64_t *labels);
+void ca_note_definition(uint64_t row, uint32_t count, const uint64_t *labels);
+
+/* The vertex that a register value belongs to, and the row that says so. */
+struct ca_version {
+  uint64_t vertex;
+  uint64_t row;
+  bool is_new;
+};
+struct ca_version ca_register_version(struct ca_event *event, uint32_t count, const uint64_t *labels);
 #pragma GCC visibility pop
 
 CA_INLINE uint64_t ca_word(uint64_t address) { return (address & CA_ADDRESS_MASK) >> 2; }
@@ -74,11 +95,26 @@ CA_INLINE uint64_t ca_value_at(uint64_t word) {
   return state ? state : word;
 }
 
+/* State of a word that holds no replicated value. */
+CA_INLINE uint64_t ca_own_state(uint64_t word) {
+  return CA_LIKELY(!ca_has_workspace) || !ca_is_workspace(word) ? 0 : CA_NOTHING;
+}
+
 CA_INLINE void ca_replicate(uint64_t word, uint64_t label) {
   uint64_t state = label == word ? 0 : label;
   uint64_t *entry = ca_shadow(word);
   if (*entry != state)
     *entry = state;
+}
+
+/* Label of the second word of an 8-byte value; a named value has one label for both. */
+CA_INLINE uint64_t ca_high_of(uint64_t label) { return label & CA_REG ? label : label + 1; }
+
+CA_INLINE uint64_t ca_hash_chain(uint32_t site, uint64_t sink, uint32_t count, const uint64_t *labels) {
+  uint64_t hash = site * ca_multipliers[62] + sink * ca_multipliers[63];
+  for (uint32_t i = 0; i < count; i++)
+    hash += labels[i] * ca_multipliers[i];
+  return hash | 1; /* 0 marks the unused cell behind the last row */
 }
 
 #endif

@@ -46,7 +46,11 @@ __attribute__((constructor(1), used)) static void start(void) {
   const char *path = getenv("COMMANALYZER_TRACE");
   if (path && strlen(path) < sizeof trace_path)
     strcpy(trace_path, path);
+  const char *workspace = getenv("COMMANALYZER_WORKSPACE");
+  if (workspace)
+    ca_workspace_read(workspace);
   unsetenv("COMMANALYZER_TRACE"); /* the program sees the environment it was given */
+  unsetenv("COMMANALYZER_WORKSPACE");
   recorded_process = getpid();
   atexit(ca_finish);
 }

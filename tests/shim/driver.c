@@ -47,29 +47,29 @@ static void many_labels(void) {
 static void replication(void) {
   uint64_t a = word(&field[0]), b = word(&field[1]);
   show("own", ca_load(at(&field[1])) == b);
-  ca_copy_8(at(&field[1]), a, a + 1);
+  ca_copy_8(1, at(&field[1]), a, a + 1);
   show("low", ca_load(at(&field[1])) == a);
   show("high", ca_load_high(at(&field[1])) == a + 1);
-  ca_copy_words(at(&field[4]), at(&field[0]), 16); /* two doubles; the second is a copy itself */
+  ca_copy_words(1, at(&field[4]), at(&field[0]), 16); /* two doubles; the second is a copy itself */
   show("copied", ca_load(at(&field[4])) == a && ca_load(at(&field[5])) == a);
   ca_row_0(1, at(&field[1]), 2);
   show("overwritten", ca_load(at(&field[1])) == b && ca_load_high(at(&field[1])) == b + 1);
   show("copy_stays", ca_load(at(&field[5])) == a);
   ca_forget(at(&field[4]), 2);
   show("forgotten", ca_load(at(&field[4])) == word(&field[4]));
-  ca_copy_4(at(&field[5]), word(&field[5]));
+  ca_copy_4(1, at(&field[5]), word(&field[5]));
   show("home", ca_load(at(&field[5])) == word(&field[5]));
 }
 
 /* memmove to a higher and to a lower address, in place. */
 static void overlap(void) {
   for (uint64_t i = 0; i < 4; i++)
-    ca_copy_4(at(field) + 4 * i, word(&field[8]) + i);
-  ca_copy_words(at(field) + 4, at(field), 12);
+    ca_copy_4(1, at(field) + 4 * i, word(&field[8]) + i);
+  ca_copy_words(1, at(field) + 4, at(field), 12);
   show("up", ca_load(at(field) + 12) == word(&field[8]) + 2 && ca_load(at(field)) == word(&field[8]));
-  ca_copy_words(at(field), at(field) + 4, 12);
+  ca_copy_words(1, at(field), at(field) + 4, 12);
   show("down", ca_load(at(field) + 8) == word(&field[8]) + 2 && ca_load(at(field)) == word(&field[8]));
-  ca_copy_words(at(field) + 1, at(field) + 32, 8); /* not aligned alike: not followed, but counted */
+  ca_copy_words(1, at(field) + 1, at(field) + 32, 8); /* not aligned alike: not followed, but counted */
   show("unaligned", ca_load(at(field) + 4) == word(field) + 1);
 }
 
@@ -163,7 +163,7 @@ static void heap(void) {
   char *a = ca_malloc(0, 100), *b = ca_malloc(0, 100), *other = ca_malloc(1, 100);
   show("distinct", a != b && b != other);
   show("sites_apart", at(other) - at(a) >= 4096 || at(a) - at(other) >= 4096);
-  ca_copy_4(at(a), word(field));
+  ca_copy_4(1, at(a), word(field));
   memset(a, 1, 100);
   ca_free(a);
   char *again = ca_calloc(0, 25, 4);
@@ -186,7 +186,7 @@ static void heap(void) {
 static void reallocation(void) {
   uint64_t *a = ca_realloc(0, 0, 16);
   a[0] = 42;
-  ca_copy_8(at(a), word(field), word(field) + 1);
+  ca_copy_8(1, at(a), word(field), word(field) + 1);
   uint64_t *b = ca_realloc(0, a, 1000);
   show("content", b[0] == 42);
   show("label", ca_load(at(b)) == word(field));
@@ -202,7 +202,7 @@ static void frames(void) {
   char *inner = ca_frame(0, 128, 999000); /* deeper in the stack: recursion */
   char *other = ca_frame(1, 64, 998000);
   show("distinct", outer != inner && inner != other);
-  ca_copy_4(at(inner), word(field));
+  ca_copy_4(1, at(inner), word(field));
   show("inner_again", ca_frame(0, 128, 999000) == (void *)inner);
   show("clean", ca_load(at(inner)) == word(inner));
   show("outer_again", ca_frame(0, 128, 1000000) == (void *)outer);
@@ -231,12 +231,12 @@ static void counters(void) {
 }
 
 static void fills(void) {
-  ca_copy_4(at(&field[1]), word(&field[9]));
+  ca_copy_4(1, at(&field[1]), word(&field[9]));
   ca_fill(8, at(field), sizeof field);
   ca_fill(8, at(field), sizeof field);
   ca_fill(8, at(field), 0);
   show("gone", ca_load(at(&field[1])) == word(&field[1]));
-  ca_copy_4(at(&field[1]), word(&field[9]));
+  ca_copy_4(1, at(&field[1]), word(&field[9]));
   ca_input(at(field), sizeof field);
   show("input", ca_load(at(&field[1])) == word(&field[1]));
   show("field", word(field));

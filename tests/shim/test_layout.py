@@ -20,6 +20,8 @@ _RECORDS: dict[str, np.dtype[np.void]] = {
     "ca_group": layout.GROUP,
     "ca_run": layout.RUN,
     "ca_extent": layout.EXTENT,
+    "ca_workspace": layout.WORKSPACE,
+    "ca_piece": layout.PIECE,
     "ca_statistics": layout.STATISTICS,
     "ca_trace_header": layout.HEADER,
 }
@@ -36,6 +38,9 @@ _CONSTANTS = {
     "CA_ROW_WIDE": layout.ROW_WIDE,
     "CA_ROW_FILL": layout.ROW_FILL,
     "CA_ROW_REGISTER": layout.ROW_REGISTER,
+    "CA_ROW_TEMPORARY": layout.ROW_TEMPORARY,
+    "CA_ROW_UPDATE": layout.ROW_UPDATE,
+    "CA_NOTHING": hooks.NOTHING,
     "CA_EXTENT_GLOBAL": layout.EXTENT_GLOBAL,
     "CA_EXTENT_HEAP": layout.EXTENT_HEAP,
     "CA_EXTENT_STACK": layout.EXTENT_STACK,

@@ -64,6 +64,7 @@ def test_round_trip_without_decompositions_objects_and_sites(tmp_path: Path) -> 
         home_offset=empty,
         width_bytes=empty.astype(np.uint8),
         versions=empty,
+        is_temporary=empty.astype(np.bool_),
         is_input=empty.astype(np.bool_),
         producer_site=empty.astype(np.int32),
         work_flops=empty.astype(np.float64),

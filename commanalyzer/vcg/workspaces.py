@@ -1,0 +1,134 @@
+"""Which memory is a workspace: used for one element after the other, home of none.
+
+Input: the graph of a first recording, in which every word is one vertex. Output: the vertices whose words are
+workspaces, and the pieces of objects they cover, for a second recording that gives each of their lifetimes a
+vertex of its own (``runtime_shim/src/workspace.c``).
+
+Three facts of a word tell. It begins *more lifetimes* than the arrays of the program (a lifetime begins with a
+store that does not read the word): arrays are rewritten once or a few times per time step, workspaces once per
+element. Its lifetimes *differ*: chains with different sources were stored at the same place in the code. Or it
+is computed from a workspace, and more often than any of the workspace's chains occurs, so that it saw several of
+them (gather -> compute -> compute -> scatter: only the first level differs in its sources' homes).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from commanalyzer.abi.trace_layout import EXTENT_GLOBAL, EXTENT_HEAP, EXTENT_STACK, PIECE
+from commanalyzer.instrument.sites import ObjectRecord, SiteTable
+from commanalyzer.vcg.graph import Bool, HomeKind, Int64, ValueGraph
+from commanalyzer.vcg.naming import BLOCK_HEADER_BYTES
+from commanalyzer.vcg.segments import sink_of_source
+
+LIFETIMES_FACTOR = 4
+"""How many times more lifetimes than the median of the rewritten words make a workspace."""
+
+_MEMORY = (int(HomeKind.GLOBAL), int(HomeKind.HEAP), int(HomeKind.STACK))
+
+
+def find_workspaces(graph: ValueGraph) -> Bool:
+    """Return bool[V], the vertex is a word of a workspace.
+
+    Args:
+        graph: Graph of a recording without named lifetimes.
+    """
+    v = graph.num_vertices
+    kinds = np.array([int(o.kind) for o in graph.objects] or [0], dtype=np.int64)
+    in_memory = np.isin(kinds, _MEMORY)[graph.home_object]
+    begins = ~graph.row_accumulates
+    lifetimes = np.bincount(graph.row_sink[begins], graph.row_count[begins], v).astype(np.int64)
+    usual = _usual_rewrites(graph, in_memory, lifetimes)
+    eligible = in_memory & (lifetimes >= LIFETIMES_FACTOR * usual) & (lifetimes >= LIFETIMES_FACTOR)
+    commonest = np.zeros(v, np.int64)
+    has_sources = np.diff(graph.source_ptr[graph.term_ptr]) > 0
+    np.maximum.at(commonest, graph.row_sink[has_sources], graph.row_count[has_sources])
+    found = eligible & _differs(graph, has_sources) & (2 * commonest <= lifetimes)
+    return _closed(graph, eligible, found, lifetimes, commonest)
+
+
+def _usual_rewrites(graph: ValueGraph, in_memory: Bool, lifetimes: Int64) -> int:
+    """How often the words that are rewritten at all usually are."""
+    stored = graph.versions - graph.is_input
+    rewrites = np.where(lifetimes > 1, lifetimes, stored)[in_memory]
+    rewrites = rewrites[rewrites > 1]
+    return int(np.median(rewrites)) if len(rewrites) else 1
+
+
+def _differs(graph: ValueGraph, has_sources: Bool) -> Bool:
+    """bool[V], one place in the code stored chains with different sources there."""
+    rows = np.flatnonzero(has_sources)
+    num_sites = max(len(graph.sites), 1)
+    keys = graph.row_sink[rows].astype(np.int64) * num_sites + graph.row_site[rows]
+    distinct, count = np.unique(keys, return_counts=True)
+    result = np.zeros(graph.num_vertices, np.bool_)
+    result[distinct[count > 1] // num_sites] = True
+    return result
+
+
+def _closed(graph: ValueGraph, eligible: Bool, found: Bool, lifetimes: Int64, commonest: Int64) -> Bool:
+    """Add what is computed from workspaces, through register values, until nothing changes.
+
+    A register value passes on how often the commonest of its chains occurs; it is no workspace itself.
+    """
+    sink = sink_of_source(graph).astype(np.int64)
+    source = graph.source.astype(np.int64)
+    carries = found | graph.is_register
+    reach = np.where(found, commonest, np.iinfo(np.int64).max)  # largest count of one content
+    while True:
+        passed = np.full(graph.num_vertices, np.iinfo(np.int64).max)
+        useful = carries[source]
+        np.minimum.at(passed, sink[useful], reach[source[useful]])
+        fresh = eligible & ~found & (lifetimes > passed)
+        deeper = graph.is_register & (passed < reach)
+        if not fresh.any() and not deeper.any():
+            return found
+        found = found | fresh
+        carries |= fresh
+        reach[fresh] = np.minimum(commonest[fresh], passed[fresh])
+        reach[deeper] = passed[deeper]
+
+
+def workspace_pieces(graph: ValueGraph, mask: Bool, sites: SiteTable) -> NDArray[np.void]:
+    """Return the bytes of objects that the vertices in ``mask`` cover, as the recorder reads them.
+
+    Args:
+        graph: The graph that ``mask`` is about.
+        mask: bool[V].
+        sites: Site table of the module that was recorded.
+
+    Returns:
+        Sorted array of :data:`commanalyzer.abi.trace_layout.PIECE`.
+    """
+    chosen = np.flatnonzero(mask)
+    place = _places(graph, sites)
+    object_of = graph.home_object[chosen]
+    pieces = np.zeros(len(chosen), PIECE)
+    for name, column in (("kind", 0), ("object", 1), ("depth", 2)):
+        pieces[name] = place[object_of, column]
+    first = graph.home_offset[chosen] + place[object_of, 3]
+    pieces["first"] = first
+    pieces["last"] = first + np.maximum(graph.width_bytes[chosen], 4)
+    pieces.sort(order=("kind", "object", "depth", "first"))
+    return pieces
+
+
+def _places(graph: ValueGraph, sites: SiteTable) -> Int64:
+    """int64[objects, 4]: kind and number of the extent, depth, first byte of the object in it."""
+    known: dict[tuple[HomeKind, str], tuple[int, int, int]] = {}
+
+    def note(kind: HomeKind, extent: int, records: list[ObjectRecord]) -> None:
+        for number, record in enumerate(records):
+            known[kind, record.key] = (extent, number, 0)
+
+    note(HomeKind.GLOBAL, EXTENT_GLOBAL, sites.globals)
+    note(HomeKind.HEAP, EXTENT_HEAP, sites.allocations)
+    for number, frame in enumerate(sites.frames):
+        for record in frame:
+            known[HomeKind.STACK, record.key] = (EXTENT_STACK, number, record.offset)
+    rows = []
+    for item in graph.objects:
+        extent, number, offset = known.get((item.kind, item.key), (0, 0, 0))
+        rows.append((extent, number, item.depth, offset + BLOCK_HEADER_BYTES * (item.kind is HomeKind.HEAP)))
+    return np.array(rows, dtype=np.int64).reshape(-1, 4)

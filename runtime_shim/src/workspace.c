@@ -1,0 +1,302 @@
+/* Workspaces: memory that is used for one element after the other.
+ *
+ * The words of a workspace are no homes: what lives there belongs to the element that is worked on. Each of
+ * their lifetimes is a vertex of its own, identified by value numbering: same word, same place in the code and
+ * same sources are the same vertex in every time step. A store starts a new lifetime unless its value was
+ * computed from the one that it overwrites; then it is a new version of the same vertex, so that a state that
+ * is carried on stays one vertex, whatever memory it lives in.
+ *
+ * Which words these are is known from a first recording (commanalyzer/vcg/workspaces.py).
+ */
+#define _GNU_SOURCE
+#include "state.h"
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define NONE UINT64_MAX
+#define MAX_PARENTS 64u
+#define MAX_VISITED 4096u
+
+/* What a named value was computed from: named values only, for the question who descends from whom. */
+struct definition {
+  uint32_t oldest; /* row of the oldest named ancestor or itself */
+  uint32_t num_parents;
+  uint64_t first_parent;
+};
+
+bool ca_has_workspace;
+static struct ca_workspace header;
+static struct ca_piece *pieces;
+static uint8_t *is_workspace;      /* by word */
+static struct definition *defined; /* by row */
+static struct ca_column parents;   /* rows, u32 */
+static uint32_t *visited;          /* by row: number of the search that was there */
+static uint32_t *last_of_site;     /* row + 1 of the newest register value of each site */
+static uint32_t searches;
+
+static bool read_all(int file, void *data, uint64_t bytes) {
+  unsigned char *at = data;
+  while (bytes) {
+    ssize_t got = read(file, at, bytes);
+    if (got <= 0)
+      return false;
+    at += got;
+    bytes -= (uint64_t)got;
+  }
+  return true;
+}
+
+static bool reserve(void) {
+  is_workspace = ca_map((CA_ADDRESS_MASK + 1) / 4);
+  defined = ca_map((1ull << 32) * sizeof *defined);
+  visited = ca_map((1ull << 32) * sizeof *visited);
+  last_of_site = ca_map((1ull << 32) * sizeof *last_of_site);
+  return is_workspace && defined && visited && last_of_site && ca_column_reserve(&parents, 1ull << 38);
+}
+
+/* Reads the list; without it, or without memory, there are no workspaces. */
+void ca_workspace_read(const char *path) {
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0)
+    return;
+  if (read_all(file, &header, sizeof header)) {
+    uint64_t bytes = header.num_pieces * sizeof *pieces;
+    pieces = ca_map(bytes ? bytes : 1);
+    ca_has_workspace = pieces && read_all(file, pieces, bytes) && reserve();
+  }
+  close(file);
+  for (uint64_t i = 0; ca_has_workspace && i < ca_num_globals; i++)
+    ca_workspace_extent(&(struct ca_extent){(uint64_t)ca_globals[i].start, ca_globals[i].size, 0,
+                                            (uint32_t)ca_globals[i].object, CA_EXTENT_GLOBAL, 0});
+}
+
+static bool precedes(const struct ca_piece *piece, const struct ca_extent *extent) {
+  if (piece->kind != extent->kind)
+    return piece->kind < extent->kind;
+  if (piece->object != extent->object)
+    return piece->object < extent->object;
+  if (piece->depth != extent->depth)
+    return piece->depth < extent->depth;
+  return piece->last <= extent->offset;
+}
+
+/* Marks the workspace words of memory that just got its name. */
+void ca_workspace_extent(const struct ca_extent *extent) {
+  uint64_t low = 0, high = header.num_pieces;
+  while (low < high) {
+    uint64_t middle = (low + high) / 2;
+    if (precedes(&pieces[middle], extent))
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  for (; low < header.num_pieces; low++) {
+    const struct ca_piece *piece = &pieces[low];
+    if (piece->kind != extent->kind || piece->object != extent->object || piece->depth != extent->depth ||
+        piece->first >= extent->offset + extent->size)
+      return;
+    uint64_t first = piece->first > extent->offset ? piece->first - extent->offset : 0;
+    uint64_t last = piece->last - extent->offset < extent->size ? piece->last - extent->offset : extent->size;
+    for (uint64_t byte = first; byte < last; byte += 4) {
+      uint64_t word = ca_word(extent->start + byte);
+      is_workspace[word] = 1;
+      *ca_shadow(word) = CA_NOTHING;
+    }
+  }
+}
+
+bool ca_is_workspace(uint64_t word) { return is_workspace[word]; }
+
+static bool is_named(uint64_t label) { return (label & CA_REG) && (label & ~CA_ROLES) != CA_NOTHING; }
+
+static uint64_t row_of(uint64_t label) { return label & UINT32_MAX; }
+
+static const struct ca_head *head_of(uint64_t row) { return (const struct ca_head *)ca_heads.data + row; }
+
+/* Notes what a new named value was computed from. */
+void ca_note_definition(uint64_t row, uint32_t count, const uint64_t *labels) {
+  struct definition *definition = &defined[row];
+  definition->oldest = (uint32_t)row;
+  definition->first_parent = parents.bytes / sizeof(uint32_t);
+  for (uint32_t i = 0; i < count; i++) {
+    if (!is_named(labels[i]))
+      continue;
+    uint64_t parent = row_of(labels[i]);
+    if (defined[parent].oldest < definition->oldest)
+      definition->oldest = defined[parent].oldest;
+    uint32_t *out = definition->num_parents < MAX_PARENTS ? ca_column_push(&parents, sizeof *out) : 0;
+    if (out) {
+      *out = (uint32_t)parent;
+      definition->num_parents++;
+    }
+  }
+}
+
+/* Depth-first search for `ancestor`. Rows are numbered in the order of their creation and are computed from
+ * older ones only, so nothing older than the ancestor needs to be looked at. */
+static bool descends(uint64_t ancestor, uint32_t count, const uint64_t *labels) {
+  uint64_t oldest = NONE;
+  uint32_t stack[MAX_VISITED + MAX_PARENTS], depth = 0;
+  for (uint32_t i = 0; i < count; i++)
+    if (is_named(labels[i]) && depth < MAX_PARENTS) {
+      uint64_t row = row_of(labels[i]);
+      oldest = defined[row].oldest < oldest ? defined[row].oldest : oldest;
+      stack[depth++] = (uint32_t)row;
+    }
+  if (oldest > ancestor)
+    return false;
+  searches++;
+  for (uint32_t steps = 0; depth && steps < MAX_VISITED; steps++) {
+    uint32_t row = stack[--depth];
+    if (row == ancestor)
+      return true;
+    const struct definition *definition = &defined[row];
+    if (row < ancestor || visited[row] == searches || definition->oldest > ancestor)
+      continue;
+    visited[row] = searches;
+    const uint32_t *parent = (const uint32_t *)parents.data + definition->first_parent;
+    for (uint32_t i = 0; i < definition->num_parents && depth < MAX_VISITED; i++)
+      stack[depth++] = parent[i];
+  }
+  return false;
+}
+
+static bool is_predicted(uint64_t hash) {
+  if (ca_state.cursor->hash != hash)
+    return false;
+  ca_row_repeat((uint64_t)(ca_state.cursor - ca_state.cells));
+  return true;
+}
+
+/* Row of the vertex that lives in a word now. */
+static uint64_t tenant_of(uint64_t word) {
+  uint64_t state = *ca_shadow(word);
+  if (!is_named(state))
+    return NONE;
+  const struct ca_head *head = head_of(row_of(state));
+  return (head->flags & CA_ROW_TEMPORARY) && head->sink == word ? row_of(state) : NONE;
+}
+
+static uint64_t first_source(uint32_t count, const uint64_t *labels) {
+  for (uint32_t i = 0; i < count; i++)
+    if (labels[i] && (labels[i] & ~CA_ROLES) != CA_NOTHING)
+      return labels[i];
+  return 0;
+}
+
+/* The vertex that a store to a workspace word belongs to. */
+static uint64_t lifetime(uint32_t site, uint64_t word, uint32_t count, const uint64_t *labels) {
+  uint64_t tenant = tenant_of(word);
+  bool reads_itself = false;
+  for (uint32_t i = 0; i < count; i++)
+    reads_itself |= is_named(labels[i]) && row_of(labels[i]) == tenant;
+  /* rows of ordinary stores to the same word have other hashes */
+  uint64_t first_hash = ca_hash_chain(site, word + ca_multipliers[61], count, labels);
+  const struct ca_event first = {first_hash, first_source(count, labels), word, site, CA_ROW_TEMPORARY, count,
+                                 labels};
+  uint64_t next_hash = ca_hash_chain(site, (CA_REG | tenant) + ca_multipliers[61], count, labels);
+  const struct ca_event next = {next_hash, CA_REG | tenant, tenant, site, CA_ROW_UPDATE, count, labels};
+  if (tenant != NONE && is_predicted(next_hash))
+    return CA_REG | tenant;
+  if (!reads_itself) {
+    if (is_predicted(first_hash))
+      return CA_REG | (uint64_t)(ca_state.cursor - 1 - ca_state.cells);
+    uint64_t found = ca_row_find(&first);
+    if (found) {
+      ca_row_repeat(found - 1);
+      return CA_REG | (found - 1);
+    }
+    if (ca_num_rows >= header.max_rows && tenant != NONE)
+      ca_statistics.unnamed_lifetimes++;
+    else if (tenant == NONE || !descends(tenant, count, labels)) {
+      struct ca_found made = ca_row_lookup(&first);
+      if (made.is_new)
+        ca_note_definition(made.row, count, labels);
+      return CA_REG | made.row;
+    }
+  }
+  ca_row_lookup(&next);
+  return CA_REG | tenant;
+}
+
+/* A store over replicated values or to a workspace; true if the row was dealt with. */
+CA_SLOW bool ca_store_over(uint32_t site, uint64_t word, uint32_t words, uint32_t count,
+                           const uint64_t *labels) {
+  bool found = false;
+  for (uint32_t i = 0; ca_has_workspace && i < words; i++)
+    found |= ca_is_workspace(word + i);
+  uint64_t state = 0;
+  if (found)
+    state = first_source(count, labels) ? lifetime(site, word, count, labels) : CA_NOTHING;
+  for (uint32_t i = 0; i < words; i++)
+    *ca_shadow(word + i) = state;
+  return found;
+}
+
+/* A named value arrives at a home: a version of its own, of the named value's width. */
+static void copy_to_home(uint32_t site, uint64_t word, uint64_t words, uint64_t label) {
+  if ((label & ~CA_ROLES) == CA_NOTHING) {
+    ca_fill_row(site, word, words);
+  } else {
+    uint64_t hash = ca_hash_chain(site, word, 1, &label);
+    if (!is_predicted(hash))
+      ca_row_lookup(&(struct ca_event){hash, word, word, site, 0, 1, &label});
+  }
+  for (uint64_t i = 0; i < words; i++)
+    *ca_shadow(word + i) = 0;
+}
+
+/* Words are copied, some of them from workspaces: inside workspaces values are replicated, a named value that
+ * arrives at a home becomes a version there. */
+CA_SLOW void ca_copy_named(uint32_t site, uint64_t word, uint64_t words, const uint64_t *labels) {
+  for (uint64_t i = 0; i < words;) {
+    uint64_t label = labels[i], same = 1;
+    if (!(label & CA_REG) || ca_is_workspace(word + i)) {
+      ca_replicate(word + i, label);
+    } else {
+      while (i + same < words && labels[i + same] == label && !ca_is_workspace(word + i + same))
+        same++;
+      copy_to_home(site, word + i, same, label);
+    }
+    i += same;
+  }
+}
+
+/* Searches from a register value back to the one that its site made before; only ways through workspaces count,
+ * because other chains of registers (prefix sums) end by themselves. */
+static bool is_carried(uint64_t before, uint32_t count, const uint64_t *labels) {
+  for (uint32_t i = 0; i < count; i++) {
+    if (!is_named(labels[i]) || !(head_of(row_of(labels[i]))->flags & CA_ROW_TEMPORARY))
+      continue;
+    if (descends(before, 1, &labels[i]))
+      return true;
+  }
+  return false;
+}
+
+/* The vertex of a register value that was not predicted. A value that is carried from one time step to the next
+ * in a register and through workspaces stays one vertex: otherwise each step would get new ones.
+ * `labels` are sources (of a reduction: a selection); those in the event go into the row. */
+struct ca_version ca_register_version(struct ca_event *event, uint32_t count, const uint64_t *labels) {
+  uint64_t found = ca_row_find(event);
+  if (found) {
+    ca_row_repeat(found - 1);
+    return (struct ca_version){found - 1, found - 1, false};
+  }
+  uint64_t before = last_of_site[event->site];
+  if (before && is_carried(before - 1, count, labels)) {
+    event->hash = (event->hash + before * ca_multipliers[60]) | 1;
+    event->sink = before - 1;
+    event->anchor = CA_REG | (before - 1);
+    event->flags = CA_ROW_REGISTER | CA_ROW_UPDATE;
+    struct ca_found update = ca_row_lookup(event);
+    return (struct ca_version){before - 1, update.row, update.is_new};
+  }
+  struct ca_found made = ca_row_lookup(event);
+  if (made.is_new) {
+    ca_note_definition(made.row, count, labels);
+    last_of_site[event->site] = (uint32_t)(made.row + 1);
+  }
+  return (struct ca_version){made.row, made.row, made.is_new};
+}
