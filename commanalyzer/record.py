@@ -36,7 +36,7 @@ from commanalyzer.vcg.workspaces import find_workspaces, workspace_pieces
 
 _STANDARD_ERROR = 2  # descriptor: sys.stderr may be replaced (notebooks, test runners)
 _PROCESSES = frozenset(("fork", "vfork", "clone", "posix_spawn", "posix_spawnp", "system", "popen"))
-# The second recording may have this many rows per row of the first: a guard against states that escape detection.
+# Rows of the second recording per row of the first: a guard against states that escape detection.
 _MOST_ROWS = 64
 _SPARE_ROWS = 1 << 20
 _RECORDER_FAILED = 113  # exit status of the shim when it cannot reserve its memory

@@ -1,14 +1,14 @@
 """Which memory is a workspace: used for one element after the other, home of none.
 
-Input: the graph of a first recording, in which every word is one vertex. Output: the vertices whose words are
-workspaces, and the pieces of objects they cover, for a second recording that gives each of their lifetimes a
-vertex of its own (``runtime_shim/src/workspace.c``).
+Input: the graph of a first recording, in which every word is one vertex. Output: the vertices whose words
+are workspaces, and the pieces of objects they cover, for a second recording that gives each of their lifetimes
+a vertex of its own (``runtime_shim/src/workspace.c``).
 
-Three facts of a word tell. It begins *more lifetimes* than the arrays of the program (a lifetime begins with a
-store that does not read the word): arrays are rewritten once or a few times per time step, workspaces once per
-element. Its lifetimes *differ*: chains with different sources were stored at the same place in the code. Or it
-is computed from a workspace, and more often than any of the workspace's chains occurs, so that it saw several of
-them (gather -> compute -> compute -> scatter: only the first level differs in its sources' homes).
+Three facts of a word tell. It begins *more lifetimes* than the arrays of the program (a lifetime begins with
+a store that does not read the word): arrays are rewritten once or a few times per time step, workspaces once
+per element. Its lifetimes *differ*: chains with different sources were stored at the same place in the code.
+Or it is computed from a workspace, and more often than any of the workspace's chains occurs, so that it saw
+several of them (gather, compute, compute, scatter: only the first level differs in the homes of its sources).
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from commanalyzer.vcg.segments import sink_of_source
 LIFETIMES_FACTOR = 4
 """How many times more lifetimes than the median of the rewritten words make a workspace."""
 
+_NEVER = np.iinfo(np.int64).max
 _MEMORY = (int(HomeKind.GLOBAL), int(HomeKind.HEAP), int(HomeKind.STACK))
 
 
@@ -70,23 +71,21 @@ def _differs(graph: ValueGraph, has_sources: Bool) -> Bool:
 def _closed(graph: ValueGraph, eligible: Bool, found: Bool, lifetimes: Int64, commonest: Int64) -> Bool:
     """Add what is computed from workspaces, through register values, until nothing changes.
 
-    A register value passes on how often the commonest of its chains occurs; it is no workspace itself.
+    Every word of a workspace and every register value computed from one passes on how often the commonest of
+    its contents occurs at most; a word that begins more lifetimes than that must have seen several contents.
     """
     sink = sink_of_source(graph).astype(np.int64)
     source = graph.source.astype(np.int64)
-    carries = found | graph.is_register
-    reach = np.where(found, commonest, np.iinfo(np.int64).max)  # largest count of one content
+    reach = np.where(found, commonest, _NEVER)
     while True:
-        passed = np.full(graph.num_vertices, np.iinfo(np.int64).max)
-        useful = carries[source]
-        np.minimum.at(passed, sink[useful], reach[source[useful]])
+        passed = np.full(graph.num_vertices, _NEVER)
+        np.minimum.at(passed, sink, reach[source])
         fresh = eligible & ~found & (lifetimes > passed)
-        deeper = graph.is_register & (passed < reach)
-        if not fresh.any() and not deeper.any():
-            return found
         found = found | fresh
-        carries |= fresh
         reach[fresh] = np.minimum(commonest[fresh], passed[fresh])
+        deeper = (graph.is_register | found) & (passed < reach)
+        if not deeper.any() and not fresh.any():
+            return found
         reach[deeper] = passed[deeper]
 
 
