@@ -20,7 +20,9 @@ from commanalyzer.communication.volume import charge_volume
 from commanalyzer.errors import ConfigError
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.partition.affinity import Adjacency, build_affinity
+from commanalyzer.partition.hypergraph import build_hypergraph
 from commanalyzer.partition.metis import Objective, Partition, partition
+from commanalyzer.partition.mtkahypar import partition_hypergraph
 from commanalyzer.partition.owners import extend_to_hubs
 from commanalyzer.partition.quality import edge_cut
 from commanalyzer.progress import Progress
@@ -29,6 +31,7 @@ from commanalyzer.request import Model
 from commanalyzer.results import Decomposition, SingletonCounts
 from commanalyzer.roofline import communication_intensity, machine_bound
 from commanalyzer.vcg.dissolve import DEFAULT_LIMIT, dissolve_registers
+from commanalyzer.vcg.flatten import flatten_reductions
 from commanalyzer.vcg.graph import ValueGraph
 from commanalyzer.vcg.hubs import find_hubs
 from commanalyzer.vcg.invariants import check_dissolved, check_graph, check_singletons
@@ -39,7 +42,7 @@ _Objective = Literal["cut", "volume", "net"]
 _OBJECTIVES: tuple[_Objective, ...] = ("cut", "volume", "net")
 _ATTEMPTS = 4  # seeds per objective: METIS's results differ by several per cent on small graphs
 _MOST_RETRIED_EDGES = 150_000  # above it, one seed: more would take longer than recording
-
+_MOST_PINS = 2_000_000  # above it, Mt-KaHyPar would take minutes
 
 # how much larger the graph of the paper's model may get when it only serves to count singletons
 _SIDE_GROWTH = 4
@@ -138,7 +141,8 @@ def _paper_view(graph: ValueGraph, options: CountOptions) -> tuple[SingletonCoun
 
 def _view(model: Model, graph: ValueGraph, options: CountOptions) -> _View:
     if model == "volume":
-        return _View(model, graph, find_hubs(graph, options.high).mask, None)
+        flat = flatten_reductions(graph)
+        return _View(model, flat, find_hubs(flat, options.high).mask, None)
     dissolved = dissolve_registers(graph)
     singletons = find_singletons(dissolved, options.high)
     return _View(model, dissolved, singletons.mask, singletons)
@@ -147,8 +151,10 @@ def _view(model: Model, graph: ValueGraph, options: CountOptions) -> _View:
 def _decompose_view(
     view: _View, flops: int, options: CountOptions, progress: Progress
 ) -> Sequence[Decomposition]:
-    affinity = build_affinity(view.graph, view.removed)
-    shared = build_affinity(view.graph, view.removed, shared=True)
+    most = max(options.nodes)
+    affinity = build_affinity(view.graph, view.removed, most_parts=most)
+    shared = build_affinity(view.graph, view.removed, shared=True, most_parts=most)
+    hypergraph = build_hypergraph(view.graph, affinity) if view.singletons is None else None
     result: list[Decomposition] = []
     for nodes in options.nodes:
         candidates = []
@@ -159,6 +165,12 @@ def _decompose_view(
                 owners = extend_to_hubs(view.graph, view.removed, affinity, known)
                 candidates.append(_count(view, owners, flops, options))
             progress.advance()
+        if hypergraph is not None and nodes > 1 and 0 < hypergraph.num_pins <= _MOST_PINS:
+            core = partition_hypergraph(hypergraph, nodes, seed=options.seed, imbalance=options.imbalance)
+            part = core.part[: affinity.adjacency.num_vertices].copy()
+            known = replace(core, part=part, edge_cut=edge_cut(affinity.adjacency, part))
+            owners = extend_to_hubs(view.graph, view.removed, affinity, known)
+            candidates.append(_count(view, owners, flops, options))
         best = min(range(len(candidates)), key=lambda i: candidates[i].comm_bytes)
         result += [replace(c, best=i == best) for i, c in enumerate(candidates)]
     return result

@@ -198,9 +198,9 @@ def _entry_uses(terms: _RemoteTerms, expand: Bool) -> Uses:
 def _cheaper_to_expand(graph: ValueGraph, terms: _RemoteTerms, sent: PairUses, num_parts: int) -> Bool:
     """Return bool[G], sending the operands costs no more bytes per round than sending the combined term.
 
-    Operands that the owner receives anyway (``sent``) are free up to the number of times they are used there.
-    Versions play no part: sending all constant items of a reduction once would be fewer bytes than combining
-    them in every round, but it would move the work of the reduction to one part.
+    Operands that the owner receives anyway (``sent``) cost what more of their versions have to be sent. For
+    others versions play no part: sending all constant items of a reduction once would be fewer bytes than
+    combining them in every round, but it would move the work of the reduction to one part.
     """
     mine = ~terms.entry_hub
     value, term = terms.entry_value[mine], terms.entry_term[mine]
@@ -211,7 +211,10 @@ def _cheaper_to_expand(graph: ValueGraph, terms: _RemoteTerms, sent: PairUses, n
     count = graph.row_count[terms.row]
     uses = np.maximum.reduceat(count[term[order]], start)
     operand, group = value[first], terms.group[term[first]]
-    extra = np.maximum(uses - _already_sent(sent, operand, terms.owner[term[first]], num_parts), 0)
+    have = _already_sent(sent, operand, terms.owner[term[first]], num_parts)
+    versions = np.maximum(graph.versions[operand], 1)
+    extra = np.where(have > 0, np.minimum(uses, versions) - np.minimum(have, versions), uses)
+    extra = np.maximum(extra, 0)
     expand_bytes = np.bincount(group, extra * graph.width_bytes[operand].astype(np.int64), terms.num_groups)
     fold_bytes = np.zeros(terms.num_groups, dtype=np.int64)
     np.maximum.at(fold_bytes, terms.group, count * graph.width_bytes[terms.sink].astype(np.int64))

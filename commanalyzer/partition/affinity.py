@@ -16,10 +16,11 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 
 from commanalyzer.errors import PartitionError
-from commanalyzer.vcg.contract import merge_registers, representatives
+from commanalyzer.vcg.contract import merge_registers, merge_tasks, representatives
 from commanalyzer.vcg.graph import Bool, Float64, Fold, Int64, ValueGraph
 from commanalyzer.vcg.segments import count_of_source, distinct_edges, sink_of_source
 
+_TASK_SHARE = 0.125  # of a part
 _SHARES = 64  # a shared edge weighs 64 times its bytes over the readers: integers keep the difference
 
 
@@ -112,7 +113,9 @@ def _check_edges(a: Adjacency) -> None:
     _require(same, "every edge needs the same weight in both directions")
 
 
-def build_affinity(graph: ValueGraph, removed: Bool, *, shared: bool = False) -> Affinity:
+def build_affinity(
+    graph: ValueGraph, removed: Bool, *, shared: bool = False, most_parts: int = 64
+) -> Affinity:
     """Return the affinity graph of the values that are not ``removed`` (hubs or singletons).
 
     Weight of a pair: width of the source times uses, where a row cannot use more versions than the source
@@ -123,8 +126,10 @@ def build_affinity(graph: ValueGraph, removed: Bool, *, shared: bool = False) ->
         graph: Value graph.
         removed: bool[V], vertices that take no part.
         shared: Divide the bytes of a value among its readers (in 64ths of a byte, at least one).
+        most_parts: Number of parts to expect: tasks are merged as long as they are small against a part.
     """
-    root = representatives(merge_registers(graph, distinct_edges(graph)))
+    target = merge_registers(graph, distinct_edges(graph))
+    root = representatives(merge_tasks(graph, target, removed, _TASK_SHARE / most_parts))
     root = np.where(removed[root] | removed, np.arange(graph.num_vertices), root)
     present = (root == np.arange(graph.num_vertices)) & ~removed
     number = np.where(present, np.cumsum(present) - 1, -1)
