@@ -1,8 +1,8 @@
 """Mt-KaHyPar adapter: hypergraph -> partition. The only importer of mtkahypar.
 
-Mt-KaHyPar minimises the connectivity metric, sum over nets of weight times (parts touched - 1), which is the
-communication volume itself; METIS only sees an approximation. It runs on one thread with a fixed seed, so that
-the same graph gets the same partition.
+Mt-KaHyPar minimises the connectivity metric, sum over nets of weight times (parts touched - 1), which is
+the communication volume itself; METIS only sees an approximation. It runs on one thread with a fixed seed, so
+that the same graph gets the same partition.
 
 Reference: L. Gottesbueren, T. Heuer, N. Maas, P. Sanders, S. Schlag, Scalable High-Quality Hypergraph
 Partitioning, ACM Transactions on Algorithms 20(1), 2024.
@@ -91,12 +91,12 @@ def _vertex_weights(hypergraph: Hypergraph) -> Int64:
     if mean == 0:
         return np.ones(len(work), dtype=np.int64)
     padded = np.maximum(work, _IDLE_SHARE * mean)
-    return np.maximum(np.rint(padded * (_WORK_UNITS / padded.sum())), 1).astype(np.int64)
+    return np.asarray(np.maximum(np.rint(padded * (_WORK_UNITS / padded.sum())), 1).astype(np.int64))
 
 
 def _net_weights(hypergraph: Hypergraph) -> Int64:
     scale = min(1.0, _MAX_NET_WEIGHT / max(int(hypergraph.net_bytes.max(initial=1)), 1))
-    return np.maximum(np.rint(hypergraph.net_bytes * scale), 1).astype(np.int64)
+    return np.asarray(np.maximum(np.rint(hypergraph.net_bytes * scale), 1).astype(np.int64))
 
 
 def connectivity(hypergraph: Hypergraph, part: Int32, num_parts: int) -> int:

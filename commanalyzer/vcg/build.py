@@ -60,8 +60,8 @@ def build_graph(trace: Trace, table: SiteTable, *, has_regions: bool = False) ->
 class _Rows:
     """Per trace row: count, site, kind.
 
-    ``sink`` is a word, or the defining row if ``is_update``. Rows that define a vertex of their own are those of
-    register values and of lifetimes in workspaces.
+    ``sink`` is a word, or the defining row if ``is_update``. Rows that define a vertex of their own are those
+    of register values and of lifetimes in workspaces.
     """
 
     count: Int64

@@ -38,8 +38,8 @@ def merge_tasks(graph: ValueGraph, target: Int64, removed: Bool, most_share: flo
     What is computed between reading arrays and writing them is one *task* (the work on one element): nobody
     divides it among nodes, and there are many private values in it. A task is a connected component of the
     private values. Values that link everything (a running sum) are not private: a component that holds more
-    than ``most_share`` of all vertices is taken apart into those that do not need the links of reductions, and
-    left alone where that does not help.
+    than ``most_share`` of all vertices is taken apart into those that do not need the links of reductions,
+    and left alone where that does not help.
 
     Args:
         graph: Value graph.

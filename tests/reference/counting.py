@@ -121,7 +121,9 @@ def expansion_wins(
             uses[v] = max(uses[v], rows[t.row][1])
     extra = 0
     for v, u in uses.items():
-        extra += max(u - sent.get((v, part[sink]), 0), 0) * int(graph.width_bytes[v])
+        have, versions = sent.get((v, part[sink]), 0), max(int(graph.versions[v]), 1)
+        more = min(u, versions) - min(have, versions) if have else u
+        extra += max(more, 0) * int(graph.width_bytes[v])
     return extra <= max(rows[t.row][1] for t in members) * int(graph.width_bytes[sink])
 
 
