@@ -9,13 +9,12 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
 import numpy as np
 
-from commanalyzer.abi.trace_layout import WORKSPACE
 from commanalyzer.errors import TargetRunError
 from commanalyzer.frontend.compile import FrontendResult, compile_sources
 from commanalyzer.instrument.plan import ModulePlan, PlanOptions, plan_module
@@ -32,13 +31,10 @@ from commanalyzer.runtime.launch import RunLimits, TargetRun, run_target, spool_
 from commanalyzer.trace.reader import Trace, read_trace
 from commanalyzer.vcg.build import build_graph
 from commanalyzer.vcg.graph import ValueGraph
-from commanalyzer.vcg.workspaces import find_workspaces, workspace_pieces
+from commanalyzer.vcg.workspaces import find_workspaces, write_workspaces
 
 _STANDARD_ERROR = 2  # descriptor: sys.stderr may be replaced (notebooks, test runners)
 _PROCESSES = frozenset(("fork", "vfork", "clone", "posix_spawn", "posix_spawnp", "system", "popen"))
-# Rows of the second recording per row of the first: a guard against states that escape detection.
-_MOST_ROWS = 64
-_SPARE_ROWS = 1 << 20
 _RECORDER_FAILED = 113  # exit status of the shim when it cannot reserve its memory
 
 
@@ -99,11 +95,15 @@ def record(request: AnalysisRequest, progress: Progress) -> RecordedProgram:
         progress.stage("build the value graph", 1)
         trace = read_trace(trace_path)
         graph = build_graph(trace, plan.sites, has_regions=bool(request.regions))
-        workspace = _write_workspace(request, graph, plan.sites, directory)
-        if workspace is not None:
+        mask = find_workspaces(graph)
+        if request.private_temporaries and mask.any():
             progress.stage("record the private temporaries", 1)
+            workspace = directory / "workspace"
+            write_workspaces(workspace, graph, mask, plan.sites)
             del graph
-            _run(instrumented, request, stdin, trace=trace_path, workspace=workspace, discard=True)
+            again = _run(instrumented, request, stdin, trace=trace_path, workspace=workspace, discard=True)
+            peak_rss_bytes = max(traced.peak_rss_bytes, again.peak_rss_bytes)
+            traced = replace(traced, cpu_s=traced.cpu_s + again.cpu_s, peak_rss_bytes=peak_rss_bytes)
             trace = read_trace(trace_path)
             graph = build_graph(trace, plan.sites, has_regions=bool(request.regions))
         return _finished(request, frontend, plan, trace, graph, plain, traced)
@@ -140,22 +140,6 @@ def _run(
             hint="allow overcommitted memory (vm.overcommit_memory 0 or 1) and unlimited address space",
         )
     return run
-
-
-def _write_workspace(
-    request: AnalysisRequest, graph: ValueGraph, sites: SiteTable, directory: Path
-) -> Path | None:
-    """List of the workspaces for a second recording; ``None`` if there are none."""
-    if not request.private_temporaries:
-        return None
-    mask = find_workspaces(graph)
-    if not mask.any():
-        return None
-    pieces = workspace_pieces(graph, mask, sites)
-    header = np.array((_MOST_ROWS * graph.num_rows + _SPARE_ROWS, len(pieces)), dtype=WORKSPACE)
-    path = directory / "workspace"
-    path.write_bytes(header.tobytes() + pieces.tobytes())
-    return path
 
 
 @contextmanager
@@ -242,6 +226,11 @@ def _warnings(
         result.append(
             f"{trace.statistics.unaligned_copies} memory copies between differently aligned addresses: "
             "the values they moved were not followed"
+        )
+    if trace.statistics.unnamed_lifetimes:
+        result.append(
+            f"{trace.statistics.unnamed_lifetimes} stores to workspaces were not told apart: there are too many "
+            "different ones"
         )
     if graph.num_rows == 0:
         what = "the region was never entered" if request.regions else "the program stores no values"

@@ -7,6 +7,9 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from commanalyzer.frontend.compile import FrontendResult, compile_sources
 from commanalyzer.instrument.plan import ModulePlan, PlanOptions, plan_module
 from commanalyzer.instrument.rewrite import rewrite
@@ -19,6 +22,7 @@ from commanalyzer.runtime.launch import RunLimits, TargetRun, run_target
 from commanalyzer.trace.reader import Trace, read_trace
 from commanalyzer.vcg.build import build_graph
 from commanalyzer.vcg.graph import ValueGraph
+from commanalyzer.vcg.workspaces import write_workspaces
 
 LIMITS = RunLimits(timeout_s=60.0)
 
@@ -81,3 +85,23 @@ def record_file(
         graph = build_graph(trace, plan.sites, has_regions=bool(regions))
         work = work_counts(trace, plan.sites)
         return Recorded(module, frontend, plan, plain, traced, graph, work, trace.statistics)
+
+
+def record_again(recorded: Recorded, mask: NDArray[np.bool_], folder: Path) -> ValueGraph:
+    """Graph of a second run in which the vertices in ``mask`` are words of workspaces."""
+    executable = build_instrumented(rewrite(recorded.module, recorded.plan), recorded.frontend)
+    write_workspaces(folder / "workspace", recorded.graph, mask, recorded.plan.sites)
+    environment = {
+        "COMMANALYZER_TRACE": str(folder / "trace"),
+        "COMMANALYZER_WORKSPACE": str(folder / "workspace"),
+    }
+    run = run_target(
+        executable,
+        (),
+        stdin=subprocess.DEVNULL,
+        limits=LIMITS,
+        capture=True,
+        environment=environment,
+    )
+    assert (run.stdout, run.exit_status) == (recorded.plain.stdout, recorded.plain.exit_status)
+    return build_graph(read_trace(folder / "trace"), recorded.plan.sites)

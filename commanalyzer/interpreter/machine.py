@@ -8,7 +8,7 @@ are in :mod:`commanalyzer.interpreter.shadow`, external functions in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from commanalyzer.errors import TargetRunError, UnsupportedIrError
@@ -32,6 +32,7 @@ from commanalyzer.interpreter.values import (
     EXIT_HOME,
     NO_LABELS,
     Data,
+    Home,
     Value,
     as_float,
     as_int,
@@ -78,6 +79,7 @@ class Machine:
         max_instructions: Refuse to execute more.
         max_memory_bytes: Refuse to use more.
         recorder: Records the slices of stores, if given.
+        workspace: Homes of the words of workspaces.
     """
 
     def __init__(
@@ -89,9 +91,10 @@ class Machine:
         max_instructions: int,
         max_memory_bytes: int,
         recorder: Recorder | None = None,
+        workspace: Set[Home] = frozenset(),
     ) -> None:
         self.memory = Memory(max_memory_bytes)
-        self.shadow = Shadow(self.memory)
+        self.shadow = Shadow(self.memory, workspace)
         self.image = Image(module, self.memory)
         self.counts = Counts()
         self.externals = Externals(self, stdin)

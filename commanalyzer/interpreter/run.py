@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from commanalyzer.errors import UnsupportedIrError
 from commanalyzer.interpreter.external import ProgramExit
 from commanalyzer.interpreter.machine import Machine
 from commanalyzer.interpreter.recording import Recorder
-from commanalyzer.interpreter.values import Chain, Value, as_int
+from commanalyzer.interpreter.values import Chain, Home, Value, as_int
 from commanalyzer.ir.constants import signed
 from commanalyzer.ir.model import Module
 
@@ -51,6 +51,7 @@ def interpret(
     max_instructions: int = DEFAULT_MAX_INSTRUCTIONS,
     max_memory_bytes: int = DEFAULT_MAX_MEMORY_BYTES,
     recorder: Recorder | None = None,
+    workspace: Set[Home] = frozenset(),
 ) -> InterpretedRun:
     """Run ``@main`` and return output, status and the exact value-flow chains.
 
@@ -62,6 +63,7 @@ def interpret(
         max_instructions: Refuse to execute more.
         max_memory_bytes: Refuse to use more.
         recorder: Records the slices of stores, if given.
+        workspace: Homes of the words of workspaces.
 
     Raises:
         UnsupportedIrError: If the program uses what the interpreter does not know.
@@ -76,6 +78,7 @@ def interpret(
         max_instructions=max_instructions,
         max_memory_bytes=max_memory_bytes,
         recorder=recorder,
+        workspace=workspace,
     )
     status = _run_program(machine, ["program", *arguments])
     library = machine.externals.library

@@ -10,6 +10,7 @@ Paper Section 4.1, Algorithms 1 and 2, on aligned 4-byte words:
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Set
 from functools import lru_cache
 
 from commanalyzer.interpreter.memory import WORD_BYTES, Memory
@@ -18,18 +19,29 @@ from commanalyzer.ir.model import IrType
 from commanalyzer.ir.types import field_offset_bytes, size_bytes
 from commanalyzer.vcg.graph import SourceRole
 
+# Content of a workspace that has no source: nothing was stored there since it was reset.
+NOTHING_HOME = Home("temporary", "nothing", -1, 0)
 _AGGREGATES = frozenset({"vector", "array", "struct"})
 
 
 class Shadow:
     """Applies the label rules to a memory and counts value-flow chains.
 
+    A store to a word of a workspace makes a home of its own for every version: what lived there before
+    belongs to another element. Copies inside workspaces replicate, a copy from there to another home is a
+    version.
+
+    Args:
+        memory: Memory of the program.
+        workspace: Homes of the words of workspaces.
+
     Attributes:
         chains: How often each chain happened.
     """
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: Memory, workspace: Set[Home] = frozenset()) -> None:
         self._memory = memory
+        self._workspace = workspace
         self.chains: Counter[Chain] = Counter()
 
     def load(self, type_: IrType, address: int) -> tuple[Labels, tuple[Home, ...] | None]:
@@ -50,8 +62,8 @@ class Shadow:
             return NO_LABELS, None
         size = size_bytes(type_)
         if size < WORD_BYTES:
-            return {self._memory.value_at(address): SourceRole.DATA}, None
-        words = tuple(self._memory.value_at(address + k) for k in range(0, size, WORD_BYTES))
+            return {self._value_at(address): SourceRole.DATA}, None
+        words = tuple(self._value_at(address + k) for k in range(0, size, WORD_BYTES))
         if type_.kind == "float":
             return {words[0]: SourceRole.DATA}, words if size in (4, 8) else None
         labels = dict.fromkeys(words, SourceRole.DATA)
@@ -66,16 +78,46 @@ class Shadow:
         chain: Chain | None = None
         for offset, member in leaves(type_):
             size = size_bytes(member)
+            self._memory.own(address + offset, size)
             if member.kind != "ptr":
                 chain = self.create(address + offset, value.labels)
-            self._memory.own(address + offset, size)
+                self._settle(address + offset, size, chain.sink)
         return chain
 
     def create(self, address: int, labels: Labels) -> Chain:
         """Count a new version at the word of ``address``; its words are left to the caller."""
-        chain = Chain(self._memory.own_home(address), frozenset(labels.items()))
+        home = self._memory.own_home(address)
+        if home in self._workspace:
+            home = Home("temporary", home.object, len(self.chains), 0)
+        chain = Chain(home, frozenset(labels.items()))
         self.chains[chain] += 1
         return chain
+
+    def _settle(self, address: int, size: int, home: Home) -> None:
+        """The version ``home`` of a workspace lives in the words that a store touched."""
+        if home.kind == "temporary":
+            for word in touched_words(address, size):
+                self._memory.set_value_at(word, home)
+
+    def _value_at(self, address: int) -> Home:
+        home = self._memory.value_at(address)
+        return NOTHING_HOME if home in self._workspace else home
+
+    def _refer(self, words: Iterable[tuple[int, Home]]) -> None:
+        """Words refer to the values of homes.
+
+        A version of a workspace that arrives elsewhere is a new version there; neighbouring words with the
+        same version are one value.
+        """
+        before: Home | None = None
+        for address, home in words:
+            if home.kind == "temporary" and self._memory.own_home(address) not in self._workspace:
+                self._memory.set_value_at(address, None)
+                if home != before:
+                    self.create(address, {} if home == NOTHING_HOME else {home: SourceRole.DATA})
+            else:
+                self._memory.set_value_at(address, home)
+            before = home
 
     def finish(self, home: Home, labels: Labels) -> None:
         """Count a value that leaves the program (paper Section 4.1: return variables)."""
@@ -101,19 +143,18 @@ class Shadow:
         whole: dict[int, Home] = {}
         for word in touched_words(target, size):
             if word >= target and word + WORD_BYTES <= target + size:
-                whole[word] = self._memory.value_at(word - target + source)
-        for word, home in whole.items():
-            self._memory.set_value_at(word, home)
+                whole[word] = self._value_at(word - target + source)
+        self._refer(whole.items())
 
     def replicate_words(self, target: int, source: int, size: int) -> None:
         """Make every word of a fresh object a replica of ``source`` (``byval`` arguments)."""
-        for offset in range(0, size, WORD_BYTES):
-            self._memory.set_value_at(target + offset, self._memory.value_at(source + offset))
+        self._refer([(target + k, self._value_at(source + k)) for k in range(0, size, WORD_BYTES)])
 
     def _replicate(self, address: int, size: int, homes: tuple[Home, ...]) -> None:
         self._memory.own(address, size)
-        for k, offset in enumerate(range(0, size, WORD_BYTES)):
-            self._memory.set_value_at(address + offset, homes[k] if k < len(homes) else None)
+        self._refer(
+            [(address + WORD_BYTES * k, home) for k, home in enumerate(homes[: -(-size // WORD_BYTES)])]
+        )
 
 
 def touched_words(address: int, size: int) -> range:

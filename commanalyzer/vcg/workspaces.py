@@ -1,8 +1,8 @@
 """Which memory is a workspace: used for one element after the other, home of none.
 
 Input: the graph of a first recording, in which every word is one vertex. Output: the vertices whose words
-are workspaces, and the pieces of objects they cover, for a second recording that gives each of their lifetimes
-a vertex of its own (``runtime_shim/src/workspace.c``).
+are workspaces, and the pieces of objects they cover, for a second recording that gives each of their
+lifetimes a vertex of its own (``runtime_shim/src/workspace.c``).
 
 Three facts of a word tell. It begins *more lifetimes* than the arrays of the program (a lifetime begins with
 a store that does not read the word): arrays are rewritten once or a few times per time step, workspaces once
@@ -13,10 +13,12 @@ several of them (gather, compute, compute, scatter: only the first level differs
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.abi.trace_layout import EXTENT_GLOBAL, EXTENT_HEAP, EXTENT_STACK, PIECE
+from commanalyzer.abi.trace_layout import EXTENT_GLOBAL, EXTENT_HEAP, EXTENT_STACK, PIECE, WORKSPACE
 from commanalyzer.instrument.sites import ObjectRecord, SiteTable
 from commanalyzer.vcg.graph import Bool, HomeKind, Int64, ValueGraph
 from commanalyzer.vcg.naming import BLOCK_HEADER_BYTES
@@ -24,6 +26,10 @@ from commanalyzer.vcg.segments import sink_of_source
 
 LIFETIMES_FACTOR = 4
 """How many times more lifetimes than the median of the rewritten words make a workspace."""
+
+# Rows of the second recording per row of the first: a guard against states that escape detection.
+MOST_ROWS = 64
+SPARE_ROWS = 1 << 20
 
 _NEVER = np.iinfo(np.int64).max
 _MEMORY = (int(HomeKind.GLOBAL), int(HomeKind.HEAP), int(HomeKind.STACK))
@@ -111,6 +117,13 @@ def workspace_pieces(graph: ValueGraph, mask: Bool, sites: SiteTable) -> NDArray
     pieces["last"] = first + np.maximum(graph.width_bytes[chosen], 4)
     pieces.sort(order=("kind", "object", "depth", "first"))
     return pieces
+
+
+def write_workspaces(path: Path, graph: ValueGraph, mask: Bool, sites: SiteTable) -> None:
+    """Write the file that ``COMMANALYZER_WORKSPACE`` names; arguments as :func:`workspace_pieces`."""
+    pieces = workspace_pieces(graph, mask, sites)
+    header = np.array((MOST_ROWS * graph.num_rows + SPARE_ROWS, len(pieces)), dtype=WORKSPACE)
+    path.write_bytes(header.tobytes() + pieces.tobytes())
 
 
 def _places(graph: ValueGraph, sites: SiteTable) -> Int64:

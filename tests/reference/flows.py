@@ -50,7 +50,9 @@ def oracle_chains(chains: Mapping[Chain, int], graph: ValueGraph) -> Counter[Pla
     reader = _GraphReader(graph)
     known = {h: int(graph.width_bytes[v]) for v in range(graph.num_vertices) if (h := reader.home(v))}
     result: Counter[PlainChain] = Counter()
-    for chain, count in chains.items():
+    temporaries = {chain.sink: chain.sources for chain in chains if chain.sink.kind == "temporary"}
+    dissolved: dict[Home, dict[Home, SourceRole]] = {}
+    for chain, count in _without_temporaries(chains, temporaries, dissolved).items():
         if not chain.sources and chain.sink not in known:
             continue  # part of a fill
         sink = _first_word(chain.sink, known)
@@ -61,6 +63,29 @@ def oracle_chains(chains: Mapping[Chain, int], graph: ValueGraph) -> Counter[Pla
         own = roles.pop(sink, None) is not None
         result[PlainChain(sink, frozenset(roles.items()), own)] += count
     return result
+
+
+def _without_temporaries(
+    chains: Mapping[Chain, int], temporaries: Mapping[Home, Sources], done: dict[Home, dict[Home, SourceRole]]
+) -> Counter[Chain]:
+    """Chains of homes, versions in workspaces replaced by what they were computed from."""
+    for home in temporaries:  # in the order of their creation: sources come first
+        done[home] = _dissolve(temporaries[home], done)
+    result: Counter[Chain] = Counter()
+    for chain, count in chains.items():
+        if chain.sink.kind != "temporary":
+            result[Chain(chain.sink, frozenset(_dissolve(chain.sources, done).items()))] += count
+    return result
+
+
+def _dissolve(sources: Sources, done: Mapping[Home, dict[Home, SourceRole]]) -> dict[Home, SourceRole]:
+    found: dict[Home, SourceRole] = {}
+    for home, role in sources:
+        inner = done.get(home, {}) if home.kind == "temporary" else {home: SourceRole.DATA}
+        for base, own in inner.items():
+            strongest = role if role is not SourceRole.DATA else own
+            found[base] = min(strongest, found.get(base, strongest))
+    return found
 
 
 def _first_word(home: Home, known: Mapping[Home, int]) -> Home:
@@ -77,13 +102,17 @@ class _GraphReader:
     def __init__(self, graph: ValueGraph) -> None:
         self._graph = graph
         self._rows_of_register = {
-            int(s): r for r, s in enumerate(graph.row_sink) if graph.is_register[int(s)]
+            int(s): r
+            for r, s in enumerate(graph.row_sink)
+            if graph.is_register[int(s)] or graph.is_temporary[int(s)]
         }
         self._dissolved: dict[int, dict[Home, SourceRole]] = {}
 
     def home(self, vertex: int) -> Home | None:
         graph = self._graph
         item = graph.objects[int(graph.home_object[vertex])]
+        if graph.is_temporary[vertex]:
+            return None
         if item.kind is HomeKind.REGISTER:
             return EXIT_HOME if item.name == "return" else None
         kind = _KINDS.get(item.kind, "unknown")
@@ -112,6 +141,11 @@ class _GraphReader:
             row = self._rows_of_register.get(vertex)
             self._dissolved[vertex] = {} if row is None else self.sources(row)
         return self._dissolved[vertex]
+
+
+def home_of(graph: ValueGraph, vertex: int) -> Home | None:
+    """Home of a memory vertex, ``None`` for register values and temporaries."""
+    return _GraphReader(graph).home(vertex)
 
 
 def describe_difference(native: Counter[PlainChain], oracle: Counter[PlainChain]) -> str:
