@@ -1,6 +1,6 @@
 """Saves and loads an analysis result: one HDF5 file, ``*.cmz``.
 
-Layout, schema 1::
+Layout, schema 2 (1 had no ``graph/is_temporary``)::
 
     /            attributes kind, schema
     /header      JSON text: all scalars, texts and small tuples of the result
@@ -32,7 +32,7 @@ from commanalyzer.results import AnalysisResult
 from commanalyzer.vcg.graph import Fold, HomeKind, HomeObject, Site, ValueGraph
 
 KIND = "commanalyzer.analysis"
-SCHEMA = 1
+SCHEMA = 2
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _ARRAYS = tuple(f.name for f in fields(ValueGraph) if f.name not in ("objects", "sites"))
 
@@ -167,7 +167,8 @@ def _read_arrays(group: h5py.Group) -> dict[str, NDArray[np.int64]]:
 
 
 def _read_graph(group: h5py.Group) -> ValueGraph:
-    arrays = {name: np.asarray(group[name][...]) for name in _ARRAYS}
+    arrays = {name: np.asarray(group[name][...]) for name in _ARRAYS if name in group}
+    arrays.setdefault("is_temporary", np.zeros(len(arrays["is_input"]), dtype=np.bool_))
     text = _bytes(group["text"]).split("\0")
     objects = tuple(
         HomeObject(HomeKind(kind), text[name], text[function], text[file], line, size, text[key], depth)

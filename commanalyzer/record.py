@@ -229,8 +229,8 @@ def _warnings(
         )
     if trace.statistics.unnamed_lifetimes:
         result.append(
-            f"{trace.statistics.unnamed_lifetimes} stores to workspaces were not told apart: there are too many "
-            "different ones"
+            f"{trace.statistics.unnamed_lifetimes} stores to workspaces were not told apart: "
+            "there are too many different ones"
         )
     if graph.num_rows == 0:
         what = "the region was never entered" if request.regions else "the program stores no values"

@@ -152,9 +152,7 @@ class Shadow:
 
     def _replicate(self, address: int, size: int, homes: tuple[Home, ...]) -> None:
         self._memory.own(address, size)
-        self._refer(
-            [(address + WORD_BYTES * k, home) for k, home in enumerate(homes[: -(-size // WORD_BYTES)])]
-        )
+        self._refer(zip(range(address, address + size, WORD_BYTES), homes, strict=False))
 
 
 def touched_words(address: int, size: int) -> range:

@@ -1,8 +1,9 @@
 """Nested reductions made one: value graph -> value graph with the same vertices.
 
-``f[n] += sx`` where ``sx`` is a sum kept in a register reduces the terms of ``sx`` into ``f[n]``: a node sends
-one number for all its terms, those of other stores to ``f[n]`` included. A register that only serves as a term
-of a reduction of the same kind is replaced by its own terms; it keeps its number, without rows and readers.
+``f[n] += sx`` where ``sx`` is a sum kept in a register reduces the terms of ``sx`` into ``f[n]``: a node
+sends one number for all its terms, those of other stores to ``f[n]`` included. A register that only serves as
+a term of a reduction of the same kind is replaced by its own terms; it keeps its number, without rows and
+readers.
 """
 
 from __future__ import annotations
