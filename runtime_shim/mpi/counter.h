@@ -22,31 +22,31 @@ typedef enum { CA_POINT_TO_POINT, CA_ONE_SIDED, CA_COLLECTIVE, CA_LAYERS } ca_la
 
 /* Members of a communicator or window as world ranks; cached in an attribute of it. */
 typedef struct {
-    int32_t num_peers;
-    int32_t me;       /* rank of this process in it */
-    int32_t is_inter; /* peers are the remote group */
-    uint32_t label;   /* text */
-    int32_t world[];  /* -1: not in this MPI_COMM_WORLD */
+  int32_t num_peers;
+  int32_t me;       /* rank of this process in it */
+  int32_t is_inter; /* peers are the remote group */
+  uint32_t label;   /* text */
+  int32_t world[];  /* -1: not in this MPI_COMM_WORLD */
 } ca_ranks;
 
 /* One transfer between this process and a peer. */
 typedef struct {
-    int32_t peer; /* world rank, -1 unknown */
-    int32_t is_sent;
-    int64_t bytes;
+  int32_t peer; /* world rank, -1 unknown */
+  int32_t is_sent;
+  int64_t bytes;
 } ca_transfer;
 
 /* One call of the program, under construction. */
 typedef struct {
-    ca_layer layer;
-    uint32_t name;
-    uint32_t label;
-    int32_t root;       /* world rank, -1 none */
-    int32_t operations; /* 1 where the call is counted: every process, or comm rank 0 of a collective */
-    int64_t given_bytes;
-    int64_t num_transfers;
-    int64_t room;
-    ca_transfer *transfers;
+  ca_layer layer;
+  uint32_t name;
+  uint32_t label;
+  int32_t root;       /* world rank, -1 none */
+  int32_t operations; /* 1 where the call is counted: every process, or comm rank 0 of a collective */
+  int64_t given_bytes;
+  int64_t num_transfers;
+  int64_t room;
+  ca_transfer *transfers;
 } ca_call;
 
 /* --- file that a rank writes: header, transfers, calls, text (strings separated by NUL) --- */
@@ -54,21 +54,21 @@ typedef struct {
 enum { CA_FLAG_FINALIZED = 1, CA_FLAG_ABORTED = 2, CA_FLAG_SPAWNED = 4 };
 
 typedef struct {
-    uint64_t magic;
-    int32_t rank, size;
-    uint32_t flags, reserved;
-    uint64_t num_transfers, num_calls, text_bytes;
+  uint64_t magic;
+  int32_t rank, size;
+  uint32_t flags, reserved;
+  uint64_t num_transfers, num_calls, text_bytes;
 } ca_file_header;
 
 typedef struct {
-    uint32_t region, layer; /* region: text, names of open regions joined by '\1' */
-    int32_t source, target; /* world ranks */
-    int64_t bytes, messages;
+  uint32_t region, layer; /* region: text, names of open regions joined by '\1' */
+  int32_t source, target; /* world ranks */
+  int64_t bytes, messages;
 } ca_file_transfer;
 
 typedef struct {
-    uint32_t region, layer, name, label;
-    int64_t root, operations, given_bytes, charged_bytes, self_bytes, unknown_bytes;
+  uint32_t region, layer, name, label;
+  int64_t root, operations, given_bytes, charged_bytes, self_bytes, unknown_bytes;
 } ca_file_call;
 
 /* --- state.c --- */
@@ -103,41 +103,41 @@ int ca_sources(MPI_Comm comm, const int **sources);
 
 /* The real function behind a wrapper. */
 #define CA_TEXT_OF(symbol) #symbol
-#define CA_REAL(function)                                                                         \
-    ({                                                                                            \
-        static __typeof__(&function) real;                                                        \
-        if (!real) real = (__typeof__(&function))ca_next(CA_TEXT_OF(function));                   \
-        real;                                                                                     \
-    })
+#define CA_REAL(function)                                                                                      \
+  ({                                                                                                           \
+    static __typeof__(&function) real;                                                                         \
+    if (!real)                                                                                                 \
+      real = (__typeof__(&function))ca_next(CA_TEXT_OF(function));                                             \
+    real;                                                                                                      \
+  })
 
 /* Open MPI's Fortran library calls PMPI_ functions: they are replaced too. MPICH's calls MPI_ functions. */
 #ifdef OPEN_MPI
-#define CA_EXPORT(name)                                                                           \
-    extern __typeof__(PMPI_##name) PMPI_##name __attribute__((alias("MPI_" #name)));
+#define CA_EXPORT(name) extern __typeof__(PMPI_##name) PMPI_##name __attribute__((alias("MPI_" #name)));
 #else
 #define CA_EXPORT(name)
 #endif
 
 /* Defines MPI_<name>; `after` is executed when the program's own call has succeeded. */
-#define CA_DEFINE(name, parameters, arguments, after)                                             \
-    int MPI_##name parameters                                                                     \
-    {                                                                                             \
-        const int is_own = ca_enter();                                                            \
-        const int status = CA_REAL(PMPI_##name) arguments;                                        \
-        if (is_own && status == MPI_SUCCESS) {                                                    \
-            after;                                                                                \
-        }                                                                                         \
-        ca_leave();                                                                               \
-        return status;                                                                            \
-    }                                                                                             \
-    CA_EXPORT(name)
+#define CA_DEFINE(name, parameters, arguments, after)                                                          \
+  int MPI_##name parameters {                                                                                  \
+    const int is_own = ca_enter();                                                                             \
+    const int status = CA_REAL(PMPI_##name) arguments;                                                         \
+    if (is_own && status == MPI_SUCCESS) {                                                                     \
+      after;                                                                                                   \
+    }                                                                                                          \
+    ca_leave();                                                                                                \
+    return status;                                                                                             \
+  }                                                                                                            \
+  CA_EXPORT(name)
 
 /* Number of a call's name, found once per place. */
-#define CA_NAME(literal)                                                                          \
-    ({                                                                                            \
-        static uint32_t number = UINT32_MAX;                                                      \
-        if (number == UINT32_MAX) number = ca_text(literal);                                      \
-        number;                                                                                   \
-    })
+#define CA_NAME(literal)                                                                                       \
+  ({                                                                                                           \
+    static uint32_t number = UINT32_MAX;                                                                       \
+    if (number == UINT32_MAX)                                                                                  \
+      number = ca_text(literal);                                                                               \
+    number;                                                                                                    \
+  })
 
 #endif

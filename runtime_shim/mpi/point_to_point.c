@@ -1,47 +1,44 @@
 /* Start and end of MPI, and point-to-point calls. Bytes are counted by the sender. */
 #include "counter.h"
 
-static ca_call *describe_send(uint32_t name, int64_t count, MPI_Datatype type, int dest, MPI_Comm comm)
-{
-    const ca_ranks *ranks = ca_ranks_of(comm);
-    ca_call *call = ca_describe(CA_POINT_TO_POINT, name, ranks);
-    call->given_bytes = ca_bytes(count, type);
-    ca_sent(call, ranks, dest, call->given_bytes);
-    return call;
+static ca_call *describe_send(uint32_t name, int64_t count, MPI_Datatype type, int dest, MPI_Comm comm) {
+  const ca_ranks *ranks = ca_ranks_of(comm);
+  ca_call *call = ca_describe(CA_POINT_TO_POINT, name, ranks);
+  call->given_bytes = ca_bytes(count, type);
+  ca_sent(call, ranks, dest, call->given_bytes);
+  return call;
 }
 
 /* A call whose effect the counter cannot see: listed without bytes. */
 static void note(uint32_t name) { ca_count(ca_describe(CA_POINT_TO_POINT, name, ca_ranks_of(MPI_COMM_WORLD))); }
 
-int MPI_Init(int *argc, char ***argv)
-{
-    const int status = CA_REAL(PMPI_Init)(argc, argv);
-    if (status == MPI_SUCCESS) ca_start();
-    return status;
+int MPI_Init(int *argc, char ***argv) {
+  const int status = CA_REAL(PMPI_Init)(argc, argv);
+  if (status == MPI_SUCCESS)
+    ca_start();
+  return status;
 }
 CA_EXPORT(Init)
 
-int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
-{
-    const int status = CA_REAL(PMPI_Init_thread)(argc, argv, required, provided);
-    if (status == MPI_SUCCESS) ca_start();
-    return status;
+int MPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
+  const int status = CA_REAL(PMPI_Init_thread)(argc, argv, required, provided);
+  if (status == MPI_SUCCESS)
+    ca_start();
+  return status;
 }
 CA_EXPORT(Init_thread)
 
-int MPI_Finalize(void)
-{
-    MPI_Comm parent = MPI_COMM_NULL;
-    CA_REAL(PMPI_Comm_get_parent)(&parent);
-    ca_write(CA_FLAG_FINALIZED | (parent == MPI_COMM_NULL ? 0 : CA_FLAG_SPAWNED));
-    return CA_REAL(PMPI_Finalize)();
+int MPI_Finalize(void) {
+  MPI_Comm parent = MPI_COMM_NULL;
+  CA_REAL(PMPI_Comm_get_parent)(&parent);
+  ca_write(CA_FLAG_FINALIZED | (parent == MPI_COMM_NULL ? 0 : CA_FLAG_SPAWNED));
+  return CA_REAL(PMPI_Finalize)();
 }
 CA_EXPORT(Finalize)
 
-int MPI_Abort(MPI_Comm comm, int code)
-{
-    ca_write(CA_FLAG_ABORTED);
-    return CA_REAL(PMPI_Abort)(comm, code);
+int MPI_Abort(MPI_Comm comm, int code) {
+  ca_write(CA_FLAG_ABORTED);
+  return CA_REAL(PMPI_Abort)(comm, code);
 }
 CA_EXPORT(Abort)
 
@@ -52,10 +49,9 @@ CA_DEFINE(Start, (MPI_Request * request), (request), ca_started(*request))
 CA_DEFINE(Startall, (int count, MPI_Request requests[]), (count, requests),
           for (int i = 0; i < count; i++) ca_started(requests[i]))
 
-int MPI_Request_free(MPI_Request *request)
-{
-    ca_forget(*request);
-    return CA_REAL(PMPI_Request_free)(request);
+int MPI_Request_free(MPI_Request *request) {
+  ca_forget(*request);
+  return CA_REAL(PMPI_Request_free)(request);
 }
 CA_EXPORT(Request_free)
 
@@ -65,8 +61,8 @@ CA_DEFINE(Psend_init,
           (const void *buffer, int partitions, MPI_Count count, MPI_Datatype type, int dest, int tag,
            MPI_Comm comm, MPI_Info info, MPI_Request *request),
           (buffer, partitions, count, type, dest, tag, comm, info, request),
-          ca_keep(*request, describe_send(CA_NAME("MPI_Psend_init"), partitions * (int64_t)count, type, dest,
-                                          comm)))
+          ca_keep(*request,
+                  describe_send(CA_NAME("MPI_Psend_init"), partitions *(int64_t)count, type, dest, comm)))
 #endif
 
 CA_DEFINE(Comm_spawn,
