@@ -89,7 +89,7 @@ def _wrapper(program: Path, mpicc: str) -> Path:
     raise ConfigError(
         "expected mpicc beside the launcher or on the path, found none",
         where=str(program),
-        hint="the byte counter needs mpi.h: install the MPI's development files, or name its mpicc with --mpicc",
+        hint="the counter needs mpi.h: install the MPI's development files, or name its mpicc with --mpicc",
     )
 
 
