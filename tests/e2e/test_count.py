@@ -110,7 +110,7 @@ def _rooted() -> Matrix:
 def _unrooted() -> Matrix:
     moved = everywhere(8) + everywhere(SIZES[:, None]) + everywhere(8)  # allgather, allgatherv, alltoall
     reduced = everywhere(16) + everywhere(8 * SIZES[None, :])  # reduce_scatter_block, reduce_scatter
-    return star(0, 24, 24) + moved + reduced + 2 * chain(24) + star(0, 8, 8)
+    return star(0, 24, 24) + moved + reduced + chain(48) + star(0, 8, 8)
 
 
 def _communicators() -> Matrix:
