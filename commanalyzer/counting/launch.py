@@ -72,7 +72,7 @@ def _run(request: CountRequest, program: Path, mpi: MpiLibrary, library: Path, f
     options = launcher_options(mpi.flavour, variables)
     return run_target(
         program,
-        [*options, *request.command[1:]],
+        with_options(mpi.flavour, options, request.command[1:]),
         stdout=sys.stderr.fileno() if request.output_to_stderr else None,
         environment={} if options else variables,
         limits=RunLimits(timeout_s=request.timeout_s),
@@ -87,6 +87,13 @@ def launcher_options(flavour: str, variables: dict[str, str]) -> list[str]:
     if flavour == "openmpi":
         return [word for name, value in variables.items() for word in ("-x", f"{name}={value}")]
     return []
+
+
+def with_options(flavour: str, options: Sequence[str], words: Sequence[str]) -> list[str]:
+    """Arguments of the launcher with ``options``; Open MPI wants them for each of several programs."""
+    if flavour != "openmpi":
+        return [*options, *words]
+    return [*options, *(part for word in words for part in ((word, *options) if word == ":" else (word,)))]
 
 
 def _nothing_reported(request: CountRequest, run: TargetRun) -> TargetRunError:

@@ -14,7 +14,13 @@ from commanalyzer.frontend.subprocesses import run_tool
 _TIMEOUT_S = 60.0
 _LAUNCHERS = ("mpiexec", "mpirun", "orterun", "prterun")
 # Text of `launcher --version` -> how the launcher passes variables on to the ranks.
-_FLAVOURS = (("open mpi", "openmpi"), ("openrte", "openmpi"), ("prrte", "openmpi"), ("hydra", "hydra"))
+_FLAVOURS = (
+    ("open mpi", "openmpi"),
+    ("openrte", "openmpi"),
+    ("prrte", "openmpi"),
+    ("hydra", "hydra"),
+    ("intel(r) mpi", "hydra"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +78,7 @@ def _flavour(program: Path) -> tuple[str, str]:
     for mark, flavour in _FLAVOURS:
         if mark in text.lower():
             number = next((line.split()[-1] for line in lines if line.lower().startswith("version:")), "")
-            name = f"MPICH (Hydra {number})" if flavour == "hydra" else lines[0]
+            name = f"MPICH (Hydra {number})" if mark == "hydra" else lines[0]
             return flavour, name
     return "other", lines[0] if lines else ""
 

@@ -26,6 +26,7 @@ typedef struct {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static __thread int depth;
 static int rank = -1, size, is_written;
+static pid_t owner; /* a forked child must not report for its parent */
 static char **texts;
 static uint32_t num_texts;
 static region *regions;
@@ -208,6 +209,7 @@ void ca_count(const ca_call *call) {
 void ca_start(void) {
   if (rank >= 0)
     return;
+  owner = getpid();
   CA_REAL(PMPI_Comm_size)(MPI_COMM_WORLD, &size);
   pthread_mutex_lock(&lock);
   CA_REAL(PMPI_Comm_rank)(MPI_COMM_WORLD, &rank);
@@ -234,7 +236,7 @@ static uint64_t put_transfers(FILE *file, const region *from) {
 /* The magic is written last: a file without it is incomplete. */
 void ca_write(uint32_t flags) {
   const char *folder = getenv("COMMANALYZER_COUNTS");
-  if (!folder || rank < 0 || is_written)
+  if (!folder || rank < 0 || is_written || getpid() != owner)
     return;
   is_written = 1;
   char path[MAX_PATH_CHARS];

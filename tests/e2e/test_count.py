@@ -110,7 +110,8 @@ def _rooted() -> Matrix:
 def _unrooted() -> Matrix:
     moved = everywhere(8) + everywhere(SIZES[:, None]) + everywhere(8)  # allgather, allgatherv, alltoall
     reduced = everywhere(16) + everywhere(8 * SIZES[None, :])  # reduce_scatter_block, reduce_scatter
-    return star(0, 24, 24) + moved + reduced + chain(48) + star(0, 8, 8)
+    found: Matrix = star(0, 24, 24) + moved + reduced + chain(48) + star(0, 8, 8)
+    return found
 
 
 def _communicators() -> Matrix:
@@ -231,6 +232,17 @@ def test_a_counted_result_is_shown_and_exported(mpi: Mpi, programs: Path, tmp_pa
     refused = commanalyzer(tmp_path, "export", saved, "--format", "metis", "-o", "out.graph")
     assert refused.status == 1 and "it has no value graph" in refused.err
     assert commanalyzer(tmp_path, "partition", saved, "--nodes", "2").status == 1
+
+
+def test_every_part_of_a_command_with_several_programs_is_counted(mpi: Mpi, programs: Path) -> None:
+    other = ("-n", "2", programs / "families", "persistent")
+    done = count(programs, mpi, 1, programs / "families", "persistent", ":", *other, options=("--json", "-"))
+    assert matrix_of(document(done)).tolist() == ring(6 * 12).tolist()
+
+
+def test_children_of_a_rank_report_nothing(mpi: Mpi, programs: Path) -> None:
+    found = document(count(programs, mpi, 2, programs / "regions", "fork", options=("--json", "-")))
+    assert matrix_of(found, "region norm").tolist() == [[0, 80], [80, 0]]
 
 
 def test_a_program_without_mpi_is_told_so(mpi: Mpi, tmp_path: Path) -> None:

@@ -1,8 +1,10 @@
-/* Marks, MPI_Pcontrol, early ends: regions [abort|exit|STATUS]. */
+/* Marks, MPI_Pcontrol, early ends, a child process: regions [abort|fork|STATUS]. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 extern void commanalyzer_region_begin(const char *name) __attribute__((weak));
 extern void commanalyzer_region_end(const char *name) __attribute__((weak));
@@ -34,6 +36,11 @@ int main(int argc, char **argv) {
   MPI_Pcontrol(0);
   MPI_Bcast(x, 7, MPI_DOUBLE, 0, MPI_COMM_WORLD);
   MPI_Pcontrol(1);
+  if (argc > 1 && strcmp(argv[1], "fork") == 0) {
+    if (fork() == 0)
+      exit(0); /* runs what is registered for the end of a process */
+    wait(NULL);
+  }
   if (argc > 1 && strcmp(argv[1], "abort") == 0) {
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0)

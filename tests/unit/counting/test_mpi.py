@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from commanalyzer.counting.launch import launcher_options
+from commanalyzer.counting.launch import launcher_options, with_options
 from commanalyzer.counting.merge import program_name
 from commanalyzer.counting.mpi import find_mpi
 from commanalyzer.counting.rank_files import HEADER, MAGIC, read_rank_file, read_rank_files
@@ -54,6 +54,15 @@ def test_each_launcher_passes_variables_to_the_ranks_in_its_way() -> None:
     assert launcher_options("hydra", variables) == ["-genv", "A", "1", "-genv", "B", "x y"]
     assert launcher_options("openmpi", variables) == ["-x", "A=1", "-x", "B=x y"]
     assert launcher_options("other", variables) == []
+
+
+def test_open_mpi_gets_the_variables_for_each_program() -> None:
+    words = ("-n", "1", "a", ":", "-n", "2", "b")
+    assert with_options("openmpi", ["-x", "A=1"], words) == [
+        *("-x", "A=1", "-n", "1", "a", ":"),
+        *("-x", "A=1", "-n", "2", "b"),
+    ]
+    assert with_options("hydra", ["-genv", "A", "1"], words) == ["-genv", "A", "1", *words]
 
 
 def test_the_program_is_named_by_its_file(tmp_path: Path) -> None:
