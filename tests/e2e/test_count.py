@@ -145,6 +145,23 @@ def test_every_family_of_calls_is_counted_exactly(mpi: Mpi, programs: Path, fami
     assert isinstance(counted, dict) and counted["ranks"] == P
 
 
+def test_calls_of_mpi_4_are_counted_exactly(mpi: Mpi, programs: Path) -> None:
+    if mpi.name != "mpich":
+        pytest.skip("this Open MPI implements MPI 3.1")
+    found = document(count(programs, mpi, P, programs / "families", "modern", options=("--json", "-")))
+    # exchanges of 24 and 8 bytes, 4 partitions of 16 bytes in one message; three allreduces of 16 bytes
+    expected = ring(24 + 8 + 64) + everywhere(SIZES[:, None]) + star(0, 48, 48)
+    assert matrix_of(found).tolist() == expected.tolist()
+    assert calls_of(found)["MPI_Allreduce_init"] == (3, 3 * 64, 0)
+    assert calls_of(found)["MPI_Psend_init"] == (3, 3 * 64, 0)
+
+
+def test_calls_between_groups_are_counted_or_reported(mpi: Mpi, programs: Path) -> None:
+    found = document(count(programs, mpi, P, programs / "families", "groups", options=("--json", "-")))
+    assert matrix_of(found).tolist() == [[0, 0, 24], [0, 0, 0], [0, 0, 0]]
+    assert found["warnings"] == ["24 B to or from another group of processes belong to no pair of ranks"]
+
+
 def test_calls_are_listed_with_their_self_sends(mpi: Mpi, programs: Path) -> None:
     found = document(count(programs, mpi, P, programs / "families", "exchange", options=("--json", "-")))
     assert calls_of(found) == {"MPI_Sendrecv": (6, 64, 120), "MPI_Sendrecv_replace": (3, 24, 0)}

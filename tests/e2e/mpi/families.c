@@ -161,6 +161,49 @@ static void neighbours(void) {
   MPI_Comm_free(&ring);
 }
 
+/* Rank 0 on one side, the others on the other: an intercommunicator. */
+static void groups(void) {
+  MPI_Comm own, between;
+  MPI_Comm_split(world, rank > 0, rank, &own);
+  MPI_Intercomm_create(own, 0, world, rank ? 0 : 1, 5, &between);
+  if (rank == 0)
+    MPI_Send(out, N, MPI_DOUBLE, 1, 0, between); /* to rank 2 of the world */
+  if (rank == 2)
+    MPI_Recv(in, N, MPI_DOUBLE, 0, 0, between, MPI_STATUS_IGNORE);
+  MPI_Bcast(out, 1, MPI_DOUBLE, rank ? 0 : MPI_ROOT, between);
+  MPI_Comm_free(&between);
+  MPI_Comm_free(&own);
+}
+
+/* MPI 4: large counts, persistent collectives, partitioned and nonblocking exchanges. */
+static void modern(void) {
+#if MPI_VERSION >= 4
+  MPI_Request requests[2];
+  MPI_Count counts[8];
+  MPI_Aint at[8];
+  for (int i = 0; i < size; i++)
+    counts[i] = i + 1, at[i] = 8 * i;
+  MPI_Sendrecv_c(out, N, MPI_DOUBLE, next, 0, in, N, MPI_DOUBLE, previous, 0, world, MPI_STATUS_IGNORE);
+  MPI_Allgatherv_c(out, rank + 1, MPI_CHAR, in, counts, at, MPI_CHAR, world);
+  MPI_Isendrecv(out, 1, MPI_DOUBLE, next, 0, in, 1, MPI_DOUBLE, previous, 0, world, &requests[0]);
+  MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+  MPI_Allreduce_init(out, in, 2, MPI_DOUBLE, MPI_SUM, world, MPI_INFO_NULL, &requests[0]);
+  for (int i = 0; i < 3; i++) {
+    MPI_Start(&requests[0]);
+    MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+  }
+  MPI_Request_free(&requests[0]);
+  MPI_Psend_init(out, 4, 2, MPI_DOUBLE, next, 1, world, MPI_INFO_NULL, &requests[0]);
+  MPI_Precv_init(in, 4, 2, MPI_DOUBLE, previous, 1, world, MPI_INFO_NULL, &requests[1]);
+  MPI_Startall(2, requests);
+  for (int i = 0; i < 4; i++)
+    MPI_Pready(i, requests[0]);
+  MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+  MPI_Request_free(&requests[0]);
+  MPI_Request_free(&requests[1]);
+#endif
+}
+
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   world = MPI_COMM_WORLD;
@@ -168,11 +211,11 @@ int main(int argc, char **argv) {
   MPI_Comm_size(world, &size);
   next = (rank + 1) % size;
   previous = (rank + size - 1) % size;
-  const char *names[] = {"sends",  "persistent", "exchange",  "communicators", "one_sided",
-                         "rooted", "unrooted",   "irregular", "neighbours"};
-  void (*families[])(void) = {sends,  persistent, exchange,  communicators, one_sided,
-                              rooted, unrooted,   irregular, neighbours};
-  for (int i = 0; i < 9; i++)
+  const char *names[] = {"sends",    "persistent", "exchange",   "communicators", "one_sided", "rooted",
+                         "unrooted", "irregular",  "neighbours", "groups",        "modern"};
+  void (*families[])(void) = {sends,    persistent, exchange,   communicators, one_sided, rooted,
+                              unrooted, irregular,  neighbours, groups,        modern};
+  for (int i = 0; i < (int)(sizeof families / sizeof *families); i++)
     if (strcmp(argv[1], names[i]) == 0)
       families[i]();
   if (rank == 0)
