@@ -9,6 +9,7 @@ from typing import TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from commanalyzer.communication.counted import CallCounts, CountedRun
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.machine.parameters import MachineParameters, Origin, Parameter
 from commanalyzer.results import (
@@ -39,7 +40,13 @@ def header_of(result: AnalysisResult) -> dict[str, Json]:
         "regions": list(result.regions),
         "warnings": list(result.warnings),
         "decompositions": [_decomposition_header(d) for d in result.decompositions],
+        "counted": None if result.counted is None else counted_header(result.counted),
     }
+
+
+def counted_header(counted: CountedRun) -> Json:
+    """JSON document of how an MPI program was counted."""
+    return cast(Json, asdict(counted))
 
 
 def _decomposition_header(item: Decomposition) -> Json:
@@ -97,6 +104,35 @@ def result_from_header(
         ),
         regions=_texts(header["regions"]),
         warnings=_texts(header["warnings"]),
+        counted=_counted(header.get("counted")),
+    )
+
+
+def _counted(entry: object) -> CountedRun | None:
+    if entry is None:
+        return None
+    table = _table(entry)
+    return CountedRun(
+        mpi=_text(table["mpi"]),
+        ranks=_int(table["ranks"]),
+        calls=tuple(_call(_table(call)) for call in _list(table["calls"])),
+        regions=_texts(table["regions"]),
+        region=_text(table["region"]),
+    )
+
+
+def _call(table: Mapping[str, object]) -> CallCounts:
+    return CallCounts(
+        region=_texts(table["region"]),
+        layer=_text(table["layer"]),
+        name=_text(table["name"]),
+        communicator=_text(table["communicator"]),
+        root=_int(table["root"]),
+        operations=_int(table["operations"]),
+        given_bytes=_int(table["given_bytes"]),
+        charged_bytes=_int(table["charged_bytes"]),
+        self_bytes=_int(table["self_bytes"]),
+        unknown_bytes=_int(table["unknown_bytes"]),
     )
 
 

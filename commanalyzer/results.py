@@ -8,6 +8,7 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
+from commanalyzer.communication.counted import CountedRun
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.errors import ConfigError, GraphInvariantError
 from commanalyzer.machine.parameters import MachineParameters
@@ -111,13 +112,13 @@ class Decomposition:
 
     Attributes:
         nodes: Node count p.
-        model: Communication model, ``volume`` or ``hpdc18``.
+        model: Communication model, ``volume`` or ``hpdc18``; ``counted`` for the bytes of an MPI run.
         method: What made it (``metis cut``, ``blocks 2D`` ...).
         best: It is the cheapest of its (nodes, model).
         communication: Matrix, messages and bracket.
         part: int32[V] owner of each vertex of the graph the model counts on.
-        intensity: I_c, bytes per floating-point operation (infinite without flops).
-        imbalance: Largest part's work over mean work, >= 1.
+        intensity: I_c, bytes per floating-point operation (infinite without flops, NaN when not known).
+        imbalance: Largest part's work over mean work, >= 1; NaN when not known.
         efficiency_bound: Paper Eq. 4; ``None`` when the machine is not known.
         object_bytes: int64[len(objects)], bytes moved per home object; empty when not counted.
 
@@ -175,6 +176,8 @@ class AnalysisResult:
         decompositions: All candidates, ordered by nodes; exactly one best per (nodes, model).
         regions: Functions the analysis was restricted to.
         warnings: What the user should know, one sentence each.
+        counted: How it was counted, when it is a counted MPI run and not a prediction: then there is no
+            value graph, no work and no machine, and decompositions are regions of the run.
 
     Raises:
         GraphInvariantError: If a (nodes, model) has not exactly one best decomposition.
@@ -192,6 +195,7 @@ class AnalysisResult:
     decompositions: tuple[Decomposition, ...]
     regions: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    counted: CountedRun | None = None
 
     def __post_init__(self) -> None:
         for nodes, model in {(d.nodes, d.model) for d in self.decompositions}:

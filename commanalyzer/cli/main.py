@@ -25,6 +25,8 @@ from commanalyzer.version import tool_version
 
 _COMMANDS = {
     "analyze": "Analyse a program: communication and efficiency bound per node count.",
+    "compare": "Compare a prediction with the counted bytes of an MPI run.",
+    "count": "Count the bytes that an MPI program sends between its ranks.",
     "explain": "Show how the value of one source line came about.",
     "export": "Write a result in the format of another tool.",
     "matrix": "Print the communication matrix of a result.",

@@ -10,6 +10,7 @@ import click
 from commanalyzer.cli import options
 from commanalyzer.cli.machine_options import machine_from, machine_options
 from commanalyzer.cli.output import check_outputs, emit
+from commanalyzer.errors import ConfigError
 from commanalyzer.request import MODELS, PartitionRequest
 
 
@@ -68,6 +69,8 @@ def command(
     from commanalyzer.report.text import make_console
 
     loaded = load(result)
+    if loaded.counted is not None:
+        raise ConfigError("expected a prediction to decompose, found a counted MPI run", where=str(result))
     if quiet:
         changed = repartition(loaded, request, SilentProgress())
     else:

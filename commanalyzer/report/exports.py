@@ -20,6 +20,7 @@ from commanalyzer.results import AnalysisResult, Decomposition
 from commanalyzer.vcg.dissolve import dissolve_registers
 from commanalyzer.vcg.hubs import find_hubs
 
+_OF_GRAPHS = frozenset(("metis", "hmetis", "partition"))
 _MATRIX_WRITERS = {"csv": write_matrix_csv, "matrixmarket": write_matrix_market}
 
 
@@ -47,6 +48,11 @@ def export_result(
         ConfigError: If the format is unknown or the decomposition was not analysed.
         ArtifactError: If the file cannot be written.
     """
+    if result.counted is not None and form in _OF_GRAPHS:
+        raise ConfigError(
+            f"expected a prediction to export as {form}, found a counted MPI run: it has no value graph",
+            hint="csv, matrixmarket, graphml, extrap and json work",
+        )
     whole: dict[str, Callable[[], None]] = {
         "json": lambda: write_text(path, json_text(result), force=True),
         "extrap": lambda: write_extrap(path, measurements(result, model, parameters or {})),

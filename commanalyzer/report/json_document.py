@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 
-from commanalyzer.artifact_header import Json
+from commanalyzer.artifact_header import Json, counted_header
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.results import AnalysisResult, Decomposition
 
@@ -50,6 +50,7 @@ def json_document(result: AnalysisResult) -> dict[str, Json]:
         "machine": _machine(result.machine),
         "decompositions": [_decomposition(item) for item in result.decompositions],
         "warnings": list(result.warnings),
+        **({} if result.counted is None else {"counted": counted_header(result.counted)}),
     }
 
 
@@ -112,6 +113,7 @@ def _decomposition(item: Decomposition) -> Json:
         "comm_matrix": traffic.comm_bytes.tolist(),
         # JSON has no infinity: communication without any floating-point work.
         "intensity": item.intensity if math.isfinite(item.intensity) else None,
-        "imbalance": item.imbalance,
+        # None: not known, as for the bytes of a counted MPI run.
+        "imbalance": item.imbalance if math.isfinite(item.imbalance) else None,
         "efficiency_bound": item.efficiency_bound,
     }

@@ -20,6 +20,7 @@ from commanalyzer.quantities import (
     format_seconds,
     format_throughput,
 )
+from commanalyzer.report.counted_text import show_counted
 from commanalyzer.report.matrix_text import matrix_lines
 from commanalyzer.results import AnalysisResult, Decomposition
 from commanalyzer.vcg.graph import HomeObject
@@ -44,12 +45,19 @@ def show_result(
         quiet: Only the table of decompositions.
         every: All candidates, not only the best of each node count and model.
     """
+    if result.counted is not None:
+        show_counted(result, result.counted, console, quiet=quiet, every=every)
+    else:
+        _show_prediction(result, console, quiet, every)
+    _show_remarks(result, console, quiet)
+
+
+def _show_prediction(result: AnalysisResult, console: Console, quiet: bool, every: bool) -> None:
     if not quiet:
         _show_run(result, console)
     _show_decompositions(result, console, every)
     if not quiet and result.decompositions:
         _show_largest(result, console)
-    _show_remarks(result, console, quiet)
 
 
 def _show_run(result: AnalysisResult, console: Console) -> None:
@@ -192,7 +200,7 @@ def _show_remarks(result: AnalysisResult, console: Console, quiet: bool) -> None
         _warn(console, f"{format_count(result.recording.dropped_events)} events could not be recorded")
     for warning in result.warnings:
         _warn(console, warning)
-    said = any("no efficiency bound" in warning for warning in result.warnings)
+    said = result.counted is not None or any("no efficiency bound" in warning for warning in result.warnings)
     if not quiet and not said and not result.machine.is_complete:
         console.print(Text(f"no efficiency bound: give {_missing_options(result)}, or --machine FILE"))
 

@@ -1,0 +1,1 @@
+"""Compares a predicted with a counted communication matrix."""

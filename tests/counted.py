@@ -1,0 +1,69 @@
+"""A small counted MPI run with known numbers, for tests of merging, comparison, reports and files."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from commanalyzer.communication.counted import CallCounts, CountedRun
+from commanalyzer.communication.matrix import Communication
+from commanalyzer.counting.merge import counted_result
+from commanalyzer.counting.rank_files import CALL, FINALIZED, TRANSFER, RankCounts
+from commanalyzer.results import AnalysisResult, Decomposition
+from commanalyzer.runtime.launch import TargetRun
+from tests.samples import sample_result
+
+RUN = TargetRun(exit_status=0, cpu_s=1.0, wall_s=1.0, peak_rss_bytes=1000)
+
+
+def rank_counts(
+    rank: int,
+    size: int,
+    transfers: list[tuple[int, int, int, int, int, int]],
+    calls: list[tuple[int, ...]],
+    texts: tuple[str, ...],
+    flags: int = FINALIZED,
+) -> RankCounts:
+    """What one rank reports; tuples are records in the order of the file's fields."""
+    return RankCounts(
+        rank, size, flags, np.array(transfers, dtype=TRANSFER), np.array(calls, dtype=CALL), texts
+    )
+
+
+def merged(*ranks: RankCounts, region: str = "") -> AnalysisResult:
+    """Result of the given reports."""
+    provenance = sample_result().provenance
+    return counted_result(("mpiexec", "-n", "2", "./app"), "MPI 4", region, RUN, ranks, provenance)
+
+
+def counted_from(matrix: NDArray[np.int64], messages: NDArray[np.int64] | None = None) -> AnalysisResult:
+    """Counted run with the given matrix."""
+    total = int(matrix.sum())
+    sent = (matrix > 0).astype(np.int64) if messages is None else messages
+    item = Decomposition(
+        nodes=len(matrix),
+        model="counted",
+        method="whole run",
+        best=True,
+        communication=Communication(matrix.copy(), sent, total, total),
+        part=np.zeros(0, dtype=np.int32),
+        intensity=math.nan,
+        imbalance=math.nan,
+    )
+    call = CallCounts((), "point-to-point", "MPI_Send", "MPI_COMM_WORLD", -1, 3, total, total, 0, 0)
+    base = merged(rank_counts(0, len(matrix), [], [], ()))
+    return AnalysisResult(
+        program="app",
+        command=base.command,
+        provenance=base.provenance,
+        work=base.work,
+        recording=base.recording,
+        graph=base.graph,
+        singletons=base.singletons,
+        vcg_words=0,
+        machine=base.machine,
+        decompositions=(item,),
+        counted=CountedRun("MPI 4", len(matrix), (call,)),
+    )

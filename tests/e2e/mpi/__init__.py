@@ -1,0 +1,1 @@
+"""Small MPI programs whose traffic is known."""
