@@ -117,7 +117,7 @@ def particles_in_cells(n: int, per_cell: int, steps: int, sweeps: int) -> Partic
     u = scramble(4 * k[:, None] + np.arange(4) + 1) / 2.0**32
     x, y = k // per_cell % n + u[:, 0], k // per_cell // n + u[:, 1]
     vx, vy = 0.5 * (2 * u[:, 2] - 1), 0.5 * (2 * u[:, 3] - 1)
-    phi = np.zeros((n, n))
+    phi: Doubles = np.zeros((n, n))
     history = []
     for _ in range(steps):
         points, weights = _corners(n, x, y)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 from pathlib import Path
 
@@ -62,8 +63,8 @@ def printed(programs: Programs, name: str, *arguments: object) -> dict[str, floa
     status, out, err = run(programs[name][0], list(map(str, arguments)))
     assert status == 0, err
     words = out.split()
-    numbers = {}
-    for label, value in zip(words, words[1:], strict=False):
+    numbers: dict[str, float] = {}
+    for label, value in itertools.pairwise(words):
         if label.isalpha() and not value.isalpha() and value[:1] in "-0123456789":
             numbers.setdefault(label, float(value.rstrip("d")))
     return numbers

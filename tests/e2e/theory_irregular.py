@@ -12,7 +12,8 @@ from tests.e2e import theory
 
 def cg_entries(n: int, dimensions: int) -> int:
     """Matrix entries: a diagonal per point and two per pair of neighbours (n^(d-1) (n - 1) per direction)."""
-    return n**dimensions + 2 * dimensions * n ** (dimensions - 1) * (n - 1)
+    lines: int = n ** (dimensions - 1)
+    return n * lines + 2 * dimensions * lines * (n - 1)
 
 
 def cg_words(halo: int, iterations: int, p: int) -> int:
@@ -53,8 +54,8 @@ def adi_words(n: int, steps: int, parts_y: int, parts_x: int) -> int:
     substitution of the half step before, except the initial values; those before it are one word per line.
 
     So a cut between block columns has 2 + 1 words per line in the row half step and 1 in the column half
-    step: 4 n. A cut between block rows has 1 in the row half step and 3 in the column half step, one more in the
-    first step (the initial values from behind the cut), and none is left over at the end: 4 n and n.
+    step: 4 n. A cut between block rows has 1 in the row half step and 3 in the column half step, and one more
+    in the first step (the initial values from behind the cut): 4 n, and n once.
     """
     columns = 4 * n * steps
     rows = 4 * n * steps + n if steps else 0
@@ -95,10 +96,14 @@ def pic_particle_words(foreign: int) -> int:
 # --- pagerank ---------------------------------------------------------------------------------------------
 
 
-def pagerank_words(remote: int, iterations: int, p: int, dangling: bool) -> int:
+def pagerank_words(remote: int, iterations: int, p: int) -> int:
     """Words of the main loop for ``remote`` (vertex, reading part) pairs.
 
-    Every share is sent once to each other part that has an edge from its vertex. If there are dangling
-    vertices (in every part), their ranks are summed up (p - 1 words) and the sum is used everywhere (p - 1).
+    Every share is sent once to each other part that has an edge from its vertex. The rank of the vertices
+    without edges is summed up (fold, p - 1 words), and what follows from it is used everywhere (p - 1),
+    whether there are such vertices or not.
+
+    It is an upper bound for the division that ``remote`` was counted in: where several vertices of a part
+    lead to the same vertex elsewhere and to nothing else there, their sum would be one word instead.
     """
-    return iterations * (remote + (2 * (p - 1) if dangling else 0))
+    return iterations * (remote + 2 * (p - 1))
