@@ -124,7 +124,7 @@ def particles_in_cells(n: int, per_cell: int, steps: int, sweeps: int) -> Partic
         history.append(points)
         rho = np.bincount(points.ravel(), weights.ravel(), minlength=n * n).reshape(n, n)
         for _ in range(sweeps):
-            around = sum(np.roll(phi, shift, axis) for axis in (0, 1) for shift in (1, -1))
+            around = np.roll(phi, 1, 0) + np.roll(phi, -1, 0) + np.roll(phi, 1, 1) + np.roll(phi, -1, 1)
             phi = 0.25 * (around + per_cell - rho)
         ex, ey = (0.5 * (np.roll(phi, 1, axis) - np.roll(phi, -1, axis)).ravel() for axis in (1, 0))
         vx, vy = vx - 0.1 * (weights * ex[points]).sum(axis=1), vy - 0.1 * (weights * ey[points]).sum(axis=1)

@@ -115,7 +115,7 @@ def test_pic_agrees_with_a_model_over_all_particles(
     found = printed(programs, "pic", n, per_cell, steps, sweeps)
     assert found["potential"] == pytest.approx((model.potential**2).sum(), rel=1e-8)
     assert found["kinetic"] == pytest.approx(0.5 * (model.vx**2 + model.vy**2).sum(), rel=1e-8)
-    assert found["first"] == pytest.approx(model.x[0], rel=1e-8)
+    assert found["positions"] == pytest.approx((model.x + 2 * model.y).sum(), rel=1e-8)
 
 
 def test_pic_particles_change_cells() -> None:

@@ -191,15 +191,17 @@ int main(int argc, char **argv)
 
     pic_run(&p, &g, steps, sweeps);
 
-    double potential = 0.0, kinetic = 0.0;
+    double potential = 0.0, kinetic = 0.0, positions = 0.0;
     for (int k = 0; k < points; k++)
         potential += g.phi[k] * g.phi[k];
     for (int k = 0; k < count; k++)
         kinetic += 0.5 * (p.vx[k] * p.vx[k] + p.vy[k] * p.vy[k]);
+    for (int k = 0; k < count; k++)
+        positions += p.x[k] + 2.0 * p.y[k];
     printf("pic n %d particles %d steps %d sweeps %d\n", n, count, steps, sweeps);
     printf("potential %.10e\n", potential);
     printf("kinetic %.10e\n", kinetic);
-    printf("first %.10e %.10e\n", p.x[0], p.y[0]);
+    printf("positions %.10e\n", positions);
     free(p.x);
     free(p.y);
     free(p.vx);
