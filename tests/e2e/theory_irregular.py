@@ -93,6 +93,14 @@ def pic_particle_words(foreign: int) -> int:
     return 3 * foreign
 
 
+def pic_migrating_words(foreign: int, moves: int) -> int:
+    """Words between particles and grid where particles belong to the part whose cells they are in.
+
+    ``foreign`` as above, with these owners; ``moves`` are changes of owner between two steps, four words each.
+    """
+    return 3 * foreign + 4 * moves
+
+
 # --- pagerank ---------------------------------------------------------------------------------------------
 
 
