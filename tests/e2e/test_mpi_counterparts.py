@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
@@ -11,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.native import ROOT, compile_c, run
+from tests.e2e.mpi_programs import SCRIPTS, WORKLOADS, compile_mpi, mpi_command
+from tests.native import compile_c, run
 
-SCRIPTS = Path(sys.executable).parent
-WORKLOADS = ROOT / "workloads"
 # Sums over processes add in another order: the last of eleven printed digits may differ.
 ROUNDING = 1e-9
 EXACT = frozenset({"matmul"})
@@ -53,28 +51,6 @@ NAMES = tuple(dict.fromkeys(name for name, *_ in CASES))
 pytestmark = pytest.mark.skipif(
     shutil.which("mpicc", path=str(SCRIPTS)) is None, reason="the mpich wheel is not installed"
 )
-Run = Callable[[str, str], list[str]]
-
-
-def environment() -> dict[str, str]:
-    """Environment in which ``mpicc`` compiles with the bundled compiler."""
-    return {**os.environ, "MPICH_CC": f"{sys.executable} -m ziglang cc"}
-
-
-def compile_mpi(name: str, folder: Path) -> Path:
-    """Compile the MPI counterpart of a workload, with warnings as errors."""
-    program = folder / f"{name}_mpi"
-    source = WORKLOADS / name / "mpi" / f"{name}_mpi.c"
-    options = ["-std=c11", "-O2", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror"]
-    done = subprocess.run(
-        [str(SCRIPTS / "mpicc"), *options, "-o", str(program), str(source), "-lm"],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return program
 
 
 def compile_sequential(name: str, folder: Path) -> Path:
@@ -103,14 +79,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[Pat
 
 
 def mpi(program: Path, processes: int, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run an MPI program; more processes than cores are no problem."""
-    return subprocess.run(
-        [str(SCRIPTS / "mpiexec"), "-n", str(processes), str(program), *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+    """Run an MPI program to its end."""
+    command = mpi_command(program, processes, *arguments)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
 
 
 def is_number(word: str) -> bool:

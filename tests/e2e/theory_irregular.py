@@ -96,7 +96,7 @@ def pic_particle_words(foreign: int) -> int:
 def pic_migrating_words(foreign: int, moves: int) -> int:
     """Words between particles and grid where particles belong to the part whose cells they are in.
 
-    ``foreign`` as above, with these owners; ``moves`` are changes of owner between two steps, four words each.
+    ``foreign`` as above, with these owners; ``moves`` are changes of owner between two steps: four words.
     """
     return 3 * foreign + 4 * moves
 
