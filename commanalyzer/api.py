@@ -34,6 +34,7 @@ def analyze(
     high: float = 0.9,
     regions: Sequence[str] = (),
     control_flows: bool = True,
+    library_models: PathLike | Sequence[PathLike] = (),
     cc: str = "",
     cflags: Sequence[str] = (),
     ldflags: Sequence[str] = (),
@@ -56,6 +57,7 @@ def analyze(
         high: Threshold of the singleton scores.
         regions: Functions to restrict the analysis to.
         control_flows: Conditions that select between values are flows.
+        library_models: File or files that say what further library functions do.
         cc: The user's clang; otherwise ``$CC`` or the bundled one.
         cflags: Compiler flags.
         ldflags: Linker flags.
@@ -75,6 +77,7 @@ def analyze(
         high=high,
         regions=tuple(regions),
         control_flows=control_flows,
+        library_models=_paths(library_models),
         compiler=CompilerOptions(cc, tuple(cflags), tuple(ldflags)),
         machine=_machine(machine),
         stdin=None if stdin is None else Path(stdin),
@@ -108,8 +111,12 @@ def save(result: AnalysisResult, path: PathLike, *, force: bool = False) -> None
 def _program(
     sources: PathLike | Sequence[PathLike], args: Sequence[str | int | float]
 ) -> tuple[tuple[Path, ...], tuple[str, ...]]:
-    files = [sources] if isinstance(sources, str | os.PathLike) else sources
-    return tuple(Path(file) for file in files), tuple(str(argument) for argument in args)
+    return _paths(sources), tuple(str(argument) for argument in args)
+
+
+def _paths(given: PathLike | Sequence[PathLike]) -> tuple[Path, ...]:
+    files = [given] if isinstance(given, str | os.PathLike) else given
+    return tuple(Path(file) for file in files)
 
 
 def _machine(machine: MachineParameters | PathLike | None) -> MachineParameters:

@@ -44,6 +44,7 @@ class AnalysisRequest:
         high: Threshold of the singleton scores (paper Section 4.2.2), in (0, 1).
         regions: Functions of interest; empty for the whole program.
         control_flows: Conditions that select between values are flows.
+        library_models: Files with rows of the library model, later ones last.
         compiler: Compiler options.
         machine: Parameters of the efficiency bound.
         stdin: File for the program's standard input; ``None`` for our own.
@@ -65,6 +66,7 @@ class AnalysisRequest:
     high: float = 0.9
     regions: tuple[str, ...] = ()
     control_flows: bool = True
+    library_models: tuple[Path, ...] = ()
     compiler: CompilerOptions = field(default_factory=CompilerOptions)
     machine: MachineParameters = field(default_factory=MachineParameters)
     stdin: Path | None = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-ABI_VERSION = 1
+ABI_VERSION = 2
 
 EXACT_8 = 1 << 63
 EXACT_4 = 1 << 59
@@ -88,7 +88,16 @@ HOOKS: dict[str, Hook] = {
         Hook("ca_region_leave", "void", (), "the analysed region ends"),
         Hook("ca_frame", "ptr", ("i32", "i64", "i64"), "storage of a function's local arrays"),
         Hook("ca_fill", "void", ("i32", "i64", "i64"), "bytes became constant"),
-        Hook("ca_input", "void", ("i64", "i64"), "bytes came from outside"),
+        Hook("ca_input", "void", ("i32", "i64", "i64"), "bytes came from outside"),
+        Hook("ca_string_bytes", "i64", ("i64", "i64"), "bytes of a text with its zero byte, at most"),
+        Hook("ca_gather", "i64", ("i32", "i64", "i64", "i32"), "one label for a range (bytes, width)"),
+        Hook("ca_scatter", "void", ("i32", "i64", "i64", "i32", "i64"), "new values in a range"),
+        Hook("ca_show", "void", ("i64", "i64", "i64"), "text shows a value"),
+        Hook("ca_shown", "i64", ("i64", "i64"), "value that a text shows"),
+        Hook("ca_scanned", "void", ("i32", "i64", "ptr", "i32", "i32", "ptr"), "scanf assigned"),
+        Hook("ca_copy_string", "void", ("i64", "i64"), "replication of a text (to, from)"),
+        Hook("ca_permute_begin", "ptr", ("i64", "i64", "i64"), "elements are about to change places"),
+        Hook("ca_permute_end", "void", ("ptr",), "elements changed places"),
         Hook("ca_copy_words", "void", ("i64", "i64", "i64"), "replication of a range (to, from, bytes)"),
         Hook("ca_malloc", "ptr", ("i32", "i64"), "allocation"),
         Hook("ca_calloc", "ptr", ("i32", "i64", "i64"), "zeroed allocation"),

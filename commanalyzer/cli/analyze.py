@@ -63,6 +63,13 @@ def program_arguments(ctx: click.Context) -> tuple[str, ...]:
     show_default=True,
     help="Conditions that select between values count as flows.",
 )
+@click.option(
+    "--library-model",
+    "library_models",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="TOML file that says what further library functions do; repeatable.",
+)
 @click.option("--cc", default="", help="Your own clang; otherwise $CC or the bundled one.")
 @click.option("--cflags", type=options.flags, default=(), help='Compiler flags: "-DN=100 -Iinclude".')
 @click.option("--ldflags", type=options.flags, default=(), help="Linker flags.")
@@ -89,6 +96,7 @@ def command(
     high: float,
     regions: tuple[str, ...],
     control_flows: bool,
+    library_models: tuple[Path, ...],
     cc: str,
     cflags: tuple[str, ...],
     ldflags: tuple[str, ...],
@@ -119,6 +127,7 @@ def command(
         high=high,
         regions=regions,
         control_flows=control_flows,
+        library_models=library_models,
         compiler=CompilerOptions(cc, cflags, ldflags),
         machine=machine_from(machine_file, bandwidth, overlap, throughput),
         stdin=stdin,

@@ -11,6 +11,7 @@ from commanalyzer.interpreter.machine import Machine
 from commanalyzer.interpreter.recording import Recorder
 from commanalyzer.interpreter.values import Chain, Value, as_int
 from commanalyzer.ir.constants import signed
+from commanalyzer.ir.libcalls import LibraryModel
 from commanalyzer.ir.model import Module
 
 DEFAULT_MAX_INSTRUCTIONS = 50_000_000
@@ -51,6 +52,7 @@ def interpret(
     max_instructions: int = DEFAULT_MAX_INSTRUCTIONS,
     max_memory_bytes: int = DEFAULT_MAX_MEMORY_BYTES,
     recorder: Recorder | None = None,
+    library: LibraryModel | None = None,
 ) -> InterpretedRun:
     """Run ``@main`` and return output, status and the exact value-flow chains.
 
@@ -62,6 +64,7 @@ def interpret(
         max_instructions: Refuse to execute more.
         max_memory_bytes: Refuse to use more.
         recorder: Records the slices of stores, if given.
+        library: What external functions do, if not the package's own rows.
 
     Raises:
         UnsupportedIrError: If the program uses what the interpreter does not know.
@@ -76,12 +79,13 @@ def interpret(
         max_instructions=max_instructions,
         max_memory_bytes=max_memory_bytes,
         recorder=recorder,
+        library=library,
     )
     status = _run_program(machine, ["program", *arguments])
-    library = machine.externals.library
+    streams = machine.externals.library
     return InterpretedRun(
-        bytes(library.stdout),
-        bytes(library.stderr),
+        bytes(streams.stdout),
+        bytes(streams.stderr),
         status,
         dict(machine.shadow.chains),
         machine.counts.instructions,

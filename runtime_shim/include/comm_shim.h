@@ -40,7 +40,7 @@
 extern "C" {
 #endif
 
-#define CA_ABI_VERSION 1u
+#define CA_ABI_VERSION 2u
 
 #define CA_SHADOW_BASE 0x100000000000ull
 #define CA_SHADOW_BYTES 0x200000000000ull

@@ -75,8 +75,13 @@ CA_CALL void ca_fill(uint32_t site, uint64_t address, uint64_t bytes) {
   ca_forget_range(address, bytes);
 }
 
-/* Written by the outside world (input functions): the old values are gone. */
-CA_CALL void ca_input(uint64_t address, uint64_t bytes) { ca_forget_range(address, bytes); }
+/* Written by the outside world (input functions): new values without sources. */
+CA_CALL void ca_input(uint32_t site, uint64_t address, uint64_t bytes) {
+  if (!address || !bytes)
+    return;
+  fill(site, address, bytes, CA_ROW_FILL | CA_ROW_INPUT);
+  ca_forget_range(address, bytes);
+}
 
 /* memcpy, memmove: replication word by word, in the direction that memmove would take. */
 CA_CALL void ca_copy_words(uint64_t to, uint64_t from, uint64_t bytes) {
