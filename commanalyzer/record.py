@@ -20,6 +20,7 @@ from commanalyzer.frontend.compile import FrontendResult, compile_sources
 from commanalyzer.instrument.plan import ModulePlan, PlanOptions, plan_module
 from commanalyzer.instrument.rewrite import rewrite
 from commanalyzer.instrument.sites import SiteTable
+from commanalyzer.instrument.thunks import with_thunks
 from commanalyzer.ir.libcalls import LibraryModel
 from commanalyzer.ir.library_files import library_with
 from commanalyzer.ir.model import Module
@@ -67,7 +68,8 @@ def compile_request(request: AnalysisRequest) -> tuple[FrontendResult, Module]:
     frontend = compile_sources(
         request.sources, compiler=compiler.command, flags=compiler.flags, regions=request.regions
     )
-    return frontend, parse_module(frontend.ir_text)
+    library = library_with(*request.library_models)
+    return frontend, with_thunks(parse_module(frontend.ir_text), library)
 
 
 def record(request: AnalysisRequest, progress: Progress) -> RecordedProgram:
