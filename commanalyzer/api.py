@@ -58,14 +58,11 @@ def analyze(
         regions: Functions to restrict the analysis to.
         control_flows: Conditions that select between values are flows.
         library_models: File or files that say what further library functions do.
-        cc: The user's clang; otherwise ``$CC`` or the bundled one.
-        cflags: Compiler flags.
-        ldflags: Linker flags.
+        cc, cflags, ldflags: The user's clang (else ``$CC`` or the bundled one), compiler and linker flags.
         machine: Machine of the efficiency bound, or its file.
         stdin: File for the program's standard input.
         program_output: Where the program's standard output goes.
-        timeout_s: Limit of each run, seconds.
-        memory_limit_bytes: Limit of the program's resident memory, bytes.
+        timeout_s, memory_limit_bytes: Limits of each run, seconds, and of its resident memory, bytes.
         seed: Seed of partitioning.
         check: Verify conservation laws on the way.
         progress: Told about stages.
