@@ -58,20 +58,21 @@ def analyze(
         regions: Functions to restrict the analysis to.
         control_flows: Conditions that select between values are flows.
         library_models: File or files that say what further library functions do.
-        cc, cflags, ldflags: The user's clang (else ``$CC`` or the bundled one), compiler and linker flags.
+        cc: The user's clang; otherwise ``$CC`` or the bundled one.
+        cflags: Compiler flags.
+        ldflags: Linker flags.
         machine: Machine of the efficiency bound, or its file.
         stdin: File for the program's standard input.
         program_output: Where the program's standard output goes.
-        timeout_s, memory_limit_bytes: Limits of each run, seconds, and of its resident memory, bytes.
+        timeout_s: Limit of each run, seconds.
+        memory_limit_bytes: Limit of the program's resident memory, bytes.
         seed: Seed of partitioning.
         check: Verify conservation laws on the way.
         progress: Told about stages.
     """
     request = AnalysisRequest(
         *_program(sources, args),
-        nodes=(nodes,) if isinstance(nodes, int) else ordered_nodes(nodes),
-        models=(model,) if isinstance(model, str) else tuple(model),
-        high=high,
+        *_counting(nodes, model, high),
         regions=tuple(regions),
         control_flows=control_flows,
         library_models=_paths(library_models),
@@ -109,6 +110,13 @@ def _program(
     sources: PathLike | Sequence[PathLike], args: Sequence[str | int | float]
 ) -> tuple[tuple[Path, ...], tuple[str, ...]]:
     return _paths(sources), tuple(str(argument) for argument in args)
+
+
+def _counting(
+    nodes: int | Iterable[int], model: Model | Sequence[Model], high: float
+) -> tuple[tuple[int, ...], tuple[Model, ...], float]:
+    models: tuple[Model, ...] = (model,) if isinstance(model, str) else tuple(model)
+    return (nodes,) if isinstance(nodes, int) else ordered_nodes(nodes), models, high
 
 
 def _paths(given: PathLike | Sequence[PathLike]) -> tuple[Path, ...]:
