@@ -71,8 +71,7 @@ def analyze(
         progress: Told about stages.
     """
     request = AnalysisRequest(
-        *_program(sources, args),
-        *_counting(nodes, model, high),
+        *_program(sources, args, nodes, model, high),
         regions=tuple(regions),
         control_flows=control_flows,
         library_models=_paths(library_models),
@@ -107,16 +106,16 @@ def save(result: AnalysisResult, path: PathLike, *, force: bool = False) -> None
 
 
 def _program(
-    sources: PathLike | Sequence[PathLike], args: Sequence[str | int | float]
-) -> tuple[tuple[Path, ...], tuple[str, ...]]:
-    return _paths(sources), tuple(str(argument) for argument in args)
-
-
-def _counting(
-    nodes: int | Iterable[int], model: Model | Sequence[Model], high: float
-) -> tuple[tuple[int, ...], tuple[Model, ...], float]:
+    sources: PathLike | Sequence[PathLike],
+    args: Sequence[str | int | float],
+    nodes: int | Iterable[int],
+    model: Model | Sequence[Model],
+    high: float,
+) -> tuple[tuple[Path, ...], tuple[str, ...], tuple[int, ...], tuple[Model, ...], float]:
+    """The first fields of a request, in their order."""
+    counts = (nodes,) if isinstance(nodes, int) else ordered_nodes(nodes)
     models: tuple[Model, ...] = (model,) if isinstance(model, str) else tuple(model)
-    return (nodes,) if isinstance(nodes, int) else ordered_nodes(nodes), models, high
+    return _paths(sources), tuple(str(argument) for argument in args), counts, models, high
 
 
 def _paths(given: PathLike | Sequence[PathLike]) -> tuple[Path, ...]:
