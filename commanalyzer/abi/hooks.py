@@ -105,6 +105,9 @@ HOOKS: dict[str, Hook] = {
         Hook("ca_posix_memalign", "i32", ("i32", "ptr", "i64", "i64"), "aligned allocation"),
         Hook("ca_realloc", "ptr", ("i32", "ptr", "i64"), "reallocation"),
         Hook("ca_free", "void", ("ptr",), "release"),
+        Hook("ca_mmap", "ptr", ("i32", "ptr", "i64", "i32", "i32", "i32", "i64"), "pages are mapped"),
+        Hook("ca_munmap", "i32", ("ptr", "i64"), "pages are unmapped"),
+        Hook("ca_mremap", "ptr", ("ptr", "i64", "i64", "i32"), "pages change place or size"),
         Hook("ca_exit_now", "void", ("i32",), "_exit"),
         Hook("ca_refuse_thread", "void", (), "a thread is about to start: the recording ends"),
     )

@@ -179,6 +179,17 @@ class LibraryPlanner:
     def _free(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> None:
         self._replace(instruction, "ca_free", [f"ptr {instruction.operands[known.pointer].text}"])
 
+    def _map(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> None:
+        arguments = [f"{o.type} {o.text}" for o in instruction.operands]
+        self._replace(instruction, "ca_mmap", [f"i32 {self._allocation(instruction)}", *arguments])
+
+    def _unmap(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> None:
+        self._replace(instruction, "ca_munmap", [f"{o.type} {o.text}" for o in instruction.operands])
+
+    def _remap(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> None:
+        if len(instruction.operands) == 4:  # a fifth argument says where: that is the system's business
+            self._replace(instruction, "ca_mremap", [f"{o.type} {o.text}" for o in instruction.operands])
+
     def _exit(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> None:
         if instruction.callee in _IMMEDIATE_EXITS:
             self._replace(instruction, "ca_exit_now", [f"i32 {instruction.operands[0].text}"])
@@ -240,5 +251,8 @@ _PLANS: Mapping[CallKind, _Plan] = {
     CallKind.ALLOCATE: LibraryPlanner._allocate,
     CallKind.REALLOCATE: LibraryPlanner._allocate,
     CallKind.FREE: LibraryPlanner._free,
+    CallKind.MAP: LibraryPlanner._map,
+    CallKind.UNMAP: LibraryPlanner._unmap,
+    CallKind.REMAP: LibraryPlanner._remap,
     CallKind.EXIT: LibraryPlanner._exit,
 }

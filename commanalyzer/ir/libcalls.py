@@ -28,10 +28,11 @@ class CallKind(Enum):
     ``PURE``: the result, and what ``writes`` names, have the sources of the arguments and of what ``reads``
     names. ``FORMAT``: numbers to text; the text that is written carries the values it shows. ``PARSE``: text
     to numbers; they have the values that the text shows as sources. ``ALLOCATE``/``FREE``/``REALLOCATE``:
-    heap. ``MAP``/``UNMAP``: pages. ``COPY``: memcpy-like. ``FILL``: memset-like. ``PERMUTE``: elements change
-    places and stay the values they are. ``INPUT``: from outside; what ``writes`` names gets new values
-    without sources. ``OUTPUT``: leaves the program; nothing is recorded. ``IGNORE``: no effect on values.
-    ``EXIT``: does not return. ``THREAD``: starts a thread, which is refused.
+    heap. ``MAP``/``UNMAP``/``REMAP``: pages, with the arguments of mmap, munmap and mremap. ``COPY``:
+    memcpy-like. ``FILL``: memset-like. ``PERMUTE``: elements change places and stay the values they are.
+    ``INPUT``: from outside; what ``writes`` names gets new values without sources. ``OUTPUT``: leaves the
+    program; nothing is recorded. ``IGNORE``: no effect on values. ``EXIT``: does not return. ``THREAD``:
+    starts a thread, which is refused.
     """
 
     PURE = "pure"
@@ -42,6 +43,7 @@ class CallKind(Enum):
     REALLOCATE = "reallocate"
     MAP = "map"
     UNMAP = "unmap"
+    REMAP = "remap"
     COPY = "copy"
     FILL = "fill"
     PERMUTE = "permute"
@@ -50,6 +52,9 @@ class CallKind(Enum):
     IGNORE = "ignore"
     EXIT = "exit"
     THREAD = "thread"
+
+
+_PAGE_ARGUMENTS = {CallKind.MAP: 6, CallKind.UNMAP: 2, CallKind.REMAP: 4}
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +143,7 @@ class LibraryCall:
         used = [self.pointer, self.source, self.alignment, *self.calls]
         used += [i for s in (*sizes, *(r.size for r in ranges)) for i in s.uses]
         used += [r.pointer for r in ranges]
-        return max(used) + 1
+        return max(max(used) + 1, _PAGE_ARGUMENTS.get(self.kind, 0))
 
     @property
     def stores_labels(self) -> bool:

@@ -46,6 +46,7 @@ _KEYS: Mapping[CallKind, tuple[frozenset[str], frozenset[str]]] = {
         (CallKind.REALLOCATE, "pointer bytes", ""),
         (CallKind.MAP, "", ""),
         (CallKind.UNMAP, "", ""),
+        (CallKind.REMAP, "", ""),
         (CallKind.COPY, "to from bytes", ""),
         (CallKind.FILL, "to bytes", ""),
         (CallKind.PERMUTE, "pointer bytes element", ""),

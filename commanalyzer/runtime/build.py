@@ -20,7 +20,7 @@ from commanalyzer.frontend.subprocesses import run_tool
 from commanalyzer.frontend.toolchain import Toolchain, bundled_toolchain
 
 _INLINED = ("hooks.c", "accumulators.c", "library.c")
-_SEPARATE = ("rows.c", "packing.c", "columns.c", "heap.c", "frames.c", "permute.c", "trace.c")
+_SEPARATE = ("rows.c", "packing.c", "columns.c", "heap.c", "pages.c", "frames.c", "permute.c", "trace.c")
 _FLAGS = (
     "-std=gnu11",
     "-O2",
