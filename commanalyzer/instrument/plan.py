@@ -74,6 +74,11 @@ def plan_module(module: Module, options: PlanOptions) -> ModulePlan:
     wanted = {name: _wanted(values, calls) for name, values in facts.items()}
     parts = {name: components(values, wanted[name]) for name, values in facts.items()}
     demanded = demand(module, facts, parts, calls)
+    unread = facts.keys() - demanded.results - {"@main"}
+    for name in unread:  # nothing is computed for results that nobody reads
+        wanted[name] = _wanted(facts[name], calls, has_result=False)
+        parts[name] = components(facts[name], wanted[name])
+    demanded = demand(module, facts, parts, calls)
     patches = {}
     for function in module.functions:
         patch = FunctionPatch()
@@ -124,8 +129,14 @@ def _plan_function(
     attribute_flops(values, stores.site_of_store, book.site_of, counters, sites, first_site)
 
 
-def _wanted(values: FunctionValues, calls: CallFacts) -> tuple[str, ...]:
-    """Registers that hooks read: stored values, labels passed to calls, returned values; in program order."""
+def _wanted(values: FunctionValues, calls: CallFacts, *, has_result: bool = True) -> tuple[str, ...]:
+    """Registers that hooks read, in program order: stored values, labels passed to calls, returned values.
+
+    Args:
+        values: Facts of the function.
+        calls: What is known about callees.
+        has_result: Callers read the label of the result.
+    """
     names: list[str] = []
     for block in values.function.blocks:
         for instruction in block.instructions:
@@ -135,7 +146,7 @@ def _wanted(values: FunctionValues, calls: CallFacts) -> tuple[str, ...]:
             elif instruction.opcode in ("atomicrmw", "cmpxchg"):
                 names.extend(o.text for o in instruction.operands[1:])
                 names.append(instruction.name)
-            elif instruction.opcode == "ret" or (
+            elif (instruction.opcode == "ret" and has_result) or (
                 instruction.opcode in ("call", "invoke") and calls.passes_labels(instruction)
             ):
                 names.extend(o.text for o in instruction.operands)

@@ -39,6 +39,28 @@ int main(void) {
     assert into_out(recorded) == [{f"@items+{16 * k + 4}", f"@items+{16 * k + 8}"} for k in (3, 2, 1, 0)]
 
 
+def test_a_comparison_that_sums_up_in_a_loop_makes_no_values() -> None:
+    recorded = record("""
+struct key { double part[3]; } keys[4];
+static int by_sum(const void *x, const void *y) {
+    const struct key *a = x, *b = y;
+    double difference = 0;
+    for (int k = 0; k < 3; k++) difference += a->part[k] - b->part[k];
+    return (difference > 0) - (difference < 0);
+}
+int main(void) {
+    for (int i = 0; i < 4; i++)
+        for (int k = 0; k < 3; k++) keys[i].part[k] = 10 - i + k * 0.5;
+    qsort(keys, 4, sizeof *keys, by_sum);
+    for (int i = 0; i < 4; i++) out[i] = keys[i].part[2] * 2;
+    printf("%g %g\\n", out[0], out[3]);
+}
+""")
+    assert into_out(recorded) == [{f"@keys+{24 * i + 16}"} for i in (3, 2, 1, 0)]
+    assert recorded.graph.num_vertices == 16
+    assert not recorded.graph.is_register.any()
+
+
 def test_equal_elements_keep_the_order_of_the_plain_program() -> None:
     recorded = record(
         """
