@@ -77,7 +77,7 @@ CA_CALL void ca_fill(uint32_t site, uint64_t address, uint64_t bytes) {
 
 /* Written by the outside world (input functions): new values without sources. */
 CA_CALL void ca_input(uint32_t site, uint64_t address, uint64_t bytes) {
-  if (!address || !bytes)
+  if (!address || !bytes || bytes > CA_ARENA_BYTES) /* a size that the call itself refused */
     return;
   fill(site, address, bytes, CA_ROW_FILL | CA_ROW_INPUT);
   ca_forget_range(address, bytes);
