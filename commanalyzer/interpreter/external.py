@@ -136,7 +136,8 @@ class Externals:
         target = as_int(values[fact.pointer].data)
         byte = 0 if "bzero" in name else as_int(values[1].data) & 0xFF
         if size:
-            self._host.memory.write(target, bytes([byte]) * size)
+            wide = (as_int(values[1].data) & 0xFFFFFFFF).to_bytes(4, "little") * (size // 4)
+            self._host.memory.write(target, wide if name == "wmemset" else bytes([byte]) * size)
             self._host.shadow.fill(target, size)
         return Value(target)
 
