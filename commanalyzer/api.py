@@ -35,6 +35,7 @@ def analyze(
     regions: Sequence[str] = (),
     control_flows: bool = True,
     private_temporaries: bool = True,
+    library_models: PathLike | Sequence[PathLike] = (),
     cc: str = "",
     cflags: Sequence[str] = (),
     ldflags: Sequence[str] = (),
@@ -58,6 +59,7 @@ def analyze(
         regions: Functions to restrict the analysis to.
         control_flows: Conditions that select between values are flows.
         private_temporaries: Workspaces are told apart from arrays (a second recording where there are any).
+        library_models: File or files that say what further library functions do.
         cc: The user's clang; otherwise ``$CC`` or the bundled one.
         cflags: Compiler flags.
         ldflags: Linker flags.
@@ -71,13 +73,11 @@ def analyze(
         progress: Told about stages.
     """
     request = AnalysisRequest(
-        *_program(sources, args),
-        nodes=(nodes,) if isinstance(nodes, int) else ordered_nodes(nodes),
-        models=(model,) if isinstance(model, str) else tuple(model),
-        high=high,
+        *_program(sources, args, nodes, model, high),
         regions=tuple(regions),
         control_flows=control_flows,
         private_temporaries=private_temporaries,
+        library_models=_paths(library_models),
         compiler=CompilerOptions(cc, tuple(cflags), tuple(ldflags)),
         machine=_machine(machine),
         stdin=None if stdin is None else Path(stdin),
@@ -109,10 +109,21 @@ def save(result: AnalysisResult, path: PathLike, *, force: bool = False) -> None
 
 
 def _program(
-    sources: PathLike | Sequence[PathLike], args: Sequence[str | int | float]
-) -> tuple[tuple[Path, ...], tuple[str, ...]]:
-    files = [sources] if isinstance(sources, str | os.PathLike) else sources
-    return tuple(Path(file) for file in files), tuple(str(argument) for argument in args)
+    sources: PathLike | Sequence[PathLike],
+    args: Sequence[str | int | float],
+    nodes: int | Iterable[int],
+    model: Model | Sequence[Model],
+    high: float,
+) -> tuple[tuple[Path, ...], tuple[str, ...], tuple[int, ...], tuple[Model, ...], float]:
+    """The first fields of a request, in their order."""
+    counts = (nodes,) if isinstance(nodes, int) else ordered_nodes(nodes)
+    models: tuple[Model, ...] = (model,) if isinstance(model, str) else tuple(model)
+    return _paths(sources), tuple(str(argument) for argument in args), counts, models, high
+
+
+def _paths(given: PathLike | Sequence[PathLike]) -> tuple[Path, ...]:
+    files = [given] if isinstance(given, str | os.PathLike) else given
+    return tuple(Path(file) for file in files)
 
 
 def _machine(machine: MachineParameters | PathLike | None) -> MachineParameters:

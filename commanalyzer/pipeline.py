@@ -9,7 +9,7 @@ from dataclasses import replace
 from commanalyzer.decompose import Counted, CountOptions, decompose
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.progress import Progress
-from commanalyzer.provenance import collect_provenance
+from commanalyzer.provenance import collect_provenance, file_hash
 from commanalyzer.record import RecordedProgram, compile_request, record
 from commanalyzer.request import AnalysisRequest, PartitionRequest
 from commanalyzer.results import AnalysisResult, Recording, WorkCounts
@@ -106,7 +106,10 @@ def _result(
     provenance = collect_provenance(
         compiler=frontend.toolchain.version,
         flags=frontend.flags,
-        input_hashes=tuple((i.path, i.sha256) for i in frontend.inputs),
+        input_hashes=(
+            *((i.path, i.sha256) for i in frontend.inputs),
+            *((str(path), file_hash(path)) for path in request.library_models),
+        ),
         seed=request.seed,
     )
     warnings = [*recorded.warnings, *counted.warnings]

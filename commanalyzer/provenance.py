@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import hashlib
 import platform
 import subprocess
 from collections.abc import Sequence
@@ -35,6 +36,11 @@ def collect_provenance(
         input_hashes=tuple(input_hashes),
         seed=seed,
     )
+
+
+def file_hash(path: Path) -> str:
+    """SHA-256 of a file that was read in the analysis."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _git_revision() -> str:

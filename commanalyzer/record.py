@@ -20,7 +20,9 @@ from commanalyzer.frontend.compile import FrontendResult, compile_sources
 from commanalyzer.instrument.plan import ModulePlan, PlanOptions, plan_module
 from commanalyzer.instrument.rewrite import rewrite
 from commanalyzer.instrument.sites import SiteTable
-from commanalyzer.ir.libcalls import THREAD_STARTERS
+from commanalyzer.instrument.thunks import with_thunks
+from commanalyzer.ir.libcalls import LibraryModel
+from commanalyzer.ir.library_files import library_with
 from commanalyzer.ir.model import Module
 from commanalyzer.ir.parser import parse_module
 from commanalyzer.progress import Progress
@@ -67,7 +69,8 @@ def compile_request(request: AnalysisRequest) -> tuple[FrontendResult, Module]:
     frontend = compile_sources(
         request.sources, compiler=compiler.command, flags=compiler.flags, regions=request.regions
     )
-    return frontend, parse_module(frontend.ir_text)
+    library = library_with(*request.library_models)
+    return frontend, with_thunks(parse_module(frontend.ir_text), library)
 
 
 def record(request: AnalysisRequest, progress: Progress) -> RecordedProgram:
@@ -76,10 +79,12 @@ def record(request: AnalysisRequest, progress: Progress) -> RecordedProgram:
     Raises:
         CommAnalyzerError: A subclass says which stage failed and what to do.
     """
+    library_with(*request.library_models)  # complain before anything takes time
     progress.stage("compile", 1)
     frontend, module = compile_request(request)
     progress.stage("instrument", 1)
-    options = PlanOptions(request.control_flows, frontend.region_functions)
+    library = library_with(*request.library_models)
+    options = PlanOptions(request.control_flows, frontend.region_functions, library)
     plan = plan_module(module, options)
     link_flags = request.compiler.link_flags
     instrumented = build_instrumented(rewrite(module, plan), frontend, link_flags)
@@ -162,7 +167,7 @@ def _finished(
 ) -> RecordedProgram:
     calls = [int(c) for c in trace.external_calls]
     unmodelled = tuple((n, c) for n, c in zip(plan.sites.externals, calls, strict=False) if c)
-    _require_one_thread(unmodelled)
+    _require_one_thread(unmodelled, plan.options.library)
     statistics = trace.statistics
     recording = Recording(
         native_s=plain.cpu_s,
@@ -177,13 +182,13 @@ def _finished(
     return RecordedProgram(frontend, graph, work, recording, (*frontend.diagnostics, *warnings))
 
 
-def _require_one_thread(called: Sequence[tuple[str, int]]) -> None:
+def _require_one_thread(called: Sequence[tuple[str, int]], library: LibraryModel) -> None:
     """Raise if the program started threads: they would record into each other.
 
     Raises:
         TargetRunError: As said.
     """
-    started = [f"{name} ({count}x)" for name, count in called if name in THREAD_STARTERS]
+    started = [f"{name} ({count}x)" for name, count in called if name in library.thread_starters]
     if started:
         raise TargetRunError(
             f"expected a sequential program, found one that started threads: {', '.join(started)}",

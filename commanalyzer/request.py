@@ -45,6 +45,7 @@ class AnalysisRequest:
         regions: Functions of interest; empty for the whole program.
         control_flows: Conditions that select between values are flows.
         private_temporaries: Every lifetime of a word of a workspace is a vertex of its own.
+        library_models: Files with rows of the library model, later ones last.
         compiler: Compiler options.
         machine: Parameters of the efficiency bound.
         stdin: File for the program's standard input; ``None`` for our own.
@@ -67,6 +68,7 @@ class AnalysisRequest:
     regions: tuple[str, ...] = ()
     control_flows: bool = True
     private_temporaries: bool = True
+    library_models: tuple[Path, ...] = ()
     compiler: CompilerOptions = field(default_factory=CompilerOptions)
     machine: MachineParameters = field(default_factory=MachineParameters)
     stdin: Path | None = None

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from commanalyzer.frontend.compile import FrontendResult, compile_sources
 from commanalyzer.instrument.plan import ModulePlan, PlanOptions, plan_module
 from commanalyzer.instrument.rewrite import rewrite
+from commanalyzer.instrument.thunks import with_thunks
+from commanalyzer.ir.library_files import library_with
 from commanalyzer.ir.model import Module
 from commanalyzer.ir.parser import parse_module
 from commanalyzer.record import work_counts
@@ -48,12 +50,20 @@ def record_source(
     regions: tuple[str, ...] = (),
     control_flows: bool = True,
     flags: tuple[str, ...] = (),
+    library_models: tuple[Path, ...] = (),
 ) -> Recorded:
     """Compile, instrument and run ``text``."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / f"program{suffix}"
         source.write_text(text)
-        return record_file(source, *arguments, regions=regions, control_flows=control_flows, flags=flags)
+        return record_file(
+            source,
+            *arguments,
+            regions=regions,
+            control_flows=control_flows,
+            flags=flags,
+            library_models=library_models,
+        )
 
 
 def record_file(
@@ -62,11 +72,13 @@ def record_file(
     regions: tuple[str, ...] = (),
     control_flows: bool = True,
     flags: tuple[str, ...] = (),
+    library_models: tuple[Path, ...] = (),
 ) -> Recorded:
     """Compile, instrument and run the program in ``source``."""
     frontend = compile_sources([source], regions=regions, flags=flags)
-    module = parse_module(frontend.ir_text)
-    plan = plan_module(module, PlanOptions(control_flows, frontend.region_functions))
+    library = library_with(*library_models)
+    module = with_thunks(parse_module(frontend.ir_text), library)
+    plan = plan_module(module, PlanOptions(control_flows, frontend.region_functions, library))
     executable = build_instrumented(rewrite(module, plan), frontend)
     plain = run_target(
         build_native(frontend), arguments, stdin=subprocess.DEVNULL, limits=LIMITS, capture=True

@@ -69,6 +69,13 @@ def program_arguments(ctx: click.Context) -> tuple[str, ...]:
     show_default=True,
     help="Tell memory that is reused for one element after the other from arrays.",
 )
+@click.option(
+    "--library-model",
+    "library_models",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="TOML file that says what further library functions do; repeatable.",
+)
 @click.option("--cc", default="", help="Your own clang; otherwise $CC or the bundled one.")
 @click.option("--cflags", type=options.flags, default=(), help='Compiler flags: "-DN=100 -Iinclude".')
 @click.option("--ldflags", type=options.flags, default=(), help="Linker flags.")
@@ -96,6 +103,7 @@ def command(
     regions: tuple[str, ...],
     control_flows: bool,
     private_temporaries: bool,
+    library_models: tuple[Path, ...],
     cc: str,
     cflags: tuple[str, ...],
     ldflags: tuple[str, ...],
@@ -127,6 +135,7 @@ def command(
         regions=regions,
         control_flows=control_flows,
         private_temporaries=private_temporaries,
+        library_models=library_models,
         compiler=CompilerOptions(cc, cflags, ldflags),
         machine=machine_from(machine_file, bandwidth, overlap, throughput),
         stdin=stdin,

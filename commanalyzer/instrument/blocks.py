@@ -24,7 +24,7 @@ def plan_blocks(values: FunctionValues, patch: FunctionPatch, sites: SiteTable) 
     counters: dict[str, int] = {}
     for leader, blocks in leaders.items():
         number = len(sites.blocks)
-        sites.blocks.append(_record(values.function.name, leader, blocks))
+        sites.blocks.append(_record(values, leader, blocks))
         counters.update((block.label, number) for block in blocks)
         patch.call(patch.tops.setdefault(leader, []), "ca_count_block", number)
     return counters
@@ -40,12 +40,12 @@ def _leader(cfg: ControlFlow, block: str) -> str:
     return leader
 
 
-def _record(function: str, leader: str, blocks: list[Block]) -> BlockRecord:
+def _record(values: FunctionValues, leader: str, blocks: list[Block]) -> BlockRecord:
     instructions = [i for block in blocks for i in block.instructions]
     return BlockRecord(
-        function,
+        values.function.name,
         leader,
-        sum(flops_of(i) for i in instructions),
+        sum(flops_of(i, values.calls) for i in instructions),
         sum(i.opcode == "load" for i in instructions),
         sum(i.opcode == "store" for i in instructions),
         len(instructions),

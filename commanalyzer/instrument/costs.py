@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from commanalyzer.ir.libcalls import library_call
+from commanalyzer.instrument.values import CallFacts
 from commanalyzer.ir.model import Instruction
 
 _FLOPS = frozenset({"fadd", "fsub", "fmul", "fdiv", "frem", "fneg"})
 
 
-def flops_of(instruction: Instruction) -> int:
+def flops_of(instruction: Instruction, calls: CallFacts) -> int:
     """Floating-point operations of one execution; vector lanes count, fused multiply-add is 2."""
     lanes = instruction.type.count if instruction.type.kind == "vector" else 1
     if instruction.opcode in _FLOPS:
         return lanes
     if instruction.opcode in ("call", "invoke"):
-        known = library_call(instruction.callee[1:]) if instruction.callee.startswith("@") else None
+        known = calls.effect(instruction)
         return 0 if known is None else known.flops * lanes
     if instruction.opcode == "atomicrmw" and instruction.predicate in ("fadd", "fsub", "fmax", "fmin"):
         return 1

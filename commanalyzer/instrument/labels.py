@@ -16,7 +16,7 @@ from commanalyzer.instrument.code import FunctionPatch
 from commanalyzer.instrument.scalars import value_width
 from commanalyzer.instrument.sites import DebugInfo, SiteRecord, SiteTable
 from commanalyzer.instrument.values import Flow, FunctionValues
-from commanalyzer.ir.model import IrType
+from commanalyzer.ir.model import Instruction, IrType
 from commanalyzer.vcg.graph import Fold
 
 MAX_STATIC_LABELS = 32
@@ -74,6 +74,7 @@ class LabelBook:
         self._variables = debug.variables_of(values.function)
         self._labels: dict[str, Labels] = {}
         self.loaded_from: dict[str, str] = {}  # loaded register -> register with its address
+        self.read_by_library: dict[int, str] = {}  # line of a call -> label of the memory that it reads
         self._joined: dict[str, Labels] = {}
         self._high: dict[str, str] = {}  # loaded register -> label of its second word
         self._terminators = {b.label: b.terminator for b in values.function.blocks}
@@ -187,6 +188,14 @@ class LabelBook:
         variable, _ = self._debug.variable(self._variables.get(name, -1))
         return self._sites.add_site(
             SiteRecord(function, result, "register", width, place, fold, variable=variable)
+        )
+
+    def read_site(self, instruction: Instruction, width: int) -> int:
+        """A new site for what a library call computes from memory."""
+        result = instruction.name or f"{instruction.callee[1:]} in line {instruction.first_line}"
+        place = self._debug.place(instruction.debug_location)
+        return self._sites.add_site(
+            SiteRecord(self.values.function.name, result, "register", width, place, Fold.NONE)
         )
 
     def anchor(self, name: str) -> list[str]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from commanalyzer.abi import hooks
 from commanalyzer.instrument.labels import Exact, LabelBook, Labels
+from commanalyzer.instrument.ranges import byte_count, pointer_value
 from commanalyzer.instrument.scalars import scalar_leaves
+from commanalyzer.ir.libcalls import CallKind, LibraryCall
 from commanalyzer.ir.model import Instruction, IrType
 from commanalyzer.ir.types import size_bytes
 
@@ -20,6 +22,9 @@ def source_labels(book: LabelBook, name: str) -> Labels:
         return Labels((label,), Exact.DYNAMIC)
     instruction = definition.instruction
     if instruction.opcode in ("call", "invoke"):
+        known = book.values.calls.effect(instruction)
+        if known is not None:
+            return Labels((memory_label(book, instruction, known, out),))
         label = book.patch.value(out, "load i64, ptr @ca_result, align 8")
         return Labels((label,), Exact.DYNAMIC)
     if instruction.opcode == "load":
@@ -28,6 +33,26 @@ def source_labels(book: LabelBook, name: str) -> Labels:
     before = book.patch.before.setdefault(instruction.first_line, [])
     address = book.patch.value(before, f"ptrtoint ptr {instruction.operands[0].text} to i64")
     return Labels((book.patch.call(before, "ca_load", address),))
+
+
+def memory_label(book: LabelBook, instruction: Instruction, known: LibraryCall, out: list[str]) -> str:
+    """One label for the memory that a library call reads, found behind the call."""
+    line = instruction.first_line
+    if line not in book.read_by_library:
+        labels = []
+        for found in known.reads:
+            address = pointer_value(book.patch, out, instruction.operands[found.pointer])
+            size = byte_count(book.patch, out, instruction, found.size, address)
+            if known.kind is CallKind.PARSE:
+                labels.append(book.patch.call(out, "ca_shown", address, size))
+            else:
+                site = book.read_site(instruction, known.width)
+                labels.append(book.patch.call(out, "ca_gather", site, address, size, known.width))
+        if len(labels) > 1:
+            site, pointer = book.read_site(instruction, known.width), book.patch.spill(out, labels)
+            labels = [book.patch.call(out, "ca_join", site, len(labels), pointer)]
+        book.read_by_library[line] = labels[0]
+    return book.read_by_library[line]
 
 
 def _load(book: LabelBook, instruction: Instruction, out: list[str]) -> Labels:

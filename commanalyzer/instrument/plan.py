@@ -13,14 +13,23 @@ from commanalyzer.errors import ConfigError
 from commanalyzer.instrument.blocks import plan_blocks
 from commanalyzer.instrument.calls import CallPlanner
 from commanalyzer.instrument.code import FunctionPatch
+from commanalyzer.instrument.demand import Demand, demand
 from commanalyzer.instrument.frames import plan_frame
 from commanalyzer.instrument.label_code import write_labels
 from commanalyzer.instrument.labels import LabelBook
 from commanalyzer.instrument.recurrences import Component, components
 from commanalyzer.instrument.sites import DebugInfo, ObjectRecord, SiteTable
 from commanalyzer.instrument.stores import StorePlanner
-from commanalyzer.instrument.values import CallFacts, FunctionValues, call_facts, function_values
+from commanalyzer.instrument.values import (
+    CallFacts,
+    FunctionValues,
+    call_facts,
+    function_values,
+    source_arguments,
+)
 from commanalyzer.instrument.work import attribute_flops
+from commanalyzer.ir.libcalls import LibraryModel
+from commanalyzer.ir.library_files import default_library
 from commanalyzer.ir.model import Function, Module
 from commanalyzer.ir.types import alloc_size_bytes
 
@@ -32,10 +41,12 @@ class PlanOptions:
     Attributes:
         control_flows: Conditions that select between values count as sources.
         regions: Functions (without ``@``) whose calls are the analysed region; empty for the whole program.
+        library: What external functions do.
     """
 
     control_flows: bool = True
     regions: tuple[str, ...] = ()
+    library: LibraryModel = field(default_factory=default_library)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +66,19 @@ def plan_module(module: Module, options: PlanOptions) -> ModulePlan:
         ConfigError: If a region names no function of the program.
     """
     regions = _resolve_regions(module, options.regions)
-    calls = call_facts(module)
+    calls = call_facts(module, options.library)
     debug = DebugInfo(module)
     sites = SiteTable()
     _record_globals(module, debug, sites)
     facts = {f.name: function_values(f, calls, control_flows=options.control_flows) for f in module.functions}
     wanted = {name: _wanted(values, calls) for name, values in facts.items()}
     parts = {name: components(values, wanted[name]) for name, values in facts.items()}
-    demanded = {name: _demanded_parameters(facts[name], parts[name]) for name in facts}
+    demanded = demand(module, facts, parts, calls)
+    unread = facts.keys() - demanded.results - {"@main"}
+    for name in unread:  # nothing is computed for results that nobody reads
+        wanted[name] = _wanted(facts[name], calls, has_result=False)
+        parts[name] = components(facts[name], wanted[name])
+    demanded = demand(module, facts, parts, calls)
     patches = {}
     for function in module.functions:
         patch = FunctionPatch()
@@ -88,7 +104,7 @@ def _plan_function(
     sites: SiteTable,
     debug: DebugInfo,
     calls: CallFacts,
-    demanded: Mapping[str, frozenset[int]],
+    demanded: Demand,
     *,
     is_region: bool,
 ) -> None:
@@ -113,8 +129,14 @@ def _plan_function(
     attribute_flops(values, stores.site_of_store, book.site_of, counters, sites, first_site)
 
 
-def _wanted(values: FunctionValues, calls: CallFacts) -> tuple[str, ...]:
-    """Registers that hooks read: stored values, labels passed to calls, returned values; in program order."""
+def _wanted(values: FunctionValues, calls: CallFacts, *, has_result: bool = True) -> tuple[str, ...]:
+    """Registers that hooks read, in program order: stored values, labels passed to calls, returned values.
+
+    Args:
+        values: Facts of the function.
+        calls: What is known about callees.
+        has_result: Callers read the label of the result.
+    """
     names: list[str] = []
     for block in values.function.blocks:
         for instruction in block.instructions:
@@ -124,16 +146,15 @@ def _wanted(values: FunctionValues, calls: CallFacts) -> tuple[str, ...]:
             elif instruction.opcode in ("atomicrmw", "cmpxchg"):
                 names.extend(o.text for o in instruction.operands[1:])
                 names.append(instruction.name)
-            elif instruction.opcode == "ret" or (
+            elif (instruction.opcode == "ret" and has_result) or (
                 instruction.opcode in ("call", "invoke") and calls.passes_labels(instruction)
             ):
                 names.extend(o.text for o in instruction.operands)
+            elif instruction.opcode in ("call", "invoke"):
+                known = calls.effect(instruction)
+                if known is not None and known.stores_labels:
+                    names.extend(o.text for o in source_arguments(instruction, known))
     return tuple(dict.fromkeys(name for name in names if name in values.carrying))
-
-
-def _demanded_parameters(values: FunctionValues, parts: list[Component]) -> frozenset[int]:
-    names = {name for part in parts for name in part.members}
-    return frozenset(index for name, index in values.parameters.items() if name in names)
 
 
 def _record_globals(module: Module, debug: DebugInfo, sites: SiteTable) -> None:

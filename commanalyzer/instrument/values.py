@@ -15,8 +15,9 @@ from enum import Enum
 from commanalyzer.abi import hooks
 from commanalyzer.ir.cfg import ControlFlow, control_flow
 from commanalyzer.ir.lexer import Cursor
-from commanalyzer.ir.libcalls import CallKind, library_call
-from commanalyzer.ir.model import Function, Instruction, IrType, Module
+from commanalyzer.ir.libcalls import CallKind, LibraryCall, LibraryModel
+from commanalyzer.ir.library_files import default_library
+from commanalyzer.ir.model import Function, Instruction, IrType, Module, Operand
 from commanalyzer.ir.types import TypeReader, alloc_size_bytes
 
 
@@ -63,10 +64,12 @@ class CallFacts:
     Attributes:
         defined: Functions with bodies: their calls pass labels.
         copied: Per function, parameters that are structures passed by value (``byval``) with their bytes.
+        library: What external functions do.
     """
 
     defined: frozenset[str]
     copied: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
+    library: LibraryModel = field(default_factory=default_library)
 
     def is_copied(self, callee: str, index: int, type_: IrType) -> bool:
         """The argument is (through a function pointer: may be) a structure passed by value."""
@@ -80,8 +83,14 @@ class CallFacts:
         """The callee is (or may be) instrumented code."""
         return instruction.callee in self.defined or instruction.callee.startswith("%")
 
+    def effect(self, instruction: Instruction) -> LibraryCall | None:
+        """Effect of a call of library code, ``None`` for others, unknown ones, and calls that do not fit."""
+        if self.passes_labels(instruction) or not instruction.callee.startswith("@"):
+            return None
+        return self.library.fitting(instruction.callee[1:], len(instruction.operands))
 
-def call_facts(module: Module) -> CallFacts:
+
+def call_facts(module: Module, library: LibraryModel) -> CallFacts:
     """Collect what calls need to know about ``module``."""
     types = TypeReader(named=module.named_types)
     copied: dict[str, dict[int, int]] = {}
@@ -91,7 +100,7 @@ def call_facts(module: Module) -> CallFacts:
                 if flag.startswith("byval("):
                     type_ = types.read(Cursor(flag[len("byval(") : -1], 0))
                     copied.setdefault(function.name, {})[index] = alloc_size_bytes(type_)
-    return CallFacts(frozenset(f.name for f in module.functions), copied)
+    return CallFacts(frozenset(f.name for f in module.functions), copied, library)
 
 
 def holds_value(type_: IrType) -> bool:
@@ -125,9 +134,18 @@ def flow_of(instruction: Instruction, calls: CallFacts) -> Flow:
 def _flow_of_call(instruction: Instruction, calls: CallFacts) -> Flow:
     if calls.passes_labels(instruction):
         return Flow.SOURCE
-    known = library_call(instruction.callee[1:])
+    known = calls.effect(instruction)
     # an unknown function is taken as pure in its scalar arguments; it is counted and reported
-    return Flow.UNION if known is None or known.kind is CallKind.PURE else Flow.NONE
+    if known is None:
+        return Flow.UNION
+    if known.reads_memory:
+        return Flow.SOURCE
+    return Flow.UNION if known.kind is CallKind.PURE else Flow.NONE
+
+
+def source_arguments(instruction: Instruction, known: LibraryCall) -> tuple[Operand, ...]:
+    """Scalar arguments of a library call that are sources of what it makes."""
+    return tuple(o for i, o in enumerate(instruction.operands) if known.is_source(i) and holds_value(o.type))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +163,7 @@ class FunctionValues:
         deciding: Per (phi block, predecessor): conditions that select this operand (registers), paper
             Section 3 of the semantics: control flow that selects between values.
         control_flows: Whether selecting conditions count as sources.
+        calls: What is known about callees.
     """
 
     function: Function
@@ -156,6 +175,7 @@ class FunctionValues:
     carrying: frozenset[str]
     deciding: Mapping[tuple[str, str], tuple[str, ...]]
     control_flows: bool
+    calls: CallFacts
 
     def data_inputs(self, name: str) -> tuple[str, ...]:
         """Carrying registers whose labels flow into ``name`` as data (alternatives for phi and select)."""
@@ -165,6 +185,9 @@ class FunctionValues:
         operands = definition.instruction.operands
         if self.flows[name] is Flow.SELECT:
             operands = operands[1:]
+        elif definition.instruction.opcode in _CALLS:
+            known = self.calls.effect(definition.instruction)
+            operands = operands if known is None else source_arguments(definition.instruction, known)
         return self._carrying_operands(o.text for o in operands)
 
     def control_inputs(self, name: str) -> tuple[str, ...]:
@@ -232,6 +255,7 @@ def function_values(function: Function, calls: CallFacts, *, control_flows: bool
         _carrying(definitions, uses, flows, deciding if control_flows else {}),
         deciding,
         control_flows,
+        calls,
     )
 
 

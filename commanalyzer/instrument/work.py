@@ -37,7 +37,7 @@ def attribute_flops(
     terms: dict[int, dict[int, int]] = {}
     for name, site in owner.items():
         definition = values.definitions.get(name)
-        flops = flops_of(definition.instruction) if definition is not None else 0
+        flops = flops_of(definition.instruction, values.calls) if definition is not None else 0
         if definition is not None and flops and definition.block in counters:
             counter = counters[definition.block]
             terms.setdefault(site, {})

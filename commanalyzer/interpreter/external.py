@@ -11,17 +11,19 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from commanalyzer.errors import UnsupportedIrError
+from commanalyzer.interpreter.callbacks import Caller, search, sort
 from commanalyzer.interpreter.codec import encode, member_types, round_to, zero
 from commanalyzer.interpreter.intrinsics import intrinsic
 from commanalyzer.interpreter.library import Library
 from commanalyzer.interpreter.mathlib import complex_product, complex_quotient
-from commanalyzer.interpreter.memory import Memory
 from commanalyzer.interpreter.operations import all_labels, lane_count
 from commanalyzer.interpreter.shadow import Shadow
-from commanalyzer.interpreter.values import Data, Labels, Value, as_float, as_int
-from commanalyzer.ir.libcalls import CallKind, Extent, LibraryCall, library_call
+from commanalyzer.interpreter.texts import Texts
+from commanalyzer.interpreter.values import NO_LABELS, Data, Labels, Value, as_float, as_int, union
+from commanalyzer.ir.libcalls import ByteCount, CallKind, LibraryCall, LibraryModel, MemoryRange
 from commanalyzer.ir.model import Instruction, IrType
 from commanalyzer.ir.types import parse_type
+from commanalyzer.vcg.graph import SourceRole
 
 ABORT_STATUS = 134
 
@@ -38,10 +40,9 @@ class ProgramExit(Exception):
         self.status = status
 
 
-class Host(Protocol):
+class Host(Caller, Protocol):
     """What external calls need of the machine."""
 
-    memory: Memory
     shadow: Shadow
 
     @property
@@ -55,10 +56,13 @@ class Externals:
     Args:
         host: The machine.
         stdin: Standard input of the program.
+        model: What external functions do.
     """
 
-    def __init__(self, host: Host, stdin: bytes) -> None:
+    def __init__(self, host: Host, stdin: bytes, model: LibraryModel) -> None:
         self._host = host
+        self._model = model
+        self._texts = Texts(host.memory)
         self.library = Library(host.memory, stdin)
         self.flops = 0
         self.at_exit: list[tuple[int, Value]] = []
@@ -70,20 +74,20 @@ class Externals:
             UnsupportedIrError: If the function is not known, or cannot be interpreted.
             ProgramExit: If it ends the program.
         """
-        fact = library_call(name)
+        fact = self._model.fitting(name, len(values))
         if fact is None:
             raise _unsupported(name, instruction, "an external function with known effect")
         self.flops += fact.flops * _lanes(instruction)
         handler = _KINDS.get(fact.kind)
         if handler is None:
-            raise _unsupported(name, instruction, "no calls back into the program")
+            raise _unsupported(name, instruction, "no threads and no mapped pages")
         return handler(self, name, fact, instruction, values)
 
     def _allocate(
         self, name: str, fact: LibraryCall, instruction: Instruction, values: Sequence[Value]
     ) -> Value:
         memory = self._host.memory
-        size = _product(fact, values)
+        size = _bytes(fact.size, values)
         alignment = max(16, as_int(values[fact.alignment].data)) if fact.alignment >= 0 else 16
         address = memory.allocate(self._host.site, size, alignment)
         if fact.zeroed and size:
@@ -103,7 +107,7 @@ class Externals:
         self, name: str, fact: LibraryCall, instruction: Instruction, values: Sequence[Value]
     ) -> Value:
         memory = self._host.memory
-        size = _product(fact, values)
+        size = _bytes(fact.size, values)
         old = as_int(values[fact.pointer].data)
         address = memory.allocate(self._host.site, size)
         kept = min(memory.block_size(old), size) if old else 0
@@ -113,8 +117,11 @@ class Externals:
         return Value(address)
 
     def _copy(self, name: str, fact: LibraryCall, instruction: Instruction, values: Sequence[Value]) -> Value:
-        size = _product(fact, values)
         target, source = as_int(values[fact.pointer].data), as_int(values[fact.source].data)
+        if fact.size is not None and fact.size.is_string:
+            size = len(self._host.memory.read_string(source)) + 1
+        else:
+            size = _bytes(fact.size, values)
         if size:
             self._copy_bytes(target, source, size)
         return Value(target + size if name == "mempcpy" else target)
@@ -125,16 +132,19 @@ class Externals:
         self._host.memory.write(target, data)
 
     def _fill(self, name: str, fact: LibraryCall, instruction: Instruction, values: Sequence[Value]) -> Value:
-        size = _product(fact, values)
+        size = _bytes(fact.size, values)
         target = as_int(values[fact.pointer].data)
-        byte = 0 if name == "bzero" else as_int(values[1].data) & 0xFF
+        byte = 0 if "bzero" in name else as_int(values[1].data) & 0xFF
         if size:
-            self._host.memory.write(target, bytes([byte]) * size)
+            wide = (as_int(values[1].data) & 0xFFFFFFFF).to_bytes(4, "little") * (size // 4)
+            self._host.memory.write(target, wide if name == "wmemset" else bytes([byte]) * size)
             self._host.shadow.fill(target, size)
         return Value(target)
 
     def _pure(self, name: str, fact: LibraryCall, instruction: Instruction, values: Sequence[Value]) -> Value:
-        labels = all_labels(values)
+        labels = all_labels([value for i, value in enumerate(values) if fact.is_source(i)])
+        for read in fact.reads:
+            labels = union(labels, self._read(read, fact.width, values))
         data = [value.data for value in values]
         if name.startswith("llvm."):
             return Value(intrinsic(name, instruction.type, instruction.operands, data), labels)
@@ -147,9 +157,63 @@ class Externals:
             return Value(self._data(name, instruction, data), labels)
         result, outputs = _SPLITTING[base](as_float(data[0]))
         output_type = parse_type("i32" if base == "frexp" else _WIDTHS[suffix])
-        for index, output in zip(fact.writes, outputs, strict=True):
-            self._create(as_int(data[index]), encode(output_type, output), labels)
+        for written, output in zip(fact.writes, outputs, strict=True):
+            self._create(as_int(data[written.pointer]), encode(output_type, output), labels)
         return Value(_fit(instruction.type, result), labels)
+
+    def _read(self, read: MemoryRange, width: int, values: Sequence[Value]) -> Labels:
+        start = as_int(values[read.pointer].data)
+        places = range(start, start + _bytes(read.size, values), width)
+        return dict.fromkeys(map(self._host.memory.value_at, places), SourceRole.DATA)
+
+    def _permute(
+        self, name: str, fact: LibraryCall, instruction: Instruction, values: Sequence[Value]
+    ) -> Value:
+        if not fact.calls:
+            raise _unsupported(name, instruction, "a sort with a comparison of the program")
+        compare = as_int(values[fact.calls[0]].data)
+        base, size = as_int(values[fact.pointer].data), _bytes(fact.size, values)
+        sort(self._host, base, size, _bytes(fact.element, values), compare, values[fact.calls[0] + 1 :])
+        return Value(0)
+
+    def _format(
+        self, name: str, fact: LibraryCall, instruction: Instruction, values: Sequence[Value]
+    ) -> Value:
+        labels = all_labels([value for i, value in enumerate(values) if fact.is_source(i)])
+        result = Value(self._data(name, instruction, [value.data for value in values]))
+        for written in fact.writes:
+            address = as_int(values[written.pointer].data)
+            self._texts.show(address, self._text_bytes(written, values), labels)
+        return result
+
+    def _parse(
+        self, name: str, fact: LibraryCall, instruction: Instruction, values: Sequence[Value]
+    ) -> Value:
+        labels = NO_LABELS
+        for read in fact.reads:
+            shown = self._texts.shown(as_int(values[read.pointer].data), self._text_bytes(read, values))
+            labels = union(labels, shown)
+        result = Value(self._data(name, instruction, [value.data for value in values]), labels)
+        self._scanned(labels)
+        return result
+
+    def _text_bytes(self, found: MemoryRange, values: Sequence[Value]) -> int:
+        address = as_int(values[found.pointer].data)
+        if not found.size.is_string:
+            return _bytes(found.size, values)
+        limits = [as_int(values[index].data) for index in found.size.arguments]
+        if not address or 0 in limits:
+            return 0
+        return min([len(self._host.memory.read_string(address)) + 1, *limits])
+
+    def _scanned(self, labels: Labels) -> None:
+        """Give what scanf has just assigned its values."""
+        for address, image, is_number in self.library.assigned:
+            if is_number:
+                self._create(address, image, labels)
+            else:
+                self._texts.show(address, len(image), labels)
+        self.library.assigned.clear()
 
     def _create(self, address: int, image: bytes, labels: Labels) -> None:
         self._host.memory.write(address, image)
@@ -160,16 +224,12 @@ class Externals:
         self, name: str, fact: LibraryCall, instruction: Instruction, values: Sequence[Value]
     ) -> Value:
         data = self._data(name, instruction, [value.data for value in values])
-        memory = self._host.memory
-        for index in fact.writes:
-            address = as_int(values[index].data) if index < len(values) else 0
-            if not address or fact.extent is Extent.FORMAT:
-                continue
-            if fact.extent is Extent.STRING:
-                memory.own(address, len(memory.read_string(address)) + 1)
-            else:
-                size = _product(fact, values) if fact.extent is Extent.SIZES else fact.write_bytes
-                memory.own(address, size)
+        self._scanned(NO_LABELS)
+        for written in fact.writes:
+            address = as_int(values[written.pointer].data) if written.pointer < len(values) else 0
+            size = 0 if written.size.is_scanned else self._text_bytes(written, values)
+            if address and size:
+                self._host.shadow.fill(address, size)
         return Value(data)
 
     def _effectless(
@@ -181,6 +241,10 @@ class Externals:
             argument = values[1] if len(values) > 1 else Value(0)
             self.at_exit.append((as_int(values[0].data), argument))
             return Value(0)
+        if name == "bsearch":
+            key, base, count, element, compare = values
+            place = search(self._host, key, *(as_int(v.data) for v in (base, count, element, compare)))
+            return Value(place)
         if name == "__cxa_guard_acquire":
             return Value(int(self._host.memory.read(as_int(values[0].data), 1) == b"\0"))
         if name == "__cxa_guard_release":
@@ -223,8 +287,11 @@ def _lanes(instruction: Instruction) -> int:
     return max((lane_count(o.type) for o in instruction.operands), default=1)
 
 
-def _product(fact: LibraryCall, values: Sequence[Value]) -> int:
-    return math.prod(as_int(values[index].data) for index in fact.sizes)
+def _bytes(size: ByteCount | None, values: Sequence[Value]) -> int:
+    assert size is not None
+    factors = [as_int(values[index].data) for index in size.arguments]
+    factors += [as_int(values[end].data) - as_int(values[start].data) for end, start in size.differences]
+    return size.constant * math.prod(factors)
 
 
 def _unsupported(name: str, instruction: Instruction, expected: str) -> UnsupportedIrError:
@@ -268,6 +335,9 @@ _KINDS: dict[CallKind, _Handler] = {
     CallKind.FILL: Externals._fill,
     CallKind.PURE: Externals._pure,
     CallKind.INPUT: Externals._input,
+    CallKind.PERMUTE: Externals._permute,
+    CallKind.FORMAT: Externals._format,
+    CallKind.PARSE: Externals._parse,
     CallKind.OUTPUT: Externals._effectless,
     CallKind.IGNORE: Externals._effectless,
     CallKind.EXIT: Externals._exit,

@@ -30,6 +30,7 @@ class Library:
         stdin: Its standard input.
 
     Attributes:
+        assigned: What scanf has assigned: address, bytes, and whether it is a number.
         stdout: What it wrote to standard output.
         stderr: What it wrote to standard error.
     """
@@ -40,6 +41,7 @@ class Library:
         self._position = 0
         self._random = 1
         self._errno = 0
+        self.assigned: list[tuple[int, bytes, bool]] = []
         self.stdout = bytearray()
         self.stderr = bytearray()
 
@@ -151,11 +153,11 @@ class Library:
     def _assign(
         self, stores: Sequence[tuple[IrType, Data | bytes]], targets: Sequence[Data], count: int
     ) -> int:
-        """Write scanned values; they come from outside, so the words become their own homes."""
+        """Write scanned values and note them; what they are the caller knows."""
         for (type_, value), target in zip(stores, targets, strict=False):
             image = value + b"\0" if isinstance(value, bytes) else encode(type_, value)
             self._memory.write(as_int(target), image)
-            self._memory.own(as_int(target), len(image))
+            self.assigned.append((as_int(target), image, not isinstance(value, bytes)))
         return count
 
     def _parse_integer(self, data: Sequence[Data]) -> Data:

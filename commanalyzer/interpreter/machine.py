@@ -40,6 +40,8 @@ from commanalyzer.interpreter.values import (
     with_role,
 )
 from commanalyzer.ir.constants import signed
+from commanalyzer.ir.libcalls import LibraryModel
+from commanalyzer.ir.library_files import default_library
 from commanalyzer.ir.model import Instruction, IrType, Module, Operand
 from commanalyzer.ir.types import alloc_size_bytes, size_bytes
 from commanalyzer.vcg.graph import SourceRole
@@ -80,6 +82,7 @@ class Machine:
         max_memory_bytes: Refuse to use more.
         recorder: Records the slices of stores, if given.
         workspace: Homes of the words of workspaces.
+        library: What external functions do, if not the package's own rows.
     """
 
     def __init__(
@@ -92,12 +95,13 @@ class Machine:
         max_memory_bytes: int,
         recorder: Recorder | None = None,
         workspace: Set[Home] = frozenset(),
+        library: LibraryModel | None = None,
     ) -> None:
         self.memory = Memory(max_memory_bytes)
         self.shadow = Shadow(self.memory, workspace)
         self.image = Image(module, self.memory)
         self.counts = Counts()
-        self.externals = Externals(self, stdin)
+        self.externals = Externals(self, stdin, library or default_library())
         self.frames: list[Frame] = []
         self._control_flows = control_flows
         self._max_instructions = max_instructions
@@ -129,11 +133,10 @@ class Machine:
             frame.registers[parameter.text] = argument
         self.frames.append(frame)
 
-    def run_address(self, address: int, arguments: Sequence[Value]) -> None:
-        """Execute the function at ``address`` if the module defines it."""
+    def run_address(self, address: int, arguments: Sequence[Value]) -> Value:
+        """Execute the function at ``address`` if the module defines it, and return its result."""
         name = self.image.function_at(address)
-        if name in self._functions:
-            self.run(name, arguments)
+        return self.run(name, arguments) if name in self._functions else Value(0)
 
     def is_defined(self, name: str) -> bool:
         """The module defines the function."""

@@ -11,6 +11,7 @@ from commanalyzer.interpreter.machine import Machine
 from commanalyzer.interpreter.recording import Recorder
 from commanalyzer.interpreter.values import Chain, Home, Value, as_int
 from commanalyzer.ir.constants import signed
+from commanalyzer.ir.libcalls import LibraryModel
 from commanalyzer.ir.model import Module
 
 DEFAULT_MAX_INSTRUCTIONS = 50_000_000
@@ -52,6 +53,7 @@ def interpret(
     max_memory_bytes: int = DEFAULT_MAX_MEMORY_BYTES,
     recorder: Recorder | None = None,
     workspace: Set[Home] = frozenset(),
+    library: LibraryModel | None = None,
 ) -> InterpretedRun:
     """Run ``@main`` and return output, status and the exact value-flow chains.
 
@@ -64,6 +66,7 @@ def interpret(
         max_memory_bytes: Refuse to use more.
         recorder: Records the slices of stores, if given.
         workspace: Homes of the words of workspaces.
+        library: What external functions do, if not the package's own rows.
 
     Raises:
         UnsupportedIrError: If the program uses what the interpreter does not know.
@@ -79,12 +82,13 @@ def interpret(
         max_memory_bytes=max_memory_bytes,
         recorder=recorder,
         workspace=workspace,
+        library=library,
     )
     status = _run_program(machine, ["program", *arguments])
-    library = machine.externals.library
+    streams = machine.externals.library
     return InterpretedRun(
-        bytes(library.stdout),
-        bytes(library.stderr),
+        bytes(streams.stdout),
+        bytes(streams.stderr),
         status,
         dict(machine.shadow.chains),
         machine.counts.instructions,

@@ -107,7 +107,7 @@ def _integer(kind: str, data: int, length: bytes | None, flags: str, field: str,
 
 def _floating(kind: str, value: float, flags: str, field: str, precision: int | None) -> bytes:
     if not math.isfinite(value):
-        sign = "-" if math.copysign(1.0, value) < 0 else "+" if "+" in flags else ""
+        sign = "-" if math.copysign(1.0, value) < 0 else "+" if "+" in flags else " " if " " in flags else ""
         word = "nan" if value != value else "inf"
         shown = sign + (word.upper() if kind.isupper() else word)
         return (f"%{'-' if '-' in flags else ''}{field}s" % shown).encode()

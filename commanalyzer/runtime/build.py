@@ -19,8 +19,18 @@ from commanalyzer.frontend.link import build_executable, build_object
 from commanalyzer.frontend.subprocesses import run_tool
 from commanalyzer.frontend.toolchain import Toolchain, bundled_toolchain
 
-_INLINED = ("hooks.c", "accumulators.c")
-_SEPARATE = ("rows.c", "packing.c", "columns.c", "heap.c", "frames.c", "workspace.c", "trace.c")
+_INLINED = ("hooks.c", "accumulators.c", "library.c")
+_SEPARATE = (
+    "rows.c",
+    "packing.c",
+    "columns.c",
+    "heap.c",
+    "pages.c",
+    "frames.c",
+    "permute.c",
+    "workspace.c",
+    "trace.c",
+)
 _FLAGS = (
     "-std=gnu11",
     "-O2",

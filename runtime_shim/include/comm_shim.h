@@ -66,11 +66,12 @@ struct ca_cell {
 };
 
 /* Flags of a row in the trace. */
-#define CA_ROW_WIDE 1u      /* labels are 64-bit; otherwise 32-bit differences to the sink */
-#define CA_ROW_FILL 2u      /* a range of words became constant; the only label is their number */
-#define CA_ROW_REGISTER 4u  /* the sink is the register value that this row defines */
-#define CA_ROW_TEMPORARY 8u /* the row defines a vertex: one lifetime of the sink, a word of a workspace */
-#define CA_ROW_UPDATE 16u   /* a new version of an earlier vertex; the sink is the row that defines it */
+#define CA_ROW_WIDE 1u       /* labels are 64-bit; otherwise 32-bit differences to the sink */
+#define CA_ROW_FILL 2u       /* a range of words became constant; the only label is their number */
+#define CA_ROW_REGISTER 4u   /* the sink is the register value that this row defines */
+#define CA_ROW_INPUT 8u      /* with FILL: written by the outside world */
+#define CA_ROW_TEMPORARY 16u /* the row defines a vertex: one lifetime of the sink, a word of a workspace */
+#define CA_ROW_UPDATE 32u    /* a new version of an earlier vertex; the sink is the row that defines it */
 
 /* Content of a row; its labels follow those of the row before it in the label column. */
 struct ca_head {

@@ -57,8 +57,7 @@ void ca_forget_range(uint64_t address, uint64_t bytes) {
 }
 
 /* A range of words became constant. */
-void ca_fill_row(uint32_t site, uint64_t first, uint64_t words) {
-  const uint32_t flags = CA_ROW_FILL;
+void ca_fill_row(uint32_t site, uint64_t first, uint64_t words, uint32_t flags) {
   uint64_t hash = (site * ca_multipliers[62] + first * ca_multipliers[63] + words * ca_multipliers[0] +
                    flags * ca_multipliers[1]) |
                   1;
@@ -75,12 +74,18 @@ void ca_fill_row(uint32_t site, uint64_t first, uint64_t words) {
 CA_CALL void ca_fill(uint32_t site, uint64_t address, uint64_t bytes) {
   if (!bytes)
     return;
-  ca_fill_row(site, ca_word(address), ca_word(address + bytes - 1) - ca_word(address) + 1);
+  ca_fill_row(site, ca_word(address), ca_word(address + bytes - 1) - ca_word(address) + 1, CA_ROW_FILL);
   ca_forget_range(address, bytes);
 }
 
-/* Written by the outside world (input functions): the old values are gone. */
-CA_CALL void ca_input(uint64_t address, uint64_t bytes) { ca_forget_range(address, bytes); }
+/* Written by the outside world (input functions): new values without sources. */
+CA_CALL void ca_input(uint32_t site, uint64_t address, uint64_t bytes) {
+  if (!address || !bytes || bytes > CA_ARENA_BYTES) /* a size that the call itself refused */
+    return;
+  ca_fill_row(site, ca_word(address), ca_word(address + bytes - 1) - ca_word(address) + 1,
+              CA_ROW_FILL | CA_ROW_INPUT);
+  ca_forget_range(address, bytes);
+}
 
 /* Replication of words of which some hold named values. The labels are taken first: ranges may overlap. */
 static void copy_with_names(uint32_t site, uint64_t target, uint64_t source, uint64_t words) {

@@ -42,8 +42,12 @@ void *ca_arena_take(uint64_t bytes, uint64_t alignment);
 void ca_forget_range(uint64_t address, uint64_t bytes);
 void ca_copy_words(uint32_t site, uint64_t to, uint64_t from, uint64_t bytes);
 void ca_move_words(uint64_t to, uint64_t from, uint64_t bytes);
-void ca_fill_row(uint32_t site, uint64_t first, uint64_t words);
+void ca_fill_row(uint32_t site, uint64_t first, uint64_t words, uint32_t flags);
 void ca_trim_extents(void);
+void ca_input(uint32_t site, uint64_t address, uint64_t bytes);
+void ca_row_0(uint32_t site, uint64_t address, uint32_t words);
+void ca_row_1(uint32_t site, uint64_t address, uint32_t words, uint64_t label);
+uint64_t ca_join(uint32_t site, uint32_t count, const uint64_t *labels);
 
 /* Odd random multipliers; position i of a chain has its own, so order and repetition matter. */
 extern const uint64_t ca_multipliers[64];

@@ -237,7 +237,7 @@ CA_SLOW bool ca_store_over(uint32_t site, uint64_t word, uint32_t words, uint32_
 /* A named value arrives at a home: a version of its own, of the named value's width. */
 static void copy_to_home(uint32_t site, uint64_t word, uint64_t words, uint64_t label) {
   if ((label & ~CA_ROLES) == CA_NOTHING) {
-    ca_fill_row(site, word, words);
+    ca_fill_row(site, word, words, CA_ROW_FILL);
   } else {
     uint64_t hash = ca_hash_chain(site, word, 1, &label);
     if (!is_predicted(hash))
@@ -252,7 +252,7 @@ static void copy_to_home(uint32_t site, uint64_t word, uint64_t words, uint64_t 
 CA_SLOW void ca_copy_named(uint32_t site, uint64_t word, uint64_t words, const uint64_t *labels) {
   for (uint64_t i = 0; i < words;) {
     uint64_t label = labels[i], same = 1;
-    if (!(label & CA_REG) || ca_is_workspace(word + i)) {
+    if (!(label & CA_REG) || !ca_has_workspace || ca_is_workspace(word + i)) {
       ca_replicate(word + i, label);
     } else {
       while (i + same < words && labels[i + same] == label && !ca_is_workspace(word + i + same))

@@ -237,7 +237,7 @@ static void fills(void) {
   ca_fill(8, at(field), 0);
   show("gone", ca_load(at(&field[1])) == word(&field[1]));
   ca_copy_4(1, at(&field[1]), word(&field[9]));
-  ca_input(at(field), sizeof field);
+  ca_input(2, at(field), sizeof field);
   show("input", ca_load(at(&field[1])) == word(&field[1]));
   show("field", word(field));
 }

@@ -166,10 +166,16 @@ def test_filled_ranges_are_one_row(driver: Driver) -> None:
     numbers, trace = driver.run("fills")
     field = numbers.pop("field")
     _check(numbers)
-    assert trace.cells["count"].tolist() == [2]
-    assert trace.heads["sink"].tolist() == [field]
-    assert int(trace.heads["flags"][0]) & layout.ROW_FILL
-    assert int(trace.labels.view(np.uint64)[0]) == 32  # words
+    # filled twice, and once written from outside
+    assert trace.cells["count"].tolist() == [2, 1]
+    assert trace.heads["site"].tolist() == [8, 2]
+    assert trace.heads["sink"].tolist() == [field, field]
+    flags = trace.heads["flags"].tolist()
+    assert [f & (layout.ROW_FILL | layout.ROW_INPUT) for f in flags] == [
+        layout.ROW_FILL,
+        layout.ROW_FILL | layout.ROW_INPUT,
+    ]
+    assert trace.labels.view(np.uint64).tolist() == [32, 32]  # words
 
 
 def test_a_forked_child_leaves_the_trace_alone(driver: Driver) -> None:

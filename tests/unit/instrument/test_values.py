@@ -33,11 +33,12 @@ declare i64 @strtol(ptr, ptr, i32)
 def test_labels_start_at_memory_parameters_and_calls_and_stop_at_addresses() -> None:
     values = facts(STRAIGHT)
     assert values.parameters == {"%k": 1, "%m": 2}
-    assert values.carrying == {"%k", "%m", "%x", "%y", "%w", "%z", "%s", "%u", "%o"}
+    assert values.carrying == {"%k", "%m", "%x", "%y", "%w", "%z", "%s", "%u", "%h", "%o"}
     assert values.flows["%p"] is Flow.NONE
     assert values.flows["%q"] is Flow.NONE
     assert values.flows["%n"] is Flow.NONE
-    assert values.flows["%h"] is Flow.NONE
+    assert values.flows["%h"] is Flow.SOURCE  # the text may show a value
+    assert values.data_inputs("%h") == ()
     assert values.flows["%w"] is Flow.COPY
     assert values.flows["%o"] is Flow.SOURCE
     assert values.data_inputs("%z") == ("%w",)
