@@ -64,7 +64,11 @@ def compile_request(request: AnalysisRequest) -> tuple[FrontendResult, Module]:
     """
     compiler = request.compiler
     frontend = compile_sources(
-        request.sources, compiler=compiler.command, flags=compiler.flags, regions=request.regions
+        request.sources,
+        compiler=compiler.command,
+        flags=compiler.flags,
+        regions=request.regions,
+        fortran=compiler.fortran,
     )
     return frontend, parse_module(frontend.ir_text)
 
