@@ -1,4 +1,4 @@
-"""Fortran through flang: finds the compiler, compiles to bitcode, names the runtime libraries to link.
+"""Fortran through flang: finds the compiler, compiles to LLVM IR, names the runtime libraries to link.
 
 flang lowers most array intrinsics to loops before LLVM runs. That part is wanted; LLVM's passes are not (they
 would vectorise and unroll), so all of those that may be skipped are.
@@ -25,7 +25,9 @@ ENVIRONMENT = "COMMANALYZER_FC"
 _KNOWN = ("flang-22", "flang-21", "flang-20", "flang-new-20", "flang-new-19", "flang-19", "flang-new", "flang")
 _NEWEST_LLVM = 22
 # -O2 lets flang inline intrinsics; a bisect limit of 0 makes LLVM skip every optional pass, with a line for each.
-_COMPILE_FLAGS = ("-O2", "-g", "-mllvm", "-opt-bisect-limit=0", "-emit-llvm", "-c")
+_COMPILE_FLAGS = ("-O2", "-g", "-mllvm", "-opt-bisect-limit=0", "-emit-llvm", "-S")
+# Constant products went out of LLVM's language, and flang 19 still writes the sizes of strings that way.
+_PRODUCT = re.compile(r"\bmul \(i64 ptrtoint \(ptr getelementptr \((\w+), ptr null, i32 1\) to i64\), i64 (-?\d+)\)")
 _PASS_NOISE = re.compile(r"^BISECT: .*\n?", re.MULTILINE)
 _TIMEOUT_S = 600.0
 _HINT = (
@@ -92,11 +94,11 @@ def _checked(command: list[str], origin: str) -> FortranCompiler:
 def compile_fortran(
     source: Path, module: Path, compiler: FortranCompiler, flags: Sequence[str], module_directory: Path
 ) -> str:
-    """Compile one source to bitcode.
+    """Compile one source to LLVM IR.
 
     Args:
         source: Fortran source; what it uses was compiled before.
-        module: Bitcode to write.
+        module: LLVM IR to write, as text.
         compiler: From :func:`find_fortran`.
         flags: Flags of the whole program; only include paths and macros concern Fortran.
         module_directory: Where ``.mod`` files are written and found.
@@ -128,6 +130,8 @@ def compile_fortran(
                 else 'give flags with the compiler: --fc "flang -Iinclude"'
             ),
         )
+    text = module.read_text()
+    module.write_text(_PRODUCT.sub(r"ptrtoint (ptr getelementptr (\1, ptr null, i64 \2) to i64)", text))
     return messages
 
 
