@@ -18,21 +18,32 @@ from pathlib import Path
 from commanalyzer.errors import CompileError, RuntimeBuildError
 from commanalyzer.frontend.subprocesses import ToolOutput, run_tool
 
-FORTRAN_SUFFIXES = frozenset({".f90", ".f95", ".f03", ".f08", ".f", ".for", ".F90", ".F95", ".F03", ".F08", ".F"})
+FORTRAN_SUFFIXES = frozenset(
+    {".f90", ".f95", ".f03", ".f08", ".f", ".for", ".F90", ".F95", ".F03", ".F08", ".F"}
+)
 ENVIRONMENT = "COMMANALYZER_FC"
 
 # The newest whose bitcode the LLVM inside llvmlite reads comes first.
-_KNOWN = ("flang-22", "flang-21", "flang-20", "flang-new-20", "flang-new-19", "flang-19", "flang-new", "flang")
+_KNOWN = (
+    "flang-22",
+    "flang-21",
+    "flang-20",
+    "flang-new-20",
+    "flang-new-19",
+    "flang-19",
+    "flang-new",
+    "flang",
+)
 _NEWEST_LLVM = 22
 # -O2 lets flang inline intrinsics; a bisect limit of 0 makes LLVM skip every optional pass, with a line for each.
 _COMPILE_FLAGS = ("-O2", "-g", "-mllvm", "-opt-bisect-limit=0", "-emit-llvm", "-S")
 # Constant products went out of LLVM's language, and flang 19 still writes the sizes of strings that way.
-_PRODUCT = re.compile(r"\bmul \(i64 ptrtoint \(ptr getelementptr \((\w+), ptr null, i32 1\) to i64\), i64 (-?\d+)\)")
+_PRODUCT = re.compile(
+    r"\bmul \(i64 ptrtoint \(ptr getelementptr \((\w+), ptr null, i32 1\) to i64\), i64 (-?\d+)\)"
+)
 _PASS_NOISE = re.compile(r"^BISECT: .*\n?", re.MULTILINE)
 _TIMEOUT_S = 600.0
-_HINT = (
-    "install LLVM's flang (Debian and Ubuntu: apt-get install flang-19), or name it with --fc or COMMANALYZER_FC"
-)
+_HINT = "install LLVM's flang (Debian and Ubuntu: apt-get install flang-19), or name it with --fc or COMMANALYZER_FC"
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +167,9 @@ def runtime_libraries(compiler: FortranCompiler) -> tuple[str, ...]:
         stub = Path(scratch) / "program.o"
         stub.write_bytes(b"")
         output = run_tool([*compiler.command, "-###", str(stub), "-o", "program"], timeout_s=_TIMEOUT_S)
-    words = [word for line in output.stderr.splitlines() if line.startswith(' "') for word in shlex.split(line)]
+    words = [
+        word for line in output.stderr.splitlines() if line.startswith(' "') for word in shlex.split(line)
+    ]
     folders = [Path(word[2:]) for word in words if word.startswith("-L")]
     found: list[str] = []
     for word in words:

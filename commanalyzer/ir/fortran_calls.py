@@ -34,6 +34,7 @@ COPY_SOURCES = "ca_copy_sources"
 FROM_OUTSIDE = "ca_from_outside"
 EFFECTLESS_HELPERS = frozenset(
     (
+        *("ca_is_array", "ca_type", "ca_extent", "ca_stride"),
         *("ca_plain_free", "ca_block_bytes", "ca_adopt", "ca_elements", "ca_element", "ca_line", "ca_index"),
         *("ca_origins_transpose", "ca_origins_reshape", "ca_origins_spread", "ca_origins_pack"),
         *("ca_origins_unpack", "ca_origins_cshift", "ca_origins_cshift_vector", "ca_origins_eoshift"),
@@ -68,5 +69,12 @@ EFFECTLESS_PREFIXES = (
 )
 EXITS = frozenset(
     f"_FortranA{name}"
-    for name in ("StopStatement", "StopStatementText", "FailImageStatement", "ReportFatalUserError", "Exit", "Abort")
+    for name in (
+        "StopStatement",
+        "StopStatementText",
+        "FailImageStatement",
+        "ReportFatalUserError",
+        "Exit",
+        "Abort",
+    )
 )

@@ -47,6 +47,10 @@ void ca_plain_free(void *block);
 uint64_t ca_block_bytes(const void *block);
 void ca_adopt(void *owned, void *block, uint64_t bytes);
 
+bool ca_is_array(const struct descriptor *array);
+int ca_type(const struct descriptor *array);
+int64_t ca_extent(const struct descriptor *array, int dimension);
+int64_t ca_stride(const struct descriptor *array, int dimension);
 int64_t ca_elements(const struct descriptor *array);
 void *ca_element(const struct descriptor *array, int64_t index);
 void *ca_line(const struct descriptor *array, int64_t line, int dimension);

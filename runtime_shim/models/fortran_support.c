@@ -49,6 +49,16 @@ HIDDEN void ca_adopt(void *owned, void *block, uint64_t bytes) {
   free(block);
 }
 
+/* Shapes are asked for here, so that they select no values. Dimensions count from 1; -1 for one that is not there. */
+HIDDEN bool ca_is_array(const struct descriptor *array) { return array && array->rank > 0; }
+HIDDEN int ca_type(const struct descriptor *array) { return array->type; }
+HIDDEN int64_t ca_extent(const struct descriptor *array, int dimension) {
+  return dimension <= array->rank ? array->dimensions[dimension - 1].extent : -1;
+}
+HIDDEN int64_t ca_stride(const struct descriptor *array, int dimension) {
+  return array->dimensions[dimension - 1].stride;
+}
+
 HIDDEN int64_t ca_elements(const struct descriptor *array) {
   int64_t count = 1;
   for (int d = 0; d < array->rank; d++)

@@ -108,7 +108,9 @@ program stencil3d
     call fail()
   end if
 
-  allocate (grid(0:n + 1, 0:n + 1, 0:n + 1), work(0:n + 1, 0:n + 1, 0:n + 1), source=0.0_dp)
+  allocate (grid(0:n + 1, 0:n + 1, 0:n + 1), work(0:n + 1, 0:n + 1, 0:n + 1))
+  grid = 0.0_dp
+  work = 0.0_dp
   call initialise(n, grid)
   call stencil_run(n, steps, mode == 'swap', grid, work)
 
