@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
 from commanalyzer.artifacts import load as _load
 from commanalyzer.artifacts import save as _save
+from commanalyzer.frontend.numba_function import write_program
 from commanalyzer.machine.parameters import MachineParameters, load_machine
 from commanalyzer.pipeline import analyze as _analyze
 from commanalyzer.progress import Progress, SilentProgress
@@ -87,6 +89,41 @@ def analyze(
         check=check,
     )
     return _analyze(request, progress or SilentProgress())
+
+
+def analyze_function(
+    function: object,
+    args: Sequence[object] = (),
+    *,
+    nodes: int | Iterable[int] = DEFAULT_NODES,
+    model: Model | Sequence[Model] = "volume",
+    machine: MachineParameters | PathLike | None = None,
+    check: bool = False,
+) -> AnalysisResult:
+    """Result of analysing one call of a Python function that Numba compiles (``commanalyzer[numba]``).
+
+    Args:
+        function: A function, plain or compiled by ``numba.njit``.
+        args: numpy arrays (contiguous, 1-D or more) and numbers. The arrays are not changed.
+        nodes: Node counts.
+        model: Communication model or several; the first is the leading one.
+        machine: Machine of the efficiency bound, or its file.
+        check: Verify conservation laws on the way.
+
+    Raises:
+        ConfigError: If Numba is missing, cannot compile the function, or an argument is not supported.
+    """
+    with tempfile.TemporaryDirectory(prefix="commanalyzer-") as folder:
+        sources, data = write_program(function, args, Path(folder))
+        return analyze(
+            sources,
+            [str(data)],
+            nodes=nodes,
+            model=model,
+            machine=machine,
+            check=check,
+            program_output="discard",
+        )
 
 
 def load(path: PathLike) -> AnalysisResult:
