@@ -59,10 +59,8 @@ def analyze(
         high: Threshold of the singleton scores.
         regions: Functions to restrict the analysis to.
         control_flows: Conditions that select between values are flows.
-        cc: The user's clang; otherwise ``$CC`` or the bundled one.
-        fc: The user's flang; otherwise ``$COMMANALYZER_FC`` or one on the search path.
-        cflags: Compiler flags.
-        ldflags: Linker flags.
+        cc, fc: The user's clang and flang; else ``$CC`` or the bundled one, ``$COMMANALYZER_FC`` or one found.
+        cflags, ldflags: Compiler and linker flags.
         machine: Machine of the efficiency bound, or its file.
         stdin: File for the program's standard input.
         program_output: Where the program's standard output goes.

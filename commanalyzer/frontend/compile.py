@@ -80,8 +80,8 @@ def compile_sources(
     """Canonical program made of all ``sources``.
 
     Args:
-        sources: C, C++, Fortran and LLVM IR files (text or bitcode), any number, one defines ``main``. Fortran
-            sources stand in the order of their modules.
+        sources: C, C++, Fortran and LLVM IR files (text or bitcode), any number, one defines ``main``.
+            Fortran sources stand in the order of their modules.
         compiler: The user's compiler command; empty for ``$CC`` or the bundled clang.
         flags: Passed to the compiler after our own, so they win.
         regions: Functions that must survive as functions, by source or IR name.

@@ -35,7 +35,7 @@ _KNOWN = (
     "flang",
 )
 _NEWEST_LLVM = 22
-# -O2 lets flang inline intrinsics; a bisect limit of 0 makes LLVM skip every optional pass, with a line for each.
+# -O2 lets flang inline intrinsics; a bisect limit of 0 makes LLVM skip all optional passes (and say so).
 _COMPILE_FLAGS = ("-O2", "-g", "-mllvm", "-opt-bisect-limit=0", "-emit-llvm", "-S")
 # Constant products went out of LLVM's language, and flang 19 still writes the sizes of strings that way.
 _PRODUCT = re.compile(
@@ -43,7 +43,7 @@ _PRODUCT = re.compile(
 )
 _PASS_NOISE = re.compile(r"^BISECT: .*\n?", re.MULTILINE)
 _TIMEOUT_S = 600.0
-_HINT = "install LLVM's flang (Debian and Ubuntu: apt-get install flang-19), or name it with --fc or COMMANALYZER_FC"
+_HINT = "install LLVM's flang (Debian: apt-get install flang-19), or name it with --fc or COMMANALYZER_FC"
 
 
 @dataclass(frozen=True, slots=True)

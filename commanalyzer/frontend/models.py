@@ -1,7 +1,7 @@
 """Models of runtime libraries in C: linked into the program before it is instrumented.
 
-A model ``ca_model_X`` takes the place of the library function X. It calls X for the numbers and repeats in plain
-code what flows, so that instrumentation sees loops, copies and allocations instead of a call into the dark.
+A model ``ca_model_X`` takes the place of the library function X. It calls X for the numbers and repeats in
+plain code what flows, so that instrumentation sees loops, copies and allocations instead of a call into the dark.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ def fortran_support() -> Path:
 def redirect_calls(text: str) -> str:
     """Module text in which modelled functions are called by the names of their models.
 
-    flang gives functions without result an empty structure as result; the models have none. Every value of the
-    module must have a name.
+    flang gives functions without result an empty structure as result; the models have none. Every value
+    of the module must have a name.
     """
     text = re.sub(r"(%[-\w$.]+ = )?\bcall \{\} @_Fortran", "call void @_Fortran", text)
     text = re.sub(r"^(declare (?:!dbg !\d+ )?)\{\} @_Fortran", r"\1void @_Fortran", text, flags=re.MULTILINE)

@@ -1,7 +1,7 @@
 """Python functions compiled by Numba: the machine-level function in LLVM IR, and a C driver that calls it.
 
-Numba passes an array as its parts (owner, parent, number of items, item size, data, shape, strides). The driver
-allocates one block per array, named as the Python parameter, reads its contents from a file and makes the call.
+Numba passes an array as its parts (owner, parent, number of items, item size, data, shape, strides). The
+driver allocates one block per array, named as the Python parameter, reads its contents from a file and calls.
 """
 
 from __future__ import annotations

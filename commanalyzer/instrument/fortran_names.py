@@ -11,7 +11,7 @@ _PART = re.compile(r"[A-Z]([a-z0-9_$.]*)")
 def fortran_name(symbol: str) -> str:
     """``module::procedure::variable`` of a mangled symbol; other symbols unchanged, without ``@``.
 
-    flang writes names in lower case and puts one capital letter in front of each: the kind of scope or entity.
+    flang writes names in lower case and puts one capital letter in front of each: the kind of scope.
     """
     match = _MANGLED.fullmatch(symbol)
     if match is None:

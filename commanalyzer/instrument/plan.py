@@ -13,9 +13,9 @@ from commanalyzer.errors import ConfigError
 from commanalyzer.instrument.blocks import plan_blocks
 from commanalyzer.instrument.calls import CallPlanner
 from commanalyzer.instrument.code import FunctionPatch
+from commanalyzer.instrument.fortran_names import fortran_name
 from commanalyzer.instrument.frames import plan_frame
 from commanalyzer.instrument.label_code import write_labels
-from commanalyzer.instrument.fortran_names import fortran_name
 from commanalyzer.instrument.labels import LabelBook
 from commanalyzer.instrument.recurrences import Component, components
 from commanalyzer.instrument.sites import DebugInfo, ObjectRecord, SiteTable

@@ -51,7 +51,7 @@ INPUT_BYTES = {
     "_FortranAioInputLogical": 4,
     "_FortranAioInputAscii": 8,
 }
-# No effect on values: bookkeeping of descriptors, characters, inquiries, the environment, the end of the program.
+# No effect on values: bookkeeping of descriptors, characters, inquiries, environment, start and end.
 EFFECTLESS_PREFIXES = (
     *("_FortranAio", "_FortranAProgram", "_FortranAArgumentCount", "_FortranAGetCommand"),
     *("_FortranAAllocatableSet", "_FortranAAllocatableInit", "_FortranAAllocatableDeallocate"),

@@ -1,8 +1,8 @@
 /* What flang's runtime does to values, as code that is instrumented with the program.
  *
- * A call of a modelled function X is renamed to ca_model_X before instrumentation. The model lets the runtime do
- * the work and repeats only what flows: the numbers and the output are those of the runtime. Models are inlined,
- * so that allocations and values belong to the line of the call.
+ * A call of a modelled function X is renamed to ca_model_X before instrumentation. The model lets the runtime
+ * do the work and repeats only what flows: the numbers and the output are those of the runtime. Models are
+ * inlined, so that allocations and values belong to the line of the call.
  */
 #include "fortran.h"
 #include <stdlib.h>
@@ -85,7 +85,7 @@ HELPER void release_sources(struct descriptor *to, char *kept, uint64_t bytes, b
   MODEL void ca_model__FortranA##NAME(struct descriptor *to, Array from, const char *file, int line) {         \
     char *kept = keep_sources(from);                                                                           \
     uint64_t bytes = from->element_bytes;                                                                      \
-    bool is_array = ca_is_array(from);                                                                            \
+    bool is_array = ca_is_array(from);                                                                         \
     void *before = to->base;                                                                                   \
     _FortranA##NAME(to, from, file, line);                                                                     \
     if (to->base && to->base != before)                                                                        \
@@ -256,7 +256,7 @@ MODEL void ca_model__FortranAUnpack(Result result, Array vector, Array mask, Arr
                                             Array mask) {                                                      \
     TYPE sources = START;                                                                                      \
     int64_t count = ca_elements(array);                                                                        \
-    if (ca_is_array(mask)) {                                                                                  \
+    if (ca_is_array(mask)) {                                                                                   \
       for (int64_t i = 0; i < count; i++)                                                                      \
         if (is_true(ca_element(mask, i)))                                                                      \
           sources = COMBINE_##NAME(sources, *(TYPE *)ca_element(array, i));                                    \
@@ -289,15 +289,19 @@ ALL_KINDS(MODEL_REDUCTION, Minval, 0)
                                            int line, Array mask) {                                             \
     _FortranA##NAME##Dim(result, array, dimension, file, line, mask);                                          \
     own_block(result);                                                                                         \
-    bool is_masked = ca_is_array(mask);                                                                       \
-    int64_t count = ca_elements(result), length = ca_extent(array, dimension);                     \
-    int64_t stride = ca_stride(array, dimension);                                                  \
-    int64_t mask_stride = is_masked ? ca_stride(mask, dimension) : 0;                              \
-    switch (ca_type(array)) {                                                                                     \
-    case TYPE_REAL_4: REDUCE_LINES(NAME, float, r4, START) break;                                              \
-    case TYPE_REAL_8: REDUCE_LINES(NAME, double, r8, START) break;                                             \
-    case TYPE_INTEGER_4: REDUCE_LINES(NAME, int32_t, i4, START) break;                                         \
-    case TYPE_INTEGER_8: REDUCE_LINES(NAME, int64_t, i8, START) break;                                         \
+    bool is_masked = ca_is_array(mask);                                                                        \
+    int64_t count = ca_elements(result), length = ca_extent(array, dimension);                                 \
+    int64_t stride = ca_stride(array, dimension);                                                              \
+    int64_t mask_stride = is_masked ? ca_stride(mask, dimension) : 0;                                          \
+    switch (ca_type(array)) {                                                                                  \
+    case TYPE_REAL_4:                                                                                          \
+      REDUCE_LINES(NAME, float, r4, START) break;                                                              \
+    case TYPE_REAL_8:                                                                                          \
+      REDUCE_LINES(NAME, double, r8, START) break;                                                             \
+    case TYPE_INTEGER_4:                                                                                       \
+      REDUCE_LINES(NAME, int32_t, i4, START) break;                                                            \
+    case TYPE_INTEGER_8:                                                                                       \
+      REDUCE_LINES(NAME, int64_t, i8, START) break;                                                            \
     }                                                                                                          \
   }
 MODEL_LINES(Sum, 0)
@@ -345,9 +349,9 @@ MODEL int64_t ca_model__FortranACount(Array mask, const char *file, int line, in
                                                     int line) {                                                \
     _FortranA##NAME##XKIND##YKIND(result, x, y, file, line);                                                   \
     own_block(result);                                                                                         \
-    bool is_vector = ca_extent(x, 2) < 0;                                                                             \
-    int64_t columns = ca_extent(y, 2) < 0 ? 1 : ca_extent(y, 2), length = ca_extent(y, 1);             \
-    int64_t rows = is_vector ? 1 : ca_extent(x, IS_TRANSPOSED + 1);                                        \
+    bool is_vector = ca_extent(x, 2) < 0;                                                                      \
+    int64_t columns = ca_extent(y, 2) < 0 ? 1 : ca_extent(y, 2), length = ca_extent(y, 1);                     \
+    int64_t rows = is_vector ? 1 : ca_extent(x, IS_TRANSPOSED + 1);                                            \
     for (int64_t j = 0; j < columns; j++)                                                                      \
       for (int64_t i = 0; i < rows; i++) {                                                                     \
         TYPE sources = 0;                                                                                      \

@@ -1,4 +1,5 @@
-/* Array descriptors of flang's runtime (ISO_Fortran_binding.h, 64-bit), and what the models need of both sides. */
+/* Array descriptors of flang's runtime (ISO_Fortran_binding.h, 64-bit), and what the models need of both sides.
+ */
 #ifndef CA_FORTRAN_H
 #define CA_FORTRAN_H
 
@@ -62,8 +63,8 @@ struct origins ca_origins_reshape(const struct descriptor *source, const struct 
                                   const char *file, int line);
 struct origins ca_origins_spread(const struct descriptor *source, int dimension, int64_t copies,
                                  const char *file, int line);
-struct origins ca_origins_cshift(const struct descriptor *source, const struct descriptor *shift,
-                                 int dimension, const char *file, int line);
+struct origins ca_origins_cshift(const struct descriptor *source, const struct descriptor *shift, int dimension,
+                                 const char *file, int line);
 struct origins ca_origins_cshift_vector(const struct descriptor *source, int64_t shift, const char *file,
                                         int line);
 struct origins ca_origins_eoshift(const struct descriptor *source, const struct descriptor *shift,

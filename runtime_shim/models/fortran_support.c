@@ -1,7 +1,8 @@
 /* The part of the Fortran models that is not instrumented: numbers without sources, addresses of elements, and
  * where the elements of transformed arrays come from.
  *
- * For the latter the runtime answers itself: it transforms an array of the same shape that holds element numbers.
+ * For the latter the runtime answers itself: it transforms an array of the same shape that holds element
+ * numbers.
  */
 #include "fortran.h"
 #include <malloc.h>
@@ -34,8 +35,8 @@ HIDDEN void ca_from_outside(void *at, uint64_t bytes) {
 HIDDEN void ca_plain_free(void *block) { free(block); }
 HIDDEN uint64_t ca_block_bytes(const void *block) { return malloc_usable_size((void *)block); }
 
-/* Moves an array of `bytes` bytes out of the runtime's block. The targets of pointers may carry a footer by which
- * deallocation recognises them: the complement of their address. */
+/* Moves an array of `bytes` bytes out of the runtime's block. The targets of pointers may carry a footer by
+ * which deallocation recognises them: the complement of their address. */
 HIDDEN void ca_adopt(void *owned, void *block, uint64_t bytes) {
   uint64_t usable = malloc_usable_size(block), footer = (bytes + 7) & ~7ull, mark;
   memcpy(owned, block, usable);
@@ -49,7 +50,8 @@ HIDDEN void ca_adopt(void *owned, void *block, uint64_t bytes) {
   free(block);
 }
 
-/* Shapes are asked for here, so that they select no values. Dimensions count from 1; -1 for one that is not there. */
+/* Shapes are asked for here, so that they select no values. Dimensions count from 1; -1 for one that is not
+ * there. */
 HIDDEN bool ca_is_array(const struct descriptor *array) { return array && array->rank > 0; }
 HIDDEN int ca_type(const struct descriptor *array) { return array->type; }
 HIDDEN int64_t ca_extent(const struct descriptor *array, int dimension) {
@@ -138,10 +140,8 @@ static void *origin(int64_t number, const struct numbered *array) {
 }
 
 static struct descriptor empty_result(void) {
-  return (struct descriptor){.element_bytes = sizeof(int64_t),
-                             .version = 20180515,
-                             .type = TYPE_INTEGER_8,
-                             .attribute = ALLOCATABLE};
+  return (struct descriptor){
+      .element_bytes = sizeof(int64_t), .version = 20180515, .type = TYPE_INTEGER_8, .attribute = ALLOCATABLE};
 }
 
 static struct origins finish(struct descriptor *result, struct numbered *first, struct numbered *second) {
@@ -171,8 +171,8 @@ void _FortranACshift(struct descriptor *, const struct descriptor *, const struc
 void _FortranACshiftVector(struct descriptor *, const struct descriptor *, int64_t, const char *, int);
 void _FortranAEoshift(struct descriptor *, const struct descriptor *, const struct descriptor *,
                       const struct descriptor *, int, const char *, int);
-void _FortranAEoshiftVector(struct descriptor *, const struct descriptor *, int64_t,
-                            const struct descriptor *, const char *, int);
+void _FortranAEoshiftVector(struct descriptor *, const struct descriptor *, int64_t, const struct descriptor *,
+                            const char *, int);
 void _FortranAPack(struct descriptor *, const struct descriptor *, const struct descriptor *,
                    const struct descriptor *, const char *, int);
 void _FortranAUnpack(struct descriptor *, const struct descriptor *, const struct descriptor *,

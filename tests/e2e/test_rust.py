@@ -1,4 +1,4 @@
-"""Rust through ``rustc --emit=llvm-bc``: the program is linked with Rust's own libraries, its allocator in C."""
+"""Rust through ``rustc --emit=llvm-bc``: linked with Rust's own libraries, the allocator in C."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ if RUSTC is None:
     pytest.skip("no rustc", allow_module_level=True)
 SOURCE = Path(__file__).parent / "rust" / "heat.rs"
 N, STEPS, PARTS = 64, 10, 4
+# ruff: noqa: E501
 # What rustc writes itself when it links: the default allocator, under names with a hash of the compiler.
 ALLOCATOR = {
     "__rust_alloc": "void *rust_alloc(size_t n, size_t a) { return a <= 16 ? malloc(n) : aligned_alloc(a, n); }",
@@ -32,9 +33,10 @@ ALLOCATOR = {
     ),
 }
 CRATES = (
-    "std panic_abort alloc core compiler_builtins object memchr addr2line gimli cfg_if rustc_demangle std_detect "
-    "hashbrown rustc_std_workspace_alloc miniz_oxide adler2 unwind libc rustc_std_workspace_core"
-).split()
+    *("std", "panic_abort", "alloc", "core", "compiler_builtins", "object", "memchr", "addr2line", "gimli"),
+    *("cfg_if", "rustc_demangle", "std_detect", "hashbrown", "rustc_std_workspace_alloc", "miniz_oxide"),
+    *("adler2", "unwind", "libc", "rustc_std_workspace_core"),
+)
 
 
 def rustc(*arguments: object) -> str:
