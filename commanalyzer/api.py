@@ -59,8 +59,10 @@ def analyze(
         high: Threshold of the singleton scores.
         regions: Functions to restrict the analysis to.
         control_flows: Conditions that select between values are flows.
-        cc, fc: The user's clang and flang; else ``$CC`` or the bundled one, ``$COMMANALYZER_FC`` or one found.
-        cflags, ldflags: Compiler and linker flags.
+        cc: The user's clang; otherwise ``$CC`` or the bundled one.
+        fc: The user's flang; otherwise ``$COMMANALYZER_FC`` or one on the search path.
+        cflags: Compiler flags.
+        ldflags: Linker flags.
         machine: Machine of the efficiency bound, or its file.
         stdin: File for the program's standard input.
         program_output: Where the program's standard output goes.
@@ -81,11 +83,9 @@ def analyze(
         machine=_machine(machine),
         stdin=None if stdin is None else Path(stdin),
         program_output=program_output,
-        timeout_s=timeout_s,
-        memory_limit_bytes=memory_limit_bytes,
-        seed=seed,
-        check=check,
-    )
+        timeout_s=timeout_s, memory_limit_bytes=memory_limit_bytes,
+        seed=seed, check=check,
+    )  # fmt: skip
     return _analyze(request, progress or SilentProgress())
 
 
