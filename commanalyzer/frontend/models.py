@@ -1,7 +1,7 @@
 """Models of runtime libraries in C: linked into the program before it is instrumented.
 
 A model ``ca_model_X`` takes the place of the library function X. It calls X for the numbers and repeats in
-plain code what flows: instrumentation then sees loops, copies and allocations instead of a call into the dark.
+plain code what flows: instrumentation then sees loops, copies and allocations, not a call into the dark.
 """
 
 from __future__ import annotations
