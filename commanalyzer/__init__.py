@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from commanalyzer.api import analyze as analyze
+    from commanalyzer.api import analyze_function as analyze_function
     from commanalyzer.api import load as load
     from commanalyzer.api import save as save
     from commanalyzer.errors import CommAnalyzerError as CommAnalyzerError
@@ -31,6 +32,7 @@ _HOME = {
     "Parameter": "machine.parameters",
     "ValueGraph": "vcg.graph",
     "analyze": "api",
+    "analyze_function": "api",
     "load": "api",
     "load_machine": "machine.parameters",
     "save": "api",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias, TypedDict, Unpack
 
 from commanalyzer.artifacts import load as _load
 from commanalyzer.artifacts import save as _save
+from commanalyzer.frontend.numba_function import write_program
 from commanalyzer.machine.parameters import MachineParameters, load_machine
 from commanalyzer.pipeline import analyze as _analyze
 from commanalyzer.progress import Progress, SilentProgress
@@ -24,70 +26,91 @@ from commanalyzer.results import AnalysisResult
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
+# Options that are passed on as they are.
+_PLAIN = frozenset(
+    (
+        *("high", "control_flows", "private_temporaries", "program_output"),
+        *("timeout_s", "memory_limit_bytes", "seed", "check"),
+    )
+)
+
+
+class AnalyzeOptions(TypedDict, total=False):
+    """Options of an analysis; what is left out is as on the command line."""
+
+    nodes: int | Iterable[int]
+    """Node counts."""
+    model: Model | Sequence[Model]
+    """Communication model or several; the first is the leading one."""
+    high: float
+    """Threshold of the singleton scores."""
+    regions: Sequence[str]
+    """Functions or marks to restrict the analysis to."""
+    control_flows: bool
+    """Conditions that select between values are flows."""
+    private_temporaries: bool
+    """Workspaces are told apart from arrays (a second recording where there are any)."""
+    library_models: PathLike | Sequence[PathLike]
+    """File or files that say what further library functions do."""
+    cc: str
+    """The user's clang; otherwise ``$CC`` or the bundled one."""
+    fc: str
+    """The user's flang; otherwise ``$COMMANALYZER_FC`` or one on the search path."""
+    cflags: Sequence[str]
+    """Compiler flags."""
+    ldflags: Sequence[str]
+    """Linker flags."""
+    machine: MachineParameters | PathLike | None
+    """Machine of the efficiency bound, or its file."""
+    stdin: PathLike | None
+    """File for the program's standard input."""
+    program_output: ProgramOutput
+    """Where the program's standard output goes."""
+    timeout_s: float | None
+    """Limit of each run, seconds."""
+    memory_limit_bytes: int | None
+    """Limit of the program's resident memory, bytes."""
+    seed: int
+    """Seed of partitioning."""
+    check: bool
+    """Verify conservation laws on the way."""
+
 
 def analyze(
     sources: PathLike | Sequence[PathLike],
     args: Sequence[str | int | float] = (),
     *,
-    nodes: int | Iterable[int] = DEFAULT_NODES,
-    model: Model | Sequence[Model] = "volume",
-    high: float = 0.9,
-    regions: Sequence[str] = (),
-    control_flows: bool = True,
-    private_temporaries: bool = True,
-    library_models: PathLike | Sequence[PathLike] = (),
-    cc: str = "",
-    cflags: Sequence[str] = (),
-    ldflags: Sequence[str] = (),
-    machine: MachineParameters | PathLike | None = None,
-    stdin: PathLike | None = None,
-    program_output: ProgramOutput = "inherit",
-    timeout_s: float | None = None,
-    memory_limit_bytes: int | None = None,
-    seed: int = 1,
-    check: bool = False,
     progress: Progress | None = None,
+    **options: Unpack[AnalyzeOptions],
 ) -> AnalysisResult:
     """Result of analysing a program; raises a :class:`CommAnalyzerError` that says what is wrong.
 
     Args:
-        sources: One file or several (C, C++, LLVM IR).
+        sources: One file or several (C, C++, Fortran, LLVM IR), or an executable that carries its IR.
         args: Arguments of the program.
-        nodes: Node counts.
-        model: Communication model or several; the first is the leading one.
-        high: Threshold of the singleton scores.
-        regions: Functions to restrict the analysis to.
-        control_flows: Conditions that select between values are flows.
-        private_temporaries: Workspaces are told apart from arrays (a second recording where there are any).
-        library_models: File or files that say what further library functions do.
-        cc: The user's clang; otherwise ``$CC`` or the bundled one.
-        cflags: Compiler flags.
-        ldflags: Linker flags.
-        machine: Machine of the efficiency bound, or its file.
-        stdin: File for the program's standard input.
-        program_output: Where the program's standard output goes.
-        timeout_s: Limit of each run, seconds.
-        memory_limit_bytes: Limit of the program's resident memory, bytes.
-        seed: Seed of partitioning.
-        check: Verify conservation laws on the way.
         progress: Told about stages.
+        options: See :class:`AnalyzeOptions`.
     """
-    request = AnalysisRequest(
-        *_program(sources, args, nodes, model, high),
-        regions=tuple(regions),
-        control_flows=control_flows,
-        private_temporaries=private_temporaries,
-        library_models=_paths(library_models),
-        compiler=CompilerOptions(cc, tuple(cflags), tuple(ldflags)),
-        machine=_machine(machine),
-        stdin=None if stdin is None else Path(stdin),
-        program_output=program_output,
-        timeout_s=timeout_s,
-        memory_limit_bytes=memory_limit_bytes,
-        seed=seed,
-        check=check,
-    )
-    return _analyze(request, progress or SilentProgress())
+    return _analyze(_request(sources, args, options), progress or SilentProgress())
+
+
+def analyze_function(
+    function: object, args: Sequence[object] = (), **options: Unpack[AnalyzeOptions]
+) -> AnalysisResult:
+    """Result of analysing one call of a Python function that Numba compiles (``commanalyzer[numba]``).
+
+    Args:
+        function: A function, plain or compiled by ``numba.njit``.
+        args: numpy arrays (contiguous, 1-D or more) and numbers. The arrays are not changed.
+        options: See :class:`AnalyzeOptions`.
+
+    Raises:
+        ConfigError: If Numba is missing, cannot compile the function, or an argument is not supported.
+    """
+    options.setdefault("program_output", "discard")
+    with tempfile.TemporaryDirectory(prefix="commanalyzer-") as folder:
+        sources, data = write_program(function, args, Path(folder))
+        return analyze(sources, [str(data)], **options)
 
 
 def load(path: PathLike) -> AnalysisResult:
@@ -108,17 +131,35 @@ def save(result: AnalysisResult, path: PathLike, *, force: bool = False) -> None
     _save(result, Path(path), force=force)
 
 
-def _program(
-    sources: PathLike | Sequence[PathLike],
-    args: Sequence[str | int | float],
-    nodes: int | Iterable[int],
-    model: Model | Sequence[Model],
-    high: float,
-) -> tuple[tuple[Path, ...], tuple[str, ...], tuple[int, ...], tuple[Model, ...], float]:
-    """The first fields of a request, in their order."""
-    counts = (nodes,) if isinstance(nodes, int) else ordered_nodes(nodes)
+def _request(
+    sources: PathLike | Sequence[PathLike], args: Sequence[str | int | float], options: AnalyzeOptions
+) -> AnalysisRequest:
+    given: dict[str, Any] = dict(options)
+    compiler = CompilerOptions(
+        given.pop("cc", ""),
+        tuple(given.pop("cflags", ())),
+        tuple(given.pop("ldflags", ())),
+        given.pop("fc", ""),
+    )
+    nodes = given.pop("nodes", DEFAULT_NODES)
+    model: Model | Sequence[Model] = given.pop("model", "volume")
+    stdin = given.pop("stdin", None)
+    unknown = given.keys() - _PLAIN
+    if unknown - {"regions", "library_models", "machine"}:
+        raise TypeError(f"unknown options: {', '.join(sorted(unknown))}")
     models: tuple[Model, ...] = (model,) if isinstance(model, str) else tuple(model)
-    return _paths(sources), tuple(str(argument) for argument in args), counts, models, high
+    return AnalysisRequest(
+        _paths(sources),
+        tuple(str(argument) for argument in args),
+        (nodes,) if isinstance(nodes, int) else ordered_nodes(nodes),
+        models,
+        regions=tuple(given.pop("regions", ())),
+        library_models=_paths(given.pop("library_models", ())),
+        machine=_machine(given.pop("machine", None)),
+        compiler=compiler,
+        stdin=None if stdin is None else Path(stdin),
+        **given,
+    )
 
 
 def _paths(given: PathLike | Sequence[PathLike]) -> tuple[Path, ...]:

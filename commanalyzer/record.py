@@ -67,7 +67,11 @@ def compile_request(request: AnalysisRequest) -> tuple[FrontendResult, Module]:
     """
     compiler = request.compiler
     frontend = compile_sources(
-        request.sources, compiler=compiler.command, flags=compiler.flags, regions=request.regions
+        request.sources,
+        compiler=compiler.command,
+        flags=compiler.flags,
+        regions=request.regions,
+        fortran=compiler.fortran,
     )
     library = library_with(*request.library_models)
     return frontend, with_thunks(parse_module(frontend.ir_text), library)

@@ -77,6 +77,7 @@ def program_arguments(ctx: click.Context) -> tuple[str, ...]:
     help="TOML file that says what further library functions do; repeatable.",
 )
 @click.option("--cc", default="", help="Your own clang; otherwise $CC or the bundled one.")
+@click.option("--fc", default="", help="Your flang for Fortran; otherwise $COMMANALYZER_FC or one in PATH.")
 @click.option("--cflags", type=options.flags, default=(), help='Compiler flags: "-DN=100 -Iinclude".')
 @click.option("--ldflags", type=options.flags, default=(), help="Linker flags.")
 @click.option("--stdin", type=click.Path(path_type=Path), help="File for the program's standard input.")
@@ -105,6 +106,7 @@ def command(
     private_temporaries: bool,
     library_models: tuple[Path, ...],
     cc: str,
+    fc: str,
     cflags: tuple[str, ...],
     ldflags: tuple[str, ...],
     stdin: Path | None,
@@ -136,7 +138,7 @@ def command(
         control_flows=control_flows,
         private_temporaries=private_temporaries,
         library_models=library_models,
-        compiler=CompilerOptions(cc, cflags, ldflags),
+        compiler=CompilerOptions(cc, cflags, ldflags, fc),
         machine=machine_from(machine_file, bandwidth, overlap, throughput),
         stdin=stdin,
         # Our standard output is the document: the program's own must not be mixed into it.

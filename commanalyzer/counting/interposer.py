@@ -7,9 +7,9 @@ from pathlib import Path
 from commanalyzer.counting.mpi import MpiLibrary
 from commanalyzer.errors import RuntimeBuildError
 from commanalyzer.frontend.cache import cached_file, content_key
+from commanalyzer.frontend.models import shim_directory
 from commanalyzer.frontend.subprocesses import run_tool
 from commanalyzer.frontend.toolchain import bundled_toolchain
-from commanalyzer.runtime.build import shim_directory
 
 _FLAGS = ("-std=gnu11", "-O2", "-g0", "-fPIC", "-shared", "-fno-sanitize=all", "-Wall", "-Wextra")
 _TIMEOUT_S = 300.0

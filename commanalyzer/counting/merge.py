@@ -121,6 +121,7 @@ def _no_graph() -> ValueGraph:
         home_offset=none,
         width_bytes=none.astype(np.uint8),
         versions=none,
+        is_temporary=none.astype(np.bool_),
         is_input=none.astype(np.bool_),
         producer_site=none.astype(np.int32),
         work_flops=none.astype(np.float64),

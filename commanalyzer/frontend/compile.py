@@ -16,6 +16,8 @@ from pathlib import Path
 
 from commanalyzer.errors import CompileError, ConfigError, IrError
 from commanalyzer.frontend.cache import cached_file, content_key
+from commanalyzer.frontend.fortran import FORTRAN_SUFFIXES, compile_fortran, find_fortran, runtime_libraries
+from commanalyzer.frontend.models import fortran_models, uses_fortran
 from commanalyzer.frontend.outcome import CANONICAL_FORM, Outcome, read_outcome
 from commanalyzer.frontend.subprocesses import ToolOutput, run_tool
 from commanalyzer.frontend.toolchain import Language, Toolchain, find_toolchain
@@ -54,6 +56,7 @@ class FrontendResult:
         inputs: Sources in the given order.
         region_functions: IR names (without ``@``) of the requested regions; they are never inlined.
         diagnostics: Compiler warnings, one entry per source that had any.
+        libraries: Paths of the Fortran runtime, linked when not empty.
     """
 
     ir_text: str
@@ -63,6 +66,7 @@ class FrontendResult:
     inputs: tuple[InputFile, ...]
     region_functions: tuple[str, ...] = ()
     diagnostics: tuple[str, ...] = ()
+    libraries: tuple[str, ...] = ()
 
 
 def compile_sources(
@@ -71,14 +75,17 @@ def compile_sources(
     compiler: str = "",
     flags: Sequence[str] = (),
     regions: Sequence[str] = (),
+    fortran: str = "",
 ) -> FrontendResult:
     """Canonical program made of all ``sources``.
 
     Args:
-        sources: C, C++ and LLVM IR files (text or bitcode), any number, one defines ``main``.
+        sources: C, C++, Fortran and LLVM IR files (text or bitcode), any number, one defines ``main``.
+            Fortran sources stand in the order of their modules.
         compiler: The user's compiler command; empty for ``$CC`` or the bundled clang.
         flags: Passed to the compiler after our own, so they win.
         regions: Functions that must survive as functions, by source or IR name.
+        fortran: The user's flang; empty for ``$COMMANALYZER_FC`` or one on the search path.
 
     Raises:
         ConfigError: If a file is missing or of unknown kind, or a region names no function.
@@ -98,10 +105,16 @@ def compile_sources(
                 modules.append(source)
                 continue
             module = Path(scratch) / f"module{index}.bc"
-            warnings = _compile_one(source, module, toolchain, tuple(flags))
+            if source.suffix in FORTRAN_SUFFIXES:
+                warnings = compile_fortran(source, module, find_fortran(fortran), flags, Path(scratch))
+            else:
+                warnings = _compile_one(source, module, toolchain, tuple(flags))
             modules.append(module)
             diagnostics += [warnings] if warnings else []
-        ir_path, found = _canonical_file(modules, [str(s) for s in sources], tuple(regions), Path(scratch))
+        libraries, models = _fortran_runtime(modules, fortran)
+        ir_path, found = _canonical_file(
+            modules, [str(s) for s in sources], tuple(regions), models, Path(scratch)
+        )
         ir_text = ir_path.read_text()
     return FrontendResult(
         ir_text=ir_text,
@@ -111,11 +124,19 @@ def compile_sources(
         inputs=inputs,
         region_functions=found,
         diagnostics=tuple(diagnostics),
+        libraries=libraries,
     )
 
 
+def _fortran_runtime(modules: Sequence[Path], fortran: str) -> tuple[tuple[str, ...], tuple[Path, ...]]:
+    """Libraries to link and models to add for modules that call the Fortran runtime."""
+    if not uses_fortran(path.read_bytes() for path in modules):
+        return (), ()
+    return runtime_libraries(find_fortran(fortran)), (fortran_models(),)
+
+
 def _input_file(path: Path) -> InputFile:
-    known = C_SUFFIXES | CXX_SUFFIXES | IR_SUFFIXES
+    known = C_SUFFIXES | CXX_SUFFIXES | FORTRAN_SUFFIXES | IR_SUFFIXES
     if path.suffix not in known:
         raise ConfigError(
             f"expected a source file ({' '.join(sorted(known))}), found suffix {path.suffix!r}",
@@ -157,15 +178,19 @@ def _compile_one(source: Path, module: Path, toolchain: Toolchain, flags: tuple[
 
 
 def _canonical_file(
-    modules: Sequence[Path], labels: Sequence[str], regions: tuple[str, ...], scratch: Path
+    modules: Sequence[Path],
+    labels: Sequence[str],
+    regions: tuple[str, ...],
+    models: Sequence[Path],
+    scratch: Path,
 ) -> tuple[Path, tuple[str, ...]]:
     """Canonical IR in the cache, and the IR names of the regions."""
-    contents = [path.read_bytes() for path in modules]
+    contents = [path.read_bytes() for path in (*modules, *models)]
     key = content_key([f"canonical-{CANONICAL_FORM}", *labels, "|", *regions, "|", *contents])
     report = scratch / "report.json"
 
     def produce(draft: Path) -> None:
-        outcome = _run_child(modules, labels, regions, draft, report)
+        outcome = _run_child(modules, labels, regions, models, draft, report)
         # The region names travel in front of the module: a cached file must answer for them too.
         header = "".join(f"; region {name}\n" for name in outcome.regions)
         draft.write_text(header + draft.read_text())
@@ -183,7 +208,12 @@ def _leading_comments(lines: list[str]) -> list[str]:
 
 
 def _run_child(
-    modules: Sequence[Path], labels: Sequence[str], regions: tuple[str, ...], output: Path, report: Path
+    modules: Sequence[Path],
+    labels: Sequence[str],
+    regions: tuple[str, ...],
+    models: Sequence[Path],
+    output: Path,
+    report: Path,
 ) -> Outcome:
     # -P and the explicit path: the user's working directory must not provide modules to the child.
     start = (
@@ -194,6 +224,7 @@ def _run_child(
     for path, label in zip(modules, labels, strict=True):
         command += ["--module", str(path.resolve()), label]
     command += [f"--region={name}" for name in regions]
+    command += [f"--models={path}" for path in models]
     done = run_tool(command, timeout_s=_CANONICALIZE_TIMEOUT_S)
     outcome = read_outcome(report)
     if outcome is None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from commanalyzer.abi import hooks
 from commanalyzer.instrument.code import FunctionPatch
+from commanalyzer.instrument.holders import holder_of
 from commanalyzer.instrument.labels import LabelBook
 from commanalyzer.instrument.origins import memory_label
 from commanalyzer.instrument.ranges import byte_count, pointer_value
@@ -199,7 +200,9 @@ class LibraryPlanner:
         variable, place = "", self._place(instruction)
         if instruction.name in self._variables:
             variable, declared = self._debug.variable(self._variables[instruction.name])
-            place = declared if declared.line else place
+        else:
+            variable, declared = holder_of(instruction.name, self._values, self._debug, self._sites)
+        place = declared if declared.line else place
         number = len(self._sites.allocations)
         name = variable or f"{instruction.callee[1:]}#{number}"
         key = f"{function}/{instruction.name}"

@@ -200,8 +200,8 @@ def test_a_crash_of_the_child_is_an_error(tmp_path: Path, monkeypatch: pytest.Mo
 def test_missing_and_unknown_files(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="No such file"):
         compile_sources([tmp_path / "none.c"])
-    with pytest.raises(ConfigError, match=r"'\.f90'"):
-        compile_sources([_write(tmp_path, "a.f90", "end\n")])
+    with pytest.raises(ConfigError, match=r"'\.pas'"):
+        compile_sources([_write(tmp_path, "a.pas", "end\n")])
     with pytest.raises(ConfigError, match="at least one"):
         compile_sources([])
 
