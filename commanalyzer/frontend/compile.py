@@ -28,7 +28,7 @@ IR_SUFFIXES = frozenset({".ll", ".bc"})
 
 # -O2 for its language-level effects (no optnone, alias and lifetime information), passes off because the
 # canonical pipeline runs them; zig's own UBSan would add checks that are not the user's.
-_COMPILE_FLAGS = ("-O2", "-g", "-Xclang", "-disable-llvm-passes", "-fno-sanitize=all")
+COMPILE_FLAGS = ("-O2", "-g", "-Xclang", "-disable-llvm-passes", "-fno-sanitize=all")
 _COMPILE_TIMEOUT_S = 600.0
 _CANONICALIZE_TIMEOUT_S = 600.0
 _PACKAGE_PARENT = Path(__file__).resolve().parents[2]
@@ -54,6 +54,8 @@ class FrontendResult:
         inputs: Sources in the given order.
         region_functions: IR names (without ``@``) of the requested regions; they are never inlined.
         diagnostics: Compiler warnings, one entry per source that had any.
+        link_inputs: Objects of the program that have no IR.
+        link_flags: Libraries and search paths that the program was linked with.
     """
 
     ir_text: str
@@ -63,6 +65,8 @@ class FrontendResult:
     inputs: tuple[InputFile, ...]
     region_functions: tuple[str, ...] = ()
     diagnostics: tuple[str, ...] = ()
+    link_inputs: tuple[Path, ...] = ()
+    link_flags: tuple[str, ...] = ()
 
 
 def compile_sources(
@@ -101,11 +105,11 @@ def compile_sources(
             warnings = _compile_one(source, module, toolchain, tuple(flags))
             modules.append(module)
             diagnostics += [warnings] if warnings else []
-        ir_path, found = _canonical_file(modules, [str(s) for s in sources], tuple(regions), Path(scratch))
+        ir_path, found = canonical_file(modules, [str(s) for s in sources], tuple(regions), Path(scratch))
         ir_text = ir_path.read_text()
     return FrontendResult(
         ir_text=ir_text,
-        language=_language(sources, ir_text),
+        language=language_of(sources, ir_text),
         toolchain=toolchain,
         flags=tuple(flags),
         inputs=inputs,
@@ -138,7 +142,7 @@ def _compile_one(source: Path, module: Path, toolchain: Toolchain, flags: tuple[
     driver = toolchain.driver("c++" if source.suffix in CXX_SUFFIXES else "c")
     # "./" keeps a file called -x.c from being taken for a flag.
     name = f"./{source}" if str(source).startswith("-") else str(source)
-    command = [*driver, *toolchain.target_flags, *_COMPILE_FLAGS, *flags, "-emit-llvm", "-c", name]
+    command = [*driver, *toolchain.target_flags, *COMPILE_FLAGS, *flags, "-emit-llvm", "-c", name]
     output = run_tool([*command, "-o", str(module)], timeout_s=_COMPILE_TIMEOUT_S)
     if output.exit_status is None:
         raise CompileError(
@@ -156,16 +160,30 @@ def _compile_one(source: Path, module: Path, toolchain: Toolchain, flags: tuple[
     return warnings
 
 
-def _canonical_file(
-    modules: Sequence[Path], labels: Sequence[str], regions: tuple[str, ...], scratch: Path
+def canonical_file(
+    modules: Sequence[Path],
+    labels: Sequence[str],
+    regions: tuple[str, ...],
+    scratch: Path,
+    shared: Sequence[int] = (),
 ) -> tuple[Path, tuple[str, ...]]:
-    """Canonical IR in the cache, and the IR names of the regions."""
+    """Canonical IR in the cache, and the IR names of the regions.
+
+    Args:
+        modules: Text or bitcode.
+        labels: What to call each one in messages.
+        regions: Functions that must survive as functions.
+        scratch: Directory for temporary files.
+        shared: Of programs with shared objects, how many modules belong to each of them; they stand last.
+    """
     contents = [path.read_bytes() for path in modules]
-    key = content_key([f"canonical-{CANONICAL_FORM}", *labels, "|", *regions, "|", *contents])
+    key = content_key(
+        [f"canonical-{CANONICAL_FORM}", *labels, "|", *regions, "|", *map(str, shared), "|", *contents]
+    )
     report = scratch / "report.json"
 
     def produce(draft: Path) -> None:
-        outcome = _run_child(modules, labels, regions, draft, report)
+        outcome = _run_child(modules, labels, regions, shared, draft, report)
         # The region names travel in front of the module: a cached file must answer for them too.
         header = "".join(f"; region {name}\n" for name in outcome.regions)
         draft.write_text(header + draft.read_text())
@@ -183,7 +201,12 @@ def _leading_comments(lines: list[str]) -> list[str]:
 
 
 def _run_child(
-    modules: Sequence[Path], labels: Sequence[str], regions: tuple[str, ...], output: Path, report: Path
+    modules: Sequence[Path],
+    labels: Sequence[str],
+    regions: tuple[str, ...],
+    shared: Sequence[int],
+    output: Path,
+    report: Path,
 ) -> Outcome:
     # -P and the explicit path: the user's working directory must not provide modules to the child.
     start = (
@@ -194,6 +217,7 @@ def _run_child(
     for path, label in zip(modules, labels, strict=True):
         command += ["--module", str(path.resolve()), label]
     command += [f"--region={name}" for name in regions]
+    command += [f"--shared={count}" for count in shared]
     done = run_tool(command, timeout_s=_CANONICALIZE_TIMEOUT_S)
     outcome = read_outcome(report)
     if outcome is None:
@@ -214,7 +238,8 @@ def _crash(done: ToolOutput, labels: Sequence[str]) -> IrError:
     )
 
 
-def _language(sources: Sequence[Path], ir_text: str) -> Language:
+def language_of(sources: Sequence[Path], ir_text: str) -> Language:
+    """Language whose driver links the program."""
     if any(path.suffix in CXX_SUFFIXES for path in sources):
         return "c++"
     if re.search(r"@(__gxx_personality_v0|__cxa_\w+|_Zn[aw]m|_ZNS?t\w*)\b", ir_text):
