@@ -120,7 +120,7 @@ def compile_sources(
 
 def _input_file(path: Path) -> InputFile:
     known = C_SUFFIXES | CXX_SUFFIXES | IR_SUFFIXES
-    if path.suffix not in known:
+    if path.suffix not in known and path.exists():
         raise ConfigError(
             f"expected a source file ({' '.join(sorted(known))}), found suffix {path.suffix!r}",
             where=str(path),

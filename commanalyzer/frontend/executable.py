@@ -14,6 +14,7 @@ from commanalyzer.frontend.compile import FrontendResult, InputFile, canonical_f
 from commanalyzer.frontend.drivers.elf import is_elf
 from commanalyzer.frontend.drivers.embedded import EmbeddedProgram, Image, read_program
 from commanalyzer.frontend.drivers.records import Record
+from commanalyzer.frontend.drivers.underlying import system_library_flags
 from commanalyzer.frontend.toolchain import Language, Toolchain, bundled_toolchain, find_toolchain
 
 
@@ -74,7 +75,7 @@ def compile_executable(
         link_inputs=tuple(
             _object_file(record) for image in program.images for record in image.of_kind("object")
         ),
-        link_flags=tuple(options),
+        link_flags=(*options, *(system_library_flags() if toolchain.bundled else ())),
     )
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from commanalyzer.frontend.compile import COMPILE_FLAGS
 from commanalyzer.frontend.drivers import option_table as table
 from commanalyzer.frontend.drivers.command import Argument, CompilerCommand
-from commanalyzer.frontend.drivers.underlying import Underlying
+from commanalyzer.frontend.drivers.underlying import SEQUENTIAL_OPENMP, Underlying
 
 _FORTRAN_FLAGS = ("-O0", "-g")
 _UNKNOWN_OPTION = re.compile(
@@ -107,11 +107,15 @@ class BitcodeCompiler:
             own = [*_FORTRAN_FLAGS, *_fortran_module_paths(self._command), "-J", str(modules)]
             return [*command, *options, *own, "-emit-llvm", "-c", source.name]
         language = ["-x", source.explicit] if source.explicit else []
-        headers = () if source.language == "ir" else self._underlying.ir_include_flags
+        headers = () if source.language == "ir" else self._headers()
         return [
             *command, *options, *COMPILE_FLAGS, "-w", "-U_FORTIFY_SOURCE", *headers,
             "-emit-llvm", "-c", *language, source.name,
         ]  # fmt: skip
+
+    def _headers(self) -> tuple[str, ...]:
+        parallel = any(a.name in table.OPENMP_ON for a in self._command.arguments)
+        return (*(SEQUENTIAL_OPENMP if parallel else ()), *self._underlying.ir_include_flags)
 
 
 def ir_options(command: CompilerCommand) -> list[str]:

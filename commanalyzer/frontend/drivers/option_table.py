@@ -82,6 +82,10 @@ LINK_TIME_OPTIMISATION = (
     "-fwhole-program-vtables",
 )
 OPENMP = ("-fopenmp", "-fno-openmp", "-openmp", "-qopenmp")
+# Options that turn OpenMP on, and so define _OPENMP.
+OPENMP_ON = frozenset(
+    ("-fopenmp", "-fopenmp=libomp", "-fopenmp=libgomp", "-fopenmp=libiomp5", "-openmp", "-qopenmp")
+)
 OPENMP_LIBRARIES = frozenset(("-lgomp", "-lomp", "-liomp5"))
 OTHER_TARGET = ("-m32", "-mx32", "-m16")
 

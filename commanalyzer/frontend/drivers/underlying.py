@@ -44,23 +44,29 @@ class Underlying:
     @property
     def include_flags(self) -> tuple[str, ...]:
         """After the user's flags, compiling: headers of the system where the compiler has none."""
-        return _after("-idirafter", _SYSTEM_INCLUDES) if self.bundled else ()
+        return _silently(*_after("-idirafter", _SYSTEM_INCLUDES)) if self.bundled else ()
 
     @property
     def ir_include_flags(self) -> tuple[str, ...]:
-        """As ``include_flags``, compiling bitcode; its OpenMP functions are sequential."""
-        if self.language == "fortran":
-            return ()
-        own_headers = self.analysis == ()
-        return (*OPENMP_HEADER, *(_after("-idirafter", _SYSTEM_INCLUDES) if own_headers else ()))
+        """As ``include_flags``, compiling bitcode."""
+        own_headers = self.language != "fortran" and self.analysis == ()
+        return _after("-idirafter", _SYSTEM_INCLUDES) if own_headers else ()
 
     @property
     def library_flags(self) -> tuple[str, ...]:
         """After the user's flags, linking."""
-        return tuple(f"-L{d}" for d in _SYSTEM_LIBRARIES if Path(d).is_dir()) if self.bundled else ()
+        return system_library_flags() if self.bundled else ()
 
 
-OPENMP_HEADER = ("-isystem", str(Path(__file__).resolve().parent / "include"))
+# OpenMP without OpenMP: pragmas are ignored, functions come from our header and say that there is one thread.
+# _OPENMP is defined nevertheless, so that the code is what it is in the parallel program (and so that
+# configure scripts and find_package(OpenMP) are content).
+SEQUENTIAL_OPENMP = ("-isystem", str(Path(__file__).resolve().parent / "include"), "-D_OPENMP=201511")
+
+
+def system_library_flags() -> tuple[str, ...]:
+    """Where the bundled compiler finds libraries of the system; it does not look there by itself."""
+    return tuple(f"-L{d}" for d in _SYSTEM_LIBRARIES if Path(d).is_dir())
 
 
 def find_underlying(language: Language) -> Underlying:
@@ -77,7 +83,8 @@ def find_underlying(language: Language) -> Underlying:
     bundled = bundled_compiler(language)
     bundled_ir = (*bundled, *BUNDLED_TARGET)
     if not named:
-        return Underlying(language, (*bundled_ir, "-fno-sanitize=all"), bundled_ir, True, ())
+        # zig would add sanitizers that the user did not ask for
+        return Underlying(language, (*bundled_ir, *_silently("-fno-sanitize=all")), bundled_ir, True, ())
     if is_clang(named):
         return Underlying(language, named, (*named, "-march=x86-64"), False, named)
     return Underlying(language, named, bundled_ir, False, ())
@@ -150,6 +157,11 @@ def _fortran() -> tuple[str, ...]:
             hint="install flang (Debian, Ubuntu: apt-get install flang-19), or name one with COMMANALYZER_FC",
         )
     return (found,)
+
+
+def _silently(*options: str) -> tuple[str, ...]:
+    """Options of ours that clang shall not call unused: its messages are about the user's command."""
+    return ("--start-no-unused-arguments", *options, "--end-no-unused-arguments")
 
 
 def _after(option: str, directories: tuple[str, ...]) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from commanalyzer.frontend.drivers import option_table as table
@@ -20,7 +21,7 @@ from commanalyzer.frontend.drivers.command import STANDARD_INPUT, Argument, Comp
 from commanalyzer.frontend.drivers.elf import add_section, carrier
 from commanalyzer.frontend.drivers.linking import foreign_objects, link_record
 from commanalyzer.frontend.drivers.records import SECTION, Record, encode_records
-from commanalyzer.frontend.drivers.underlying import OPENMP_HEADER, Underlying, find_underlying
+from commanalyzer.frontend.drivers.underlying import SEQUENTIAL_OPENMP, Underlying, find_underlying
 from commanalyzer.frontend.toolchain import Language
 
 _SIGNAL_BASE = 128  # exit status of a command that a signal ended, as shells have it
@@ -53,25 +54,28 @@ def run_wrapper(language: Language, words: Sequence[str], warn: Callable[[str], 
 
 def normal_words(command: CompilerCommand, underlying: Underlying) -> list[str]:
     """Arguments for the normal program."""
-    dropped = list(table.LINK_TIME_OPTIMISATION)
-    parallel = any(a.name.startswith(table.OPENMP) for a in command.arguments)
-    added: list[str] = []
-    if underlying.bundled:
-        dropped += table.OPENMP
-        if command.action != "pass" or command.sources:
-            added += [*(OPENMP_HEADER if parallel else ()), *underlying.include_flags]
-        added += underlying.library_flags if command.action == "link" else ()
-    words = [
-        word
-        for argument in command.arguments
-        if argument.language or not _is_dropped(argument, tuple(dropped), underlying.bundled)
-        for word in argument.words
+    words = [w for a in command.arguments if a.language or _is_kept(a, command, underlying) for w in a.words]
+    if not underlying.bundled:
+        return words
+    compiled = any(s.language != "assembler" for s in command.sources)
+    parallel = any(a.name in table.OPENMP_ON for a in command.arguments)
+    return [
+        *words,
+        *(SEQUENTIAL_OPENMP if compiled and parallel else ()),
+        *(underlying.include_flags if compiled else ()),
+        *(underlying.library_flags if command.action == "link" else ()),
     ]
-    return [*words, *added]
 
 
-def _is_dropped(argument: Argument, prefixes: tuple[str, ...], bundled: bool) -> bool:
-    return argument.name.startswith(prefixes) or (bundled and argument.name in table.OPENMP_LIBRARIES)
+def _is_kept(option: Argument, command: CompilerCommand, underlying: Underlying) -> bool:
+    name = option.name
+    if name.startswith(table.LINK_TIME_OPTIMISATION):
+        return False
+    if not underlying.bundled:
+        return True
+    # zig looks for libraries even where it does not link
+    useless = command.action == "compile" and name.startswith("-l")
+    return not (useless or name.startswith(table.OPENMP) or name in table.OPENMP_LIBRARIES)
 
 
 class _Build:
@@ -134,7 +138,9 @@ class _Build:
         """Object file of a source that is compiled and linked in one command."""
         target = self._scratch / "code.o"
         target.unlink(missing_ok=True)
-        options = [w for a in self._command.arguments if not a.language and a.name != "-o" for w in a.words]
+        compiling = replace(self._command, action="compile")
+        arguments = (a for a in compiling.arguments if not a.language and a.name not in ("-o", "-x"))
+        options = [w for a in arguments if _is_kept(a, compiling, self._underlying) for w in a.words]
         language = ["-x", source.explicit] if source.explicit else []
         words = [*options, *self._underlying.include_flags, "-c", *language, source.name, "-o", str(target)]
         with (self._stdin or Path("/dev/null")).open("rb") as stdin:
