@@ -19,8 +19,9 @@ from commanalyzer.frontend.drivers.underlying import SEQUENTIAL_OPENMP, Underlyi
 
 _FORTRAN_FLAGS = ("-O0", "-g")
 _UNKNOWN_OPTION = re.compile(
-    r"(?:unknown argument|Unknown Clang option|unsupported option|unsupported argument|unrecognized"
-    r" parameter):? '(-[^']+)'"
+    r"(?:unknown argument|unknown clang option|unsupported option|unsupported argument):?"
+    r" ['\"](-[^'\"]+)['\"]",
+    re.IGNORECASE,
 )
 _MAX_TRIES = 5
 

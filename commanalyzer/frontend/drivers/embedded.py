@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,11 +66,12 @@ class EmbeddedProgram:
         gone: list[str] = []
         for image in self.images:
             for record in image.of_kind("link"):
-                directories = [Path(o[2:]) for o in record.options if o.startswith("-L")]
                 for option in record.options:
+                    if _is_analysed(option, analysed):
+                        continue
                     if option.startswith("/") and not Path(option).exists():
                         gone.append(option)
-                    elif not _is_analysed(option, directories, analysed):
+                    else:
                         options.append(option.replace("$ORIGIN", str(image.path.parent)))
         return [*options, *(f"-Wl,-rpath,{path}" for path in self.run_paths)], gone
 
@@ -162,18 +163,11 @@ def _directories(text: str, user: Path) -> list[Path]:
     ]
 
 
-def _is_analysed(option: str, directories: Sequence[Path], analysed: frozenset[str]) -> bool:
+def _is_analysed(option: str, analysed: frozenset[str]) -> bool:
     """The option names a shared object whose IR is part of the analysis."""
     if option.startswith("/"):
-        return _shared_names(Path(option)) & analysed != frozenset()
-    if not option.startswith("-l"):
-        return False
-    name = option[2:]
-    file_name = name[1:] if name.startswith(":") else f"lib{name}.so"
-    found = next((d / file_name for d in directories if (d / file_name).is_file()), None)
-    return found is not None and _shared_names(found) & analysed != frozenset()
-
-
-def _shared_names(path: Path) -> frozenset[str]:
-    elf = _read(path) if is_elf(path) else None
-    return _image(path, elf).names if elf is not None else frozenset()
+        path = Path(option)
+        return not analysed.isdisjoint((path.name, path.resolve().name))
+    library = option.removeprefix("-l")
+    names = [library[1:]] if library.startswith(":") else [f"lib{library}.so"]
+    return option.startswith("-l") and any(a == n or a.startswith(f"{n}.") for n in names for a in analysed)

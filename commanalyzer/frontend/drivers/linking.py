@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from commanalyzer.frontend.drivers import option_table as table
 from commanalyzer.frontend.drivers.command import Argument, CompilerCommand
-from commanalyzer.frontend.drivers.elf import RELOCATABLE, is_elf, read_elf
+from commanalyzer.frontend.drivers.elf import RELOCATABLE, is_elf, parse_elf, read_elf
 from commanalyzer.frontend.drivers.records import SECTION, Record
 from commanalyzer.frontend.drivers.underlying import Underlying
+
+_ARCHIVE = b"!<arch>\n"
+_MEMBER_HEADER = 60  # bytes; the size stands in bytes 48 to 57, decimal
 
 
 def link_record(command: CompilerCommand, underlying: Underlying) -> Record:
     """How the program was linked: libraries and search paths, absolute, in the user's order."""
     options: list[str] = []
-    changed: list[str] = []
+    directories = [_directory(a) for a in command.arguments if _is_library_path(a)]
     for argument in command.arguments:
         if argument.language == "object":
             options += _library_file(Path(argument.name))
         elif not argument.language:
-            options += _kept(argument)
-    for word in _linker_words(command.arguments):
-        if word.startswith(table.NAME_CHANGING_LINKER_PREFIXES):
-            changed.append(word)
+            options += _kept(argument, directories)
+    words = list(_linker_words(command.arguments))
+    changed = [word for word in words if word.startswith(table.NAME_CHANGING_LINKER_PREFIXES)]
     return Record(
         "link",
         Path(command.output or "a.out").name,
         underlying.language,
         underlying.analysis,
-        (*options, *_run_paths(command.arguments)),
+        (*options, *_run_paths(words)),
         " ".join(changed),
     )
 
@@ -49,24 +51,54 @@ def foreign_objects(command: CompilerCommand) -> list[Record]:
 
 
 def _library_file(path: Path) -> list[str]:
-    """A library or linker script is linked again; an object file is in the records."""
+    """A library or linker script is linked again; what has records needs no file."""
     if not path.is_file():
         return []
     elf = read_elf(path) if is_elf(path) else None
-    if elf is not None and elf.kind == RELOCATABLE:
+    if (elf is not None and elf.kind == RELOCATABLE) or has_all_records(path):
         return []
     return [str(path.resolve())]
 
 
-def _kept(option: Argument) -> list[str]:
+def has_all_records(path: Path) -> bool:
+    """It is a static library all of whose object files carry records: the linked ones are in the program."""
+    data = path.read_bytes()
+    if not data.startswith(_ARCHIVE):
+        return False
+    place = len(_ARCHIVE)
+    objects = 0
+    while place + _MEMBER_HEADER <= len(data):
+        size = int(data[place + 48 : place + 58])
+        member = parse_elf(data[place + _MEMBER_HEADER : place + _MEMBER_HEADER + size])
+        if member is not None:
+            objects += 1
+            if not member.content(SECTION):
+                return False
+        place += _MEMBER_HEADER + size + size % 2
+    return objects > 0
+
+
+def _is_library_path(argument: Argument) -> bool:
+    return not argument.language and argument.name.startswith("-L")
+
+
+def _directory(option: Argument) -> Path:
+    return Path(option.value or option.name[2:]).resolve()
+
+
+def _kept(option: Argument, directories: Sequence[Path]) -> list[str]:
     name = option.name
-    if name in table.OPENMP_LIBRARIES or option.words in (("-l", "gomp"), ("-l", "omp")):
-        return []
     if name in table.KEPT_LINK_OPTIONS:
         return [name]
-    if name.startswith("-L"):
-        return [f"-L{Path(option.value or name[2:]).resolve()}"]
-    return ["-l" + (option.value or name[2:])] if name.startswith("-l") else []
+    if _is_library_path(option):
+        return [f"-L{_directory(option)}"]
+    library = (option.value or name[2:]) if name.startswith("-l") else ""
+    if not library or f"-l{library}" in table.OPENMP_LIBRARIES:
+        return []
+    # A library of the project is known by its file: it may be gone when the program is analysed.
+    names = [library[1:]] if library.startswith(":") else [f"lib{library}.so", f"lib{library}.a"]
+    found = next((d / n for d in directories for n in names if (d / n).is_file()), None)
+    return [f"-l{library}"] if found is None else _library_file(found)
 
 
 def _linker_words(arguments: Iterable[Argument]) -> Iterator[str]:
@@ -77,10 +109,10 @@ def _linker_words(arguments: Iterable[Argument]) -> Iterator[str]:
             yield from argument.name.split(",")[1:]
 
 
-def _run_paths(arguments: Iterable[Argument]) -> list[str]:
+def _run_paths(linker_words: Sequence[str]) -> list[str]:
     """``-rpath`` as ``-Wl,-rpath,DIR``, whichever way it was written."""
     found: list[str] = []
-    words = _linker_words(arguments)
+    words = iter(linker_words)
     for word in words:
         if word in ("-rpath", "--rpath", "-R"):
             value = next(words, "")

@@ -25,6 +25,7 @@ from commanalyzer.frontend.drivers.underlying import SEQUENTIAL_OPENMP, Underlyi
 from commanalyzer.frontend.toolchain import Language
 
 _SIGNAL_BASE = 128  # exit status of a command that a signal ended, as shells have it
+_NO_OUTPUT = ("-c", "-o", "/dev/null")
 # Longer command lines go through a response file, as they may have come.
 _LONGEST_LINE = 100_000
 
@@ -57,6 +58,8 @@ def normal_words(command: CompilerCommand, underlying: Underlying) -> list[str]:
     words = [w for a in command.arguments if a.language or _is_kept(a, command, underlying) for w in a.words]
     if not underlying.bundled:
         return words
+    # zig fails at -fsyntax-only
+    words = [w for word in words for w in (_NO_OUTPUT if word == "-fsyntax-only" else (word,))]
     compiled = any(s.language != "assembler" for s in command.sources)
     parallel = any(a.name in table.OPENMP_ON for a in command.arguments)
     return [
