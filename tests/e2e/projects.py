@@ -93,12 +93,14 @@ class Project:
             path.write_text(text)
         return self
 
-    def run(self, line: str, *, stdin: str = "", status: int = 0, **environment: str) -> Done:
+    def run(
+        self, line: str, *, stdin: str = "", status: int = 0, extra: Mapping[str, str] | None = None
+    ) -> Done:
         """Run a command; its status must be ``status``."""
         done = subprocess.run(
             shlex.split(line),
             cwd=self.folder,
-            env={**self.environment(), **environment},
+            env={**self.environment(), **(extra or {})},
             input=stdin,
             capture_output=True,
             text=True,

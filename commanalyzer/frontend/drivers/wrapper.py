@@ -25,7 +25,6 @@ from commanalyzer.frontend.drivers.underlying import SEQUENTIAL_OPENMP, Underlyi
 from commanalyzer.frontend.toolchain import Language
 
 _SIGNAL_BASE = 128  # exit status of a command that a signal ended, as shells have it
-_NO_OUTPUT = ("-c", "-o", "/dev/null")
 # Longer command lines go through a response file, as they may have come.
 _LONGEST_LINE = 100_000
 
@@ -48,7 +47,7 @@ def run_wrapper(language: Language, words: Sequence[str], warn: Callable[[str], 
     with tempfile.TemporaryDirectory(prefix="commanalyzer-") as folder:
         scratch = Path(folder)
         if command.action == "pass":
-            return _call(underlying, normal, scratch, None)
+            return _call(underlying, _checking(normal, underlying, scratch), scratch, None)
         build = _Build(underlying, command, normal, scratch, warn)
         return build.compile() if command.action == "compile" else build.link()
 
@@ -58,8 +57,6 @@ def normal_words(command: CompilerCommand, underlying: Underlying) -> list[str]:
     words = [w for a in command.arguments if a.language or _is_kept(a, command, underlying) for w in a.words]
     if not underlying.bundled:
         return words
-    # zig fails at -fsyntax-only
-    words = [w for word in words for w in (_NO_OUTPUT if word == "-fsyntax-only" else (word,))]
     compiled = any(s.language != "assembler" for s in command.sources)
     parallel = any(a.name in table.OPENMP_ON for a in command.arguments)
     return [
@@ -68,6 +65,13 @@ def normal_words(command: CompilerCommand, underlying: Underlying) -> list[str]:
         *(underlying.include_flags if compiled else ()),
         *(underlying.library_flags if command.action == "link" else ()),
     ]
+
+
+def _checking(words: Sequence[str], underlying: Underlying, scratch: Path) -> list[str]:
+    """Words in which ``-fsyntax-only``, which zig fails at, makes an object that nobody sees."""
+    if not underlying.bundled or "-fsyntax-only" not in words:
+        return list(words)
+    return [*(word for word in words if word != "-fsyntax-only"), "-c", "-o", str(scratch / "checked.o")]
 
 
 def _is_kept(option: Argument, command: CompilerCommand, underlying: Underlying) -> bool:
