@@ -35,6 +35,7 @@ def analyze(
     regions: Sequence[str] = (),
     control_flows: bool = True,
     cc: str = "",
+    fc: str = "",
     cflags: Sequence[str] = (),
     ldflags: Sequence[str] = (),
     machine: MachineParameters | PathLike | None = None,
@@ -49,7 +50,7 @@ def analyze(
     """Result of analysing a program; raises a :class:`CommAnalyzerError` that says what is wrong.
 
     Args:
-        sources: One file or several (C, C++, LLVM IR).
+        sources: One file or several (C, C++, Fortran, LLVM IR).
         args: Arguments of the program.
         nodes: Node counts.
         model: Communication model or several; the first is the leading one.
@@ -57,6 +58,7 @@ def analyze(
         regions: Functions to restrict the analysis to.
         control_flows: Conditions that select between values are flows.
         cc: The user's clang; otherwise ``$CC`` or the bundled one.
+        fc: The user's flang; otherwise ``$COMMANALYZER_FC`` or one on the search path.
         cflags: Compiler flags.
         ldflags: Linker flags.
         machine: Machine of the efficiency bound, or its file.
@@ -75,7 +77,7 @@ def analyze(
         high=high,
         regions=tuple(regions),
         control_flows=control_flows,
-        compiler=CompilerOptions(cc, tuple(cflags), tuple(ldflags)),
+        compiler=CompilerOptions(cc, tuple(cflags), tuple(ldflags), fc),
         machine=_machine(machine),
         stdin=None if stdin is None else Path(stdin),
         program_output=program_output,

@@ -66,7 +66,11 @@ def compile_request(request: AnalysisRequest) -> tuple[FrontendResult, Module]:
     compiler = request.compiler
     compile_program = compile_executable if has_executable(request.sources) else compile_sources
     frontend = compile_program(
-        request.sources, compiler=compiler.command, flags=compiler.flags, regions=request.regions
+        request.sources,
+        compiler=compiler.command,
+        flags=compiler.flags,
+        regions=request.regions,
+        fortran=compiler.fortran,
     )
     return frontend, parse_module(frontend.ir_text)
 

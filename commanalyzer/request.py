@@ -25,11 +25,13 @@ class CompilerOptions:
         command: The user's compiler command; empty for ``$CC`` or the bundled clang.
         flags: Compiler flags.
         link_flags: Linker flags.
+        fortran: The user's flang; empty for ``$COMMANALYZER_FC`` or one on the search path.
     """
 
     command: str = ""
     flags: tuple[str, ...] = ()
     link_flags: tuple[str, ...] = ()
+    fortran: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,7 @@ class AnalysisRequest:
     """Everything that determines the result of one analysis.
 
     Attributes:
-        sources: C, C++ and LLVM IR files of the program.
+        sources: C, C++, Fortran and LLVM IR files of the program.
         arguments: Arguments of the program.
         nodes: Node counts p, increasing.
         models: Communication models to count with; the first is the leading one.

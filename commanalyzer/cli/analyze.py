@@ -64,6 +64,7 @@ def program_arguments(ctx: click.Context) -> tuple[str, ...]:
     help="Conditions that select between values count as flows.",
 )
 @click.option("--cc", default="", help="Your own clang; otherwise $CC or the bundled one.")
+@click.option("--fc", default="", help="Your flang for Fortran; otherwise $COMMANALYZER_FC or one in PATH.")
 @click.option("--cflags", type=options.flags, default=(), help='Compiler flags: "-DN=100 -Iinclude".')
 @click.option("--ldflags", type=options.flags, default=(), help="Linker flags.")
 @click.option("--stdin", type=click.Path(path_type=Path), help="File for the program's standard input.")
@@ -90,6 +91,7 @@ def command(
     regions: tuple[str, ...],
     control_flows: bool,
     cc: str,
+    fc: str,
     cflags: tuple[str, ...],
     ldflags: tuple[str, ...],
     stdin: Path | None,
@@ -122,7 +124,7 @@ def command(
         high=high,
         regions=regions,
         control_flows=control_flows,
-        compiler=CompilerOptions(cc, cflags, ldflags),
+        compiler=CompilerOptions(cc, cflags, ldflags, fc),
         machine=machine_from(machine_file, bandwidth, overlap, throughput),
         stdin=stdin,
         # Our standard output is the document: the program's own must not be mixed into it.

@@ -15,6 +15,7 @@ from pathlib import Path
 import llvmlite.binding as llvm
 
 from commanalyzer.errors import CommAnalyzerError, CompileError, InstrumentationError, IrError
+from commanalyzer.frontend.models import hide_models, redirect_calls
 from commanalyzer.frontend.outcome import Outcome, write_outcome
 from commanalyzer.frontend.regions import mark_regions
 
@@ -24,7 +25,11 @@ _BITCODE_MAGIC = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
 
 
 def canonicalize(
-    paths: Sequence[Path], labels: Sequence[str], regions: tuple[str, ...], shared: Sequence[int] = ()
+    paths: Sequence[Path],
+    labels: Sequence[str],
+    regions: tuple[str, ...],
+    shared: Sequence[int] = (),
+    models: Sequence[Path] = (),
 ) -> tuple[str, Outcome]:
     """Canonical text of all modules linked together.
 
@@ -36,6 +41,7 @@ def canonicalize(
         labels: What to call each one in messages.
         regions: Functions that must survive as functions, by source or IR name.
         shared: How many of the modules belong to each shared object of the program; they stand last.
+        models: Bitcode of library models (:mod:`commanalyzer.frontend.models`).
 
     Raises:
         IrError: If a module does not parse or verify, is for another target, or symbols collide.
@@ -54,7 +60,7 @@ def canonicalize(
     linked = _link_program(modules, labels, shared)
     _require_main(linked)
     text, found = mark_regions(_without_optnone(str(linked)), regions)
-    linked = _parse_text(text, "linked module")
+    linked = _with_models(_parse_text(text, "linked module"), models, machine)
     _optimise(linked, machine)
     linked.verify()
     return str(linked), Outcome(regions=found)
@@ -179,6 +185,24 @@ def _require_main(module: llvm.ModuleRef) -> None:
         )
 
 
+def _with_models(
+    module: llvm.ModuleRef, models: Sequence[Path], machine: llvm.TargetMachine
+) -> llvm.ModuleRef:
+    """The module with its library calls redirected to their models."""
+    if not models:
+        return module
+    naming = llvm.create_new_module_pass_manager()
+    naming.add_instruction_namer_pass()
+    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=1))
+    naming.run(module, builder)
+    module = _parse_text(redirect_calls(str(module)), "linked module")
+    for path in models:
+        model = llvm.parse_bitcode(path.read_bytes())
+        model.triple, model.data_layout = module.triple, module.data_layout
+        module.link_in(model)
+    return _parse_text(hide_models(str(module)), "linked module")
+
+
 def _without_optnone(text: str) -> str:
     """Text whose attribute groups allow optimisation (clang -O0 forbids it on every function)."""
     return re.sub(
@@ -210,12 +234,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--report", type=Path, required=True)
     parser.add_argument("--region", action="append", default=[])
     parser.add_argument("--shared", action="append", default=[], type=int)
+    parser.add_argument("--models", action="append", default=[], type=Path)
     parser.add_argument("--module", nargs=2, action="append", required=True, metavar=("PATH", "LABEL"))
     options = parser.parse_args(arguments)
     try:
         paths = [Path(path) for path, _ in options.module]
         labels = [label for _, label in options.module]
-        text, outcome = canonicalize(paths, labels, tuple(options.region), options.shared)
+        text, outcome = canonicalize(paths, labels, tuple(options.region), options.shared, options.models)
         options.output.write_text(text)
     except CommAnalyzerError as error:
         outcome = Outcome(type(error).__name__, error.message, error.where, error.hint)

@@ -16,6 +16,8 @@ from pathlib import Path
 
 from commanalyzer.errors import CompileError, ConfigError, IrError
 from commanalyzer.frontend.cache import cached_file, content_key
+from commanalyzer.frontend.fortran import FORTRAN_SUFFIXES, compile_fortran, find_fortran, runtime_libraries
+from commanalyzer.frontend.models import fortran_models, uses_fortran
 from commanalyzer.frontend.outcome import CANONICAL_FORM, Outcome, read_outcome
 from commanalyzer.frontend.subprocesses import ToolOutput, run_tool
 from commanalyzer.frontend.toolchain import Language, Toolchain, find_toolchain
@@ -56,6 +58,7 @@ class FrontendResult:
         diagnostics: Compiler warnings, one entry per source that had any.
         link_inputs: Objects of the program that have no IR.
         link_flags: Libraries and search paths that the program was linked with.
+        libraries: Paths of the Fortran runtime, linked when not empty.
     """
 
     ir_text: str
@@ -67,6 +70,7 @@ class FrontendResult:
     diagnostics: tuple[str, ...] = ()
     link_inputs: tuple[Path, ...] = ()
     link_flags: tuple[str, ...] = ()
+    libraries: tuple[str, ...] = ()
 
 
 def compile_sources(
@@ -75,14 +79,17 @@ def compile_sources(
     compiler: str = "",
     flags: Sequence[str] = (),
     regions: Sequence[str] = (),
+    fortran: str = "",
 ) -> FrontendResult:
     """Canonical program made of all ``sources``.
 
     Args:
-        sources: C, C++ and LLVM IR files (text or bitcode), any number, one defines ``main``.
+        sources: C, C++, Fortran and LLVM IR files (text or bitcode), any number, one defines ``main``. Fortran
+            sources stand in the order of their modules.
         compiler: The user's compiler command; empty for ``$CC`` or the bundled clang.
         flags: Passed to the compiler after our own, so they win.
         regions: Functions that must survive as functions, by source or IR name.
+        fortran: The user's flang; empty for ``$COMMANALYZER_FC`` or one on the search path.
 
     Raises:
         ConfigError: If a file is missing or of unknown kind, or a region names no function.
@@ -102,10 +109,15 @@ def compile_sources(
                 modules.append(source)
                 continue
             module = Path(scratch) / f"module{index}.bc"
-            warnings = _compile_one(source, module, toolchain, tuple(flags))
+            if source.suffix in FORTRAN_SUFFIXES:
+                warnings = compile_fortran(source, module, find_fortran(fortran), flags, Path(scratch))
+            else:
+                warnings = _compile_one(source, module, toolchain, tuple(flags))
             modules.append(module)
             diagnostics += [warnings] if warnings else []
-        ir_path, found = canonical_file(modules, [str(s) for s in sources], tuple(regions), Path(scratch))
+        libraries, models = fortran_runtime(modules, fortran)
+        labels = [str(source) for source in sources]
+        ir_path, found = canonical_file(modules, labels, tuple(regions), Path(scratch), models=models)
         ir_text = ir_path.read_text()
     return FrontendResult(
         ir_text=ir_text,
@@ -115,11 +127,19 @@ def compile_sources(
         inputs=inputs,
         region_functions=found,
         diagnostics=tuple(diagnostics),
+        libraries=libraries,
     )
 
 
+def fortran_runtime(modules: Sequence[Path], fortran: str) -> tuple[tuple[str, ...], tuple[Path, ...]]:
+    """Libraries to link and models to add for modules that call the Fortran runtime."""
+    if not uses_fortran(path.read_bytes() for path in modules):
+        return (), ()
+    return runtime_libraries(find_fortran(fortran)), (fortran_models(),)
+
+
 def _input_file(path: Path) -> InputFile:
-    known = C_SUFFIXES | CXX_SUFFIXES | IR_SUFFIXES
+    known = C_SUFFIXES | CXX_SUFFIXES | FORTRAN_SUFFIXES | IR_SUFFIXES
     if path.suffix not in known and path.exists():
         raise ConfigError(
             f"expected a source file ({' '.join(sorted(known))}), found suffix {path.suffix!r}",
@@ -165,7 +185,9 @@ def canonical_file(
     labels: Sequence[str],
     regions: tuple[str, ...],
     scratch: Path,
+    *,
     shared: Sequence[int] = (),
+    models: Sequence[Path] = (),
 ) -> tuple[Path, tuple[str, ...]]:
     """Canonical IR in the cache, and the IR names of the regions.
 
@@ -175,15 +197,16 @@ def canonical_file(
         regions: Functions that must survive as functions.
         scratch: Directory for temporary files.
         shared: Of programs with shared objects, how many modules belong to each of them; they stand last.
+        models: Bitcode of library models.
     """
-    contents = [path.read_bytes() for path in modules]
-    key = content_key(
-        [f"canonical-{CANONICAL_FORM}", *labels, "|", *regions, "|", *map(str, shared), "|", *contents]
-    )
+    contents = [path.read_bytes() for path in (*modules, *models)]
+    options = [f"--region={name}" for name in regions] + [f"--shared={count}" for count in shared]
+    key = content_key([f"canonical-{CANONICAL_FORM}", *labels, "|", *options, "|", *contents])
+    options += [f"--models={path}" for path in models]
     report = scratch / "report.json"
 
     def produce(draft: Path) -> None:
-        outcome = _run_child(modules, labels, regions, shared, draft, report)
+        outcome = _run_child(modules, labels, options, draft, report)
         # The region names travel in front of the module: a cached file must answer for them too.
         header = "".join(f"; region {name}\n" for name in outcome.regions)
         draft.write_text(header + draft.read_text())
@@ -203,8 +226,7 @@ def _leading_comments(lines: list[str]) -> list[str]:
 def _run_child(
     modules: Sequence[Path],
     labels: Sequence[str],
-    regions: tuple[str, ...],
-    shared: Sequence[int],
+    options: Sequence[str],
     output: Path,
     report: Path,
 ) -> Outcome:
@@ -216,8 +238,7 @@ def _run_child(
     command = [sys.executable, "-P", "-c", start, f"--output={output}", f"--report={report}"]
     for path, label in zip(modules, labels, strict=True):
         command += ["--module", str(path.resolve()), label]
-    command += [f"--region={name}" for name in regions]
-    command += [f"--shared={count}" for count in shared]
+    command += options
     done = run_tool(command, timeout_s=_CANONICALIZE_TIMEOUT_S)
     outcome = read_outcome(report)
     if outcome is None:

@@ -10,7 +10,13 @@ from pathlib import Path
 
 from commanalyzer.errors import CommAnalyzerError, ConfigError
 from commanalyzer.frontend.cache import cached_file, content_key
-from commanalyzer.frontend.compile import FrontendResult, InputFile, canonical_file, language_of
+from commanalyzer.frontend.compile import (
+    FrontendResult,
+    InputFile,
+    canonical_file,
+    fortran_runtime,
+    language_of,
+)
 from commanalyzer.frontend.drivers.elf import is_elf
 from commanalyzer.frontend.drivers.embedded import EmbeddedProgram, Image, read_program
 from commanalyzer.frontend.drivers.records import Record
@@ -29,6 +35,7 @@ def compile_executable(
     compiler: str = "",
     flags: Sequence[str] = (),
     regions: Sequence[str] = (),
+    fortran: str = "",
 ) -> FrontendResult:
     """Canonical program made of the IR that an executable and its shared objects carry.
 
@@ -37,6 +44,7 @@ def compile_executable(
         compiler: Links the analysis; empty for the compiler that the program was built with.
         flags: Must be empty: nothing is compiled.
         regions: Functions that must survive as functions, by source or IR name.
+        fortran: The flang whose runtime is linked; empty for ``$COMMANALYZER_FC`` or one on the search path.
 
     Raises:
         ConfigError: If there are other files or flags, or the executable carries no IR.
@@ -61,7 +69,8 @@ def compile_executable(
         scratch = Path(folder)
         paths = [_written(scratch / f"module{i}.bc", record) for i, (_, record) in enumerate(modules)]
         shared = [len(image.of_kind("module")) for image in program.images[1:]]
-        ir_path, found = canonical_file(paths, labels, tuple(regions), scratch, shared)
+        libraries, models = fortran_runtime(paths, fortran)
+        ir_path, found = canonical_file(paths, labels, tuple(regions), scratch, shared=shared, models=models)
         ir_text = ir_path.read_text()
     options, gone = program.link_options()
     return FrontendResult(
@@ -72,6 +81,7 @@ def compile_executable(
         inputs=_inputs(sources[0], [record for _, record in modules]),
         region_functions=found,
         diagnostics=(*toolchain_notes, *_diagnostics(program.images, gone)),
+        libraries=libraries,
         link_inputs=tuple(
             _object_file(record) for image in program.images for record in image.of_kind("object")
         ),

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from commanalyzer.abi import hooks
 from commanalyzer.instrument.code import FunctionPatch
+from commanalyzer.instrument.holders import holder_of
 from commanalyzer.instrument.labels import LabelBook
 from commanalyzer.instrument.scalars import value_width
 from commanalyzer.instrument.sites import DebugInfo, ObjectRecord, SiteRecord, SiteTable, SourcePlace
@@ -193,6 +194,9 @@ class CallPlanner:
         if instruction.name in self._variables:
             variable, declared = self._debug.variable(self._variables[instruction.name])
             place = declared if declared.line else place
+        else:
+            held, declared = holder_of(instruction.name, self._values, self._debug, self._sites)
+            variable, place = held, declared if declared.line else place
         number = len(self._sites.allocations)
         name = variable or f"{instruction.callee[1:]}#{number}"
         key = f"{function}/{instruction.name}"

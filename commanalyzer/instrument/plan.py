@@ -15,6 +15,7 @@ from commanalyzer.instrument.calls import CallPlanner
 from commanalyzer.instrument.code import FunctionPatch
 from commanalyzer.instrument.frames import plan_frame
 from commanalyzer.instrument.label_code import write_labels
+from commanalyzer.instrument.fortran_names import fortran_name
 from commanalyzer.instrument.labels import LabelBook
 from commanalyzer.instrument.recurrences import Component, components
 from commanalyzer.instrument.sites import DebugInfo, ObjectRecord, SiteTable
@@ -142,7 +143,9 @@ def _record_globals(module: Module, debug: DebugInfo, sites: SiteTable) -> None:
             continue
         name, place = debug.variable(variable.debug_expression)
         size = alloc_size_bytes(variable.type)
-        sites.globals.append(ObjectRecord(variable.name, name or variable.name[1:], "", place, 0, size))
+        if not name or variable.name.startswith("@_Q"):
+            name = fortran_name(variable.name)
+        sites.globals.append(ObjectRecord(variable.name, name, "", place, 0, size))
 
 
 def _resolve_regions(module: Module, regions: tuple[str, ...]) -> frozenset[str]:

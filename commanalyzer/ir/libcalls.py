@@ -15,6 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import Enum
 
+from commanalyzer.ir import fortran_calls
+
 
 class CallKind(Enum):
     """Effect of an external call on the values in memory.
@@ -267,8 +269,21 @@ _COMPLEX_FLOPS = {
     **dict.fromkeys(("cpow", "cpowf"), 32),
     **dict.fromkeys(("__powidf2", "__powisf2", "__powixf2"), 8),
 }
+_FORTRAN: dict[str, LibraryCall] = {
+    **dict.fromkeys(fortran_calls.MODELLED | fortran_calls.NUMBER, _INPUT),
+    **dict.fromkeys(fortran_calls.WITH_SOURCES, LibraryCall(CallKind.PURE)),
+    **dict.fromkeys(fortran_calls.EFFECTLESS_HELPERS, _IGNORE),
+    **dict.fromkeys(fortran_calls.EXITS, _EXIT),
+    fortran_calls.COPY_SOURCES: _COPY,
+    fortran_calls.FROM_OUTSIDE: LibraryCall(CallKind.INPUT, sizes=(1,), writes=(0,), extent=Extent.SIZES),
+    **{
+        name: LibraryCall(CallKind.INPUT, writes=(1,), write_bytes=size)
+        for name, size in fortran_calls.INPUT_BYTES.items()
+    },
+}
 _EXACT: dict[str, LibraryCall] = {
     **_math(),
+    **_FORTRAN,
     **_heap(),
     **_MEMORY,
     **_STDIO,
@@ -297,6 +312,7 @@ _PREFIXES: tuple[tuple[str, LibraryCall], ...] = (
     ("_ZNKSt3__16locale", _IGNORE),
     ("_ZSt2", _EXIT),
     ("_ZSt1", _EXIT),
+    *((prefix, _IGNORE) for prefix in fortran_calls.EFFECTLESS_PREFIXES),
 )
 
 

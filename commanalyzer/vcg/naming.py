@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.abi.trace_layout import EXTENT_GLOBAL, EXTENT_HEAP, EXTENT_STACK
+from commanalyzer.instrument.fortran_names import fortran_name
 from commanalyzer.instrument.sites import ObjectRecord, SiteTable
 from commanalyzer.trace.reader import Trace
 from commanalyzer.vcg.graph import HomeKind, HomeObject
@@ -109,7 +110,7 @@ class _Names:
         if number is None:
             number = self._numbers[key] = len(self.objects)
             name = record.name if depth == 0 else f"{record.name} (depth {depth})"
-            place, function = record.place, record.function.lstrip("@")
+            place, function = record.place, fortran_name(record.function)
             self.objects.append(
                 HomeObject(kind, name, function, place.file, place.line, size, record.key, depth)
             )

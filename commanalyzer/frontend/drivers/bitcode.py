@@ -12,12 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from commanalyzer.errors import CompileError
 from commanalyzer.frontend.compile import COMPILE_FLAGS
 from commanalyzer.frontend.drivers import option_table as table
 from commanalyzer.frontend.drivers.command import Argument, CompilerCommand
 from commanalyzer.frontend.drivers.underlying import SEQUENTIAL_OPENMP, Underlying
+from commanalyzer.frontend.fortran import compile_fortran, find_fortran
 
-_FORTRAN_FLAGS = ("-O0", "-g")
 _UNKNOWN_OPTION = re.compile(
     r"(?:unknown argument|unknown clang option|unsupported option|unsupported argument):?"
     r" ['\"](-[^'\"]+)['\"]",
@@ -60,6 +61,24 @@ class BitcodeCompiler:
         self._stdin = stdin
         self._count = 0
 
+    def compile(self, source: Argument) -> tuple[bytes, str]:
+        """IR of ``source``, or empty bytes and the reason why there is none."""
+        return (
+            self._fortran(source) if source.language == "fortran" else self.finish(source, self.start(source))
+        )
+
+    def _fortran(self, source: Argument) -> tuple[bytes, str]:
+        # Module files of the normal build are found, but not written again.
+        modules = self._scratch / "modules"
+        modules.mkdir(exist_ok=True)
+        output = self._scratch / "fortran.ll"
+        flags = [*ir_options(self._command), *_fortran_module_paths(self._command)]
+        try:
+            compile_fortran(Path(source.name), output, find_fortran(), flags, modules)
+        except CompileError as error:
+            return b"", f"no bitcode: {error.message.splitlines()[-1]}"
+        return output.read_bytes(), ""
+
     def start(self, source: Argument, options: Sequence[str] | None = None) -> Compilation:
         """Start to compile ``source``; by default with :func:`ir_options`.
 
@@ -101,12 +120,6 @@ class BitcodeCompiler:
 
     def _words(self, source: Argument, options: Sequence[str]) -> list[str]:
         command = self._underlying.ir_command
-        if source.language == "fortran":
-            # Module files of the normal build are found, but not written again.
-            modules = self._scratch / "modules"
-            modules.mkdir(exist_ok=True)
-            own = [*_FORTRAN_FLAGS, *_fortran_module_paths(self._command), "-J", str(modules)]
-            return [*command, *options, *own, "-emit-llvm", "-c", source.name]
         language = ["-x", source.explicit] if source.explicit else []
         headers = () if source.language == "ir" else self._headers()
         return [

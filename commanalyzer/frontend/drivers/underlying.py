@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from commanalyzer.errors import CompileError
+from commanalyzer.frontend.fortran import find_fortran
 from commanalyzer.frontend.subprocesses import run_tool
 from commanalyzer.frontend.toolchain import BUNDLED_TARGET, Language, bundled_compiler, is_wrapper
 
@@ -19,7 +20,6 @@ from commanalyzer.frontend.toolchain import BUNDLED_TARGET, Language, bundled_co
 _SYSTEM_INCLUDES = ("/usr/local/include", "/usr/include", "/usr/include/x86_64-linux-gnu")
 _SYSTEM_LIBRARIES = ("/usr/local/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib")
 _LAUNCHERS = frozenset(("ccache", "sccache", "distcc", "icecc"))
-_FORTRAN_NAMES = ("flang-new-19", "flang-19", "flang-22", "flang-21", "flang-20", "flang", "flang-new")
 _PROBE_TIMEOUT_S = 60.0
 
 
@@ -77,7 +77,7 @@ def find_underlying(language: Language) -> Underlying:
         RuntimeBuildError: If the bundled compiler is missing.
     """
     if language == "fortran":
-        command = _fortran()
+        command = find_fortran().command
         return Underlying(language, command, command, False, ())
     named = named_compiler(language)
     bundled = bundled_compiler(language)
@@ -143,20 +143,6 @@ def _cxx_beside(program: str) -> str:
             sibling = path.name.replace(c_name, cxx_name, 1)
             return str(path.with_name(sibling)) if "/" in program else sibling
     return "c++" if path.name == "cc" else program
-
-
-def _fortran() -> tuple[str, ...]:
-    named = checked_command(os.environ.get("COMMANALYZER_FC", ""), "COMMANALYZER_FC")
-    if named:
-        return named
-    found = next((path for name in _FORTRAN_NAMES if (path := shutil.which(name))), None)
-    if found is None:
-        raise CompileError(
-            f"no Fortran compiler: expected one of {', '.join(_FORTRAN_NAMES)}, found none",
-            where="commanalyzer fc",
-            hint="install flang (Debian, Ubuntu: apt-get install flang-19), or name one with COMMANALYZER_FC",
-        )
-    return (found,)
 
 
 def _silently(*options: str) -> tuple[str, ...]:

@@ -118,7 +118,10 @@ class _Build:
         for source in self._command.sources:
             data, reason = b"", "assembly"
             if source.language in table.WITH_IR:
-                data, reason = self._bitcode.finish(source, early.get(source) or self._bitcode.start(source))
+                under_way = early.get(source)
+                data, reason = (
+                    self._bitcode.finish(source, under_way) if under_way else self._bitcode.compile(source)
+                )
             self._embed(self._command.object_of(source), source, data, reason)
         return 0
 
@@ -136,7 +139,7 @@ class _Build:
         for source in self._command.sources:
             data, reason = b"", "assembly"
             if source.language in table.WITH_IR:
-                data, reason = self._bitcode.finish(source, self._bitcode.start(source))
+                data, reason = self._bitcode.compile(source)
             record = _record(source, data, reason, b"" if data else self._machine_code(source))
             records += [record] if record else []
         return records

@@ -1,0 +1,78 @@
+/* Array descriptors of flang's runtime (ISO_Fortran_binding.h, 64-bit), and what the models need of both sides. */
+#ifndef CA_FORTRAN_H
+#define CA_FORTRAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct dimension {
+  int64_t lower;
+  int64_t extent;
+  int64_t stride; /* bytes */
+};
+
+struct descriptor {
+  void *base;
+  uint64_t element_bytes;
+  int32_t version;
+  int8_t rank;
+  int8_t type;
+  int8_t attribute;
+  int8_t extra;
+  struct dimension dimensions[15]; /* as many as the rank are there */
+};
+
+enum { TYPE_INTEGER_4 = 9, TYPE_INTEGER_8 = 10, TYPE_REAL_4 = 27, TYPE_REAL_8 = 28, TYPE_DERIVED = 42 };
+
+/* Where each element of a transformed array came from: addresses, 0 for none. */
+struct origins {
+  void **address;
+  int64_t count;
+};
+
+/* Defined in fortran_support.c, which is not instrumented. Instrumentation knows: `number` has no sources,
+ * `with_sources` has those of its second argument, `copy_sources` replicates, `from_outside` is input. */
+int32_t ca_number_i4(const void *at);
+int64_t ca_number_i8(const void *at);
+float ca_number_r4(const void *at);
+double ca_number_r8(const void *at);
+int32_t ca_with_sources_i4(int32_t number, int32_t sources);
+int64_t ca_with_sources_i8(int64_t number, int64_t sources);
+float ca_with_sources_r4(float number, float sources);
+double ca_with_sources_r8(double number, double sources);
+void ca_copy_sources(void *to, const void *from, uint64_t bytes);
+void ca_from_outside(void *at, uint64_t bytes);
+void ca_plain_free(void *block);
+uint64_t ca_block_bytes(const void *block);
+void ca_adopt(void *owned, void *block, uint64_t bytes);
+
+bool ca_is_array(const struct descriptor *array);
+int ca_type(const struct descriptor *array);
+int64_t ca_extent(const struct descriptor *array, int dimension);
+int64_t ca_stride(const struct descriptor *array, int dimension);
+int64_t ca_elements(const struct descriptor *array);
+void *ca_element(const struct descriptor *array, int64_t index);
+void *ca_line(const struct descriptor *array, int64_t line, int dimension);
+void *ca_index(const struct descriptor *array, int64_t i, int64_t j);
+
+struct origins ca_origins_transpose(const struct descriptor *source, const char *file, int line);
+struct origins ca_origins_reshape(const struct descriptor *source, const struct descriptor *shape,
+                                  const struct descriptor *pad, const struct descriptor *order,
+                                  const char *file, int line);
+struct origins ca_origins_spread(const struct descriptor *source, int dimension, int64_t copies,
+                                 const char *file, int line);
+struct origins ca_origins_cshift(const struct descriptor *source, const struct descriptor *shift,
+                                 int dimension, const char *file, int line);
+struct origins ca_origins_cshift_vector(const struct descriptor *source, int64_t shift, const char *file,
+                                        int line);
+struct origins ca_origins_eoshift(const struct descriptor *source, const struct descriptor *shift,
+                                  int dimension, const char *file, int line);
+struct origins ca_origins_eoshift_vector(const struct descriptor *source, int64_t shift, const char *file,
+                                         int line);
+struct origins ca_origins_pack(const struct descriptor *source, const struct descriptor *mask,
+                               const struct descriptor *vector, const char *file, int line);
+struct origins ca_origins_unpack(const struct descriptor *vector, const struct descriptor *mask,
+                                 const struct descriptor *field, const char *file, int line);
+
+#endif

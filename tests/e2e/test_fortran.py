@@ -1,0 +1,323 @@
+"""Fortran through flang: the stencil equals its C version value by value; runtime calls give exact chains."""
+
+from __future__ import annotations
+
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import commanalyzer as ca
+from commanalyzer.communication.volume import count_volume
+from commanalyzer.errors import CompileError
+from commanalyzer.frontend.fortran import find_fortran
+from commanalyzer.vcg.graph import HomeKind, ValueGraph
+from tests.e2e import theory
+from tests.native import ROOT
+from tests.recorded import Recorded, record_file
+
+try:
+    FLANG = find_fortran()
+except CompileError as error:
+    pytest.skip(f"no flang: {error.message}", allow_module_level=True)
+
+FOLDER = ROOT / "workloads" / "stencil3d"
+N, STEPS = 12, 3
+Place = tuple[str, int]
+
+
+def analyse(name: str, *arguments: object, region: str = "stencil_run") -> ca.AnalysisResult:
+    return ca.analyze(
+        FOLDER / name,
+        [str(a) for a in arguments],
+        nodes=[8],
+        regions=[region],
+        program_output="discard",
+        check=True,
+    )
+
+
+@pytest.fixture(scope="module", params=["copy", "swap"])
+def both(request: pytest.FixtureRequest) -> tuple[ca.AnalysisResult, ca.AnalysisResult]:
+    """The main loop in Fortran and in C."""
+    mode = request.param
+    return analyse("stencil3d.f90", N, STEPS, mode), analyse("stencil3d.c", N, STEPS, mode)
+
+
+def array_chains(graph: ValueGraph, names: dict[str, str]) -> Counter[tuple[Place, frozenset[Place]]]:
+    """How often each element of an array got a value, and from which elements, arrays renamed."""
+    places = [
+        (names.get(graph.objects[o].name, graph.objects[o].name), int(f))
+        for o, f in zip(graph.home_object, graph.home_offset, strict=True)
+    ]
+    is_array = [graph.objects[o].kind is HomeKind.HEAP for o in graph.home_object]
+    found: Counter[tuple[Place, frozenset[Place]]] = Counter()
+    for row in range(graph.num_rows):
+        sink = int(graph.row_sink[row])
+        if not is_array[sink] or not graph.row_count[row]:
+            continue
+        first, last = graph.source_ptr[graph.term_ptr[row : row + 2]]
+        sources = frozenset(places[int(s)] for s in graph.source[first:last])
+        found[places[sink], sources] += int(graph.row_count[row])
+    return found
+
+
+def test_every_chain_is_that_of_the_c_version(both: tuple[ca.AnalysisResult, ca.AnalysisResult]) -> None:
+    fortran, c = both
+    chains = array_chains(c.graph, {"a": "grid", "b": "work"})
+    assert chains.total() == N**3 * STEPS
+    assert array_chains(fortran.graph, {}) == chains
+
+
+def test_work_is_seven_operations_per_point(both: tuple[ca.AnalysisResult, ca.AnalysisResult]) -> None:
+    assert [r.work.flops for r in both] == [theory.stencil3d_flops(N, STEPS)] * 2
+
+
+def test_blocks_cost_the_same_bytes_in_both_languages(
+    both: tuple[ca.AnalysisResult, ca.AnalysisResult],
+) -> None:
+    expected = 8 * STEPS * theory.stencil3d_words_per_step(N, 2, 2, 2)
+    for result in both:
+        graph = result.graph
+        is_array = np.array([o.kind is HomeKind.HEAP for o in graph.objects])[graph.home_object]
+        layers = graph.home_offset // 8
+        half = [(layers // (N + 2) ** axis % (N + 2) > N // 2).astype(np.int32) for axis in range(3)]
+        part = np.where(is_array, half[0] + 2 * half[1] + 4 * half[2], 0).astype(np.int32)
+        assert count_volume(graph, part, 8).total_bytes == expected
+
+
+def test_the_decomposition_found_is_as_good_as_that_of_c(
+    both: tuple[ca.AnalysisResult, ca.AnalysisResult],
+) -> None:
+    fortran, c = (result.best(8).comm_bytes for result in both)
+    assert fortran == pytest.approx(c, rel=0.08)
+
+
+def test_variables_have_their_source_names(both: tuple[ca.AnalysisResult, ca.AnalysisResult]) -> None:
+    arrays = {o.name: (o.function, o.line) for o in both[0].graph.objects if o.kind is HomeKind.HEAP}
+    line = 1 + next(
+        i
+        for i, text in enumerate((FOLDER / "stencil3d.f90").read_text().splitlines())
+        if "grid(:, :, :), work" in text and "allocatable ::" in text
+    )
+    assert arrays == {"grid": ("main program", line), "work": ("main program", line)}
+
+
+def plain_flang(source: Path, folder: Path, *arguments: str) -> tuple[int, bytes]:
+    program = folder / "plain"
+    subprocess.run([*FLANG.command, "-O2", str(source), "-o", str(program)], check=True, cwd=folder)
+    done = subprocess.run([str(program), *arguments], capture_output=True, check=False, timeout=60)
+    return done.returncode, done.stdout
+
+
+@pytest.mark.parametrize("arguments", [["9", "4", "swap"], ["0"], ["8x"], ["3", "3", "both"]])
+def test_output_and_status_are_those_of_flangs_program(arguments: list[str], tmp_path: Path) -> None:
+    source = FOLDER / "stencil3d.f90"
+    recorded = record_file(source, *arguments)
+    assert (recorded.traced.exit_status, recorded.traced.stdout) == plain_flang(source, tmp_path, *arguments)
+
+
+# --- the runtime -----------------------------------------------------------------------------------------
+
+HEADER = """
+module data
+  implicit none
+  integer, parameter :: n = 4
+  real(8) :: a(n, n), b(n, n), c(n, n), v(n), w(n), s
+  real(8), allocatable :: h(:, :), g(:)
+  real(8), pointer :: p(:)
+  integer(4) :: whole(n), number
+  logical :: mask(n, n)
+end module
+program test
+  use data
+  implicit none
+  integer :: i, j
+  do j = 1, n
+    v(j) = j
+    w(j) = 2 * j
+    whole(j) = 3 * j
+    do i = 1, n
+      a(i, j) = i + 10 * j
+      b(i, j) = i - j
+    end do
+  end do
+"""
+ELEMENTS = range(4)
+
+
+def run(text: str, tmp_path: Path) -> Recorded:
+    source = tmp_path / "test.f90"
+    source.write_text(f"{HEADER}{text}\nend program\n")
+    recorded = record_file(source)
+    assert (recorded.traced.exit_status, recorded.traced.stdout) == plain_flang(source, tmp_path)
+    assert recorded.traced.stdout == recorded.plain.stdout
+    assert recorded.plan.sites.externals == [], "every runtime function that is called is known"
+    return recorded
+
+
+def origins(graph: ValueGraph, name: str, *, is_heap: bool = False) -> dict[int, set[Place]]:
+    """Per element of ``name``: the memory values it was last computed from, through register values."""
+    row_of = {int(sink): row for row, sink in enumerate(graph.row_sink)}  # the last one
+
+    def sources(vertex: int) -> set[Place]:
+        found: set[Place] = set()
+        first, last = graph.source_ptr[graph.term_ptr[row_of[vertex] : row_of[vertex] + 2]]
+        for source in map(int, graph.source[first:last]):
+            kept_in = graph.objects[graph.home_object[source]]
+            if kept_in.kind is HomeKind.REGISTER or kept_in.name.startswith("malloc"):
+                found |= sources(source)
+            else:
+                found.add((kept_in.name, int(graph.home_offset[source]) // 8))
+        return found
+
+    # an allocatable is two objects of one name: the global with its descriptor, and the array
+    kind = HomeKind.HEAP if is_heap else HomeKind.GLOBAL
+    objects = [o.kind is kind and o.name == name for o in graph.objects]
+    vertices = [v for v, o in enumerate(graph.home_object) if objects[o] and v in row_of]
+    return {int(graph.home_offset[v]) // 8: sources(v) for v in vertices}
+
+
+def element(i: int, j: int) -> int:
+    """Position of a(i + 1, j + 1) in memory."""
+    return i + 4 * j
+
+
+REDUCTIONS = {
+    "sum(a)": [("data::a", k) for k in range(16)],
+    "maxval(a)": [("data::a", k) for k in range(16)],
+    "minval(v)": [("data::v", k) for k in ELEMENTS],
+    "product(v)": [("data::v", k) for k in ELEMENTS],
+    "norm2(w)": [("data::w", k) for k in ELEMENTS],
+    "dot_product(v, w)": [(name, k) for name in ("data::v", "data::w") for k in ELEMENTS],
+    "sum(a(2, :))": [("data::a", element(1, j)) for j in ELEMENTS],
+    "product(a(1:4:2, 3))": [("data::a", element(i, 2)) for i in (0, 2)],
+}
+
+
+@pytest.mark.parametrize("call", REDUCTIONS)
+def test_reductions_have_every_element_as_source(call: str, tmp_path: Path) -> None:
+    recorded = run(f"s = {call}\nprint *, s", tmp_path)
+    assert origins(recorded.graph, "data::s") == {0: set(REDUCTIONS[call])}
+
+
+def test_a_masked_sum_has_the_chosen_elements(tmp_path: Path) -> None:
+    recorded = run("s = sum(v, mask=v > 2)\nprint *, s", tmp_path)
+    found = origins(recorded.graph, "data::s")[0]
+    assert {("data::v", 2), ("data::v", 3)} <= found <= {("data::v", k) for k in ELEMENTS}
+
+
+@pytest.mark.parametrize(("call", "along"), [("sum(a, dim=1)", 0), ("maxval(a, dim=2)", 1)])
+def test_reductions_along_a_dimension_have_one_line_each(call: str, along: int, tmp_path: Path) -> None:
+    recorded = run(f"v = {call}\nprint *, v(2)\ns = v(2) + 1\nprint *, s", tmp_path)
+    line = {("data::a", element(*((k, 1) if along == 0 else (1, k)))) for k in ELEMENTS}
+    assert origins(recorded.graph, "data::s") == {0: line}
+
+
+@pytest.mark.parametrize(
+    ("call", "rows"),
+    [("matmul(a, b)", False), ("matmul(transpose(a), b)", True)],
+    ids=["plain", "transposed"],
+)
+def test_matmul_has_a_row_and_a_column_for_each_element(call: str, rows: bool, tmp_path: Path) -> None:
+    recorded = run(f"c = 2 * {call}\nprint *, c", tmp_path)
+    assert origins(recorded.graph, "data::c") == {
+        element(i, j): {("data::a", element(*((k, i) if rows else (i, k)))) for k in ELEMENTS}
+        | {("data::b", element(k, j)) for k in ELEMENTS}
+        for i in ELEMENTS
+        for j in ELEMENTS
+    }
+    # 2 flops per term, and the doubling; work of the set-up is none (whole numbers are converted)
+    assert recorded.work.flops == 2 * 4**3 + 16
+
+
+@pytest.mark.parametrize(
+    ("call", "source"),
+    [
+        ("transpose(a)", lambda i, j: ("data::a", element(j, i))),
+        ("spread(v, 1, n)", lambda i, j: ("data::v", j)),
+        ("spread(v, 2, n)", lambda i, j: ("data::v", i)),
+        ("reshape(a, [n, n], order=[2, 1])", lambda i, j: ("data::a", element(j, i))),
+        ("cshift(a, 1, dim=2)", lambda i, j: ("data::a", element(i, (j + 1) % 4))),
+    ],
+    ids=["transpose", "spread rows", "spread columns", "reshape", "cshift"],
+)
+def test_rearrangements_keep_the_values(call: str, source, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    recorded = run(f"h = {call}\nc = 3 * h\nprint *, c", tmp_path)
+    assert origins(recorded.graph, "data::c") == {
+        element(i, j): {source(i, j)} for i in ELEMENTS for j in ELEMENTS
+    }
+
+
+def test_overlapping_and_growing_assignments_keep_the_values(tmp_path: Path) -> None:
+    recorded = run("v = v(n:1:-1)\ng = v\ng = [g, w(2)]\nw = 2 * g(2:5)\nprint *, w, size(g)", tmp_path)
+    assert origins(recorded.graph, "data::w") == {
+        0: {("data::v", 2)},
+        1: {("data::v", 1)},
+        2: {("data::v", 0)},
+        3: {("data::w", 1)},
+    }
+
+
+def test_pointers_and_allocatables_are_heap_arrays_with_their_names(tmp_path: Path) -> None:
+    text = """
+  allocate (p(n), g(0:n - 1))
+  do i = 1, n
+    p(i) = 2 * v(i)
+  end do
+  do i = 1, n
+    g(i - 1) = p(i) + w(i)
+  end do
+  s = sum(g)
+  deallocate (p, g)
+  print *, s"""
+    recorded = run(text, tmp_path)
+    assert origins(recorded.graph, "data::p", is_heap=True) == {k: {("data::v", k)} for k in ELEMENTS}
+    assert origins(recorded.graph, "data::g", is_heap=True) == {
+        k: {("data::p", k), ("data::w", k)} for k in ELEMENTS
+    }
+
+
+def test_random_numbers_and_input_are_inputs(tmp_path: Path) -> None:
+    recorded = run("call random_number(v)\nw = 2 * v\nprint *, all(w >= 0)", tmp_path)
+    assert origins(recorded.graph, "data::w") == {k: {("data::v", k)} for k in ELEMENTS}
+
+
+def test_modules_in_several_files_and_c_in_between(tmp_path: Path) -> None:
+    (tmp_path / "grid.f90").write_text(
+        """module grid
+  use iso_c_binding
+  real(c_double) :: u(8)
+  interface
+    subroutine scale(n, x) bind(c)
+      import
+      integer(c_int), value :: n
+      real(c_double) :: x(*)
+    end subroutine
+  end interface
+end module
+"""
+    )
+    (tmp_path / "scale.c").write_text(
+        "void scale(int n, double *x) { for (int i = 1; i < n; i++) x[i] += x[i - 1]; }\n"
+    )
+    (tmp_path / "main.f90").write_text(
+        "program p\n use grid\n u = 1\n call scale(8, u)\n print *, u(8)\nend\n"
+    )
+    files = [tmp_path / name for name in ("grid.f90", "scale.c", "main.f90")]
+    result = ca.analyze(files, nodes=[2], program_output="discard", check=True)
+    assert result.work.flops == 7
+    assert "grid::u" in {o.name for o in result.graph.objects}
+    with pytest.raises(CompileError, match="grid") as caught:
+        ca.analyze(files[::-1], nodes=[2])
+    assert "order" in caught.value.hint
+
+
+def test_a_missing_compiler_says_what_to_install(tmp_path: Path) -> None:
+    source = tmp_path / "a.f90"
+    source.write_text("end\n")
+    with pytest.raises(CompileError, match="no program named 'no-flang'") as caught:
+        ca.analyze(source, fc="no-flang")
+    assert "flang-19" in caught.value.hint
