@@ -20,6 +20,7 @@ from commanalyzer.frontend.compile import (
 from commanalyzer.frontend.drivers.elf import is_elf
 from commanalyzer.frontend.drivers.embedded import EmbeddedProgram, Image, read_program
 from commanalyzer.frontend.drivers.records import Record
+from commanalyzer.frontend.drivers.sequential_openmp import needs_openmp, sequential_openmp
 from commanalyzer.frontend.drivers.underlying import system_library_flags
 from commanalyzer.frontend.toolchain import Language, Toolchain, bundled_toolchain, find_toolchain
 
@@ -82,9 +83,7 @@ def compile_executable(
         region_functions=found,
         diagnostics=(*toolchain_notes, *_diagnostics(program.images, gone)),
         libraries=libraries,
-        link_inputs=tuple(
-            _object_file(record) for image in program.images for record in image.of_kind("object")
-        ),
+        link_inputs=_link_inputs(program, ir_text),
         link_flags=(*options, *(system_library_flags() if toolchain.bundled else ())),
     )
 
@@ -97,6 +96,12 @@ def _written(path: Path, record: Record) -> Path:
 def _object_file(record: Record) -> Path:
     key = content_key(["object of a record", record.payload])
     return cached_file(key, ".o", lambda draft: _put(draft, record.payload))
+
+
+def _link_inputs(program: EmbeddedProgram, ir_text: str) -> tuple[Path, ...]:
+    """Machine code that the program consists of besides its IR."""
+    objects = [_object_file(record) for image in program.images for record in image.of_kind("object")]
+    return (*objects, *([sequential_openmp()] if needs_openmp(ir_text) else ()))
 
 
 def _put(path: Path, data: bytes) -> None:

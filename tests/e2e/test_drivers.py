@@ -219,6 +219,18 @@ def test_intrinsics_keep_their_instruction_set_and_nothing_else_does(project: Pr
     assert ["+avx2" in text for text in texts] == [True, False]
 
 
+def test_openmp_functions_that_the_program_declares_itself(project: Project) -> None:
+    project.write(
+        {
+            "a.c": "int omp_get_num_threads(void);\ndouble a[8];\nint main(void) {\n"
+            "  for (int i = 0; i < 8; i++) a[i] = i;\n  return omp_get_num_threads();\n}\n"
+        }
+    )
+    project.run("commanalyzer-cc -fopenmp -x c a.c -o prog")
+    project.run("./prog", status=1)
+    assert project.analysis("prog", "--nodes", 2)["recording"]["exit_status"] == 1
+
+
 def test_without_ir_it_says_how_to_build(project: Project) -> None:
     project.write({"a.c": "int main(void) { return 0; }\n"})
     project.run("python-zig cc -target x86_64-linux-gnu a.c -o plain")

@@ -128,8 +128,7 @@ class BitcodeCompiler:
         ]  # fmt: skip
 
     def _headers(self) -> tuple[str, ...]:
-        parallel = any(a.name in table.OPENMP_ON for a in self._command.arguments)
-        return (*(SEQUENTIAL_OPENMP if parallel else ()), *self._underlying.ir_include_flags)
+        return (*(SEQUENTIAL_OPENMP if self._command.parallel else ()), *self._underlying.ir_include_flags)
 
 
 def ir_options(command: CompilerCommand) -> list[str]:

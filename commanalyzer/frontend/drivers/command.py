@@ -59,6 +59,11 @@ class CompilerCommand:
         return tuple(a for a in self.arguments if a.language not in ("", "object"))
 
     @property
+    def parallel(self) -> bool:
+        """OpenMP is asked for."""
+        return any(not a.language and a.name in table.OPENMP_ON for a in self.arguments)
+
+    @property
     def output(self) -> str:
         """Value of the last ``-o``, empty if there is none."""
         found = ""

@@ -21,6 +21,7 @@ from commanalyzer.frontend.drivers.command import STANDARD_INPUT, Argument, Comp
 from commanalyzer.frontend.drivers.elf import add_section, carrier
 from commanalyzer.frontend.drivers.linking import foreign_objects, link_record
 from commanalyzer.frontend.drivers.records import SECTION, Record, encode_records
+from commanalyzer.frontend.drivers.sequential_openmp import sequential_openmp
 from commanalyzer.frontend.drivers.underlying import SEQUENTIAL_OPENMP, Underlying, find_underlying
 from commanalyzer.frontend.toolchain import Language
 
@@ -58,10 +59,9 @@ def normal_words(command: CompilerCommand, underlying: Underlying) -> list[str]:
     if not underlying.bundled:
         return words
     compiled = any(s.language != "assembler" for s in command.sources)
-    parallel = any(a.name in table.OPENMP_ON for a in command.arguments)
     return [
         *words,
-        *(SEQUENTIAL_OPENMP if compiled and parallel else ()),
+        *(SEQUENTIAL_OPENMP if compiled and command.parallel else ()),
         *(underlying.include_flags if compiled else ()),
         *(underlying.library_flags if command.action == "link" else ()),
     ]
@@ -132,7 +132,9 @@ class _Build:
         extra = self._scratch / "records.o"
         extra.write_bytes(carrier(SECTION, encode_records(records)))
         # In front, where no -x is in force yet.
-        return self._run([str(extra), *self._normal])
+        sequential = self._underlying.bundled and self._command.parallel
+        openmp = [str(sequential_openmp())] if sequential else []
+        return self._run([str(extra), *openmp, *self._normal])
 
     def _source_records(self) -> list[Record]:
         records = []

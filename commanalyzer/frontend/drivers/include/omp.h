@@ -11,7 +11,9 @@ extern "C" {
 #else
 #endif
 
+#ifndef CA_OMP
 #define CA_OMP static inline __attribute__((unused))
+#endif
 
 typedef int omp_lock_t;
 typedef int omp_nest_lock_t;
