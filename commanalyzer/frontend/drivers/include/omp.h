@@ -20,17 +20,17 @@ typedef int omp_nest_lock_t;
 typedef enum omp_lock_hint_t { omp_lock_hint_none = 0 } omp_lock_hint_t;
 typedef omp_lock_hint_t omp_sync_hint_t;
 typedef enum omp_sched_t {
-    omp_sched_static = 1,
-    omp_sched_dynamic = 2,
-    omp_sched_guided = 3,
-    omp_sched_auto = 4
+  omp_sched_static = 1,
+  omp_sched_dynamic = 2,
+  omp_sched_guided = 3,
+  omp_sched_auto = 4
 } omp_sched_t;
 typedef enum omp_proc_bind_t {
-    omp_proc_bind_false = 0,
-    omp_proc_bind_true = 1,
-    omp_proc_bind_master = 2,
-    omp_proc_bind_close = 3,
-    omp_proc_bind_spread = 4
+  omp_proc_bind_false = 0,
+  omp_proc_bind_true = 1,
+  omp_proc_bind_master = 2,
+  omp_proc_bind_close = 3,
+  omp_proc_bind_spread = 4
 } omp_proc_bind_t;
 
 /* clang-format off */
@@ -80,9 +80,9 @@ CA_OMP int omp_test_nest_lock(omp_nest_lock_t *lock) { return ++*lock; }
 /* clang-format on */
 
 CA_OMP double omp_get_wtime(void) {
-    struct timespec now;
-    timespec_get(&now, TIME_UTC);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+  struct timespec now;
+  timespec_get(&now, TIME_UTC);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 CA_OMP double omp_get_wtick(void) { return 1e-9; }
