@@ -1,5 +1,5 @@
 """``python -m commanalyzer``."""
 
-from commanalyzer.cli.main import main
+from commanalyzer.cli.entry import main
 
 raise SystemExit(main())

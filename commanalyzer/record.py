@@ -17,6 +17,7 @@ import numpy as np
 
 from commanalyzer.errors import TargetRunError
 from commanalyzer.frontend.compile import FrontendResult, compile_sources
+from commanalyzer.frontend.executable import compile_executable, has_executable
 from commanalyzer.instrument.plan import ModulePlan, PlanOptions, plan_module
 from commanalyzer.instrument.rewrite import rewrite
 from commanalyzer.instrument.sites import SiteTable
@@ -66,7 +67,8 @@ def compile_request(request: AnalysisRequest) -> tuple[FrontendResult, Module]:
         CommAnalyzerError: As :func:`compile_sources` and the IR parser say.
     """
     compiler = request.compiler
-    frontend = compile_sources(
+    compile_program = compile_executable if has_executable(request.sources) else compile_sources
+    frontend = compile_program(
         request.sources,
         compiler=compiler.command,
         flags=compiler.flags,

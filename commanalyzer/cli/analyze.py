@@ -29,7 +29,7 @@ class WithProgramArguments(click.Command):
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Mention the program's arguments."""
-        formatter.write_usage(ctx.command_path, "[OPTIONS] SOURCES... [-- PROGRAM ARGUMENTS...]")
+        formatter.write_usage(ctx.command_path, "[OPTIONS] SOURCES...|EXECUTABLE [-- PROGRAM ARGUMENTS...]")
 
 
 def program_arguments(ctx: click.Context) -> tuple[str, ...]:
@@ -125,7 +125,10 @@ def command(
     quiet: bool,
     verbose: bool,
 ) -> None:
-    """Analyse the program made of SOURCES (C, C++, .ll, .bc), run with the arguments after --."""
+    """Analyse the program made of SOURCES (C, C++, .ll, .bc), run with the arguments after --.
+
+    Instead of sources, give the EXECUTABLE that commanalyzer cc, c++ or fc built.
+    """
     logging.basicConfig(level=logging.INFO if verbose else logging.ERROR, format="%(message)s")
     check_outputs(output, json_output, force)
     request = AnalysisRequest(

@@ -13,6 +13,7 @@ from types import FrameType
 
 import click
 
+from commanalyzer.cli.compilers import WRAPPERS, run_compiler
 from commanalyzer.errors import (
     EXIT_INTERNAL,
     EXIT_INTERRUPTED,
@@ -33,6 +34,11 @@ _COMMANDS = {
     "model": "Compute the efficiency bound from numbers given by hand.",
     "partition": "Decompose a saved result for other node counts.",
     "show": "Print a saved result.",
+}
+_COMPILERS = {
+    "cc": 'C compiler whose programs can be analysed: make CC="commanalyzer cc".',
+    "c++": "The same for C++; also installed as commanalyzer-cc, commanalyzer-c++.",
+    "fc": "The same for Fortran; also installed as commanalyzer-fc.",
 }
 _NO_ROOM = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
 _EPILOG = """\b
@@ -63,6 +69,8 @@ class _LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(sorted(_COMMANDS.items()))
+        with formatter.section("Compilers"):
+            formatter.write_dl(list(_COMPILERS.items()))
 
 
 @click.group(
@@ -81,10 +89,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     Args:
         argv: Arguments without the program name; those of the process when ``None``.
     """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if arguments and arguments[0] in WRAPPERS:
+        return run_compiler(WRAPPERS[arguments[0]], arguments[1:])
     # A batch system ends jobs with SIGTERM: end the analysed program too, as for Ctrl-C.
     previous = _on_terminate()
     try:
-        return _run(list(sys.argv[1:] if argv is None else argv))
+        return _run(arguments)
     except CommAnalyzerError as error:
         return _report(error)
     except (KeyboardInterrupt, click.Abort):

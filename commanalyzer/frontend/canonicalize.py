@@ -25,7 +25,11 @@ _BITCODE_MAGIC = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
 
 
 def canonicalize(
-    paths: Sequence[Path], labels: Sequence[str], regions: tuple[str, ...], models: Sequence[Path] = ()
+    paths: Sequence[Path],
+    labels: Sequence[str],
+    regions: tuple[str, ...],
+    shared: Sequence[int] = (),
+    models: Sequence[Path] = (),
 ) -> tuple[str, Outcome]:
     """Canonical text of all modules linked together.
 
@@ -36,6 +40,7 @@ def canonicalize(
         paths: Modules, ``.ll`` text or bitcode.
         labels: What to call each one in messages.
         regions: Functions that must survive as functions, by source or IR name.
+        shared: How many of the modules belong to each shared object of the program; they stand last.
         models: Bitcode of library models (:mod:`commanalyzer.frontend.models`).
 
     Raises:
@@ -52,7 +57,7 @@ def canonicalize(
         _check_target(module, label)
         module.triple = TRIPLE
         module.data_layout = str(machine.target_data)
-    linked = _link(modules, labels)
+    linked = _link_program(modules, labels, shared)
     _require_main(linked)
     text, found = mark_regions(_without_optnone(str(linked)), regions)
     linked = _with_models(_parse_text(text, "linked module"), models, machine)
@@ -116,6 +121,40 @@ def _check_target(module: llvm.ModuleRef, label: str) -> None:
             where=label,
             hint="compile with --target=x86_64-linux-gnu",
         )
+
+
+def _link_program(
+    modules: list[llvm.ModuleRef], labels: Sequence[str], shared: Sequence[int]
+) -> llvm.ModuleRef:
+    """The program's modules and its shared objects' in one, as the dynamic linker joins them.
+
+    Of several definitions of a name, that of the program counts, then that of the first shared object;
+    names that a shared object hides are its own.
+    """
+    end = len(modules) - sum(shared)
+    linked = _link(modules[:end], labels[:end])
+    for count in shared:
+        library = _link(modules[end : end + count], labels[end : end + count])
+        _give_way(library, linked)
+        linked = _link([linked, library], ["program", labels[end]])
+        end += count
+    return linked
+
+
+def _give_way(library: llvm.ModuleRef, program: llvm.ModuleRef) -> None:
+    taken = {v.name for v in _definitions(program) if v.linkage != llvm.Linkage.internal}
+    for value in _definitions(library):
+        if value.linkage != llvm.Linkage.external:
+            continue
+        if value.visibility == llvm.Visibility.hidden:
+            value.visibility = llvm.Visibility.default
+            value.linkage = llvm.Linkage.internal
+        elif value.name in taken:
+            value.linkage = llvm.Linkage.weak_any
+
+
+def _definitions(module: llvm.ModuleRef) -> list[llvm.ValueRef]:
+    return [v for v in (*module.functions, *module.global_variables) if not v.is_declaration]
 
 
 def _link(modules: list[llvm.ModuleRef], labels: Sequence[str]) -> llvm.ModuleRef:
@@ -194,13 +233,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--report", type=Path, required=True)
     parser.add_argument("--region", action="append", default=[])
+    parser.add_argument("--shared", action="append", default=[], type=int)
     parser.add_argument("--models", action="append", default=[], type=Path)
     parser.add_argument("--module", nargs=2, action="append", required=True, metavar=("PATH", "LABEL"))
     options = parser.parse_args(arguments)
     try:
         paths = [Path(path) for path, _ in options.module]
         labels = [label for _, label in options.module]
-        text, outcome = canonicalize(paths, labels, tuple(options.region), options.models)
+        text, outcome = canonicalize(paths, labels, tuple(options.region), options.shared, options.models)
         options.output.write_text(text)
     except CommAnalyzerError as error:
         outcome = Outcome(type(error).__name__, error.message, error.where, error.hint)

@@ -30,7 +30,7 @@ IR_SUFFIXES = frozenset({".ll", ".bc"})
 
 # -O2 for its language-level effects (no optnone, alias and lifetime information), passes off because the
 # canonical pipeline runs them; zig's own UBSan would add checks that are not the user's.
-_COMPILE_FLAGS = ("-O2", "-g", "-Xclang", "-disable-llvm-passes", "-fno-sanitize=all")
+COMPILE_FLAGS = ("-O2", "-g", "-Xclang", "-disable-llvm-passes", "-fno-sanitize=all")
 _COMPILE_TIMEOUT_S = 600.0
 _CANONICALIZE_TIMEOUT_S = 600.0
 _PACKAGE_PARENT = Path(__file__).resolve().parents[2]
@@ -56,6 +56,8 @@ class FrontendResult:
         inputs: Sources in the given order.
         region_functions: IR names (without ``@``) of the requested regions; they are never inlined.
         diagnostics: Compiler warnings, one entry per source that had any.
+        link_inputs: Objects of the program that have no IR.
+        link_flags: Libraries and search paths that the program was linked with.
         libraries: Paths of the Fortran runtime, linked when not empty.
     """
 
@@ -66,6 +68,8 @@ class FrontendResult:
     inputs: tuple[InputFile, ...]
     region_functions: tuple[str, ...] = ()
     diagnostics: tuple[str, ...] = ()
+    link_inputs: tuple[Path, ...] = ()
+    link_flags: tuple[str, ...] = ()
     libraries: tuple[str, ...] = ()
 
 
@@ -111,14 +115,13 @@ def compile_sources(
                 warnings = _compile_one(source, module, toolchain, tuple(flags))
             modules.append(module)
             diagnostics += [warnings] if warnings else []
-        libraries, models = _fortran_runtime(modules, fortran)
-        ir_path, found = _canonical_file(
-            modules, [str(s) for s in sources], tuple(regions), models, Path(scratch)
-        )
+        libraries, models = fortran_runtime(modules, fortran)
+        labels = [str(source) for source in sources]
+        ir_path, found = canonical_file(modules, labels, tuple(regions), Path(scratch), models=models)
         ir_text = ir_path.read_text()
     return FrontendResult(
         ir_text=ir_text,
-        language=_language(sources, ir_text),
+        language=language_of(sources, ir_text),
         toolchain=toolchain,
         flags=tuple(flags),
         inputs=inputs,
@@ -128,7 +131,7 @@ def compile_sources(
     )
 
 
-def _fortran_runtime(modules: Sequence[Path], fortran: str) -> tuple[tuple[str, ...], tuple[Path, ...]]:
+def fortran_runtime(modules: Sequence[Path], fortran: str) -> tuple[tuple[str, ...], tuple[Path, ...]]:
     """Libraries to link and models to add for modules that call the Fortran runtime."""
     if not uses_fortran(path.read_bytes() for path in modules):
         return (), ()
@@ -137,7 +140,7 @@ def _fortran_runtime(modules: Sequence[Path], fortran: str) -> tuple[tuple[str, 
 
 def _input_file(path: Path) -> InputFile:
     known = C_SUFFIXES | CXX_SUFFIXES | FORTRAN_SUFFIXES | IR_SUFFIXES
-    if path.suffix not in known:
+    if path.suffix not in known and path.exists():
         raise ConfigError(
             f"expected a source file ({' '.join(sorted(known))}), found suffix {path.suffix!r}",
             where=str(path),
@@ -159,7 +162,7 @@ def _compile_one(source: Path, module: Path, toolchain: Toolchain, flags: tuple[
     driver = toolchain.driver("c++" if source.suffix in CXX_SUFFIXES else "c")
     # "./" keeps a file called -x.c from being taken for a flag.
     name = f"./{source}" if str(source).startswith("-") else str(source)
-    command = [*driver, *toolchain.target_flags, *_COMPILE_FLAGS, *flags, "-emit-llvm", "-c", name]
+    command = [*driver, *toolchain.target_flags, *COMPILE_FLAGS, *flags, "-emit-llvm", "-c", name]
     output = run_tool([*command, "-o", str(module)], timeout_s=_COMPILE_TIMEOUT_S)
     if output.exit_status is None:
         raise CompileError(
@@ -177,20 +180,33 @@ def _compile_one(source: Path, module: Path, toolchain: Toolchain, flags: tuple[
     return warnings
 
 
-def _canonical_file(
+def canonical_file(
     modules: Sequence[Path],
     labels: Sequence[str],
     regions: tuple[str, ...],
-    models: Sequence[Path],
     scratch: Path,
+    *,
+    shared: Sequence[int] = (),
+    models: Sequence[Path] = (),
 ) -> tuple[Path, tuple[str, ...]]:
-    """Canonical IR in the cache, and the IR names of the regions."""
+    """Canonical IR in the cache, and the IR names of the regions.
+
+    Args:
+        modules: Text or bitcode.
+        labels: What to call each one in messages.
+        regions: Functions that must survive as functions.
+        scratch: Directory for temporary files.
+        shared: Of programs with shared objects, how many modules belong to each of them; they stand last.
+        models: Bitcode of library models.
+    """
     contents = [path.read_bytes() for path in (*modules, *models)]
-    key = content_key([f"canonical-{CANONICAL_FORM}", *labels, "|", *regions, "|", *contents])
+    options = [f"--region={name}" for name in regions] + [f"--shared={count}" for count in shared]
+    key = content_key([f"canonical-{CANONICAL_FORM}", *labels, "|", *options, "|", *contents])
+    options += [f"--models={path}" for path in models]
     report = scratch / "report.json"
 
     def produce(draft: Path) -> None:
-        outcome = _run_child(modules, labels, regions, models, draft, report)
+        outcome = _run_child(modules, labels, options, draft, report)
         # The region names travel in front of the module: a cached file must answer for them too.
         header = "".join(f"; region {name}\n" for name in outcome.regions)
         draft.write_text(header + draft.read_text())
@@ -210,8 +226,7 @@ def _leading_comments(lines: list[str]) -> list[str]:
 def _run_child(
     modules: Sequence[Path],
     labels: Sequence[str],
-    regions: tuple[str, ...],
-    models: Sequence[Path],
+    options: Sequence[str],
     output: Path,
     report: Path,
 ) -> Outcome:
@@ -223,8 +238,7 @@ def _run_child(
     command = [sys.executable, "-P", "-c", start, f"--output={output}", f"--report={report}"]
     for path, label in zip(modules, labels, strict=True):
         command += ["--module", str(path.resolve()), label]
-    command += [f"--region={name}" for name in regions]
-    command += [f"--models={path}" for path in models]
+    command += options
     done = run_tool(command, timeout_s=_CANONICALIZE_TIMEOUT_S)
     outcome = read_outcome(report)
     if outcome is None:
@@ -245,7 +259,8 @@ def _crash(done: ToolOutput, labels: Sequence[str]) -> IrError:
     )
 
 
-def _language(sources: Sequence[Path], ir_text: str) -> Language:
+def language_of(sources: Sequence[Path], ir_text: str) -> Language:
+    """Language whose driver links the program."""
     if any(path.suffix in CXX_SUFFIXES for path in sources):
         return "c++"
     if re.search(r"@(__gxx_personality_v0|__cxa_\w+|_Zn[aw]m|_ZNS?t\w*)\b", ir_text):

@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -19,7 +20,7 @@ Language = Literal["c", "c++", "fortran"]
 # llvmlite reads bitcode up to its own LLVM version; a newer compiler's output may not parse.
 NEWEST_CLANG = 22
 _PROBE_TIMEOUT_S = 60.0
-_BUNDLED_TARGET = ("-target", "x86_64-linux-gnu", "-mcpu=baseline")
+BUNDLED_TARGET = ("-target", "x86_64-linux-gnu", "-mcpu=baseline")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class Toolchain:
 
 
 def find_toolchain(compiler: str = "") -> Toolchain:
-    """Compiler to use: ``compiler``, else ``$CC``, else the bundled clang.
+    """Compiler to use: ``compiler``, else ``$CC`` (unless it is our own wrapper), else the bundled clang.
 
     Args:
         compiler: Command of the user's compiler, may contain arguments; empty for none.
@@ -58,7 +59,7 @@ def find_toolchain(compiler: str = "") -> Toolchain:
     if compiler.strip():
         return _user_toolchain(shlex.split(compiler), "--cc")
     from_environment = os.environ.get("CC", "").strip()
-    if from_environment:
+    if from_environment and not is_wrapper(shlex.split(from_environment)):
         return _user_toolchain(shlex.split(from_environment), "CC")
     return bundled_toolchain()
 
@@ -69,15 +70,29 @@ def bundled_toolchain() -> Toolchain:
     Raises:
         RuntimeBuildError: If the wheel is missing.
     """
+    zig = bundled_compiler("c")[0]
+    version = _version((zig, "cc"), "ziglang")
+    return Toolchain((zig, "cc"), (zig, "c++"), BUNDLED_TARGET, True, f"{version} (ziglang)")
+
+
+def bundled_compiler(language: Language) -> tuple[str, ...]:
+    """Command of the bundled compiler, without target flags; starts no program.
+
+    Raises:
+        RuntimeBuildError: If the wheel is missing.
+    """
     spec = importlib.util.find_spec("ziglang")
     if spec is None or spec.origin is None:
         raise RuntimeBuildError(
             "no C compiler: expected the ziglang package, found none",
             hint="pip install ziglang, or name a clang with --cc",
         )
-    zig = str(Path(spec.origin).parent / "zig")
-    version = _version((zig, "cc"), "ziglang")
-    return Toolchain((zig, "cc"), (zig, "c++"), _BUNDLED_TARGET, True, f"{version} (ziglang)")
+    return (str(Path(spec.origin).parent / "zig"), "c++" if language == "c++" else "cc")
+
+
+def is_wrapper(words: Sequence[str]) -> bool:
+    """The command calls one of our own compiler wrappers: it must not be called from inside one."""
+    return any(Path(word).name.startswith("commanalyzer") for word in words)
 
 
 def _user_toolchain(command: list[str], origin: str) -> Toolchain:

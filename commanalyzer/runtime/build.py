@@ -141,6 +141,7 @@ def _link(
     ir_text: str, program: FrontendResult, link_flags: Sequence[str], objects: tuple[Path, ...]
 ) -> Path:
     bundled = bundled_toolchain()
+    objects, link_flags = (*objects, *program.link_inputs), (*link_flags, *program.link_flags)
     if program.toolchain.bundled:
         return build_executable(
             ir_text,
