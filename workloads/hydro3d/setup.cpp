@@ -4,13 +4,35 @@
 
 namespace hydro {
 
-Domain::Domain(Mesh connectivity) : mesh(std::move(connectivity))
+Domain::Domain(Mesh connectivity)
+    : mesh(std::move(connectivity)),
+      x(mesh.nodes),
+      y(mesh.nodes),
+      z(mesh.nodes),
+      xd(mesh.nodes),
+      yd(mesh.nodes),
+      zd(mesh.nodes),
+      xdd(mesh.nodes),
+      ydd(mesh.nodes),
+      zdd(mesh.nodes),
+      fx(mesh.nodes),
+      fy(mesh.nodes),
+      fz(mesh.nodes),
+      nodal_mass(mesh.nodes),
+      e(mesh.elements),
+      p(mesh.elements),
+      q(mesh.elements),
+      ql(mesh.elements),
+      qq(mesh.elements),
+      v(mesh.elements),
+      volo(mesh.elements),
+      delv(mesh.elements),
+      vdov(mesh.elements),
+      arealg(mesh.elements),
+      ss(mesh.elements),
+      elem_mass(mesh.elements)
 {
-    for (auto *field : {&x, &y, &z, &xd, &yd, &zd, &xdd, &ydd, &zdd, &fx, &fy, &fz, &nodal_mass})
-        field->resize(mesh.nodes);
-    for (auto *field : {&e, &p, &q, &ql, &qq, &v, &volo, &delv, &vdov, &arealg, &ss, &elem_mass})
-        field->resize(mesh.elements);
-    par.hourglass = 0.03;
+    par.hourglass = 0.005;
     par.q_linear = 0.5;
     par.q_quadratic = 2.0 / 3.0;
     par.courant = 0.5;
