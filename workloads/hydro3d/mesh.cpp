@@ -28,12 +28,16 @@ void connect(Mesh &mesh, int edge, int i, int j, int k)
         pair[1] = neighbour_along(index[axis], edge, 1, stride, element);
         stride *= edge;
     }
-    // A ball of the first material around the origin, the second one around it.
-    int twice = (2 * i + 1) * (2 * i + 1) + (2 * j + 1) * (2 * j + 1) + (2 * k + 1) * (2 * k + 1);
-    mesh.material[twice > edge * edge].push_back(element);
+    mesh.material[material_of(i, j, k, edge)].push_back(element);
 }
 
 }  // namespace
+
+int material_of(int i, int j, int k, int edge)
+{
+    int x = 2 * i + 1, y = 2 * j + 1, z = 2 * k + 1;
+    return x * x + y * y + z * z > edge * edge;
+}
 
 void list_corners(Mesh &mesh)
 {

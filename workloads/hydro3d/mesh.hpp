@@ -25,6 +25,9 @@ struct Mesh {
     std::vector<int> material[2];   // elements of each material
 };
 
+// 0 in a ball around the origin, 1 outside it.
+int material_of(int i, int j, int k, int edge);
+
 // Mesh of the cube of edge^3 elements, numbered x fastest.
 Mesh cube_mesh(int edge);
 
