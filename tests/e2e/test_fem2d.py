@@ -1,0 +1,126 @@
+"""fem2d: the program against its closed form, its MPI counterpart against the program and counted words."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.e2e.command import commanalyzer
+from tests.e2e.conftest import Analyse
+from tests.native import ROOT, NativeRun, compile_c, run
+
+FOLDER = ROOT / "workloads" / "fem2d"
+LABELS = ("sum", "norm", "momentum")
+CHECKS = ("-O2", "-Wall", "-Wextra", "-Werror", "-fsanitize=undefined", "-fsanitize-trap=undefined")
+WORD = 8
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sequential program with trapping checks."""
+    return compile_c(FOLDER / "fem2d.c", tmp_path_factory.mktemp("fem2d") / "fem2d", *CHECKS)
+
+
+@pytest.fixture(scope="module")
+def mpi_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The MPI counterpart."""
+    target = tmp_path_factory.mktemp("fem2d_mpi") / "fem2d_mpi"
+    compiler = Path(sys.executable).parent / "mpicc"
+    command = [
+        compiler,
+        f"-cc={sys.executable} -m ziglang cc",
+        "-std=c11",
+        *CHECKS,
+        "-o",
+        target,
+        FOLDER / "mpi" / "fem2d_mpi.c",
+        "-lm",
+    ]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return target
+
+
+def numbers(result: NativeRun, labels: tuple[str, ...] = LABELS) -> list[float]:
+    """The numbers that follow ``labels`` in the output."""
+    assert result.status == 0, result.stderr
+    words = result.stdout.split()
+    return [float(words[words.index(label) + 1]) for label in labels]
+
+
+def first_mode(n: int, steps: int) -> list[float]:
+    """Outputs of the scheme for the first sine mode (README of the workload)."""
+    h = 1.0 / n
+    eigenvalue = 8.0 * math.sin(math.pi * h / 2.0) ** 2 / h**2
+    u, v = 1.0, 0.0
+    for _ in range(steps):
+        v -= 0.5 * h * eigenvalue * u
+        u += 0.5 * h * v
+    total = (np.sin(np.pi * h * np.arange(n + 1)).sum() * h) ** 2
+    return [u * total, u * u / 4.0, v * total]
+
+
+def copies(n: int, q: int) -> int:
+    """Copies of nodes in q x q blocks of n x n squares, less one per node."""
+    return (n + q) ** 2 - (n + 1) ** 2
+
+
+def mpi_run(program: Path, ranks: int, *arguments: int) -> NativeRun:
+    """Run the MPI counterpart."""
+    return run(Path(sys.executable).parent / "mpiexec", "-n", str(ranks), str(program), *map(str, arguments))
+
+
+@pytest.mark.parametrize("order", ["ordered", "permuted"])
+@pytest.mark.parametrize(("n", "steps"), [(2, 0), (5, 3), (32, 200)])
+def test_the_first_mode_swings_as_computed_by_hand(program: Path, n: int, steps: int, order: str) -> None:
+    result = run(program, str(n), str(steps), order)
+    assert numbers(result) == pytest.approx(first_mode(n, steps), rel=1e-9, abs=1e-12)
+
+
+def test_it_repeats_itself(program: Path) -> None:
+    first = run(program)
+    assert first.stdout.startswith("fem2d n 32 steps 10 order permuted\n")
+    assert first == run(program)
+
+
+@pytest.mark.parametrize(
+    "arguments", [["1"], ["8x"], ["4", "-1"], ["4", "1", "random"], ["4", "1", "ordered", "1"]]
+)
+def test_wrong_arguments_end_with_status_2_and_a_message(program: Path, arguments: list[str]) -> None:
+    result = run(program, *arguments)
+    assert (result.status, result.stdout) == (2, "")
+    assert "fem2d" in result.stderr
+
+
+@pytest.mark.parametrize("q", [1, 2, 4])
+def test_the_mpi_counterpart_agrees_and_sends_the_words_of_theory(mpi_program: Path, q: int) -> None:
+    n, steps = 32, 10
+    result = mpi_run(mpi_program, q * q, n, steps)
+    assert numbers(result) == pytest.approx(first_mode(n, steps), rel=1e-9)
+    assert numbers(result, ("loop_bytes",)) == [WORD * steps * 2 * copies(n, q)]
+
+
+def test_the_mpi_counterpart_refuses_what_makes_no_squares(mpi_program: Path) -> None:
+    for ranks, n in ((2, 4), (4, 5)):
+        result = mpi_run(mpi_program, ranks, n)
+        assert result.status == 2
+        assert result.stderr.startswith("fem2d_mpi: ")
+
+
+def test_an_analysis_counts_the_work_of_the_nodes(analysed: Analyse) -> None:
+    # 2 n^2 elements and (n + 1)^2 nodes: 4 W(8) - W(16) is the work of 4 * 81 - 289 = 35 nodes.
+    steps = 4
+    work = [analysed("fem2d", n, steps, nodes=(4,), region="fem_run").work.flops for n in (8, 16)]
+    # v += dt * fixed * force / mass; u += dt * v
+    assert 4 * work[0] - work[1] == steps * 35 * 6
+
+
+def test_an_analysis_leaves_the_output_alone(program: Path, tmp_path: Path) -> None:
+    done = commanalyzer(tmp_path, "analyze", FOLDER / "fem2d.c", "--nodes", "4", "-q", "--", "8", "3")
+    assert done.status == 0, done.err
+    assert done.out.startswith(run(program, "8", "3").stdout)
