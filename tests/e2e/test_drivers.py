@@ -48,13 +48,8 @@ def test_make_built_program_is_analysed_like_its_sources(project: Project, flags
 def test_optimisation_does_not_change_the_embedded_ir(project: Project) -> None:
     project.write(SMOOTHING)
     payloads = []
-    for level in (
-        "-O0",
-        "-O1 -g",
-        "-O2 -march=native -mtune=native",
-        "-O3 -g3 -flto=auto",
-        "-Os -fPIC -Wall",
-    ):
+    levels = ("-O0", "-O1 -g", "-O2 -march=native -mtune=native", "-O3 -g3 -flto=auto", "-Os -fPIC -Wall")
+    for level in levels:
         project.run(f"commanalyzer-cc {level} -std=c11 -c src/x/part.c -o part.o")
         project.run("commanalyzer-cc part.o src/main.c src/y/part.c -o prog")
         payloads.append(project.records("prog")[-1].payload)

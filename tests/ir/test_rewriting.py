@@ -81,4 +81,4 @@ def test_fixed_local_arrays_move_to_the_frame() -> None:
     assert "%fixed = getelementptr inbounds i8, ptr %ca.frame, i64 0" in text
     assert "%open = alloca double, i64 %n" in text
     assert "lifetime.start.p0(ptr %fixed)" not in text
-    assert hooks_by_block(text, "work")["entry"] == ["frame", "count_block", "row_0", "row_0", "load"]
+    assert hooks_by_block(text, "work")["entry"] == ["frame", "count_block", "row_0", "row_0"]
