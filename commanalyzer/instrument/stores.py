@@ -131,11 +131,10 @@ class StorePlanner:
         load = _accumulated_load(self._values, store, block)
         if load is None:
             return Fold.NONE, -1
-        update = self._values.definitions[store.operands[0].text].instruction
         own = self._labels.labels(load, self._values.block_of(load)).names
         if len(own) != 1 or own[0] not in labels:
             return Fold.NONE, -1
-        return fold_of(update, load), list(labels).index(own[0])
+        return fold_of(self._values, store.operands[0].text, load), list(labels).index(own[0])
 
     # ---- aggregates and atomics ----------------------------------------------------------------------------
 
@@ -211,7 +210,7 @@ def _accumulated_load(values: FunctionValues, store: Instruction, block: str) ->
             and load.instruction.opcode == "load"
             and _loop(values, load.block) == _loop(values, update.block) == loop
             and load.instruction.operands[0].text == store.operands[1].text
-            and fold_of(update.instruction, operand.text) is not Fold.NONE
+            and fold_of(values, store.operands[0].text, operand.text) is not Fold.NONE
         ):
             return operand.text
     return None
