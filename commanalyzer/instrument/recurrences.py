@@ -166,11 +166,8 @@ def unites(values: FunctionValues, name: str, inside: set[str]) -> bool:
 
 
 def _selects(values: FunctionValues, inside: set[str]) -> Selection | None:
-    """The selecting reduction that these registers are, if its choices depend on values."""
-    selection = values.selected.kept.get(next(iter(inside)))
-    if selection is None or not values.control_flows or not inside <= selection.members:
-        return None
-    return selection if any(values.control_inputs(name) for name in selection.choices) else None
+    """The selecting reduction that these registers are."""
+    return values.selected.kept.get(next(iter(inside))) if values.control_flows else None
 
 
 def _as_selection(values: FunctionValues, selection: Selection, demanded: frozenset[str]) -> Accumulator:
@@ -200,9 +197,7 @@ def _as_accumulator(
     updates = [name for name in unions if values.flows[name] is Flow.UNION]
     tentative = _tentative(values, updates, inside, demanded)
     choices = [
-        name
-        for name in unions
-        if name in tentative.values() or _is_choice_from_outside(values, name, inside)
+        name for name in unions if name in tentative.values() or _is_choice_from_outside(values, name, inside)
     ]
     updates_are_linear = all(sum(i in inside for i in values.data_inputs(name)) == 1 for name in updates)
     if len(updates) + len(choices) != len(unions) or not updates or not updates_are_linear:
@@ -215,9 +210,7 @@ def _as_accumulator(
         return None
     ordered = sorted(updates, key=lambda name: values.definitions[name].instruction.first_line)
     fold = _common_fold(values, members, updates, tentative)
-    return Accumulator(
-        frozenset(members), tuple(ordered), tuple(choices), resets, exits, fold, tentative
-    )
+    return Accumulator(frozenset(members), tuple(ordered), tuple(choices), resets, exits, fold, tentative)
 
 
 def _is_choice_from_outside(values: FunctionValues, name: str, inside: set[str]) -> bool:
@@ -251,12 +244,7 @@ def _common_fold(
 ) -> Fold:
     """How the terms of all updates combine; scaling or converting the running value forbids reordering."""
     inside = set(members)
-    folds = {
-        fold_of(values, name, i)
-        for name in updates
-        for i in values.data_inputs(name)
-        if i in inside
-    }
+    folds = {fold_of(values, name, i) for name in updates for i in values.data_inputs(name) if i in inside}
     passing = {*updates, *tentative.values()}
     pure = all(name in passing or values.flows[name] is Flow.PHI for name in members)
     return next(iter(folds)) if len(folds) == 1 and pure else Fold.NONE

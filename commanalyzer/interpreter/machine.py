@@ -9,7 +9,7 @@ are in :mod:`commanalyzer.interpreter.shadow`, external functions in
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from commanalyzer.errors import TargetRunError, UnsupportedIrError
 from commanalyzer.interpreter.arithmetic import binary
@@ -20,6 +20,7 @@ from commanalyzer.interpreter.mathlib import FUNCTIONS
 from commanalyzer.interpreter.memory import Memory
 from commanalyzer.interpreter.operations import (
     OPERATIONS,
+    all_labels,
     compute,
     flops,
     select_role,
@@ -32,6 +33,7 @@ from commanalyzer.interpreter.values import (
     EXIT_HOME,
     NO_LABELS,
     Data,
+    Labels,
     Value,
     as_float,
     as_int,
@@ -66,6 +68,7 @@ class Frame:
     label: str
     is_root: bool
     index: int = 0
+    selected: dict[str, Labels] = field(default_factory=dict)
 
 
 class Machine:
@@ -175,6 +178,9 @@ class Machine:
             counts.flops += flops(instruction)
             values = [self.value(operand) for operand in instruction.operands]
             result = compute(instruction, values, control_flows=self._control_flows)
+            if opcode == "select":
+                taken = instruction.operands[1 if values[0].data else 2]
+                result = self._chosen(frame, instruction, taken, result, values[0].labels)
             self.finish(frame, instruction, result, values)
             return
         handler = _HANDLERS.get(opcode)
@@ -211,12 +217,37 @@ class Machine:
         for instruction in frame.code:
             if instruction.opcode != "phi":
                 break
-            taken = self.value(instruction.operands[instruction.incoming.index(previous)])
-            value = without_address_labels(instruction.type, select_role(taken, conditions))
-            results.append((instruction.name, value))
+            operand = instruction.operands[instruction.incoming.index(previous)]
+            value = without_address_labels(instruction.type, select_role(self.value(operand), conditions))
+            results.append((instruction.name, self._chosen(frame, instruction, operand, value, conditions)))
         frame.registers.update(results)
         frame.index = len(results)
         self.counts.instructions += len(results)
+
+    def _chosen(
+        self, frame: Frame, instruction: Instruction, taken: Operand, value: Value, conditions: Labels
+    ) -> Value:
+        """Return a chosen ``value`` with the labels that it has by what it does in its loop.
+
+        A minimum depends on both operands. A selecting reduction depends on everything that it ever compared
+        and took since its loop was entered.
+        """
+        name = instruction.name
+        combination = frame.plan.combined.get(name)
+        if combination is not None and instruction.type.kind in ("int", "float"):
+            both = all_labels([self.value(operand) for operand in combination.operands])
+            return value._replace(labels=both, exact=None)
+        selection = frame.plan.kept.get(name)
+        if selection is None or not self._control_flows:
+            return value
+        if name in selection.choices:
+            known = frame.selected.get(selection.header + min(selection.members), NO_LABELS)
+            fresh = with_role(conditions, SourceRole.CONTROL)
+            if taken.text not in selection.members:
+                fresh = union(fresh, self.value(taken).labels)
+            value = value._replace(labels=union(known, fresh), exact=None)
+        frame.selected[selection.header + min(selection.members)] = value.labels
+        return value
 
     def _branch(self, frame: Frame, instruction: Instruction) -> None:
         targets = instruction.targets

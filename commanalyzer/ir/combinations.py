@@ -1,7 +1,7 @@
 """Choices that are operations: minimum, maximum and logical connectives written as ``select`` or branch.
 
-``if (x < m) m = x;`` is ``m = min(m, x)``: the result depends on both operands, whichever is taken. LLVM prints it
-as a ``select``, or as a phi when the branch does something else as well.
+``if (x < m) m = x;`` is ``m = min(m, x)``: the result depends on both operands, whichever is taken. LLVM prints
+it as a ``select``, or as a phi when the branch does something else as well.
 """
 
 from __future__ import annotations

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 
-def strong_components(
-    names: Iterable[str], inputs: Callable[[str], Iterable[str]]
-) -> list[tuple[str, ...]]:
+def strong_components(names: Iterable[str], inputs: Callable[[str], Iterable[str]]) -> list[tuple[str, ...]]:
     """Tarjan's algorithm without recursion.
 
     Args:

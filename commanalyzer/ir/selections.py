@@ -21,6 +21,7 @@ from commanalyzer.ir.guards import loop_guards
 from commanalyzer.ir.model import Function, Instruction
 
 _NO_DATA = frozenset({"load", "getelementptr", "alloca", "call", "invoke", "landingpad"})
+_READS = frozenset({"load", "call", "invoke", "atomicrmw", "cmpxchg"})
 _CASTS = frozenset({"sext", "zext", "trunc", "freeze"})
 _CONNECTIVES = frozenset({"and", "or", "xor", "freeze"})
 
@@ -207,12 +208,11 @@ class _Finder:
             instruction = self._defined.get(name)
             if instruction is None:
                 continue
-            if instruction.opcode in ("load", "call", "invoke", "atomicrmw", "cmpxchg"):
-                is_pure = instruction.opcode == "call" and instruction.callee.startswith("@llvm.")
-                if not is_pure and self._block[name] in loop.blocks:
+            is_pure = instruction.opcode == "call" and instruction.callee.startswith("@llvm.")
+            if instruction.opcode in _READS and not is_pure:
+                if instruction.type.kind != "ptr" and self._block[name] in loop.blocks:
                     return True
-                if not is_pure:
-                    continue
+                continue
             fresh = [o.text for o in instruction.operands if o.is_local and o.text not in seen]
             seen.update(fresh)
             pending.extend(fresh)
@@ -241,9 +241,7 @@ class _Finder:
             operands: tuple[str, ...] = (name,)
             if instruction is not None and instruction.opcode in ("icmp", "fcmp"):
                 operands = tuple(o.text for o in instruction.operands)
-            elif instruction is not None and (
-                name in self._combined or instruction.opcode in _CONNECTIVES
-            ):
+            elif instruction is not None and (name in self._combined or instruction.opcode in _CONNECTIVES):
                 fresh = [o.text for o in instruction.operands if o.is_local and o.text not in seen]
                 seen.update(fresh)
                 pending.extend(fresh)
