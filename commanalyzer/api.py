@@ -54,7 +54,7 @@ def analyze(
         nodes: Node counts.
         model: Communication model or several; the first is the leading one.
         high: Threshold of the singleton scores.
-        regions: Functions to restrict the analysis to.
+        regions: Functions or marks to restrict the analysis to.
         control_flows: Conditions that select between values are flows.
         cc: The user's clang; otherwise ``$CC`` or the bundled one.
         cflags: Compiler flags.

@@ -42,7 +42,7 @@ class AnalysisRequest:
         nodes: Node counts p, increasing.
         models: Communication models to count with; the first is the leading one.
         high: Threshold of the singleton scores (paper Section 4.2.2), in (0, 1).
-        regions: Functions of interest; empty for the whole program.
+        regions: Functions or marks of interest; empty for the whole program.
         control_flows: Conditions that select between values are flows.
         compiler: Compiler options.
         machine: Parameters of the efficiency bound.

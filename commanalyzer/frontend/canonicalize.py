@@ -15,6 +15,7 @@ from pathlib import Path
 import llvmlite.binding as llvm
 
 from commanalyzer.errors import CommAnalyzerError, CompileError, InstrumentationError, IrError
+from commanalyzer.frontend.marks import define_marks
 from commanalyzer.frontend.outcome import Outcome, write_outcome
 from commanalyzer.frontend.regions import mark_regions
 
@@ -34,13 +35,13 @@ def canonicalize(
     Args:
         paths: Modules, ``.ll`` text or bitcode.
         labels: What to call each one in messages.
-        regions: Functions that must survive as functions, by source or IR name.
+        regions: Functions that must survive as functions, by source or IR name, and names of marks.
 
     Raises:
         IrError: If a module does not parse or verify, is for another target, or symbols collide.
         InstrumentationError: If a module is already instrumented.
         CompileError: If nothing defines ``main``.
-        ConfigError: If a region names no defined function.
+        ConfigError: If a region names no defined function and no mark.
     """
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
@@ -56,7 +57,7 @@ def canonicalize(
     linked = _parse_text(text, "linked module")
     _optimise(linked, machine)
     linked.verify()
-    return str(linked), Outcome(regions=found)
+    return define_marks(str(linked)), Outcome(regions=found)
 
 
 def _load(path: Path, label: str) -> llvm.ModuleRef:

@@ -1,6 +1,6 @@
 """Choices that are operations: minimum, maximum and logical connectives written as ``select`` or branch.
 
-``if (x < m) m = x;`` is ``m = min(m, x)``: the result depends on both operands, whichever is taken. LLVM prints
+``if (x < m) m = x;`` is ``m = min(m, x)``: the result depends on both operands, whichever is taken. LLVM has
 it as a ``select``, or as a phi when the branch does something else as well.
 """
 

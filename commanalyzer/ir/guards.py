@@ -1,8 +1,8 @@
 """Branches that only control how often a loop runs.
 
 LLVM rotates loops: ``for (i = 0; i < n; i++)`` becomes ``if (0 < n) do ... while (++i < n)``. The branch in
-front is trip control like the one at the end, although it looks like one that selects between values behind the
-loop.
+front is trip control like the one at the end, although it looks like one that selects between two values
+behind the loop.
 """
 
 from __future__ import annotations

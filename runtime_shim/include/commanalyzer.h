@@ -6,8 +6,8 @@
  *     ...
  *     COMMANALYZER_END("sweep");
  *
- * and `commanalyzer analyze --region sweep ...` counts what happens between the two: calls included, recursion and
- * nesting allowed, any number of marks with one name. The name is a string literal. In C++,
+ * and `commanalyzer analyze --region sweep ...` counts what happens between the two: calls included, recursion
+ * and nesting allowed, any number of marks with one name. The name is a string literal. In C++,
  * COMMANALYZER_SCOPE("sweep"); marks the rest of its block, however that is left.
  *
  * Without CommAnalyzer the macros expand to nothing. Copy this file into the project, or build with
@@ -41,12 +41,12 @@
   COMMANALYZER_CALL("commanalyzer.end." name, COMMANALYZER_PASTE(commanalyzer_end_, __COUNTER__))
 
 #ifdef __cplusplus
-#define COMMANALYZER_SCOPE(name) COMMANALYZER_SCOPE_2(name, COMMANALYZER_PASTE(commanalyzer_scope_, __COUNTER__))
-#define COMMANALYZER_SCOPE_2(name, scope)                                                                      \
-  struct scope##_type {                                                                                        \
-    scope##_type() { COMMANALYZER_BEGIN(name); }                                                               \
-    ~scope##_type() { COMMANALYZER_END(name); }                                                                \
-  } scope
+#define COMMANALYZER_SCOPE(name) COMMANALYZER_SCOPE_OF(name, COMMANALYZER_PASTE(commanalyzer_, __COUNTER__))
+#define COMMANALYZER_SCOPE_OF(name, scope)                                                                     \
+  struct scope {                                                                                               \
+    scope() { COMMANALYZER_BEGIN(name); }                                                                      \
+    ~scope() { COMMANALYZER_END(name); }                                                                       \
+  } COMMANALYZER_PASTE(scope, _)
 #endif
 
 #else

@@ -11,7 +11,7 @@ import pytest
 from commanalyzer.abi import hooks
 from commanalyzer.abi import trace_layout as layout
 from commanalyzer.ir.model import Module
-from commanalyzer.runtime.build import shim_directory
+from commanalyzer.frontend.marks import shim_directory
 from tests.shim.conftest import compile_c
 
 _RECORDS: dict[str, np.dtype[np.void]] = {
