@@ -14,6 +14,7 @@ uint64_t ca_num_rows;
 static uint32_t *by_word;  /* row + 1, newest row of each word */
 static uint32_t *by_row;   /* row + 1, newest row anchored at a register value */
 static uint32_t *next_row; /* row + 1, next older row of the same anchor */
+static uint32_t *detour;   /* row + 1, what came instead when the row at this place was predicted last */
 
 static uint32_t *table; /* row + 1, open addressing */
 static uint64_t table_mask;
@@ -23,7 +24,8 @@ bool ca_rows_reserve(void) {
   by_word = ca_map((CA_ADDRESS_MASK + 1) / 4 * sizeof *by_word);
   by_row = ca_map((1ull << 32) * sizeof *by_row);
   next_row = ca_map((1ull << 32) * sizeof *next_row);
-  return by_word && by_row && next_row;
+  detour = ca_map((1ull << 32) * sizeof *detour);
+  return by_word && by_row && next_row && detour;
 }
 
 static uint64_t slot_of(uint64_t hash) {
@@ -108,6 +110,12 @@ static uint32_t *anchor_of(const struct ca_event *event) {
 
 /* The row of an event that was not predicted: looks it up or appends it, moves the cursor behind it. */
 struct ca_found ca_row_lookup(const struct ca_event *event) {
+  uint32_t *instead = &detour[ca_state.cursor - ca_state.cells];
+  if (*instead && ca_state.cells[*instead - 1].hash == event->hash) {
+    ca_state.cells[*instead - 1].count += ca_active;
+    ca_state.cursor = ca_state.cells + *instead;
+    return (struct ca_found){*instead - 1, false};
+  }
   uint32_t *anchor = anchor_of(event);
   uint64_t found = *anchor;
   uint32_t depth = 0;
@@ -136,6 +144,7 @@ struct ca_found ca_row_lookup(const struct ca_event *event) {
       ca_statistics.hash_collisions++;
   }
   uint64_t row = found - 1;
+  *instead = (uint32_t)found;
   ca_state.cells[row].count += ca_active;
   ca_state.cursor = ca_state.cells + row + 1;
   return (struct ca_found){row, is_new};
