@@ -21,6 +21,7 @@ from commanalyzer.instrument.sites import DebugInfo, ObjectRecord, SiteTable
 from commanalyzer.instrument.stores import StorePlanner
 from commanalyzer.instrument.values import CallFacts, FunctionValues, call_facts, function_values
 from commanalyzer.instrument.work import attribute_flops
+from commanalyzer.ir.extremum_stores import extremum_stores
 from commanalyzer.ir.model import Function, Module
 from commanalyzer.ir.types import alloc_size_bytes
 
@@ -101,9 +102,12 @@ def _plan_function(
     stores = StorePlanner(values, patch, sites, debug, book)
     call_planner = CallPlanner(values, patch, sites, debug, book, calls, demanded)
     call_planner.plan_entry()
+    extrema = {e.store.first_line: e for e in extremum_stores(values.function, values.cfg)}
     for block in values.function.blocks:
         for instruction in block.instructions:
-            if instruction.opcode in ("store", "atomicrmw", "cmpxchg"):
+            if instruction.first_line in extrema:
+                stores.plan_extremum(extrema[instruction.first_line], block.label)
+            elif instruction.opcode in ("store", "atomicrmw", "cmpxchg"):
                 stores.plan(instruction, block.label)
             elif instruction.opcode in ("call", "invoke") and not is_mark(instruction):
                 call_planner.plan(instruction, block.label)

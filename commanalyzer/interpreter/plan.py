@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from commanalyzer.ir.cfg import ControlFlow, control_flow
 from commanalyzer.ir.combinations import Combination
+from commanalyzer.ir.extremum_stores import ExtremumStore, extremum_stores
 from commanalyzer.ir.guards import loop_guards
 from commanalyzer.ir.model import Function, Instruction, Operand
 from commanalyzer.ir.selections import Selection, selections
@@ -33,6 +34,8 @@ class FunctionPlan:
         selectors: (block, predecessor) -> conditions whose sources select the phis of the block.
         count_indices: First line of a counting store -> the index operands of its address.
         combined: Choices that are minima, maxima or connectives, by register.
+        extremum_stores: By first line of the store.
+        instead: Block that is executed instead of a store -> that store.
         kept: Registers that are chosen by a selecting reduction, with that reduction.
     """
 
@@ -42,6 +45,8 @@ class FunctionPlan:
     count_indices: Mapping[int, tuple[Operand, ...]]
     combined: Mapping[str, Combination]
     kept: Mapping[str, Selection]
+    extremum_stores: Mapping[int, ExtremumStore]
+    instead: Mapping[str, ExtremumStore]
 
     @property
     def entry(self) -> str:
@@ -62,7 +67,17 @@ def plan_function(function: Function) -> FunctionPlan:
             selectors[label, predecessor] = _selectors(flow, blocks, guards, label, predecessor)
     found = selections(function, flow)
     counts = _count_indices(function, flow)
-    return FunctionPlan(function, blocks, selectors, counts, found.combined, found.kept)
+    extrema = extremum_stores(function, flow)
+    return FunctionPlan(
+        function,
+        blocks,
+        selectors,
+        counts,
+        found.combined,
+        found.kept,
+        {e.store.first_line: e for e in extrema},
+        {e.otherwise: e for e in extrema},
+    )
 
 
 def _selectors(

@@ -86,7 +86,15 @@ def _combination(
     compared = [o.text for o in comparison.operands]
     if compared not in ([yes.text, no.text], [no.text, yes.text]) or yes.text == no.text:
         return None
-    if comparison.predicate not in _LESS | _GREATER:
-        return None
-    takes_less = (comparison.predicate in _LESS) == (compared == [yes.text, no.text])
-    return Combination((yes, no), Fold.MIN if takes_less else Fold.MAX, condition.text)
+    fold = comparison_fold(comparison, yes.text)
+    return None if fold is Fold.NONE else Combination((yes, no), fold, condition.text)
+
+
+def comparison_fold(comparison: Instruction, taken: str) -> Fold:
+    """Whether taking operand ``taken`` of a comparison that holds takes the smaller or the larger one."""
+    is_first = comparison.operands[0].text == taken
+    if comparison.predicate in _LESS:
+        return Fold.MIN if is_first else Fold.MAX
+    if comparison.predicate in _GREATER:
+        return Fold.MAX if is_first else Fold.MIN
+    return Fold.NONE
