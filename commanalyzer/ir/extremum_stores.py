@@ -117,16 +117,26 @@ class _Finder:
         for operand, source in zip(phi.operands, phi.incoming, strict=True):
             place, definition = self._defined.get(operand.text, ("", None))
             if source not in loop.blocks:
-                is_right = definition is not None and definition.opcode == "load"
-                is_right = is_right and definition is not None and definition.operands[0].text == pointer.text
-            else:
-                is_right = definition is not None and place == join and definition.opcode == "phi"
-                is_right = is_right and definition is not None and _merges(definition, block, value, register)
-            if not is_right:
+                if not self._was_at(operand.text, pointer.text, header):
+                    return False
+            elif definition is None or place != join or not _merges(definition, block, value, register):
                 return False
         return True
 
+    def _was_at(self, value: str, pointer: str, block: str) -> bool:
+        """In front of ``block``, the value was loaded from ``pointer`` or stored there."""
+        _, definition = self._defined.get(value, ("", None))
+        if definition is not None and definition.opcode == "load" and definition.operands[0].text == pointer:
+            return True
+        return any(
+            i.opcode == "store" and [o.text for o in i.operands] == [value, pointer]
+            for label in self._cfg.dominator_chain(block)[1:]
+            for i in self._blocks[label].instructions
+        )
+
 
 def _merges(phi: Instruction, block: str, value: Operand, register: str) -> bool:
+    if phi.opcode != "phi":
+        return False
     incoming = {source: operand.text for operand, source in zip(phi.operands, phi.incoming, strict=True)}
     return incoming.pop(block, "") == value.text and list(incoming.values()) == [register]

@@ -12,7 +12,7 @@ compared since the last change. This holds for registers that
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from commanalyzer.ir.cfg import ControlFlow, Loop
 from commanalyzer.ir.combinations import Combination, combinations
@@ -21,6 +21,7 @@ from commanalyzer.ir.guards import loop_guards
 from commanalyzer.ir.model import Function, Instruction
 
 _NO_DATA = frozenset({"load", "getelementptr", "alloca", "call", "invoke", "landingpad"})
+_COMPARISONS = frozenset({"icmp", "fcmp"})
 _READS = frozenset({"load", "call", "invoke", "atomicrmw", "cmpxchg"})
 _CASTS = frozenset({"sext", "zext", "trunc", "freeze"})
 _CONNECTIVES = frozenset({"and", "or", "xor", "freeze"})
@@ -35,7 +36,8 @@ class Selection:
         header: Header of the loop that it runs in.
         choices: Members that take a candidate or keep what they have, in program order.
         conditions: Per condition, the registers that take part in the comparison, running values left out.
-        rivals: (predecessor, initial value) of minima that are compared with: the initial value takes part.
+        rivals: (predecessor, initial value) of the running values that take part in comparisons.
+        running: Members, and those of minima and other selections that the same comparisons change.
     """
 
     members: frozenset[str]
@@ -43,6 +45,7 @@ class Selection:
     choices: tuple[str, ...]
     conditions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     rivals: tuple[tuple[str, str], ...] = ()
+    running: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,13 +123,19 @@ class _Finder:
                 for operand in instruction.operands:
                     if operand.is_local:
                         self._users.setdefault(operand.text, []).append((instruction, block.label))
+        self._phis = {b.label: [i.name for i in b.instructions if i.opcode == "phi"] for b in function.blocks}
         components = strong_components(self._defined, self._data_inputs)
         self._cycles = [c for c in components if len(c) > 1 or c[0] in self._data_inputs(c[0])]
 
     def kept(self) -> dict[str, Selection]:
         """All selecting reductions, per member."""
-        found = (self._selection(cycle) for cycle in self._cycles)
-        return {name: selection for selection in found if selection for name in selection.members}
+        found = [s for s in (self._selection(cycle) for cycle in self._cycles) if s is not None]
+        while True:
+            complete = [self._with_rivals(selection, found) for selection in found]
+            valid = [s for s in complete if self._only_compared_among(s, complete)]
+            if len(valid) == len(found):
+                return {name: selection for selection in valid for name in selection.members}
+            found = [s for s in found if any(s.members == v.members for v in valid)]
 
     def _data_inputs(self, name: str) -> list[str]:
         instruction = self._defined[name]
@@ -143,12 +152,11 @@ class _Finder:
         if loop is None or not self._read_behind(members, loop):
             return None
         choices = [name for name in cycle if self._takes_candidates(name, members)]
-        conditions = dict.fromkeys(c for name in choices for c in self._conditions(name))
-        if not any(self._is_read_in(loop, c) for c in conditions):
+        if not any(self._is_read_in(loop, c) for name in choices for c in self._conditions(name)):
             return None
         if any(len(self._cfg.successors[p]) != 1 for n in choices for p in self._defined[n].incoming):
             return None
-        return self._with_rivals(Selection(members, loop.header, self._ordered(choices)), tuple(conditions))
+        return Selection(members, loop.header, self._ordered(choices))
 
     def _ordered(self, names: Iterable[str]) -> tuple[str, ...]:
         return tuple(sorted(names, key=lambda name: self._defined[name].first_line))
@@ -182,7 +190,7 @@ class _Finder:
         return tuple(dict.fromkeys(c for edge in edges for c in edge))
 
     def _read_behind(self, members: frozenset[str], loop: Loop) -> bool:
-        """Inside the loop, members are only passed on or used in addresses; behind it, phis read them."""
+        """Inside the loop, members are passed on, compared, or used in addresses; behind it, phis read."""
         for name in members:
             for user, block in self._users.get(name, ()):
                 if user.name in members:
@@ -190,7 +198,7 @@ class _Finder:
                 if block not in loop.blocks:
                     if user.opcode != "phi" or any(o.text not in members for o in user.operands):
                         return False
-                elif not self._only_addresses_loads(user):
+                elif user.opcode not in _COMPARISONS and not self._only_addresses_loads(user):
                     return False
         return True
 
@@ -220,16 +228,83 @@ class _Finder:
 
     # ---- what the conditions compare -----------------------------------------------------------------------
 
-    def _with_rivals(self, selection: Selection, conditions: tuple[str, ...]) -> Selection:
-        compared = {c: self._compared(c) for c in conditions}
-        rivals = self._rivals(selection, frozenset(c for many in compared.values() for c, _ in many))
+    def _comparisons(self, selection: Selection) -> dict[str, list[tuple[str, tuple[str, ...]]]]:
+        conditions = dict.fromkeys(c for name in selection.choices for c in self._conditions(name))
+        return {c: self._compared(c) for c in conditions}
+
+    def _only_compared_among(self, selection: Selection, others: list[Selection]) -> bool:
+        """The running choice is compared only to decide reductions that know it as a rival, or itself."""
+        for name in selection.members:
+            for user, _ in self._users.get(name, ()):
+                if user.opcode in _COMPARISONS and not self._decides_only(user.name, selection, others):
+                    return False
+        return True
+
+    def _decides_only(self, condition: str, selection: Selection, others: list[Selection]) -> bool:
+        aware = {
+            name
+            for other in others
+            if other.members == selection.members or selection.members <= other.running
+            for name in other.members
+        }
+        pending = [condition]
+        while pending:
+            name = pending.pop()
+            for user, _ in self._users.get(name, ()):
+                is_condition = user.opcode == "select" and user.operands[0].text == name
+                if user.opcode in _CONNECTIVES or user.name in self._combined:
+                    pending.append(user.name)
+                elif user.opcode != "br" and not (is_condition and user.name in aware):
+                    return False
+            decided = {block for (block, _), conditions in self._deciding.items() if name in conditions}
+            if any(phi not in aware for block in decided for phi in self._phis.get(block, ())):
+                return False
+        return True
+
+    def _with_rivals(self, selection: Selection, others: list[Selection]) -> Selection:
+        compared = self._comparisons(selection)
+        comparisons = frozenset(c for many in compared.values() for c, _ in many)
+        rivals = self._rivals(selection, comparisons)
+        for other in others:
+            theirs = frozenset(c for many in self._comparisons(other).values() for c, _ in many)
+            same_loop = other.header == selection.header
+            is_other = same_loop and other.members != selection.members
+            if is_other and theirs <= comparisons and self._compares_candidates(other):
+                cycle = tuple(other.members)
+                rivals.append((cycle, self._resets(cycle, set(other.choices))))
         running = selection.members.union(*(cycle for cycle, _ in rivals))
         leaves = {
             condition: tuple(dict.fromkeys(o for _, os in many for o in os if o not in running))
             for condition, many in compared.items()
         }
-        initial = tuple(dict.fromkeys(reset for _, resets in rivals for reset in resets))
-        return Selection(selection.members, selection.header, selection.choices, leaves, initial)
+        read = {o for many in compared.values() for _, os in many for o in os}
+        initial = tuple(dict.fromkeys(r for cycle, rs in rivals if read & set(cycle) for r in rs))
+        return replace(selection, conditions=leaves, rivals=initial, running=running)
+
+    def _compares_candidates(self, selection: Selection) -> bool:
+        """Whatever the reduction takes was part of the comparison that made it take it."""
+        for name in selection.choices:
+            instruction = self._defined[name]
+            is_select = instruction.opcode == "select"
+            operands = instruction.operands[1:] if is_select else instruction.operands
+            for k, operand in enumerate(operands):
+                if not operand.is_local or operand.text in selection.members:
+                    continue
+                conditions = self._conditions(name)
+                if not is_select:
+                    conditions = self._deciding.get((self._block[name], instruction.incoming[k]), ())
+                if not any(operand.text in os for c in conditions for _, os in self._compared(c)):
+                    return False
+        return True
+
+    def _resets(self, cycle: tuple[str, ...], choices: set[str]) -> list[tuple[str, str]]:
+        return [
+            (block, operand.text)
+            for name in cycle
+            if name not in choices and self._defined[name].opcode == "phi"
+            for operand, block in zip(self._defined[name].operands, self._defined[name].incoming, strict=True)
+            if operand.text not in cycle
+        ]
 
     def _compared(self, condition: str) -> list[tuple[str, tuple[str, ...]]]:
         """(comparison, its operands) for all comparisons that a condition connects."""
@@ -239,7 +314,7 @@ class _Finder:
             name = pending.pop()
             instruction = self._defined.get(name)
             operands: tuple[str, ...] = (name,)
-            if instruction is not None and instruction.opcode in ("icmp", "fcmp"):
+            if instruction is not None and instruction.opcode in _COMPARISONS:
                 operands = tuple(o.text for o in instruction.operands)
             elif instruction is not None and (name in self._combined or instruction.opcode in _CONNECTIVES):
                 fresh = [o.text for o in instruction.operands if o.is_local and o.text not in seen]
@@ -267,14 +342,7 @@ class _Finder:
             phis = [name for name in cycle if self._defined[name].opcode == "phi" and name not in updates]
             if len(updates) + len(phis) != len(cycle) or not updates:
                 continue
-            resets = [
-                (block, operand.text)
-                for name in phis
-                for operand, block in zip(
-                    self._defined[name].operands, self._defined[name].incoming, strict=True
-                )
-                if operand.text not in inside
-            ]
+            resets = self._resets(cycle, set(updates))
             decided = all(self._combined[name].condition in comparisons for name in updates)
             if decided and all(block not in loop.blocks for block, _ in resets):
                 found.append((cycle, resets))
