@@ -76,7 +76,8 @@ def _include() -> tuple[str, ...]:
 
 def _headers() -> tuple[Path, ...]:
     shim = shim_directory()
-    return (shim / "include" / "comm_shim.h", shim / "src" / "state.h", shim / "src" / "multipliers.inc")
+    names = ("include/comm_shim.h", "src/state.h", "src/accumulator.h", "src/multipliers.inc")
+    return tuple(shim / name for name in names)
 
 
 def _bitcode(toolchain: Toolchain, source: Path) -> Path:

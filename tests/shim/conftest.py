@@ -10,10 +10,10 @@ import llvmlite.binding as llvm
 import pytest
 
 from commanalyzer.abi.hooks import HOOKS
+from commanalyzer.frontend.marks import shim_directory
 from commanalyzer.frontend.toolchain import bundled_toolchain
 from commanalyzer.ir.model import Module
 from commanalyzer.ir.parser import parse_module
-from commanalyzer.frontend.marks import shim_directory
 from commanalyzer.trace.reader import Trace, read_trace
 
 _HERE = Path(__file__).resolve().parent

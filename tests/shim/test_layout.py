@@ -10,8 +10,8 @@ import pytest
 
 from commanalyzer.abi import hooks
 from commanalyzer.abi import trace_layout as layout
-from commanalyzer.ir.model import Module
 from commanalyzer.frontend.marks import shim_directory
+from commanalyzer.ir.model import Module
 from tests.shim.conftest import compile_c
 
 _RECORDS: dict[str, np.dtype[np.void]] = {
