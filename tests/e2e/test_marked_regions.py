@@ -134,7 +134,9 @@ def test_scope_ends_when_an_exception_leaves_it() -> None:
 
 
 def test_unknown_name_lists_functions_and_marks() -> None:
-    with pytest.raises(ConfigError, match=r"'nothing'.*functions: main, nested, work.*marks: .*other.*part"):
+    with pytest.raises(
+        ConfigError, match=r"'nothing'.*functions: begin, main, nested, work; marks: part, other"
+    ):
         record_source(SEGMENTS.replace("void begin", "static void begin"), regions=("nothing",))
 
 

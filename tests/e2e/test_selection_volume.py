@@ -49,4 +49,4 @@ def test_reduction_read_everywhere_goes_to_one_part_and_back(body: str, width: i
     body = body.replace("{{", "{").replace("}}", "}")
     graph = record_source(PROGRAM.format(body=body), regions=("f",)).graph
     result = count_volume(graph, blocks(graph, p), p)
-    assert result.low_bytes == result.high_bytes == result.total_bytes == 2 * (p - 1) * width
+    assert result.total_bytes == 2 * (p - 1) * width
