@@ -37,7 +37,7 @@ static uint64_t hash_labels(const uint64_t *labels, uint64_t count) {
     lanes[k] = lanes[k] * ca_multipliers[8] + labels[i];
   uint64_t hash = 0;
   for (uint32_t k = 0; k < 8; k++)
-    hash = (hash ^ lanes[k] ^ (lanes[k] >> 32)) * ca_multipliers[16 + k];
+    hash += (lanes[k] ^ (lanes[k] >> 32)) * ca_multipliers[16 + k]; /* a sum: the products are independent */
   return hash;
 }
 
