@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from commanalyzer.abi import hooks
 from commanalyzer.instrument.code import FunctionPatch
 from commanalyzer.instrument.labels import LabelBook
+from commanalyzer.instrument.passing import argument_slot, pass_value, passed_types, result_slot
 from commanalyzer.instrument.scalars import value_width
 from commanalyzer.instrument.sites import DebugInfo, ObjectRecord, SiteRecord, SiteTable, SourcePlace
 from commanalyzer.instrument.values import CallFacts, FunctionValues, holds_value
@@ -69,7 +70,7 @@ class CallPlanner:
         function = self._values.function
         out = self._patch.tops.setdefault(self._values.cfg.entry, [])
         for index, size in self._calls.copied.get(function.name, {}).items():
-            slot = f"getelementptr inbounds (i64, ptr @ca_arguments, i64 {index})"
+            slot = argument_slot(index)
             source = self._patch.value(out, f"load i64, ptr {slot}, align 8")
             target = self._patch.value(out, f"ptrtoint ptr {function.parameters[index].text} to i64")
             self._patch.call(out, "ca_copy_words", target, source, size)
@@ -94,8 +95,7 @@ class CallPlanner:
                 )
                 self._labels.name_value(out, self._sites.add_site(record), labels)
         elif holds_value(value.type):
-            label = self._labels.passed(value.text, block, out)
-            out.append(f"  store i64 {label}, ptr @ca_result, align 8")
+            pass_value(self._labels, value, block, -1, out, with_words=True)
 
     # ---- instrumented callees ------------------------------------------------------------------------------
 
@@ -108,12 +108,16 @@ class CallPlanner:
             elif not holds_value(operand.type) or (demanded is not None and index not in demanded):
                 continue
             else:
-                label = self._labels.passed(operand.text, block, out)
-            slot = f"getelementptr inbounds (i64, ptr @ca_arguments, i64 {index})"
-            out.append(f"  store i64 {label}, ptr {slot}, align 8")
+                split = self._calls.split.get(instruction.callee)
+                with_words = split is None or index in split
+                pass_value(self._labels, operand, block, index, out, with_words=with_words)
+                continue
+            out.append(f"  store i64 {label}, ptr {argument_slot(index)}, align 8")
         if demanded is None and holds_value(instruction.type):
-            # a function pointer may lead to library code, which leaves the result's label alone
-            out.append("  store i64 0, ptr @ca_result, align 8")
+            # a function pointer may lead to library code, which leaves the result's labels alone
+            for part in range(len(passed_types(instruction.type)) or 1):
+                for word in (0, 1):
+                    out.append(f"  store i64 0, ptr {result_slot(part, word)}, align 8")
 
     # ---- library functions ---------------------------------------------------------------------------------
 

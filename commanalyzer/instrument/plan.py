@@ -19,7 +19,13 @@ from commanalyzer.instrument.labels import LabelBook
 from commanalyzer.instrument.recurrences import Component, components
 from commanalyzer.instrument.sites import DebugInfo, ObjectRecord, SiteTable
 from commanalyzer.instrument.stores import StorePlanner
-from commanalyzer.instrument.values import CallFacts, FunctionValues, call_facts, function_values
+from commanalyzer.instrument.values import (
+    MASKED_STORES,
+    CallFacts,
+    FunctionValues,
+    call_facts,
+    function_values,
+)
 from commanalyzer.instrument.work import attribute_flops
 from commanalyzer.ir.model import Function, Module
 from commanalyzer.ir.types import alloc_size_bytes
@@ -103,6 +109,8 @@ def _plan_function(
         for instruction in block.instructions:
             if instruction.opcode in ("store", "atomicrmw", "cmpxchg"):
                 stores.plan(instruction, block.label)
+            elif instruction.callee.startswith(MASKED_STORES):
+                stores.plan_masked(instruction, block.label)
             elif instruction.opcode in ("call", "invoke"):
                 call_planner.plan(instruction, block.label)
             elif instruction.opcode in ("ret", "resume"):
@@ -125,7 +133,8 @@ def _wanted(values: FunctionValues, calls: CallFacts) -> tuple[str, ...]:
                 names.extend(o.text for o in instruction.operands[1:])
                 names.append(instruction.name)
             elif instruction.opcode == "ret" or (
-                instruction.opcode in ("call", "invoke") and calls.passes_labels(instruction)
+                instruction.opcode in ("call", "invoke")
+                and (calls.passes_labels(instruction) or instruction.callee.startswith(MASKED_STORES))
             ):
                 names.extend(o.text for o in instruction.operands)
     return tuple(dict.fromkeys(name for name in names if name in values.carrying))

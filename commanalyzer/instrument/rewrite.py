@@ -148,4 +148,6 @@ def _tables(plan: ModulePlan) -> list[str]:
         f"@ca_num_frames = hidden constant i64 {max(1, len(sites.frames))}",
         "@ca_arguments = external hidden global [64 x i64]",
         "@ca_result = external hidden global i64",
+        "@ca_argument_parts = external hidden global [1024 x i64]",
+        "@ca_result_parts = external hidden global [16 x i64]",
     ]

@@ -36,6 +36,8 @@ _NO_LABELS = frozenset(
     {"getelementptr", "ptrtoint", "inttoptr", "alloca", "landingpad", "va_arg", "catchpad"}
 )
 _CALLS = frozenset({"call", "invoke"})
+MASKED_STORES = ("@llvm.masked.store.", "@llvm.masked.scatter.")
+MASKED_LOADS = ("@llvm.masked.load.", "@llvm.masked.gather.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +65,12 @@ class CallFacts:
     Attributes:
         defined: Functions with bodies: their calls pass labels.
         copied: Per function, parameters that are structures passed by value (``byval``) with their bytes.
+        split: Per function, 64-bit parameters of which both words are used.
     """
 
     defined: frozenset[str]
     copied: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
+    split: Mapping[str, frozenset[int]] = field(default_factory=dict)
 
     def is_copied(self, callee: str, index: int, type_: IrType) -> bool:
         """The argument is (through a function pointer: may be) a structure passed by value."""
@@ -91,7 +95,32 @@ def call_facts(module: Module) -> CallFacts:
                 if flag.startswith("byval("):
                     type_ = types.read(Cursor(flag[len("byval(") : -1], 0))
                     copied.setdefault(function.name, {})[index] = alloc_size_bytes(type_)
-    return CallFacts(frozenset(f.name for f in module.functions), copied)
+    split = {f.name: _split_parameters(f) for f in module.functions}
+    return CallFacts(frozenset(f.name for f in module.functions), copied, split)
+
+
+def splits_words(users: Iterable[Instruction]) -> bool:
+    """Some user takes the halves of a 64-bit integer apart, or stores both."""
+    return any(_splits(user) for user in users)
+
+
+def _splits(user: Instruction) -> bool:
+    if user.opcode in ("lshr", "ashr"):
+        return user.operands[1].text == "32"
+    if user.opcode == "bitcast":
+        return user.type.kind == "vector"
+    return user.opcode == "and" and user.operands[1].text == str(-(1 << 32))
+
+
+def _split_parameters(function: Function) -> frozenset[int]:
+    wide = {p.text: i for i, p in enumerate(function.parameters) if p.type.text == "i64"}
+    return frozenset(
+        wide[operand.text]
+        for block in function.blocks
+        for instruction in block.instructions
+        for operand in instruction.operands
+        if operand.text in wide and (_splits(instruction) or instruction.opcode == "store")
+    )
 
 
 def holds_value(type_: IrType) -> bool:
@@ -123,7 +152,7 @@ def flow_of(instruction: Instruction, calls: CallFacts) -> Flow:
 
 
 def _flow_of_call(instruction: Instruction, calls: CallFacts) -> Flow:
-    if calls.passes_labels(instruction):
+    if calls.passes_labels(instruction) or instruction.callee.startswith(MASKED_LOADS):
         return Flow.SOURCE
     known = library_call(instruction.callee[1:])
     # an unknown function is taken as pure in its scalar arguments; it is counted and reported
