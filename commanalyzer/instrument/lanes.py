@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 from commanalyzer.instrument.labels import NOTHING, Exact, LabelBook, Labels
 from commanalyzer.instrument.scalars import scalar_leaves
+from commanalyzer.instrument.values import ROTATIONS
 from commanalyzer.ir.model import Instruction, IrType, Operand
 from commanalyzer.ir.opcodes import BINARY, CASTS
 from commanalyzer.ir.types import size_bytes
@@ -60,8 +61,8 @@ class LaneWriter:
             return parts[0]
         found = combined(self._book, parts, self._out(instruction))
         low = parts[0]
-        if parts[1] is NOTHING and low.exact is Exact.YES and low.words == 1:
-            return Labels(low.names, Exact.YES, 1, parts=found.parts)  # a widened copy
+        if instruction.opcode == "zext":  # a widened copy
+            return Labels(low.names, low.exact, low.words, low.high, found.parts)
         return found
 
     def _out(self, instruction: Instruction) -> list[str]:
@@ -98,6 +99,9 @@ class LaneWriter:
         return tuple(self._book.united_parts(row, out) for row in rows)
 
     def _call(self, instruction: Instruction, block: str) -> Parts | None:
+        if instruction.callee in ROTATIONS and instruction.operands[2].text == "32":
+            high, low = (self.words(o, block) for o in instruction.operands[:2])
+            return None if high is None or low is None else (low[1], high[0])
         if not instruction.callee.startswith("@llvm.") or instruction.callee.startswith(_UNLIKE_LANES):
             return None
         return self._lanewise(instruction, block) if instruction.type.kind == "vector" else None
@@ -112,9 +116,8 @@ class LaneWriter:
                 return None
             whole = instruction.type.bits == 32
             return (words[0] if whole else Labels(self._book.clean_part(words[0], self._out(instruction))),)
-        if instruction.opcode == "zext" and source.type.bits == 32 and instruction.type.bits == 64:
-            low = self._book.labels(source.text, block)
-            return (low, NOTHING) if low.exact is Exact.YES else None
+        if instruction.opcode == "zext" and source.type.kind == "int" and instruction.type.bits == 64:
+            return (self._book.labels(source.text, block), NOTHING)
         return self._lanewise(instruction, block)
 
     def _regrouped(self, instruction: Instruction, block: str) -> Parts | None:

@@ -104,7 +104,12 @@ class StorePlanner:
             site = self._site(instruction, value.type)
             self._patch.call(out, "ca_store_pair", site, address, found.names[0], found.high)
             return
-        if len(found.parts) == 2 and size == 8:  # two words that were put together
+        if (
+            found.exact is Exact.NO
+            and size == 8
+            and len(found.parts) == 2
+            and all(part.names for part in found.parts)
+        ):  # two words that were put together
             for type_, part, offset in ((I32, found.parts[0], 0), (I32, found.parts[1], 4)):
                 self._plan_part(instruction, type_, part, out, self._offset(out, address, offset))
             return

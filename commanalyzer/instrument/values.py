@@ -36,6 +36,7 @@ _NO_LABELS = frozenset(
     {"getelementptr", "ptrtoint", "inttoptr", "alloca", "landingpad", "va_arg", "catchpad"}
 )
 _CALLS = frozenset({"call", "invoke"})
+ROTATIONS = frozenset({"@llvm.fshl.i64", "@llvm.fshr.i64"})
 MASKED_STORES = ("@llvm.masked.store.", "@llvm.masked.scatter.")
 MASKED_LOADS = ("@llvm.masked.load.", "@llvm.masked.gather.")
 
@@ -109,6 +110,8 @@ def _splits(user: Instruction) -> bool:
         return user.operands[1].text == "32"
     if user.opcode == "bitcast":
         return user.type.kind == "vector"
+    if user.callee in ROTATIONS:
+        return user.operands[2].text == "32"
     return user.opcode == "and" and user.operands[1].text == str(-(1 << 32))
 
 
