@@ -26,6 +26,7 @@ MAX_INLINE_TERM_LABELS = 4
 MAX_INITIAL_LABELS = 32
 MAX_CALL_ARGUMENTS = 64
 ACCUMULATOR_BYTES = 312
+VARIADICS_BYTES = 8 + 64 * 24
 
 PREFIX = "ca_"
 MARKER = "__ca_instrumented"
@@ -91,6 +92,12 @@ HOOKS: dict[str, Hook] = {
         Hook("ca_region_enter", "void", (), "the analysed region begins"),
         Hook("ca_region_leave", "void", (), "the analysed region ends"),
         Hook("ca_frame", "ptr", ("i32", "i64", "i64"), "storage of a function's local arrays"),
+        Hook("ca_local", "ptr", ("i32", "i64", "i64"), "storage of an array of variable length"),
+        Hook("ca_take_copy", "void", ("ptr", "ptr", "i64"), "bytes of a structure passed by value"),
+        Hook("ca_pass_variadics", "void", ("i32",), "number of variadic arguments"),
+        Hook("ca_pass_variadic", "void", ("i32", "i32", "i32", "i32", "i64", "i64"), "a variadic argument"),
+        Hook("ca_take_variadics", "void", ("ptr",), "the callee keeps what was passed"),
+        Hook("ca_va_start", "void", ("ptr", "ptr"), "labels of what va_arg will read"),
         Hook("ca_fill", "void", ("i32", "i64", "i64"), "bytes became constant"),
         Hook("ca_input", "void", ("i64", "i64"), "bytes came from outside"),
         Hook("ca_copy_words", "void", ("i64", "i64", "i64"), "replication of a range (to, from, bytes)"),

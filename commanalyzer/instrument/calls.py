@@ -10,7 +10,8 @@ from commanalyzer.instrument.labels import LabelBook
 from commanalyzer.instrument.passing import argument_slot, pass_value, passed_types, result_slot
 from commanalyzer.instrument.scalars import value_width
 from commanalyzer.instrument.sites import DebugInfo, ObjectRecord, SiteRecord, SiteTable, SourcePlace
-from commanalyzer.instrument.values import CallFacts, FunctionValues, holds_value
+from commanalyzer.instrument.values import MASKED_LOADS, CallFacts, FunctionValues, holds_value
+from commanalyzer.instrument.variadics import pass_variadics
 from commanalyzer.ir.libcalls import THREAD_STARTERS, CallKind, Extent, LibraryCall, library_call
 from commanalyzer.ir.model import Instruction, Operand
 
@@ -54,11 +55,14 @@ class CallPlanner:
             self._pass_arguments(instruction, block)
             return
         if not instruction.callee.startswith("@"):
-            return  # inline assembly: nothing is known, nothing is written through registers
+            if instruction.name or instruction.operands:  # not a mere barrier
+                before = self._patch.before.setdefault(instruction.first_line, [])
+                self._patch.call(before, "ca_count_external", self._sites.external("inline assembly"))
+            return
         known = library_call(instruction.callee[1:])
         before = self._patch.before.setdefault(instruction.first_line, [])
         if known is None or known.kind is CallKind.CALLBACK:
-            if not instruction.callee.startswith("@llvm."):
+            if not instruction.callee.startswith(MASKED_LOADS):
                 self._patch.call(before, "ca_count_external", self._sites.external(instruction.callee[1:]))
                 if instruction.callee[1:] in THREAD_STARTERS:
                     self._patch.call(before, "ca_refuse_thread")
@@ -102,6 +106,7 @@ class CallPlanner:
     def _pass_arguments(self, instruction: Instruction, block: str) -> None:
         out = self._patch.before.setdefault(instruction.first_line, [])
         demanded = self._demanded.get(instruction.callee)
+        pass_variadics(self._labels, instruction, block, out)
         for index, operand in enumerate(instruction.operands[: hooks.MAX_CALL_ARGUMENTS]):
             if self._calls.is_copied(instruction.callee, index, operand.type):
                 label = self._patch.value(out, f"ptrtoint ptr {operand.text} to i64")

@@ -16,7 +16,7 @@ from commanalyzer.instrument.code import FunctionPatch
 from commanalyzer.instrument.scalars import value_width
 from commanalyzer.instrument.sites import DebugInfo, SiteRecord, SiteTable
 from commanalyzer.instrument.values import Flow, FunctionValues
-from commanalyzer.ir.model import IrType
+from commanalyzer.ir.model import Instruction, IrType, Operand
 from commanalyzer.vcg.graph import Fold
 
 MAX_STATIC_LABELS = 32
@@ -232,6 +232,14 @@ class LabelBook:
         return self._sites.add_site(
             SiteRecord(function, result, "register", width, place, fold, variable=variable)
         )
+
+    def argument_site(self, call: Instruction, operand: Operand, number: int) -> int:
+        """A new site for an argument as a value of its own."""
+        width = value_width(operand.type) if operand.type.kind in ("int", "float") else 8
+        place = self._debug.place(call.debug_location)
+        result = f"{call.callee}.{number}"
+        record = SiteRecord(self.values.function.name, result, "register", width, place)
+        return self._sites.add_site(record)
 
     def anchor(self, name: str) -> list[str]:
         """Lines right behind the definition of ``name``."""

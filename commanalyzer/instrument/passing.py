@@ -91,6 +91,16 @@ def _words(book: LabelBook, name: str, number: int, part: Labels, out: list[str]
     return book.passed_part(name, number, part, out), "0"
 
 
+def words_of(book: LabelBook, operand: Operand, block: str, out: list[str]) -> tuple[str, str]:
+    """Labels of a scalar and of its second word (``0``: it belongs to the same value)."""
+    if operand.text not in book.values.carrying:
+        return "0", "0"
+    part = book.parts(operand.text, 1, block)[0]
+    if is_wide(operand.type) or part.words == 2:
+        return _words(book, operand.text, 0, part, out)
+    return book.passed(operand.text, block, out), "0"
+
+
 def received(book: LabelBook, type_: IrType, index: int, out: list[str], *, with_words: bool) -> Labels:
     """Labels of a parameter, or of a result (``index`` -1), and the code that fetches them."""
     types = passed_types(type_)

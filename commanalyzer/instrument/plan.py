@@ -26,6 +26,7 @@ from commanalyzer.instrument.values import (
     call_facts,
     function_values,
 )
+from commanalyzer.instrument.variadics import plan_variadic_function
 from commanalyzer.instrument.work import attribute_flops
 from commanalyzer.ir.model import Function, Module
 from commanalyzer.ir.types import alloc_size_bytes
@@ -115,7 +116,8 @@ def _plan_function(
                 call_planner.plan(instruction, block.label)
             elif instruction.opcode in ("ret", "resume"):
                 call_planner.plan_return(instruction, block.label, is_region=is_region)
-    plan_frame(values.function, patch, sites, debug)
+    plan_variadic_function(values.function, patch)
+    plan_frame(values.function, patch, sites, debug, calls.copied.get(values.function.name, {}))
     if is_region:
         patch.call(patch.entry, "ca_region_enter")
     attribute_flops(values, stores.site_of_store, book.site_of, counters, sites, first_site)

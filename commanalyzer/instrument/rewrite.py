@@ -77,6 +77,8 @@ def _outside(lines: Sequence[str]) -> list[str]:
 
 def _function(module: Module, function: Function, patch: FunctionPatch) -> list[str]:
     header = _DEBUG_ATTACHMENT.sub("", module.lines[function.first_line])
+    for old, new in patch.renamed_parameters.items():
+        header = re.sub(rf"{re.escape(old)}(?=[,)])", new, header)
     if patch.is_noinline:
         header = prevent_inlining(header)
     result = [header]

@@ -19,8 +19,8 @@ from commanalyzer.frontend.link import build_executable, build_object
 from commanalyzer.frontend.subprocesses import run_tool
 from commanalyzer.frontend.toolchain import Toolchain, bundled_toolchain
 
-_INLINED = ("hooks.c", "accumulators.c")
-_SEPARATE = ("rows.c", "packing.c", "columns.c", "heap.c", "frames.c", "trace.c")
+_INLINED = ("hooks.c", "accumulators.c", "variadics.c")
+_SEPARATE = ("rows.c", "packing.c", "columns.c", "heap.c", "frames.c", "locals.c", "trace.c")
 _FLAGS = (
     "-std=gnu11",
     "-O2",

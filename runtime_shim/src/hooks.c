@@ -170,16 +170,14 @@ CA_HOOK void ca_store_unknown(uint32_t site, uint64_t address, uint32_t words, u
     uint64_t word = ca_word(address);
     ca_replicate(word, value);
     if (words == 2)
-      ca_replicate(word + 1, (labels[0] & CA_EXACT_8) ? value + 1 : word + 1);
+      ca_replicate(word + 1, (labels[0] & CA_EXACT_8) ? value + !(value & CA_REG) : word + 1);
     return;
   }
   ca_row_many(site, address, words, count, labels);
 }
 
 /* A 64-bit integer that came through a call is one value, or two words with labels of their own. */
-CA_HOOK uint64_t ca_lower(uint64_t low) {
-  return (low & CA_EXACT_8) ? (low & ~CA_EXACT) | CA_EXACT_4 : low;
-}
+CA_HOOK uint64_t ca_lower(uint64_t low) { return (low & CA_EXACT_8) ? (low & ~CA_EXACT) | CA_EXACT_4 : low; }
 
 CA_HOOK uint64_t ca_upper(uint64_t low, uint64_t high) {
   if (high)
