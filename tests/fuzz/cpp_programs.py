@@ -1,4 +1,4 @@
-"""Random C++ programs: classes, templates, virtual calls, exceptions, containers, lambdas; no undefined behaviour.
+"""Random C++ programs: classes, templates, virtual calls, exceptions, containers, lambdas; all defined.
 
 Numbers are doubles kept small by a bounded update, integers are unsigned; every index is reduced modulo a
 size. The same seed gives the same program.
@@ -92,7 +92,7 @@ class _Writer:
     def _template(self) -> str:
         return (
             "template <typename F> static double fold(const std::vector<double> &v, double start, F f) {\n"
-            f"  for (double x : v) start = bound(f(start, x)); return start; }}\n"
+            "  for (double x : v) start = bound(f(start, x)); return start; }\n"
             "template <typename... T> static double several(T... values) "
             "{ double t = 0; ((t = bound(t * 0.5 + values)), ...); return t; }"
         )
@@ -130,18 +130,21 @@ class _Writer:
                 "catch (const std::exception &e) { fixed[step % 5] = bound(s); }",
                 f"s = bound(s + shapes[step % shapes.size()]->measure(v[{i}]));",
                 "s = fold(v, s, [&](double a, double b) { return a * 0.5 + b * w[step % n]; });",
-                f"std::sort(v.begin(), v.end(), [](double a, double b) {{ return a {'<' if k % 2 else '>'} b; }});",
+                f"std::sort(v.begin(), v.end(), "
+                f"[](double a, double b) {{ return a {'<' if k % 2 else '>'} b; }});",
                 f"table[int(step) % {k}] += v[{i}]; table[int(step) % {k}] = bound(table[int(step) % {k}]);",
                 f"v.push_back(bound({value})); if (v.size() > 2 * n) v.resize(n);",
                 f"names.push_back(std::string({k}, char('a' + step % 26)) + std::to_string(step));",
                 "std::rotate(w.begin(), w.begin() + step % n, w.end());",
                 f"s = bound(several(s, v[{i}], float(w[0]), int(step)));",
                 "s = bound(s + std::accumulate(w.begin(), w.end(), 0.0));",
-                f"std::function<double(double)> g = [=](double x) {{ return bound(x * 0.5 + {value}); }}; s = g(s);",
+                f"std::function<double(double)> g = "
+                f"[=](double x) {{ return bound(x * 0.5 + {value}); }}; s = g(s);",
                 f"auto owner = std::make_unique<Block<float, {k}>>(float(bound(s))); "
                 f"s = bound(s + (*owner)[step] + owner->total());",
-                f"std::copy(v.begin(), v.begin() + std::min(v.size(), w.size()), w.begin());",
-                "std::transform(w.begin(), w.end(), w.begin(), [&](double x) { return bound(x * 0.75 + s); });",
+                "std::copy(v.begin(), v.begin() + std::min(v.size(), w.size()), w.begin());",
+                "std::transform(w.begin(), w.end(), w.begin(), "
+                "[&](double x) { return bound(x * 0.75 + s); });",
                 f"{{ auto best = std::max_element(v.begin(), v.end()); fixed[{k} % 5] = *best; }}",
                 f"static double kept = {k}; kept = bound(kept * 0.5 + s); s = kept;",
             )

@@ -82,4 +82,11 @@ def test_local_arrays_leave_the_stack() -> None:
     assert re.search(r"%ca\.\d+ = alloca double, i64 %n", text)  # marks how long the array lives
     assert re.search(r"%open = call ptr @ca_local\(i32 \d+, i64 %ca\.\d+, i64 %ca\.\d+\)", text)
     assert "lifetime.start.p0(ptr %fixed)" not in text
-    assert hooks_by_block(text, "work")["entry"] == ["frame", "count_block", "local", "row_0", "row_0", "load"]
+    assert hooks_by_block(text, "work")["entry"] == [
+        "frame",
+        "count_block",
+        "local",
+        "row_0",
+        "row_0",
+        "load",
+    ]

@@ -103,7 +103,8 @@ NOINLINE double complex cross(double complex x, double complex y) { return CMPLX
 NOINLINE float complex crossf2(float complex x, float complex y) { return CMPLXF(crealf(x), cimagf(y)); }
 NOINLINE double complex times(double complex x, double complex y) { return x * y; }
 NOINLINE void start(int n) {
-    for (int i = 0; i < 2; i++) { f[i].x = i + n; f[i].y = i + n + 5; c[i] = CMPLX(n, i); h[i] = CMPLXF(n, i); }
+    for (int i = 0; i < 2; i++) { f[i].x = i + n; f[i].y = i + n + 5; }
+    for (int i = 0; i < 2; i++) { c[i] = CMPLX(n, i); h[i] = CMPLXF(n, i); }
     z.x = n; z.a = n; z.b = n;
 }
 int main(int argc, char **argv) {
@@ -139,7 +140,9 @@ enum { N = 16 };
 double a[N], b[N], c[N], d[N], total, product, top;
 float f[N], g[N];
 int small[N], kept[N];
-NOINLINE void start(int n) { for (int i = 0; i < N; i++) { a[i] = n + i; b[i] = 2 * i; f[i] = i; small[i] = i; } }
+NOINLINE void start(int n) {
+    for (int i = 0; i < N; i++) { a[i] = n + i; b[i] = 2 * i; f[i] = i; small[i] = i; }
+}
 NOINLINE void mul(double *restrict x, const double *restrict y, const double *restrict z, int n) {
     for (int i = 0; i < n; i++) x[i] = y[i] * z[i] + y[i];
 }
@@ -150,7 +153,9 @@ NOINLINE void limit(float *restrict x, const float *restrict y) {
     for (int i = 0; i < N; i++) x[i] = y[i] > 4 ? y[i] * 2 : 1.0f;
 }
 NOINLINE void copy(int *restrict x, const int *restrict y) { for (int i = 0; i < N; i++) x[i] = y[i]; }
-NOINLINE void widen(double *restrict x, const int *restrict y) { for (int i = 0; i < N; i++) x[i] = y[i] * 0.5; }
+NOINLINE void widen(double *restrict x, const int *restrict y) {
+    for (int i = 0; i < N; i++) x[i] = y[i] * 0.5;
+}
 int main(int argc, char **argv) {
     start(argc);
     mul(c, a, b, N);
@@ -174,7 +179,10 @@ def vectorised(text: str, folder: Path, *flags: str) -> Path:
     tools = bundled_toolchain()
     command = [*tools.cc, *tools.target_flags, "-O3", "-fno-sanitize=all", "-ffast-math", *flags]
     done = subprocess.run(
-        [*command, "-S", "-emit-llvm", str(source), "-o", str(ir)], capture_output=True, text=True, check=False
+        [*command, "-S", "-emit-llvm", str(source), "-o", str(ir)],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     return ir
@@ -197,67 +205,11 @@ def test_the_vectorised_code_of_these_tests_has_vectors(tmp_path: Path) -> None:
         assert part in lines
 
 
-MASKED = """
-@a = global [4 x double] zeroinitializer
-@b = global [4 x double] zeroinitializer
-@m = global [4 x i32] zeroinitializer
-@i = global [4 x i32] zeroinitializer
-@o = global [4 x double] zeroinitializer
-@g = global [4 x double] zeroinitializer
-@s = global [4 x double] zeroinitializer
-@z = global [4 x double] zeroinitializer
-@t = global double 0.0
-define void @start(i32 %n) noinline {
-  %x = sitofp i32 %n to double
-  %v0 = insertelement <4 x double> poison, double %x, i64 0
-  %v1 = shufflevector <4 x double> %v0, <4 x double> poison, <4 x i32> zeroinitializer
-  %v = fadd <4 x double> %v1, <double 0.0, double 1.0, double 2.0, double 3.0>
-  store <4 x double> %v, ptr @a
-  store <4 x double> %v1, ptr @b
-  %k0 = insertelement <4 x i32> poison, i32 %n, i64 0
-  %k1 = shufflevector <4 x i32> %k0, <4 x i32> poison, <4 x i32> zeroinitializer
-  %k = add <4 x i32> %k1, <i32 -1, i32 0, i32 -1, i32 1>
-  store <4 x i32> %k, ptr @m
-  %j = add <4 x i32> %k1, <i32 2, i32 1, i32 0, i32 -1>
-  store <4 x i32> %j, ptr @i
-  ret void
-}
-define i32 @main(i32 %argc, ptr %argv) {
-  call void @start(i32 %argc)
-  %k = load <4 x i32>, ptr @m
-  %on = icmp ne <4 x i32> %k, zeroinitializer
-  %va = load <4 x double>, ptr @a
-  %part = call <4 x double> @llvm.masked.load.v4f64.p0(ptr align 8 @b, <4 x i1> %on, <4 x double> poison)
-  %twice = fadd <4 x double> %part, %part
-  call void @llvm.masked.store.v4f64.p0(<4 x double> %twice, ptr align 8 @o, <4 x i1> %on)
-  %zeroed = call <4 x double> @llvm.masked.load.v4f64.p0(ptr align 8 @b, <4 x i1> %on, <4 x double> zeroinitializer)
-  %more = fadd <4 x double> %zeroed, <double 1.0, double 1.0, double 1.0, double 1.0>
-  store <4 x double> %more, ptr @z
-  %n = load <4 x i32>, ptr @i
-  %w = sext <4 x i32> %n to <4 x i64>
-  %p = getelementptr double, ptr @a, <4 x i64> %w
-  %all = call <4 x double> @llvm.masked.gather.v4f64.v4p0(<4 x ptr> align 8 %p, <4 x i1> <i1 1, i1 1, i1 1, i1 1>, <4 x double> poison)
-  %sum = fadd <4 x double> %all, %va
-  store <4 x double> %sum, ptr @g
-  %q = getelementptr double, ptr @s, <4 x i64> %w
-  call void @llvm.masked.scatter.v4f64.v4p0(<4 x double> %va, <4 x ptr> align 8 %q, <4 x i1> %on)
-  %back = load double, ptr @s
-  %red = call double @llvm.vector.reduce.fadd.v4f64(double %back, <4 x double> %va)
-  store double %red, ptr @t
-  %fmt = load double, ptr @g
-  %status = fptosi double %red to i32
-  ret i32 %status
-}
-declare <4 x double> @llvm.masked.load.v4f64.p0(ptr, <4 x i1>, <4 x double>)
-declare void @llvm.masked.store.v4f64.p0(<4 x double>, ptr, <4 x i1>)
-declare <4 x double> @llvm.masked.gather.v4f64.v4p0(<4 x ptr>, <4 x i1>, <4 x double>)
-declare void @llvm.masked.scatter.v4f64.v4p0(<4 x double>, <4 x ptr>, <4 x i1>)
-declare double @llvm.vector.reduce.fadd.v4f64(double, <4 x double>)
-"""
+MASKED = Path(__file__).parents[2] / "ir" / "masked.ll"
 
 
 def test_masked_accesses_gathers_and_scatters_follow_the_lanes_that_are_on() -> None:
-    recorded = record_source(MASKED, suffix=".ll")
+    recorded = record_file(MASKED)
     assert recorded.traced.exit_status == recorded.plain.exit_status != 0
     found = {s: sources_of(recorded.graph, s) for s in ("@o+0", "@o+8", "@o+16", "@o+24")}
     # lanes 1 and 3 are on (m = 0, 1, 0, 2)
