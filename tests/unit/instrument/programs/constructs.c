@@ -196,7 +196,7 @@ int main(int argc, char **argv) {
   shorts[2] = (short)(shorts[5] * 2);
   memcpy(moved, bytes + 4, 8);
   iout[4] = moved[2] * 3;
-  memcpy(moved + 9, bytes, 4); /* not equally aligned: no flow is known, and none is invented */
+  memcpy(moved + 9, bytes, 7); /* not equally aligned: no flow is known, and none is invented */
   iout[5] = moved[10] * 3;
 
   lout = ld[0] * 2;
