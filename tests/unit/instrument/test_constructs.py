@@ -70,7 +70,7 @@ CASES = {
     "setjmp and longjmp": ("@out+136", doubles("a", 9)),
     "computed goto": ("@iout+28", words("k", 3)),
     "switch": ("@iout+32", words("k", 4, 5)),
-    "thread-local variable": ("@weak_value+0", doubles("a", 11)),
+    "weak variable": ("@weak_value+0", doubles("a", 11)),
     "alias": ("@out+152", {"@aliased_target+0"}),
     "global constructor": ("@out+160", {"@early+0", "@a+104"}),
     "powi": ("@out+176", doubles("a", 14)),
