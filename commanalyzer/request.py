@@ -44,7 +44,7 @@ class AnalysisRequest:
         nodes: Node counts p, increasing.
         models: Communication models to count with; the first is the leading one.
         high: Threshold of the singleton scores (paper Section 4.2.2), in (0, 1).
-        regions: Functions of interest; empty for the whole program.
+        regions: Functions or marks of interest; empty for the whole program.
         control_flows: Conditions that select between values are flows.
         private_temporaries: Every lifetime of a word of a workspace is a vertex of its own.
         library_models: Files with rows of the library model, later ones last.

@@ -55,7 +55,11 @@ def program_arguments(ctx: click.Context) -> tuple[str, ...]:
 )
 @click.option("--high", type=float, default=0.9, show_default=True, help="Threshold of the singleton scores.")
 @click.option(
-    "--region", "regions", multiple=True, metavar="FUNCTION", help="Only this function; repeatable."
+    "--region",
+    "regions",
+    multiple=True,
+    metavar="NAME",
+    help="Only this function, or what lies between marks of this name; repeatable.",
 )
 @click.option(
     "--control-flows/--no-control-flows",

@@ -73,12 +73,26 @@ class _LazyGroup(click.Group):
             formatter.write_dl(list(_COMPILERS.items()))
 
 
+def _show_include_directory(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> None:
+    if is_wanted and not ctx.resilient_parsing:
+        click.echo(str(importlib.import_module("commanalyzer.frontend.shim").include_directory()))
+        ctx.exit()
+
+
 @click.group(
     cls=_LazyGroup,
     epilog=_EPILOG,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 @click.version_option(tool_version(), message="%(prog)s %(version)s")
+@click.option(
+    "--include-dir",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_include_directory,
+    help="Print the directory of commanalyzer.h and exit.",
+)
 def _group() -> None:
     """Communication, efficiency bound and scaling of an MPI port, from sequential code."""
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from commanalyzer.counting.mpi import MpiLibrary
 from commanalyzer.errors import RuntimeBuildError
 from commanalyzer.frontend.cache import cached_file, content_key
-from commanalyzer.frontend.models import shim_directory
+from commanalyzer.frontend.shim import shim_directory
 from commanalyzer.frontend.subprocesses import run_tool
 from commanalyzer.frontend.toolchain import bundled_toolchain
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import llvmlite.binding as llvm
 
 from commanalyzer.errors import CommAnalyzerError, CompileError, InstrumentationError, IrError
+from commanalyzer.frontend.marks import define_marks
 from commanalyzer.frontend.models import hide_models, redirect_calls
 from commanalyzer.frontend.outcome import Outcome, write_outcome
 from commanalyzer.frontend.regions import mark_regions
@@ -39,7 +40,7 @@ def canonicalize(
     Args:
         paths: Modules, ``.ll`` text or bitcode.
         labels: What to call each one in messages.
-        regions: Functions that must survive as functions, by source or IR name.
+        regions: Functions that must survive as functions, by source or IR name, and names of marks.
         shared: How many of the modules belong to each shared object of the program; they stand last.
         models: Bitcode of library models (:mod:`commanalyzer.frontend.models`).
 
@@ -47,7 +48,7 @@ def canonicalize(
         IrError: If a module does not parse or verify, is for another target, or symbols collide.
         InstrumentationError: If a module is already instrumented.
         CompileError: If nothing defines ``main``.
-        ConfigError: If a region names no defined function.
+        ConfigError: If a region names no defined function and no mark.
     """
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
@@ -63,7 +64,7 @@ def canonicalize(
     linked = _with_models(_parse_text(text, "linked module"), models, machine)
     _optimise(linked, machine)
     linked.verify()
-    return str(linked), Outcome(regions=found)
+    return define_marks(str(linked)), Outcome(regions=found)
 
 
 def _load(path: Path, label: str) -> llvm.ModuleRef:

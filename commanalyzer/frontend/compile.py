@@ -17,6 +17,7 @@ from pathlib import Path
 from commanalyzer.errors import CompileError, ConfigError, IrError
 from commanalyzer.frontend.cache import cached_file, content_key
 from commanalyzer.frontend.fortran import FORTRAN_SUFFIXES, compile_fortran, find_fortran, runtime_libraries
+from commanalyzer.frontend.marks import mark_flags
 from commanalyzer.frontend.models import fortran_models, uses_fortran
 from commanalyzer.frontend.outcome import CANONICAL_FORM, Outcome, read_outcome
 from commanalyzer.frontend.subprocesses import ToolOutput, run_tool
@@ -54,7 +55,8 @@ class FrontendResult:
         toolchain: Compiler used; also links when ``toolchain.bundled`` is false.
         flags: The user's compiler flags.
         inputs: Sources in the given order.
-        region_functions: IR names (without ``@``) of the requested regions; they are never inlined.
+        region_functions: IR names (without ``@``) of the requested regions: functions, which are never
+            inlined, and those that stand for the begin of a mark.
         diagnostics: Compiler warnings, one entry per source that had any.
         link_inputs: Objects of the program that have no IR.
         link_flags: Libraries and search paths that the program was linked with.
@@ -88,11 +90,11 @@ def compile_sources(
             Fortran sources stand in the order of their modules.
         compiler: The user's compiler command; empty for ``$CC`` or the bundled clang.
         flags: Passed to the compiler after our own, so they win.
-        regions: Functions that must survive as functions, by source or IR name.
+        regions: Functions that must survive as functions, by source or IR name, and names of marks.
         fortran: The user's flang; empty for ``$COMMANALYZER_FC`` or one on the search path.
 
     Raises:
-        ConfigError: If a file is missing or of unknown kind, or a region names no function.
+        ConfigError: If a file is missing or of unknown kind, or a region names no function or mark.
         CompileError: If the compiler refuses a source or is not usable, or ``main`` is missing.
         IrError: If a module does not parse, verify or link, or LLVM crashes on it.
         InstrumentationError: If a module is already instrumented.
@@ -162,7 +164,8 @@ def _compile_one(source: Path, module: Path, toolchain: Toolchain, flags: tuple[
     driver = toolchain.driver("c++" if source.suffix in CXX_SUFFIXES else "c")
     # "./" keeps a file called -x.c from being taken for a flag.
     name = f"./{source}" if str(source).startswith("-") else str(source)
-    command = [*driver, *toolchain.target_flags, *COMPILE_FLAGS, *flags, "-emit-llvm", "-c", name]
+    ours = (*toolchain.target_flags, *COMPILE_FLAGS, *mark_flags())
+    command = [*driver, *ours, *flags, "-emit-llvm", "-c", name]
     output = run_tool([*command, "-o", str(module)], timeout_s=_COMPILE_TIMEOUT_S)
     if output.exit_status is None:
         raise CompileError(

@@ -6,7 +6,6 @@ plain code what flows: instrumentation then sees loops, copies and allocations, 
 
 from __future__ import annotations
 
-import importlib.resources
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 from commanalyzer.errors import RuntimeBuildError
 from commanalyzer.frontend.cache import cached_file, content_key
 from commanalyzer.frontend.link import build_object
+from commanalyzer.frontend.shim import shim_directory
 from commanalyzer.frontend.subprocesses import run_tool
 from commanalyzer.frontend.toolchain import bundled_toolchain
 from commanalyzer.ir.fortran_calls import MODELLED
@@ -27,20 +27,6 @@ _FORTRAN = b"_FortranA"
 def uses_fortran(modules: Iterable[bytes]) -> bool:
     """Whether a module (text or bitcode, both hold symbol names in the clear) calls flang's runtime."""
     return any(_FORTRAN in data for data in modules)
-
-
-def shim_directory() -> Path:
-    """Sources of the shim: inside an installed package, or beside it in a checkout."""
-    packaged = Path(str(importlib.resources.files("commanalyzer"))) / "_runtime_shim"
-    beside = Path(__file__).resolve().parents[2] / "runtime_shim"
-    for path in (packaged, beside):
-        if (path / "include" / "comm_shim.h").is_file():
-            return path
-    raise RuntimeBuildError(
-        "the sources of the runtime shim are missing from the installation",
-        where=str(packaged),
-        hint="reinstall commanalyzer",
-    )
 
 
 def fortran_models() -> Path:

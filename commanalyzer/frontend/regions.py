@@ -1,4 +1,4 @@
-"""Finds the functions that a user names as region of interest, and keeps them from being inlined.
+"""Finds what a user names as region of interest: functions, which must not be inlined then, and marks.
 
 A user writes ``heat_step``; the IR may call it ``@_Z9heat_stepPd``. Debug information knows both.
 Works on the printed module, whose debug metadata llvmlite cannot be trusted to walk.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from commanalyzer.errors import ConfigError
+from commanalyzer.frontend.marks import BEGIN, mark_names
 
 _DEFINE = re.compile(r'^define [^@]*@(?P<name>"[^"]*"|[-\w$.]+)\(')
 _SUBPROGRAM_OF_DEFINE = re.compile(r"!dbg !(\d+)[^()]*\{$")
@@ -22,14 +23,14 @@ def mark_regions(ir_text: str, wanted: tuple[str, ...]) -> tuple[str, tuple[str,
 
     Args:
         ir_text: Module as printed by LLVM.
-        wanted: Source names or IR names (without ``@``).
+        wanted: Source names or IR names (without ``@``) of functions, names of marks.
 
     Returns:
-        The text and, in order of definition, the IR names without ``@``; one source name may stand
-        for several overloads.
+        The text and the IR names without ``@``: functions in order of definition (one source name may stand
+        for several overloads), then the functions that stand for the begin of a mark.
 
     Raises:
-        ConfigError: If a name matches no defined function.
+        ConfigError: If a name matches no defined function and no mark.
     """
     lines = ir_text.split("\n")
     source_names = {m.group(1): m.group(2) for m in map(_SUBPROGRAM.match, lines) if m}
@@ -49,7 +50,9 @@ def mark_regions(ir_text: str, wanted: tuple[str, ...]) -> tuple[str, tuple[str,
         matched |= names
         found.append(ir_name)
         lines[index] = prevent_inlining(line)
-    _require_all(wanted, matched, available)
+    marks = mark_names(ir_text)
+    found += [BEGIN + name for name in marks if name in wanted]
+    _require_all(wanted, matched | set(marks), available, marks)
     return "\n".join(lines), tuple(found)
 
 
@@ -73,12 +76,16 @@ def prevent_inlining(line: str) -> str:
     return f"{line[:place]} noinline{tail.replace(' noinline ', ' ')}"
 
 
-def _require_all(wanted: tuple[str, ...], matched: set[str], available: list[str]) -> None:
+def _require_all(
+    wanted: tuple[str, ...], matched: set[str], available: list[str], marks: tuple[str, ...]
+) -> None:
     for name in wanted:
         if name not in matched:
             known = ", ".join(sorted(set(available))[:12])
+            marked = f"marks: {', '.join(marks[:12])}" if marks else "no marks"
             raise ConfigError(
-                f"expected a function named {name!r} for the region, found none (functions: {known})",
+                f"expected a function or mark named {name!r} for the region, found none "
+                f"(functions: {known}; {marked})",
                 where="--region",
-                hint="name a function that is defined in the given sources",
+                hint="name a function that is defined in the given sources, or a mark of commanalyzer.h",
             )

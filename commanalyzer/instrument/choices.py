@@ -29,7 +29,7 @@ class ChoiceWriter:
         out = self._book.anchor(instruction.name)
         control: tuple[str, ...] = ()
         if self._values.control_flows:
-            control = self._control(condition.text, block, out)
+            control = self.control((condition.text,), block, out)
         sides = [self._book.labels(o.text, block) for o in (yes, no)]
         carrying = [o.text in self._values.carrying for o in (yes, no)]
         exact, words = _meet(sides, carrying, bool(control))
@@ -107,16 +107,15 @@ class ChoiceWriter:
         stripped = self._book.without_exact(label, out)
         return self._patch.value(out, f"select i1 {free}, i64 {label}, i64 {stripped}")
 
-    def _control(self, condition: str, block: str, out: list[str]) -> tuple[str, ...]:
-        """Labels of a condition in the role of selecting."""
-        labels = self._book.clean(condition, block, out)
+    def control(self, names: Sequence[str], block: str, out: list[str]) -> tuple[str, ...]:
+        """Labels of all registers ``names`` in the role of selecting, each once."""
+        labels = dict.fromkeys(label for name in names for label in self._book.clean(name, block, out))
         return tuple(self._patch.call(out, "ca_control", label) for label in labels)
 
     def edge_control(self, block: str, predecessor: str) -> tuple[str, ...]:
         """Labels of the conditions that select the edge ``predecessor -> block``."""
         conditions = self._values.edge_conditions(block, predecessor)
-        out = self._book.edge(predecessor)
-        return tuple(label for c in conditions for label in self._control(c, predecessor, out))
+        return self.control(conditions, predecessor, self._book.edge(predecessor))
 
 
 def _meet(sides: Sequence[Labels], carrying: Sequence[bool], controlled: bool) -> tuple[Exact, int]:

@@ -57,7 +57,7 @@ class CycleWriter:
         flow = self._values.flows[name]
         if flow is Flow.UNION:
             out = self._book.anchor(name)
-            labels = self._book.united([o.text for o in instruction.operands], block, out)
+            labels = self._book.united([o.text for o in self._values.data_operands(name)], block, out)
             if len(labels) == 1:
                 self._rename(name, labels[0], result)
             else:

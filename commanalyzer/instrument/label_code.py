@@ -39,7 +39,9 @@ def _plain(book: LabelBook, choices: ChoiceWriter, name: str) -> Labels:
     instruction = book.values.definitions[name].instruction
     block = book.values.block_of(name)
     if flow is Flow.UNION:
-        return Labels(book.united([o.text for o in instruction.operands], block, book.anchor(name)))
+        return Labels(
+            book.united([o.text for o in book.values.data_operands(name)], block, book.anchor(name))
+        )
     if flow is Flow.COPY:
         return book.labels(instruction.operands[0].text, block)
     if flow is Flow.SELECT:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from commanalyzer.errors import ConfigError
 from commanalyzer.instrument.blocks import plan_blocks
 from commanalyzer.instrument.calls import CallPlanner
 from commanalyzer.instrument.code import FunctionPatch
@@ -19,6 +18,7 @@ from commanalyzer.instrument.frames import plan_frame
 from commanalyzer.instrument.label_code import write_labels
 from commanalyzer.instrument.labels import LabelBook
 from commanalyzer.instrument.recurrences import Component, components
+from commanalyzer.instrument.regions import Regions, is_mark, plan_marks, resolve_regions
 from commanalyzer.instrument.sites import DebugInfo, ObjectRecord, SiteTable
 from commanalyzer.instrument.stores import StorePlanner
 from commanalyzer.instrument.values import (
@@ -29,6 +29,7 @@ from commanalyzer.instrument.values import (
     source_arguments,
 )
 from commanalyzer.instrument.work import attribute_flops
+from commanalyzer.ir.extremum_stores import extremum_stores
 from commanalyzer.ir.libcalls import LibraryModel
 from commanalyzer.ir.library_files import default_library
 from commanalyzer.ir.model import Function, Module
@@ -41,7 +42,8 @@ class PlanOptions:
 
     Attributes:
         control_flows: Conditions that select between values count as sources.
-        regions: Functions (without ``@``) whose calls are the analysed region; empty for the whole program.
+        regions: Functions (without ``@``) whose calls are the analysed region, and those that stand for the
+            begin of a mark; empty for the whole program.
         library: What external functions do.
     """
 
@@ -64,9 +66,9 @@ def plan_module(module: Module, options: PlanOptions) -> ModulePlan:
     """Decide what to insert into ``module``.
 
     Raises:
-        ConfigError: If a region names no function of the program.
+        ConfigError: If a region names no function and no mark of the program.
     """
-    regions = _resolve_regions(module, options.regions)
+    regions = resolve_regions(module, options.regions)
     calls = call_facts(module, options.library)
     debug = DebugInfo(module)
     sites = SiteTable()
@@ -91,7 +93,7 @@ def plan_module(module: Module, options: PlanOptions) -> ModulePlan:
             debug,
             calls,
             demanded,
-            is_region=function.name in regions,
+            regions,
         )
         patches[function.name] = patch
     used = frozenset(hook for patch in patches.values() for hook in patch.used_hooks)
@@ -106,21 +108,25 @@ def _plan_function(
     debug: DebugInfo,
     calls: CallFacts,
     demanded: Demand,
-    *,
-    is_region: bool,
+    regions: Regions,
 ) -> None:
+    is_region = values.function.name in regions.functions
     first_site = len(sites.sites)
     book = LabelBook(values, patch, sites, debug)
-    counters = plan_blocks(values, patch, sites)
+    plan_marks(values.function, patch, regions)
+    counters = plan_blocks(values, patch, sites, regions)
     write_labels(book, parts)
     stores = StorePlanner(values, patch, sites, debug, book)
     call_planner = CallPlanner(values, patch, sites, debug, book, calls, demanded)
     call_planner.plan_entry()
+    extrema = {e.store.first_line: e for e in extremum_stores(values.function, values.cfg)}
     for block in values.function.blocks:
         for instruction in block.instructions:
-            if instruction.opcode in ("store", "atomicrmw", "cmpxchg"):
+            if instruction.first_line in extrema:
+                stores.plan_extremum(extrema[instruction.first_line], block.label)
+            elif instruction.opcode in ("store", "atomicrmw", "cmpxchg"):
                 stores.plan(instruction, block.label)
-            elif instruction.opcode in ("call", "invoke"):
+            elif instruction.opcode in ("call", "invoke") and not is_mark(instruction):
                 call_planner.plan(instruction, block.label)
             elif instruction.opcode in ("ret", "resume"):
                 call_planner.plan_return(instruction, block.label, is_region=is_region)
@@ -167,31 +173,6 @@ def _record_globals(module: Module, debug: DebugInfo, sites: SiteTable) -> None:
         if not name or variable.name.startswith("@_Q"):
             name = fortran_name(variable.name)
         sites.globals.append(ObjectRecord(variable.name, name, "", place, 0, size))
-
-
-def _resolve_regions(module: Module, regions: tuple[str, ...]) -> frozenset[str]:
-    """IR names of the region functions; C++ names may be given without their mangling.
-
-    Raises:
-        ConfigError: If a name matches no function.
-    """
-    names = [f.name for f in module.functions]
-    found: set[str] = set()
-    for region in regions:
-        mangled = f"{len(region)}{region}"
-        matches = [n for n in names if n.strip('@"') == region]
-        matches = matches or [n for n in names if n.startswith("@_Z") and mangled in n]
-        if not matches:
-            raise ConfigError(
-                f"the region function '{region}' is not in the program (or was inlined away)",
-                hint="name a function that is defined and not static: " + _examples(module),
-            )
-        found.update(matches)
-    return frozenset(found)
-
-
-def _examples(module: Module) -> str:
-    return ", ".join(f.name[1:] for f in module.functions[:12])
 
 
 def defined_function(module: Module, name: str) -> Function | None:

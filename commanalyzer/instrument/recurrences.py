@@ -14,11 +14,12 @@ A component grows if a register in it unites labels of the component with others
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field
 
 from commanalyzer.instrument.values import Flow, FunctionValues
-from commanalyzer.ir.model import Instruction
+from commanalyzer.ir.graphs import strong_components
+from commanalyzer.ir.selections import Selection
 from commanalyzer.vcg.graph import Fold
 
 _FOLDS = {
@@ -64,6 +65,8 @@ class Accumulator:
         resets: (predecessor block, register or constant) of every edge on which the reduction starts anew.
         exits: Phis behind the loop that read the result.
         fold: The operation that combines terms; ``NONE`` when several kinds are mixed.
+        tentative: Updates that a ``select`` takes back when its condition fails, with that select.
+        selection: The selecting reduction that this is: its choices take candidates as terms.
     """
 
     members: frozenset[str]
@@ -72,6 +75,8 @@ class Accumulator:
     resets: tuple[tuple[str, str], ...]
     exits: tuple[str, ...]
     fold: Fold
+    tentative: Mapping[str, str] = field(default_factory=dict)
+    selection: Selection | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +88,18 @@ class Component:
     accumulator: Accumulator | None = None
 
 
-def fold_of(instruction: Instruction, member: str) -> Fold:
-    """Operation by which ``instruction`` adds something to ``member``; ``NONE`` if it is not one.
+def fold_of(values: FunctionValues, name: str, member: str) -> Fold:
+    """Operation by which register ``name`` adds something to ``member``; ``NONE`` if it is not one.
 
     ``member - x`` is a sum of negated terms, ``x - member`` is not; of ``fma`` only the addend accumulates.
     """
-    texts = [operand.text for operand in instruction.operands]
+    instruction = values.definitions[name].instruction
+    texts = [operand.text for operand in values.data_operands(name)]
     if texts.count(member) != 1:
         return Fold.NONE
     position = texts.index(member)
+    if name in values.selected.combined:
+        return values.selected.combined[name].fold
     if instruction.opcode in ("call", "invoke"):
         name = instruction.callee
         for prefix, fold in _CALL_FOLDS.items():
@@ -117,7 +125,7 @@ def components(values: FunctionValues, wanted: Sequence[str]) -> list[Component]
     demanded = _closure(values, wanted)
     roots = frozenset(wanted)
     result = []
-    for members in _strong_components(values, demanded):
+    for members in strong_components(demanded, values.inputs):
         result.append(_classify(values, members, demanded, roots))
     return result
 
@@ -133,56 +141,15 @@ def _closure(values: FunctionValues, wanted: Iterable[str]) -> list[str]:
     return list(seen)
 
 
-def _strong_components(values: FunctionValues, names: list[str]) -> list[tuple[str, ...]]:
-    """Tarjan's algorithm without recursion; a component comes after everything it depends on."""
-    number: dict[str, int] = {}
-    low: dict[str, int] = {}
-    stack: list[str] = []
-    on_stack: set[str] = set()
-    result: list[tuple[str, ...]] = []
-    for root in names:
-        if root in number:
-            continue
-        work = [(root, iter(values.inputs(root)))]
-        number[root] = low[root] = len(number)
-        stack.append(root)
-        on_stack.add(root)
-        while work:
-            name, pending = work[-1]
-            following = next(pending, None)
-            if following is None:
-                work.pop()
-                if work:
-                    parent = work[-1][0]
-                    low[parent] = min(low[parent], low[name])
-                if low[name] == number[name]:
-                    result.append(_pop_component(name, stack, on_stack))
-            elif following not in number:
-                number[following] = low[following] = len(number)
-                stack.append(following)
-                on_stack.add(following)
-                work.append((following, iter(values.inputs(following))))
-            elif following in on_stack:
-                low[name] = min(low[name], number[following])
-    return result
-
-
-def _pop_component(root: str, stack: list[str], on_stack: set[str]) -> tuple[str, ...]:
-    members: list[str] = []
-    while True:
-        name = stack.pop()
-        on_stack.discard(name)
-        members.append(name)
-        if name == root:
-            return tuple(reversed(members))
-
-
 def _classify(
     values: FunctionValues, members: tuple[str, ...], demanded: list[str], roots: frozenset[str]
 ) -> Component:
     inside = set(members)
     if len(members) == 1 and members[0] not in values.inputs(members[0]):
         return Component("plain", members)
+    selection = _selects(values, inside)
+    if selection is not None:
+        return Component("accumulator", members, _as_selection(values, selection, frozenset(demanded)))
     unions = [name for name in members if unites(values, name, inside)]
     if not unions:
         return Component("rotation", members)
@@ -198,6 +165,26 @@ def unites(values: FunctionValues, name: str, inside: set[str]) -> bool:
     return len(data) > 1 and any(i in inside for i in data)
 
 
+def _selects(values: FunctionValues, inside: set[str]) -> Selection | None:
+    """The selecting reduction that these registers are."""
+    return values.selected.kept.get(next(iter(inside))) if values.control_flows else None
+
+
+def _as_selection(values: FunctionValues, selection: Selection, demanded: frozenset[str]) -> Accumulator:
+    members = tuple(selection.members)
+    exits = {
+        use.user.name: None
+        for name in members
+        for use in values.uses.get(name, ())
+        if use.user.name in demanded and use.user.name not in selection.members
+    }
+    headers = [n for n in members if n not in selection.choices and values.flows[n] is Flow.PHI]
+    resets = _resets(values, headers, selection.members) or ()
+    return Accumulator(
+        selection.members, (), selection.choices, resets, tuple(exits), Fold.SELECTION, {}, selection
+    )
+
+
 def _as_accumulator(
     values: FunctionValues,
     members: tuple[str, ...],
@@ -208,7 +195,10 @@ def _as_accumulator(
     inside = set(members)
     loop = _common_loop(values, members)
     updates = [name for name in unions if values.flows[name] is Flow.UNION]
-    choices = [name for name in unions if _is_choice_from_outside(values, name, inside)]
+    tentative = _tentative(values, updates, inside, demanded)
+    choices = [
+        name for name in unions if name in tentative.values() or _is_choice_from_outside(values, name, inside)
+    ]
     updates_are_linear = all(sum(i in inside for i in values.data_inputs(name)) == 1 for name in updates)
     if len(updates) + len(choices) != len(unions) or not updates or not updates_are_linear:
         return None
@@ -216,11 +206,11 @@ def _as_accumulator(
         return None
     exits = _exit_phis(values, members, inside, loop, demanded, roots)
     resets = _resets(values, members, inside)
-    if exits is None or resets is None or _interferes(values, members, updates, choices, resets):
+    if exits is None or resets is None or _interferes(values, members, updates, choices, resets, tentative):
         return None
     ordered = sorted(updates, key=lambda name: values.definitions[name].instruction.first_line)
-    fold = _common_fold(values, members, updates)
-    return Accumulator(frozenset(members), tuple(ordered), tuple(choices), resets, exits, fold)
+    fold = _common_fold(values, members, updates, tentative)
+    return Accumulator(frozenset(members), tuple(ordered), tuple(choices), resets, exits, fold, tentative)
 
 
 def _is_choice_from_outside(values: FunctionValues, name: str, inside: set[str]) -> bool:
@@ -231,16 +221,32 @@ def _is_choice_from_outside(values: FunctionValues, name: str, inside: set[str])
     return all(len(values.cfg.successors[p]) == 1 for p in edges)
 
 
-def _common_fold(values: FunctionValues, members: tuple[str, ...], updates: list[str]) -> Fold:
+def _tentative(
+    values: FunctionValues, updates: Iterable[str], inside: set[str], demanded: frozenset[str]
+) -> dict[str, str]:
+    """Updates computed in advance: ``t = s + x; s = c ? t : s`` adds x only where c holds."""
+    found = {}
+    for name in updates:
+        readers = [u for u in values.uses.get(name, ()) if u.user.name in inside or u.user.name in demanded]
+        running = [i for i in values.data_inputs(name) if i in inside]
+        if len(readers) != 1 or len(running) != 1 or values.flows[readers[0].user.name] is not Flow.SELECT:
+            continue
+        select, block = readers[0].user, readers[0].block
+        sides = {o.text for o in select.operands[1:]}
+        outside = not any(i in inside for i in values.control_inputs(select.name))
+        if sides == {name, running[0]} and block == values.block_of(name) and outside:
+            found[name] = select.name
+    return found
+
+
+def _common_fold(
+    values: FunctionValues, members: tuple[str, ...], updates: list[str], tentative: Mapping[str, str]
+) -> Fold:
     """How the terms of all updates combine; scaling or converting the running value forbids reordering."""
     inside = set(members)
-    folds = {
-        fold_of(values.definitions[name].instruction, i)
-        for name in updates
-        for i in values.data_inputs(name)
-        if i in inside
-    }
-    pure = all(name in updates or values.flows[name] is Flow.PHI for name in members)
+    folds = {fold_of(values, name, i) for name in updates for i in values.data_inputs(name) if i in inside}
+    passing = {*updates, *tentative.values()}
+    pure = all(name in passing or values.flows[name] is Flow.PHI for name in members)
     return next(iter(folds)) if len(folds) == 1 and pure else Fold.NONE
 
 
@@ -284,7 +290,7 @@ def _exit_phis(
 
 
 def _resets(
-    values: FunctionValues, members: tuple[str, ...], inside: set[str]
+    values: FunctionValues, members: Iterable[str], inside: Set[str]
 ) -> tuple[tuple[str, str], ...] | None:
     resets: dict[tuple[str, str], None] = {}
     for name in members:
@@ -307,6 +313,7 @@ def _interferes(
     updates: list[str],
     choices: list[str],
     resets: tuple[tuple[str, str], ...],
+    tentative: Mapping[str, str],
 ) -> bool:
     """A member is still read after its accumulator was changed: one buffer cannot hold both."""
     inside = set(members)
@@ -314,7 +321,7 @@ def _interferes(
     edges += [p for name in choices for p in values.definitions[name].instruction.incoming]
     changes: list[tuple[str, int, str | None]] = [(p, _BLOCK_END, None) for p in edges]
     for name in updates:
-        definition = values.definitions[name]
+        definition = values.definitions[tentative.get(name, name)]
         operand = next(i for i in values.data_inputs(name) if i in inside)
         changes.append((definition.block, definition.index, operand))
     return any(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from commanalyzer.abi import hooks
 from commanalyzer.instrument.choices import ChoiceWriter
 from commanalyzer.instrument.labels import LabelBook, Labels
 from commanalyzer.instrument.recurrences import Accumulator
+from commanalyzer.ir.selections import Selection
 
 
 class ReductionWriter:
@@ -26,17 +29,20 @@ class ReductionWriter:
             f"  store <8 x i64> zeroinitializer, ptr {storage}, align 16",
         ]
         for predecessor, operand in accumulator.resets:
-            self._write_reset(predecessor, operand, storage)
+            self._write_reset(accumulator, predecessor, operand, storage)
         for name in accumulator.updates:
             self._write_update(accumulator, name, storage)
         for name in accumulator.choices:
-            self._write_choice(name, storage)
+            self._write_choice(accumulator, name, storage)
         for phi in accumulator.exits:
             self._write_exit(accumulator, phi, storage)
 
-    def _write_reset(self, predecessor: str, operand: str, storage: str) -> None:
+    def _write_reset(self, accumulator: Accumulator, predecessor: str, operand: str, storage: str) -> None:
         out = self._book.edge(predecessor)
         labels = self._book.clean(operand, predecessor, out)
+        if accumulator.selection is not None:
+            rivals = [o for p, o in accumulator.selection.rivals if p == predecessor]
+            labels += self._choices.control(rivals, predecessor, out)
         if len(labels) > hooks.MAX_INITIAL_LABELS:
             labels = (self._book.name_value(out, self._book.site(operand, f"{operand}.initial"), labels),)
         pointer = self._patch.spill(out, labels) if labels else "null"
@@ -52,15 +58,66 @@ class ReductionWriter:
 
     def _write_update(self, accumulator: Accumulator, name: str, storage: str) -> None:
         definition = self._book.values.definitions[name]
-        others = [o.text for o in definition.instruction.operands if o.text not in accumulator.members]
-        out = self._book.anchor(name)
-        self._write_term(out, name, storage, self._book.united(others, definition.block, out))
+        operands = self._book.values.data_operands(name)
+        others = [o.text for o in operands if o.text not in accumulator.members]
+        select = accumulator.tentative.get(name)
+        out = self._book.anchor(select or name)
+        labels = self._book.united(others, definition.block, out)
+        if select is not None:
+            condition, yes, _ = self._book.values.definitions[select].instruction.operands
+            control = self._choices.control((condition.text,), definition.block, out)
+            labels = control + self._only_if(condition.text, labels, out, takes=yes.text == name)
+        self._write_term(out, name, storage, labels)
 
-    def _write_choice(self, name: str, storage: str) -> None:
+    def _write_choice(self, accumulator: Accumulator, name: str, storage: str) -> None:
+        """Terms of a choice: what was compared, and the candidate that it takes."""
         definition = self._book.values.definitions[name]
-        for predecessor in definition.instruction.incoming:
-            control = self._choices.edge_control(definition.block, predecessor)
-            self._write_term(self._book.edge(predecessor), name, storage, control)
+        instruction, block = definition.instruction, definition.block
+        if name in accumulator.tentative.values():
+            return  # written with the update
+        if accumulator.selection is None:
+            for predecessor in instruction.incoming:
+                self._write_term(
+                    self._book.edge(predecessor),
+                    name,
+                    storage,
+                    self._choices.edge_control(block, predecessor),
+                )
+            return
+        if instruction.opcode == "select":
+            self._write_select(accumulator.selection, name, storage)
+            return
+        for operand, predecessor in zip(instruction.operands, instruction.incoming, strict=True):
+            out = self._book.edge(predecessor)
+            conditions = self._book.values.selected.deciding.get((block, predecessor), ())
+            labels = self._compared(accumulator.selection, conditions, predecessor, out)
+            if operand.text not in accumulator.members:
+                labels += self._book.clean(operand.text, predecessor, out)
+            self._write_term(out, name, storage, labels)
+
+    def _write_select(self, selection: Selection, name: str, storage: str) -> None:
+        definition = self._book.values.definitions[name]
+        condition, yes, no = definition.instruction.operands
+        out = self._book.anchor(name)
+        labels = self._compared(selection, (condition.text,), definition.block, out)
+        for side, takes in ((yes, True), (no, False)):
+            if side.text not in selection.members:
+                candidate = self._book.clean(side.text, definition.block, out)
+                labels += self._only_if(condition.text, candidate, out, takes=takes)
+        self._write_term(out, name, storage, labels)
+
+    def _compared(
+        self, selection: Selection, conditions: Sequence[str], block: str, out: list[str]
+    ) -> tuple[str, ...]:
+        operands = dict.fromkeys(o for c in conditions for o in selection.conditions[c])
+        return self._choices.control(tuple(operands), block, out)
+
+    def _only_if(
+        self, condition: str, labels: tuple[str, ...], out: list[str], *, takes: bool
+    ) -> tuple[str, ...]:
+        """The labels where the condition is ``takes``, 0 elsewhere."""
+        sides = ("i64 {0}, i64 0" if takes else "i64 0, i64 {0}").format
+        return tuple(self._patch.value(out, f"select i1 {condition}, {sides(label)}") for label in labels)
 
     def _write_term(self, out: list[str], name: str, storage: str, labels: tuple[str, ...]) -> None:
         if not labels:

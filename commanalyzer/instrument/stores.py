@@ -11,6 +11,7 @@ from commanalyzer.instrument.recurrences import fold_of
 from commanalyzer.instrument.scalars import scalar_leaves, value_width
 from commanalyzer.instrument.sites import DebugInfo, SiteRecord, SiteTable
 from commanalyzer.instrument.values import FunctionValues, holds_value
+from commanalyzer.ir.extremum_stores import ExtremumStore
 from commanalyzer.ir.model import Instruction, IrType
 from commanalyzer.ir.types import size_bytes
 from commanalyzer.vcg.graph import Fold
@@ -65,6 +66,20 @@ class StorePlanner:
             self._plan_scalar(instruction, block, out, address)
         else:
             self._plan_leaves(instruction, block, out, address)
+
+    def plan_extremum(self, found: ExtremumStore, block: str) -> None:
+        """Plan ``if (x < *m) *m = x``: whether stored or not, ``*m`` is combined with x."""
+        store = found.store
+        site = self._site(store, found.value.type, found.fold, 0)
+        words = max(1, (size_bytes(found.value.type) + 3) // 4)
+        for place, out in (
+            (block, self._patch.after.setdefault(store.last_line, [])),
+            (found.otherwise, self._labels.edge(found.otherwise)),
+        ):
+            address = self._patch.value(out, f"ptrtoint ptr {found.pointer.text} to i64")
+            own = self._patch.call(out, "ca_load", address)
+            labels = self._labels.clean(found.value.text, place, out)
+            self._row(out, site, address, words, (own, *labels))
 
     @staticmethod
     def address_registers(values: FunctionValues, store: Instruction, block: str) -> tuple[str, ...]:
@@ -129,11 +144,10 @@ class StorePlanner:
         load = _accumulated_load(self._values, store, block)
         if load is None:
             return Fold.NONE, -1
-        update = self._values.definitions[store.operands[0].text].instruction
         own = self._labels.labels(load, self._values.block_of(load)).names
         if len(own) != 1 or own[0] not in labels:
             return Fold.NONE, -1
-        return fold_of(update, load), list(labels).index(own[0])
+        return fold_of(self._values, store.operands[0].text, load), list(labels).index(own[0])
 
     # ---- aggregates and atomics ----------------------------------------------------------------------------
 
@@ -209,7 +223,7 @@ def _accumulated_load(values: FunctionValues, store: Instruction, block: str) ->
             and load.instruction.opcode == "load"
             and _loop(values, load.block) == _loop(values, update.block) == loop
             and load.instruction.operands[0].text == store.operands[1].text
-            and fold_of(update.instruction, operand.text) is not Fold.NONE
+            and fold_of(values, store.operands[0].text, operand.text) is not Fold.NONE
         ):
             return operand.text
     return None

@@ -18,6 +18,7 @@ from commanalyzer.ir.lexer import Cursor
 from commanalyzer.ir.libcalls import CallKind, LibraryCall, LibraryModel
 from commanalyzer.ir.library_files import default_library
 from commanalyzer.ir.model import Function, Instruction, IrType, Module, Operand
+from commanalyzer.ir.selections import Selections, selections
 from commanalyzer.ir.types import TypeReader, alloc_size_bytes
 
 
@@ -160,8 +161,7 @@ class FunctionValues:
         uses: All uses of every register.
         flows: How each register gets labels (parameters are sources).
         carrying: Registers that can carry labels.
-        deciding: Per (phi block, predecessor): conditions that select this operand (registers), paper
-            Section 3 of the semantics: control flow that selects between values.
+        selected: What the function selects, and by which conditions.
         control_flows: Whether selecting conditions count as sources.
         calls: What is known about callees.
     """
@@ -173,40 +173,52 @@ class FunctionValues:
     uses: Mapping[str, tuple[Use, ...]]
     flows: Mapping[str, Flow]
     carrying: frozenset[str]
-    deciding: Mapping[tuple[str, str], tuple[str, ...]]
+    selected: Selections
     control_flows: bool
     calls: CallFacts
+
+    def data_operands(self, name: str) -> tuple[Operand, ...]:
+        """Operands of a computed register that enter it as data: conditions of selects do not."""
+        if name in self.selected.combined:
+            return self.selected.combined[name].operands
+        instruction = self.definitions[name].instruction
+        is_choice = instruction.opcode == "select" and instruction.operands[0].type.kind == "int"
+        return instruction.operands[1:] if is_choice else instruction.operands
 
     def data_inputs(self, name: str) -> tuple[str, ...]:
         """Carrying registers whose labels flow into ``name`` as data (alternatives for phi and select)."""
         definition = self.definitions.get(name)
         if definition is None or self.flows[name] in (Flow.SOURCE, Flow.NONE):
             return ()
-        operands = definition.instruction.operands
-        if self.flows[name] is Flow.SELECT:
-            operands = operands[1:]
-        elif definition.instruction.opcode in _CALLS:
+        if definition.instruction.opcode in _CALLS and name not in self.selected.combined:
             known = self.calls.effect(definition.instruction)
-            operands = operands if known is None else source_arguments(definition.instruction, known)
-        return self._carrying_operands(o.text for o in operands)
+            if known is not None:
+                operands = source_arguments(definition.instruction, known)
+                return self._carrying_operands(o.text for o in operands)
+        return self._carrying_operands(o.text for o in self.data_operands(name))
 
     def control_inputs(self, name: str) -> tuple[str, ...]:
         """Carrying conditions that select which operand ``name`` takes."""
         definition = self.definitions.get(name)
         if definition is None or not self.control_flows:
             return ()
+        kept = self.selected.kept.get(name)
+        conditions: Iterable[str] = ()
         if self.flows[name] is Flow.SELECT:
-            return self._carrying_operands([definition.instruction.operands[0].text])
-        if self.flows[name] is not Flow.PHI:
-            return ()
-        edges = definition.instruction.incoming
-        return self._carrying_operands(c for p in edges for c in self.deciding.get((definition.block, p), ()))
+            conditions = [definition.instruction.operands[0].text]
+        elif self.flows[name] is Flow.PHI:
+            edges = definition.instruction.incoming
+            conditions = [c for p in edges for c in self.selected.deciding.get((definition.block, p), ())]
+        if kept is None:
+            return self._carrying_operands(conditions)
+        compared = [operand for c in conditions for operand in kept.conditions.get(c, (c,))]
+        return self._carrying_operands([*compared, *(initial for _, initial in kept.rivals)])
 
     def edge_conditions(self, block: str, predecessor: str) -> tuple[str, ...]:
         """Carrying conditions that select the edge ``predecessor -> block``."""
         if not self.control_flows:
             return ()
-        return self._carrying_operands(self.deciding.get((block, predecessor), ()))
+        return self._carrying_operands(self.selected.deciding.get((block, predecessor), ()))
 
     def inputs(self, name: str) -> tuple[str, ...]:
         """All carrying registers that ``name`` depends on."""
@@ -244,7 +256,9 @@ def function_values(function: Function, calls: CallFacts, *, control_flows: bool
     parameters = {p.text: i for i, p in enumerate(passed) if holds_value(p.type)}
     flows = {name: flow_of(d.instruction, calls) for name, d in definitions.items()}
     flows.update(dict.fromkeys(parameters, Flow.SOURCE))
-    deciding = _deciding_conditions(function, cfg)
+    selected = selections(function, cfg)
+    flows.update((name, Flow.UNION) for name in selected.combined if flows[name] is not Flow.NONE)
+    deciding = selected.deciding if control_flows else {}
     return FunctionValues(
         function,
         cfg,
@@ -252,44 +266,11 @@ def function_values(function: Function, calls: CallFacts, *, control_flows: bool
         parameters,
         {name: tuple(found) for name, found in uses.items()},
         flows,
-        _carrying(definitions, uses, flows, deciding if control_flows else {}),
-        deciding,
+        _carrying(definitions, uses, flows, deciding),
+        selected,
         control_flows,
         calls,
     )
-
-
-def _deciding_conditions(function: Function, cfg: ControlFlow) -> dict[tuple[str, str], tuple[str, ...]]:
-    """Conditions that decide over which edge a block with phis is entered; loop headers have none.
-
-    For the edge P -> B: the conditions of all blocks X with idom(B) dom X dom P that end in a conditional
-    branch, lie in the same innermost loop as B, and are P itself or not post-dominated by P.
-    """
-    terminators = {block.label: block.terminator for block in function.blocks}
-    result: dict[tuple[str, str], tuple[str, ...]] = {}
-    for block in function.blocks:
-        label = block.label
-        first = cfg.immediate_dominator.get(label)
-        if block.instructions[0].opcode != "phi" or cfg.is_loop_header(label) or first is None:
-            continue
-        for predecessor in cfg.predecessors[label]:
-            result[label, predecessor] = _conditions_on_edge(cfg, terminators, first, label, predecessor)
-    return result
-
-
-def _conditions_on_edge(
-    cfg: ControlFlow, terminators: Mapping[str, Instruction], first: str, block: str, predecessor: str
-) -> tuple[str, ...]:
-    found: list[str] = []
-    for x in cfg.dominator_chain(predecessor):
-        terminator = terminators[x]
-        decides = len(set(terminator.targets)) > 1 and terminator.opcode in ("br", "switch")
-        same_loop = cfg.innermost_loop.get(x) == cfg.innermost_loop.get(block)
-        if decides and same_loop and (x == predecessor or not cfg.postdominates(predecessor, x)):
-            found.append(terminator.operands[0].text)
-        if x == first:
-            break
-    return tuple(dict.fromkeys(found))
 
 
 def _carrying(

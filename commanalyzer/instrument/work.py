@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from commanalyzer.instrument.blocks import BlockCounters
 from commanalyzer.instrument.costs import flops_of
 from commanalyzer.instrument.sites import SiteTable
 from commanalyzer.instrument.values import FunctionValues
@@ -14,7 +15,7 @@ def attribute_flops(
     values: FunctionValues,
     site_of_store: Mapping[int, int],
     site_of_register: Mapping[str, int],
-    counters: Mapping[str, int],
+    counters: BlockCounters,
     sites: SiteTable,
     first_site: int,
 ) -> None:
@@ -38,8 +39,10 @@ def attribute_flops(
     for name, site in owner.items():
         definition = values.definitions.get(name)
         flops = flops_of(definition.instruction, values.calls) if definition is not None else 0
-        if definition is not None and flops and definition.block in counters:
-            counter = counters[definition.block]
+        if definition is None or not flops:
+            continue
+        counter = counters.counter_of(definition.block, definition.index)
+        if counter is not None:
             terms.setdefault(site, {})
             terms[site][counter] = terms[site].get(counter, 0) + flops
     for site, found in terms.items():

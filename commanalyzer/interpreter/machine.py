@@ -9,17 +9,17 @@ are in :mod:`commanalyzer.interpreter.shadow`, external functions in
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass
 
 from commanalyzer.errors import TargetRunError, UnsupportedIrError
-from commanalyzer.interpreter.arithmetic import binary
+from commanalyzer.interpreter.activation import Counts, Frame
+from commanalyzer.interpreter.atomics import modify
 from commanalyzer.interpreter.codec import decode, encode
 from commanalyzer.interpreter.external import Externals
 from commanalyzer.interpreter.image import Image
-from commanalyzer.interpreter.mathlib import FUNCTIONS
 from commanalyzer.interpreter.memory import Memory
 from commanalyzer.interpreter.operations import (
     OPERATIONS,
+    all_labels,
     compute,
     flops,
     select_role,
@@ -27,48 +27,25 @@ from commanalyzer.interpreter.operations import (
 )
 from commanalyzer.interpreter.plan import FunctionPlan, plan_function
 from commanalyzer.interpreter.recording import Recorder
+from commanalyzer.interpreter.selecting import select_and_keep
 from commanalyzer.interpreter.shadow import Shadow
 from commanalyzer.interpreter.values import (
     EXIT_HOME,
     NO_LABELS,
-    Data,
     Home,
+    Labels,
     Value,
-    as_float,
     as_int,
     union,
     with_role,
 )
 from commanalyzer.ir.constants import signed
+from commanalyzer.ir.extremum_stores import ExtremumStore
 from commanalyzer.ir.libcalls import LibraryModel
 from commanalyzer.ir.library_files import default_library
 from commanalyzer.ir.model import Instruction, IrType, Module, Operand
 from commanalyzer.ir.types import alloc_size_bytes, size_bytes
 from commanalyzer.vcg.graph import SourceRole
-
-
-@dataclass(slots=True)
-class Counts:
-    """What was executed: instructions (debug records excluded), loads, stores, floating-point operations."""
-
-    instructions: int = 0
-    loads: int = 0
-    stores: int = 0
-    flops: int = 0
-
-
-@dataclass(slots=True)
-class Frame:
-    """An activation: registers, position, and the call in the caller that waits for the result."""
-
-    plan: FunctionPlan
-    depth: int
-    stack_height: int
-    registers: dict[str, Value]
-    code: tuple[Instruction, ...]
-    label: str
-    is_root: bool
-    index: int = 0
 
 
 class Machine:
@@ -181,6 +158,9 @@ class Machine:
             counts.flops += flops(instruction)
             values = [self.value(operand) for operand in instruction.operands]
             result = compute(instruction, values, control_flows=self._control_flows)
+            if opcode == "select":
+                taken = instruction.operands[1 if values[0].data else 2]
+                result = self._chosen(frame, instruction, taken, result, values[0].labels)
             self.finish(frame, instruction, result, values)
             return
         handler = _HANDLERS.get(opcode)
@@ -217,12 +197,38 @@ class Machine:
         for instruction in frame.code:
             if instruction.opcode != "phi":
                 break
-            taken = self.value(instruction.operands[instruction.incoming.index(previous)])
-            value = without_address_labels(instruction.type, select_role(taken, conditions))
-            results.append((instruction.name, value))
+            operand = instruction.operands[instruction.incoming.index(previous)]
+            value = without_address_labels(instruction.type, select_role(self.value(operand), conditions))
+            results.append((instruction.name, self._chosen(frame, instruction, operand, value, conditions)))
         frame.registers.update(results)
         frame.index = len(results)
         self.counts.instructions += len(results)
+        if target in frame.plan.instead:
+            self._keep_extremum(frame.plan.instead[target])
+
+    def _keep_extremum(self, found: ExtremumStore) -> None:
+        """The value in memory was compared with another and kept: a version that depends on both."""
+        address = as_int(self.value(found.pointer).data)
+        type_ = found.value.type
+        labels = union(self.shadow.load(type_, address)[0], self.value(found.value).labels)
+        self.shadow.store(type_, address, Value(0, labels))
+
+    def _chosen(
+        self, frame: Frame, instruction: Instruction, taken: Operand, value: Value, conditions: Labels
+    ) -> Value:
+        """Return a chosen ``value`` with the labels that it has by what it does in its loop."""
+        name = instruction.name
+        combination = frame.plan.combined.get(name)
+        if combination is not None and instruction.type.kind in ("int", "float"):
+            both = all_labels([self.value(operand) for operand in combination.operands])
+            return value._replace(labels=both, exact=None)
+        selection = frame.plan.kept.get(name)
+        if selection is None or not self._control_flows:
+            return value
+        return select_and_keep(frame.selected, selection, name, self._candidate(taken), value, conditions)
+
+    def _candidate(self, taken: Operand) -> tuple[str, Labels]:
+        return taken.text, self.value(taken).labels
 
     def _branch(self, frame: Frame, instruction: Instruction) -> None:
         targets = instruction.targets
@@ -297,6 +303,9 @@ class Machine:
         for operand in frame.plan.count_indices.get(instruction.first_line, ()):
             indices = with_role(self.value(operand).labels, SourceRole.ADDRESS)
             value = value._replace(labels=union(value.labels, indices))
+        if instruction.first_line in frame.plan.extremum_stores:
+            own = self.shadow.load(type_, address)[0]
+            value = value._replace(labels=union(own, value.labels), exact=None)
         home = self.memory.own_home(address)
         chain = self.shadow.store(type_, address, value)
         if self._recorder is not None:
@@ -311,7 +320,7 @@ class Machine:
         if instruction.predicate == "xchg":
             new = operand
         else:
-            data = _modify(instruction.predicate, type_, old.data, operand.data)
+            data = modify(instruction.predicate, type_, old.data, operand.data)
             new = Value(data, union(old.labels, operand.labels))
         self.memory.write(address, encode(type_, new.data))
         self.shadow.store(type_, address, new)
@@ -364,22 +373,6 @@ class Machine:
         """Name of the call that is executed, for allocation sites: ``@function/%result``."""
         frame = self.frames[-1]
         return f"{frame.plan.function.name}/{frame.code[frame.index].name}"
-
-
-def _modify(operation: str, type_: IrType, old: Data, operand: Data) -> Data:
-    """Return the new value of ``atomicrmw``."""
-    a, b = old, operand
-    if operation in ("add", "sub", "and", "or", "xor", "fadd", "fsub"):
-        return binary(operation, type_, a, b)
-    if operation == "nand":
-        return as_int(binary("and", type_, a, b)) ^ ((1 << type_.bits) - 1)
-    if operation in ("fmin", "fmax"):
-        return FUNCTIONS[operation](as_float(a), as_float(b))
-    choose = max if operation in ("max", "umax") else min
-    x, y = as_int(a), as_int(b)
-    if operation in ("max", "min"):
-        x, y = signed(x, type_.bits), signed(y, type_.bits)
-    return choose(x, y) & ((1 << type_.bits) - 1)
 
 
 _HANDLERS: Mapping[str, Callable[[Machine, Frame, Instruction], None]] = {

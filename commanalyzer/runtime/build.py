@@ -15,7 +15,8 @@ from commanalyzer.errors import InstrumentationError, RuntimeBuildError
 from commanalyzer.frontend.cache import cached_file, content_key
 from commanalyzer.frontend.compile import FrontendResult
 from commanalyzer.frontend.link import build_executable, build_object
-from commanalyzer.frontend.models import fortran_support, shim_directory
+from commanalyzer.frontend.models import fortran_support
+from commanalyzer.frontend.shim import shim_directory
 from commanalyzer.frontend.subprocesses import run_tool
 from commanalyzer.frontend.toolchain import Toolchain, bundled_toolchain
 
@@ -93,7 +94,8 @@ def _include() -> tuple[str, ...]:
 
 def _headers() -> tuple[Path, ...]:
     shim = shim_directory()
-    return (shim / "include" / "comm_shim.h", shim / "src" / "state.h", shim / "src" / "multipliers.inc")
+    names = ("include/comm_shim.h", "src/state.h", "src/accumulator.h", "src/multipliers.inc")
+    return tuple(shim / name for name in names)
 
 
 def _bitcode(toolchain: Toolchain, source: Path) -> Path:

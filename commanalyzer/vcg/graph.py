@@ -58,6 +58,7 @@ class Fold(IntEnum):
     MIN = 3
     MAX = 4
     BITWISE = 5
+    SELECTION = 6  # one of the terms is kept: flags, arguments of a minimum
 
 
 @dataclass(frozen=True, slots=True)

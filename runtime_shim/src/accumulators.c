@@ -5,33 +5,14 @@
  * buffer is hashed and packed on the way, so cost is linear and memory small for loops of any length. Packed
  * terms whose labels advance by constants are one group of runs, others are listed.
  */
+#include "accumulator.h"
 #include "state.h"
 #include <stdlib.h>
 #include <string.h>
 
 #define CA_BUFFER_LABELS 4096u
-#define CA_MAX_WIDTH 8u
-
-/* Marks the first label of a term in the buffer. */
-#define TERM (1ull << 58)
-
-/* The instrumenter allocates it on the program's stack (its size is checked by a test of the contract). */
-struct ca_accumulator {
-  uint64_t num_labels; /* in the buffer */
-  uint64_t *buffer;
-  uint64_t hash; /* of full buffers before this one */
-  uint64_t *packed;
-  uint64_t num_packed;
-  uint64_t packed_capacity;
-  uint64_t num_plain; /* labels of the initial value */
-  uint64_t plain[32];
-};
-
-_Static_assert(sizeof(struct ca_accumulator) == 312, "size known to the instrumenter");
 
 uint64_t ca_join(uint32_t site, uint32_t count, const uint64_t *labels);
-void ca_pack_terms(struct ca_accumulator *acc);
-void ca_append_packed(struct ca_accumulator *acc, uint64_t row);
 
 static void *free_buffers; /* released buffers, linked through their first word */
 
@@ -56,7 +37,7 @@ static uint64_t hash_labels(const uint64_t *labels, uint64_t count) {
     lanes[k] = lanes[k] * ca_multipliers[8] + labels[i];
   uint64_t hash = 0;
   for (uint32_t k = 0; k < 8; k++)
-    hash = (hash ^ lanes[k] ^ (lanes[k] >> 32)) * ca_multipliers[16 + k];
+    hash += (lanes[k] ^ (lanes[k] >> 32)) * ca_multipliers[16 + k]; /* a sum: the products are independent */
   return hash;
 }
 
@@ -68,7 +49,7 @@ CA_SLOW void ca_buffer_full(struct ca_accumulator *acc) {
 
 CA_INLINE void add_term(struct ca_accumulator *acc, uint32_t width, const uint64_t *labels) {
   uint64_t *at = acc->buffer + acc->num_labels;
-  at[0] = labels[0] | TERM;
+  at[0] = labels[0] | CA_TERM;
   for (uint32_t k = 1; k < width; k++)
     at[k] = labels[k];
   acc->num_labels += width;
@@ -108,7 +89,7 @@ CA_HOOK void ca_accumulator_reset(struct ca_accumulator *acc, uint32_t count, co
 
 static uint64_t close_unpredicted(struct ca_accumulator *acc, uint32_t site, uint64_t hash) {
   uint32_t count = (uint32_t)acc->num_plain;
-  uint64_t anchor = acc->num_labels ? acc->buffer[0] & ~TERM : count ? acc->plain[0] : 0;
+  uint64_t anchor = acc->num_labels ? acc->buffer[0] & ~CA_TERM : count ? acc->plain[0] : 0;
   struct ca_event event = {hash, anchor, 0, site, CA_ROW_REGISTER, count, acc->plain};
   struct ca_version version;
   if (ca_has_workspace) {
@@ -117,7 +98,7 @@ static uint64_t close_unpredicted(struct ca_accumulator *acc, uint32_t site, uin
     for (uint64_t i = 0; i < acc->num_plain; i++)
       sources[num_sources++] = acc->plain[i];
     for (uint64_t i = 0; i < acc->num_labels; i++) /* of long reductions the last ones */
-      sources[num_sources++] = acc->buffer[i] & ~TERM;
+      sources[num_sources++] = acc->buffer[i] & ~CA_TERM;
     version = ca_register_version(&event, num_sources, sources);
   } else {
     struct ca_found found = ca_row_lookup(&event);
@@ -134,7 +115,7 @@ CA_CALL uint64_t ca_accumulator_close(struct ca_accumulator *acc, uint32_t site)
     if (acc->num_labels == 0)
       return ca_join(site, (uint32_t)acc->num_plain, acc->plain);
     if (acc->num_plain == 0 && acc->num_labels == 1)
-      return acc->buffer[0] & ~TERM;
+      return acc->buffer[0] & ~CA_TERM;
   }
   uint64_t hash = site * ca_multipliers[62] + acc->hash * ca_multipliers[10];
   for (uint64_t i = 0; i < acc->num_plain; i++)

@@ -208,13 +208,13 @@ CA_HOOK void ca_count_block(uint32_t block) { ca_block_counters[block] += ca_act
 
 CA_HOOK void ca_count_external(uint32_t function) { ca_external_calls[function]++; }
 
-/* Regions: calls of the named functions, nested calls included. */
+/* Regions: calls of the named functions and what lies between the named marks, nested ones included. */
 static uint64_t region_depth;
 CA_CALL void ca_region_enter(void) {
   region_depth++;
   ca_active = 1;
 }
 CA_CALL void ca_region_leave(void) {
-  if (--region_depth == 0)
+  if (region_depth && --region_depth == 0)
     ca_active = 0;
 }

@@ -1,23 +1,12 @@
 /* Packing of collected terms: runs where labels advance by constants, lists elsewhere. Slow path only. */
+#include "accumulator.h"
 #include "state.h"
 #include <stdlib.h>
 #include <string.h>
 
-#define TERM (1ull << 58)
 #define LIST (1ull << 32) /* in a packed header: the labels are listed */
 
-/* Prefix of the accumulator in accumulators.c. */
-struct ca_accumulator {
-  uint64_t num_labels;
-  uint64_t *buffer;
-  uint64_t hash;
-  uint64_t *packed; /* headers (count, width | LIST) followed by runs or labels */
-  uint64_t num_packed;
-  uint64_t packed_capacity;
-};
-
 #define SHORTEST_RUN 4u /* terms; shorter runs cost less as a list */
-#define CA_MAX_WIDTH 8u
 
 static uint64_t *reserve(struct ca_accumulator *acc, uint64_t words) {
   if (acc->num_packed + words > acc->packed_capacity) {
@@ -35,7 +24,7 @@ static uint64_t *reserve(struct ca_accumulator *acc, uint64_t words) {
 
 static uint32_t width_at(const uint64_t *labels, uint64_t left) {
   uint32_t width = 1;
-  while (width < left && !(labels[width] & TERM))
+  while (width < left && !(labels[width] & CA_TERM))
     width++;
   return width;
 }
@@ -50,9 +39,9 @@ static uint64_t run_length(const uint64_t *labels, uint64_t left, uint32_t width
     stride[k] = next[k] - labels[k];
   }
   /* the mark of a term's first label takes part in the comparison: equal labels mean equal widths */
-  bool steady = !((next[0] ^ labels[0]) & TERM);
+  bool steady = !((next[0] ^ labels[0]) & CA_TERM);
   for (uint32_t k = 1; k < width; k++)
-    steady &= !(next[k] & TERM);
+    steady &= !(next[k] & CA_TERM);
   uint64_t terms = steady ? 2 : 1;
   while (steady && (terms + 1) * width <= left) {
     const uint64_t *term = labels + terms * width;
@@ -63,7 +52,7 @@ static uint64_t run_length(const uint64_t *labels, uint64_t left, uint32_t width
     terms += steady;
   }
   /* the last term may be a longer one */
-  if (terms > 1 && terms * width < left && !(labels[terms * width] & TERM))
+  if (terms > 1 && terms * width < left && !(labels[terms * width] & CA_TERM))
     terms--;
   return terms;
 }
@@ -75,7 +64,7 @@ static void pack_run(struct ca_accumulator *acc, const uint64_t *labels, uint32_
   *out++ = terms;
   *out++ = width;
   for (uint32_t k = 0; k < width; k++) {
-    *out++ = labels[k] & ~TERM;
+    *out++ = labels[k] & ~CA_TERM;
     *out++ = labels[width + k] - labels[k];
   }
   acc->num_packed += 2 + 2ull * width;
@@ -88,7 +77,7 @@ static void pack_list(struct ca_accumulator *acc, const uint64_t *labels, uint32
   *out++ = terms;
   *out++ = width | LIST;
   for (uint64_t i = 0; i < terms * width; i++)
-    *out++ = labels[i] & ~TERM;
+    *out++ = labels[i] & ~CA_TERM;
   acc->num_packed += 2 + terms * width;
 }
 

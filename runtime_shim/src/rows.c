@@ -14,6 +14,7 @@ uint64_t ca_num_rows;
 static uint32_t *by_word;  /* row + 1, newest row of each word */
 static uint32_t *by_row;   /* row + 1, newest row anchored at a register value */
 static uint32_t *next_row; /* row + 1, next older row of the same anchor */
+static uint32_t *detour;   /* row + 1, what came instead when the row at this place was predicted last */
 
 static uint32_t *table; /* row + 1, open addressing */
 static uint64_t table_mask;
@@ -23,7 +24,8 @@ bool ca_rows_reserve(void) {
   by_word = ca_map((CA_ADDRESS_MASK + 1) / 4 * sizeof *by_word);
   by_row = ca_map((1ull << 32) * sizeof *by_row);
   next_row = ca_map((1ull << 32) * sizeof *next_row);
-  return by_word && by_row && next_row;
+  detour = ca_map((1ull << 32) * sizeof *detour);
+  return by_word && by_row && next_row && detour;
 }
 
 static uint64_t slot_of(uint64_t hash) {
@@ -145,6 +147,11 @@ static bool insert(const struct ca_event *event, bool in_table) {
 
 /* The row of an event that was not predicted: looks it up or appends it, moves the cursor behind it. */
 struct ca_found ca_row_lookup(const struct ca_event *event) {
+  uint32_t *instead = &detour[ca_state.cursor - ca_state.cells];
+  if (*instead && ca_state.cells[*instead - 1].hash == event->hash) {
+    ca_row_repeat(*instead - 1);
+    return (struct ca_found){*instead - 1, false};
+  }
   uint32_t depth;
   uint64_t found = find(event, &depth);
   bool is_new = !found;
@@ -157,6 +164,7 @@ struct ca_found ca_row_lookup(const struct ca_event *event) {
     if (head->site != event->site || head->sink != event->sink || head->num_labels != event->count)
       ca_statistics.hash_collisions++;
   }
+  *instead = (uint32_t)found;
   ca_row_repeat(found - 1);
   return (struct ca_found){found - 1, is_new};
 }

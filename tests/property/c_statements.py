@@ -25,7 +25,13 @@ _SCALAR_PATTERNS = (
     "s1 = {0} > s1 ? {0} : s1;",
     "s0 = fmin(s0, {0});",
     "s0 = s0 * 0.5 + {0};",
+    "if ({0} > {1}) s1 += {0};",
+    "if ({0} > s0 && {1} < s1) s0 = {0};",
+    "if ({0} < {1}) t1 = 7;",
+    "t0 += {0} > {1};",
 )
+_CONDITIONAL_MINIMUM = "if ({1} < ARRAY[{0}]) ARRAY[{0}] = {1};"
+_CONDITIONAL_MAXIMUM = "ARRAY[{0}] = ARRAY[{0}] > {1} ? ARRAY[{0}] : {1};"
 _ROTATIONS = (
     "unsigned next = u0 + u1;\nu0 = u1;\nu1 = next;",
     "double old = s0;\ns0 = s1;\ns1 = 0.5 * (old + s1);",
@@ -83,6 +89,9 @@ def _stores(draw: st.DrawFn, scope: Scope) -> Stmt:
     array = pick(draw, scope.arrays)
     place = draw(indices(scope, array.size))
     operator = pick(draw, ["=", "=", "+=", "-=", "*="] if array.ctype.is_floating else ["=", "=", "+=", "-="])
+    if array.ctype.is_floating and operator == "*=" and draw(st.booleans()):
+        pattern = pick(draw, [_CONDITIONAL_MINIMUM, _CONDITIONAL_MAXIMUM])
+        return Stmt(pattern.replace("ARRAY", array.name), (place, draw(doubles(scope, 1))))
     if array.ctype.is_floating:
         value = draw(doubles(scope, 2))
     else:

@@ -10,7 +10,7 @@ import llvmlite.binding as llvm
 import pytest
 
 from commanalyzer.abi.hooks import HOOKS
-from commanalyzer.frontend.models import shim_directory
+from commanalyzer.frontend.shim import shim_directory
 from commanalyzer.frontend.toolchain import bundled_toolchain
 from commanalyzer.ir.model import Module
 from commanalyzer.ir.parser import parse_module

@@ -10,7 +10,7 @@ import pytest
 
 from commanalyzer.abi import hooks
 from commanalyzer.abi import trace_layout as layout
-from commanalyzer.frontend.models import shim_directory
+from commanalyzer.frontend.shim import shim_directory
 from commanalyzer.ir.model import Module
 from tests.shim.conftest import compile_c
 

@@ -23,6 +23,7 @@ from commanalyzer.frontend.drivers.linking import foreign_objects, link_record
 from commanalyzer.frontend.drivers.records import SECTION, Record, encode_records
 from commanalyzer.frontend.drivers.sequential_openmp import sequential_openmp
 from commanalyzer.frontend.drivers.underlying import SEQUENTIAL_OPENMP, Underlying, find_underlying
+from commanalyzer.frontend.shim import include_directory
 from commanalyzer.frontend.toolchain import Language
 
 _SIGNAL_BASE = 128  # exit status of a command that a signal ended, as shells have it
@@ -56,9 +57,11 @@ def run_wrapper(language: Language, words: Sequence[str], warn: Callable[[str], 
 def normal_words(command: CompilerCommand, underlying: Underlying) -> list[str]:
     """Arguments for the normal program."""
     words = [w for a in command.arguments if a.language or _is_kept(a, command, underlying) for w in a.words]
+    compiled = any(s.language != "assembler" for s in command.sources)
+    if compiled and underlying.language != "fortran":
+        words = [*words, "-idirafter", str(include_directory())]  # commanalyzer.h, which compiles to nothing
     if not underlying.bundled:
         return words
-    compiled = any(s.language != "assembler" for s in command.sources)
     return [
         *words,
         *(SEQUENTIAL_OPENMP if compiled and command.parallel else ()),

@@ -139,12 +139,57 @@ def test_sum_that_starts_anew_inside_the_loop() -> None:
     assert found.accumulator.fold is Fold.SUM
 
 
-def test_min_through_select_follows_only_one_operand() -> None:
-    body = "  %less = fcmp olt double %x, %s\n  %s2 = select i1 %less, double %x, double %s"
+MIN = "  %less = fcmp olt double %x, %s\n  %s2 = select i1 %less, double %x, double %s"
+
+
+@pytest.mark.parametrize("control_flows", [True, False])
+@pytest.mark.parametrize(
+    ("body", "fold"),
+    [
+        (MIN, Fold.MIN),
+        (MIN.replace("olt", "ogt"), Fold.MAX),
+        (MIN.replace("olt double %x, %s", "oge double %s, %x"), Fold.MIN),
+        (MIN.replace("double %x, double %s", "double %s, double %x"), Fold.MAX),
+    ],
+)
+def test_minimum_by_selection_is_a_reduction(body: str, fold: Fold, control_flows: bool) -> None:
     text = loop(phis=CARRIED, body=body, exit=STORE_RESULT)
+    found = only(loop_components(text, control_flows=control_flows))
+    assert found.accumulator is not None
+    assert found.accumulator.members == {"%s", "%s2"}
+    assert found.accumulator.updates == ("%s2",)
+    assert found.accumulator.fold is fold
+
+
+ARGMIN = CARRIED + "\n  %k = phi double [ 0.0, %entry ], [ %k2, %back ]"
+
+
+def test_argument_of_a_minimum_collects_what_is_compared() -> None:
+    body = MIN + "\n  %k2 = select i1 %less, double 1.0, double %k"
+    text = loop(phis=ARGMIN, body=body, exit=STORE_RESULT.replace("%s2", "%k2"))
+    found = only(loop_components(text))
+    assert found.accumulator is not None
+    assert found.accumulator.members == {"%k", "%k2"}
+    assert found.accumulator.fold is Fold.SELECTION
+    assert found.accumulator.selection is not None
+    assert found.accumulator.selection.conditions == {"%less": ("%x",)}
+    assert found.accumulator.selection.rivals == (("entry", "0.0"),)
     assert only(loop_components(text, control_flows=False)).kind == "rotation"
-    # the comparison reads both operands, so every element is a source of the choice
+
+
+def test_choice_that_is_stored_in_the_loop_is_no_reduction() -> None:
+    body = "  %big = fcmp ogt double %x, 2.0\n  %s2 = select i1 %big, double %x, double %s\n"
+    text = loop(phis=CARRIED, body=body + "  store double %s2, ptr %p", exit=STORE_RESULT)
     assert only(loop_components(text)).kind == "chain"
+
+
+def test_sum_computed_in_advance_is_a_reduction() -> None:
+    body = "  %big = fcmp ogt double %x, 2.0\n  %t = fadd double %s, %x\n"
+    body += "  %s2 = select i1 %big, double %t, double %s"
+    found = only(loop_components(loop(phis=CARRIED, body=body, exit=STORE_RESULT)))
+    assert found.accumulator is not None
+    assert found.accumulator.tentative == {"%t": "%s2"}
+    assert found.accumulator.fold is Fold.SUM
 
 
 NESTED = """

@@ -64,7 +64,7 @@ join:
 
 def test_condition_of_a_diamond_selects_on_both_edges() -> None:
     values = facts(DIAMOND)
-    assert values.deciding == {("join", "yes"): ("%c",), ("join", "no"): ("%c",)}
+    assert values.selected.deciding == {("join", "yes"): ("%c",), ("join", "no"): ("%c",)}
     assert values.control_inputs("%r") == ("%c",)
     assert "%r" in values.carrying
 
@@ -94,8 +94,8 @@ exit:
 
 def test_how_often_a_loop_runs_selects_nothing() -> None:
     values = facts(LOOP)
-    assert ("loop", "loop") not in values.deciding
-    assert values.deciding["exit", "loop"] == ()
+    assert ("loop", "loop") not in values.selected.deciding
+    assert values.selected.deciding["exit", "loop"] == ()
     assert values.control_inputs("%s") == ()
     assert values.control_inputs("%r") == ()
 

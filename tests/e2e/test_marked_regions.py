@@ -1,0 +1,160 @@
+"""Regions by marks in the source are those by functions; without the tool, marks are nothing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import commanalyzer as ca
+from commanalyzer.errors import ConfigError
+from tests.native import ROOT
+from tests.recorded import Recorded, record_source
+
+HEAT = """
+#include <stdio.h>
+#include <commanalyzer.h>
+#define N 16
+double u[N][N], v[N][N], total;
+static void sweep(double to[N][N], double from[N][N]) {
+    for (int i = 1; i < N - 1; i++)
+        for (int j = 1; j < N - 1; j++)
+            to[i][j] = 0.25 * (from[i - 1][j] + from[i + 1][j] + from[i][j - 1] + from[i][j + 1]);
+}
+__attribute__((noinline)) void step(void) { sweep(v, u); sweep(u, v); }
+int main(void) {
+    for (int i = 0; i < N; i++) for (int j = 0; j < N; j++) u[i][j] = i * j % 7;
+    for (int t = 0; t < 5; t++) {
+        total += 2.0 * u[3][t + 1];
+        COMMANALYZER_BEGIN("time step");
+        step();
+        COMMANALYZER_END("time step");
+        total += 3.0 * u[5][t + 1];
+    }
+    printf("%g %g\\n", u[5][5], total);
+}
+"""
+FLOPS = 5 * 2 * 14 * 14 * 4
+
+
+def summary(recorded: Recorded) -> tuple[object, ...]:
+    """Everything that is counted about a region."""
+    graph = recorded.graph
+    rows = sorted(zip(graph.row_count.tolist(), graph.term_ptr[1:].tolist(), strict=True))
+    return recorded.work, graph.num_vertices, len(graph.source), int(graph.is_input.sum()), rows
+
+
+def test_marks_around_a_call_are_the_region_of_the_function() -> None:
+    by_function = record_source(HEAT, regions=("step",))
+    by_marks = record_source(HEAT, regions=("time step",))
+    assert by_marks.work.flops == FLOPS
+    assert by_marks.traced.stdout == by_marks.plain.stdout
+    assert summary(by_marks)[1:] == summary(by_function)[1:]
+    assert by_marks.work.flops == by_function.work.flops
+    assert by_marks.work.stores == by_function.work.stores
+
+
+def test_same_bytes_by_function_and_by_marks(tmp_path: Path) -> None:
+    source = tmp_path / "heat.c"
+    source.write_text(HEAT)
+    results = [
+        ca.analyze(source, nodes=[4], regions=[region], program_output="discard", check=True)
+        for region in ("step", "time step")
+    ]
+    assert results[0].best(4).comm_bytes == results[1].best(4).comm_bytes > 0
+
+
+SEGMENTS = """
+#include <commanalyzer.h>
+double x[4], out[4];
+__attribute__((noinline)) double work(double a) { return a * 2.0; }
+__attribute__((noinline)) void begin(void) { COMMANALYZER_BEGIN("part"); }
+__attribute__((noinline)) void nested(int n) {
+    COMMANALYZER_BEGIN("part");
+    if (n) nested(n - 1);
+    out[n] += x[n] * 0.5;
+    COMMANALYZER_END("part");
+}
+int main(void) {
+    for (int i = 0; i < 4; i++) x[i] = i;
+    out[0] = work(x[0]) + 1.0;
+    COMMANALYZER_BEGIN("other");
+    out[1] = x[1] + 1.0;
+    COMMANALYZER_END("other");
+    begin();
+    out[2] = x[2] * 3.0 + x[3];
+    COMMANALYZER_END("part");
+    out[3] = x[3] * 3.0;
+    nested(2);
+    out[3] = x[3] - 3.0;
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("regions", "flops", "stores"),
+    [
+        # a product and a sum, then two operations and one store in each of three nested calls
+        (("part",), 2 + 3 * 2, 1 + 3),
+        (("other",), 1, 1),
+        (("other", "part"), 3 + 3 * 2, 2 + 3),
+        (("nested", "part"), 2 + 3 * 2, 1 + 3),
+        (("work",), 1, 0),
+    ],
+)
+def test_only_what_lies_between_marks_is_counted(regions: tuple[str, ...], flops: int, stores: int) -> None:
+    recorded = record_source(SEGMENTS, regions=regions)
+    assert (recorded.work.flops, recorded.work.stores) == (flops, stores)
+
+
+SCOPED = """
+#include <commanalyzer.h>
+#include <stdexcept>
+double x = 2.0, y;
+__attribute__((noinline)) void f(double a) {
+    COMMANALYZER_SCOPE("scope");
+    y = a * 3.0;
+    if (a > 1.0) throw std::runtime_error("left");
+    y = a * 4.0;
+}
+int main() {
+    try { f(x); } catch (const std::runtime_error &) { y = y + 1.0; }
+    f(0.5);
+    y = y + 1.0;
+    return 0;
+}
+"""
+
+
+def test_scope_ends_when_an_exception_leaves_it() -> None:
+    assert record_source(SCOPED, regions=("scope",), suffix=".cpp").work.flops == 1 + 2
+
+
+def test_unknown_name_lists_functions_and_marks() -> None:
+    with pytest.raises(
+        ConfigError, match=r"'nothing'.*functions: begin, main, nested, work; marks: part, other"
+    ):
+        record_source(SEGMENTS.replace("void begin", "static void begin"), regions=("nothing",))
+
+
+def compiled(source: Path, folder: Path, *flags: str) -> bytes:
+    """Object code of ``source``."""
+    driver = "c++" if source.suffix == ".cpp" else "cc"
+    command = [sys.executable, "-m", "ziglang", driver, "-O2", "-g0", "-c", *flags, str(source)]
+    output = folder / f"{source.stem}.o"
+    subprocess.run([*command, "-o", str(output)], check=True, capture_output=True)
+    return output.read_bytes()
+
+
+@pytest.mark.parametrize(("text", "suffix"), [(HEAT, ".c"), (SCOPED, ".cpp")])
+def test_without_the_tool_marks_compile_to_nothing(text: str, suffix: str, tmp_path: Path) -> None:
+    source = tmp_path / f"program{suffix}"
+    source.write_text(text)
+    include = ROOT / "runtime_shim" / "include"
+    marked = compiled(source, tmp_path, f"-I{include}")
+    lines = [line for line in text.splitlines() if "commanalyzer.h" not in line]
+    source.write_text("\n".join("" if "COMMANALYZER_" in line else line for line in lines))
+    assert compiled(source, tmp_path) == marked
