@@ -1,8 +1,8 @@
 """Compiles the sources of a compiler command a second time, to the bitcode that is embedded.
 
 Same command, but: no optimisation (our own pipeline does that), debug information, every x86-64, OpenMP
-pragmas as sequential code, marks of ``commanalyzer.h`` as calls. If the bitcode cannot be made, the build goes
-on and the reason is kept.
+pragmas as sequential code, marks of ``commanalyzer.h`` as calls. If the bitcode cannot be made, the build
+goes on and the reason is kept.
 """
 
 from __future__ import annotations
