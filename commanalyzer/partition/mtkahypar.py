@@ -1,8 +1,8 @@
 """Mt-KaHyPar adapter: hypergraph -> partition. The only importer of mtkahypar.
 
 Mt-KaHyPar minimises the connectivity metric, sum over nets of weight times (parts touched - 1), which is
-the communication volume itself; METIS only sees an approximation. It runs on one thread with a fixed seed, so
-that the same graph gets the same partition.
+the communication volume itself; METIS only sees an approximation. It runs in its deterministic mode with a
+fixed seed, so that the same graph gets the same partition.
 
 Reference: L. Gottesbueren, T. Heuer, N. Maas, P. Sanders, S. Schlag, Scalable High-Quality Hypergraph
 Partitioning, ACM Transactions on Algorithms 20(1), 2024.
@@ -58,7 +58,7 @@ def partition_hypergraph(
     mtkahypar.set_seed(seed)
     try:
         library = _library()
-        context = library.context_from_preset(mtkahypar.PresetType.DEFAULT)
+        context = library.context_from_preset(mtkahypar.PresetType.DETERMINISTIC)
         context.set_partitioning_parameters(num_parts, imbalance, mtkahypar.Objective.KM1)
         context.logging = False
         nets = np.split(hypergraph.pin, hypergraph.net_pointer[1:-1])

@@ -18,10 +18,16 @@
 #ifndef COMMANALYZER_H
 #define COMMANALYZER_H
 
-#ifdef __COMMANALYZER__
-
 #define COMMANALYZER_PASTE_2(a, b) a##b
 #define COMMANALYZER_PASTE(a, b) COMMANALYZER_PASTE_2(a, b)
+
+#define COMMANALYZER_SCOPE_OF(name, scope)                                                                     \
+  struct scope {                                                                                               \
+    scope() { COMMANALYZER_BEGIN(name); }                                                                      \
+    ~scope() { COMMANALYZER_END(name); }                                                                       \
+  } COMMANALYZER_PASTE(scope, _)
+
+#ifdef __COMMANALYZER__
 
 #define COMMANALYZER_CALL(symbol, function)                                                                    \
   do {                                                                                                         \
@@ -42,11 +48,24 @@
 
 #ifdef __cplusplus
 #define COMMANALYZER_SCOPE(name) COMMANALYZER_SCOPE_OF(name, COMMANALYZER_PASTE(commanalyzer_, __COUNTER__))
-#define COMMANALYZER_SCOPE_OF(name, scope)                                                                     \
-  struct scope {                                                                                               \
-    scope() { COMMANALYZER_BEGIN(name); }                                                                      \
-    ~scope() { COMMANALYZER_END(name); }                                                                       \
-  } COMMANALYZER_PASTE(scope, _)
+#endif
+
+#elif defined(MPI_VERSION) && defined(__GNUC__)
+
+/* An MPI program (mpi.h stands before this file): `commanalyzer count` defines these functions, alone they are
+ * null. */
+#ifdef __cplusplus
+extern "C" {
+#endif
+extern void commanalyzer_region_begin(const char *name) __attribute__((__weak__));
+extern void commanalyzer_region_end(const char *name) __attribute__((__weak__));
+#ifdef __cplusplus
+}
+#endif
+#define COMMANALYZER_BEGIN(name) (commanalyzer_region_begin ? commanalyzer_region_begin(name) : (void)0)
+#define COMMANALYZER_END(name) (commanalyzer_region_end ? commanalyzer_region_end(name) : (void)0)
+#ifdef __cplusplus
+#define COMMANALYZER_SCOPE(name) COMMANALYZER_SCOPE_OF(name, COMMANALYZER_PASTE(commanalyzer_, __COUNTER__))
 #endif
 
 #else
