@@ -21,7 +21,7 @@ from commanalyzer.record import work_counts
 from commanalyzer.results import WorkCounts
 from commanalyzer.runtime.build import build_instrumented, build_native
 from commanalyzer.runtime.launch import RunLimits, TargetRun, run_target
-from commanalyzer.trace.reader import Trace, read_trace
+from commanalyzer.trace.reader import Trace, TraceStatistics, read_trace
 from commanalyzer.vcg.build import build_graph
 from commanalyzer.vcg.graph import ValueGraph
 from commanalyzer.vcg.workspaces import write_workspaces
@@ -40,7 +40,7 @@ class Recorded:
     traced: TargetRun
     graph: ValueGraph
     work: WorkCounts
-    statistics: object
+    statistics: TraceStatistics
 
 
 def record_source(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-ABI_VERSION = 2
+ABI_VERSION = 3
 
 EXACT_8 = 1 << 63
 EXACT_4 = 1 << 59
@@ -27,6 +27,7 @@ MAX_INLINE_TERM_LABELS = 4
 MAX_INITIAL_LABELS = 32
 MAX_CALL_ARGUMENTS = 64
 ACCUMULATOR_BYTES = 312
+VARIADICS_BYTES = 8 + 64 * 24
 
 PREFIX = "ca_"
 MARKER = "__ca_instrumented"
@@ -70,6 +71,10 @@ HOOKS: dict[str, Hook] = {
         *_numbered(),
         Hook("ca_load", "i64", ("i64",), "label of the value at an address"),
         Hook("ca_load_high", "i64", ("i64",), "label of the second word"),
+        Hook("ca_lower", "i64", ("i64",), "label of the first word of a passed 64-bit integer"),
+        Hook("ca_upper", "i64", ("i64", "i64"), "label of its second word"),
+        Hook("ca_store_pair", "void", ("i32", "i64", "i64", "i64"), "store of a passed 64-bit integer"),
+        Hook("ca_store_if", "void", ("i32", "i32", "i64", "i32", "i32", "ptr"), "store of a masked lane"),
         Hook("ca_control", "i64", ("i64",), "the label as a selecting source"),
         Hook("ca_address", "i64", ("i64",), "the label as the address of a count"),
         Hook("ca_row_many", "void", ("i32", "i64", "i32", "i32", "ptr"), "store with more labels"),
@@ -89,6 +94,12 @@ HOOKS: dict[str, Hook] = {
         Hook("ca_region_enter", "void", (), "the analysed region begins"),
         Hook("ca_region_leave", "void", (), "the analysed region ends"),
         Hook("ca_frame", "ptr", ("i32", "i64", "i64"), "storage of a function's local arrays"),
+        Hook("ca_local", "ptr", ("i32", "i64", "i64"), "storage of an array of variable length"),
+        Hook("ca_take_copy", "void", ("ptr", "ptr", "i64"), "bytes of a structure passed by value"),
+        Hook("ca_pass_variadics", "void", ("i32",), "number of variadic arguments"),
+        Hook("ca_pass_variadic", "void", ("i32", "i32", "i32", "i32", "i64", "i64"), "a variadic argument"),
+        Hook("ca_take_variadics", "void", ("ptr",), "the callee keeps what was passed"),
+        Hook("ca_va_start", "void", ("ptr", "ptr"), "labels of what va_arg will read"),
         Hook("ca_fill", "void", ("i32", "i64", "i64"), "bytes became constant"),
         Hook(
             "ca_copy_words", "void", ("i32", "i64", "i64", "i64"), "replication of a range (to, from, bytes)"

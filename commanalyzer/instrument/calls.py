@@ -7,9 +7,16 @@ from commanalyzer.instrument.code import FunctionPatch
 from commanalyzer.instrument.demand import Demand
 from commanalyzer.instrument.labels import LabelBook
 from commanalyzer.instrument.library import LibraryPlanner
+from commanalyzer.instrument.passing import argument_slot, pass_value, passed_types, result_slot
 from commanalyzer.instrument.scalars import value_width
 from commanalyzer.instrument.sites import DebugInfo, SiteRecord, SiteTable, SourcePlace
-from commanalyzer.instrument.values import CallFacts, FunctionValues, holds_value
+from commanalyzer.instrument.values import (
+    MASKED_LOADS,
+    CallFacts,
+    FunctionValues,
+    holds_value,
+)
+from commanalyzer.instrument.variadics import pass_variadics
 from commanalyzer.ir.libcalls import CallKind
 from commanalyzer.ir.model import Instruction
 
@@ -42,22 +49,29 @@ class CallPlanner:
             self._pass_arguments(instruction, block)
             return
         if not instruction.callee.startswith("@"):
-            return  # inline assembly: nothing is known, nothing is written through registers
+            if instruction.name or instruction.operands:  # not a mere barrier
+                self._count(instruction, "inline assembly")
+            return
         known = self._calls.effect(instruction)
         if known is not None and known.kind is not CallKind.THREAD:
             self._library.plan(instruction, known, block)
-        elif not instruction.callee.startswith("@llvm."):
-            before = self._patch.before.setdefault(instruction.first_line, [])
-            self._patch.call(before, "ca_count_external", self._sites.external(instruction.callee[1:]))
+        elif not instruction.callee.startswith(MASKED_LOADS):
+            self._count(instruction, instruction.callee[1:])
             if known is not None:
+                before = self._patch.before.setdefault(instruction.first_line, [])
                 self._patch.call(before, "ca_refuse_thread")
+
+    def _count(self, instruction: Instruction, name: str) -> None:
+        """Count calls of a function of which nothing is known."""
+        before = self._patch.before.setdefault(instruction.first_line, [])
+        self._patch.call(before, "ca_count_external", self._sites.external(name))
 
     def plan_entry(self) -> None:
         """Plan the start of the function: structures passed by value replicate the caller's."""
         function = self._values.function
         out = self._patch.tops.setdefault(self._values.cfg.entry, [])
         for index, size in self._calls.copied.get(function.name, {}).items():
-            slot = f"getelementptr inbounds (i64, ptr @ca_arguments, i64 {index})"
+            slot = argument_slot(index)
             source = self._patch.value(out, f"load i64, ptr {slot}, align 8")
             target = self._patch.value(out, f"ptrtoint ptr {function.parameters[index].text} to i64")
             record = SiteRecord(function.name, function.parameters[index].text, "copy", 4, SourcePlace())
@@ -83,26 +97,30 @@ class CallPlanner:
                 )
                 self._labels.name_value(out, self._sites.add_site(record), labels)
         elif holds_value(value.type) and self._values.function.name in self._demanded.results:
-            label = self._labels.passed(value.text, block, out)
-            out.append(f"  store i64 {label}, ptr @ca_result, align 8")
+            pass_value(self._labels, value, block, -1, out, with_words=True)
 
     # ---- instrumented callees ------------------------------------------------------------------------------
 
     def _pass_arguments(self, instruction: Instruction, block: str) -> None:
         out = self._patch.before.setdefault(instruction.first_line, [])
         demanded = self._demanded.parameters.get(instruction.callee)
+        pass_variadics(self._labels, instruction, block, out)
         for index, operand in enumerate(instruction.operands[: hooks.MAX_CALL_ARGUMENTS]):
             if self._calls.is_copied(instruction.callee, index, operand.type):
                 label = self._patch.value(out, f"ptrtoint ptr {operand.text} to i64")
             elif not holds_value(operand.type) or (demanded is not None and index not in demanded):
                 continue
             else:
-                label = self._labels.passed(operand.text, block, out)
-            slot = f"getelementptr inbounds (i64, ptr @ca_arguments, i64 {index})"
-            out.append(f"  store i64 {label}, ptr {slot}, align 8")
+                split = self._calls.split.get(instruction.callee)
+                with_words = split is None or index in split
+                pass_value(self._labels, operand, block, index, out, with_words=with_words)
+                continue
+            out.append(f"  store i64 {label}, ptr {argument_slot(index)}, align 8")
         if demanded is None and holds_value(instruction.type):
-            # a function pointer may lead to library code, which leaves the result's label alone
-            out.append("  store i64 0, ptr @ca_result, align 8")
+            # a function pointer may lead to library code, which leaves the result's labels alone
+            for part in range(len(passed_types(instruction.type)) or 1):
+                for word in (0, 1):
+                    out.append(f"  store i64 0, ptr {result_slot(part, word)}, align 8")
 
     def _place(self, instruction: Instruction) -> SourcePlace:
         return self._debug.place(instruction.debug_location)

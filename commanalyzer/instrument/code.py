@@ -25,6 +25,7 @@ class FunctionPatch:
         tops: Lines per block, inserted behind all phis.
         entry: Lines at the very start of the entry block (local storage).
         replaced: New text of a line.
+        renamed_parameters: New names of parameters whose old names the entry block defines.
         needs_scratch: The function needs the scratch array for hooks that take labels in memory.
         is_noinline: The function must keep a stack frame of its own.
     """
@@ -35,6 +36,7 @@ class FunctionPatch:
     tops: dict[str, list[str]] = field(default_factory=dict)
     entry: list[str] = field(default_factory=list)
     replaced: dict[int, str] = field(default_factory=dict)
+    renamed_parameters: dict[str, str] = field(default_factory=dict)
     needs_scratch: bool = False
     is_noinline: bool = False
     used_hooks: set[str] = field(default_factory=set)

@@ -16,7 +16,7 @@ from commanalyzer.instrument.code import FunctionPatch
 from commanalyzer.instrument.scalars import value_width
 from commanalyzer.instrument.sites import DebugInfo, SiteRecord, SiteTable
 from commanalyzer.instrument.values import Flow, FunctionValues
-from commanalyzer.ir.model import Instruction, IrType
+from commanalyzer.ir.model import Instruction, IrType, Operand
 from commanalyzer.vcg.graph import Fold
 
 MAX_STATIC_LABELS = 32
@@ -41,12 +41,15 @@ class Labels:
         words: Words of the copied value, when ``exact`` is ``YES``.
         high: Register that was loaded, to find the label of its second word; empty if the second word
             belongs to the same value.
+        parts: Labels of the scalars inside a vector or aggregate, or of the two words of 64 bits, where
+            they are known apart; else empty. ``names`` are those of all parts.
     """
 
     names: tuple[str, ...] = ()
     exact: Exact = Exact.NO
     words: int = 1
     high: str = ""
+    parts: tuple[Labels, ...] = ()
 
 
 NOTHING = Labels()
@@ -103,6 +106,46 @@ class LabelBook:
             return found.names
         return (self.without_exact(found.names[0], out), *found.names[1:])
 
+    def parts(self, name: str, count: int, block: str) -> tuple[Labels, ...]:
+        """Labels of the ``count`` scalars inside ``name`` as read in ``block``; constants have none."""
+        if name not in self.values.carrying:
+            return (NOTHING,) * count
+        found = self._labels.get(name, NOTHING)
+        if len(found.parts) != count:
+            return (self.labels(name, block),) * count
+        if any(len(part.names) > 1 for part in found.parts) and self._enters_loop(name, block):
+            return tuple(self._joined_part(name, k, part) for k, part in enumerate(found.parts))
+        return found.parts
+
+    def clean_part(self, part: Labels, out: list[str]) -> tuple[str, ...]:
+        """Label registers of a part without EXACT bits."""
+        if part.exact is not Exact.DYNAMIC:
+            return part.names
+        return (self.without_exact(part.names[0], out), *part.names[1:])
+
+    def united_parts(self, parts: Sequence[Labels], out: list[str]) -> Labels:
+        """Labels of what is computed from ``parts``."""
+        return Labels(tuple(dict.fromkeys(label for p in parts for label in self.clean_part(p, out))))
+
+    def passed_part(self, name: str, number: int, part: Labels, out: list[str]) -> str:
+        """One label for a part that goes through a call or return; ``0`` for none."""
+        if not part.names:
+            return "0"
+        if len(part.names) > 1:
+            site = self.site(name, f"{name}.{number}.passed")
+            return self.name_value(out, site, self.clean_part(part, out))
+        return self.with_exact(part, out) if part.exact is Exact.YES else part.names[0]
+
+    def _joined_part(self, name: str, number: int, part: Labels) -> Labels:
+        key = f"{name}\0{number}"
+        if len(part.names) < 2:
+            return part
+        if key not in self._joined:
+            out = self.anchor(name)
+            label = self.name_value(out, self.site(name, f"{name}.{number}"), self.clean_part(part, out))
+            self._joined[key] = Labels((label,))
+        return self._joined[key]
+
     def united(self, names: Sequence[str], block: str, out: list[str]) -> tuple[str, ...]:
         """Clean labels of all registers together, each once; named first when there are too many."""
         everything = dict.fromkeys(label for n in names for label in self.clean(n, block, out))
@@ -128,10 +171,11 @@ class LabelBook:
         return found.names[0]
 
     def high_label(self, loaded: str) -> str:
-        """Label of the second word of a loaded register, looked up right behind the load."""
+        """Label of the second word of a loaded register (or of its part ``register NUL number``)."""
         if loaded not in self._high:
             address = self.loaded_from[loaded]
-            self._high[loaded] = self.patch.call(self.anchor(loaded), "ca_load_high", address)
+            anchor = self.anchor(loaded.partition("\0")[0])  # right behind the load
+            self._high[loaded] = self.patch.call(anchor, "ca_load_high", address)
         return self._high[loaded]
 
     def joined(self, name: str) -> Labels:
@@ -197,6 +241,14 @@ class LabelBook:
         return self._sites.add_site(
             SiteRecord(self.values.function.name, result, "register", width, place, Fold.NONE)
         )
+
+    def argument_site(self, call: Instruction, operand: Operand, number: int) -> int:
+        """A new site for an argument as a value of its own."""
+        width = value_width(operand.type) if operand.type.kind in ("int", "float") else 8
+        place = self._debug.place(call.debug_location)
+        result = f"{call.callee}.{number}"
+        record = SiteRecord(self.values.function.name, result, "register", width, place)
+        return self._sites.add_site(record)
 
     def anchor(self, name: str) -> list[str]:
         """Lines right behind the definition of ``name``."""

@@ -3,32 +3,38 @@
 from __future__ import annotations
 
 from commanalyzer.abi import hooks
-from commanalyzer.instrument.labels import Exact, LabelBook, Labels
+from commanalyzer.instrument.code import FunctionPatch
+from commanalyzer.instrument.labels import NOTHING, Exact, LabelBook, Labels
+from commanalyzer.instrument.lanes import LaneWriter, Parts, combined, part_types
+from commanalyzer.instrument.passing import received
 from commanalyzer.instrument.ranges import byte_count, pointer_value
 from commanalyzer.instrument.scalars import scalar_leaves
+from commanalyzer.instrument.values import MASKED_LOADS, Definition, splits_words
 from commanalyzer.ir.libcalls import CallKind, LibraryCall
-from commanalyzer.ir.model import Instruction, IrType
+from commanalyzer.ir.model import Instruction, IrType, Operand
 from commanalyzer.ir.types import size_bytes
 
 
-def source_labels(book: LabelBook, name: str) -> Labels:
+def source_labels(book: LabelBook, lanes: LaneWriter, name: str) -> Labels:
     """Labels of a register that reads memory or comes through a call, and the code that finds them."""
     definition = book.values.definitions.get(name)
     out = book.anchor(name)
+    is_split = splits_words(use.user for use in book.values.uses.get(name, ()))
+    is_stored = any(use.user.opcode == "store" for use in book.values.uses.get(name, ()))
     if definition is None:
         slot = book.values.parameters[name]
-        pointer = f"getelementptr inbounds (i64, ptr @ca_arguments, i64 {slot})"
-        label = book.patch.value(out, f"load i64, ptr {pointer}, align 8")
-        return Labels((label,), Exact.DYNAMIC)
+        type_ = book.values.function.parameters[slot].type
+        return received(book, type_, slot, out, with_words=is_split or is_stored)
     instruction = definition.instruction
+    if instruction.callee.startswith(MASKED_LOADS):
+        return _masked_load(book, lanes, definition, out)
     if instruction.opcode in ("call", "invoke"):
         known = book.values.calls.effect(instruction)
         if known is not None:
             return Labels((memory_label(book, instruction, known, out),))
-        label = book.patch.value(out, "load i64, ptr @ca_result, align 8")
-        return Labels((label,), Exact.DYNAMIC)
+        return received(book, instruction.type, -1, out, with_words=is_split or is_stored)
     if instruction.opcode == "load":
-        return _load(book, instruction, out)
+        return _load(book, instruction, out, is_split=is_split)
     # atomicrmw, cmpxchg: the old value, read before the instruction replaces it
     before = book.patch.before.setdefault(instruction.first_line, [])
     address = book.patch.value(before, f"ptrtoint ptr {instruction.operands[0].text} to i64")
@@ -55,7 +61,34 @@ def memory_label(book: LabelBook, instruction: Instruction, known: LibraryCall, 
     return book.read_by_library[line]
 
 
-def _load(book: LabelBook, instruction: Instruction, out: list[str]) -> Labels:
+def _masked_load(book: LabelBook, lanes: LaneWriter, definition: Definition, out: list[str]) -> Labels:
+    """``llvm.masked.load`` (pointer, mask, other) and ``gather`` (pointers, mask, other), lane by lane."""
+    instruction = definition.instruction
+    pointer, mask, other = (o for o in instruction.operands if o.type.text != "i32")
+    size = size_bytes(instruction.type.elements[0])
+    otherwise = lanes.parts(other, definition.block)
+    parts = []
+    for lane in range(instruction.type.count):
+        address = lane_address(book.patch, out, pointer, lane, size)
+        read = Labels((book.patch.call(out, "ca_load", address),))
+        if other.text in ("poison", "undef"):  # lanes that are off are not used: nothing is selected
+            parts.append(read)
+            continue
+        rest = otherwise[lane] if len(otherwise) > 1 else otherwise[0]
+        parts.append(lanes.chosen(mask, lane, read, rest, definition.block, out))
+    return combined(book, parts, out)
+
+
+def lane_address(patch: FunctionPatch, out: list[str], pointer: Operand, lane: int, size: int) -> str:
+    """Address of a lane: from a vector of pointers, or ``size`` bytes apart behind one pointer."""
+    if pointer.type.kind == "vector":
+        text = patch.value(out, f"extractelement {pointer.type} {pointer.text}, i64 {lane}")
+        return patch.value(out, f"ptrtoint ptr {text} to i64")
+    first = patch.value(out, f"ptrtoint ptr {pointer.text} to i64")
+    return patch.value(out, f"add i64 {first}, {lane * size}") if lane else first
+
+
+def _load(book: LabelBook, instruction: Instruction, out: list[str], *, is_split: bool) -> Labels:
     type_ = instruction.type
     address = book.patch.value(out, f"ptrtoint ptr {instruction.operands[0].text} to i64")
     book.loaded_from[instruction.name] = address
@@ -63,10 +96,11 @@ def _load(book: LabelBook, instruction: Instruction, out: list[str]) -> Labels:
     size = size_bytes(type_)
     if is_scalar and size in (4, 8):
         label = book.patch.call(out, "ca_load", address)
-        names: tuple[str, ...] = (label,)
-        if _is_unpacked(book, instruction):
-            names = (label, book.high_label(instruction.name))
-        return Labels(names, Exact.YES, size // 4, instruction.name)
+        if not is_split or size == 4 or type_.kind == "float":
+            return Labels((label,), Exact.YES, size // 4, instruction.name)
+        high = book.high_label(instruction.name)
+        words = (Labels((label,), Exact.YES), Labels((high,), Exact.YES))
+        return Labels((label, high), Exact.YES, 2, instruction.name, words)
     if is_scalar and (size < 4 or type_.kind == "float"):
         return Labels((book.patch.call(out, "ca_load", address),))
     names = tuple(
@@ -75,7 +109,28 @@ def _load(book: LabelBook, instruction: Instruction, out: list[str]) -> Labels:
     )
     if len(names) > hooks.MAX_LABELS:
         names = (book.name_value(out, book.register_site(instruction.name), names),)
-    return Labels(names)
+    return Labels(names, parts=_loaded_parts(book, instruction, address, out))
+
+
+def _loaded_parts(book: LabelBook, instruction: Instruction, address: str, out: list[str]) -> Parts:
+    """Labels of the scalars inside a loaded vector or aggregate."""
+    if not part_types(instruction.type):
+        return ()
+    parts = []
+    for number, (leaf, offset) in enumerate(scalar_leaves(instruction.type)):
+        if leaf.kind == "ptr":
+            parts.append(NOTHING)
+            continue
+        place = book.patch.value(out, f"add i64 {address}, {offset}") if offset else address
+        label = book.patch.call(out, "ca_load", place)
+        size = size_bytes(leaf)
+        if size not in (4, 8):
+            parts.append(Labels((label,)))
+            continue
+        key = f"{instruction.name}\0{number}"
+        book.loaded_from[key] = place
+        parts.append(Labels((label,), Exact.YES, size // 4, key))
+    return tuple(parts)
 
 
 def _word_offsets(type_: IrType) -> tuple[int, ...]:
@@ -87,13 +142,3 @@ def _word_offsets(type_: IrType) -> tuple[int, ...]:
     if all(size_bytes(leaf) < 4 for leaf, _ in leaves):
         return tuple(dict.fromkeys((*range(0, size, 4), size - 1)))
     return tuple(offset for leaf, offset in leaves if leaf.kind != "ptr")
-
-
-def _is_unpacked(book: LabelBook, instruction: Instruction) -> bool:
-    """A 64-bit integer load whose halves are used separately (a pair of 4-byte values)."""
-    if instruction.type.bits != 64 or instruction.type.kind != "int":
-        return False
-    return any(
-        use.user.opcode in ("lshr", "ashr") and use.user.operands[1].text == "32"
-        for use in book.values.uses.get(instruction.name, ())
-    )

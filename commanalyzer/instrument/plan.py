@@ -22,12 +22,14 @@ from commanalyzer.instrument.regions import Regions, is_mark, plan_marks, resolv
 from commanalyzer.instrument.sites import DebugInfo, ObjectRecord, SiteTable
 from commanalyzer.instrument.stores import StorePlanner
 from commanalyzer.instrument.values import (
+    MASKED_STORES,
     CallFacts,
     FunctionValues,
     call_facts,
     function_values,
     source_arguments,
 )
+from commanalyzer.instrument.variadics import plan_variadic_function
 from commanalyzer.instrument.work import attribute_flops
 from commanalyzer.ir.extremum_stores import extremum_stores
 from commanalyzer.ir.libcalls import LibraryModel
@@ -126,11 +128,14 @@ def _plan_function(
                 stores.plan_extremum(extrema[instruction.first_line], block.label)
             elif instruction.opcode in ("store", "atomicrmw", "cmpxchg"):
                 stores.plan(instruction, block.label)
+            elif instruction.callee.startswith(MASKED_STORES):
+                stores.plan_masked(instruction, block.label)
             elif instruction.opcode in ("call", "invoke") and not is_mark(instruction):
                 call_planner.plan(instruction, block.label)
             elif instruction.opcode in ("ret", "resume"):
                 call_planner.plan_return(instruction, block.label, is_region=is_region)
-    plan_frame(values.function, patch, sites, debug)
+    plan_variadic_function(values.function, patch)
+    plan_frame(values.function, patch, sites, debug, calls.copied.get(values.function.name, {}))
     if is_region:
         patch.call(patch.entry, "ca_region_enter")
     attribute_flops(values, stores.site_of_store, book.site_of, counters, sites, first_site)
@@ -154,7 +159,8 @@ def _wanted(values: FunctionValues, calls: CallFacts, *, has_result: bool = True
                 names.extend(o.text for o in instruction.operands[1:])
                 names.append(instruction.name)
             elif (instruction.opcode == "ret" and has_result) or (
-                instruction.opcode in ("call", "invoke") and calls.passes_labels(instruction)
+                instruction.opcode in ("call", "invoke")
+                and (calls.passes_labels(instruction) or instruction.callee.startswith(MASKED_STORES))
             ):
                 names.extend(o.text for o in instruction.operands)
             elif instruction.opcode in ("call", "invoke"):

@@ -77,6 +77,8 @@ def _outside(lines: Sequence[str]) -> list[str]:
 
 def _function(module: Module, function: Function, patch: FunctionPatch) -> list[str]:
     header = _DEBUG_ATTACHMENT.sub("", module.lines[function.first_line])
+    for old, new in patch.renamed_parameters.items():
+        header = re.sub(rf"{re.escape(old)}(?=[,)])", new, header)
     if patch.is_noinline:
         header = prevent_inlining(header)
     result = [header]
@@ -148,4 +150,6 @@ def _tables(plan: ModulePlan) -> list[str]:
         f"@ca_num_frames = hidden constant i64 {max(1, len(sites.frames))}",
         "@ca_arguments = external hidden global [64 x i64]",
         "@ca_result = external hidden global i64",
+        "@ca_argument_parts = external hidden global [1024 x i64]",
+        "@ca_result_parts = external hidden global [16 x i64]",
     ]

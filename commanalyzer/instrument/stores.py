@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from commanalyzer.abi import hooks
 from commanalyzer.instrument.code import FunctionPatch
 from commanalyzer.instrument.labels import Exact, LabelBook, Labels
+from commanalyzer.instrument.origins import lane_address
 from commanalyzer.instrument.recurrences import fold_of
 from commanalyzer.instrument.scalars import scalar_leaves, value_width
 from commanalyzer.instrument.sites import DebugInfo, SiteRecord, SiteTable
 from commanalyzer.instrument.values import FunctionValues, holds_value
 from commanalyzer.ir.extremum_stores import ExtremumStore
 from commanalyzer.ir.model import Instruction, IrType
-from commanalyzer.ir.types import size_bytes
+from commanalyzer.ir.types import I32, size_bytes
 from commanalyzer.vcg.graph import Fold
 
 _ATOMIC_FOLDS = {
@@ -114,6 +115,19 @@ class StorePlanner:
         if found.exact is Exact.YES and size in (4, 8):
             self._replicate(out, self._site(instruction, value.type), address, words, found)
             return
+        if found.exact is Exact.DYNAMIC and found.high and size == 8:
+            site = self._site(instruction, value.type)
+            self._patch.call(out, "ca_store_pair", site, address, found.names[0], found.high)
+            return
+        if (
+            found.exact is Exact.NO
+            and size == 8
+            and len(found.parts) == 2
+            and all(part.names for part in found.parts)
+        ):  # two words that were put together
+            for type_, part, offset in ((I32, found.parts[0], 0), (I32, found.parts[1], 4)):
+                self._plan_part(instruction, type_, part, out, self._offset(out, address, offset))
+            return
         if found.exact is Exact.DYNAMIC and size in (4, 8):
             site = self._site(instruction, value.type)
             pointer = self._patch.spill(out, found.names)
@@ -153,14 +167,55 @@ class StorePlanner:
 
     def _plan_leaves(self, instruction: Instruction, block: str, out: list[str], address: str) -> None:
         value = instruction.operands[0]
-        labels = self._labels.clean(value.text, block, out)
-        for type_, offset in scalar_leaves(value.type):
-            place = self._patch.value(out, f"add i64 {address}, {offset}") if offset else address
-            words = max(1, (size_bytes(type_) + 3) // 4)
+        leaves = scalar_leaves(value.type)
+        parts = self._labels.parts(value.text, len(leaves), block)
+        for part, (type_, offset) in zip(parts, leaves, strict=True):
+            place = self._offset(out, address, offset)
             if type_.kind == "ptr":
-                self._patch.call(out, "ca_forget", place, words)
+                self._patch.call(out, "ca_forget", place, 2)
             else:
-                self._row(out, self._site(instruction, type_), place, words, labels)
+                self._plan_part(instruction, type_, part, out, place)
+
+    def _plan_part(
+        self, instruction: Instruction, type_: IrType, part: Labels, out: list[str], address: str
+    ) -> None:
+        """One scalar of a vector, an aggregate or a pair of words."""
+        size = size_bytes(type_)
+        words = max(1, (size + 3) // 4)
+        if part.exact is Exact.YES and size in (4, 8):
+            self._replicate(out, self._site(instruction, type_), address, words, part)
+        elif part.exact is Exact.DYNAMIC and size in (4, 8):
+            site = self._site(instruction, type_)
+            if part.high and size == 8:
+                self._patch.call(out, "ca_store_pair", site, address, part.names[0], part.high)
+                return
+            pointer = self._patch.spill(out, part.names)
+            self._patch.call(out, "ca_store_unknown", site, address, words, len(part.names), pointer)
+        else:
+            labels = self._labels.clean_part(part, out)
+            self._row(out, self._site(instruction, type_), address, words, labels)
+
+    def _offset(self, out: list[str], address: str, offset: int) -> str:
+        return self._patch.value(out, f"add i64 {address}, {offset}") if offset else address
+
+    def plan_masked(self, instruction: Instruction, block: str) -> None:
+        """Plan ``llvm.masked.store`` or ``scatter`` (value, pointers, mask): lanes that are on are stores."""
+        out = self._patch.after.setdefault(instruction.last_line, [])
+        value, pointer, mask = (o for o in instruction.operands if o.type.text != "i32")
+        type_ = value.type.elements[0]
+        size = size_bytes(type_)
+        parts = self._labels.parts(value.text, value.type.count, block)
+        site = self._site(instruction, type_) if type_.kind != "ptr" else -1
+        for lane, part in enumerate(parts):
+            address = lane_address(self._patch, out, pointer, lane, size)
+            bit = self._patch.value(out, f"extractelement {mask.type} {mask.text}, i64 {lane}")
+            active = self._patch.value(out, f"zext i1 {bit} to i32")
+            labels = part.names
+            if part.exact is Exact.YES and size in (4, 8):
+                labels = (self._labels.with_exact(part, out),)
+            pointer_to_labels = self._patch.spill(out, labels) if labels else "null"
+            words = max(1, size // 4)
+            self._patch.call(out, "ca_store_if", active, site, address, words, len(labels), pointer_to_labels)
 
     def _plan_atomic(self, instruction: Instruction, block: str, out: list[str], address: str) -> None:
         operands = instruction.operands[1:]
@@ -179,6 +234,8 @@ class StorePlanner:
     # ---- shared --------------------------------------------------------------------------------------------
 
     def _row(self, out: list[str], site: int, address: str, words: int, labels: Sequence[str]) -> None:
+        if len(labels) > hooks.MAX_LABELS:
+            labels = (self._labels.name_value(out, site, labels),)
         count = len(labels)
         if count <= hooks.MAX_INLINE_LABELS:
             self._patch.call(out, f"ca_row_{count}", site, address, words, *labels)

@@ -38,6 +38,9 @@ _NO_LABELS = frozenset(
     {"getelementptr", "ptrtoint", "inttoptr", "alloca", "landingpad", "va_arg", "catchpad"}
 )
 _CALLS = frozenset({"call", "invoke"})
+ROTATIONS = frozenset({"@llvm.fshl.i64", "@llvm.fshr.i64"})
+MASKED_STORES = ("@llvm.masked.store.", "@llvm.masked.scatter.")
+MASKED_LOADS = ("@llvm.masked.load.", "@llvm.masked.gather.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +68,13 @@ class CallFacts:
     Attributes:
         defined: Functions with bodies: their calls pass labels.
         copied: Per function, parameters that are structures passed by value (``byval``) with their bytes.
+        split: Per function, 64-bit parameters of which both words are used.
         library: What external functions do.
     """
 
     defined: frozenset[str]
     copied: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
+    split: Mapping[str, frozenset[int]] = field(default_factory=dict)
     library: LibraryModel = field(default_factory=default_library)
 
     def is_copied(self, callee: str, index: int, type_: IrType) -> bool:
@@ -101,7 +106,34 @@ def call_facts(module: Module, library: LibraryModel) -> CallFacts:
                 if flag.startswith("byval("):
                     type_ = types.read(Cursor(flag[len("byval(") : -1], 0))
                     copied.setdefault(function.name, {})[index] = alloc_size_bytes(type_)
-    return CallFacts(frozenset(f.name for f in module.functions), copied, library)
+    split = {f.name: _split_parameters(f) for f in module.functions}
+    return CallFacts(frozenset(f.name for f in module.functions), copied, split, library)
+
+
+def splits_words(users: Iterable[Instruction]) -> bool:
+    """Some user takes the halves of a 64-bit integer apart, or stores both."""
+    return any(_splits(user) for user in users)
+
+
+def _splits(user: Instruction) -> bool:
+    if user.opcode in ("lshr", "ashr"):
+        return user.operands[1].text == "32"
+    if user.opcode == "bitcast":
+        return user.type.kind == "vector"
+    if user.callee in ROTATIONS:
+        return user.operands[2].text == "32"
+    return user.opcode == "and" and user.operands[1].text == str(-(1 << 32))
+
+
+def _split_parameters(function: Function) -> frozenset[int]:
+    wide = {p.text: i for i, p in enumerate(function.parameters) if p.type.text == "i64"}
+    return frozenset(
+        wide[operand.text]
+        for block in function.blocks
+        for instruction in block.instructions
+        for operand in instruction.operands
+        if operand.text in wide and (_splits(instruction) or instruction.opcode == "store")
+    )
 
 
 def holds_value(type_: IrType) -> bool:
@@ -133,7 +165,7 @@ def flow_of(instruction: Instruction, calls: CallFacts) -> Flow:
 
 
 def _flow_of_call(instruction: Instruction, calls: CallFacts) -> Flow:
-    if calls.passes_labels(instruction):
+    if calls.passes_labels(instruction) or instruction.callee.startswith(MASKED_LOADS):
         return Flow.SOURCE
     known = calls.effect(instruction)
     # an unknown function is taken as pure in its scalar arguments; it is counted and reported

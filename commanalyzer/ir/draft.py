@@ -26,6 +26,7 @@ class Draft:
     callee_type: IrType | None = None
     indices: tuple[int, ...] = ()
     flags: set[str] = field(default_factory=set)
+    copied: dict[int, IrType] = field(default_factory=dict)
 
 
 Reader = Callable[[Draft, Cursor, TypeReader], None]

@@ -50,7 +50,11 @@ def _call(draft: Draft, cursor: Cursor, types: TypeReader) -> None:
     cursor.expect("(")
     arguments: list[Operand] = []
     while not cursor.accept(")"):
-        arguments.append(read_argument(cursor, types))
+        argument, attributes = read_argument(cursor, types)
+        copied = next((a for a in attributes if a.startswith("byval(")), "")
+        if copied:
+            draft.copied[len(arguments)] = types.read(Cursor(copied[len("byval(") : -1], cursor.line))
+        arguments.append(argument)
         cursor.accept(",")
     draft.operands = tuple(arguments)
 

@@ -63,6 +63,7 @@ def read_instruction(text: str, first_line: int, last_line: int, types: TypeRead
         debug_node(tokens),
         first_line,
         last_line,
+        draft.copied,
     )
 
 

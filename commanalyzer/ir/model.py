@@ -6,6 +6,7 @@ that a rewriter can leave everything else of the module untouched.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 
@@ -74,6 +75,7 @@ class Instruction:
         debug_location: Number of the ``!dbg`` node, -1 when absent.
         first_line: Index of its first line in the module's lines.
         last_line: Index of its last line (inclusive).
+        copied: Type of every argument that is a structure passed by value (``byval``), by its number.
     """
 
     opcode: str
@@ -91,6 +93,7 @@ class Instruction:
     debug_location: int = -1
     first_line: int = -1
     last_line: int = -1
+    copied: Mapping[int, IrType] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,13 +40,13 @@ def read_operand(cursor: Cursor, types: TypeReader) -> Operand:
     return Operand(type_, read_value(cursor))
 
 
-def read_argument(cursor: Cursor, types: TypeReader) -> Operand:
-    """Read one argument of a call: type, attributes, value; also metadata arguments."""
+def read_argument(cursor: Cursor, types: TypeReader) -> tuple[Operand, set[str]]:
+    """Read one argument of a call (also metadata): type and value, attributes."""
     type_ = types.read(cursor)
     if type_.kind == "metadata":
-        return Operand(type_, _read_metadata(cursor))
-    read_attributes(cursor, types)
-    return Operand(type_, read_value(cursor))
+        return Operand(type_, _read_metadata(cursor)), set()
+    attributes = read_attributes(cursor, types)
+    return Operand(type_, read_value(cursor)), attributes
 
 
 def read_attributes(cursor: Cursor, types: TypeReader) -> set[str]:

@@ -20,7 +20,7 @@ from commanalyzer.frontend.shim import shim_directory
 from commanalyzer.frontend.subprocesses import run_tool
 from commanalyzer.frontend.toolchain import Toolchain, bundled_toolchain
 
-_INLINED = ("hooks.c", "accumulators.c", "library.c")
+_INLINED = ("hooks.c", "accumulators.c", "library.c", "variadics.c")
 _SEPARATE = (
     "rows.c",
     "packing.c",
@@ -28,6 +28,7 @@ _SEPARATE = (
     "heap.c",
     "pages.c",
     "frames.c",
+    "locals.c",
     "permute.c",
     "workspace.c",
     "trace.c",

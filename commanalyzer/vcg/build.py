@@ -126,7 +126,8 @@ def _number_words(trace: Trace, rows: _Rows, flat: FlatRows) -> WordIndex:
     for first in range(0, len(flat.label), CHUNK):
         label = flat.label[first : first + CHUNK]
         read.append(_words(label[_is_memory_label(label)]).astype(np.int64))
-    dense = index_words(trace, [sinks, *read])
+    slots = rows.sink[rows.defines & ~rows.is_register]
+    dense = index_words(trace, [sinks, slots, *read])
     return number_homes(dense, dense.number(sinks), rows.width_bytes[stored], [dense.number(w) for w in read])
 
 

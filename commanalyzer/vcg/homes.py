@@ -20,6 +20,8 @@ Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
 Bool = NDArray[np.bool_]
 
+_DENSE_LIMIT = 1 << 28  # words of named memory (1 GiB) that are numbered without looking which are used
+_BLOCK_BITS = 12  # words per block of larger memory
 _GAP = 4  # dense numbers between extents: no value reaches from one into the next
 
 
@@ -72,6 +74,8 @@ def index_words(trace: Trace, word_chunks: list[Int64]) -> DenseWords:
     kept &= lengths > 0
     starts, lengths, number = starts[kept], lengths[kept], number[kept]
     outside = _outside(starts, lengths, word_chunks)
+    if int(lengths.sum()) > _DENSE_LIMIT:
+        starts, lengths, number = _touched(starts, lengths, number, word_chunks)
     all_starts = np.concatenate([starts, outside])
     all_lengths = np.concatenate([lengths, np.ones(len(outside), np.int64)])
     all_numbers = np.concatenate([number, np.full(len(outside), -1)])
@@ -80,6 +84,29 @@ def index_words(trace: Trace, word_chunks: list[Int64]) -> DenseWords:
     base = np.cumsum(all_lengths + _GAP) - all_lengths
     size = int(base[-1] + all_lengths[-1] + _GAP) if len(base) else _GAP
     return DenseWords(all_starts, base, size, all_numbers)
+
+
+def _touched(
+    starts: Int64, lengths: Int64, number: Int64, word_chunks: list[Int64]
+) -> tuple[Int64, Int64, Int64]:
+    """Extents cut down to the blocks in which words occur: programs may use huge ranges sparsely.
+
+    Neighbouring blocks stay one range, so that no value is cut.
+    """
+    per_extent = 1 << (44 - _BLOCK_BITS)
+    keys = []
+    for words in word_chunks:
+        which = np.searchsorted(starts, words, side="right") - 1
+        inside = (which >= 0) & (words < starts[which] + lengths[which])
+        which, words = which[inside], words[inside]
+        keys.append(np.unique(which * per_extent + ((words - starts[which]) >> _BLOCK_BITS)))
+    blocks = np.unique(np.concatenate(keys))
+    first = np.flatnonzero(np.concatenate(([True], np.diff(blocks) != 1)))
+    counts = np.diff(np.concatenate((first, [len(blocks)])))
+    which, offset = np.divmod(blocks[first], per_extent)
+    offset <<= _BLOCK_BITS
+    length = np.minimum(counts << _BLOCK_BITS, lengths[which] - offset)
+    return starts[which] + offset, length, number[which]
 
 
 def _outside(starts: Int64, lengths: Int64, word_chunks: list[Int64]) -> Int64:

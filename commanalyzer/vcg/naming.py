@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from commanalyzer.abi.hooks import ADDRESS_MASK
 from commanalyzer.abi.trace_layout import EXTENT_GLOBAL, EXTENT_HEAP, EXTENT_STACK, ROW_TEMPORARY
 from commanalyzer.instrument.fortran_names import fortran_name
 from commanalyzer.instrument.sites import ObjectRecord, SiteTable
@@ -68,7 +69,8 @@ def _places(
         if dense.extent[which] < 0:
             continue
         extent = extents[dense.extent[which]]
-        within = (word[begin:end] - dense.starts[which]) * 4 + int(extent["offset"])
+        start = (int(extent["start"]) & ADDRESS_MASK) >> 2
+        within = (word[begin:end] - start) * 4 + int(extent["offset"])
         numbers, shifts = names.resolve(extent, within)
         object_of[begin:end] = numbers
         offset[begin:end] = within - shifts

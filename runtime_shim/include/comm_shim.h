@@ -25,7 +25,7 @@
  *   program word a  ->  CA_SHADOW_BASE + ((a mod 2^44) / 4) * 8
  *
  * MEMORY MAP (virtual, reserved without committing)
- *   0x100000000000 - 0x300000000000   shadow (32 TiB)
+ *   0x110000000000 - 0x310000000000   shadow (32 TiB)
  *   0x680000000000 - 0x6c0000000000   arena: heap blocks and local arrays of the program (4 TiB)
  *
  * ROWS. A row is a distinct chain (site, sink, labels). The log keeps them in order of first occurrence; the
@@ -41,9 +41,9 @@
 extern "C" {
 #endif
 
-#define CA_ABI_VERSION 2u
+#define CA_ABI_VERSION 3u
 
-#define CA_SHADOW_BASE 0x100000000000ull
+#define CA_SHADOW_BASE 0x110000000000ull
 #define CA_SHADOW_BYTES 0x200000000000ull
 #define CA_ARENA_BASE 0x680000000000ull
 #define CA_ARENA_BYTES 0x40000000000ull

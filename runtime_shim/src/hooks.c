@@ -13,6 +13,9 @@ const uint64_t ca_multipliers[64] = {
 /* Labels of scalar arguments and of the return value on their way through a call. */
 uint64_t ca_arguments[64];
 uint64_t ca_result;
+/* Further scalars of vectors and aggregates, and second words of 64-bit integers: 8 parts of 2 words each. */
+uint64_t ca_argument_parts[64 * 16];
+uint64_t ca_result_parts[16];
 
 CA_HOOK uint64_t ca_load(uint64_t address) { return ca_value_at(ca_word(address)); }
 
@@ -199,6 +202,37 @@ CA_HOOK void ca_store_unknown(uint32_t site, uint64_t address, uint32_t words, u
   ca_copy_4(site, address, value);
   if (words == 2)
     own_words(ca_word(address) + 1, 1);
+}
+
+/* A 64-bit integer that came through a call is one value, or two words with labels of their own. */
+CA_HOOK uint64_t ca_lower(uint64_t low) { return (low & CA_EXACT_8) ? (low & ~CA_EXACT) | CA_EXACT_4 : low; }
+
+CA_HOOK uint64_t ca_upper(uint64_t low, uint64_t high) {
+  if (high)
+    return high;
+  if (low & CA_EXACT_8) /* a register value is one label for both words */
+    return ((low & ~CA_EXACT) + !(low & CA_REG)) | CA_EXACT_4;
+  return (low & CA_EXACT_4) ? 0 : low; /* a widened word has no upper half */
+}
+
+CA_HOOK void ca_store_pair(uint32_t site, uint64_t address, uint64_t low, uint64_t high) {
+  if (!high) {
+    ca_store_unknown(site, address, 2, 1, &low);
+    return;
+  }
+  ca_store_unknown(site, address, 1, low != 0, &low);
+  ca_store_unknown(site, address + 4, 1, 1, &high);
+}
+
+/* A lane of a masked store. */
+CA_CALL void ca_store_if(uint32_t active, uint32_t site, uint64_t address, uint32_t words, uint32_t count,
+                         const uint64_t *labels) {
+  if (!active)
+    return;
+  if (count)
+    ca_store_unknown(site, address, words, count, labels);
+  else
+    ca_row_0(site, address, words);
 }
 
 /* A pointer was stored: not a value; the words no longer hold a replicated one. */

@@ -1,4 +1,4 @@
-; Proves: local arrays of fixed size move to the frame (lifetime markers vanish), others stay on the stack.
+; Proves: local arrays of fixed size move to the frame (lifetime markers vanish), others get storage of their own.
 define double @work(i64 %n) {
 entry:
   %fixed = alloca [4 x double], align 8

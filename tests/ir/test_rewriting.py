@@ -76,9 +76,10 @@ def test_labels_of_an_invoke_are_read_where_it_continues() -> None:
     assert text.index("landingpad") < text.index("@ca_count_block", text.index("\npad:"))
 
 
-def test_fixed_local_arrays_move_to_the_frame() -> None:
+def test_local_arrays_leave_the_stack() -> None:
     text = instrumented("local_arrays")
     assert "%fixed = getelementptr inbounds i8, ptr %ca.frame, i64 0" in text
-    assert "%open = alloca double, i64 %n" in text
+    assert re.search(r"%ca\.\d+ = alloca double, i64 %n", text)  # marks how long the array lives
+    assert re.search(r"%open = call ptr @ca_local\(i32 \d+, i64 %ca\.\d+, i64 %ca\.\d+\)", text)
     assert "lifetime.start.p0(ptr %fixed)" not in text
-    assert hooks_by_block(text, "work")["entry"] == ["frame", "count_block", "row_0", "row_0"]
+    assert hooks_by_block(text, "work")["entry"] == ["frame", "count_block", "local", "row_0", "row_0"]

@@ -1,0 +1,83 @@
+"""Runs one program with and without recording and says whether it behaved the same."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from commanalyzer.errors import CommAnalyzerError
+from commanalyzer.frontend.compile import compile_sources
+from commanalyzer.instrument.plan import PlanOptions, plan_module
+from commanalyzer.instrument.rewrite import rewrite
+from commanalyzer.ir.parser import parse_module
+from commanalyzer.runtime.build import build_instrumented, build_native
+from commanalyzer.runtime.launch import RunLimits, TargetRun, run_target
+from commanalyzer.trace.reader import read_trace
+from commanalyzer.vcg.build import build_graph
+
+PLAIN_LIMITS = RunLimits(timeout_s=2.0)
+TRACED_LIMITS = RunLimits(timeout_s=120.0)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Result for one program; ``problem`` is empty when both runs agree."""
+
+    seed: int
+    source: str
+    problem: str
+    is_skipped: bool = False
+
+
+def compare(
+    seed: int, text: str, prepare: Callable[[Path], Path], flags: tuple[str, ...] = (), suffix: str = ".c"
+) -> Outcome:
+    """Compare the runs of one program.
+
+    Args:
+        seed: Number of the program.
+        text: Source.
+        prepare: Called with the source's path; returns what to analyse (the source, or IR made of it).
+        flags: Compiler flags.
+        suffix: Of the source.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / f"program{suffix}"
+        source.write_text(text)
+        try:
+            problem = _difference(prepare(source), flags, Path(folder))
+        except (CommAnalyzerError, AssertionError, LookupError, ValueError, TypeError) as error:
+            return Outcome(seed, text, f"{type(error).__name__}: {error}")
+    return Outcome(seed, text, problem or "", is_skipped=problem is None)
+
+
+def _difference(program: Path, flags: tuple[str, ...], folder: Path) -> str | None:
+    """What differs; ``None`` if the plain program does not end in time."""
+    frontend = compile_sources([program], flags=flags)
+    module = parse_module(frontend.ir_text)
+    plan = plan_module(module, PlanOptions())
+    executable = build_instrumented(rewrite(module, plan), frontend)
+    plain = _run(build_native(frontend), PLAIN_LIMITS, {})
+    if plain is None:
+        return None
+    trace = folder / "trace"
+    traced = _run(executable, TRACED_LIMITS, {"COMMANALYZER_TRACE": str(trace)})
+    if traced is None:
+        return "the instrumented program does not end"
+    if (plain.stdout, plain.exit_status) != (traced.stdout, traced.exit_status):
+        return f"{plain.exit_status} {plain.stdout!r} became {traced.exit_status} {traced.stdout!r}"
+    if trace.exists():  # a program that a signal ended leaves none
+        build_graph(read_trace(trace), plan.sites)
+    return ""
+
+
+def _run(executable: Path, limits: RunLimits, environment: dict[str, str]) -> TargetRun | None:
+    try:
+        return run_target(
+            executable, (), stdin=subprocess.DEVNULL, limits=limits, capture=True, environment=environment
+        )
+    except CommAnalyzerError:
+        return None

@@ -1,0 +1,14 @@
+"""A small sample of the random C++ programs: one per kind of input."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fuzz.run_cpp import LEVELS, compare
+
+
+@pytest.mark.parametrize("seed", range(4, 4 + len(LEVELS)))
+def test_random_program_behaves_like_the_original(seed: int) -> None:
+    outcome = compare(seed)
+    assert not outcome.is_skipped
+    assert outcome.problem == "", outcome.source
