@@ -15,7 +15,7 @@ from commanalyzer.cli.main import _group
 ROOT = Path(__file__).resolve().parents[1]
 _COMMAND = re.compile(r"^(?:\$ )?commanalyzer ([a-z]+ .+)$", re.MULTILINE)
 _INLINE = re.compile(r"[`&] ?commanalyzer ([a-z]+ [^`\n]+)")
-_TEST = re.compile(r"`([\w/]+\.py)::(\w+)`")
+_TEST = re.compile(r"`([\w/]+\.py)::(\w+)`(?: \(([^)]*)\))?")
 
 
 def _documented() -> list[str]:
@@ -75,11 +75,18 @@ def test_every_supported_construct_names_tests_that_exist() -> None:
     assert len(rows) > 50
     assert [row for row in rows if not _TEST.search(row.split(" | ")[-1])] == []
     named = sorted({match for row in rows for match in _TEST.findall(row)})
-    files = {file: ROOT / "tests" / file for file, _ in named}
+    files = {file: ROOT / "tests" / file for file, _, _ in named}
     assert [file for file, path in files.items() if not path.is_file()] == []
     defined = {file: _functions(path) for file, path in files.items()}
-    assert [f"{file}::{name}" for file, name in named if name not in defined[file]] == []
-    assert {name for _, name in named if not name.startswith("test_")} == set()
+    assert [f"{file}::{name}" for file, name, _ in named if name not in defined[file]] == []
+    texts = {file: path.read_text(encoding="utf-8") for file, path in files.items()}
+    cases = [
+        (file, case.removesuffix("..."))
+        for file, _, cases in named
+        for case in re.findall(r"`([^`]+)`", cases)
+    ]
+    assert [case for file, case in cases if f'"{case}' not in texts[file]] == []
+    assert {name for _, name, _ in named if not name.startswith("test_")} == set()
 
 
 def test_links_of_the_readme_lead_somewhere() -> None:
