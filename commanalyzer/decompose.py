@@ -31,10 +31,10 @@ from commanalyzer.request import Model
 from commanalyzer.results import Decomposition, SingletonCounts
 from commanalyzer.roofline import communication_intensity, machine_bound
 from commanalyzer.vcg.dissolve import DEFAULT_LIMIT, dissolve_registers
-from commanalyzer.vcg.flatten import flatten_reductions
 from commanalyzer.vcg.graph import ValueGraph
 from commanalyzer.vcg.hubs import find_hubs
 from commanalyzer.vcg.invariants import check_dissolved, check_graph, check_singletons
+from commanalyzer.vcg.simplify import simplified
 from commanalyzer.vcg.singletons import SingletonKind, Singletons, find_singletons, vcg_words
 
 # METIS's edge cut and volume, and the cut of the graph whose edges share the bytes of a value.
@@ -141,7 +141,7 @@ def _paper_view(graph: ValueGraph, options: CountOptions) -> tuple[SingletonCoun
 
 def _view(model: Model, graph: ValueGraph, options: CountOptions) -> _View:
     if model == "volume":
-        flat = flatten_reductions(graph)
+        flat = simplified(graph)
         return _View(model, flat, find_hubs(flat, options.high).mask, None)
     dissolved = dissolve_registers(graph)
     singletons = find_singletons(dissolved, options.high)

@@ -31,7 +31,7 @@ class SiteRecord:
     Attributes:
         function: Function with its ``@``.
         result: Register or description that identifies the site in its function.
-        kind: ``store``, ``register``, ``fill`` or ``exit``.
+        kind: ``store``, ``copy`` (store of an unchanged value), ``register``, ``fill``, ``input``, ``exit``.
         width_bytes: Width of the values created.
         place: Source place.
         fold: How terms combine.

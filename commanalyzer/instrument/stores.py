@@ -113,7 +113,7 @@ class StorePlanner:
         words = max(1, (size + 3) // 4)
         found = self._labels.labels(value.text, block)
         if found.exact is Exact.YES and size in (4, 8):
-            self._replicate(out, self._site(instruction, value.type), address, words, found)
+            self._replicate(out, self._site(instruction, value.type, kind="copy"), address, words, found)
             return
         if found.exact is Exact.DYNAMIC and found.high and size == 8:
             site = self._site(instruction, value.type)
@@ -139,7 +139,8 @@ class StorePlanner:
             indices = self.address_registers(self._values, instruction, block)
             for label in self._labels.united(indices, block, out):
                 labels.append(self._patch.call(out, "ca_address", label))
-        self._row(out, self._site(instruction, value.type, fold, self_label), address, words, labels)
+        kind = "copy" if value.text in self._labels.site_of and len(labels) == 1 else "store"
+        self._row(out, self._site(instruction, value.type, fold, self_label, kind), address, words, labels)
 
     def _replicate(self, out: list[str], site: int, address: str, words: int, found: Labels) -> None:
         first = found.names[0]
@@ -183,7 +184,7 @@ class StorePlanner:
         size = size_bytes(type_)
         words = max(1, (size + 3) // 4)
         if part.exact is Exact.YES and size in (4, 8):
-            self._replicate(out, self._site(instruction, type_), address, words, part)
+            self._replicate(out, self._site(instruction, type_, kind="copy"), address, words, part)
         elif part.exact is Exact.DYNAMIC and size in (4, 8):
             site = self._site(instruction, type_)
             if part.high and size == 8:
@@ -244,12 +245,17 @@ class StorePlanner:
         self._patch.call(out, "ca_row_many", site, address, words, count, pointer)
 
     def _site(
-        self, instruction: Instruction, type_: IrType, fold: Fold = Fold.NONE, self_label: int = -1
+        self,
+        instruction: Instruction,
+        type_: IrType,
+        fold: Fold = Fold.NONE,
+        self_label: int = -1,
+        kind: str = "store",
     ) -> int:
         record = SiteRecord(
             self._values.function.name,
             instruction.operands[-1].text,
-            "store",
+            kind,
             value_width(type_),
             self._debug.place(instruction.debug_location),
             fold,

@@ -94,7 +94,7 @@ class Site:
         function: Function name as in the IR.
         file: Source file; empty when unknown.
         line: Source line, 0 when unknown.
-        kind: ``store``, ``register``, ``fill``, ``input`` or ``exit``.
+        kind: ``store``, ``copy`` (store of an unchanged value), ``register``, ``fill``, ``input``, ``exit``.
         width_bytes: Width of the value created here.
         fold: Operation that combines its terms.
         flops: Floating-point operations attributed to this site in the analysed region.

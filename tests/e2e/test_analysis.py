@@ -48,20 +48,20 @@ def main_loop(analysed: Analyse, workload: tuple[str | int, ...]) -> ca.Analysis
 
 @pytest.mark.parametrize("mode", ["copy", "swap"])
 @pytest.mark.parametrize("q", [2, 4])
-def test_heat2d_moves_what_square_blocks_move(analysed: Analyse, q: int, mode: str) -> None:
+def test_heat2d_moves_no_more_than_square_blocks_do(analysed: Analyse, q: int, mode: str) -> None:
     _, n, steps = HEAT
     best = main_loop(analysed, (*HEAT, mode)).best(q * q)
     expected = WORD * steps * theory.heat2d_words_per_step(n, q, q)
-    assert best.comm_bytes == pytest.approx(expected, rel=TOLERANCE)
+    assert best.comm_bytes <= expected  # parts with slanted borders need less than squares
     assert best.comm_bytes >= WORD * steps * theory.heat2d_lower_bound_per_step(n, q * q) / best.imbalance**2
     assert best.imbalance <= 1.04
 
 
-def test_stencil3d_moves_what_cubes_move(analysed: Analyse) -> None:
+def test_stencil3d_moves_no_more_than_cubes_do(analysed: Analyse) -> None:
     _, n, steps = STENCIL
     best = main_loop(analysed, STENCIL).best(8)
     expected = WORD * steps * theory.stencil3d_words_per_step(n, 2, 2, 2)
-    assert best.comm_bytes == pytest.approx(expected, rel=TOLERANCE)
+    assert 0.8 * expected < best.comm_bytes <= expected
     assert best.imbalance <= 1.04
 
 

@@ -16,6 +16,7 @@ import commanalyzer as ca
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.vcg.graph import HomeKind
 from commanalyzer.vcg.hubs import find_hubs
+from commanalyzer.vcg.simplify import simplified
 from tests.e2e import irregular_models as models
 from tests.e2e import theory_irregular as theory
 from tests.e2e.owner_maps import owners_of_values
@@ -66,6 +67,7 @@ def bytes_per_object(result: ca.AnalysisResult, arrays: dict[int, Ints], parts: 
     """Bytes int64[objects] that are communicated where the elements of some arrays have given owners."""
     graph = result.graph
     owner = owners_of_values(graph, arrays, parts)
+    graph = simplified(graph)
     charges = charge_volume(graph, owner, parts, find_hubs(graph, HIGH).mask)
     per_value = charges.bytes_per_value(graph.num_vertices)
     found = np.bincount(graph.home_object, per_value, minlength=len(graph.objects)).astype(np.int64)
@@ -134,7 +136,8 @@ def pagerank_blocks(graph: str, parts: int, iterations: int) -> int:
 
 def test_small_world_pagerank_moves_what_ring_blocks_move(analysed: Analyse) -> None:
     best = analysed("pagerank", N, "smallworld", DEGREE, 10).best(4)
-    assert best.comm_bytes == pytest.approx(pagerank_blocks("smallworld", 4, 10), rel=TOLERANCE)
+    blocks = pagerank_blocks("smallworld", 4, 10)
+    assert 0.8 * blocks < best.comm_bytes <= (1 + TOLERANCE) * blocks
     assert best.imbalance <= 1.04
 
 
@@ -150,7 +153,7 @@ def test_pagerank_in_blocks_sends_no_more_than_every_share_once(analysed: Analys
 
 def test_kronecker_pagerank_is_divided_better_than_in_blocks(analysed: Analyse) -> None:
     best = analysed("pagerank", N, "kronecker", DEGREE, 10).best(4)
-    assert 0.5 * pagerank_blocks("kronecker", 4, 10) < best.comm_bytes < pagerank_blocks("kronecker", 4, 10)
+    assert best.comm_bytes < 0.8 * pagerank_blocks("kronecker", 4, 10)
 
 
 # --- growth -----------------------------------------------------------------------------------------------
