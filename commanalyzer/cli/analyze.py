@@ -129,7 +129,7 @@ def command(
     quiet: bool,
     verbose: bool,
 ) -> None:
-    """Analyse the program made of SOURCES (C, C++, .ll, .bc), run with the arguments after --.
+    """Analyse the program made of SOURCES (C, C++, Fortran, .ll, .bc), run with the arguments after --.
 
     Instead of sources, give the EXECUTABLE that commanalyzer cc, c++ or fc built.
     """
