@@ -1,0 +1,182 @@
+"""Communication, work and growth of the irregular workloads against theory.
+
+Two questions are kept apart: whether a given decomposition is counted right (exact, at the blocks that the
+theory is about), and whether the found one is as good as those blocks (within 10 %).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import commanalyzer as ca
+from commanalyzer.communication.volume import charge_volume
+from commanalyzer.vcg.graph import HomeKind
+from commanalyzer.vcg.hubs import find_hubs
+from tests.e2e import irregular_models as models
+from tests.e2e import theory_irregular as theory
+from tests.e2e.owner_maps import owners_of_values
+from tests.native import ROOT
+
+Ints = NDArray[np.int64]
+Analyse = Callable[..., ca.AnalysisResult]
+WORD = 8
+TOLERANCE = 0.10
+HIGH = 0.9
+
+SOURCES = {"cg": "cg/cg.c", "pagerank": "pagerank/pagerank.cpp"}
+MAIN_LOOP = {"cg": "cg_solve", "pagerank": "pagerank"}
+CG_ARRAYS = ("row_start", "column", "value", "unknown_of", "point_of", "x", "r", "p", "q")
+PAGERANK_ARRAYS = ("source", "row_start", "out_degree", "next", "rank", "share")
+
+
+@pytest.fixture(scope="module")
+def analysed() -> Analyse:
+    """Analyse the main loop of a workload with all conservation laws checked, each once."""
+    done: dict[tuple[object, ...], ca.AnalysisResult] = {}
+
+    def analyse(name: str, *arguments: str | int) -> ca.AnalysisResult:
+        key = (name, *arguments)
+        if key not in done:
+            done[key] = ca.analyze(
+                ROOT / "workloads" / SOURCES[name],
+                arguments,
+                nodes=(4, 16),
+                model=("volume",),
+                regions=[MAIN_LOOP[name]],
+                program_output="discard",
+                check=True,
+            )
+        return done[key]
+
+    return analyse
+
+
+def heap_objects(result: ca.AnalysisResult, names: Sequence[str]) -> dict[str, int]:
+    """Numbers of the heap objects, named in the order in which they are allocated."""
+    numbers = [i for i, o in enumerate(result.graph.objects) if o.kind == HomeKind.HEAP]
+    assert len(numbers) == len(names)
+    return dict(zip(names, numbers, strict=False))
+
+
+def bytes_per_object(result: ca.AnalysisResult, arrays: dict[int, Ints], parts: int) -> Ints:
+    """Bytes int64[objects] that are communicated where the elements of some arrays have given owners."""
+    graph = result.graph
+    owner = owners_of_values(graph, arrays, parts)
+    charges = charge_volume(graph, owner, parts, find_hubs(graph, HIGH).mask)
+    per_value = charges.bytes_per_value(graph.num_vertices)
+    found = np.bincount(graph.home_object, per_value, minlength=len(graph.objects)).astype(np.int64)
+    assert found.sum() == charges.communication(graph).total_bytes
+    return found
+
+
+# --- cg ---------------------------------------------------------------------------------------------------
+
+CG = (32, "2d", "natural")
+
+
+@pytest.mark.parametrize("q", [2, 4])
+@pytest.mark.parametrize("iterations", [5, 10])
+def test_cg_in_square_blocks_moves_the_halo_and_four_scalars(
+    analysed: Analyse, q: int, iterations: int
+) -> None:
+    result = analysed("cg", *CG, iterations)
+    number = heap_objects(result, CG_ARRAYS)
+    blocks = models.square_blocks(CG[0], q)
+    found = bytes_per_object(result, {number[name]: blocks for name in "xrpq"}, q * q)
+    expected = WORD * theory.cg_words(theory.cg_halo(CG[0], (q, q)), iterations, q * q)
+    # A row start is the end of the row before it: not a value that flows, but there are rows without entries
+    # as far as the program knows, and whether there are entries selects between a sum and zero.
+    assert found.sum() - found[number["row_start"]] == expected
+
+
+@pytest.mark.parametrize("q", [2, 4])
+def test_cg_moves_what_square_blocks_move(analysed: Analyse, q: int) -> None:
+    best = analysed("cg", *CG, 10).best(q * q)
+    expected = WORD * theory.cg_words(theory.cg_halo(CG[0], (q, q)), 10, q * q)
+    assert best.comm_bytes == pytest.approx(expected, rel=TOLERANCE)
+    assert best.imbalance <= 1.04
+
+
+def test_cg_work(analysed: Analyse) -> None:
+    entries = theory.cg_entries(32, 2)
+    assert analysed("cg", *CG, 10).work.flops == theory.cg_flops(1024, entries, 10)
+
+
+def test_cg_has_one_value_per_element_and_a_constant_number_of_scalars(analysed: Analyse) -> None:
+    result = analysed("cg", *CG, 10)
+    graph = result.graph
+    number = heap_objects(result, CG_ARRAYS)
+    homes = np.bincount(graph.home_object, minlength=len(graph.objects))
+    happened = np.bincount(graph.home_object[graph.row_sink], graph.row_count, minlength=len(graph.objects))
+    for name in "xrpq":
+        assert homes[number[name]] == 1024
+        assert happened[number[name]] == 10 * 1024  # the first p is a copy of r: nothing was computed
+    assert homes[number["value"]] == theory.cg_entries(32, 2)
+    product = {int(v) for v in np.unique(graph.source[graph.home_object[graph.source] == number["value"]])}
+    assert len(product) == theory.cg_entries(32, 2)
+
+
+# --- pagerank ---------------------------------------------------------------------------------------------
+
+N, DEGREE = 1024, 8
+
+
+def pagerank_blocks(graph: str, parts: int, iterations: int) -> int:
+    """Bytes of blocks of consecutive vertices, every share sent where it is read."""
+    owner = np.arange(N) * parts // N
+    remote = models.remote_readers(owner, *models.edges(N, graph, DEGREE))
+    return WORD * theory.pagerank_words(remote, iterations, parts)
+
+
+def test_small_world_pagerank_moves_what_ring_blocks_move(analysed: Analyse) -> None:
+    best = analysed("pagerank", N, "smallworld", DEGREE, 10).best(4)
+    assert best.comm_bytes == pytest.approx(pagerank_blocks("smallworld", 4, 10), rel=TOLERANCE)
+    assert best.imbalance <= 1.04
+
+
+@pytest.mark.parametrize("graph", ["smallworld", "kronecker"])
+def test_pagerank_in_blocks_sends_no_more_than_every_share_once(analysed: Analyse, graph: str) -> None:
+    result = analysed("pagerank", N, graph, DEGREE, 10)
+    number = heap_objects(result, PAGERANK_ARRAYS)
+    blocks = np.arange(N) * 4 // N
+    found = bytes_per_object(result, {number["rank"]: blocks, number["share"]: blocks}, 4)
+    expected = pagerank_blocks(graph, 4, 10)
+    assert 0.7 * expected < found.sum() - found[number["row_start"]] <= expected
+
+
+def test_kronecker_pagerank_is_divided_better_than_in_blocks(analysed: Analyse) -> None:
+    best = analysed("pagerank", N, "kronecker", DEGREE, 10).best(4)
+    assert 0.5 * pagerank_blocks("kronecker", 4, 10) < best.comm_bytes < pagerank_blocks("kronecker", 4, 10)
+
+
+# --- growth -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("workload", [("cg", *CG), ("pagerank", N, "smallworld", DEGREE)])
+def test_twice_the_iterations_make_the_same_graph(analysed: Analyse, workload: tuple[str | int, ...]) -> None:
+    few, many = (analysed(str(workload[0]), *workload[1:], count).graph for count in (5, 10))
+    assert (few.num_vertices, few.num_rows) == (many.num_vertices, many.num_rows)
+    assert np.array_equal(few.source, many.source)
+    computed = few.row_count.sum()
+    # What happens once (before the loop and in its first iteration) is less than an iteration.
+    assert 0 <= 2 * computed - many.row_count.sum() < computed / 5
+
+
+@pytest.mark.parametrize("graph", ["smallworld", "kronecker"])
+def test_bytes_per_iteration_of_pagerank_are_constant(analysed: Analyse, graph: str) -> None:
+    few, many = (analysed("pagerank", N, graph, DEGREE, count) for count in (5, 10))
+    number = heap_objects(few, PAGERANK_ARRAYS)
+    blocks = {number[name]: np.arange(N) * 4 // N for name in ("rank", "share")}
+    five, ten = (bytes_per_object(result, blocks, 4) for result in (few, many))
+    once = number["row_start"]
+    assert 2 * (five.sum() - five[once]) == ten.sum() - ten[once]
+
+
+def test_flows_per_element(analysed: Analyse) -> None:
+    graph = analysed("pagerank", N, "smallworld", DEGREE, 10).graph
+    # An edge is one flow; a vertex has a few more (its rank, its share, its sum, the row's ends).
+    assert DEGREE * N < graph.num_flows <= DEGREE * N + 8 * N

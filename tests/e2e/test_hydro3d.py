@@ -1,0 +1,227 @@
+"""hydro3d: the program against numpy, its MPI counterpart against the program and against counted words."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import commanalyzer as ca
+from commanalyzer.vcg.graph import HomeKind
+from tests.e2e.command import commanalyzer
+from tests.native import ROOT, NativeRun, run
+
+Doubles = NDArray[np.float64]
+SOURCES = sorted((ROOT / "workloads" / "hydro3d").glob("*.cpp"))
+LABELS = ("time", "dt", "internal", "kinetic", "radius", "origin")
+ENERGY, BACKGROUND, COURANT, GROWTH = 0.25, 1e-3, 0.5, 1.1
+WORD = 8
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder with the program and its MPI counterpart, built by its Makefile with trapping checks."""
+    make = shutil.which("make")
+    if make is None:
+        pytest.skip("needs make")
+    folder = tmp_path_factory.mktemp("hydro3d") / "build"
+    shutil.copytree(ROOT / "workloads" / "hydro3d", folder)
+    compiler = f"{sys.executable} -m ziglang c++"
+    checks = "-O2 -Wall -Wextra -Werror -fsanitize=undefined -fsanitize-trap=undefined"
+    wrapper = Path(sys.executable).parent / "mpicxx"
+    done = subprocess.run(
+        [make, "-s", "-j2", "hydro3d", "mpi", f"CXX={compiler}", f"CXXFLAGS={checks}", f"MPICXX={wrapper}"],
+        cwd=folder,
+        env={**os.environ, "MPICH_CXX": compiler},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def numbers(result: NativeRun, labels: tuple[str, ...] = LABELS) -> list[float]:
+    """The numbers that follow ``labels`` in the output."""
+    assert result.status == 0, result.stderr
+    words = result.stdout.split()
+    return [float(words[words.index(label) + 1]) for label in labels]
+
+
+def mpi_run(folder: Path, ranks: int, *arguments: object) -> NativeRun:
+    """Run the MPI counterpart."""
+    launcher = Path(sys.executable).parent / "mpiexec"
+    return run(launcher, "-n", str(ranks), str(folder / "mpi" / "hydro3d_mpi"), *map(str, arguments))
+
+
+# --- the program ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "arguments", [["0"], ["8x"], ["4", "-1"], ["4", "1", "1"], ["201"], ["99999999999999999999"]]
+)
+def test_wrong_arguments_end_with_status_2_and_a_message(built: Path, arguments: list[str]) -> None:
+    result = run(built / "hydro3d", *arguments)
+    assert (result.status, result.stdout) == (2, "")
+    assert "hydro3d" in result.stderr
+
+
+def test_it_repeats_itself(built: Path) -> None:
+    first = run(built / "hydro3d")
+    assert first.stdout.startswith("hydro3d n 12 steps 4\n")
+    assert first == run(built / "hydro3d")
+
+
+@pytest.mark.parametrize("n", [1, 4, 12])
+def test_the_initial_state_is_a_unit_cube_of_gas_with_one_hot_element(built: Path, n: int) -> None:
+    h = 1.0 / n
+    time, dt, internal, kinetic, radius, origin = numbers(run(built / "hydro3d", str(n), "0"))
+    assert (time, kinetic) == (0.0, 0.0)
+    assert dt == pytest.approx(0.1 * COURANT * h / np.sqrt(ENERGY / h**3), rel=1e-12)
+    assert internal == pytest.approx(ENERGY + BACKGROUND * (1.0 - h**3), rel=1e-12)
+    assert radius == pytest.approx(1.5, rel=1e-12)  # three times the centre of mass of a unit cube
+    assert origin == pytest.approx(ENERGY / h**3, rel=1e-12)
+
+
+def pressure(n: int) -> Doubles:
+    """Initial pressure of the elements, [z, y, x]: a ball of gamma = 1.4 in a gas of 5/3."""
+    centre = (np.indices((n, n, n)) + 0.5) / n
+    gamma = np.where((centre**2).sum(axis=0) > 0.25, 5.0 / 3.0, 1.4)
+    energy = np.full((n, n, n), BACKGROUND)
+    energy[0, 0, 0] = ENERGY * n**3
+    return np.asarray((gamma - 1.0) * energy)
+
+
+def first_velocities(n: int, dt: float) -> tuple[Doubles, Doubles]:
+    """Velocities [axis, z, y, x] after the first step (from rest, without viscosity), and nodal masses.
+
+    An element pushes each of its corners outwards with its pressure times a quarter of each adjacent face.
+    """
+    h = 1.0 / n
+    p = pressure(n)
+    force = np.zeros((3, n + 1, n + 1, n + 1))
+    mass = np.zeros((n + 1, n + 1, n + 1))
+    for corner in np.ndindex(2, 2, 2):
+        at = tuple(slice(c, c + n) for c in corner)
+        mass[at] += h**3 / 8.0
+        for axis in range(3):
+            force[axis][at] += (2 * corner[axis] - 1) * p * h * h / 4.0
+    for axis in range(3):
+        np.moveaxis(force[axis], axis, 0)[0] = 0.0  # the symmetry plane
+    return force / mass * dt, mass
+
+
+@pytest.mark.parametrize("n", [1, 4, 9])
+def test_the_first_step_obeys_newtons_law(built: Path, n: int) -> None:
+    first_dt = numbers(run(built / "hydro3d", str(n), "0"))[1]
+    velocity, mass = first_velocities(n, first_dt)
+    time, dt, _, kinetic, radius, _ = numbers(run(built / "hydro3d", str(n), "1"))
+    assert time == pytest.approx(first_dt, rel=1e-12)
+    assert dt == pytest.approx(GROWTH * first_dt, rel=1e-12)
+    assert kinetic == pytest.approx((0.5 * mass * (velocity**2).sum(axis=0)).sum(), rel=1e-11)
+    moved = (mass * velocity.sum(axis=0)).sum() * first_dt
+    assert radius == pytest.approx(1.5 + moved, rel=1e-12)
+
+
+def test_the_explosion_keeps_its_energy(built: Path) -> None:
+    internal, kinetic = numbers(run(built / "hydro3d", "12", "100"), ("internal", "kinetic"))
+    assert kinetic > 0.2 * ENERGY
+    assert internal + kinetic == pytest.approx(ENERGY + BACKGROUND, rel=0.05)
+
+
+# --- the MPI counterpart ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Words of the main loop per step, and of the set-up (README of the workload)."""
+
+    copies: int
+    pairs: int
+    faces: int
+    ranks: int
+
+    @staticmethod
+    def of(n: int, q: int) -> Words:
+        """Geometry of n^3 elements in q^3 cubes: sharers of nodes and faces between elements of two ranks."""
+        side = n // q + 1
+        return Words(
+            copies=(q * side) ** 3 - (n + 1) ** 3,
+            pairs=(q * side + 2 * (q - 1)) ** 3 - (q * side) ** 3,
+            faces=3 * (q - 1) * n * n,
+            ranks=q**3,
+        )
+
+    def per_step(self, scheme: str) -> int:
+        """Words that the ranks send in a time step."""
+        nodes = {"owner": 9 * self.copies, "replicate": 6 * self.copies, "symmetric": 3 * self.pairs}
+        return nodes[scheme] + 2 * self.faces + 2 * (self.ranks - 1)
+
+    def setup(self, scheme: str) -> int:
+        """Words for the initial state and the nodal masses."""
+        mass = {"owner": self.copies, "replicate": 2 * self.copies, "symmetric": self.pairs}
+        return 6 * self.copies + mass[scheme]
+
+
+def test_words_of_two_parts_per_edge_counted_by_hand() -> None:
+    # Of three planes of 13^2 nodes, 432 nodes are in two, 36 in four parts and one in eight.
+    words = Words.of(12, 2)
+    assert words.copies == 432 * 1 + 36 * 3 + 1 * 7
+    assert words.pairs == 432 * 2 + 36 * 12 + 1 * 56
+    assert words.faces == 3 * 144
+
+
+@pytest.mark.parametrize("scheme", ["owner", "replicate", "symmetric"])
+@pytest.mark.parametrize("q", [1, 2, 3])
+def test_the_mpi_counterpart_agrees_with_the_program_and_sends_the_words_of_theory(
+    built: Path, q: int, scheme: str
+) -> None:
+    n, steps = 6, 12
+    alone = run(built / "hydro3d", str(n), str(steps))
+    together = mpi_run(built, q**3, n, steps, scheme)
+    assert numbers(together) == pytest.approx(numbers(alone), rel=1e-12)
+    words = Words.of(n, q)
+    setup, loop = numbers(together, ("setup_bytes", "loop_bytes"))
+    assert setup == WORD * words.setup(scheme)
+    assert loop == WORD * steps * words.per_step(scheme)
+
+
+def test_the_mpi_counterpart_refuses_what_makes_no_cubes(built: Path) -> None:
+    for ranks, arguments in ((2, ["4"]), (8, ["5"]), (1, ["4", "1", "both"])):
+        result = mpi_run(built, ranks, *arguments)
+        assert result.status == 2
+        assert result.stderr.startswith("hydro3d_mpi: ")
+
+
+# --- the analysis -----------------------------------------------------------------------------------------
+
+
+def test_the_analysis_leaves_the_output_alone(built: Path, tmp_path: Path) -> None:
+    options = ["--cflags", "-std=c++17", "--nodes", "8", "-q"]
+    done = commanalyzer(tmp_path, "analyze", *SOURCES, *options, "--", "4", "2")
+    assert done.status == 0, done.err
+    assert done.out.startswith(run(built / "hydro3d", "4", "2").stdout)
+
+
+def test_every_field_has_one_home_per_node_or_element() -> None:
+    n = 3
+    result = ca.analyze(
+        SOURCES, [str(n), "2"], nodes=[2], cflags=["-std=c++17"], program_output="discard", check=True
+    )
+    graph = result.graph
+    homes = np.bincount(graph.home_object, minlength=len(graph.objects))
+    blocks = [
+        (o.size_bytes // 16, int(homes[i]))  # malloc rounds up to 16 bytes
+        for i, o in enumerate(graph.objects)
+        if o.kind is HomeKind.HEAP and o.function.startswith("_ZN5hydro6DomainC2")
+    ]
+    nodes, elements = (n + 1) ** 3, n**3
+    assert blocks.count((nodes // 2, nodes)) == 13
+    assert blocks.count((elements // 2 + 1, elements)) == 12

@@ -1,0 +1,148 @@
+"""The MPI counterparts print what the sequential programs print, in every shape of the process grid."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.mpi_programs import SCRIPTS, WORKLOADS, compile_mpi, mpi_command
+from tests.native import compile_c, run
+
+# Sums over processes add in another order: the last of eleven printed digits may differ.
+ROUNDING = 1e-9
+EXACT = frozenset({"matmul"})
+
+CASES: list[tuple[str, int, str, str]] = [
+    ("heat2d", 4, "33 7 copy", "2x2"),
+    ("heat2d", 4, "32 5 swap", "4x1"),
+    ("heat2d", 6, "20 5 copy", "2x3"),
+    ("heat2d", 9, "31 4 copy", ""),
+    ("stencil3d", 8, "9 3 copy", "2x2x2"),
+    ("stencil3d", 4, "10 3 swap", "4x1x1"),
+    ("stencil3d", 4, "9 3 copy", "2x2x1"),
+    ("matmul", 4, "21", "2x2"),
+    ("matmul", 4, "22", "4x1"),
+    ("matmul", 6, "25", "3x2"),
+    ("matmul", 9, "30", ""),
+    ("spmv", 4, "60 banded 7 5", ""),
+    ("spmv", 4, "50 dense 1 3", ""),
+    ("spmv", 8, "61 random 7 5", ""),
+    ("kmeans", 4, "500 3 4 5", ""),
+    ("kmeans", 9, "300 8 5 3", ""),
+    ("cg", 4, "12 2d natural 8", "2x2"),
+    ("cg", 4, "12 2d permuted 8", "4x1"),
+    ("cg", 8, "6 3d permuted 6", "2x2x2"),
+    ("adi", 4, "33 4", "2x2"),
+    ("adi", 4, "20 3", "4x1"),
+    ("adi", 9, "29 2", ""),
+    ("pic", 4, "16 4 6 4", "2x2"),
+    ("pic", 4, "16 3 12 2", "4x1"),
+    ("pic", 9, "15 2 6 3", ""),
+    ("pagerank", 4, "100 smallworld 6 5", ""),
+    ("pagerank", 8, "256 kronecker 6 5", ""),
+]
+NAMES = tuple(dict.fromkeys(name for name, *_ in CASES))
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("mpicc", path=str(SCRIPTS)) is None, reason="the mpich wheel is not installed"
+)
+
+
+def compile_sequential(name: str, folder: Path) -> Path:
+    """Compile a workload."""
+    source = WORKLOADS / name / f"{name}.c"
+    if source.exists():
+        return compile_c(source, folder / name, "-O2", "-ffp-contract=off")
+    program = folder / name
+    command = [sys.executable, "-m", "ziglang", "c++", "-std=c++17", "-O2", "-ffp-contract=off"]
+    subprocess.run([*command, "-o", str(program), str(source.with_suffix(".cpp"))], check=True)
+    return program
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[Path, Path]]:
+    """Sequential and MPI program of a workload, compiled on first use."""
+    folder = tmp_path_factory.mktemp("mpi")
+    done: dict[str, tuple[Path, Path]] = {}
+
+    def build(name: str) -> tuple[Path, Path]:
+        if name not in done:
+            done[name] = (compile_sequential(name, folder), compile_mpi(name, folder))
+        return done[name]
+
+    return build
+
+
+def mpi(program: Path, processes: int, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run an MPI program to its end."""
+    command = mpi_command(program, processes, *arguments)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+
+
+def is_number(word: str) -> bool:
+    return word.lstrip("-")[:1].isdigit() and "e" in word
+
+
+def compare(found: str, expected: str, rounding: float) -> None:
+    """Words must be equal, numbers in scientific notation up to rounding."""
+    ours, theirs = found.split(), expected.split()
+    assert len(ours) == len(theirs)
+    for one, other in zip(ours, theirs, strict=True):
+        if is_number(other):
+            assert float(one) == pytest.approx(float(other), rel=rounding)
+        else:
+            assert one == other
+
+
+@pytest.mark.parametrize(("name", "processes", "arguments", "shape"), CASES)
+def test_prints_what_the_sequential_program_prints(
+    built: Callable[[str], tuple[Path, Path]], name: str, processes: int, arguments: str, shape: str
+) -> None:
+    sequential, parallel = built(name)
+    expected = run(sequential, *arguments.split())
+    assert expected.status == 0
+    found = mpi(parallel, processes, *arguments.split(), *([shape] if shape else []))
+    assert (found.returncode, found.stderr) == (0, "")
+    if name in EXACT:
+        assert found.stdout == expected.stdout
+    compare(found.stdout, expected.stdout, ROUNDING)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_one_process_does_the_same_in_the_same_order(
+    built: Callable[[str], tuple[Path, Path]], name: str
+) -> None:
+    sequential, parallel = built(name)
+    arguments = next(case[2] for case in CASES if case[0] == name).split()
+    found = mpi(parallel, 1, *arguments)
+    assert (found.returncode, found.stderr) == (0, "")
+    assert found.stdout == run(sequential, *arguments).stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "processes", "arguments"),
+    [
+        ("heat2d", 2, "0"),
+        ("heat2d", 4, "8 1 copy 3x1"),
+        ("stencil3d", 2, "4 1 copy 2x1"),
+        ("matmul", 2, "8 8"),
+        ("spmv", 2, "8 full"),
+        ("kmeans", 2, "3 2 4"),
+        ("cg", 2, "8 4d"),
+        ("adi", 2, "1 1 2x1"),
+        ("pic", 2, "8 0"),
+        ("pagerank", 2, "10 kronecker"),
+    ],
+)
+def test_wrong_arguments_end_with_one_message(
+    built: Callable[[str], tuple[Path, Path]], name: str, processes: int, arguments: str
+) -> None:
+    found = mpi(built(name)[1], processes, *arguments.split())
+    assert found.returncode == 2
+    assert found.stdout == ""
+    assert len(found.stderr.splitlines()) == 1
