@@ -43,6 +43,21 @@ def count_pins(net_pointer: Any, pin: Any, part: Any, count: Any) -> None:
 
 
 @_compiled
+def connectivity(net_pointer: Any, pin: Any, net_bytes: Any, part: Any, parts: Any) -> Any:
+    """Return the sum over nets of bytes times (parts touched - 1)."""
+    seen = np.full(parts, -1, np.int64)
+    total = 0
+    for e in range(len(net_pointer) - 1):
+        touched = 0
+        for i in range(net_pointer[e], net_pointer[e + 1]):
+            if seen[part[pin[i]]] != e:
+                seen[part[pin[i]]] = e
+                touched += 1
+        total += (touched - 1) * net_bytes[e]
+    return total
+
+
+@_compiled
 def _best_move(
     v: Any,
     vertex_pointer: Any,

@@ -138,3 +138,9 @@ def _place(hypergraph: Hypergraph, nets: Incidence, owner: Int32, count: NDArray
     alone = np.flatnonzero(owner < 0)
     owner[alone] = np.arange(len(alone)) % count.shape[1]
     kernels.count_pins(hypergraph.net_pointer, hypergraph.pin, owner, count)
+
+
+def connectivity(hypergraph: Hypergraph, part: Int32, num_parts: int) -> int:
+    """Return the connectivity metric in bytes: sum over nets of weight times (parts touched - 1)."""
+    h = hypergraph
+    return int(kernels.connectivity(h.net_pointer, h.pin, h.net_bytes, part, num_parts))
