@@ -44,6 +44,9 @@ def analyze(
     timeout_s: float | None = None,
     memory_limit_bytes: int | None = None,
     seed: int = 1,
+    imbalance: float = 0.03,
+    decompose: str | Sequence[str] = (),
+    owner_map: PathLike | None = None,
     check: bool = False,
     progress: Progress | None = None,
 ) -> AnalysisResult:
@@ -67,6 +70,9 @@ def analyze(
         timeout_s: Limit of each run, seconds.
         memory_limit_bytes: Limit of the program's resident memory, bytes.
         seed: Seed of partitioning.
+        imbalance: Allowed excess of the largest part's work over the mean.
+        decompose: Divisions of arrays to try as well: ``u=block2d``, ``x=block:4x4``, ``x=cyclic:16``.
+        owner_map: File with the owners of array elements, to be counted as well.
         check: Verify conservation laws on the way.
         progress: Told about stages.
     """
@@ -85,7 +91,10 @@ def analyze(
         timeout_s=timeout_s,
         memory_limit_bytes=memory_limit_bytes,
         seed=seed,
+        imbalance=imbalance,
         check=check,
+        decompose=(decompose,) if isinstance(decompose, str) else tuple(decompose),
+        owner_map=None if owner_map is None else Path(owner_map),
     )
     return _analyze(request, progress or SilentProgress())
 

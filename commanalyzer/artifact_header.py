@@ -54,6 +54,7 @@ def _decomposition_header(item: Decomposition) -> Json:
         "intensity": item.intensity,
         "imbalance": item.imbalance,
         "efficiency_bound": item.efficiency_bound,
+        "seconds": item.seconds,
     }
 
 
@@ -119,6 +120,7 @@ def _decomposition(item: Mapping[str, object], arrays: Arrays) -> Decomposition:
         imbalance=_float(item["imbalance"]),
         efficiency_bound=None if bound is None else _float(bound),
         object_bytes=arrays["object_bytes"],
+        seconds=_float(item.get("seconds", 0.0)),
     )
 
 

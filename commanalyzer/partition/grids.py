@@ -1,8 +1,8 @@
 """Divisions a programmer would write: arrays with shapes + process grid -> owner of every element.
 
-Each dimension is cut where the work (of the values themselves) is shared evenly; arrays of the same extents are
-cut at the same places. Elements of the last and the first point of a dimension without work (halos)
-join their neighbours.
+Each dimension is cut into equal numbers of points, or where the work on them is shared evenly; arrays of the
+same extents are cut at the same places. Points that are never computed (halos) do not count, they join
+their neighbours.
 """
 
 from __future__ import annotations
@@ -35,20 +35,35 @@ def fits(grid: tuple[int, ...], extents: tuple[int, ...]) -> bool:
     return all(g <= e for g, e in zip(grid, extents, strict=True))
 
 
-def block_owners(graph: ValueGraph, family: Sequence[Shaped], grid: tuple[int, ...]) -> Int32:
-    """Return int32[V], owner of each element in blocks of equal work; -1 for all other values."""
+def block_owners(
+    graph: ValueGraph, family: Sequence[Shaped], grid: tuple[int, ...], *, by_work: bool = False
+) -> Int32:
+    """Return int32[V], owner of each element in blocks; -1 for all other values.
+
+    Args:
+        graph: Value graph.
+        family: Arrays of related shapes.
+        grid: Number of blocks along each dimension.
+        by_work: Cut where the work spent on the elements is halved, not where their number is.
+    """
     owner = np.full(graph.num_vertices, -1, np.int32)
     for extents, members in _by_extents(family):
         places = [s.coordinates() for s in members]
         vertices = np.concatenate([s.array.vertex for s in members])
-        work = graph.work_flops[vertices]
+        weight = graph.work_flops[vertices] if by_work else _written(graph, members)
         part = np.zeros(len(vertices), np.int64)
         for axis, (count, extent) in enumerate(zip(grid, extents, strict=True)):
             at = np.concatenate([p[axis] for p in places])
-            along = np.bincount(at, work, extent)
+            along = np.bincount(at, weight, extent).astype(np.float64)
             part = part * count + _cuts(along, count)[at]
         owner[vertices] = part
     return owner
+
+
+def _written(graph: ValueGraph, members: Sequence[Shaped]) -> Float64:
+    """Return float64[K], 1 for elements that change as often as others of their array, 0 for halos."""
+    versions = [graph.versions[s.array.vertex] for s in members]
+    return np.concatenate([2 * v >= v.max() for v in versions]).astype(np.float64)
 
 
 def cyclic_owners(
@@ -70,10 +85,11 @@ def _by_extents(family: Sequence[Shaped]) -> list[tuple[tuple[int, ...], list[Sh
 
 
 def _cuts(work: Float64, count: int) -> Int64:
-    """Return int64[extent], block of each point of one dimension: equal shares of the work, or of the points."""
+    """Return int64[extent], block of each point of one dimension: equal shares of ``work``, else of points."""
     weight = work if work.sum() > 0 else np.ones(len(work))
     middle = (np.cumsum(weight) - 0.5 * weight) / weight.sum()
-    return np.minimum(np.floor(middle * count + 1e-9), count - 1).astype(np.int64)
+    block: Int64 = np.minimum(np.floor(middle * count + 1e-9), count - 1).astype(np.int64)
+    return block
 
 
 def grid_name(grid: tuple[int, ...]) -> str:

@@ -89,23 +89,25 @@ class Levels:
     def follow(self, value_part: Int32, num_parts: int, imbalance: float) -> Int32:
         """Return owners of the fine view's vertices where some values have given owners.
 
-        Tasks are placed as a whole first; then their values may move on their own.
+        Values follow one by one, and as whole tasks whose values may then move on their own; what is cheaper
+        counts.
 
         Args:
             value_part: int32[V], owner of a value, -1 where it follows the others.
             num_parts: Number of parts p.
             imbalance: Allowed excess of the largest part's work.
         """
-        level = self.coarse
-        start = level.start(value_part)
-        part = refine(
-            level.hypergraph, level.nets, start, num_parts, imbalance=imbalance, fixed=start >= 0
-        )
-        if not self.has_tasks:
-            return part
-        fixed = self.fine.start(value_part) >= 0
         h, nets = self.fine.hypergraph, self.fine.nets
-        return refine(h, nets, self.to_fine(part), num_parts, imbalance=imbalance, fixed=fixed)
+        start = self.fine.start(value_part)
+        fixed = start >= 0
+        single = refine(h, nets, start, num_parts, imbalance=imbalance, fixed=fixed)
+        if not self.has_tasks:
+            return single
+        view = self.coarse
+        begin = view.start(value_part)
+        tasks = refine(view.hypergraph, view.nets, begin, num_parts, imbalance=imbalance, fixed=begin >= 0)
+        whole = refine(h, nets, self.to_fine(tasks), num_parts, imbalance=imbalance, fixed=fixed)
+        return min(single, whole, key=lambda part: self.cost(part, num_parts))
 
 
 def build_levels(graph: ValueGraph, removed: Bool, most_parts: int) -> Levels:

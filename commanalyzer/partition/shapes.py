@@ -1,4 +1,4 @@
-"""Shapes of a program's arrays: value graph -> which elements exist and how many there are along each dimension.
+"""Shapes of a program's arrays: value graph -> number of elements along each dimension.
 
 Nothing in memory says that ``u`` has 98 rows of 98; three things tell. The *number of elements* is a square or
 a cube. *Strides*: elements that are read together lie a row or a plane apart. *Kinship*: where one array
@@ -8,6 +8,7 @@ corners. Arrays of one family are divided by relative position, which keeps kin 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -109,7 +110,7 @@ def _blocks(offset: Int64, size: int) -> list[Int64]:
 
 
 def _array(number: int, vertex: Int64, index: Int64, sizes: tuple[int, ...]) -> Array:
-    """Array of which the object's size (if known; heap blocks are rounded up) or the last index tells the number."""
+    """Array whose number of elements the object's size (heap blocks are rounded up) or the last index tells."""
     last = int(index[-1]) + 1
     counts = dict.fromkeys(c for c in (*sizes, last) if c >= last)
     return Array(number, vertex, index, tuple(counts))
@@ -150,7 +151,7 @@ def _extents(count: int, dims: int, strides: tuple[int, ...]) -> tuple[int, ...]
     if len(strides) >= dims - 1:
         near = strides[: dims - 1]
         if count % near[-1] == 0 and count // near[-1] > 1:
-            inner = [near[0], *(b // a for a, b in zip(near[:-1], near[1:], strict=True))]
+            inner = [near[0], *(b // a for a, b in itertools.pairwise(near))]
             return (count // near[-1], *reversed(inner))
     edge = round(count ** (1.0 / dims))
     return (edge,) * dims if edge**dims == count and edge > 2 else ()

@@ -112,6 +112,9 @@ def _decomposition(item: Decomposition) -> Json:
         "comm_matrix": traffic.comm_bytes.tolist(),
         # JSON has no infinity: communication without any floating-point work.
         "intensity": item.intensity if math.isfinite(item.intensity) else None,
+        "neighbours_mean": float(item.neighbours.mean()),
+        "neighbours_max": int(item.neighbours.max()),
         "imbalance": item.imbalance,
+        "seconds": item.seconds,
         "efficiency_bound": item.efficiency_bound,
     }
