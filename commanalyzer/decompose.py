@@ -147,7 +147,12 @@ def _view(model: Model, graph: ValueGraph, options: CountOptions) -> _View:
 def _decompose_view(
     view: _View, flops: int, options: CountOptions, progress: Progress
 ) -> Sequence[Decomposition]:
-    portfolio = Portfolio(view.graph, view.removed, _portfolio_options(view, options))
+    portfolio = Portfolio(
+        view.graph,
+        view.removed,
+        _portfolio_options(view, options),
+        lambda part, nodes: _charge(view, part, nodes)[1].total_bytes,
+    )
     result: list[Decomposition] = []
     for nodes in options.nodes:
         counted = [(c, _count(view, c, nodes, flops, options)) for c in portfolio.candidates(nodes)]

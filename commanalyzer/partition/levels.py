@@ -15,7 +15,7 @@ from commanalyzer.partition.affinity import Affinity, build_affinity
 from commanalyzer.partition.hypergraph import Hypergraph, build_hypergraph
 from commanalyzer.partition.metis import Partition
 from commanalyzer.partition.owners import extend_to_hubs
-from commanalyzer.partition.refine import Incidence, connectivity, incidence, refine
+from commanalyzer.partition.refine import Incidence, incidence, refine
 from commanalyzer.vcg.graph import Bool, Int32, ValueGraph
 
 
@@ -77,20 +77,16 @@ class Levels:
         core = Partition(part[: self.fine.num_values].copy(), num_parts, "", "", 0, 0, 1.0)
         return extend_to_hubs(self.graph, self.removed, self.fine.affinity, core).part
 
-    def cost(self, part: Int32, num_parts: int) -> int:
-        """Return the connectivity metric of owners of the fine view's vertices, bytes."""
-        return connectivity(self.fine.hypergraph, part, num_parts)
-
     def improved(self, part: Int32, num_parts: int, imbalance: float) -> Int32:
         """Return refined owners of the fine view's vertices."""
         h, nets = self.fine.hypergraph, self.fine.nets
         return refine(h, nets, part, num_parts, imbalance=imbalance)
 
-    def follow(self, value_part: Int32, num_parts: int, imbalance: float) -> Int32:
+    def follow(self, value_part: Int32, num_parts: int, imbalance: float) -> tuple[Int32, ...]:
         """Return owners of the fine view's vertices where some values have given owners.
 
-        Values follow one by one, and as whole tasks whose values may then move on their own; what is cheaper
-        counts.
+        Two solutions where there are tasks: values follow one by one, or as whole tasks whose values may then
+        move on their own. The first is right for line sweeps, the second for elements.
 
         Args:
             value_part: int32[V], owner of a value, -1 where it follows the others.
@@ -102,12 +98,12 @@ class Levels:
         fixed = start >= 0
         single = refine(h, nets, start, num_parts, imbalance=imbalance, fixed=fixed)
         if not self.has_tasks:
-            return single
+            return (single,)
         view = self.coarse
         begin = view.start(value_part)
         tasks = refine(view.hypergraph, view.nets, begin, num_parts, imbalance=imbalance, fixed=begin >= 0)
         whole = refine(h, nets, self.to_fine(tasks), num_parts, imbalance=imbalance, fixed=fixed)
-        return min(single, whole, key=lambda part: self.cost(part, num_parts))
+        return single, whole
 
 
 def build_levels(graph: ValueGraph, removed: Bool, most_parts: int) -> Levels:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -38,8 +38,12 @@ _ATTEMPTS = 4  # seeds per objective: METIS's results differ by several per cent
 _MOST_RETRIED_EDGES = 150_000  # above it, one seed: more would take longer than recording
 _MOST_PINS = 1_000_000  # pins times numbers of parts; above it, Mt-KaHyPar would take many seconds
 _MOST_GRIDS = 12
-_MANY_PINS = 2_000_000  # above it, few grids
+_MANY_COUNTS = 20_000_000  # pins times parts; above it, few grids
 _FEW_GRIDS = 3
+
+
+# Bytes that owners of all values communicate among so many parts.
+Counter = Callable[[Int32, int], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +89,10 @@ class Portfolio:
         ConfigError: If what the user asked for is for a number of parts that is not analysed.
     """
 
-    def __init__(self, graph: ValueGraph, removed: Bool, options: PortfolioOptions) -> None:
+    def __init__(self, graph: ValueGraph, removed: Bool, options: PortfolioOptions, count: Counter) -> None:
         self._graph = graph
         self._removed = removed
+        self._count = count
         self._options = options
         _check_asked(options)
 
@@ -196,24 +201,25 @@ class Portfolio:
             return
         for family in self.families:
             dims = len(family[0].extents)
-            grids = _promising(family[0].extents, num_parts, self.levels.fine.hypergraph.num_pins)
-            best: dict[int, tuple[int, tuple[int, ...], Int32]] = {}
+            num_pins = self.levels.fine.hypergraph.num_pins
+            grids = _promising(family[0].extents, num_parts, num_pins)
+            best: dict[int, tuple[int, tuple[int, ...], Int32]] = {}  # by number of divided dimensions
             for grid in grids:
                 cut = sum(g > 1 for g in grid)
-                for part in self._in_blocks(family, grid, num_parts):
-                    entry = (self.levels.cost(part, num_parts), grid, part)
+                for owners in self._in_blocks(family, grid, num_parts):
+                    entry = (self._count(owners, num_parts), grid, owners)
                     if cut not in best or entry[:2] < best[cut][:2]:
                         best[cut] = entry
-            for _, grid, part in best.values():
-                name = f"blocks {grid_name(grid)}" if dims > 1 else f"slabs {num_parts}"
-                yield name, self.levels.owners(part, num_parts)
+            for _, grid, owners in best.values():
+                yield f"blocks {grid_name(grid)}" if dims > 1 else f"slabs {num_parts}", owners
 
     def _in_blocks(self, family: Sequence[Shaped], grid: tuple[int, ...], num_parts: int) -> Iterator[Int32]:
-        """Owners of the fine view's vertices for blocks of equal size, and of equal work if these differ."""
+        """Owners for blocks of equal size, and for blocks of equal work if these differ."""
         even = block_owners(self._graph, family, grid)
         yield self._follow(even, num_parts)
         by_work = block_owners(self._graph, family, grid, by_work=True)
-        if self.levels.fine.hypergraph.num_pins <= _MANY_PINS and not np.array_equal(even, by_work):
+        num_pins = self.levels.fine.hypergraph.num_pins
+        if num_pins * num_parts <= _MANY_COUNTS and not np.array_equal(even, by_work):
             yield self._follow(by_work, num_parts)
 
     def _asked(self, num_parts: int) -> Iterator[tuple[str, Int32]]:
@@ -223,14 +229,17 @@ class Portfolio:
             found = rule_owners(self._graph, self.arrays, self.families, rules, num_parts)
             if found is not None:
                 name = ", ".join(rule.text for rule in rules)
-                yield name, self.levels.owners(self._follow(found, num_parts), num_parts)
+                yield name, self._follow(found, num_parts)
         if owner_map is not None and owner_map.num_parts == num_parts:
             found = map_owners(self._graph, owner_map)
-            part = self.levels.owners(self._follow(found, num_parts), num_parts)
+            part = self._follow(found, num_parts)
             yield f"owner map {owner_map.path.name}", np.where(found >= 0, found, part).astype(np.int32)
 
     def _follow(self, value_part: Int32, num_parts: int) -> Int32:
-        return self.levels.follow(value_part, num_parts, self._options.imbalance)
+        """Owners of all values where some are given: followed one by one or as tasks, what is cheaper."""
+        followed = self.levels.follow(value_part, num_parts, self._options.imbalance)
+        candidates = [self.levels.owners(part, num_parts) for part in followed]
+        return min(candidates, key=lambda owners: self._count(owners, num_parts))
 
     def _refined(self, candidates: Sequence[Candidate], num_parts: int) -> Iterator[tuple[str, Int32]]:
         levels = self.levels
@@ -263,7 +272,7 @@ def _promising(extents: tuple[int, ...], num_parts: int, num_pins: int) -> list[
     """Process grids in the order of their surface, slabs along the slowest dimension among them."""
     grids = [g for g in process_grids(num_parts, len(extents)) if fits(g, extents)]
     grids.sort(key=lambda g: (surface(g, extents), g))
-    most = _MOST_GRIDS if num_pins <= _MANY_PINS else _FEW_GRIDS
+    most = _MOST_GRIDS if num_pins * num_parts <= _MANY_COUNTS else _FEW_GRIDS
     chosen = grids[:most]
     slabs = [g for g in grids if is_slab(g) and g[0] == num_parts]
     return chosen + [g for g in slabs if g not in chosen]

@@ -120,12 +120,15 @@ def shape_families(graph: ValueGraph, arrays: Sequence[Array]) -> tuple[tuple[Sh
     """Return for 3, 2 and 1 dimensions the arrays that can be divided along so many.
 
     A family that covers no more values than one of more dimensions is left out: its divisions are among
-    those of the other. An array without the shape of its family takes no part and follows.
+    those of the other. A cube is only believed in where strides do not show rows. An array without the shape of
+    its family takes no part and follows.
     """
     strides = _strides(graph, arrays)
+    solid, flat, line = (_largest_family(arrays, dims, strides) for dims in (3, 2, 1))
+    if len(strides) == 1 and _covered(flat) >= _covered(solid):
+        solid = ()
     families: list[tuple[Shaped, ...]] = []
-    for dims in (3, 2, 1):
-        family = _largest_family(arrays, dims, strides)
+    for family in (solid, flat, line):
         if _covered(family) > max(map(_covered, families), default=0):
             families.append(family)
     return tuple(families)
