@@ -52,28 +52,16 @@ def analyze(
 ) -> AnalysisResult:
     """Result of analysing a program; raises a :class:`CommAnalyzerError` that says what is wrong.
 
+    Arguments are those of :class:`~commanalyzer.request.AnalysisRequest` and its compiler options, with these short
+    cuts: ``sources`` may be one file, ``args`` numbers, ``nodes`` and ``model`` single ones, ``machine`` a file;
+    ``decompose`` one rule (``u=block2d``, ``x=block:4x4``, ``x=cyclic:16``).
+
     Args:
         sources: One file or several (C, C++, LLVM IR).
         args: Arguments of the program.
-        nodes: Node counts.
-        model: Communication model or several; the first is the leading one.
-        high: Threshold of the singleton scores.
-        regions: Functions to restrict the analysis to.
-        control_flows: Conditions that select between values are flows.
-        private_temporaries: Workspaces are told apart from arrays (a second recording where there are any).
         cc: The user's clang; otherwise ``$CC`` or the bundled one.
         cflags: Compiler flags.
         ldflags: Linker flags.
-        machine: Machine of the efficiency bound, or its file.
-        stdin: File for the program's standard input.
-        program_output: Where the program's standard output goes.
-        timeout_s: Limit of each run, seconds.
-        memory_limit_bytes: Limit of the program's resident memory, bytes.
-        seed: Seed of partitioning.
-        imbalance: Allowed excess of the largest part's work over the mean.
-        decompose: Divisions of arrays to try as well: ``u=block2d``, ``x=block:4x4``, ``x=cyclic:16``.
-        owner_map: File with the owners of array elements, to be counted as well.
-        check: Verify conservation laws on the way.
         progress: Told about stages.
     """
     request = AnalysisRequest(

@@ -85,7 +85,7 @@ def _by_extents(family: Sequence[Shaped]) -> list[tuple[tuple[int, ...], list[Sh
 
 
 def _cuts(work: Float64, count: int) -> Int64:
-    """Return int64[extent], block of each point of one dimension: equal shares of ``work``, else of points."""
+    """Return int64[extent], block of each point of one dimension: equal shares of ``work`` or points."""
     weight = work if work.sum() > 0 else np.ones(len(work))
     middle = (np.cumsum(weight) - 0.5 * weight) / weight.sum()
     block: Int64 = np.minimum(np.floor(middle * count + 1e-9), count - 1).astype(np.int64)

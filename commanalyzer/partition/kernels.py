@@ -7,11 +7,11 @@ code can be cached:
     vertex v nets vertex_pointer[v] .. vertex_pointer[v+1] of net[]
     count[e, a]  pins of net e in part a
 
-Moving v from a to b lowers the metric by the weight of the nets that have their last pin in a, minus the weight
-of those that had none in b.
+Moving v from a to b lowers the metric by the weight of the nets that have their last pin in a, minus that of
+the nets that had none in b.
 
-Reference: C. M. Fiduccia, R. M. Mattheyses, A linear-time heuristic for improving network partitions, DAC 1982;
-k-way with connectivity gains as in L. A. Sanchis, IEEE Transactions on Computers 38(1), 1989.
+Reference: C. M. Fiduccia, R. M. Mattheyses, A linear-time heuristic for improving network partitions, DAC
+1982; k-way with connectivity gains as in L. A. Sanchis, IEEE Transactions on Computers 38(1), 1989.
 """
 
 from __future__ import annotations
@@ -222,6 +222,59 @@ def place(
 
 
 @_compiled
+def _is_inner(v: Any, net_pointer: Any, vertex_pointer: Any, net: Any, part: Any, count: Any) -> Any:
+    """Whether all nets of ``v`` lie in its part alone, so that no move can save anything."""
+    for j in range(vertex_pointer[v], vertex_pointer[v + 1]):
+        e = net[j]
+        if count[e, part[v]] < net_pointer[e + 1] - net_pointer[e]:
+            return False
+    return True
+
+
+@_compiled
+def _requeue(
+    v: Any,
+    here: Any,
+    to: Any,
+    net_pointer: Any,
+    pin: Any,
+    net_bytes: Any,
+    vertex_pointer: Any,
+    net: Any,
+    part: Any,
+    free: Any,
+    weight: Any,
+    load: Any,
+    most: Any,
+    count: Any,
+    present: Any,
+    heap: Any,
+    at: Any,
+    key: Any,
+    size: Any,
+) -> Any:
+    """Update the keys of free vertices that gain by the move of ``v``; return the new size of the queue.
+
+    Those are the last pin in the part that was left and all pins of nets new in the other; losses are seen
+    when a vertex is taken.
+    """
+    for j in range(vertex_pointer[v], vertex_pointer[v + 1]):
+        e = net[j]
+        if count[e, here] != 1 and count[e, to] != 1:
+            continue
+        for i in range(net_pointer[e], net_pointer[e + 1]):
+            u = pin[i]
+            if not free[u] or (count[e, to] != 1 and part[u] != here):
+                continue
+            gain, target = _best_move(
+                u, vertex_pointer, net, net_bytes, count, part, weight, load, most, present, False
+            )
+            if target >= 0:
+                size = _put(heap, at, key, size, u, gain)
+    return size
+
+
+@_compiled
 def improve(
     net_pointer: Any,
     pin: Any,
@@ -229,7 +282,7 @@ def improve(
     vertex_pointer: Any,
     net: Any,
     part: Any,
-    movable: Any,
+    free: Any,
     weight: Any,
     load: Any,
     most: Any,
@@ -239,36 +292,21 @@ def improve(
     """One pass of single moves, the best first, each vertex once; keep the best prefix; return what it saves.
 
     Moves may lose for a while (at most ``patience`` moves since the best state), which gets over small hills.
+    ``free`` says which vertices may move; it is changed.
     """
     n = len(part)
-    parts = count.shape[1]
-    present = np.zeros(parts, np.int64)
-    heap = np.empty(n, np.int64)
-    at = np.full(n, -1, np.int64)
-    key = np.zeros(n, np.int64)
-    locked = np.zeros(n, np.bool_)
+    present = np.zeros(count.shape[1], np.int64)
+    heap, at, key = np.empty(n, np.int64), np.full(n, -1, np.int64), np.zeros(n, np.int64)
     size = 0
     for v in range(n):
-        if not movable[v]:
-            continue
-        inner = True
-        for j in range(vertex_pointer[v], vertex_pointer[v + 1]):
-            e = net[j]
-            if count[e, part[v]] < net_pointer[e + 1] - net_pointer[e]:
-                inner = False
-                break
-        if not inner:
+        if free[v] and not _is_inner(v, net_pointer, vertex_pointer, net, part, count):
             gain, to = _best_move(
                 v, vertex_pointer, net, net_bytes, count, part, weight, load, most, present, False
             )
             if to >= 0:
                 size = _put(heap, at, key, size, v, gain)
-    moved = np.empty(n, np.int64)
-    origin = np.empty(n, np.int32)
-    moves = 0
-    saved = 0
-    best = 0
-    best_at = 0
+    moved, origin = np.empty(n, np.int64), np.empty(n, np.int32)
+    moves, saved, best, best_at = 0, 0, 0, 0
     while size > 0 and moves - best_at <= patience:
         v = _take(heap, at, key, size)
         size -= 1
@@ -280,29 +318,17 @@ def improve(
         if gain < key[v]:
             size = _put(heap, at, key, size, v, gain)
             continue
-        here = part[v]
-        moved[moves] = v
-        origin[moves] = here
+        moved[moves], origin[moves] = v, part[v]
         moves += 1
         _move(v, to, vertex_pointer, net, count, part, weight, load)
-        locked[v] = True
+        free[v] = False
         saved += gain
         if saved > best:
-            best = saved
-            best_at = moves
-        for j in range(vertex_pointer[v], vertex_pointer[v + 1]):
-            e = net[j]
-            if count[e, here] != 1 and count[e, to] != 1:
-                continue  # nobody gains; losses are seen when a vertex is taken
-            for i in range(net_pointer[e], net_pointer[e + 1]):
-                u = pin[i]
-                if locked[u] or not movable[u] or (count[e, to] != 1 and part[u] != here):
-                    continue
-                gain, to_u = _best_move(
-                    u, vertex_pointer, net, net_bytes, count, part, weight, load, most, present, False
-                )
-                if to_u >= 0:
-                    size = _put(heap, at, key, size, u, gain)
+            best, best_at = saved, moves
+        size = _requeue(
+            v, origin[moves - 1], to, net_pointer, pin, net_bytes, vertex_pointer, net, part, free, weight,
+            load, most, count, present, heap, at, key, size,
+        )  # fmt: skip
     while moves > best_at:
         moves -= 1
         _move(moved[moves], origin[moves], vertex_pointer, net, count, part, weight, load)

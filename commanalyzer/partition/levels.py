@@ -1,6 +1,6 @@
 """Two views of one value graph for partitioners: values alone (fine) and merged into tasks (coarse).
 
-A task (all private values of one element) is what nobody divides, so that the coarse view finds whole elements;
+A task (all private values of one element) is what nobody divides: the coarse view finds whole elements;
 where a task turns out to be a chain through many elements (a running minimum, a line sweep), the fine view
 can divide it. Owners found on the coarse view are carried over to the fine one and refined there.
 """

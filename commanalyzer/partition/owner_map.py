@@ -1,8 +1,8 @@
 """Owner maps made by the user: file -> owner of each named array element.
 
 CSV with a header line ``object,index,part``: name of the array, element number (from 0), part (from 0). With
-``object,offset,part``, bytes instead of elements. Or a NumPy array (``.npy``) of whole numbers: its element i is
-the part of element i of every array with that many elements.
+``object,offset,part``, bytes instead of elements. Or a NumPy array (``.npy``) of whole numbers: its element i
+is the part of element i of every array with that many elements.
 """
 
 from __future__ import annotations

@@ -109,7 +109,7 @@ def refine(
             nets.pointer,
             nets.net,
             owner,
-            movable,
+            movable.copy(),
             weight,
             load,
             most,

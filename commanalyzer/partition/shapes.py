@@ -1,7 +1,7 @@
 """Shapes of a program's arrays: value graph -> number of elements along each dimension.
 
-Nothing in memory says that ``u`` has 98 rows of 98; three things tell. The *number of elements* is a square or
-a cube. *Strides*: elements that are read together lie a row or a plane apart. *Kinship*: where one array
+Nothing in memory says that ``u`` has 98 rows of 98; three things tell. The *number of elements* is a square
+or a cube. *Strides*: elements that are read together lie a row or a plane apart. *Kinship*: where one array
 has n^3 elements, others of (n + 1)^3 or (n + 2)^3 are its nodes or its padded versions, and 8 n^3 are its
 corners. Arrays of one family are divided by relative position, which keeps kin together.
 """
@@ -110,7 +110,7 @@ def _blocks(offset: Int64, size: int) -> list[Int64]:
 
 
 def _array(number: int, vertex: Int64, index: Int64, sizes: tuple[int, ...]) -> Array:
-    """Array whose number of elements the object's size (heap blocks are rounded up) or the last index tells."""
+    """Array whose number of elements its size (heap blocks are rounded up) or the last index tells."""
     last = int(index[-1]) + 1
     counts = dict.fromkeys(c for c in (*sizes, last) if c >= last)
     return Array(number, vertex, index, tuple(counts))
@@ -120,8 +120,8 @@ def shape_families(graph: ValueGraph, arrays: Sequence[Array]) -> tuple[tuple[Sh
     """Return for 3, 2 and 1 dimensions the arrays that can be divided along so many.
 
     A family that covers no more values than one of more dimensions is left out: its divisions are among
-    those of the other. A cube is only believed in where strides do not show rows. An array without the shape of
-    its family takes no part and follows.
+    those of the other. A cube is only believed in where strides do not show rows. An array without the shape
+    of its family takes no part and follows.
     """
     strides = _strides(graph, arrays)
     solid, flat, line = (_largest_family(arrays, dims, strides) for dims in (3, 2, 1))
