@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, TypedDict, Unpack
 
 from commanalyzer.artifacts import load as _load
 from commanalyzer.artifacts import save as _save
@@ -13,6 +14,7 @@ from commanalyzer.machine.parameters import MachineParameters, load_machine
 from commanalyzer.pipeline import analyze as _analyze
 from commanalyzer.progress import Progress, SilentProgress
 from commanalyzer.request import (
+    DEFAULT_IMBALANCE,
     DEFAULT_NODES,
     AnalysisRequest,
     CompilerOptions,
@@ -23,6 +25,20 @@ from commanalyzer.request import (
 from commanalyzer.results import AnalysisResult
 
 PathLike: TypeAlias = str | os.PathLike[str]
+
+
+class Division(TypedDict, total=False):
+    """How values are divided.
+
+    Attributes:
+        imbalance: Allowed excess of the largest part's work over the mean.
+        decompose: Divisions of arrays to count as well: ``u=block2d``, ``x=block:4x4``, ``x=cyclic:16``.
+        owner_map: File with the owners of array elements, to be counted as well.
+    """
+
+    imbalance: float
+    decompose: str | Sequence[str]
+    owner_map: PathLike
 
 
 def analyze(
@@ -44,25 +60,33 @@ def analyze(
     timeout_s: float | None = None,
     memory_limit_bytes: int | None = None,
     seed: int = 1,
-    imbalance: float = 0.03,
-    decompose: str | Sequence[str] = (),
-    owner_map: PathLike | None = None,
     check: bool = False,
     progress: Progress | None = None,
+    **division: Unpack[Division],
 ) -> AnalysisResult:
     """Result of analysing a program; raises a :class:`CommAnalyzerError` that says what is wrong.
-
-    Arguments are those of :class:`~commanalyzer.request.AnalysisRequest` and its compiler options, with these short
-    cuts: ``sources`` may be one file, ``args`` numbers, ``nodes`` and ``model`` single ones, ``machine`` a file;
-    ``decompose`` one rule (``u=block2d``, ``x=block:4x4``, ``x=cyclic:16``).
 
     Args:
         sources: One file or several (C, C++, LLVM IR).
         args: Arguments of the program.
+        nodes: Node counts.
+        model: Communication model or several; the first is the leading one.
+        high: Threshold of the singleton scores.
+        regions: Functions to restrict the analysis to.
+        control_flows: Conditions that select between values are flows.
+        private_temporaries: Workspaces are told apart from arrays (a second recording where there are any).
         cc: The user's clang; otherwise ``$CC`` or the bundled one.
         cflags: Compiler flags.
         ldflags: Linker flags.
+        machine: Machine of the efficiency bound, or its file.
+        stdin: File for the program's standard input.
+        program_output: Where the program's standard output goes.
+        timeout_s: Limit of each run, seconds.
+        memory_limit_bytes: Limit of the program's resident memory, bytes.
+        seed: Seed of partitioning.
+        check: Verify conservation laws on the way.
         progress: Told about stages.
+        division: See :class:`Division`.
     """
     request = AnalysisRequest(
         *_program(sources, args),
@@ -79,11 +103,9 @@ def analyze(
         timeout_s=timeout_s,
         memory_limit_bytes=memory_limit_bytes,
         seed=seed,
-        imbalance=imbalance,
         check=check,
-        decompose=(decompose,) if isinstance(decompose, str) else tuple(decompose),
-        owner_map=None if owner_map is None else Path(owner_map),
     )
+    request = _divided(request, **division)
     return _analyze(request, progress or SilentProgress())
 
 
@@ -103,6 +125,18 @@ def save(result: AnalysisResult, path: PathLike, *, force: bool = False) -> None
         ArtifactError: If the file exists and ``force`` is false, or it cannot be written.
     """
     _save(result, Path(path), force=force)
+
+
+def _divided(
+    request: AnalysisRequest,
+    *,
+    imbalance: float = DEFAULT_IMBALANCE,
+    decompose: str | Sequence[str] = (),
+    owner_map: PathLike | None = None,
+) -> AnalysisRequest:
+    rules = (decompose,) if isinstance(decompose, str) else tuple(decompose)
+    path = None if owner_map is None else Path(owner_map)
+    return replace(request, imbalance=imbalance, decompose=rules, owner_map=path)
 
 
 def _program(

@@ -15,6 +15,7 @@ ProgramOutput = Literal["inherit", "stderr", "discard"]
 MODELS: tuple[Model, ...] = ("volume", "hpdc18")
 MAX_NODES = 1_000_000
 DEFAULT_NODES = (2, 4, 8, 16)
+DEFAULT_IMBALANCE = 0.03
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ class AnalysisRequest:
     timeout_s: float | None = None
     memory_limit_bytes: int | None = None
     seed: int = 1
-    imbalance: float = 0.03
+    imbalance: float = DEFAULT_IMBALANCE
     check: bool = False
     decompose: tuple[str, ...] = ()
     owner_map: Path | None = None
@@ -110,7 +111,7 @@ class PartitionRequest:
     high: float = 0.9
     machine: MachineParameters = field(default_factory=MachineParameters)
     seed: int = 1
-    imbalance: float = 0.03
+    imbalance: float = DEFAULT_IMBALANCE
     check: bool = False
     decompose: tuple[str, ...] = ()
     owner_map: Path | None = None

@@ -19,6 +19,9 @@ from commanalyzer.partition.refine import Incidence, incidence, refine
 from commanalyzer.vcg.graph import Bool, Int32, ValueGraph
 
 
+_SMALL_TASKS = 64  # parts: larger tasks than fit so many are chains through the program
+
+
 @dataclass(frozen=True, slots=True)
 class Level:
     """One view: vertices of the affinity graph (then terms) and their nets."""
@@ -109,7 +112,7 @@ class Levels:
 def build_levels(graph: ValueGraph, removed: Bool, most_parts: int) -> Levels:
     """Return both views of ``graph`` without the vertices in ``removed``."""
     fine = _level(graph, build_affinity(graph, removed, most_parts=most_parts, tasks=False))
-    merged = build_affinity(graph, removed, most_parts=most_parts)
+    merged = build_affinity(graph, removed, most_parts=max(most_parts, _SMALL_TASKS))
     if merged.adjacency.num_vertices == fine.num_values:
         return Levels(graph, removed, fine, fine)
     return Levels(graph, removed, fine, _level(graph, merged))

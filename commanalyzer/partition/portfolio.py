@@ -1,8 +1,8 @@
 """Candidates: value graph -> owners by every method, for one number of parts at a time.
 
 Graph partitioners (METIS by three objectives and several seeds), a hypergraph partitioner (Mt-KaHyPar),
-blocks of the program's arrays on process grids, what the user asked for, and refinements of these. Which one is
-best is decided by counting, not here.
+blocks of the program's arrays on process grids, what the user asked for, and refinements of these. Which
+one is best is decided by counting.
 
 Reference: paper Section 4.2.2.
 """

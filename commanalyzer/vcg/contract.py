@@ -14,8 +14,6 @@ from scipy.sparse.csgraph import connected_components
 from commanalyzer.vcg.graph import Bool, Fold, Int64, ValueGraph
 from commanalyzer.vcg.segments import Edges, row_of_term, sink_of_source, sorted_unique
 
-_OUTSIZE = 4  # times the usual size of a task
-
 
 def merge_registers(graph: ValueGraph, edges: Edges) -> Int64:
     """Return int64[V], the vertex that each private register merges into, other vertices themselves.
@@ -40,8 +38,8 @@ def merge_tasks(graph: ValueGraph, target: Int64, removed: Bool, most_share: flo
     What is computed between reading arrays and writing them is one *task* (the work on one element): nobody
     divides it among nodes, and there are many private values in it. A task is a connected component of the
     private values. Values that link everything (a running sum) are not private: a component that holds more
-    than ``most_share`` of all vertices, or is far larger than the others (a running minimum), is taken apart
-    into those that do not need the links of reductions, and left alone where that does not help.
+    than ``most_share`` of all vertices is taken apart into those that do not need the links of reductions,
+    and left alone where that does not help.
 
     Args:
         graph: Value graph.
@@ -58,20 +56,13 @@ def merge_tasks(graph: ValueGraph, target: Int64, removed: Bool, most_share: flo
         matrix = coo_array((np.ones(int(links.sum()), np.int8), (source[links], sink[links])), shape=(v, v))
         count, label = connected_components(matrix, directed=False)
         size = np.bincount(label, minlength=count)
-        most = max(min(most_share * v, _OUTSIZE * _usual_size(size[label[private]], most_share * v)), 2)
-        chosen = private & (size[label] <= most) & (size[label] > 1)
+        chosen = private & (size[label] <= max(most_share * v, 2)) & (size[label] > 1)
         first = np.full(count, v, dtype=np.int64)
         np.minimum.at(first, label[chosen], np.flatnonzero(chosen))
         merged[chosen] = first[label[chosen]]
         private &= ~chosen
         inner &= private[source] & private[sink]
     return merged
-
-
-def _usual_size(size: Int64, most: float) -> float:
-    """Median over private values of the size of their component, of those from 2 to ``most``."""
-    grouped = size[(size > 1) & (size <= most)]
-    return float(np.median(grouped)) if len(grouped) else 0.0
 
 
 def merge_leaves(graph: ValueGraph, edges: Edges, target: Int64) -> Int64:
