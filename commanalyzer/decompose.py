@@ -160,9 +160,18 @@ def _decompose_view(
         promising = sorted(counted, key=lambda pair: pair[1].comm_bytes)[:_REFINED]
         refined = portfolio.refined([candidate for candidate, _ in promising], nodes)
         found = [d for _, d in counted] + [_count(view, c, nodes, flops, options) for c in refined]
+        found = _with_bound(found, portfolio, nodes)
         result += _with_best(found, _allowed(view, portfolio, nodes, options))
         progress.advance()
     return result
+
+
+def _with_bound(found: list[Decomposition], portfolio: Portfolio, nodes: int) -> list[Decomposition]:
+    known = portfolio.structure
+    if known is None:
+        return found
+    least = known.bound_bytes(nodes)
+    return [replace(d, lower_bound_bytes=least, bound_source=known.source) for d in found]
 
 
 def _portfolio_options(view: _View, options: CountOptions) -> PortfolioOptions:

@@ -120,6 +120,8 @@ class Decomposition:
         imbalance: Largest part's work over mean work, >= 1.
         efficiency_bound: Paper Eq. 4; ``None`` when the machine is not known.
         object_bytes: int64[len(objects)], bytes moved per home object; empty when not counted.
+        lower_bound_bytes: Bytes that no balanced division stays below, 0 when none is known.
+        bound_source: Where that is proved.
         seconds: Time that finding it took, seconds (differs from run to run).
 
     Raises:
@@ -137,6 +139,8 @@ class Decomposition:
     efficiency_bound: float | None = None
     object_bytes: NDArray[np.int64] = field(default_factory=_no_traffic)
     seconds: float = 0.0
+    lower_bound_bytes: int = 0
+    bound_source: str = ""
 
     def __post_init__(self) -> None:
         if self.communication.num_parts != self.nodes:

@@ -18,7 +18,6 @@ from commanalyzer.partition.owners import extend_to_hubs
 from commanalyzer.partition.refine import Incidence, incidence, refine
 from commanalyzer.vcg.graph import Bool, Int32, ValueGraph
 
-
 _SMALL_TASKS = 64  # parts: larger tasks than fit so many are chains through the program
 
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from commanalyzer.errors import ConfigError
 from commanalyzer.partition.affinity import Affinity, build_affinity
+from commanalyzer.partition.bounds import Structure, recognise
 from commanalyzer.partition.grids import block_owners, fits, grid_name, is_slab, process_grids, surface
 from commanalyzer.partition.levels import Levels, build_levels
 from commanalyzer.partition.metis import Objective, partition
@@ -110,6 +111,11 @@ class Portfolio:
     def families(self) -> tuple[tuple[Shaped, ...], ...]:
         """Arrays with shapes, by dimensions."""
         return shape_families(self._graph, self.arrays)
+
+    @cached_property
+    def structure(self) -> Structure | None:
+        """What the program is known to be, for lower bounds."""
+        return recognise(self._graph, self.families) if self._options.structured else None
 
     @cached_property
     def _affinities(self) -> tuple[Affinity, Affinity]:

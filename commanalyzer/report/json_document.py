@@ -116,5 +116,7 @@ def _decomposition(item: Decomposition) -> Json:
         "neighbours_max": int(item.neighbours.max()),
         "imbalance": item.imbalance,
         "seconds": item.seconds,
+        "lower_bound_bytes": item.lower_bound_bytes or None,
+        "bound_source": item.bound_source,
         "efficiency_bound": item.efficiency_bound,
     }
