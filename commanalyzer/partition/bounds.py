@@ -1,11 +1,11 @@
 """Provable lower bounds on communication, where the structure of the program is recognised in its graph.
 
-*Matrix product*: each of n^2 sums has n terms of two factors. A part that computes n^3 / p products touches at
-least 3 (n^3 / p)^(2/3) elements of the three matrices (Loomis-Whitney) and owns 3 n^2 / p of them. Over all
-parts: 3 n^2 (p^(1/3) - 1) words.
+*Matrix product*: each of n^2 sums has n terms of two factors. A part that computes n^3 / p products touches
+at least 3 (n^3 / p)^(2/3) elements of the three matrices (Loomis-Whitney); all parts together own 3 n^2 of
+them. Over all parts: 3 n^2 (p^(1/3) - 1) words.
 
-*Grid*: each point is computed from its neighbours along every axis. A part of s = n^d / p points that fills no
-line receives a point on each line that it touches, at least s^((d-1)/d) in one direction; one that fills
+*Grid*: each point is computed from its neighbours along every axis. A part of s = n^d / p points that fills
+no line receives a point on each line that it touches, at least s^((d-1)/d) in one direction; one that fills
 lines along an axis receives at least n^(d-1) (1 - 1/p). Over all parts and each round but the first, whose
 values may lie anywhere: n^(d-1) min(p^(1/d), p - 1) words.
 """
@@ -57,7 +57,7 @@ class Structure:
             words = 3.0 * n * n * (p ** (1.0 / 3.0) - 1.0)
         else:
             words = n ** (d - 1) * min(p ** (1.0 / d), p - 1.0)
-        return math.floor(words * self.rounds * self.width_bytes)
+        return math.floor(float(words) * self.rounds * self.width_bytes)
 
 
 def recognise(graph: ValueGraph, families: Sequence[Sequence[Shaped]]) -> Structure | None:
@@ -113,7 +113,8 @@ def _grid(graph: ValueGraph, family: Sequence[Shaped]) -> Structure | None:
 def _rounds(graph: ValueGraph) -> Float64:
     """Return float64[V], how often each value is computed from others; initial values need no neighbour."""
     computed = np.diff(graph.source_ptr[graph.term_ptr]) > 1
-    return np.bincount(graph.row_sink[computed], graph.row_count[computed], graph.num_vertices)
+    times = np.bincount(graph.row_sink[computed], graph.row_count[computed], graph.num_vertices)
+    return times.astype(np.float64)
 
 
 def _width(graph: ValueGraph, vertices: Int64) -> int:

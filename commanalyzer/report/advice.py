@@ -20,7 +20,7 @@ def advice_lines(candidates: list[Decomposition], arrays: str = "") -> list[str]
     bound = best.lower_bound_bytes
     if bound and best.comm_bytes:
         lines.append(
-            f"Provable minimum on {best.nodes} nodes: {format_bytes(bound)} "
+            f"Provable minimum on {best.nodes} nodes with equal work: {format_bytes(bound)} "
             f"(found: {best.comm_bytes / bound:.2f} times that; {best.bound_source})"
         )
     return lines

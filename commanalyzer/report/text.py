@@ -174,7 +174,10 @@ def _show_largest(result: AnalysisResult, console: Console) -> None:
 def _names_of_largest(item: Decomposition, objects: tuple[HomeObject, ...]) -> str:
     """Names of the variables in memory that cause most traffic."""
     order = sorted(range(len(item.object_bytes)), key=lambda i: (-int(item.object_bytes[i]), i))
-    moved = (o for i in order if item.object_bytes[i] and (o := objects[i]).kind != HomeKind.REGISTER)
+    total = int(item.object_bytes.sum())
+    kinds = (HomeKind.GLOBAL, HomeKind.HEAP, HomeKind.STACK)
+    large = (objects[i] for i in order if 20 * int(item.object_bytes[i]) > total)
+    moved = (o for o in large if o.kind in kinds)
     return ", ".join(list(dict.fromkeys(o.name for o in moved))[:3])
 
 
