@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from commanalyzer.abi import hooks
 from commanalyzer.instrument.code import FunctionPatch
+from commanalyzer.instrument.containers import user_place
 from commanalyzer.instrument.labels import LabelBook
 from commanalyzer.instrument.scalars import value_width
 from commanalyzer.instrument.sites import DebugInfo, ObjectRecord, SiteRecord, SiteTable, SourcePlace
@@ -195,6 +196,9 @@ class CallPlanner:
         if instruction.name in self._variables:
             variable, declared = self._debug.variable(self._variables[instruction.name])
             place = declared if declared.line else place
+        caller = user_place(self._debug, instruction.debug_location)
+        if caller is not None:
+            variable, place = caller[0] or variable, caller[1]
         number = len(self._sites.allocations)
         name = variable or f"{instruction.callee[1:]}#{number}"
         key = f"{function}/{instruction.name}"
