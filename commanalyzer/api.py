@@ -31,11 +31,15 @@ class Division(TypedDict, total=False):
     """How values are divided.
 
     Attributes:
+        seed: Seed of partitioning.
+        check: Verify conservation laws on the way.
         imbalance: Allowed excess of the largest part's work over the mean.
         decompose: Divisions of arrays to count as well: ``u=block2d``, ``x=block:4x4``, ``x=cyclic:16``.
         owner_map: File with the owners of array elements, to be counted as well.
     """
 
+    seed: int
+    check: bool
     imbalance: float
     decompose: str | Sequence[str]
     owner_map: PathLike
@@ -59,8 +63,6 @@ def analyze(
     program_output: ProgramOutput = "inherit",
     timeout_s: float | None = None,
     memory_limit_bytes: int | None = None,
-    seed: int = 1,
-    check: bool = False,
     progress: Progress | None = None,
     **division: Unpack[Division],
 ) -> AnalysisResult:
@@ -83,8 +85,6 @@ def analyze(
         program_output: Where the program's standard output goes.
         timeout_s: Limit of each run, seconds.
         memory_limit_bytes: Limit of the program's resident memory, bytes.
-        seed: Seed of partitioning.
-        check: Verify conservation laws on the way.
         progress: Told about stages.
         division: See :class:`Division`.
     """
@@ -102,8 +102,6 @@ def analyze(
         program_output=program_output,
         timeout_s=timeout_s,
         memory_limit_bytes=memory_limit_bytes,
-        seed=seed,
-        check=check,
     )
     request = _divided(request, **division)
     return _analyze(request, progress or SilentProgress())
@@ -130,13 +128,15 @@ def save(result: AnalysisResult, path: PathLike, *, force: bool = False) -> None
 def _divided(
     request: AnalysisRequest,
     *,
+    seed: int = 1,
+    check: bool = False,
     imbalance: float = DEFAULT_IMBALANCE,
     decompose: str | Sequence[str] = (),
     owner_map: PathLike | None = None,
 ) -> AnalysisRequest:
     rules = (decompose,) if isinstance(decompose, str) else tuple(decompose)
     path = None if owner_map is None else Path(owner_map)
-    return replace(request, imbalance=imbalance, decompose=rules, owner_map=path)
+    return replace(request, seed=seed, check=check, imbalance=imbalance, decompose=rules, owner_map=path)
 
 
 def _program(

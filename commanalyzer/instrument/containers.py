@@ -1,7 +1,7 @@
 """Names of heap arrays that library containers own: the user's variable instead of libc++'s.
 
-``std::vector<double> pressure(n)`` allocates in code inlined from a header. The chain of inlined calls ends in
-the user's code, and the source text at that line and column names the variable or member.
+``std::vector<double> pressure(n)`` allocates in code inlined from a header. The chain of inlined calls ends
+in the user's code, and the source text at that line and column names the variable or member.
 """
 
 from __future__ import annotations
