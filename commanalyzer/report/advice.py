@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from commanalyzer.quantities import format_bytes
 from commanalyzer.results import Decomposition
 
 _WORTH_SAYING = 1.1
+_REGULAR = re.compile(r"(?:blocks|slabs) (\d+(?:x\d+)*)")
 
 
 def advice_lines(candidates: list[Decomposition], arrays: str = "") -> list[str]:
@@ -47,7 +50,5 @@ def _comparison(candidates: list[Decomposition], best: Decomposition, arrays: st
 
 def _grid(item: Decomposition) -> tuple[int, ...]:
     """Process grid of an unrefined block decomposition, empty for others."""
-    kind, _, grid = item.method.partition(" ")
-    if kind not in ("blocks", "slabs") or " " in grid:
-        return ()
-    return tuple(int(g) for g in grid.split("x"))
+    match = _REGULAR.fullmatch(item.method)
+    return tuple(int(g) for g in match.group(1).split("x")) if match else ()

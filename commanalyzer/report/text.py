@@ -27,6 +27,7 @@ from commanalyzer.results import AnalysisResult, Decomposition
 from commanalyzer.vcg.graph import HomeKind, HomeObject
 
 _TOP_OBJECTS = 5
+_METHOD_WIDTH = 24
 
 
 def make_console(stream: TextIO, width: int | None = None) -> Console:
@@ -125,10 +126,11 @@ def _show_decompositions(result: AnalysisResult, console: Console, every: bool) 
     table.add_column("nodes", justify="right")
     if several_models:
         table.add_column("model")
-    table.add_column("decomposition")
+    longest = max(len(item.method) for item in items) + 2
+    table.add_column("decomposition", min_width=min(longest, _METHOD_WIDTH))
     columns = ["bytes", "per node", "messages", "bytes/flop", "imbalance", "bracket"]
     if every:
-        columns[3:3] = ["neighbours"]
+        columns[3:3] = ["neighbours mean/max"]
         columns.append("found in")
     for name in columns:
         table.add_column(name, justify="right")
@@ -149,7 +151,7 @@ def _cells(item: Decomposition, several_models: bool, with_bound: bool, every: b
     yield format_bytes(traffic.total_bytes / item.nodes)
     yield format_count(traffic.total_messages)
     if every:
-        yield f"{item.neighbours.mean():.1f} (max {item.neighbours.max()})"
+        yield f"{item.neighbours.mean():.1f}/{item.neighbours.max()}"
     yield f"{item.intensity:.3g}" if math.isfinite(item.intensity) else "no flops"
     yield f"{item.imbalance:.3f}"
     yield _bracket(item)

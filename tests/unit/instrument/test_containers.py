@@ -12,7 +12,7 @@ SOURCE = """\
 #include <vector>
 struct Domain {
     std::vector<double> pressure, energy;
-    explicit Domain(int n) : pressure(n) { energy.resize(n); }
+    explicit Domain(int n) : pressure(n), energy(n) {}
 };
 int main(int argc, char **)
 {
