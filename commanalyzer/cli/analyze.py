@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -103,25 +104,15 @@ def program_arguments(ctx: click.Context) -> tuple[str, ...]:
 @click.pass_context
 def command(
     ctx: click.Context,
+    /,
     sources: tuple[Path, ...],
-    nodes: tuple[int, ...],
     model: str,
-    high: float,
-    regions: tuple[str, ...],
-    control_flows: bool,
-    private_temporaries: bool,
-    library_models: tuple[Path, ...],
     cc: str,
     fc: str,
     cflags: tuple[str, ...],
     ldflags: tuple[str, ...],
-    stdin: Path | None,
     timeout: float | None,
     memory_limit: float | None,
-    seed: int,
-    decompose: tuple[str, ...],
-    owner_map: Path | None,
-    imbalance: float,
     machine_file: Path | None,
     bandwidth: float | None,
     overlap: float | None,
@@ -130,9 +121,9 @@ def command(
     json_output: str | None,
     force: bool,
     every: bool,
-    check: bool,
     quiet: bool,
     verbose: bool,
+    **fields: Any,
 ) -> None:
     """Analyse the program made of SOURCES (C, C++, Fortran, .ll, .bc), run with the arguments after --.
 
@@ -143,25 +134,14 @@ def command(
     request = AnalysisRequest(
         sources=sources,
         arguments=program_arguments(ctx),
-        nodes=nodes,
         models=tuple(m for m in MODELS if model in (m, "both")),
-        high=high,
-        regions=regions,
-        control_flows=control_flows,
-        private_temporaries=private_temporaries,
-        library_models=library_models,
         compiler=CompilerOptions(cc, cflags, ldflags, fc),
         machine=machine_from(machine_file, bandwidth, overlap, throughput),
-        stdin=stdin,
         # Our standard output is the document: the program's own must not be mixed into it.
         program_output="stderr" if json_output == "-" else "inherit",
         timeout_s=timeout,
         memory_limit_bytes=None if memory_limit is None else int(memory_limit),
-        seed=seed,
-        imbalance=imbalance,
-        check=check,
-        decompose=decompose,
-        owner_map=owner_map,
+        **fields,  # options that are called like the fields of the request
     )
     _analyze(request, output, json_output, force=force, every=every, quiet=quiet)
 
