@@ -1,8 +1,8 @@
 """Mt-KaHyPar adapter: hypergraph -> partition. The only importer of mtkahypar.
 
 Mt-KaHyPar minimises the connectivity metric, sum over nets of weight times (parts touched - 1), which is
-the communication volume itself; METIS only sees an approximation. It runs in its deterministic mode with a
-fixed seed, so that the same graph gets the same partition.
+the communication volume itself; METIS only sees an approximation. It runs on one thread with a fixed seed, so
+that the same graph gets the same partition.
 
 Reference: L. Gottesbueren, T. Heuer, N. Maas, P. Sanders, S. Schlag, Scalable High-Quality Hypergraph
 Partitioning, ACM Transactions on Algorithms 20(1), 2024.
@@ -22,9 +22,17 @@ from commanalyzer.partition.metis import DEFAULT_IMBALANCE, Partition
 from commanalyzer.partition.quality import imbalance as imbalance_of
 from commanalyzer.vcg.graph import Int32, Int64
 
+_MOST_FLOW_PINS = 60_000
 _WORK_UNITS = 1 << 27  # total of the integer vertex weights
 _MAX_NET_WEIGHT = 1 << 20
 _IDLE_SHARE = 0.01  # weight of a vertex without work against the mean
+
+
+def _preset(hypergraph: Hypergraph) -> Any:
+    """The better deterministic preset where it takes seconds; others differ from call to call."""
+    presets = mtkahypar.PresetType
+    small = hypergraph.num_pins <= _MOST_FLOW_PINS
+    return presets.DETERMINISTIC_QUALITY if small else presets.DETERMINISTIC
 
 
 @cache
@@ -58,7 +66,7 @@ def partition_hypergraph(
     mtkahypar.set_seed(seed)
     try:
         library = _library()
-        context = library.context_from_preset(mtkahypar.PresetType.DETERMINISTIC)
+        context = library.context_from_preset(_preset(hypergraph))
         context.set_partitioning_parameters(num_parts, imbalance, mtkahypar.Objective.KM1)
         context.logging = False
         nets = np.split(hypergraph.pin, hypergraph.net_pointer[1:-1])

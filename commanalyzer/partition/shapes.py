@@ -129,7 +129,9 @@ def shape_families(graph: ValueGraph, arrays: Sequence[Array]) -> tuple[tuple[Sh
         solid = ()
     families: list[tuple[Shaped, ...]] = []
     for family in (solid, flat, line):
-        if _covered(family) > max(map(_covered, families), default=0):
+        least = max(map(_covered, families), default=1)
+        several = len(family) > 0 and len(family[0].extents) > 1
+        if _covered(family) > least or (several and _covered(family) == least):
             families.append(family)
     return tuple(families)
 
