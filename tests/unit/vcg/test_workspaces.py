@@ -156,7 +156,7 @@ def test_pieces_are_the_bytes_of_extents_in_order() -> None:
     graph, sites = placed()
     pieces = workspace_pieces(graph, np.arange(6) < 5, sites)
     assert pieces.dtype == PIECE
-    # Heap blocks follow a header of 16 bytes; y is 32 bytes behind the start of its frame; 2 bytes are a word.
+    # Heap blocks follow a header of 16 bytes; y is 32 bytes behind the start of its frame.
     assert pieces.tolist() == [
         (EXTENT_GLOBAL, 1, 0, 4, 8),
         (EXTENT_HEAP, 0, 0, 16, 24),
