@@ -59,7 +59,7 @@ class Driver:
     def run(
         self, scenario: str, *, status: int = 0, workspace: bytes | None = None
     ) -> tuple[dict[str, int], Trace]:
-        """Numbers that the scenario printed, and the trace that it left; ``workspace`` is a list of pieces."""
+        """Numbers that the scenario printed, and its trace; ``workspace`` is a list of pieces."""
         path = self.folder / f"{scenario}.trace"
         environment = {"COMMANALYZER_TRACE": str(path)}
         if workspace is not None:

@@ -30,7 +30,7 @@ def elements(*more: Row) -> ValueGraph:
 
 def tasks(graph: ValueGraph, share: float = 0.2, removed: tuple[int, ...] = ()) -> list[int]:
     own = np.arange(graph.num_vertices, dtype=np.int64)
-    return merge_tasks(graph, own, np.isin(own, removed), share).tolist()
+    return [int(v) for v in merge_tasks(graph, own, np.isin(own, removed), share)]
 
 
 def merged_per_element() -> list[int]:
@@ -83,7 +83,7 @@ def test_a_register_of_one_consumer_merges_into_it_unless_it_contributes_to_a_su
 
 def leaves(graph: ValueGraph) -> list[int]:
     own = np.arange(graph.num_vertices, dtype=np.int64)
-    return merge_leaves(graph, distinct_edges(graph), own).tolist()
+    return [int(v) for v in merge_leaves(graph, distinct_edges(graph), own)]
 
 
 def test_a_matrix_entry_merges_into_the_operand_that_it_is_multiplied_with() -> None:
