@@ -14,13 +14,17 @@ Source = int | tuple[int, SourceRole]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One value-flow chain: sink, terms (lists of sources), how often, fold, own previous version read."""
+    """One value-flow chain: sink, terms (lists of sources), how often, fold, own previous version read.
+
+    ``copies`` says that its site stores an unchanged value.
+    """
 
     sink: int
     terms: Sequence[Sequence[Source]] = ()
     count: int = 1
     fold: Fold = Fold.NONE
     accumulates: bool = False
+    copies: bool = False
 
 
 def row(sink: int, *sources: Source, count: int = 1, accumulates: bool = False) -> Row:
@@ -31,6 +35,11 @@ def row(sink: int, *sources: Source, count: int = 1, accumulates: bool = False) 
 def folded(sink: int, *terms: Sequence[Source], count: int = 1, accumulates: bool = False) -> Row:
     """A sum of terms."""
     return Row(sink, terms, count, Fold.SUM, accumulates)
+
+
+def copied(sink: int, source: int, count: int = 1) -> Row:
+    """A store of an unchanged value."""
+    return Row(sink, [[source]], count, copies=True)
 
 
 def build(
@@ -67,7 +76,7 @@ def build(
         work_flops=np.array([(work or {}).get(v, 0.0) for v in range(num_vertices)], dtype=np.float64),
         row_sink=np.array([r.sink for r in rows], dtype=np.int32),
         row_count=np.array([r.count for r in rows], dtype=np.int64),
-        row_site=np.zeros(len(rows), dtype=np.int32),
+        row_site=np.array([r.copies for r in rows], dtype=np.int32),
         row_fold=np.array([int(r.fold) for r in rows], dtype=np.uint8),
         row_accumulates=np.array([r.accumulates for r in rows], dtype=np.bool_),
         term_ptr=_pointer([len(r.terms) for r in rows]),
@@ -79,7 +88,7 @@ def build(
             HomeObject(HomeKind.REGISTER, "tmp", function="main"),
             HomeObject(HomeKind.REGISTER, "return", function="main"),
         ),
-        sites=(Site("main", "test.c", 7, "store", 8),),
+        sites=(Site("main", "test.c", 7, "store", 8), Site("main", "test.c", 8, "copy", 8)),
     )
 
 

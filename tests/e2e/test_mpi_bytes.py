@@ -6,19 +6,14 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-import click
 import numpy as np
 import pytest
 
-from commanalyzer.cli.main import _group
 from tests.e2e import irregular_models as models
 from tests.e2e import theory
 from tests.e2e import theory_irregular as irregular
 from tests.e2e.command import commanalyzer
 from tests.e2e.mpi_programs import compile_mpi, mpi_command
-
-_COMMANDS = _group.list_commands(click.Context(_group))
-pytestmark = pytest.mark.skipif("count" not in _COMMANDS, reason="no byte counter in this version")
 
 WORD = theory.WORD_BYTES
 Count = Callable[[str, int, str], int]

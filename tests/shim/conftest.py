@@ -56,12 +56,18 @@ class Driver:
     program: Path
     folder: Path
 
-    def run(self, scenario: str, *, status: int = 0) -> tuple[dict[str, int], Trace]:
-        """Numbers that the scenario printed, and the trace that it left."""
+    def run(
+        self, scenario: str, *, status: int = 0, workspace: bytes | None = None
+    ) -> tuple[dict[str, int], Trace]:
+        """Numbers that the scenario printed, and its trace; ``workspace`` is a list of pieces."""
         path = self.folder / f"{scenario}.trace"
+        environment = {"COMMANALYZER_TRACE": str(path)}
+        if workspace is not None:
+            environment["COMMANALYZER_WORKSPACE"] = str(self.folder / f"{scenario}.workspace")
+            Path(environment["COMMANALYZER_WORKSPACE"]).write_bytes(workspace)
         done = subprocess.run(
             [str(self.program), scenario],
-            env={"COMMANALYZER_TRACE": str(path)},
+            env=environment,
             capture_output=True,
             text=True,
             check=False,

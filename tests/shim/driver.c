@@ -268,6 +268,76 @@ static void leave_at_once(void) {
   ca_exit_now(9);
 }
 
+/* Workspaces: field[8] and what follows, as the list says that the test wrote. */
+static double *const home = field, *const scratch = field + 8;
+
+/* Each element computes in the same word; three time steps. */
+static void lifetimes(void) {
+  for (int step = 0; step < 3; step++)
+    for (int e = 0; e < 4; e++) {
+      ca_row_1(1, at(&scratch[0]), 2, word(&home[e]));
+      ca_row_1(2, at(&home[4 + e]), 2, ca_load(at(&scratch[0])));
+    }
+}
+
+/* A value that is computed from what it overwrites, directly and through a register; then a new lifetime. */
+static void updates(void) {
+  for (int step = 0; step < 2; step++) {
+    ca_row_1(1, at(&scratch[0]), 2, word(&home[0]));
+    ca_row_2(2, at(&scratch[0]), 2, ca_load(at(&scratch[0])), word(&home[1]));
+    uint64_t sum = ca_register_2(3, ca_load(at(&scratch[0])), word(&home[2]));
+    ca_row_1(4, at(&scratch[0]), 2, sum);
+    show(step ? "kept_again" : "kept", ca_load(at(&scratch[0])) == CA_REG);
+    ca_row_1(4, at(&scratch[0]), 2, word(&home[3]));
+    show(step ? "next_again" : "next", ca_load(at(&scratch[0])) & ~CA_REG);
+  }
+}
+
+static void constants(void) {
+  show("at_first", ca_load(at(&scratch[0])) == CA_NOTHING);
+  ca_row_1(1, at(&scratch[0]), 2, word(&home[0]));
+  ca_row_0(2, at(&scratch[0]), 2);
+  uint64_t label = ca_load(at(&scratch[0]));
+  show("nothing", label == CA_NOTHING && ca_load_high(at(&scratch[0])) == CA_NOTHING);
+  uint64_t labels[] = {label, word(&home[1])};
+  show("no_source", ca_join(3, 2, labels) == word(&home[1]));
+  ca_copy_8(4, at(&home[0]), label, label);
+  show("own", ca_load(at(&home[0])) == word(&home[0]));
+}
+
+static void copies(void) {
+  ca_row_1(1, at(&scratch[0]), 2, word(&home[0]));
+  uint64_t low = ca_load(at(&scratch[0])), high = ca_load_high(at(&scratch[0]));
+  show("one_label", low == CA_REG && high == CA_REG);
+  ca_copy_8(2, at(&scratch[1]), low, high);
+  ca_copy_words(3, at(&scratch[2]), at(&scratch[0]), 16);
+  show("inside", ca_load(at(&scratch[1])) == CA_REG && ca_load_high(at(&scratch[3])) == CA_REG);
+  ca_copy_8(4, at(&home[1]), low, high);
+  ca_copy_words(5, at(&home[2]), at(&scratch[2]), 8);
+  show("outside", ca_load(at(&home[1])) == word(&home[1]) && ca_load(at(&home[2])) == word(&home[2]));
+}
+
+/* A state that is carried on in a register and through a workspace. */
+static void carried(void) {
+  for (int step = 0; step < 3; step++) {
+    uint64_t state = ca_register_2(1, ca_load(at(&scratch[0])), word(&home[step]));
+    ca_row_1(2, at(&scratch[0]), 2, state);
+  }
+  show("state", ca_load(at(&scratch[0])) & ~CA_REG);
+}
+
+static void extents(void) {
+  double *a = ca_malloc(0, 32), *inner = ca_frame(0, 64, 999000), *deeper = ca_frame(0, 64, 998000);
+  ca_row_1(1, at(&a[0]), 2, word(home));
+  ca_row_1(1, at(&a[2]), 2, word(home));
+  ca_row_1(1, at(&inner[1]), 2, word(home));
+  ca_row_1(1, at(&deeper[1]), 2, word(home));
+  show("heap", ca_load(at(&a[0])) == CA_REG && ca_load(at(&a[2])) == word(&a[2]));
+  show("stack", ca_load(at(&inner[1])) == word(&inner[1]) && (ca_load(at(&deeper[1])) & CA_REG) != 0);
+  ca_free(a);
+  show("freed", ca_malloc(0, 32) == (void *)a && ca_load(at(&a[0])) == CA_NOTHING);
+}
+
 static const struct {
   const char *name;
   void (*run)(void);
@@ -292,6 +362,12 @@ static const struct {
     {"running", running},
     {"mixed", mixed},
     {"crowded", crowded},
+    {"lifetimes", lifetimes},
+    {"updates", updates},
+    {"constants", constants},
+    {"copies", copies},
+    {"carried", carried},
+    {"extents", extents},
 };
 
 int main(int argc, char **argv) {
