@@ -1,4 +1,4 @@
-"""Runs one program with and without recording and says whether it behaved the same."""
+"""Runs one program without recording and with both recordings and says whether it behaved the same."""
 
 from __future__ import annotations
 
@@ -12,11 +12,16 @@ from commanalyzer.errors import CommAnalyzerError
 from commanalyzer.frontend.compile import compile_sources
 from commanalyzer.instrument.plan import PlanOptions, plan_module
 from commanalyzer.instrument.rewrite import rewrite
+from commanalyzer.instrument.sites import SiteTable
+from commanalyzer.instrument.thunks import with_thunks
+from commanalyzer.ir.library_files import library_with
 from commanalyzer.ir.parser import parse_module
 from commanalyzer.runtime.build import build_instrumented, build_native
 from commanalyzer.runtime.launch import RunLimits, TargetRun, run_target
 from commanalyzer.trace.reader import read_trace
 from commanalyzer.vcg.build import build_graph
+from commanalyzer.vcg.graph import ValueGraph
+from commanalyzer.vcg.workspaces import find_workspaces, write_workspaces
 
 PLAIN_LIMITS = RunLimits(timeout_s=2.0)
 TRACED_LIMITS = RunLimits(timeout_s=120.0)
@@ -57,21 +62,43 @@ def compare(
 def _difference(program: Path, flags: tuple[str, ...], folder: Path) -> str | None:
     """What differs; ``None`` if the plain program does not end in time."""
     frontend = compile_sources([program], flags=flags)
-    module = parse_module(frontend.ir_text)
+    module = with_thunks(parse_module(frontend.ir_text), library_with())
     plan = plan_module(module, PlanOptions())
     executable = build_instrumented(rewrite(module, plan), frontend)
     plain = _run(build_native(frontend), PLAIN_LIMITS, {})
     if plain is None:
         return None
-    trace = folder / "trace"
-    traced = _run(executable, TRACED_LIMITS, {"COMMANALYZER_TRACE": str(trace)})
+    trace, workspace = folder / "trace", folder / "workspace"
+    environment = {"COMMANALYZER_TRACE": str(trace)}
+    difference = _recorded_difference(executable, plain, environment)
+    if difference:
+        return difference
+    if not trace.exists():
+        return "" if plain.exit_status >= 128 else "no trace was left"  # a signal ends the recording, too
+    _write_workspaces(workspace, build_graph(read_trace(trace), plan.sites), plan.sites)
+    environment["COMMANALYZER_WORKSPACE"] = str(workspace)
+    difference = _recorded_difference(executable, plain, environment)
+    if difference:
+        return f"with workspaces: {difference}"
+    build_graph(read_trace(trace), plan.sites)
+    return ""
+
+
+def _recorded_difference(executable: Path, plain: TargetRun, environment: dict[str, str]) -> str:
+    """How the recorded run differs from the plain one."""
+    traced = _run(executable, TRACED_LIMITS, environment)
     if traced is None:
         return "the instrumented program does not end"
     if (plain.stdout, plain.exit_status) != (traced.stdout, traced.exit_status):
         return f"{plain.exit_status} {plain.stdout!r} became {traced.exit_status} {traced.stdout!r}"
-    if trace.exists():  # a program that a signal ended leaves none
-        build_graph(read_trace(trace), plan.sites)
     return ""
+
+
+def _write_workspaces(path: Path, graph: ValueGraph, sites: SiteTable) -> None:
+    """The program's workspaces; all its memory, to try the recorder, if it has none."""
+    found = find_workspaces(graph)
+    mask = found if found.any() else ~graph.is_register & (graph.home_object > 0)
+    write_workspaces(path, graph, mask, sites)
 
 
 def _run(executable: Path, limits: RunLimits, environment: dict[str, str]) -> TargetRun | None:
