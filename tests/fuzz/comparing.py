@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from commanalyzer.errors import CommAnalyzerError
+from commanalyzer.errors import CommAnalyzerError, TargetRunError
 from commanalyzer.frontend.compile import compile_sources
 from commanalyzer.instrument.plan import PlanOptions, plan_module
 from commanalyzer.instrument.rewrite import rewrite
@@ -66,15 +66,15 @@ def _difference(program: Path, flags: tuple[str, ...], folder: Path) -> str | No
     plan = plan_module(module, PlanOptions())
     executable = build_instrumented(rewrite(module, plan), frontend)
     plain = _run(build_native(frontend), PLAIN_LIMITS, {})
-    if plain is None:
+    if isinstance(plain, str) and "signal" not in plain:
         return None
     trace, workspace = folder / "trace", folder / "workspace"
     environment = {"COMMANALYZER_TRACE": str(trace)}
     difference = _recorded_difference(executable, plain, environment)
     if difference:
         return difference
-    if not trace.exists():
-        return "" if plain.exit_status >= 128 else "no trace was left"  # a signal ends the recording, too
+    if isinstance(plain, str):
+        return ""  # a signal ended the recording, too
     _write_workspaces(workspace, build_graph(read_trace(trace), plan.sites), plan.sites)
     environment["COMMANALYZER_WORKSPACE"] = str(workspace)
     difference = _recorded_difference(executable, plain, environment)
@@ -84,14 +84,14 @@ def _difference(program: Path, flags: tuple[str, ...], folder: Path) -> str | No
     return ""
 
 
-def _recorded_difference(executable: Path, plain: TargetRun, environment: dict[str, str]) -> str:
+def _recorded_difference(executable: Path, plain: TargetRun | str, environment: dict[str, str]) -> str:
     """How the recorded run differs from the plain one."""
-    traced = _run(executable, TRACED_LIMITS, environment)
-    if traced is None:
-        return "the instrumented program does not end"
-    if (plain.stdout, plain.exit_status) != (traced.stdout, traced.exit_status):
-        return f"{plain.exit_status} {plain.stdout!r} became {traced.exit_status} {traced.stdout!r}"
-    return ""
+    expected, found = _behaviour(plain), _behaviour(_run(executable, TRACED_LIMITS, environment))
+    return "" if expected == found else f"{expected} became {found}"
+
+
+def _behaviour(run: TargetRun | str) -> str:
+    return run if isinstance(run, str) else f"{run.exit_status} {run.stdout!r}"
 
 
 def _write_workspaces(path: Path, graph: ValueGraph, sites: SiteTable) -> None:
@@ -101,10 +101,17 @@ def _write_workspaces(path: Path, graph: ValueGraph, sites: SiteTable) -> None:
     write_workspaces(path, graph, mask, sites)
 
 
-def _run(executable: Path, limits: RunLimits, environment: dict[str, str]) -> TargetRun | None:
+def _run(executable: Path, limits: RunLimits, environment: dict[str, str]) -> TargetRun | str:
+    """The run, or why it did not end by itself."""
     try:
         return run_target(
-            executable, (), stdin=subprocess.DEVNULL, limits=limits, capture=True, environment=environment
+            executable,
+            (),
+            stdin=subprocess.DEVNULL,
+            limits=limits,
+            capture=True,
+            environment=environment,
+            label="the program",
         )
-    except CommAnalyzerError:
-        return None
+    except TargetRunError as error:
+        return str(error)
