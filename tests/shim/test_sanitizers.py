@@ -36,10 +36,12 @@ _SCENARIOS = (
     *("reductions", "registers", "replication", "rows", "running", "unknown"),
 )
 _CORPUS = _HERE.parent / "e2e" / "corpus"
-_PROGRAMS: list[tuple[Path, tuple[str, ...]]] = [
-    *((path, ()) for path in sorted(_CORPUS.glob("*.c*"))),
-    (ROOT / "workloads" / "fem2d" / "fem2d.c", ("4", "2")),
-]
+_WORKLOADS = ROOT / "workloads"
+_PROGRAMS: dict[str, tuple[list[Path], tuple[str, ...]]] = {
+    **{path.name: ([path], ()) for path in sorted(_CORPUS.glob("*.c*"))},
+    "fem2d": ([_WORKLOADS / "fem2d" / "fem2d.c"], ("4", "2")),
+    "hydro3d": (sorted((_WORKLOADS / "hydro3d").glob("*.cpp")), ("3", "2")),
+}
 
 
 @pytest.fixture(scope="module")
@@ -67,20 +69,21 @@ def test_hooks_run_clean(checked_driver: Path, scenario: str, tmp_path: Path) ->
     assert (tmp_path / "trace").stat().st_size > 4096
 
 
-@pytest.mark.parametrize(("source", "arguments"), _PROGRAMS, ids=[path.name for path, _ in _PROGRAMS])
+@pytest.mark.parametrize("name", list(_PROGRAMS))
 def test_instrumented_programs_run_clean(
-    checked_shim: sanitized.SanitizedShim, source: Path, arguments: tuple[str, ...], tmp_path: Path
+    checked_shim: sanitized.SanitizedShim, name: str, tmp_path: Path
 ) -> None:
     """Both recordings, the second one with all memory as workspace."""
-    is_cplusplus = source.suffix == ".cpp"
+    sources, arguments = _PROGRAMS[name]
+    is_cplusplus = sources[0].suffix == ".cpp"
     # the sanitizers' runtime goes with clang's own C++ library
-    frontend = compile_sources([source], compiler="clang++" if is_cplusplus else "", flags=("-w",))
+    frontend = compile_sources(sources, compiler="clang++" if is_cplusplus else "", flags=("-w",))
     library = library_with()
     module = with_thunks(parse_module(frontend.ir_text), library)
     plan = plan_module(module, PlanOptions(library=library))
     recording, plain = (
-        checked_shim.program(text, name, is_instrumented=name == "recording", is_cplusplus=is_cplusplus)
-        for name, text in (("recording", rewrite(module, plan)), ("plain", frontend.ir_text))
+        checked_shim.program(text, kind, is_instrumented=kind == "recording", is_cplusplus=is_cplusplus)
+        for kind, text in (("recording", rewrite(module, plan)), ("plain", frontend.ir_text))
     )
     expected = sanitized.run(plain, *arguments)
     assert expected.stderr == ""
