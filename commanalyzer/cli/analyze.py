@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
 from commanalyzer.cli import options
+from commanalyzer.cli.division_options import division_options
 from commanalyzer.cli.machine_options import machine_from, machine_options
 from commanalyzer.cli.output import check_outputs, emit
 from commanalyzer.request import DEFAULT_NODES, MODELS, AnalysisRequest, CompilerOptions
@@ -88,6 +90,7 @@ def program_arguments(ctx: click.Context) -> tuple[str, ...]:
 @click.option("--timeout", type=options.seconds, help="Limit of each run of the program: 60, 10min.")
 @click.option("--memory-limit", type=options.size, help="Limit of the program's resident memory: 8GB.")
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of partitioning.")
+@division_options
 @machine_options
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Save the result (*.cmz).")
 @click.option(
@@ -101,22 +104,15 @@ def program_arguments(ctx: click.Context) -> tuple[str, ...]:
 @click.pass_context
 def command(
     ctx: click.Context,
+    /,
     sources: tuple[Path, ...],
-    nodes: tuple[int, ...],
     model: str,
-    high: float,
-    regions: tuple[str, ...],
-    control_flows: bool,
-    private_temporaries: bool,
-    library_models: tuple[Path, ...],
     cc: str,
     fc: str,
     cflags: tuple[str, ...],
     ldflags: tuple[str, ...],
-    stdin: Path | None,
     timeout: float | None,
     memory_limit: float | None,
-    seed: int,
     machine_file: Path | None,
     bandwidth: float | None,
     overlap: float | None,
@@ -125,9 +121,9 @@ def command(
     json_output: str | None,
     force: bool,
     every: bool,
-    check: bool,
     quiet: bool,
     verbose: bool,
+    **fields: Any,
 ) -> None:
     """Analyse the program made of SOURCES (C, C++, Fortran, .ll, .bc), run with the arguments after --.
 
@@ -138,22 +134,14 @@ def command(
     request = AnalysisRequest(
         sources=sources,
         arguments=program_arguments(ctx),
-        nodes=nodes,
         models=tuple(m for m in MODELS if model in (m, "both")),
-        high=high,
-        regions=regions,
-        control_flows=control_flows,
-        private_temporaries=private_temporaries,
-        library_models=library_models,
         compiler=CompilerOptions(cc, cflags, ldflags, fc),
         machine=machine_from(machine_file, bandwidth, overlap, throughput),
-        stdin=stdin,
         # Our standard output is the document: the program's own must not be mixed into it.
         program_output="stderr" if json_output == "-" else "inherit",
         timeout_s=timeout,
         memory_limit_bytes=None if memory_limit is None else int(memory_limit),
-        seed=seed,
-        check=check,
+        **fields,  # options that are called like the fields of the request
     )
     _analyze(request, output, json_output, force=force, every=every, quiet=quiet)
 

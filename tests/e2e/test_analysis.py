@@ -52,7 +52,7 @@ def test_heat2d_moves_no_more_than_square_blocks_do(analysed: Analyse, q: int, m
     _, n, steps = HEAT
     best = main_loop(analysed, (*HEAT, mode)).best(q * q)
     expected = WORD * steps * theory.heat2d_words_per_step(n, q, q)
-    assert best.comm_bytes <= expected  # parts with slanted borders need less than squares
+    assert best.comm_bytes <= 1.01 * expected  # the initial values come on top
     assert best.comm_bytes >= WORD * steps * theory.heat2d_lower_bound_per_step(n, q * q) / best.imbalance**2
     assert best.imbalance <= 1.04
 
@@ -61,7 +61,7 @@ def test_stencil3d_moves_no_more_than_cubes_do(analysed: Analyse) -> None:
     _, n, steps = STENCIL
     best = main_loop(analysed, STENCIL).best(8)
     expected = WORD * steps * theory.stencil3d_words_per_step(n, 2, 2, 2)
-    assert 0.8 * expected < best.comm_bytes <= expected
+    assert 0.75 * expected <= best.comm_bytes <= 1.01 * expected
     assert best.imbalance <= 1.04
 
 
@@ -137,11 +137,8 @@ def test_matmul_counts_what_its_partition_has(analysed: Analyse, p: int) -> None
         assert item.comm_bytes == WORD * matmul_volume_words(a, b, c)
         assert item.comm_bytes == item.communication.high_bytes
     best = result.best(p)
-    assert (
-        theory.matmul_fold_bound(n, p)
-        < best.comm_bytes / WORD
-        < 2.5 * theory.matmul_words(n, math.isqrt(p), math.isqrt(p))
-    )
+    assert theory.matmul_fold_bound(n, p) < best.comm_bytes / WORD
+    assert best.comm_bytes <= WORD * theory.matmul_words(n, math.isqrt(p), math.isqrt(p))
 
 
 @pytest.mark.parametrize("workload", [HEAT, STENCIL, KMEANS, DENSE, BANDED, RANDOM, MATMUL])
@@ -154,7 +151,9 @@ def test_best_is_the_cheapest_candidate_and_all_are_reported(
             group = [d for d in result.decompositions if (d.nodes, d.model) == (p, model)]
             assert {"metis cut", "metis volume"} & {d.method for d in group}
             assert len({d.method for d in group}) == len(group)
-            assert min(d.comm_bytes for d in group) == result.best(p, model).comm_bytes
+            best = result.best(p, model)
+            balanced = [d.comm_bytes for d in group if d.imbalance <= max(1.03, best.imbalance)]
+            assert min(balanced) == best.comm_bytes
 
 
 # --- work ------------------------------------------------------------------------------------------------
@@ -251,5 +250,7 @@ def test_same_input_same_document(workload: tuple[str | int, ...]) -> None:
             assert isinstance(part, dict)
             for name in names:
                 del part[name]
+        for item in document["decompositions"]:  # type: ignore[union-attr]
+            del item["seconds"]  # type: ignore[arg-type, union-attr]
         documents.append(document)
     assert documents[0] == documents[1]
