@@ -20,8 +20,8 @@ from commanalyzer.frontend.shim import shim_directory
 from commanalyzer.frontend.subprocesses import run_tool
 from commanalyzer.frontend.toolchain import Toolchain, bundled_toolchain
 
-_INLINED = ("hooks.c", "accumulators.c", "library.c", "variadics.c")
-_SEPARATE = (
+INLINED = ("hooks.c", "accumulators.c", "library.c", "variadics.c")
+SEPARATE = (
     "rows.c",
     "packing.c",
     "columns.c",
@@ -68,7 +68,7 @@ def build_instrumented(ir_text: str, program: FrontendResult, link_flags: Sequen
     """
     bundled = bundled_toolchain()
     source = shim_directory() / "src"
-    bitcode = [_bitcode(bundled, source / name) for name in _INLINED]
+    bitcode = [_bitcode(bundled, source / name) for name in INLINED]
     objects = tuple(
         build_object(
             source / name,
@@ -76,7 +76,7 @@ def build_instrumented(ir_text: str, program: FrontendResult, link_flags: Sequen
             flags=(*_FLAGS, *_include()),
             depends_on=_headers(),
         )
-        for name in _SEPARATE
+        for name in SEPARATE
     )
     merged = _merge(ir_text, bitcode)
     return _link(merged, program, (*link_flags, "-rdynamic"), (*objects, *_library_objects(program)))

@@ -204,11 +204,16 @@ static void release(void *payload) {
 static void (*real_free)(void *);
 static void *(*real_realloc)(void *, size_t);
 
-static void find_real(void) {
-  if (!real_free) {
+/* dlsym releases the message of an earlier failure by calling free: what asks during the search finds nothing. */
+static bool find_real(void) {
+  static bool is_searching;
+  if (!real_realloc && !is_searching) {
+    is_searching = true;
     *(void **)&real_free = dlsym(RTLD_NEXT, "free");
     *(void **)&real_realloc = dlsym(RTLD_NEXT, "realloc");
+    is_searching = false;
   }
+  return real_realloc;
 }
 
 /* Defined for the whole process: library code may release blocks that the program allocated. */
@@ -219,8 +224,8 @@ __attribute__((used, visibility("default"))) void free(void *pointer) {
     release(pointer);
     return;
   }
-  find_real();
-  real_free(pointer);
+  if (find_real()) /* the search's caller releases that message */
+    real_free(pointer);
 }
 
 static uint64_t payload_bytes(const void *payload) { return ((const struct block *)payload - 1)->size; }
@@ -241,8 +246,10 @@ static void *move_block(uint32_t site, void *old, uint64_t size) {
 __attribute__((used, visibility("default"))) void *realloc(void *pointer, size_t size) {
   if (pointer && in_arena(pointer))
     return move_block(((struct block *)pointer - 1)->site, pointer, size);
-  find_real();
-  return real_realloc(pointer, size);
+  if (find_real())
+    return real_realloc(pointer, size);
+  errno = ENOMEM;
+  return 0;
 }
 
 CA_CALL void *ca_realloc(uint32_t site, void *pointer, uint64_t size) {
@@ -254,8 +261,7 @@ CA_CALL void *ca_realloc(uint32_t site, void *pointer, uint64_t size) {
   }
   if (in_arena(pointer))
     return move_block(site, pointer, size);
-  find_real();
-  return real_realloc(pointer, size);
+  return realloc(pointer, size);
 }
 
 CA_CALL void ca_free(void *pointer) { free(pointer); }

@@ -1,4 +1,4 @@
-"""Runs one program with and without recording and says whether it behaved the same."""
+"""Runs one program without recording and with both recordings and says whether it behaved the same."""
 
 from __future__ import annotations
 
@@ -8,15 +8,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from commanalyzer.errors import CommAnalyzerError
+from commanalyzer.errors import CommAnalyzerError, TargetRunError
 from commanalyzer.frontend.compile import compile_sources
 from commanalyzer.instrument.plan import PlanOptions, plan_module
 from commanalyzer.instrument.rewrite import rewrite
+from commanalyzer.instrument.sites import SiteTable
+from commanalyzer.instrument.thunks import with_thunks
+from commanalyzer.ir.library_files import library_with
 from commanalyzer.ir.parser import parse_module
 from commanalyzer.runtime.build import build_instrumented, build_native
 from commanalyzer.runtime.launch import RunLimits, TargetRun, run_target
 from commanalyzer.trace.reader import read_trace
 from commanalyzer.vcg.build import build_graph
+from commanalyzer.vcg.graph import ValueGraph
+from commanalyzer.vcg.workspaces import find_workspaces, write_workspaces
 
 PLAIN_LIMITS = RunLimits(timeout_s=2.0)
 TRACED_LIMITS = RunLimits(timeout_s=120.0)
@@ -57,27 +62,56 @@ def compare(
 def _difference(program: Path, flags: tuple[str, ...], folder: Path) -> str | None:
     """What differs; ``None`` if the plain program does not end in time."""
     frontend = compile_sources([program], flags=flags)
-    module = parse_module(frontend.ir_text)
+    module = with_thunks(parse_module(frontend.ir_text), library_with())
     plan = plan_module(module, PlanOptions())
     executable = build_instrumented(rewrite(module, plan), frontend)
     plain = _run(build_native(frontend), PLAIN_LIMITS, {})
-    if plain is None:
+    if isinstance(plain, str) and "signal" not in plain:
         return None
-    trace = folder / "trace"
-    traced = _run(executable, TRACED_LIMITS, {"COMMANALYZER_TRACE": str(trace)})
-    if traced is None:
-        return "the instrumented program does not end"
-    if (plain.stdout, plain.exit_status) != (traced.stdout, traced.exit_status):
-        return f"{plain.exit_status} {plain.stdout!r} became {traced.exit_status} {traced.stdout!r}"
-    if trace.exists():  # a program that a signal ended leaves none
-        build_graph(read_trace(trace), plan.sites)
+    trace, workspace = folder / "trace", folder / "workspace"
+    environment = {"COMMANALYZER_TRACE": str(trace)}
+    difference = _recorded_difference(executable, plain, environment)
+    if difference:
+        return difference
+    if isinstance(plain, str):
+        return ""  # a signal ended the recording, too
+    _write_workspaces(workspace, build_graph(read_trace(trace), plan.sites), plan.sites)
+    environment["COMMANALYZER_WORKSPACE"] = str(workspace)
+    difference = _recorded_difference(executable, plain, environment)
+    if difference:
+        return f"with workspaces: {difference}"
+    build_graph(read_trace(trace), plan.sites)
     return ""
 
 
-def _run(executable: Path, limits: RunLimits, environment: dict[str, str]) -> TargetRun | None:
+def _recorded_difference(executable: Path, plain: TargetRun | str, environment: dict[str, str]) -> str:
+    """How the recorded run differs from the plain one."""
+    expected, found = _behaviour(plain), _behaviour(_run(executable, TRACED_LIMITS, environment))
+    return "" if expected == found else f"{expected} became {found}"
+
+
+def _behaviour(run: TargetRun | str) -> str:
+    return run if isinstance(run, str) else f"{run.exit_status} {run.stdout!r}"
+
+
+def _write_workspaces(path: Path, graph: ValueGraph, sites: SiteTable) -> None:
+    """The program's workspaces; all its memory, to try the recorder, if it has none."""
+    found = find_workspaces(graph)
+    mask = found if found.any() else ~graph.is_register & (graph.home_object > 0)
+    write_workspaces(path, graph, mask, sites)
+
+
+def _run(executable: Path, limits: RunLimits, environment: dict[str, str]) -> TargetRun | str:
+    """The run, or why it did not end by itself."""
     try:
         return run_target(
-            executable, (), stdin=subprocess.DEVNULL, limits=limits, capture=True, environment=environment
+            executable,
+            (),
+            stdin=subprocess.DEVNULL,
+            limits=limits,
+            capture=True,
+            environment=environment,
+            label="the program",
         )
-    except CommAnalyzerError:
-        return None
+    except TargetRunError as error:
+        return str(error)

@@ -1,103 +1,113 @@
-"""The shim under AddressSanitizer and UBSan, instrumented programs under UBSan.
+"""The shim and instrumented programs under AddressSanitizer and UBSan.
 
     python -m pytest tests/shim/test_sanitizers.py
 
 AddressSanitizer needs a clang with its runtime (Debian: ``clang``); the bundled compiler has none. The driver
-calls every hook. The process-wide ``free`` and ``realloc`` get other names there, because AddressSanitizer
-has its own.
+calls every hook. In instrumented programs everything is checked: the program's accesses, those of the hooks
+that are inlined into it, and the rest of the shim. Blocks that the shim hands out have no red zones.
 """
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from commanalyzer.frontend.compile import compile_sources
 from commanalyzer.frontend.shim import shim_directory
 from commanalyzer.frontend.toolchain import bundled_toolchain
+from commanalyzer.instrument.plan import PlanOptions, plan_module
+from commanalyzer.instrument.rewrite import rewrite
+from commanalyzer.instrument.thunks import with_thunks
+from commanalyzer.ir.library_files import library_with
+from commanalyzer.ir.parser import parse_module
+from commanalyzer.trace.reader import read_trace
+from commanalyzer.vcg.build import build_graph
+from commanalyzer.vcg.workspaces import write_workspaces
+from tests.native import ROOT
 from tests.recorded import record_file
+from tests.shim import sanitized
 from tests.shim.conftest import Driver
 
 _HERE = Path(__file__).resolve().parent
-_FLAGS = (
-    "-std=gnu11",
-    "-O1",
-    "-g",
-    "-fno-builtin",
-    "-fno-strict-aliasing",
-    "-fsanitize=address,undefined",
-    "-fno-sanitize-recover=all",
-    "-shared-libasan",
-)
-_RENAMED = ("-Dfree=ca_process_free", "-Drealloc=ca_process_realloc", "-include", "stdlib.h")
 _SCENARIOS = (
     *("crowded", "fills", "frames", "heap", "many_labels", "mixed", "reallocation"),
     *("reductions", "registers", "replication", "rows", "running", "unknown"),
 )
 _CORPUS = _HERE.parent / "e2e" / "corpus"
-
-
-def _runtime_folder() -> Path | None:
-    """Folder of AddressSanitizer's runtime, if a clang with one is installed."""
-    if shutil.which("clang") is None:
-        return None
-    name = "libclang_rt.asan-x86_64.so"
-    printed = subprocess.run(
-        ["clang", f"-print-file-name={name}"], capture_output=True, text=True, check=False
-    ).stdout.strip()
-    return Path(printed).parent if Path(printed).is_absolute() and Path(printed).exists() else None
+_WORKLOADS = ROOT / "workloads"
+_PROGRAMS: dict[str, tuple[list[Path], tuple[str, ...]]] = {
+    **{path.name: ([path], ()) for path in sorted(_CORPUS.glob("*.c*"))},
+    "fem2d": ([_WORKLOADS / "fem2d" / "fem2d.c"], ("4", "2")),
+    "hydro3d": (sorted((_WORKLOADS / "hydro3d").glob("*.cpp")), ("3", "2")),
+}
 
 
 @pytest.fixture(scope="module")
-def checked_driver(driver: Driver, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """The driver with AddressSanitizer and UBSan, and the folder of the runtime."""
-    runtime = _runtime_folder()
-    if runtime is None:
-        pytest.skip("no clang with AddressSanitizer's runtime is installed")
-    folder = tmp_path_factory.mktemp("asan")
-    include = ("-I", str(shim_directory() / "include"), "-I", str(driver.folder))
-    objects = []
-    for source in (_HERE / "driver.c", *sorted((shim_directory() / "src").glob("*.c"))):
-        renamed = _RENAMED if source.name in ("driver.c", "heap.c") else ()
-        output = folder / f"{source.stem}.o"
-        command = ["clang", *_FLAGS, *include, *renamed, "-c", str(source), "-o", str(output)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        objects.append(str(output))
-    program = folder / "driver"
-    done = subprocess.run(
-        ["clang", *_FLAGS, *objects, "-ldl", "-o", str(program)], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return program, runtime
+def checked_driver(driver: Driver, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The driver with both sanitizers."""
+    sanitized.require_runtime()
+    folder = tmp_path_factory.mktemp("asan-driver")
+    objects = [
+        sanitized.compile_checked(source, folder / f"{source.stem}.o", "-I", str(driver.folder))
+        for source in (_HERE / "driver.c", *sorted((shim_directory() / "src").glob("*.c")))
+    ]
+    return sanitized.link_checked(objects, folder / "driver")
+
+
+@pytest.fixture(scope="module")
+def checked_shim(tmp_path_factory: pytest.TempPathFactory) -> sanitized.SanitizedShim:
+    sanitized.require_runtime()
+    return sanitized.build_shim(tmp_path_factory.mktemp("asan-shim"))
 
 
 @pytest.mark.parametrize("scenario", _SCENARIOS)
-def test_hooks_run_clean(checked_driver: tuple[Path, Path], scenario: str, tmp_path: Path) -> None:
-    program, runtime = checked_driver
-    environment = {
-        **os.environ,
-        "LD_LIBRARY_PATH": str(runtime),
-        "COMMANALYZER_TRACE": str(tmp_path / "trace"),
-        "ASAN_OPTIONS": "detect_leaks=0",  # the log lives until the process ends
-    }
-    done = subprocess.run(
-        [str(program), scenario], env=environment, capture_output=True, text=True, check=False, timeout=120
-    )
+def test_hooks_run_clean(checked_driver: Path, scenario: str, tmp_path: Path) -> None:
+    done = sanitized.run(checked_driver, scenario, COMMANALYZER_TRACE=str(tmp_path / "trace"))
     assert (done.returncode, done.stderr) == (0, "")
     assert (tmp_path / "trace").stat().st_size > 4096
 
 
-@pytest.mark.parametrize("name", ["kernels.c", "control.c"])
+@pytest.mark.parametrize("name", list(_PROGRAMS))
+def test_instrumented_programs_run_clean(
+    checked_shim: sanitized.SanitizedShim, name: str, tmp_path: Path
+) -> None:
+    """Both recordings, the second one with all memory as workspace."""
+    sources, arguments = _PROGRAMS[name]
+    is_cplusplus = sources[0].suffix == ".cpp"
+    # the sanitizers' runtime goes with clang's own C++ library
+    frontend = compile_sources(sources, compiler="clang++" if is_cplusplus else "", flags=("-w",))
+    library = library_with()
+    module = with_thunks(parse_module(frontend.ir_text), library)
+    plan = plan_module(module, PlanOptions(library=library))
+    recording, plain = (
+        checked_shim.program(text, kind, is_instrumented=kind == "recording", is_cplusplus=is_cplusplus)
+        for kind, text in (("recording", rewrite(module, plan)), ("plain", frontend.ir_text))
+    )
+    expected = sanitized.run(plain, *arguments)
+    assert expected.stderr == ""
+    trace, workspace = tmp_path / "trace", tmp_path / "workspace"
+    first = sanitized.run(recording, *arguments, COMMANALYZER_TRACE=str(trace))
+    assert (first.returncode, first.stdout, first.stderr) == (expected.returncode, expected.stdout, "")
+    graph = build_graph(read_trace(trace), plan.sites)
+    assert graph.num_rows > 0
+    write_workspaces(workspace, graph, ~graph.is_register & (graph.home_object > 0), plan.sites)
+    second = sanitized.run(
+        recording, *arguments, COMMANALYZER_TRACE=str(trace), COMMANALYZER_WORKSPACE=str(workspace)
+    )
+    assert (second.returncode, second.stdout, second.stderr) == (expected.returncode, expected.stdout, "")
+    read_trace(trace)  # complete; where all values come from constants, such a recording has no rows
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in _CORPUS.glob("*.c*")))
 def test_instrumented_programs_trap_nowhere(name: str, tmp_path: Path) -> None:
     """With UBSan's checks in the program itself: recording changes no operand of a checked operation."""
     ir = tmp_path / "program.ll"
     tools = bundled_toolchain()
+    compiler = tools.cxx if name.endswith(".cpp") else tools.cc
     checks = ("-fsanitize=undefined", "-fsanitize-trap=undefined", "-fno-sanitize=function,vptr")
-    command = [*tools.cc, *tools.target_flags, "-O1", *checks, "-w", "-S", "-emit-llvm", str(_CORPUS / name)]
+    command = [*compiler, *tools.target_flags, "-O1", *checks, "-w", "-S", "-emit-llvm", str(_CORPUS / name)]
     subprocess.run([*command, "-o", str(ir)], check=True, capture_output=True)
     recorded = record_file(ir)
     assert "@llvm.ubsantrap" in "\n".join(recorded.module.lines)

@@ -99,7 +99,7 @@ int main(void) {
     bytes[i] = (unsigned char)(i * 21);
   memmove(bytes + 1, bytes, 11);
   memmove(bytes + 3, bytes + 5, 7);
-  memcpy(shorts, bytes + 1, sizeof shorts - 1);
+  memcpy(shorts, bytes + 1, sizeof bytes - 1);
   unsigned check = 0;
   for (int i = 0; i < 13; i++)
     check = check * 31 + bytes[i] + (unsigned)shorts[i % 7];
