@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from commanalyzer.errors import CompileError, RuntimeBuildError
+from commanalyzer.frontend.marks import MACRO, with_fortran_marks
 from commanalyzer.frontend.subprocesses import ToolOutput, run_tool
 
 FORTRAN_SUFFIXES = frozenset(
@@ -122,7 +123,7 @@ def compile_fortran(
     """
     name = f"./{source}" if str(source).startswith("-") else str(source)
     command = [
-        *compiler.command, *_COMPILE_FLAGS, *fortran_flags(flags),
+        *compiler.command, *_COMPILE_FLAGS, f"-D{MACRO}", *fortran_flags(flags),
         "-module-dir", str(module_directory), name, "-o", str(module),
     ]  # fmt: skip
     output = run_tool(command, timeout_s=_TIMEOUT_S)
@@ -141,7 +142,7 @@ def compile_fortran(
                 else 'give flags with the compiler: --fc "flang -Iinclude"'
             ),
         )
-    text = module.read_text()
+    text = with_fortran_marks(module.read_text())
     module.write_text(_PRODUCT.sub(r"ptrtoint (ptr getelementptr (\1, ptr null, i64 \2) to i64)", text))
     return messages
 

@@ -3,6 +3,10 @@
 While a program is compiled for analysis, a mark is a call of an external function whose symbol carries the
 name. The optimiser knows nothing about it, so no access to memory moves across it. After optimisation the
 functions get empty bodies, so that the plain program links as well.
+
+Fortran has no such header: ``call commanalyzer_begin_NAME()`` and ``call commanalyzer_end_NAME()`` between
+``#ifdef __COMMANALYZER__`` and ``#endif`` are the same marks. Fortran compilers append an underscore to the
+symbols of external procedures.
 """
 
 from __future__ import annotations
@@ -19,6 +23,7 @@ _DECLARED = re.compile(
     r'^declare [^@\n]*@(?P<quote>"?)(?P<name>commanalyzer\.(?:begin|end)\.[^"\n(]*)(?P=quote)\(\)[^\n]*$',
     re.MULTILINE,
 )
+_FORTRAN = re.compile(r"@commanalyzer_(begin|end)_(\w+)_(?=\()")
 
 
 def mark_names(ir_text: str) -> tuple[str, ...]:
@@ -35,6 +40,11 @@ def define_marks(ir_text: str) -> str:
         return f"define internal void @{quoted}() noinline {{\nentry:\n  ret void\n}}"
 
     return _DECLARED.sub(defined, ir_text)
+
+
+def with_fortran_marks(ir_text: str) -> str:
+    """Module text of a Fortran source in which calls of mark procedures are marks."""
+    return _FORTRAN.sub(r"@commanalyzer.\1.\2", ir_text)
 
 
 def mark_flags() -> tuple[str, ...]:
