@@ -31,9 +31,9 @@ _METHOD_WIDTH = 24
 
 
 def make_console(stream: TextIO, width: int | None = None) -> Console:
-    """Console that writes to ``stream``; plain 110 columns wide text when it is not a terminal."""
+    """Console that writes to ``stream``; plain 132 columns wide text when it is not a terminal."""
     plain = not stream.isatty()
-    return Console(file=stream, width=width or (110 if plain else None), highlight=False, soft_wrap=False)
+    return Console(file=stream, width=width or (132 if plain else None), highlight=False, soft_wrap=False)
 
 
 def show_result(
