@@ -103,7 +103,7 @@ def analyze(
 def analyze_function(
     function: object, args: Sequence[object] = (), **options: Unpack[AnalyzeOptions]
 ) -> AnalysisResult:
-    """Result of analysing one call of a Python function that Numba compiles (``commanalyzer[numba]``).
+    """Result of analysing one call of a Python function that Numba compiles.
 
     Args:
         function: A function, plain or compiled by ``numba.njit``.

@@ -93,9 +93,7 @@ def _compiled(function: object, arguments: Sequence[object]) -> tuple[str, str]:
         numba = importlib.import_module("numba")
         config = importlib.import_module("numba.core.config")
     except ImportError as error:
-        raise ConfigError(
-            "expected the package numba, found none", hint='pip install "commanalyzer[numba]"'
-        ) from error
+        raise ConfigError("expected the package numba, found none", hint="pip install numba") from error
     kept = {key: getattr(config, key) for key in ("LOOP_VECTORIZE", "SLP_VECTORIZE")}
     try:
         for key in kept:

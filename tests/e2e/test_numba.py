@@ -9,7 +9,7 @@ import commanalyzer as ca
 from commanalyzer.errors import ConfigError
 from commanalyzer.vcg.graph import HomeKind
 
-pytest.importorskip("numba", reason='needs "commanalyzer[numba]"')
+pytest.importorskip("numba")
 N, STEPS, PARTS = 64, 6, 4
 
 
