@@ -20,6 +20,7 @@ from commanalyzer.frontend.shim import shim_directory
 from commanalyzer.frontend.toolchain import bundled_toolchain
 from tests.recorded import record_file
 from tests.shim.conftest import Driver
+from tests.shim.test_workspaces import SCRATCH, listed
 
 _HERE = Path(__file__).resolve().parent
 _FLAGS = (
@@ -37,6 +38,7 @@ _SCENARIOS = (
     *("crowded", "fills", "frames", "heap", "many_labels", "mixed", "reallocation"),
     *("reductions", "registers", "replication", "rows", "running", "unknown"),
 )
+_IN_WORKSPACES = ("carried", "constants", "copies", "lifetimes", "updates")
 _CORPUS = _HERE.parent / "e2e" / "corpus"
 
 
@@ -75,7 +77,7 @@ def checked_driver(driver: Driver, tmp_path_factory: pytest.TempPathFactory) -> 
     return program, runtime
 
 
-@pytest.mark.parametrize("scenario", _SCENARIOS)
+@pytest.mark.parametrize("scenario", [*_SCENARIOS, *_IN_WORKSPACES])
 def test_hooks_run_clean(checked_driver: tuple[Path, Path], scenario: str, tmp_path: Path) -> None:
     program, runtime = checked_driver
     environment = {
@@ -84,6 +86,9 @@ def test_hooks_run_clean(checked_driver: tuple[Path, Path], scenario: str, tmp_p
         "COMMANALYZER_TRACE": str(tmp_path / "trace"),
         "ASAN_OPTIONS": "detect_leaks=0",  # the log lives until the process ends
     }
+    if scenario in _IN_WORKSPACES:
+        (tmp_path / "workspace").write_bytes(listed(SCRATCH))
+        environment["COMMANALYZER_WORKSPACE"] = str(tmp_path / "workspace")
     done = subprocess.run(
         [str(program), scenario], env=environment, capture_output=True, text=True, check=False, timeout=120
     )
