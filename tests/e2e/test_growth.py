@@ -20,7 +20,16 @@ from commanalyzer.vcg.graph import ValueGraph
 from tests.native import ROOT
 
 WORKLOADS = ROOT / "workloads"
-REGIONS = {"cg": "cg_solve", "fem2d": "fem_run", "hydro3d": "hydro_run"}
+REGIONS = {
+    "adi": "adi_solve",
+    "cg": "cg_solve",
+    "fem2d": "fem_run",
+    "heat2d": "heat_solve",
+    "hydro3d": "hydro_run",
+    "kmeans": "kmeans",
+    "spmv": "spmv_iterate",
+    "stencil3d": "stencil_run",
+}
 NOISE = 0.05  # of the partitioners: two numberings of one graph, or two seeds, differ by up to this
 
 
@@ -43,12 +52,32 @@ def flows_per_step(graph: ValueGraph, steps: int) -> float:
 # --- time steps -------------------------------------------------------------------------------------------
 
 
-def test_fem2d_makes_the_same_chains_in_every_step() -> None:
-    few, many = (recorded("fem2d", "8", str(steps)) for steps in (3, 9))
-    assert (few.num_vertices, few.num_rows) == (many.num_vertices, many.num_rows)
-    assert np.array_equal(few.row_sink, many.row_sink)
-    assert np.array_equal(few.source, many.source)
-    assert 3 * int(few.row_count.sum()) == int(many.row_count.sum())
+@pytest.mark.parametrize(
+    "workload",
+    [
+        "heat2d 12 {} copy",
+        "stencil3d 6 {} copy",
+        "spmv 64 banded 5 {}",
+        "cg 8 2d permuted {}",
+        "adi 8 {}",
+        "fem2d 8 {}",
+    ],
+)
+def test_every_step_makes_the_chains_of_the_one_before(workload: str) -> None:
+    one, few, many = (recorded(*workload.format(steps).split()) for steps in (3, 6, 9))
+    for graph in (few, many):
+        assert (one.num_vertices, one.num_rows) == (graph.num_vertices, graph.num_rows)
+        assert np.array_equal(one.row_sink, graph.row_sink)
+        assert np.array_equal(one.source, graph.source)
+    assert np.array_equal(few.row_count - one.row_count, many.row_count - few.row_count)
+
+
+def test_kmeans_makes_new_chains_only_where_an_object_changes_its_cluster() -> None:
+    few, many = (recorded("kmeans", "60", "2", "3", str(steps)) for steps in (3, 12))
+    assert few.num_vertices == many.num_vertices
+    accumulating = [int(graph.row_accumulates.sum()) for graph in (few, many)]
+    assert many.num_rows - few.num_rows == accumulating[1] - accumulating[0] > 0
+    assert flows_per_step(many, 12) == pytest.approx(flows_per_step(few, 3), rel=0.02)
 
 
 # Lines of hydro3d that choose between values by a comparison: the branch of the sound speed and the smallest

@@ -29,12 +29,14 @@ from tests.native import ROOT
 from tests.recorded import record_file
 from tests.shim import sanitized
 from tests.shim.conftest import Driver
+from tests.shim.test_workspaces import SCRATCH, listed
 
 _HERE = Path(__file__).resolve().parent
 _SCENARIOS = (
     *("crowded", "fills", "frames", "heap", "many_labels", "mixed", "reallocation"),
     *("reductions", "registers", "replication", "rows", "running", "unknown"),
 )
+_IN_WORKSPACES = ("carried", "constants", "copies", "lifetimes", "updates")
 _CORPUS = _HERE.parent / "e2e" / "corpus"
 _WORKLOADS = ROOT / "workloads"
 _PROGRAMS: dict[str, tuple[list[Path], tuple[str, ...]]] = {
@@ -62,9 +64,13 @@ def checked_shim(tmp_path_factory: pytest.TempPathFactory) -> sanitized.Sanitize
     return sanitized.build_shim(tmp_path_factory.mktemp("asan-shim"))
 
 
-@pytest.mark.parametrize("scenario", _SCENARIOS)
+@pytest.mark.parametrize("scenario", [*_SCENARIOS, *_IN_WORKSPACES])
 def test_hooks_run_clean(checked_driver: Path, scenario: str, tmp_path: Path) -> None:
-    done = sanitized.run(checked_driver, scenario, COMMANALYZER_TRACE=str(tmp_path / "trace"))
+    environment = {"COMMANALYZER_TRACE": str(tmp_path / "trace")}
+    if scenario in _IN_WORKSPACES:
+        (tmp_path / "workspace").write_bytes(listed(SCRATCH))
+        environment["COMMANALYZER_WORKSPACE"] = str(tmp_path / "workspace")
+    done = sanitized.run(checked_driver, scenario, **environment)
     assert (done.returncode, done.stderr) == (0, "")
     assert (tmp_path / "trace").stat().st_size > 4096
 
