@@ -209,6 +209,7 @@ def test_a_masked_sum_has_the_chosen_elements(tmp_path: Path) -> None:
     assert {("data::v", 2), ("data::v", 3)} <= found <= {("data::v", k) for k in ELEMENTS}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("call", "along"), [("sum(a, dim=1)", 0), ("maxval(a, dim=2)", 1)])
 def test_reductions_along_a_dimension_have_one_line_each(call: str, along: int, tmp_path: Path) -> None:
     recorded = run(f"v = {call}\nprint *, v(2)\ns = v(2) + 1\nprint *, s", tmp_path)
@@ -216,6 +217,7 @@ def test_reductions_along_a_dimension_have_one_line_each(call: str, along: int, 
     assert origins(recorded.graph, "data::s") == {0: line}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("call", "rows"),
     [("matmul(a, b)", False), ("matmul(transpose(a), b)", True)],
@@ -233,6 +235,7 @@ def test_matmul_has_a_row_and_a_column_for_each_element(call: str, rows: bool, t
     assert recorded.work.flops == 2 * 4**3 + 16
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("call", "source"),
     [

@@ -98,6 +98,7 @@ def homes(graph: ValueGraph) -> Counter[tuple[str, str, int]]:
     return Counter((graph.objects[i].name, graph.objects[i].function, graph.objects[i].line) for i in numbers)
 
 
+@pytest.mark.slow
 def test_hydro3d_grows_by_new_outcomes_of_its_comparisons_only() -> None:
     few, many = (recorded("hydro3d", "4", str(steps)) for steps in (6, 24))
     assert homes(few) == homes(many)
@@ -113,6 +114,7 @@ def test_hydro3d_grows_by_new_outcomes_of_its_comparisons_only() -> None:
 # --- numbering --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "arguments"), [("cg", ("16", "2d", "{}", "5")), ("fem2d", ("12", "5", "{}"))]
 )

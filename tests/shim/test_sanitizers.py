@@ -13,6 +13,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from _pytest.mark.structures import ParameterSet
 
 from commanalyzer.frontend.compile import compile_sources
 from commanalyzer.frontend.shim import shim_directory
@@ -46,6 +47,11 @@ _PROGRAMS: dict[str, tuple[list[Path], tuple[str, ...]]] = {
 }
 
 
+def slow_but_few(names: list[str]) -> list[ParameterSet | str]:
+    """Names, of which all but the first two are for the long run (``-m slow``)."""
+    return [*names[:2], *(pytest.param(name, marks=pytest.mark.slow) for name in names[2:])]
+
+
 @pytest.fixture(scope="module")
 def checked_driver(driver: Driver, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The driver with both sanitizers."""
@@ -75,7 +81,7 @@ def test_hooks_run_clean(checked_driver: Path, scenario: str, tmp_path: Path) ->
     assert (tmp_path / "trace").stat().st_size > 4096
 
 
-@pytest.mark.parametrize("name", list(_PROGRAMS))
+@pytest.mark.parametrize("name", slow_but_few(list(_PROGRAMS)))
 def test_instrumented_programs_run_clean(
     checked_shim: sanitized.SanitizedShim, name: str, tmp_path: Path
 ) -> None:
@@ -106,7 +112,7 @@ def test_instrumented_programs_run_clean(
     read_trace(trace)  # complete; where all values come from constants, such a recording has no rows
 
 
-@pytest.mark.parametrize("name", sorted(path.name for path in _CORPUS.glob("*.c*")))
+@pytest.mark.parametrize("name", slow_but_few(sorted(path.name for path in _CORPUS.glob("*.c*"))))
 def test_instrumented_programs_trap_nowhere(name: str, tmp_path: Path) -> None:
     """With UBSan's checks in the program itself: recording changes no operand of a checked operation."""
     ir = tmp_path / "program.ll"
