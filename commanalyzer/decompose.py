@@ -108,6 +108,22 @@ def decompose(graph: ValueGraph, flops: int, options: CountOptions, progress: Pr
     return Counted(tuple(found), singletons, words, (*warnings, *_doubts(found)))
 
 
+def count_owners(graph: ValueGraph, owners: NDArray[np.int32], nodes: int, high: float) -> Communication:
+    """Communication of given owners in the ``volume`` model.
+
+    Args:
+        graph: Value graph as recorded.
+        owners: int32[V], node of every value.
+        nodes: Node count p.
+        high: Threshold of the singleton scores.
+
+    Raises:
+        ConfigError: If ``owners`` does not cover the values with nodes in [0, p).
+    """
+    flat = simplified(graph)
+    return charge_volume(flat, owners, nodes, find_hubs(flat, high).mask).communication(flat)
+
+
 def _as_model(name: str) -> Model:
     return "hpdc18" if name == "hpdc18" else "volume"
 
