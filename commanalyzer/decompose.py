@@ -108,20 +108,15 @@ def decompose(graph: ValueGraph, flops: int, options: CountOptions, progress: Pr
     return Counted(tuple(found), singletons, words, (*warnings, *_doubts(found)))
 
 
-def count_owners(graph: ValueGraph, owners: NDArray[np.int32], nodes: int, high: float) -> Communication:
-    """Communication of given owners in the ``volume`` model.
+def volume_view(graph: ValueGraph, high: float) -> tuple[ValueGraph, NDArray[np.bool_]]:
+    """Graph that the ``volume`` model counts, and its hubs bool[V]; vertices keep their numbers.
 
     Args:
         graph: Value graph as recorded.
-        owners: int32[V], node of every value.
-        nodes: Node count p.
         high: Threshold of the singleton scores.
-
-    Raises:
-        ConfigError: If ``owners`` does not cover the values with nodes in [0, p).
     """
     flat = simplified(graph)
-    return charge_volume(flat, owners, nodes, find_hubs(flat, high).mask).communication(flat)
+    return flat, find_hubs(flat, high).mask
 
 
 def _as_model(name: str) -> Model:
@@ -157,8 +152,7 @@ def _paper_view(graph: ValueGraph, options: CountOptions) -> tuple[SingletonCoun
 
 def _view(model: Model, graph: ValueGraph, options: CountOptions) -> _View:
     if model == "volume":
-        flat = simplified(graph)
-        return _View(model, flat, find_hubs(flat, options.high).mask, None)
+        return _View(model, *volume_view(graph, options.high), None)
     dissolved = dissolve_registers(graph)
     singletons = find_singletons(dissolved, options.high)
     return _View(model, dissolved, singletons.mask, singletons)

@@ -9,13 +9,16 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from commanalyzer.errors import ConfigError
 from commanalyzer.validation.formulas import evaluate
 
 Side = Literal["counted", "predicted"]
-_SIDES = ("counted", "predicted")
+Tasks = Literal["", "most", "highest"]
+_SIDES: tuple[Side, ...] = ("counted", "predicted")
+_TASKS: tuple[Tasks, ...] = ("", "most", "highest")
+_Word = TypeVar("_Word", bound=str)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +30,13 @@ class ArrayBlocks:
         points: Formulas, points that the process grid divides, per divided dimension (the first ones of
             ``shape``). None: all elements belong to rank 0.
         shift: Index of the first point; what lies before it or behind the last one belongs to its neighbour.
+        leads: Tasks go where these arrays are, if they use any of them.
     """
 
     shape: tuple[str, ...]
     points: tuple[str, ...]
     shift: int = 0
+    leads: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +74,8 @@ class Workload:
         grids: Process grid by number of processes, as the MPI program takes it; empty text if it takes none.
         own_replaces: (argument, replacement) to analyse the same problem in an order that blocks can describe.
         arrays: Owners in the MPI program.
+        tasks: How connected values outside these arrays (the work on one element) are placed: where ``most``
+            of the values are that they use, at the ``highest`` rank of them; empty: one by one.
         excesses: Known differences at the MPI program's own decomposition.
         note: Sentences about what the table shows.
     """
@@ -85,6 +92,7 @@ class Workload:
     grids: Mapping[int, str]
     own_replaces: tuple[tuple[str, str], ...]
     arrays: tuple[ArrayBlocks, ...]
+    tasks: Tasks
     excesses: tuple[Excess, ...]
     note: str
 
@@ -160,6 +168,7 @@ def _workload(folder: Path, entry: Mapping[str, Any]) -> Workload:
         grids={int(nodes): str(grid) for nodes, grid in sorted(entry["grids"].items(), key=_number)},
         own_replaces=tuple(entry.get("own_replaces", {}).items()),
         arrays=tuple(_array(item) for item in entry.get("array", ())),
+        tasks=_one_of(entry.get("tasks", ""), "tasks", _TASKS),
         excesses=tuple(_excess(item) for item in entry.get("excess", ())),
         note=" ".join(str(entry.get("note", "")).split()),
     )
@@ -175,11 +184,16 @@ def _files(folder: Path, names: Sequence[str]) -> tuple[Path, ...]:
 
 def _array(item: Mapping[str, Any]) -> ArrayBlocks:
     shape, points = (tuple(map(str, item[key])) for key in ("shape", "points"))
-    return ArrayBlocks(shape, points, int(item.get("shift", 0)))
+    return ArrayBlocks(shape, points, int(item.get("shift", 0)), bool(item.get("leads", False)))
 
 
 def _excess(item: Mapping[str, Any]) -> Excess:
-    side = item["side"]
-    if side not in _SIDES:
-        raise ValueError(f"side must be one of {', '.join(_SIDES)}, found {side!r}")
+    side = _one_of(item["side"], "side", _SIDES)
     return Excess(str(item["name"]), side, str(item["bytes"]), " ".join(str(item["why"]).split()))
+
+
+def _one_of(text: object, key: str, known: Sequence[_Word]) -> _Word:
+    for word in known:
+        if text == word:
+            return word
+    raise ValueError(f"{key} must be one of {', '.join(map(repr, known))}, found {text!r}")

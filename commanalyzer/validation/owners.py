@@ -6,47 +6,60 @@ import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import scipy.sparse
+import scipy.sparse.csgraph
 from numpy.typing import NDArray
 
 from commanalyzer.errors import ConfigError
-from commanalyzer.validation.cases import ArrayBlocks
+from commanalyzer.validation.cases import ArrayBlocks, Workload
 from commanalyzer.validation.formulas import evaluate
-from commanalyzer.vcg.graph import Int32, Int64, ValueGraph
+from commanalyzer.vcg.graph import Bool, HomeKind, Int32, Int64, ValueGraph
 from commanalyzer.vcg.segments import sink_of_source
 
 _MALLOC_BYTES = 16  # heap blocks are rounded up to this
 
 
 def owners_by_blocks(
-    graph: ValueGraph,
-    arrays: Sequence[ArrayBlocks],
-    grid: Sequence[int],
-    values: Mapping[str, int],
+    graph: ValueGraph, hubs: Bool, workload: Workload, grid: Sequence[int], values: Mapping[str, int]
 ) -> Int32:
-    """Return int32[V], owners where ``arrays`` are divided among the ranks of ``grid``.
+    """Return int32[V], owners where the arrays of ``workload`` are divided among the ranks of ``grid``.
 
-    Values elsewhere (matrix entries, workspaces, registers) follow what they are computed with.
+    Values elsewhere (matrix entries, workspaces, registers) follow what they are computed with; hubs
+    (parameters, centroids) have no say.
 
     Raises:
-        ConfigError: If no array of the program has as many elements as one of ``arrays``.
+        ConfigError: If no array of the program has as many elements as one of the workload's arrays.
     """
     part = np.full(graph.num_vertices, -1, dtype=np.int64)
-    width = np.zeros(len(graph.objects), dtype=np.int64)
-    np.maximum.at(width, graph.home_object, graph.width_bytes)
-    size = np.array([item.size_bytes for item in graph.objects], dtype=np.int64)
-    for blocks in arrays:  # one step per kind of array
+    leads = np.zeros(graph.num_vertices, dtype=np.bool_)
+    for blocks in workload.arrays:  # one step per kind of array
         owner = element_owners(blocks, grid, values)
-        exact = len(owner) * width
-        rounded = -(-exact // _MALLOC_BYTES) * _MALLOC_BYTES
-        fits = (width > 0) & ((size == exact) | (size == rounded))
-        if not fits.any():
+        mine, element = _elements(graph, len(owner))
+        if not len(mine):
             raise ConfigError(
                 f"expected an array of {len(owner)} elements ({' x '.join(blocks.shape)}), found none"
             )
-        mine = np.flatnonzero(fits[graph.home_object])
-        element = graph.home_offset[mine] // width[graph.home_object[mine]]
-        part[mine] = owner[np.minimum(element, len(owner) - 1)]
-    return spread(graph, part, math.prod(grid))
+        part[mine] = owner[element]
+        leads[mine] = blocks.leads
+    parts = math.prod(grid)
+    if workload.tasks:
+        part = place_tasks(graph, hubs, part, leads, workload.tasks == "highest", parts)
+    return spread(graph, hubs, part, parts)
+
+
+def _elements(graph: ValueGraph, count: int) -> tuple[Int64, Int64]:
+    """Return the vertices of all arrays with ``count`` elements, and their element numbers."""
+    width = np.zeros(len(graph.objects), dtype=np.int64)
+    np.maximum.at(width, graph.home_object, graph.width_bytes)
+    size = np.array([item.size_bytes for item in graph.objects], dtype=np.int64)
+    exact = count * width
+    rounded = -(-exact // _MALLOC_BYTES) * _MALLOC_BYTES
+    heap = np.array([item.kind is not HomeKind.REGISTER for item in graph.objects], dtype=np.bool_)
+    fits = heap & (width > 0) & ((size == exact) | (size == rounded))
+    mine = np.flatnonzero(fits[graph.home_object] & ~graph.is_temporary)
+    element = graph.home_offset[mine] // width[graph.home_object[mine]]
+    inside = element < count
+    return mine[inside], element[inside]
 
 
 def element_owners(blocks: ArrayBlocks, grid: Sequence[int], values: Mapping[str, int]) -> Int64:
@@ -68,17 +81,52 @@ def block_of(index: NDArray[np.int64], points: int, parts: int) -> Int64:
     return np.searchsorted(begin, index, side="right").astype(np.int64)
 
 
-def spread(graph: ValueGraph, part: Int64, parts: int) -> Int32:
+def place_tasks(graph: ValueGraph, hubs: Bool, part: Int64, leads: Bool, highest: bool, parts: int) -> Int64:
+    """Return ``part`` with connected values without owner placed together, by the owned values they touch."""
+    one, other = _neighbours(graph, hubs)
+    free = part < 0
+    inner = free[one] & free[other]
+    shape = (len(part), len(part))
+    links = scipy.sparse.coo_array((np.ones(int(inner.sum())), (one[inner], other[inner])), shape=shape)
+    task = scipy.sparse.csgraph.connected_components(links, directed=False)[1].astype(np.int64)
+    votes = free[one] & ~free[other]
+    voter, rank, led = task[one[votes]], part[other[votes]], leads[other[votes]]
+    has_leader = np.zeros(len(part), dtype=np.bool_)
+    has_leader[voter[led]] = True
+    counts = led | ~has_leader[voter]
+    chosen = np.full(len(part), -1, dtype=np.int64)
+    winner = (voter[counts], rank[counts])
+    if highest:
+        np.maximum.at(chosen, *winner)
+    else:
+        of, best = _most_votes(*winner, parts)
+        chosen[of] = best
+    return np.where(free, chosen[task], part)
+
+
+def spread(graph: ValueGraph, hubs: Bool, part: Int64, parts: int) -> Int32:
     """Return int32[V] where values without owner (-1) go where most of their neighbours are; 0 without any."""
     part = part.copy()
-    sink, source = sink_of_source(graph).astype(np.int64), graph.source.astype(np.int64)
-    one, other = np.concatenate((sink, source)), np.concatenate((source, sink))
+    one, other = _neighbours(graph, hubs)
     while True:  # one step per distance from the arrays
         votes = np.flatnonzero((part[one] < 0) & (part[other] >= 0))
         if not len(votes):
             return np.maximum(part, 0).astype(np.int32)
-        pair, count = np.unique(one[votes] * parts + part[other[votes]], return_counts=True)
-        # Most votes first for each value, the lowest rank among equals; np.unique keeps the first.
-        order = np.lexsort((pair % parts, -count, pair // parts))
-        value, first = np.unique(pair[order] // parts, return_index=True)
-        part[value] = pair[order][first] % parts
+        value, best = _most_votes(one[votes], part[other[votes]], parts)
+        part[value] = best
+
+
+def _neighbours(graph: ValueGraph, hubs: Bool) -> tuple[Int64, Int64]:
+    """Return both ends of every flow between values that are no hubs, in both directions."""
+    sink, source = sink_of_source(graph).astype(np.int64), graph.source.astype(np.int64)
+    kept = ~hubs[sink] & ~hubs[source]
+    sink, source = sink[kept], source[kept]
+    return np.concatenate((sink, source)), np.concatenate((source, sink))
+
+
+def _most_votes(voter: Int64, rank: Int64, parts: int) -> tuple[Int64, Int64]:
+    """Return the distinct voters and the rank that each names most often, the lowest among equals."""
+    pair, count = np.unique(voter * parts + rank, return_counts=True)
+    order = np.lexsort((pair % parts, -count, pair // parts))
+    value, first = np.unique(pair[order] // parts, return_index=True)
+    return value, pair[order][first] % parts

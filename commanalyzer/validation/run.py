@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from commanalyzer.comparison.compare import compare
 from commanalyzer.counting.launch import CountRequest, count
-from commanalyzer.decompose import count_owners
+from commanalyzer.communication.volume import charge_volume
+from commanalyzer.decompose import volume_view
 from commanalyzer.errors import ConfigError, TargetRunError
 from commanalyzer.pipeline import analyze
 from commanalyzer.progress import Progress, SilentProgress
@@ -231,8 +232,9 @@ def own_decomposition(
     values, grid = workload.values(arguments, nodes), workload.extents(nodes)
     if math.prod(grid) != nodes:
         raise ConfigError(f"expected a process grid of {nodes}, found {workload.grids[nodes]}")
-    owners = owners_by_blocks(graph, workload.arrays, grid, values)
-    found = count_owners(graph, owners, nodes, HIGH)
+    flat, hubs = volume_view(graph, HIGH)
+    owners = owners_by_blocks(flat, hubs, workload, grid, values)
+    found = charge_volume(flat, owners, nodes, hubs).communication(flat)
     shared = int(np.minimum(found.comm_bytes, counted).sum())
     total = found.total_bytes + int(counted.sum())
     return OwnDecomposition(
