@@ -30,7 +30,7 @@ PathLike: TypeAlias = str | os.PathLike[str]
 _PLAIN = frozenset(
     (
         *("high", "control_flows", "private_temporaries", "program_output"),
-        *("timeout_s", "memory_limit_bytes", "seed", "check"),
+        *("timeout_s", "memory_limit_bytes", "seed", "check", "imbalance"),
     )
 )
 
@@ -74,6 +74,12 @@ class AnalyzeOptions(TypedDict, total=False):
     """Seed of partitioning."""
     check: bool
     """Verify conservation laws on the way."""
+    imbalance: float
+    """Allowed excess of the largest part's work over the mean."""
+    decompose: str | Sequence[str]
+    """Divisions of arrays to count as well: ``u=block2d``, ``x=block:4x4``, ``x=cyclic:16``."""
+    owner_map: PathLike | None
+    """File with the owners of array elements, to be counted as well."""
 
 
 def analyze(
@@ -143,7 +149,8 @@ def _request(
     )
     nodes = given.pop("nodes", DEFAULT_NODES)
     model: Model | Sequence[Model] = given.pop("model", "volume")
-    stdin = given.pop("stdin", None)
+    stdin, owner_map = given.pop("stdin", None), given.pop("owner_map", None)
+    decompose = given.pop("decompose", ())
     unknown = given.keys() - _PLAIN
     if unknown - {"regions", "library_models", "machine"}:
         raise TypeError(f"unknown options: {', '.join(sorted(unknown))}")
@@ -158,6 +165,8 @@ def _request(
         machine=_machine(given.pop("machine", None)),
         compiler=compiler,
         stdin=None if stdin is None else Path(stdin),
+        decompose=(decompose,) if isinstance(decompose, str) else tuple(decompose),
+        owner_map=None if owner_map is None else Path(owner_map),
         **given,
     )
 

@@ -61,6 +61,9 @@ def _decomposition_header(item: Decomposition) -> Json:
         "intensity": item.intensity,
         "imbalance": item.imbalance,
         "efficiency_bound": item.efficiency_bound,
+        "seconds": item.seconds,
+        "lower_bound_bytes": item.lower_bound_bytes,
+        "bound_source": item.bound_source,
     }
 
 
@@ -155,6 +158,9 @@ def _decomposition(item: Mapping[str, object], arrays: Arrays) -> Decomposition:
         imbalance=_float(item["imbalance"]),
         efficiency_bound=None if bound is None else _float(bound),
         object_bytes=arrays["object_bytes"],
+        seconds=_float(item.get("seconds", 0.0)),
+        lower_bound_bytes=_int(item.get("lower_bound_bytes", 0)),
+        bound_source=_text(item.get("bound_source", "")),
     )
 
 

@@ -5,9 +5,9 @@ Input: a graph and what to count. Output: :class:`Decomposition` values, one bes
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +19,11 @@ from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.errors import ConfigError
 from commanalyzer.machine.parameters import MachineParameters
-from commanalyzer.partition.affinity import Adjacency, build_affinity
-from commanalyzer.partition.hypergraph import build_hypergraph
-from commanalyzer.partition.metis import Objective, Partition, partition
-from commanalyzer.partition.mtkahypar import partition_hypergraph
-from commanalyzer.partition.owners import extend_to_hubs
-from commanalyzer.partition.quality import edge_cut
+from commanalyzer.partition.balance import imbalance_of_work, work_by_part
+from commanalyzer.partition.owner_map import read_owner_map
+from commanalyzer.partition.portfolio import Candidate, Portfolio, PortfolioOptions
+from commanalyzer.partition.refine import balance_weights, most_work
+from commanalyzer.partition.rules import parse_rule
 from commanalyzer.progress import Progress
 from commanalyzer.quantities import Bytes, Flop
 from commanalyzer.request import Model
@@ -37,12 +36,7 @@ from commanalyzer.vcg.invariants import check_dissolved, check_graph, check_sing
 from commanalyzer.vcg.simplify import simplified
 from commanalyzer.vcg.singletons import SingletonKind, Singletons, find_singletons, vcg_words
 
-# METIS's edge cut and volume, and the cut of the graph whose edges share the bytes of a value.
-_Objective = Literal["cut", "volume", "net"]
-_OBJECTIVES: tuple[_Objective, ...] = ("cut", "volume", "net")
-_ATTEMPTS = 4  # seeds per objective: METIS's results differ by several per cent on small graphs
-_MOST_RETRIED_EDGES = 150_000  # above it, one seed: more would take longer than recording
-_MOST_PINS = 2_000_000  # above it, Mt-KaHyPar would take minutes
+_REFINED = 3  # candidates
 
 # how much larger the graph of the paper's model may get when it only serves to count singletons
 _SIDE_GROWTH = 4
@@ -60,6 +54,8 @@ class CountOptions:
     seed: int
     imbalance: float
     check: bool
+    decompose: tuple[str, ...] = ()
+    owner_map: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +95,7 @@ def decompose(graph: ValueGraph, flops: int, options: CountOptions, progress: Pr
         check_graph(graph)
     singletons, words, warnings = _paper_view(graph, options)
     views = [_view(model, graph, options) for model in options.models]
-    progress.stage("partition and count", len(views) * len(options.nodes) * len(_OBJECTIVES))
+    progress.stage("partition and count", len(views) * len(options.nodes) * 2)
     found: list[Decomposition] = []
     for view in views:
         found.extend(_decompose_view(view, flops, options, progress))
@@ -161,81 +157,91 @@ def _view(model: Model, graph: ValueGraph, options: CountOptions) -> _View:
 def _decompose_view(
     view: _View, flops: int, options: CountOptions, progress: Progress
 ) -> Sequence[Decomposition]:
-    most = max(options.nodes)
-    affinity = build_affinity(view.graph, view.removed, most_parts=most)
-    shared = build_affinity(view.graph, view.removed, shared=True, most_parts=most)
-    hypergraph = build_hypergraph(view.graph, affinity) if view.singletons is None else None
+    portfolio = Portfolio(
+        view.graph,
+        view.removed,
+        _portfolio_options(view, options),
+        lambda part, nodes: _charge(view, part, nodes)[1].total_bytes,
+    )
     result: list[Decomposition] = []
     for nodes in options.nodes:
-        candidates = []
-        for objective in _OBJECTIVES:
-            weighted = shared if objective == "net" else affinity
-            for core in _attempts(weighted.adjacency, nodes, objective, options):
-                known = replace(core, objective=objective, edge_cut=edge_cut(affinity.adjacency, core.part))
-                owners = extend_to_hubs(view.graph, view.removed, affinity, known)
-                candidates.append(_count(view, owners, flops, options))
-            progress.advance()
-        if hypergraph is not None and nodes > 1 and 0 < hypergraph.num_pins <= _MOST_PINS:
-            core = partition_hypergraph(hypergraph, nodes, seed=options.seed, imbalance=options.imbalance)
-            part = core.part[: affinity.adjacency.num_vertices].copy()
-            known = replace(core, part=part, edge_cut=edge_cut(affinity.adjacency, part))
-            owners = extend_to_hubs(view.graph, view.removed, affinity, known)
-            candidates.append(_count(view, owners, flops, options))
-        best = min(range(len(candidates)), key=lambda i: candidates[i].comm_bytes)
-        result += [replace(c, best=i == best) for i, c in enumerate(candidates)]
+        counted = [(c, _count(view, c, nodes, flops, options)) for c in portfolio.candidates(nodes)]
+        progress.advance()
+        promising = sorted(counted, key=lambda pair: pair[1].comm_bytes)[:_REFINED]
+        refined = portfolio.refined([candidate for candidate, _ in promising], nodes)
+        found = [d for _, d in counted] + [_count(view, c, nodes, flops, options) for c in refined]
+        found = _with_bound(found, portfolio, nodes)
+        result += _with_best(found, _allowed(view, portfolio, nodes, options))
+        progress.advance()
     return result
 
 
-def _attempts(
-    adjacency: Adjacency, nodes: int, objective: _Objective, options: CountOptions
-) -> Iterator[Partition]:
-    """Distinct partitions by METIS from the seed and its successors."""
-    minimised: Objective = "volume" if objective == "volume" else "cut"
-    retried = nodes > 1 and adjacency.num_edges <= _MOST_RETRIED_EDGES
-    seen: set[bytes] = set()
-    for seed in range(options.seed, options.seed + (_ATTEMPTS if retried else 1)):
-        core = partition(adjacency, nodes, objective=minimised, seed=seed, imbalance=options.imbalance)
-        key = core.part.tobytes()
-        if key not in seen:
-            seen.add(key)
-            yield core
+def _with_bound(found: list[Decomposition], portfolio: Portfolio, nodes: int) -> list[Decomposition]:
+    known = portfolio.structure
+    if known is None:
+        return found
+    least = known.bound_bytes(nodes)
+    return [replace(d, lower_bound_bytes=least, bound_source=known.source) for d in found]
 
 
-def _method(owners: Partition, first_seed: int) -> str:
-    """Name of what made a partition; unique among the candidates of a node count."""
-    name = f"{owners.method} {owners.objective}"
-    return name if owners.seed == first_seed else f"{name} seed {owners.seed}"
+def _portfolio_options(view: _View, options: CountOptions) -> PortfolioOptions:
+    return PortfolioOptions(
+        options.nodes,
+        options.seed,
+        options.imbalance,
+        tuple(map(parse_rule, options.decompose)),
+        None if options.owner_map is None else read_owner_map(options.owner_map),
+        structured=view.model == "volume",
+    )
 
 
-def _count(view: _View, owners: Partition, flops: int, options: CountOptions) -> Decomposition:
-    charges, communication = _charge(view, owners)
+def _allowed(view: _View, portfolio: Portfolio, nodes: int, options: CountOptions) -> float:
+    """Largest work of a part over the mean that the best decomposition may have."""
+    weight = balance_weights(portfolio.finest_work)
+    total = float(weight.sum())
+    return most_work(weight, nodes, options.imbalance) * nodes / total if total > 0 else 1.0
+
+
+def _with_best(found: Sequence[Decomposition], allowed: float) -> list[Decomposition]:
+    """Mark the least volume within the balance limit; where nothing is within it, the best balanced."""
+    limit = max(allowed, min(d.imbalance for d in found))
+    within = [i for i, d in enumerate(found) if d.imbalance <= limit]
+    best = min(within, key=lambda i: found[i].comm_bytes)
+    return [replace(d, best=i == best) for i, d in enumerate(found)]
+
+
+def _count(view: _View, candidate: Candidate, nodes: int, flops: int, options: CountOptions) -> Decomposition:
+    part = candidate.part
+    charges, communication = _charge(view, part, nodes)
     if options.check:
-        check_charges(view.graph, owners.part, charges, view.removed if view.singletons else None)
+        check_charges(view.graph, part, charges, view.removed if view.singletons else None)
         check_matrix(charges, communication)
     intensity = communication_intensity(Bytes(communication.total_bytes), Flop(flops))
     per_value = charges.bytes_per_value(view.graph.num_vertices)
     objects = np.bincount(view.graph.home_object, weights=per_value, minlength=len(view.graph.objects))
     return Decomposition(
-        nodes=owners.num_parts,
+        nodes=nodes,
         model=view.model,
-        method=_method(owners, options.seed),
+        method=candidate.method,
         best=False,
         communication=communication,
-        part=owners.part,
+        part=part,
         intensity=intensity,
-        imbalance=owners.imbalance,
+        imbalance=imbalance_of_work(
+            work_by_part(view.graph, view.removed, part, nodes, (charges.fold.value, charges.fold.sender))
+        ),
         efficiency_bound=machine_bound(intensity, options.machine),
         object_bytes=objects.astype(np.int64),
+        seconds=candidate.seconds,
     )
 
 
-def _charge(view: _View, owners: Partition) -> tuple[Charges, Communication]:
-    p = owners.num_parts
+def _charge(view: _View, part: NDArray[np.int32], p: int) -> tuple[Charges, Communication]:
     if view.singletons is None:
-        charges = charge_volume(view.graph, owners.part, p, view.removed)
+        charges = charge_volume(view.graph, part, p, view.removed)
         return charges, charges.communication(view.graph)
-    charges = charge_hpdc18(view.graph, owners.part, p, view.singletons)
-    return charges, count_hpdc18(view.graph, owners.part, p, view.singletons)
+    charges = charge_hpdc18(view.graph, part, p, view.singletons)
+    return charges, count_hpdc18(view.graph, part, p, view.singletons)
 
 
 def _doubts(found: Sequence[Decomposition]) -> list[str]:

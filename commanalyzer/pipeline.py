@@ -77,7 +77,15 @@ def explain(request: AnalysisRequest, *, line: int, occurrence: int = 1) -> str:
 
 def _count_options(request: AnalysisRequest | PartitionRequest, machine: MachineParameters) -> CountOptions:
     return CountOptions(
-        request.nodes, request.models, request.high, machine, request.seed, request.imbalance, request.check
+        request.nodes,
+        request.models,
+        request.high,
+        machine,
+        request.seed,
+        request.imbalance,
+        request.check,
+        request.decompose,
+        request.owner_map,
     )
 
 

@@ -15,6 +15,7 @@ ProgramOutput = Literal["inherit", "stderr", "discard"]
 MODELS: tuple[Model, ...] = ("volume", "hpdc18")
 MAX_NODES = 1_000_000
 DEFAULT_NODES = (2, 4, 8, 16)
+DEFAULT_IMBALANCE = 0.03
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,10 @@ class AnalysisRequest:
         seed: Seed of every random choice.
         imbalance: Allowed excess of the largest part's work over the mean, in (0, 1).
         check: Verify conservation laws on the way.
+        decompose: Divisions of arrays that the user names, together one more candidate
+            (:mod:`commanalyzer.partition.rules`).
+        owner_map: File with owners of array elements, one more candidate
+            (:mod:`commanalyzer.partition.owner_map`).
 
     Raises:
         ConfigError: If a value is out of range.
@@ -78,8 +83,10 @@ class AnalysisRequest:
     timeout_s: float | None = None
     memory_limit_bytes: int | None = None
     seed: int = 1
-    imbalance: float = 0.03
+    imbalance: float = DEFAULT_IMBALANCE
     check: bool = False
+    decompose: tuple[str, ...] = ()
+    owner_map: Path | None = None
 
     def __post_init__(self) -> None:
         _require(bool(self.sources), "expected at least one source file, found none", "SOURCES")
@@ -108,8 +115,10 @@ class PartitionRequest:
     high: float = 0.9
     machine: MachineParameters = field(default_factory=MachineParameters)
     seed: int = 1
-    imbalance: float = 0.03
+    imbalance: float = DEFAULT_IMBALANCE
     check: bool = False
+    decompose: tuple[str, ...] = ()
+    owner_map: Path | None = None
 
     def __post_init__(self) -> None:
         _check_nodes(self.nodes)
@@ -140,5 +149,5 @@ def _check_counting(models: tuple[Model, ...], high: float, imbalance: float, se
     for model in models:
         _require(model in MODELS, f"expected one of {', '.join(MODELS)}, found {model!r}", "--model")
     _require(0.0 < high < 1.0, f"expected a value between 0 and 1, found {high}", "--high")
-    _require(0.0 < imbalance < 1.0, f"expected a value between 0 and 1, found {imbalance}", "imbalance")
+    _require(0.0 < imbalance < 1.0, f"expected a value between 0 and 1, found {imbalance}", "--imbalance")
     _require(0 <= seed < 2**31, f"expected a seed from 0 to 2^31 - 1, found {seed}", "--seed")

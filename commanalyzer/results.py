@@ -114,13 +114,16 @@ class Decomposition:
         nodes: Node count p.
         model: Communication model, ``volume`` or ``hpdc18``; ``counted`` for the bytes of an MPI run.
         method: What made it (``metis cut``, ``blocks 2D`` ...).
-        best: It is the cheapest of its (nodes, model).
+        best: It moves the least bytes of its (nodes, model) within the balance limit.
         communication: Matrix, messages and bracket.
         part: int32[V] owner of each vertex of the graph the model counts on.
         intensity: I_c, bytes per floating-point operation (infinite without flops, NaN when not known).
         imbalance: Largest part's work over mean work, >= 1; NaN when not known.
         efficiency_bound: Paper Eq. 4; ``None`` when the machine is not known.
         object_bytes: int64[len(objects)], bytes moved per home object; empty when not counted.
+        lower_bound_bytes: Bytes that no balanced division stays below, 0 when none is known.
+        bound_source: Where that is proved.
+        seconds: Time that finding it took, seconds (differs from run to run).
 
     Raises:
         GraphInvariantError: If sizes contradict each other.
@@ -136,6 +139,9 @@ class Decomposition:
     imbalance: float
     efficiency_bound: float | None = None
     object_bytes: NDArray[np.int64] = field(default_factory=_no_traffic)
+    seconds: float = 0.0
+    lower_bound_bytes: int = 0
+    bound_source: str = ""
 
     def __post_init__(self) -> None:
         if self.communication.num_parts != self.nodes:
@@ -151,6 +157,13 @@ class Decomposition:
     def comm_bytes(self) -> int:
         """Communication C, bytes."""
         return self.communication.total_bytes
+
+    @property
+    def neighbours(self) -> NDArray[np.int64]:
+        """int64[p], number of parts that each part exchanges anything with."""
+        matrix = self.communication.comm_bytes
+        linked = (matrix + matrix.T) > 0
+        return np.asarray(linked.sum(axis=1, dtype=np.int64))
 
     def __repr__(self) -> str:
         bound = "" if self.efficiency_bound is None else f", bound {format_percent(self.efficiency_bound)}"

@@ -45,13 +45,27 @@ LAYERS = (
 # Libraries that misbehave or cost much when imported: one module each may touch them.
 ADAPTERS = {
     "pymetis": {"partition.metis"},
+    "mtkahypar": {"partition.mtkahypar"},
+    "numba": {"partition.kernels"},
     "h5py": {"artifacts"},
     "mpi4py": set[str](),
     "llvmlite": {"frontend.canonicalize", "runtime.merge"},  # both run as child processes only
     "ziglang": set[str](),  # started as a program
 }
 CHILD_PROCESSES = {"frontend.canonicalize", "runtime.merge"}
-HEAVY = ("numpy", "scipy", "h5py", "pymetis", "networkx", "llvmlite", "mpi4py", "rich", "psutil")
+HEAVY = (
+    "numpy",
+    "numba",
+    "scipy",
+    "h5py",
+    "pymetis",
+    "mtkahypar",
+    "networkx",
+    "llvmlite",
+    "mpi4py",
+    "rich",
+    "psutil",
+)
 
 
 @dataclass(frozen=True)

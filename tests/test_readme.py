@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
 from pathlib import Path
@@ -14,6 +15,7 @@ from commanalyzer.cli.main import _group
 ROOT = Path(__file__).resolve().parents[1]
 _COMMAND = re.compile(r"^(?:\$ )?commanalyzer ([a-z]+ .+)$", re.MULTILINE)
 _INLINE = re.compile(r"[`&] ?commanalyzer ([a-z]+ [^`\n]+)")
+_TEST = re.compile(r"`([\w/]+\.py)::(\w+)`(?: \(([^)]*)\))?")
 
 
 def _documented() -> list[str]:
@@ -42,8 +44,57 @@ def test_documented_command_is_accepted(line: str) -> None:
     assert context.params
 
 
-@pytest.mark.parametrize("line", [line for line in _documented() if line.startswith("analyze")])
+def _analysed_sources() -> list[str]:
+    """Analyses of source files, not of an executable."""
+    return [line for line in _documented() if line.startswith("analyze") and "analyze ./" not in line]
+
+
+@pytest.mark.parametrize("line", _analysed_sources())
 def test_documented_program_exists(line: str) -> None:
-    sources = [word for word in shlex.split(line.split(" -- ")[0]) if word.endswith((".c", ".cpp"))]
+    suffixes = (".c", ".cpp", ".f90")
+    sources = [word for word in shlex.split(line.split(" -- ")[0]) if word.endswith(suffixes)]
     assert sources
-    assert [source for source in sources if not (ROOT / source).is_file()] == []
+    assert [source for source in sources if not list(ROOT.glob(source))] == []
+
+
+def _construct_rows() -> list[str]:
+    """Rows of the table of supported constructs, without its head and the names of its groups."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    section = text.split("\n## Supported constructs\n")[1].split("\n## ")[0]
+    rows = [line for line in section.splitlines() if line.startswith("|")][2:]
+    return [row for row in rows if not row.startswith("| **")]
+
+
+def _functions(path: Path) -> set[str]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
+def test_every_supported_construct_names_tests_that_exist() -> None:
+    rows = _construct_rows()
+    assert len(rows) > 50
+    assert [row for row in rows if not _TEST.search(row.split(" | ")[-1])] == []
+    named = sorted({match for row in rows for match in _TEST.findall(row)})
+    files = {file: ROOT / "tests" / file for file, _, _ in named}
+    assert [file for file, path in files.items() if not path.is_file()] == []
+    defined = {file: _functions(path) for file, path in files.items()}
+    assert [f"{file}::{name}" for file, name, _ in named if name not in defined[file]] == []
+    texts = {file: path.read_text(encoding="utf-8") for file, path in files.items()}
+    cases = [
+        (file, case.removesuffix("..."))
+        for file, _, cases in named
+        for case in re.findall(r"`([^`]+)`", cases)
+    ]
+    assert [case for file, case in cases if f'"{case}' not in texts[file]] == []
+    assert {name for _, name, _ in named if not name.startswith("test_")} == set()
+
+
+def test_links_of_the_readme_lead_somewhere() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    anchors = {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
+    targets = re.findall(r"\]\(([^)]+)\)", text)
+    assert len(targets) > 5
+    assert [t for t in targets if t.startswith("#") and t[1:] not in anchors] == []
+    files = [target.partition("#")[0] for target in targets if not target.startswith("#")]
+    assert [file for file in files if not (ROOT / file).is_file()] == []

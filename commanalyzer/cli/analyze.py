@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from commanalyzer.cli import options
+from commanalyzer.cli.division_options import division_options
 from commanalyzer.cli.machine_options import machine_from, machine_options
 from commanalyzer.cli.output import check_outputs, emit
 from commanalyzer.request import DEFAULT_NODES, MODELS, AnalysisRequest, CompilerOptions
@@ -88,6 +89,7 @@ def program_arguments(ctx: click.Context) -> tuple[str, ...]:
 @click.option("--timeout", type=options.seconds, help="Limit of each run of the program: 60, 10min.")
 @click.option("--memory-limit", type=options.size, help="Limit of the program's resident memory: 8GB.")
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of partitioning.")
+@division_options
 @machine_options
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Save the result (*.cmz).")
 @click.option(
@@ -117,6 +119,9 @@ def command(
     timeout: float | None,
     memory_limit: float | None,
     seed: int,
+    decompose: tuple[str, ...],
+    owner_map: Path | None,
+    imbalance: float,
     machine_file: Path | None,
     bandwidth: float | None,
     overlap: float | None,
@@ -129,7 +134,7 @@ def command(
     quiet: bool,
     verbose: bool,
 ) -> None:
-    """Analyse the program made of SOURCES (C, C++, .ll, .bc), run with the arguments after --.
+    """Analyse the program made of SOURCES (C, C++, Fortran, .ll, .bc), run with the arguments after --.
 
     Instead of sources, give the EXECUTABLE that commanalyzer cc, c++ or fc built.
     """
@@ -153,7 +158,10 @@ def command(
         timeout_s=timeout,
         memory_limit_bytes=None if memory_limit is None else int(memory_limit),
         seed=seed,
+        imbalance=imbalance,
         check=check,
+        decompose=decompose,
+        owner_map=owner_map,
     )
     _analyze(request, output, json_output, force=force, every=every, quiet=quiet)
 

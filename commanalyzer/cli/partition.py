@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from commanalyzer.cli import options
+from commanalyzer.cli.division_options import division_options
 from commanalyzer.cli.machine_options import machine_from, machine_options
 from commanalyzer.cli.output import check_outputs, emit
 from commanalyzer.errors import ConfigError
@@ -26,6 +27,7 @@ from commanalyzer.request import MODELS, PartitionRequest
 )
 @click.option("--high", type=float, default=0.9, show_default=True, help="Threshold of singleton scores.")
 @click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=1, show_default=True, help="Seed.")
+@division_options
 @machine_options
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Save the new result (*.cmz).")
 @click.option(
@@ -41,6 +43,9 @@ def command(
     model: str,
     high: float,
     seed: int,
+    decompose: tuple[str, ...],
+    owner_map: Path | None,
+    imbalance: float,
     machine_file: Path | None,
     bandwidth: float | None,
     overlap: float | None,
@@ -60,7 +65,10 @@ def command(
         high=high,
         machine=machine_from(machine_file, bandwidth, overlap, throughput),
         seed=seed,
+        imbalance=imbalance,
         check=check,
+        decompose=decompose,
+        owner_map=owner_map,
     )
     from commanalyzer.artifacts import load
     from commanalyzer.pipeline import repartition

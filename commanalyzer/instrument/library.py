@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from commanalyzer.abi import hooks
 from commanalyzer.instrument.code import FunctionPatch
+from commanalyzer.instrument.containers import user_place
 from commanalyzer.instrument.holders import holder_of
 from commanalyzer.instrument.labels import LabelBook
 from commanalyzer.instrument.origins import memory_label
@@ -203,6 +204,9 @@ class LibraryPlanner:
         else:
             variable, declared = holder_of(instruction.name, self._values, self._debug, self._sites)
         place = declared if declared.line else place
+        caller = user_place(self._debug, instruction.debug_location)
+        if caller is not None:
+            variable, place = caller[0] or variable, caller[1]
         number = len(self._sites.allocations)
         name = variable or f"{instruction.callee[1:]}#{number}"
         key = f"{function}/{instruction.name}"

@@ -123,6 +123,18 @@ class DebugInfo:
             return SourcePlace()
         return SourcePlace(self._file_of(self._number(fields["scope"])), int(fields.get("line", "0")))
 
+    def callers(self, location: int) -> list[tuple[int, int, str]]:
+        """Location, column and source folder of each call that inlined code came through, the inner first."""
+        result = []
+        for _ in range(256):  # calls nest
+            location = self._number(self._node(location).get("inlinedAt", ""))
+            if location < 0:
+                break
+            fields = self._node(location)
+            folder = self._file_field(self._number(fields.get("scope", "")), "directory")
+            result.append((location, int(fields.get("column", "0")), folder))
+        return result
+
     def subprogram_place(self, function: Function) -> SourcePlace:
         """Place of a function's definition."""
         fields = self._node(function.debug_subprogram)
@@ -170,10 +182,13 @@ class DebugInfo:
         return self._fields[number]
 
     def _file_of(self, number: int) -> str:
+        return self._file_field(number, "filename")
+
+    def _file_field(self, number: int, wanted: str) -> str:
         for _ in range(64):  # scopes nest
             fields = self._node(number)
             if "filename" in fields:
-                return fields["filename"]
+                return fields.get(wanted, "")
             following = fields.get("file") or fields.get("scope")
             if following is None:
                 return ""

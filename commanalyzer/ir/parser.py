@@ -8,6 +8,7 @@ give them.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 
 from commanalyzer.errors import IrError
@@ -59,6 +60,7 @@ class _ModuleReader:
         self.declarations: list[Declaration] = []
         self.globals: list[GlobalVariable] = []
         self.aliases: dict[str, str] = {}
+        self.other_names: dict[str, str] = {}  # aliases only, no functions that are chosen at the start
         self.metadata: dict[int, str] = {}
         self.target = {"triple": "", "datalayout": ""}
 
@@ -68,7 +70,7 @@ class _ModuleReader:
             index = self._top_level(index)
         return Module(
             tuple(self.lines),
-            tuple(self.functions),
+            tuple(_with_callees(function, self.other_names) for function in self.functions),
             tuple(self.declarations),
             tuple(self.globals),
             self.types.named_types(),
@@ -118,6 +120,8 @@ class _ModuleReader:
             cursor.expect(",")
             self.types.read(cursor)
             self.aliases[name] = read_value(cursor)
+            if "alias" in words and self.aliases[name].startswith("@"):
+                self.other_names[name] = self.aliases[name]
             return
         is_external = cursor.peek() in (",", END)
         self.globals.append(
@@ -288,6 +292,21 @@ def _read_signature(
         flags.append(frozenset(words))
         cursor.accept(",")
     return name, returns, parameters, flags, is_vararg
+
+
+def _with_callees(function: Function, other_names: Mapping[str, str]) -> Function:
+    """The function with calls by another name as calls of what it names (constructors of C++)."""
+    if not other_names:
+        return function
+
+    def named(instruction: Instruction) -> Instruction:
+        callee = instruction.callee
+        while callee in other_names:
+            callee = other_names[callee]
+        return instruction if callee == instruction.callee else replace(instruction, callee=callee)
+
+    blocks = (replace(b, instructions=tuple(map(named, b.instructions))) for b in function.blocks)
+    return replace(function, blocks=tuple(blocks))
 
 
 def _read_declaration(cursor: Cursor, types: TypeReader) -> Declaration:

@@ -114,7 +114,7 @@ def _check_edges(a: Adjacency) -> None:
 
 
 def build_affinity(
-    graph: ValueGraph, removed: Bool, *, shared: bool = False, most_parts: int = 64
+    graph: ValueGraph, removed: Bool, *, shared: bool = False, most_parts: int = 64, tasks: bool = True
 ) -> Affinity:
     """Return the affinity graph of the values that are not ``removed`` (hubs or singletons).
 
@@ -127,9 +127,12 @@ def build_affinity(
         removed: bool[V], vertices that take no part.
         shared: Divide the bytes of a value among its readers (in 64ths of a byte, at least one).
         most_parts: Number of parts to expect: tasks are merged as long as they are small against a part.
+        tasks: Merge the private values that feed each other.
     """
     target = merge_registers(graph, distinct_edges(graph))
-    root = representatives(merge_tasks(graph, target, removed, _TASK_SHARE / most_parts))
+    if tasks:
+        target = merge_tasks(graph, target, removed, _TASK_SHARE / most_parts)
+    root = representatives(target)
     root = np.where(removed[root] | removed, np.arange(graph.num_vertices), root)
     present = (root == np.arange(graph.num_vertices)) & ~removed
     number = np.where(present, np.cumsum(present) - 1, -1)

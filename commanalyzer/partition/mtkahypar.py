@@ -97,12 +97,3 @@ def _vertex_weights(hypergraph: Hypergraph) -> Int64:
 def _net_weights(hypergraph: Hypergraph) -> Int64:
     scale = min(1.0, _MAX_NET_WEIGHT / max(int(hypergraph.net_bytes.max(initial=1)), 1))
     return np.asarray(np.maximum(np.rint(hypergraph.net_bytes * scale), 1).astype(np.int64))
-
-
-def connectivity(hypergraph: Hypergraph, part: Int32, num_parts: int) -> int:
-    """Return the connectivity metric in bytes: sum over nets of weight times (parts touched - 1)."""
-    lengths = np.diff(hypergraph.net_pointer)
-    net = np.repeat(np.arange(hypergraph.num_nets, dtype=np.int64), lengths)
-    touched = np.unique(net * num_parts + part[hypergraph.pin]) // num_parts
-    parts = np.bincount(touched, minlength=hypergraph.num_nets)
-    return int(((parts - 1) * hypergraph.net_bytes).sum())

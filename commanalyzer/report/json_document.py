@@ -115,5 +115,10 @@ def _decomposition(item: Decomposition) -> Json:
         "intensity": item.intensity if math.isfinite(item.intensity) else None,
         # None: not known, as for the bytes of a counted MPI run.
         "imbalance": item.imbalance if math.isfinite(item.imbalance) else None,
+        "neighbours_mean": float(item.neighbours.mean()),
+        "neighbours_max": int(item.neighbours.max()),
+        "seconds": item.seconds,
+        "lower_bound_bytes": item.lower_bound_bytes or None,
+        "bound_source": item.bound_source,
         "efficiency_bound": item.efficiency_bound,
     }

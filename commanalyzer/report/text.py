@@ -20,10 +20,11 @@ from commanalyzer.quantities import (
     format_seconds,
     format_throughput,
 )
+from commanalyzer.report.advice import advice_lines
 from commanalyzer.report.counted_text import show_counted
 from commanalyzer.report.matrix_text import matrix_lines
 from commanalyzer.results import AnalysisResult, Decomposition
-from commanalyzer.vcg.graph import HomeObject
+from commanalyzer.vcg.graph import HomeKind, HomeObject
 
 _TOP_OBJECTS = 5
 
@@ -125,7 +126,11 @@ def _show_decompositions(result: AnalysisResult, console: Console, every: bool) 
     if several_models:
         table.add_column("model")
     table.add_column("decomposition")
-    for name in ("bytes", "per node", "messages", "bytes/flop", "imbalance", "bracket"):
+    columns = ["bytes", "per node", "messages", "bytes/flop", "imbalance", "bracket"]
+    if every:
+        columns[3:3] = ["neighbours"]
+        columns.append("found in")
+    for name in columns:
         table.add_column(name, justify="right")
     if with_bound:
         table.add_column("efficiency bound", justify="right")
@@ -143,9 +148,13 @@ def _cells(item: Decomposition, several_models: bool, with_bound: bool, every: b
     yield format_bytes(traffic.total_bytes)
     yield format_bytes(traffic.total_bytes / item.nodes)
     yield format_count(traffic.total_messages)
+    if every:
+        yield f"{item.neighbours.mean():.1f} (max {item.neighbours.max()})"
     yield f"{item.intensity:.3g}" if math.isfinite(item.intensity) else "no flops"
     yield f"{item.imbalance:.3f}"
     yield _bracket(item)
+    if every:
+        yield format_seconds(item.seconds)
     if with_bound:
         yield "" if item.efficiency_bound is None else format_percent(item.efficiency_bound)
 
@@ -162,9 +171,22 @@ def _show_largest(result: AnalysisResult, console: Console) -> None:
     item = result.best(result.nodes[-1])
     for line in object_lines(item, result.graph.objects):
         console.print(Text(line))
+    candidates = [d for d in result.decompositions if (d.nodes, d.model) == (item.nodes, item.model)]
+    for line in advice_lines(candidates, _names_of_largest(item, result.graph.objects)):
+        console.print(Text(line))
     console.print()
     for line in matrix_lines(item.communication):
         console.print(Text(line), no_wrap=True, overflow="ignore", crop=False)
+
+
+def _names_of_largest(item: Decomposition, objects: tuple[HomeObject, ...]) -> str:
+    """Names of the variables in memory that cause most traffic."""
+    order = sorted(range(len(item.object_bytes)), key=lambda i: (-int(item.object_bytes[i]), i))
+    total = int(item.object_bytes.sum())
+    kinds = (HomeKind.GLOBAL, HomeKind.HEAP, HomeKind.STACK)
+    large = (objects[i] for i in order if 20 * int(item.object_bytes[i]) > total)
+    moved = (o for o in large if o.kind in kinds)
+    return ", ".join(list(dict.fromkeys(o.name for o in moved))[:3])
 
 
 def object_lines(item: Decomposition, objects: tuple[HomeObject, ...]) -> list[str]:

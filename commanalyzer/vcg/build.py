@@ -52,7 +52,8 @@ def build_graph(trace: Trace, table: SiteTable, *, has_regions: bool = False) ->
     fills = _fills(trace, rows, index)
     is_input = _inputs(rows, flat, source, sink, fills, num_vertices, len(index.home))
     if has_regions:
-        is_input[source[source >= 0]] = True
+        # the order inside the region is not known; named values are made anew
+        is_input[source[(source >= 0) & (source < len(index.home))]] = True
     return _assemble(trace, table, rows, index, defining_rows, sink, chains, fills, is_input)
 
 

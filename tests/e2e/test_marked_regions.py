@@ -10,6 +10,7 @@ import pytest
 
 import commanalyzer as ca
 from commanalyzer.errors import ConfigError
+from tests.e2e.command import commanalyzer
 from tests.native import ROOT
 from tests.recorded import Recorded, record_source
 
@@ -158,3 +159,15 @@ def test_without_the_tool_marks_compile_to_nothing(text: str, suffix: str, tmp_p
     lines = [line for line in text.splitlines() if "commanalyzer.h" not in line]
     source.write_text("\n".join("" if "COMMANALYZER_" in line else line for line in lines))
     assert compiled(source, tmp_path) == marked
+
+
+def test_marks_are_seen_in_an_executable_too(tmp_path: Path) -> None:
+    (tmp_path / "heat.c").write_text(HEAT)
+    built = commanalyzer(tmp_path, "cc", "-O2", "heat.c", "-o", "heat")
+    assert built.status == 0, built.err
+    of_executable, of_source = (
+        ca.analyze(tmp_path / name, nodes=[4], regions=["time step"], program_output="discard")
+        for name in ("heat", "heat.c")
+    )
+    assert of_executable.work.flops == FLOPS
+    assert of_executable.best(4).comm_bytes == of_source.best(4).comm_bytes > 0

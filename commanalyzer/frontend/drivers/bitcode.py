@@ -1,7 +1,8 @@
 """Compiles the sources of a compiler command a second time, to the bitcode that is embedded.
 
 Same command, but: no optimisation (our own pipeline does that), debug information, every x86-64, OpenMP
-pragmas as sequential code. If the bitcode cannot be made, the build goes on and the reason is kept.
+pragmas as sequential code, marks of ``commanalyzer.h`` as calls. If the bitcode cannot be made, the build
+goes on and the reason is kept.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from commanalyzer.frontend.drivers import option_table as table
 from commanalyzer.frontend.drivers.command import Argument, CompilerCommand
 from commanalyzer.frontend.drivers.underlying import SEQUENTIAL_OPENMP, Underlying
 from commanalyzer.frontend.fortran import compile_fortran, find_fortran
+from commanalyzer.frontend.marks import mark_flags
 
 _UNKNOWN_OPTION = re.compile(
     r"(?:unknown argument|unknown clang option|unsupported option|unsupported argument):?"
@@ -128,7 +130,8 @@ class BitcodeCompiler:
         ]  # fmt: skip
 
     def _headers(self) -> tuple[str, ...]:
-        return (*(SEQUENTIAL_OPENMP if self._command.parallel else ()), *self._underlying.ir_include_flags)
+        openmp = SEQUENTIAL_OPENMP if self._command.parallel else ()
+        return (*openmp, *mark_flags(), *self._underlying.ir_include_flags)
 
 
 def ir_options(command: CompilerCommand) -> list[str]:

@@ -152,6 +152,7 @@ int main(void) {
         ("add(a[0], a[1])", {("@a+0", DATA), ("@a+8", DATA)}),
         ("table[n & 1](a[0], a[1])", {("@a+0", DATA), ("@a+8", DATA)}),
         ("depth(3, a[1])", {("@a+8", DATA)}),
+        ("same(a[1], a[0])", {("@a+0", DATA), ("@a+8", DATA)}),
         ("by_value(s)", {("@s+0", DATA), ("@s+16", DATA)}),
     ],
 )
@@ -164,6 +165,7 @@ volatile int n = 1;
 NOINLINE double add(double x, double y) { return x + y; }
 NOINLINE double mul(double x, double y) { return x * y; }
 double (*table[2])(double, double) = {mul, add};
+double same(double x, double y) __attribute__((alias("add")));
 NOINLINE double depth(int d, double x) { return d == 0 ? x * 2 : 1 + depth(d - 1, x); }
 NOINLINE double by_value(struct triple t) { return t.x + t.z; }
 NOINLINE void start(double *x, int count) { for (int i = 0; i < count; i++) x[i] = n * 0.5 + i; }
@@ -178,6 +180,7 @@ int main(void) {
     assert recorded.traced.stdout == recorded.plain.stdout
     found = sources_of(recorded.graph, "@out+0")
     assert found == [expected]
+    assert set(recorded.plan.sites.externals) <= {"printf"}
 
 
 def test_flops_of_sites_and_the_unattributed_ones_are_all_flops() -> None:

@@ -43,7 +43,12 @@ def test_contract() -> None:
         "messages": 1,
         "comm_matrix": [[0, 40], [0, 0]],
         "intensity": 8.0,
+        "neighbours_mean": 1.0,
+        "neighbours_max": 1,
         "imbalance": 1.25,
+        "seconds": 0.0,
+        "lower_bound_bytes": None,
+        "bound_source": "",
         "efficiency_bound": 0.5,
     }
     assert [d["best"] for d in document["decompositions"]] == [True, False]

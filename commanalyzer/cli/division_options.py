@@ -1,0 +1,53 @@
+"""Options about how values are divided among nodes, shared by the commands that partition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from commanalyzer.errors import CommAnalyzerError
+
+_OPTIONS = (
+    click.option(
+        "--decompose",
+        multiple=True,
+        metavar="RULE",
+        callback=lambda _context, _option, rules: _checked(rules),
+        help="Also count this division: u=block2d, 'x[64x32]=block:4x2', 'x=cyclic:16x16'; repeatable.",
+    ),
+    click.option(
+        "--owner-map",
+        type=click.Path(path_type=Path),
+        help="Also count these owners: CSV (object,index,part) or .npy.",
+    ),
+    click.option(
+        "--imbalance",
+        type=float,
+        default=0.03,
+        show_default=True,
+        help="Allowed excess of the largest node's work over the mean.",
+    ),
+)
+
+
+def division_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``decompose``, ``owner_map`` and ``imbalance`` to a command."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def _checked(rules: tuple[str, ...]) -> tuple[str, ...]:
+    """The rules, once each is known to be one."""
+    if rules:
+        from commanalyzer.partition.rules import parse_rule
+
+        for text in rules:
+            try:
+                parse_rule(text)
+            except CommAnalyzerError as error:
+                raise click.BadParameter(error.message) from error
+    return rules

@@ -1,0 +1,56 @@
+"""Names of heap arrays that library containers own: the user's variable instead of libc++'s.
+
+``std::vector<double> pressure(n)`` allocates in code inlined from a header. The chain of inlined calls ends
+in the user's code, and the source text at that line and column names the variable or member.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from pathlib import Path
+
+from commanalyzer.instrument.sites import DebugInfo, SourcePlace
+
+_LIBRARY = ("/include/c++/", "/libcxx/", "/libstdc++/", "/bits/")
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_OWNER = re.compile(r"([A-Za-z_]\w*)\s*(?:\[[^\]]*\])?\s*(?:\.|->)\s*$")
+
+
+def is_library(file: str) -> bool:
+    """Whether ``file`` belongs to the C++ library."""
+    return any(part in f"/{file}" for part in _LIBRARY)
+
+
+def user_place(debug: DebugInfo, location: int) -> tuple[str, SourcePlace] | None:
+    """Variable and place of the user's code that called into the library at ``location``.
+
+    ``None`` if the location is not in the library, or no caller is known. The name is empty if the source
+    cannot be read.
+    """
+    if not is_library(debug.place(location).file):
+        return None
+    for number, column, directory in debug.callers(location):
+        place = debug.place(number)
+        if place.file and not is_library(place.file):
+            return _name_at(str(Path(directory) / place.file), place.line, column), place
+    return None
+
+
+def _name_at(path: str, line: int, column: int) -> str:
+    """Identifier at a place; of a call of a member (``x.resize``), the object that it is called on."""
+    lines = _lines(path)
+    text = lines[line - 1] if 0 < line <= len(lines) else ""
+    match = _NAME.match(text, column - 1) if column else None
+    if match is None:
+        return ""
+    owner = _OWNER.search(text[: column - 1])
+    return owner.group(1) if owner else match.group()
+
+
+@lru_cache(maxsize=64)
+def _lines(path: str) -> tuple[str, ...]:
+    try:
+        return tuple(Path(path).read_text(encoding="utf-8", errors="replace").splitlines())
+    except OSError:
+        return ()

@@ -1,0 +1,121 @@
+"""Provable lower bounds on communication, where the structure of the program is recognised in its graph.
+
+*Matrix product*: each of n^2 sums has n terms of two factors. A part that computes n^3 / p products touches
+at least 3 (n^3 / p)^(2/3) elements of the three matrices (Loomis-Whitney); all parts together own 3 n^2 of
+them. Over all parts: 3 n^2 (p^(1/3) - 1) words.
+
+*Grid*: each point is computed from its neighbours along every axis. A part of s = n^d / p points that fills
+no line receives a point on each line that it touches, at least s^((d-1)/d) in one direction; one that fills
+lines along an axis receives at least n^(d-1) (1 - 1/p). Over all parts and each round but the first, whose
+values may lie anywhere: n^(d-1) min(p^(1/d), p - 1) words.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from commanalyzer.partition.shapes import Shaped
+from commanalyzer.vcg.graph import Float64, Fold, Int64, ValueGraph
+from commanalyzer.vcg.segments import sink_of_source
+
+_MOST = 0.95  # of the points inside have all neighbours
+_PRODUCT_SOURCE = "Irony, Toledo, Tiskin, J. Parallel Distrib. Comput. 64(9), 2004"
+_GRID_SOURCE = "Loomis, Whitney, Bull. Amer. Math. Soc. 55, 1949"
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """What was recognised.
+
+    Attributes:
+        kind: ``product`` or ``grid``.
+        edge: n, points or elements along each axis.
+        dims: Axes of the grid, 2 for matrices.
+        rounds: How often every value is computed.
+        width_bytes: Bytes per value.
+    """
+
+    kind: str
+    edge: int
+    dims: int
+    rounds: int
+    width_bytes: int
+
+    @property
+    def source(self) -> str:
+        """Where the bound is proved."""
+        return _PRODUCT_SOURCE if self.kind == "product" else _GRID_SOURCE
+
+    def bound_bytes(self, num_parts: int) -> int:
+        """Return bytes that no division into ``num_parts`` equal parts stays below."""
+        n, p, d = self.edge, num_parts, self.dims
+        if self.kind == "product":
+            words = 3.0 * n * n * (p ** (1.0 / 3.0) - 1.0)
+        else:
+            words = n ** (d - 1) * min(p ** (1.0 / d), p - 1.0)
+        return math.floor(float(words) * self.rounds * self.width_bytes)
+
+
+def recognise(graph: ValueGraph, families: Sequence[Sequence[Shaped]]) -> Structure | None:
+    """Return the structure of the program's main computation, ``None`` if it is none of the known ones."""
+    return _product(graph) or next((g for f in families if (g := _grid(graph, f)) is not None), None)
+
+
+def _product(graph: ValueGraph) -> Structure | None:
+    """A matrix product: n^2 rows of n terms, each of two factors, all equally often."""
+    terms = np.diff(graph.term_ptr)
+    sums = np.flatnonzero((graph.row_fold == int(Fold.SUM)) & (terms > 2))
+    if not len(sums) or len(np.unique(terms[sums])) != 1 or len(np.unique(graph.row_count[sums])) != 1:
+        return None
+    n = int(terms[sums[0]])
+    sizes = np.diff(graph.source_ptr)
+    first = graph.term_ptr[sums]
+    of_sums = (first[:, None] + np.arange(n)).ravel()
+    if len(sums) != n * n or not bool(np.all(sizes[of_sums] == 2)):
+        return None
+    factors = graph.source[(graph.source_ptr[of_sums][:, None] + np.arange(2)).ravel()]
+    distinct, uses = np.unique(factors, return_counts=True)
+    if len(distinct) != 2 * n * n or not bool(np.all(uses == n)):
+        return None
+    width = int(graph.width_bytes[distinct].min())
+    return Structure("product", n, 2, int(graph.row_count[sums[0]]), width)
+
+
+def _grid(graph: ValueGraph, family: Sequence[Shaped]) -> Structure | None:
+    """A stencil on a square or cube: points inside are computed from both neighbours along every axis."""
+    extents = family[0].extents
+    dims = len(extents)
+    if dims < 2 or len(set(extents)) != 1 or any(s.extents != extents or s.components > 1 for s in family):
+        return None
+    index = np.full(graph.num_vertices, -1, np.int64)
+    for shaped in family:  # one step per array
+        index[shaped.array.vertex] = shaped.array.index
+    sink, source = sink_of_source(graph), graph.source
+    entry = np.flatnonzero((index[sink] >= 0) & (index[source] >= 0))
+    apart = index[source[entry]] - index[sink[entry]]
+    steps = [extents[0] ** k for k in range(dims)]
+    directions = np.zeros(graph.num_vertices, np.int64)
+    for number, step in enumerate([*steps, *(-s for s in steps)]):  # one step per direction
+        seen = np.unique(sink[entry[apart == step]])
+        directions[seen] |= 1 << number
+    inside = np.flatnonzero(directions == (1 << 2 * dims) - 1)
+    edge = round((len(np.unique(index[inside]))) ** (1.0 / dims)) if len(inside) else 0
+    if edge < 3 or edge**dims != len(np.unique(index[inside])) or edge < _MOST * (extents[0] - 2):
+        return None
+    rounds = np.bincount(index[inside], _rounds(graph)[inside])
+    return Structure("grid", edge, dims, int(rounds[index[inside]].min()) - 1, _width(graph, inside))
+
+
+def _rounds(graph: ValueGraph) -> Float64:
+    """Return float64[V], how often each value is computed from others; initial values need no neighbour."""
+    computed = np.diff(graph.source_ptr[graph.term_ptr]) > 1
+    times = np.bincount(graph.row_sink[computed], graph.row_count[computed], graph.num_vertices)
+    return times.astype(np.float64)
+
+
+def _width(graph: ValueGraph, vertices: Int64) -> int:
+    return int(graph.width_bytes[vertices].min())

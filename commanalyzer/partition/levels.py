@@ -1,0 +1,122 @@
+"""Two views of one value graph for partitioners: values alone (fine) and merged into tasks (coarse).
+
+A task (all private values of one element) is what nobody divides: the coarse view finds whole elements;
+where a task turns out to be a chain through many elements (a running minimum, a line sweep), the fine view
+can divide it. Owners found on the coarse view are carried over to the fine one and refined there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from commanalyzer.partition.affinity import Affinity, build_affinity
+from commanalyzer.partition.hypergraph import Hypergraph, build_hypergraph
+from commanalyzer.partition.metis import Partition
+from commanalyzer.partition.owners import extend_to_hubs
+from commanalyzer.partition.refine import Incidence, incidence, refine
+from commanalyzer.vcg.graph import Bool, Int32, ValueGraph
+
+_SMALL_TASKS = 64  # parts: larger tasks than fit so many are chains through the program
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One view: vertices of the affinity graph (then terms) and their nets."""
+
+    affinity: Affinity
+    hypergraph: Hypergraph
+    nets: Incidence
+
+    @property
+    def num_values(self) -> int:
+        """Number of vertices that are not terms."""
+        return self.affinity.adjacency.num_vertices
+
+    def start(self, value_part: Int32) -> Int32:
+        """Return int32[N], parts of the vertices whose values have one in ``value_part``, else -1."""
+        part = np.full(self.hypergraph.num_vertices, -1, np.int32)
+        known = np.flatnonzero((value_part >= 0) & (self.affinity.vertex >= 0))
+        part[self.affinity.vertex[known]] = value_part[known]
+        return part
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """Both views of a graph.
+
+    Attributes:
+        graph: Value graph.
+        removed: bool[V], hubs.
+        fine: Values, private registers merged into their only consumer.
+        coarse: Tasks merged; the same object as ``fine`` where there are none.
+    """
+
+    graph: ValueGraph
+    removed: Bool
+    fine: Level
+    coarse: Level
+
+    @property
+    def has_tasks(self) -> bool:
+        """The views differ."""
+        return self.coarse is not self.fine
+
+    def to_fine(self, part: Int32) -> Int32:
+        """Return owners of the coarse view's vertices as owners of the fine view's (terms are the same)."""
+        if not self.has_tasks:
+            return part
+        fine = np.full(self.fine.hypergraph.num_vertices, -1, np.int32)
+        values = np.flatnonzero(~self.removed)
+        known = np.concatenate([part[: self.coarse.num_values], np.full(1, -1, np.int32)])
+        fine[self.fine.affinity.vertex[values]] = known[self.coarse.affinity.vertex[values]]
+        fine[self.fine.num_values :] = part[self.coarse.num_values :]
+        return fine
+
+    def owners(self, part: Int32, num_parts: int) -> Int32:
+        """Return int32[V], owners of all values, hubs included, from those of the fine view's vertices."""
+        core = Partition(part[: self.fine.num_values].copy(), num_parts, "", "", 0, 0, 1.0)
+        return extend_to_hubs(self.graph, self.removed, self.fine.affinity, core).part
+
+    def improved(self, part: Int32, num_parts: int, imbalance: float) -> Int32:
+        """Return refined owners of the fine view's vertices."""
+        h, nets = self.fine.hypergraph, self.fine.nets
+        return refine(h, nets, part, num_parts, imbalance=imbalance)
+
+    def follow(self, value_part: Int32, num_parts: int, imbalance: float) -> tuple[Int32, ...]:
+        """Return owners of the fine view's vertices where some values have given owners.
+
+        Two solutions where there are tasks: values follow one by one, or as whole tasks whose values may then
+        move on their own. The first is right for line sweeps, the second for elements.
+
+        Args:
+            value_part: int32[V], owner of a value, -1 where it follows the others.
+            num_parts: Number of parts p.
+            imbalance: Allowed excess of the largest part's work.
+        """
+        h, nets = self.fine.hypergraph, self.fine.nets
+        start = self.fine.start(value_part)
+        fixed = start >= 0
+        single = refine(h, nets, start, num_parts, imbalance=imbalance, fixed=fixed)
+        if not self.has_tasks:
+            return (single,)
+        view = self.coarse
+        begin = view.start(value_part)
+        tasks = refine(view.hypergraph, view.nets, begin, num_parts, imbalance=imbalance, fixed=begin >= 0)
+        whole = refine(h, nets, self.to_fine(tasks), num_parts, imbalance=imbalance, fixed=fixed)
+        return single, whole
+
+
+def build_levels(graph: ValueGraph, removed: Bool, most_parts: int) -> Levels:
+    """Return both views of ``graph`` without the vertices in ``removed``."""
+    fine = _level(graph, build_affinity(graph, removed, most_parts=most_parts, tasks=False))
+    merged = build_affinity(graph, removed, most_parts=max(most_parts, _SMALL_TASKS))
+    if merged.adjacency.num_vertices == fine.num_values:
+        return Levels(graph, removed, fine, fine)
+    return Levels(graph, removed, fine, _level(graph, merged))
+
+
+def _level(graph: ValueGraph, affinity: Affinity) -> Level:
+    hypergraph = build_hypergraph(graph, affinity)
+    return Level(affinity, hypergraph, incidence(hypergraph))

@@ -1,0 +1,125 @@
+"""Owner maps made by the user: file -> owner of each named array element.
+
+CSV with a header line ``object,index,part``: name of the array, element number (from 0), part (from 0). With
+``object,offset,part``, bytes instead of elements. Or a NumPy array (``.npy``) of whole numbers: its element i
+is the part of element i of every array with that many elements.
+"""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from commanalyzer.errors import ConfigError
+from commanalyzer.partition.shapes import find_arrays
+from commanalyzer.vcg.graph import Int32, Int64, ValueGraph
+
+_HEADERS = (["object", "index", "part"], ["object", "offset", "part"])
+_OPTION = "--owner-map"
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerMap:
+    """Owners by array element.
+
+    Attributes:
+        path: File it was read from.
+        place: int64[N], element number or byte offset.
+        part: int64[N].
+        name: Name of the array of each entry; empty for all arrays of N elements.
+        in_bytes: ``place`` is a byte offset.
+    """
+
+    path: Path
+    place: Int64
+    part: Int64
+    name: tuple[str, ...]
+    in_bytes: bool = False
+
+    @property
+    def num_parts(self) -> int:
+        """Number of parts that the map divides into."""
+        return int(self.part.max()) + 1
+
+
+def read_owner_map(path: Path) -> OwnerMap:
+    """Owner map in ``path``.
+
+    Raises:
+        ConfigError: If the file cannot be read or is not an owner map.
+    """
+    try:
+        found = _read_npy(path) if path.suffix == ".npy" else _read_csv(path)
+    except OSError as error:
+        raise ConfigError(
+            f"expected an owner map, found: {error.strerror or error}", where=str(path)
+        ) from error
+    except ValueError as error:
+        raise ConfigError(f"expected an owner map, found: {error}", where=str(path)) from error
+    if not len(found.part):
+        raise ConfigError("expected at least one element in the owner map, found none", where=str(path))
+    if found.part.min() < 0 or found.place.min() < 0:
+        raise ConfigError("expected places and parts from 0, found negative ones", where=str(path))
+    return found
+
+
+def _read_npy(path: Path) -> OwnerMap:
+    part = np.load(path, allow_pickle=False)
+    if part.ndim != 1 or part.dtype.kind not in "iu":
+        raise ValueError(f"an array of {part.ndim} dimensions and type {part.dtype}")
+    return OwnerMap(path, np.arange(len(part), dtype=np.int64), part.astype(np.int64), ())
+
+
+def _read_csv(path: Path) -> OwnerMap:
+    with path.open(newline="", encoding="utf-8") as stream:
+        lines = list(csv.reader(stream))
+    if not lines or [cell.strip() for cell in lines[0]] not in _HEADERS:
+        raise ValueError(f"a file that does not begin with {','.join(_HEADERS[0])}")
+    body = [line for line in lines[1:] if line]
+    wrong = next((i for i, line in enumerate(lines[1:], 2) if line and len(line) != 3), 0)
+    if wrong:
+        raise ValueError(f"line {wrong} has not three cells")
+    name, place, part = zip(*body, strict=True) if body else ((), (), ())
+    return OwnerMap(
+        path,
+        np.array(place, dtype=np.int64),
+        np.array(part, dtype=np.int64),
+        tuple(cell.strip() for cell in name),
+        lines[0][1].strip() == "offset",
+    )
+
+
+def map_owners(graph: ValueGraph, owner_map: OwnerMap) -> Int32:
+    """Return int32[V], owner of each value that the map names, -1 for all others.
+
+    Raises:
+        ConfigError: If the map names an object that the program has not, or no value at all.
+    """
+    none = np.zeros(graph.num_vertices, dtype=np.bool_)
+    owner = np.full(graph.num_vertices, -1, np.int32)
+    names = np.array(owner_map.name)
+    for wanted in dict.fromkeys(owner_map.name):  # one step per array
+        if wanted not in {o.name for o in graph.objects}:
+            raise ConfigError(f"expected the name of a variable, found {wanted!r}", where=str(owner_map.path))
+    for array in find_arrays(graph, none):  # one step per array
+        name = graph.objects[array.number].name
+        if owner_map.name:
+            mine = names == name
+        else:
+            mine = np.full(len(owner_map.part), len(owner_map.part) in array.counts)
+        if mine.any():
+            at = graph.home_offset[array.vertex] if owner_map.in_bytes else array.index
+            owner[array.vertex] = _looked_up(owner_map.place[mine], owner_map.part[mine], at)
+    if not (owner >= 0).any():
+        raise ConfigError("expected owners of values of this program, found none", where=str(owner_map.path))
+    return owner
+
+
+def _looked_up(place: Int64, part: Int64, wanted: Int64) -> Int64:
+    """Part of each wanted place, -1 where the map has none."""
+    order = np.argsort(place, kind="stable")
+    at = np.minimum(np.searchsorted(place[order], wanted), len(place) - 1)
+    return np.where(place[order][at] == wanted, part[order][at], -1)

@@ -1,0 +1,53 @@
+"""What a programmer can do about the communication, in words: divisions compared, distance to the bound."""
+
+from __future__ import annotations
+
+from commanalyzer.quantities import format_bytes
+from commanalyzer.results import Decomposition
+
+_WORTH_SAYING = 1.1
+
+
+def advice_lines(candidates: list[Decomposition], arrays: str = "") -> list[str]:
+    """Sentences about the candidates of one node count and model.
+
+    Args:
+        candidates: All of them, exactly one of them best.
+        arrays: Names of the arrays that cross most, for the comparison.
+    """
+    best = next(d for d in candidates if d.best)
+    lines = _comparison(candidates, best, arrays)
+    bound = best.lower_bound_bytes
+    if bound and best.comm_bytes:
+        lines.append(
+            f"Provable minimum on {best.nodes} nodes with equal work: {format_bytes(bound)} "
+            f"(found: {best.comm_bytes / bound:.2f} times that; {best.bound_source})"
+        )
+    return lines
+
+
+def _comparison(candidates: list[Decomposition], best: Decomposition, arrays: str) -> list[str]:
+    """Blocks against slabs, and the best of all against the cheapest blocks."""
+    plain = [d for d in candidates if _grid(d)]
+    if not plain:
+        return []
+    cheapest = min(plain, key=lambda d: d.comm_bytes)
+    of = f" of {arrays}" if arrays else ""
+    lines = [f"Cheapest regular division: {cheapest.method}{of}, {format_bytes(cheapest.comm_bytes)}"]
+    slabs = [d for d in plain if sum(g > 1 for g in _grid(d)) <= 1 and d is not cheapest]
+    for slab in sorted(slabs, key=lambda d: d.comm_bytes)[:1]:
+        ratio = slab.comm_bytes / max(cheapest.comm_bytes, 1)
+        if ratio >= _WORTH_SAYING:
+            lines.append(f"1D slabs ({slab.method}) move {ratio:.1f} times more than {cheapest.method}")
+    ratio = cheapest.comm_bytes / max(best.comm_bytes, 1)
+    if best is not cheapest and ratio >= _WORTH_SAYING:
+        lines.append(f"An irregular division ({best.method}) moves {ratio:.1f} times less than these blocks")
+    return lines
+
+
+def _grid(item: Decomposition) -> tuple[int, ...]:
+    """Process grid of an unrefined block decomposition, empty for others."""
+    kind, _, grid = item.method.partition(" ")
+    if kind not in ("blocks", "slabs") or " " in grid:
+        return ()
+    return tuple(int(g) for g in grid.split("x"))

@@ -1,0 +1,163 @@
+"""Shapes, process grids, rules, owner maps and lower bounds."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from commanalyzer.errors import ConfigError
+from commanalyzer.partition.bounds import Structure
+from commanalyzer.partition.grids import block_owners, cyclic_owners, process_grids
+from commanalyzer.partition.owner_map import map_owners, read_owner_map
+from commanalyzer.partition.rules import parse_rule, rule_owners
+from commanalyzer.partition.shapes import Shaped, find_arrays, shape_families
+from commanalyzer.vcg.graph import HomeKind, HomeObject, ValueGraph
+from tests.graphs import build, row
+
+
+def with_arrays(*sizes: tuple[str, int], rows: tuple[tuple[int, ...], ...] = ()) -> ValueGraph:
+    """Graph of 8-byte arrays of the given lengths, vertices in order; rows are (sink, sources...)."""
+    total = sum(n for _, n in sizes)
+    graph = build(total, [row(r[0], *r[1:]) for r in rows])
+    objects = [HomeObject(HomeKind.UNKNOWN, "other memory")]
+    objects += [HomeObject(HomeKind.GLOBAL, name, size_bytes=8 * n, key=name) for name, n in sizes]
+    number = np.repeat(np.arange(1, len(sizes) + 1), [n for _, n in sizes]).astype(np.int32)
+    offset = np.concatenate([8 * np.arange(n) for _, n in sizes]).astype(np.int64)
+    return replace(graph, home_object=number, home_offset=offset, objects=tuple(objects))
+
+
+def extents(graph: ValueGraph) -> list[dict[str, tuple[tuple[int, ...], int]]]:
+    arrays = find_arrays(graph, np.zeros(graph.num_vertices, dtype=np.bool_))
+    return [
+        {graph.objects[s.array.number].name: (s.extents, s.components) for s in family}
+        for family in shape_families(graph, arrays)
+    ]
+
+
+def test_elements_nodes_and_corners_of_a_mesh_are_one_family() -> None:
+    graph = with_arrays(("e", 6**3), ("x", 7**3), ("corner", 8 * 6**3))
+    assert extents(graph)[0] == {"e": ((6,) * 3, 1), "x": ((7,) * 3, 1), "corner": ((6,) * 3, 8)}
+
+
+def test_strides_show_the_rows_of_an_array_that_is_no_square() -> None:
+    # Five rows of eight: each point inside reads the one above and the one below.
+    rows = tuple((40 + i, i - 8, i + 8) for i in range(8, 32))
+    assert extents(with_arrays(("u", 40), ("v", 40), rows=rows))[0] == {
+        "u": ((5, 8), 1),
+        "v": ((5, 8), 1),
+    }
+
+
+def test_process_grids_are_all_factorisations() -> None:
+    assert process_grids(4, 2) == ((1, 4), (2, 2), (4, 1))
+    assert len(process_grids(64, 3)) == math.comb(6 + 2, 2)
+
+
+def shaped(graph: ValueGraph, name: str, shape: tuple[int, ...]) -> Shaped:
+    none = np.zeros(graph.num_vertices, dtype=np.bool_)
+    return next(Shaped(a, shape) for a in find_arrays(graph, none) if graph.objects[a.number].name == name)
+
+
+def test_kin_arrays_are_cut_at_the_same_relative_position() -> None:
+    graph = with_arrays(("e", 36), ("x", 49))
+    owner = block_owners(graph, [shaped(graph, "e", (6, 6)), shaped(graph, "x", (7, 7))], (2, 2))
+    assert owner[:6].tolist() == [0, 0, 0, 1, 1, 1]
+    assert owner[36:43].tolist() == [0, 0, 0, 1, 1, 1, 1]
+    assert owner[[0, 35]].tolist() == [0, 3]
+
+
+def test_halos_do_not_count() -> None:
+    # 6 x 6 points of which the 4 x 4 inside are computed; three rows of blocks.
+    inside = [6 * i + j for i in range(1, 5) for j in range(1, 5)]
+    graph = with_arrays(("u", 36), ("w", 36), rows=tuple((36 + i, i) for i in inside))
+    graph = replace(graph, versions=np.where(np.isin(np.arange(72), [36 + i for i in inside]), 5, 1))
+    owner = block_owners(graph, [shaped(graph, "w", (6, 6))], (4, 1))
+    assert owner[36:].reshape(6, 6)[:, 2].tolist() == [0, 0, 1, 2, 3, 3]
+
+
+def test_blocks_are_dealt_out_in_turn() -> None:
+    graph = with_arrays(("u", 16))
+    owner = cyclic_owners(graph, [shaped(graph, "u", (16,))], (2,), (3,))
+    assert owner.tolist() == [0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1, 0, 0, 0, 1]
+
+
+def test_rules_are_read_as_written() -> None:
+    rule = parse_rule("x[64x32]=block:4x2")
+    assert (rule.name, rule.extents, rule.kind, rule.dims, rule.numbers) == (
+        "x",
+        (64, 32),
+        "block",
+        2,
+        (4, 2),
+    )
+    assert parse_rule("u=block2d").dims == 2
+    assert parse_rule("*=cyclic").name == "*"
+
+
+@pytest.mark.parametrize("text", ["u", "u=slab", "u=block4d", "u[3x]=block", "u=block:0", "=block"])
+def test_what_is_no_rule_is_refused(text: str) -> None:
+    with pytest.raises(ConfigError, match="expected"):
+        parse_rule(text)
+
+
+def test_a_rule_needs_as_many_dimensions_as_its_shape() -> None:
+    with pytest.raises(ConfigError, match="as many dimensions"):
+        parse_rule("u[8x8]=block3d")
+
+
+def test_a_rule_divides_the_array_it_names_and_no_other() -> None:
+    graph = with_arrays(("u", 36), ("v", 36))
+    arrays = find_arrays(graph, np.zeros(72, dtype=np.bool_))
+    families = shape_families(graph, arrays)
+    owner = rule_owners(graph, arrays, families, [parse_rule("v=block:1x2")], 2)
+    assert owner is not None
+    assert owner[:36].tolist() == [-1] * 36
+    assert owner[36:42].tolist() == [0, 0, 0, 1, 1, 1]
+    assert rule_owners(graph, arrays, families, [parse_rule("v=block:1x2")], 4) is None
+    with pytest.raises(ConfigError, match="name of an array, found 'w'"):
+        rule_owners(graph, arrays, families, [parse_rule("w=block")], 2)
+
+
+def test_owner_maps_name_elements_or_bytes(tmp_path: Path) -> None:
+    graph = with_arrays(("u", 16), ("v", 16))
+    for header, place in (("object,index,part", 3), ("object,offset,part", 24)):
+        path = tmp_path / "map.csv"
+        path.write_text(f"{header}\nv,{place},1\n")
+        found = map_owners(graph, read_owner_map(path))
+        assert np.flatnonzero(found >= 0).tolist() == [16 + 3]
+        assert found[19] == 1
+
+
+def test_owner_maps_of_numpy_are_for_all_arrays_of_their_length(tmp_path: Path) -> None:
+    path = tmp_path / "map.npy"
+    np.save(path, np.arange(16) // 8)
+    found = map_owners(with_arrays(("u", 16), ("v", 20)), read_owner_map(path))
+    assert found.tolist() == [0] * 8 + [1] * 8 + [-1] * 20
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,b,c\n", "does not begin with object,index,part"),
+        ("object,index,part\nu,1\n", "line 2 has not three cells"),
+        ("object,index,part\n", "at least one element"),
+        ("object,index,part\nu,0,-1\n", "from 0"),
+        ("object,index,part\nu,x,1\n", "expected an owner map"),
+    ],
+)
+def test_broken_owner_maps_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "map.csv"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=message):
+        read_owner_map(path)
+
+
+def test_lower_bounds() -> None:
+    # Eight parts of a product: 3 n^2 (2 - 1) words; 16 parts of a square grid: n sqrt(16) words per round.
+    assert Structure("product", 32, 2, 1, 8).bound_bytes(8) == pytest.approx(3 * 32**2 * 8, abs=1)
+    assert Structure("grid", 96, 2, 9, 8).bound_bytes(16) == 96 * 4 * 9 * 8
+    assert Structure("grid", 96, 2, 9, 8).bound_bytes(2) == 96 * 1 * 9 * 8
