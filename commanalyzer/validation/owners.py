@@ -16,7 +16,8 @@ from commanalyzer.validation.formulas import evaluate
 from commanalyzer.vcg.graph import Bool, HomeKind, Int32, Int64, ValueGraph
 from commanalyzer.vcg.segments import sink_of_source
 
-_MALLOC_BYTES = 16  # heap blocks are rounded up to this
+_MALLOC_BYTES = 16  # heap blocks are rounded up to this, which is also the size of a header
+_WIDTHS = (4, 8)  # bytes of an element
 
 
 def owners_by_blocks(
@@ -48,16 +49,22 @@ def owners_by_blocks(
 
 
 def _elements(graph: ValueGraph, count: int) -> tuple[Int64, Int64]:
-    """Return the vertices of all arrays with ``count`` elements, and their element numbers."""
-    width = np.zeros(len(graph.objects), dtype=np.int64)
-    np.maximum.at(width, graph.home_object, graph.width_bytes)
+    """Return the vertices of all arrays with ``count`` elements, and their element numbers.
+
+    An object of several arrays of one allocation has them one behind the other, each with its header.
+    """
     size = np.array([item.size_bytes for item in graph.objects], dtype=np.int64)
-    exact = count * width
-    rounded = -(-exact // _MALLOC_BYTES) * _MALLOC_BYTES
-    heap = np.array([item.kind is not HomeKind.REGISTER for item in graph.objects], dtype=np.bool_)
-    fits = heap & (width > 0) & ((size == exact) | (size == rounded))
-    mine = np.flatnonzero(fits[graph.home_object] & ~graph.is_temporary)
-    element = graph.home_offset[mine] // width[graph.home_object[mine]]
+    is_memory = np.array([item.kind is not HomeKind.REGISTER for item in graph.objects], dtype=np.bool_)
+    width = np.zeros(len(graph.objects), dtype=np.int64)
+    stride = np.ones(len(graph.objects), dtype=np.int64)
+    for bytes_each in _WIDTHS:
+        rounded = -(-count * bytes_each // _MALLOC_BYTES) * _MALLOC_BYTES
+        several = (size >= rounded) & ((size + _MALLOC_BYTES) % (rounded + _MALLOC_BYTES) == 0)
+        fits = is_memory & ((size == count * bytes_each) | several)
+        width[fits], stride[fits] = bytes_each, rounded + _MALLOC_BYTES
+    home = graph.home_object
+    mine = np.flatnonzero((width[home] > 0) & ~graph.is_temporary)
+    element = graph.home_offset[mine] % stride[home[mine]] // width[home[mine]]
     inside = element < count
     return mine[inside], element[inside]
 
