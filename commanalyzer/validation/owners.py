@@ -11,7 +11,7 @@ import scipy.sparse.csgraph
 from numpy.typing import NDArray
 
 from commanalyzer.errors import ConfigError
-from commanalyzer.validation.cases import ArrayBlocks, Workload
+from commanalyzer.validation.cases import ArrayBlocks, Tasks, Workload
 from commanalyzer.validation.formulas import evaluate
 from commanalyzer.vcg.graph import Bool, HomeKind, Int32, Int64, ValueGraph
 from commanalyzer.vcg.segments import sink_of_source
@@ -44,7 +44,7 @@ def owners_by_blocks(
         leads[mine] = blocks.leads
     parts = math.prod(grid)
     if workload.tasks:
-        part = place_tasks(graph, hubs, part, leads, workload.tasks == "highest", parts)
+        part = place_tasks(graph, hubs, part, leads, workload.tasks, parts)
     return spread(graph, hubs, part, parts)
 
 
@@ -88,26 +88,30 @@ def block_of(index: NDArray[np.int64], points: int, parts: int) -> Int64:
     return np.searchsorted(begin, index, side="right").astype(np.int64)
 
 
-def place_tasks(graph: ValueGraph, hubs: Bool, part: Int64, leads: Bool, highest: bool, parts: int) -> Int64:
-    """Return ``part`` with connected values without owner placed together, by the owned values they touch."""
+def place_tasks(graph: ValueGraph, hubs: Bool, part: Int64, leads: Bool, tasks: Tasks, parts: int) -> Int64:
+    """Return ``part`` with connected values without owner placed together, by the owned values they touch.
+
+    Where most of the leading ones are, if there are any; else where ``tasks`` says.
+    """
     one, other = _neighbours(graph, hubs)
-    free = part < 0
+    kind = np.array([int(item.kind) for item in graph.objects])[graph.home_object]
+    # A variable that keeps its place (a time step) is no part of the work on one element.
+    is_variable = ((kind == int(HomeKind.GLOBAL)) | (kind == int(HomeKind.STACK))) & ~graph.is_temporary
+    free = (part < 0) & ~is_variable
     inner = free[one] & free[other]
     shape = (len(part), len(part))
     links = scipy.sparse.coo_array((np.ones(int(inner.sum())), (one[inner], other[inner])), shape=shape)
     task = scipy.sparse.csgraph.connected_components(links, directed=False)[1].astype(np.int64)
-    votes = free[one] & ~free[other]
+    votes = free[one] & (part[other] >= 0)
     voter, rank, led = task[one[votes]], part[other[votes]], leads[other[votes]]
-    has_leader = np.zeros(len(part), dtype=np.bool_)
-    has_leader[voter[led]] = True
-    counts = led | ~has_leader[voter]
     chosen = np.full(len(part), -1, dtype=np.int64)
-    winner = (voter[counts], rank[counts])
-    if highest:
-        np.maximum.at(chosen, *winner)
+    if tasks == "highest":
+        np.maximum.at(chosen, voter, rank)
     else:
-        of, best = _most_votes(*winner, parts)
+        of, best = _most_votes(voter, rank, parts)
         chosen[of] = best
+    of, best = _most_votes(voter[led], rank[led], parts)
+    chosen[of] = best
     return np.where(free, chosen[task], part)
 
 
