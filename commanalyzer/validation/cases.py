@@ -39,7 +39,7 @@ class ArrayBlocks:
     leads: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Excess:
     """Bytes that one side has and the other has not, for a reason that is known.
 
@@ -47,13 +47,15 @@ class Excess:
         name: Short name.
         side: ``counted``: the MPI program sends them without need. ``predicted``: the model charges what the
             program has already received before its main loop, or what is no communication.
-        bytes: Formula.
+        bytes: Formula; empty if ``counts`` has the numbers.
+        counts: Bytes by ``ARGUMENTS on P``, where they depend on the data.
         why: A sentence.
     """
 
     name: str
     side: Side
     bytes: str
+    counts: Mapping[str, int]
     why: str
 
 
@@ -121,10 +123,21 @@ class Workload:
         replaced = dict(self.own_replaces)
         return tuple(replaced.get(word, word) for word in arguments)
 
-    def excess_bytes(self, arguments: Sequence[str], nodes: int, side: Side) -> int:
-        """Sum of the known differences of one side, bytes."""
-        values = self.values(arguments, nodes)
-        return sum(evaluate(item.bytes, values) for item in self.excesses if item.side == side)
+    def excess_bytes(self, arguments: Sequence[str], nodes: int) -> dict[Excess, int]:
+        """Known differences of one run, bytes.
+
+        Raises:
+            ConfigError: If a formula is wrong, or there is no count of this run.
+        """
+        return {item: self._excess(item, arguments, nodes) for item in self.excesses}
+
+    def _excess(self, item: Excess, arguments: Sequence[str], nodes: int) -> int:
+        if item.bytes:
+            return evaluate(item.bytes, self.values(arguments, nodes))
+        run = f"{' '.join(arguments)} on {nodes}"
+        if run not in item.counts:
+            raise ConfigError(f"expected a count of {run!r}, found none", where=f"{self.name}: {item.name}")
+        return item.counts[run]
 
 
 def read_cases(path: Path) -> tuple[Workload, ...]:
@@ -189,7 +202,9 @@ def _array(item: Mapping[str, Any]) -> ArrayBlocks:
 
 def _excess(item: Mapping[str, Any]) -> Excess:
     side = _one_of(item["side"], "side", _SIDES)
-    return Excess(str(item["name"]), side, str(item["bytes"]), " ".join(str(item["why"]).split()))
+    counts = {str(run): int(number) for run, number in item.get("counts", {}).items()}
+    why = " ".join(str(item["why"]).split())
+    return Excess(str(item["name"]), side, "" if counts else str(item["bytes"]), counts, why)
 
 
 def _one_of(text: object, key: str, known: Sequence[_Word]) -> _Word:

@@ -47,7 +47,5 @@ def build_mpi(sources: Sequence[Path], program: Path, flags: Sequence[str] = ())
         environment={"MPICH_CC" if is_c else "MPICH_CXX": compiler},
     )
     if not done.ok:
-        raise CompileError(
-            f"the MPI program does not compile:\n{done.last_lines()}", where=str(sources[0])
-        )
+        raise CompileError(f"the MPI program does not compile:\n{done.last_lines()}", where=str(sources[0]))
     return program

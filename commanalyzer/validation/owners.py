@@ -116,15 +116,29 @@ def place_tasks(graph: ValueGraph, hubs: Bool, part: Int64, leads: Bool, tasks: 
 
 
 def spread(graph: ValueGraph, hubs: Bool, part: Int64, parts: int) -> Int32:
-    """Return int32[V] where values without owner (-1) go where most of their neighbours are; 0 without any."""
+    """Return int32[V] where values without owner (-1) are with what they belong to; 0 without anything.
+
+    Where all of their readers are, if these agree: an intermediate result is computed for its reader. Else
+    where most of their neighbours are.
+    """
     part = part.copy()
     one, other = _neighbours(graph, hubs)
+    half = len(one) // 2
+    reader, value = one[:half], other[:half]
     while True:  # one step per distance from the arrays
+        wanted = np.flatnonzero((part[value] < 0) & (part[reader] >= 0))
+        least, most = np.full(len(part), parts), np.full(len(part), -1)
+        np.minimum.at(least, value[wanted], part[reader[wanted]])
+        np.maximum.at(most, value[wanted], part[reader[wanted]])
+        agreed = np.flatnonzero(least == most)
+        if len(agreed):
+            part[agreed] = most[agreed]
+            continue
         votes = np.flatnonzero((part[one] < 0) & (part[other] >= 0))
         if not len(votes):
             return np.maximum(part, 0).astype(np.int32)
-        value, best = _most_votes(one[votes], part[other[votes]], parts)
-        part[value] = best
+        voter, best = _most_votes(one[votes], part[other[votes]], parts)
+        part[voter] = best
 
 
 def _neighbours(graph: ValueGraph, hubs: Bool) -> tuple[Int64, Int64]:

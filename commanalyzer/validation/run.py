@@ -7,27 +7,30 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.comparison.compare import compare
-from commanalyzer.counting.launch import CountRequest, count
 from commanalyzer.communication.volume import charge_volume
+from commanalyzer.comparison.compare import accuracy, compare
+from commanalyzer.counting.launch import CountRequest, count
+from commanalyzer.counting.mpi import find_mpi
 from commanalyzer.decompose import volume_view
-from commanalyzer.errors import ConfigError, TargetRunError
+from commanalyzer.errors import CommAnalyzerError, ConfigError, TargetRunError
+from commanalyzer.frontend.toolchain import bundled_toolchain
 from commanalyzer.pipeline import analyze
 from commanalyzer.progress import Progress, SilentProgress
 from commanalyzer.record import record
 from commanalyzer.request import MODELS, AnalysisRequest, CompilerOptions, Model
 from commanalyzer.results import AnalysisResult
-from commanalyzer.validation.cases import Workload
+from commanalyzer.validation.cases import Excess, Side, Workload
 from commanalyzer.validation.mpi_build import build_mpi, mpi_tool
 from commanalyzer.validation.owners import owners_by_blocks
 from commanalyzer.vcg.graph import ValueGraph
+from commanalyzer.version import tool_version
 
 HIGH = 0.9
 _TIMEOUT_S = 600.0
@@ -40,16 +43,18 @@ class OwnDecomposition:
     Attributes:
         predicted_bytes: Lower end of the bracket.
         high_bytes: Upper end.
-        predicted_excess: What the model charges and the main loop has not, bytes.
-        counted_excess: What the MPI program sends without need, bytes.
+        excesses: Known differences and their bytes.
         agreement: Of the matrices per pair of ranks, 0 to 1, no part relabelled.
     """
 
     predicted_bytes: int
     high_bytes: int
-    predicted_excess: int
-    counted_excess: int
+    excesses: Mapping[Excess, int]
     agreement: float
+
+    def excess(self, side: Side) -> int:
+        """Known bytes of one side that the other has not."""
+        return sum(amount for item, amount in self.excesses.items() if item.side == side)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +86,24 @@ class Row:
     imbalance: float
     agreement: float
     own: OwnDecomposition | None
+
+    @property
+    def accuracy(self) -> float:
+        """Of the best decomposition."""
+        return accuracy(self.predicted_bytes, self.counted_bytes) or 0.0
+
+    @property
+    def paper_accuracy(self) -> float | None:
+        """Of the paper's model; ``None`` if it was not counted."""
+        return None if self.paper_bytes is None else accuracy(self.paper_bytes, self.counted_bytes)
+
+    @property
+    def own_accuracy(self) -> float | None:
+        """At the MPI program's decomposition, known excesses subtracted; ``None`` without one."""
+        if self.own is None:
+            return None
+        predicted = self.own.predicted_bytes - self.own.excess("predicted")
+        return accuracy(predicted, self.counted_bytes - self.own.excess("counted"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,24 +148,49 @@ def selected(workloads: Sequence[Workload], selection: Selection) -> tuple[Workl
     return found
 
 
-def validate(workloads: Sequence[Workload], selection: Selection, progress: Progress) -> Iterator[Row]:
-    """Rows of all selected cases, as they are ready.
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Runs that could not be compared, and why."""
+
+    workload: Workload
+    arguments: tuple[str, ...]
+    reason: str
+
+
+def validate(
+    workloads: Sequence[Workload], selection: Selection, progress: Progress
+) -> Iterator[Row | Failure]:
+    """Rows of all selected cases, as they are ready; a case that fails does not end the others.
 
     Raises:
-        CommAnalyzerError: A subclass says which program cannot be built, run or analysed.
+        ConfigError: If the selection is empty.
     """
     with tempfile.TemporaryDirectory(prefix="commanalyzer-validate-") as folder:
         for number, workload in enumerate(selected(workloads, selection)):  # one step per entry
             nodes = selection.processes(workload)
             steps = len(selection.sizes(workload)) * (1 + len(nodes))
             progress.stage(f"{workload.name} ({workload.region})", steps)
-            program = build_mpi(workload.mpi_sources, Path(folder) / f"mpi{number}", workload.flags)
+            program = Path(folder) / f"mpi{number}"
             for arguments in selection.sizes(workload):
-                yield from _rows(workload, arguments, nodes, program, progress)
+                try:
+                    if not program.exists():
+                        build_mpi(workload.mpi_sources, program, workload.flags)
+                    yield from _rows(workload, arguments, nodes, program, progress)
+                except CommAnalyzerError as error:
+                    yield Failure(workload, arguments, str(error))
+
+
+def versions() -> tuple[str, ...]:
+    """Tool, compiler and MPI, for the record."""
+    mpi = find_mpi(mpi_tool("mpiexec"))
+    return (f"commanalyzer {tool_version()}", bundled_toolchain().version, mpi.version)
 
 
 def request_for(
-    workload: Workload, arguments: Sequence[str], nodes: Sequence[int], models: tuple[Model, ...] = ("volume",)
+    workload: Workload,
+    arguments: Sequence[str],
+    nodes: Sequence[int],
+    models: tuple[Model, ...] = ("volume",),
 ) -> AnalysisRequest:
     """Analysis of the sequential program's main loop."""
     return AnalysisRequest(
@@ -240,7 +288,6 @@ def own_decomposition(
     return OwnDecomposition(
         found.total_bytes,
         found.high_bytes,
-        workload.excess_bytes(arguments, nodes, "predicted"),
-        workload.excess_bytes(arguments, nodes, "counted"),
+        workload.excess_bytes(arguments, nodes),
         2 * shared / total if total else 1.0,
     )
