@@ -59,7 +59,7 @@ class Excess:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Workload:
     """A sequential program, its MPI counterpart and the runs to compare.
 
@@ -74,7 +74,7 @@ class Workload:
         sizes: Arguments of the runs, the smallest first.
         mpi_arguments: What of the arguments the MPI program takes (their number), -1 for all.
         grids: Process grid by number of processes, as the MPI program takes it; empty text if it takes none.
-        own_replaces: (argument, replacement) to analyse the same problem in an order that blocks can describe.
+        own_replaces: (argument, replacement) to analyse the same problem in an order that blocks describe.
         arrays: Owners in the MPI program.
         tasks: How connected values outside these arrays (the work on one element) are placed: where ``most``
             of the values are that they use, at the ``highest`` rank of them; empty: one by one.

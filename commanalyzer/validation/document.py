@@ -96,13 +96,13 @@ def _workloads(rows: Sequence[Row]) -> list[Workload]:
 def _head(rows: Sequence[Row], command: str, versions: Sequence[str]) -> Section:
     paragraphs = (
         f"Made by `{command}` with {', '.join(versions)}. Do not edit: notes and cases are in the data file.",
-        "Counted: bytes between different ranks that the MPI counterpart of a workload sends in its main loop "
+        "Counted: bytes between different ranks that the MPI counterpart of a workload sends in its loop "
         "(collectives at least volume). Predicted: what the analysis of the sequential program says for the "
         "same loop and as many parts; it never sees the MPI program. Accuracy is 1 - |predicted - counted| / "
         "counted. The pair agreement compares the matrices entry by entry, 2 sum min / (sum + sum), after "
         "the best numbering of the parts.",
         "The analysis looks for the cheapest decomposition, and the MPI programs use blocks: where it finds "
-        "less (ratio below 1) the prediction is better than the program, and accuracy falls. The second table "
+        "less (ratio below 1) the prediction is better than the program, and accuracy falls. A second table "
         "of cases takes the decision out: both use the blocks of the MPI program.",
     )
     count = f"{len(rows)} runs of {len({row.workload.name for row in rows})} workloads."
@@ -237,7 +237,7 @@ def _ablation(rows: Sequence[AblationRow]) -> Section:
     best = _ablation_lines("best", rows, names, lambda row: row.best_accuracy)
     own = _ablation_lines("MPI program's", rows, names, lambda row: row.own_accuracy)
     text = (
-        "Mean accuracy with one rule left out, smallest size of each workload, against the same counted bytes. "
+        "Mean accuracy with one rule left out, smallest size of each workload, against equal counted bytes. "
         "Negative: more than twice as much is predicted as counted. A dash: not counted, or the graph would "
         "be too large. An accuracy of the best decomposition may rise where less is seen, because then less "
         "is saved as well; the decomposition of the MPI program shows what is seen."

@@ -1,4 +1,4 @@
-"""Owners as in an MPI program: blocks of its arrays -> owner of every value of the sequential program's graph."""
+"""Owners as in an MPI program: blocks of its arrays -> owner of every value of the sequential graph."""
 
 from __future__ import annotations
 
