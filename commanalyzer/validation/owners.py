@@ -17,6 +17,7 @@ from commanalyzer.vcg.graph import Bool, HomeKind, Int32, Int64, ValueGraph
 from commanalyzer.vcg.segments import sink_of_source
 
 _MALLOC_BYTES = 16  # heap blocks are rounded up to this, which is also the size of a header
+_MOST_BLOCKS = 4  # of one allocation site; more would take larger arrays for many small ones
 _WIDTHS = (4, 8)  # bytes of an element
 
 
@@ -59,7 +60,8 @@ def _elements(graph: ValueGraph, count: int) -> tuple[Int64, Int64]:
     stride = np.ones(len(graph.objects), dtype=np.int64)
     for bytes_each in _WIDTHS:
         rounded = -(-count * bytes_each // _MALLOC_BYTES) * _MALLOC_BYTES
-        several = (size >= rounded) & ((size + _MALLOC_BYTES) % (rounded + _MALLOC_BYTES) == 0)
+        blocks, rest = np.divmod(size + _MALLOC_BYTES, rounded + _MALLOC_BYTES)
+        several = (rest == 0) & (blocks > 0) & (blocks <= _MOST_BLOCKS)
         fits = is_memory & ((size == count * bytes_each) | several)
         width[fits], stride[fits] = bytes_each, rounded + _MALLOC_BYTES
     home = graph.home_object
