@@ -23,6 +23,7 @@ from commanalyzer.errors import CommAnalyzerError, ConfigError, TargetRunError
 from commanalyzer.frontend.toolchain import bundled_toolchain
 from commanalyzer.pipeline import analyze
 from commanalyzer.progress import Progress, SilentProgress
+from commanalyzer.provenance import collect_provenance
 from commanalyzer.record import record
 from commanalyzer.request import MODELS, AnalysisRequest, CompilerOptions, Model
 from commanalyzer.results import AnalysisResult
@@ -30,7 +31,6 @@ from commanalyzer.validation.cases import Excess, Side, Workload
 from commanalyzer.validation.mpi_build import build_mpi, mpi_tool
 from commanalyzer.validation.owners import owners_by_blocks
 from commanalyzer.vcg.graph import ValueGraph
-from commanalyzer.version import tool_version
 
 HIGH = 0.9
 _TIMEOUT_S = 600.0
@@ -183,7 +183,10 @@ def validate(
 def versions() -> tuple[str, ...]:
     """Tool, compiler and MPI, for the record."""
     mpi = find_mpi(mpi_tool("mpiexec"))
-    return (f"commanalyzer {tool_version()}", bundled_toolchain().version, mpi.version)
+    compiler = bundled_toolchain().version
+    made = collect_provenance(compiler=compiler, flags=(), input_hashes=(), seed=0)
+    revision = f" revision {made.git_revision[:12]}" if made.git_revision else ""
+    return (f"commanalyzer {made.tool_version}{revision}", compiler, mpi.version)
 
 
 def request_for(
