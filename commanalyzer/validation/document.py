@@ -101,13 +101,14 @@ def _head(rows: Sequence[Row], command: str, versions: Sequence[str]) -> Section
         "same loop and as many parts; it never sees the MPI program. Accuracy is 1 - |predicted - counted| / "
         "counted. The pair agreement compares the matrices entry by entry, 2 sum min / (sum + sum), after "
         "the best numbering of the parts.",
-        "Predicted is the lower end of the bracket. The analysis looks for the cheapest decomposition, the MPI "
-        "programs use blocks: a ratio below 1 lowers the accuracy. The found decomposition is better than the "
-        "program for certain only if the upper end is below the counted bytes as well; if the bracket contains "
-        "the counted bytes, it may or may not be. A second table of cases takes the choice out: both use the "
-        "blocks of the MPI program.",
-        "Blocks fix the arrays only. Where other values are (work on one element, sums in registers) follows from "
-        "rules of the data file; these rules were chosen with the counted bytes of some of these runs in view.",
+        "Predicted is the lower end of the bracket. The analysis looks for the cheapest decomposition, "
+        "the MPI programs use blocks: a ratio below 1 lowers the accuracy. The found decomposition is "
+        "better than the program for certain only if the upper end is below the counted bytes as well; if"
+        " the bracket contains the counted bytes, it may or may not be. A second table of cases takes the"
+        " choice out: both use the blocks of the MPI program.",
+        "Blocks fix the arrays only. Where other values are (work on one element, sums in registers) "
+        "follows from rules of the data file; these rules were chosen with the counted bytes of some of "
+        "these runs in view.",
     )
     count = f"{len(rows)} runs of {len({row.workload.name for row in rows})} workloads."
     return Section("How to read this", (*paragraphs, count), text_columns=0)
