@@ -56,8 +56,8 @@ def command(
     """Compare predictions with the counted bytes of the workloads' MPI counterparts.
 
     Run in a checkout: builds the MPI programs, counts their main loops, analyses the sequential programs,
-    and shows counted and predicted bytes, their ratio and the accuracy. All cases take about half
-    an hour on two idle cores, --quick some minutes.
+    and shows counted and predicted bytes, their ratio and the accuracy. All cases take an hour
+    or more, --quick some minutes.
     """
     files = _outputs(output)
     for path in files:
