@@ -104,6 +104,17 @@ def decompose(graph: ValueGraph, flops: int, options: CountOptions, progress: Pr
     return Counted(tuple(found), singletons, words, (*warnings, *_doubts(found)))
 
 
+def volume_view(graph: ValueGraph, high: float) -> tuple[ValueGraph, NDArray[np.bool_]]:
+    """Graph that the ``volume`` model counts, and its hubs bool[V]; vertices keep their numbers.
+
+    Args:
+        graph: Value graph as recorded.
+        high: Threshold of the singleton scores.
+    """
+    flat = simplified(graph)
+    return flat, find_hubs(flat, high).mask
+
+
 def _as_model(name: str) -> Model:
     return "hpdc18" if name == "hpdc18" else "volume"
 
@@ -137,8 +148,7 @@ def _paper_view(graph: ValueGraph, options: CountOptions) -> tuple[SingletonCoun
 
 def _view(model: Model, graph: ValueGraph, options: CountOptions) -> _View:
     if model == "volume":
-        flat = simplified(graph)
-        return _View(model, flat, find_hubs(flat, options.high).mask, None)
+        return _View(model, *volume_view(graph, options.high), None)
     dissolved = dissolve_registers(graph)
     singletons = find_singletons(dissolved, options.high)
     return _View(model, dissolved, singletons.mask, singletons)

@@ -38,6 +38,7 @@ LAYERS = (
     ("artifacts",),
     ("record", "decompose", "counting"),
     ("pipeline",),
+    ("validation",),
     ("api", "report"),
     ("cli",),
     ("__main__",),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -30,6 +31,7 @@ class CountRequest:
         mpicc: Compiler wrapper of the program's MPI; found beside the launcher when empty.
         timeout_s: Limit of the run, seconds.
         output_to_stderr: The program's standard output goes to standard error.
+        discard_output: The program's standard output goes nowhere.
     """
 
     command: tuple[str, ...]
@@ -37,6 +39,7 @@ class CountRequest:
     mpicc: str = ""
     timeout_s: float | None = None
     output_to_stderr: bool = False
+    discard_output: bool = False
 
 
 def count(request: CountRequest) -> AnalysisResult:
@@ -70,10 +73,11 @@ def _run(request: CountRequest, program: Path, mpi: MpiLibrary, library: Path, f
         "COMMANALYZER_COUNTS": str(folder),
     }
     options = launcher_options(mpi.flavour, variables)
+    stdout = sys.stderr.fileno() if request.output_to_stderr else None
     return run_target(
         program,
         with_options(mpi.flavour, options, request.command[1:]),
-        stdout=sys.stderr.fileno() if request.output_to_stderr else None,
+        stdout=subprocess.DEVNULL if request.discard_output else stdout,
         environment={} if options else variables,
         limits=RunLimits(timeout_s=request.timeout_s),
         label=" ".join(request.command),

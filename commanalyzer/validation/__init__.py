@@ -1,0 +1,1 @@
+"""Validation: predictions against the counted bytes of the workloads' MPI counterparts."""

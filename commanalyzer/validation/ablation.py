@@ -1,0 +1,157 @@
+"""Ablation: what each rule of the analysis contributes, by leaving it out.
+
+Each variant is compared with the same counted bytes as the default, for the best decomposition that it finds
+and at the decomposition of the MPI program.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from commanalyzer.communication.volume import charge_volume
+from commanalyzer.comparison.compare import accuracy
+from commanalyzer.decompose import volume_view
+from commanalyzer.errors import ConfigError
+from commanalyzer.pipeline import analyze, repartition
+from commanalyzer.progress import Progress, SilentProgress
+from commanalyzer.request import AnalysisRequest, Model, PartitionRequest
+from commanalyzer.results import AnalysisResult
+from commanalyzer.validation.cases import Workload
+from commanalyzer.validation.mpi_build import build_mpi
+from commanalyzer.validation.owners import owners_by_blocks
+from commanalyzer.validation.run import HIGH, Selection, counted_run, request_for, selected
+from commanalyzer.vcg.graph import Fold, ValueGraph
+
+_NO_HUBS = 1.0 - 1e-12  # a score that no value reaches
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """The default, or the default without one rule.
+
+    Attributes:
+        name: What is left out.
+        change: Request of the default -> request of the variant.
+        high: Threshold of the singleton scores.
+        folds: Contributions to a reduction are combined.
+        paper: The paper's model instead of ``volume``.
+    """
+
+    name: str
+    change: Callable[[AnalysisRequest], AnalysisRequest] = lambda request: request
+    high: float = HIGH
+    folds: bool = True
+    paper: bool = False
+
+
+VARIANTS = (
+    Variant("default"),
+    Variant("no control flows", lambda request: replace(request, control_flows=False)),
+    Variant("no private temporaries", lambda request: replace(request, private_temporaries=False)),
+    Variant("no folds", folds=False),
+    Variant("no hubs", high=_NO_HUBS),
+    Variant("model hpdc18", paper=True),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AblationRow:
+    """One variant of one case.
+
+    Attributes:
+        workload: Its entry.
+        arguments: Arguments of the program.
+        nodes: Processes p.
+        variant: What is left out.
+        best_accuracy: Of the best decomposition; ``None`` if the graph would be too large.
+        own_accuracy: At the MPI program's decomposition, known excesses subtracted; ``None`` without one.
+    """
+
+    workload: Workload
+    arguments: tuple[str, ...]
+    nodes: int
+    variant: Variant
+    best_accuracy: float | None
+    own_accuracy: float | None
+
+
+def ablate(workloads: Sequence[Workload], selection: Selection, progress: Progress) -> Iterator[AblationRow]:
+    """Rows of all variants for the smallest size of each selected entry.
+
+    Raises:
+        CommAnalyzerError: A subclass says which program cannot be built, run or analysed.
+    """
+    with tempfile.TemporaryDirectory(prefix="commanalyzer-ablation-") as folder:
+        for number, workload in enumerate(selected(workloads, selection)):  # one step per entry
+            nodes = selection.processes(workload)
+            arguments = workload.sizes[0]
+            progress.stage(f"{workload.name}, ablation", len(VARIANTS))
+            program = build_mpi(workload.mpi_sources, Path(folder) / f"mpi{number}", workload.flags)
+            runs = [counted_run(workload, arguments, p, program) for p in nodes]
+            counted = [next(d.comm_bytes for d in run.decompositions if d.best) for run in runs]
+            for variant in VARIANTS:
+                yield from _rows(workload, arguments, nodes, counted, variant)
+                progress.advance()
+
+
+def _rows(
+    workload: Workload,
+    arguments: tuple[str, ...],
+    nodes: tuple[int, ...],
+    counted: Sequence[int],
+    variant: Variant,
+) -> Iterator[AblationRow]:
+    found = _prediction(workload, arguments, nodes, variant)
+    own = None
+    if workload.arrays and not variant.paper:
+        own = _prediction(workload, workload.own_arguments(arguments), nodes[:1], variant)
+    for p, total in zip(nodes, counted, strict=True):
+        best = None if found is None else accuracy(found.best(p).comm_bytes, total)
+        at_own = None if own is None else _own_accuracy(workload, arguments, p, own.graph, variant, total)
+        yield AblationRow(workload, arguments, p, variant, best, at_own)
+
+
+def _prediction(
+    workload: Workload, arguments: Sequence[str], nodes: tuple[int, ...], variant: Variant
+) -> AnalysisResult | None:
+    """Analysis of a variant; ``None`` where the paper's graph would be too large."""
+    models: tuple[Model, ...] = ("hpdc18",) if variant.paper else ("volume",)
+    request = replace(request_for(workload, arguments, nodes), models=models, high=variant.high)
+    try:
+        result = analyze(variant.change(request), SilentProgress())
+    except ConfigError:
+        return None
+    if variant.folds:
+        return result
+    result = replace(result, graph=without_folds(result.graph))
+    return repartition(result, PartitionRequest(nodes), SilentProgress())
+
+
+def without_folds(graph: ValueGraph) -> ValueGraph:
+    """Return ``graph`` where no contributions may be combined: every source is sent to the sink's owner."""
+    return replace(graph, row_fold=np.full(graph.num_rows, int(Fold.NONE), dtype=np.uint8))
+
+
+def _own_accuracy(
+    workload: Workload,
+    arguments: Sequence[str],
+    nodes: int,
+    graph: ValueGraph,
+    variant: Variant,
+    counted: int,
+) -> float | None:
+    flat, hubs = volume_view(graph, variant.high)
+    values = workload.values(arguments, nodes)
+    owners = owners_by_blocks(flat, hubs, workload, workload.extents(nodes), values)
+    predicted = charge_volume(flat, owners, nodes, hubs).communication(flat).total_bytes
+    for item, amount in workload.excess_bytes(arguments, nodes).items():
+        if item.side == "predicted":
+            predicted -= amount
+        else:
+            counted -= amount
+    return accuracy(predicted, counted)

@@ -1,0 +1,143 @@
+"""``commanalyzer validate``: a quick part of the table, and the counts in its data file."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_bipartite_matching
+
+from commanalyzer.progress import SilentProgress
+from commanalyzer.validation.cases import Workload, read_cases
+from commanalyzer.validation.run import Row, Selection, validate
+from tests.e2e import irregular_models as models
+from tests.e2e import theory
+from tests.e2e.command import commanalyzer
+from tests.native import ROOT
+
+CASES = ROOT / "workloads" / "validation.toml"
+WORD = theory.WORD_BYTES
+
+
+def entry(name: str) -> Workload:
+    return next(item for item in read_cases(CASES) if item.name == name)
+
+
+@pytest.mark.parametrize(
+    ("name", "nodes", "expected"),
+    [
+        ("heat2d", 4, WORD * 5 * theory.heat2d_words_per_step(48, 2, 2)),
+        ("spmv", 4, WORD * 10 * theory.spmv_banded_words(512, 4, 4)),
+        ("kmeans", 4, theory.kmeans_bytes(4, 5, 5, 4)),
+    ],
+)
+def test_counted_bytes_and_those_predicted_at_the_same_blocks_are_those_of_theory(
+    name: str, nodes: int, expected: int
+) -> None:
+    (row,) = validate([entry(name)], Selection((name,), (nodes,), quick=True), SilentProgress())
+    assert isinstance(row, Row)
+    assert row.counted_bytes == expected
+    assert row.own is not None
+    assert row.own.predicted_bytes == expected
+    assert row.own_accuracy == 1.0
+    assert row.predicted_bytes <= 1.1 * expected
+    assert row.predicted_bytes <= row.high_bytes
+
+
+def test_the_command_writes_markdown_and_html(tmp_path: Path) -> None:
+    options = ["--workloads", "fem2d", "--quick", "--cases", CASES]
+    done = commanalyzer(tmp_path, "validate", *options, "-o", tmp_path, "-q")
+    assert done.status == 0, done.err
+    markdown = (tmp_path / "ACCURACY.md").read_text(encoding="utf-8")
+    line = next(x for x in markdown.splitlines() if x.startswith("| fem2d | 16 5 permuted | 2x2 | 4 |"))
+    # 2 D words per step, D = (N + q)^2 - (N + 1)^2, and what the data file says beside them.
+    counted, once = WORD * 5 * 2 * 35, WORD * 2 * 35 + 4 * 3
+    cells = [cell.strip() for cell in line.strip("|").split("|")]
+    assert cells[4:6] == [f"{counted:,}"] * 2
+    assert (cells[6], cells[8]) == (f"{counted + once:,}", f"{counted:,}")
+    assert cells[9:11] == ["0", "100.0 %"]
+    assert str(tmp_path) not in markdown.replace(str(CASES), "")
+    page = (tmp_path / "accuracy.html").read_text(encoding="utf-8")
+    assert page.count("<table>") == markdown.count("\n## ") - markdown.count("\n## How") - markdown.count(
+        "\n## Notes"
+    )
+    assert re.search(rf"<td class=\"n\">{counted + once:,}</td>", page)
+
+
+def test_a_case_that_fails_is_named_and_does_not_end_the_others(tmp_path: Path) -> None:
+    text = CASES.read_text(encoding="utf-8").replace('"', '"', 1)
+    start = text.index('[[workload]]\nname = "spmv"')
+    block = text[start : text.index("[[workload]]", start + 1)].replace(
+        '"512 banded 9 10", "128 dense 1 5", "512 random 8 10"', '"512 diagonal 9 10", "64 banded 3 2"'
+    )
+    cases = tmp_path / "cases.toml"
+    cases.write_text(block.replace('["spmv/', f'["{ROOT}/workloads/spmv/'), encoding="utf-8")
+    done = commanalyzer(tmp_path, "validate", "--nodes", "4", "--cases", cases, "-o", tmp_path / "out.md")
+    assert done.status == 0, done.err
+    document = (tmp_path / "out.md").read_text(encoding="utf-8")
+    assert "## Not compared" in document
+    assert "* **spmv** 512 diagonal 9 10: " in document
+    assert "| spmv | 64 banded 3 2 | 4 |" in document
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--workloads", "heat3d"], "expected workloads of"),
+        (["--nodes", "3"], "none that fits"),
+        (["-o", "report.pdf"], "expected an existing directory"),
+    ],
+)
+def test_wrong_options_end_with_one_message(tmp_path: Path, options: list[str], message: str) -> None:
+    done = commanalyzer(tmp_path, "validate", "--cases", CASES, *options)
+    assert done.status == 1
+    assert message in done.err
+
+
+def least_words(owner: np.ndarray, origin: np.ndarray, target: np.ndarray) -> tuple[int, int]:
+    """Shares that ranks pull per iteration, and the least words if shares may also be summed up.
+
+    Between two ranks every edge needs its share sent or its target's sum sent: a minimum vertex cover, which
+    has the size of a maximum matching (Koenig).
+    """
+    n, parts = len(owner), int(owner.max()) + 1
+    pulled = least = 0
+    for a, b in ((a, b) for a in range(parts) for b in range(parts) if a != b):
+        mine = (owner[origin] == a) & (owner[target] == b)
+        edges = csr_array((np.ones(int(mine.sum())), (origin[mine], target[mine])), shape=(n, n))
+        edges.sum_duplicates()
+        pulled += len(np.unique(origin[mine]))
+        least += int((maximum_bipartite_matching(edges, perm_type="column") >= 0).sum())
+    return pulled, least
+
+
+def test_shares_that_could_be_summed_up_are_counted_right() -> None:
+    workload = entry("pagerank")
+    for n, graph, degree, iterations in workload.sizes:
+        for p in (p for p in workload.grids if p <= 16):
+            size = int(n)
+            begin = size * np.arange(1, p + 1) // p
+            owner = np.searchsorted(begin, np.arange(size), side="right")
+            pulled, least = least_words(owner, *models.edges(size, graph, int(degree)))
+            found = workload.excess_bytes((n, graph, degree, iterations), p)
+            assert list(found.values()) == [WORD * int(iterations) * (pulled - least)]
+
+
+@pytest.mark.parametrize("q", [2, 4])
+def test_particles_that_stay_are_counted_right(q: int) -> None:
+    workload = entry("pic")
+    n, per_cell, steps, sweeps = map(int, workload.sizes[0])
+    corners = models.particles_in_cells(n, per_cell, steps, sweeps).corners
+    blocks = models.square_blocks(n, q)
+    owner = np.array([blocks[points[:, 0]] for points in corners])
+    stay = sum(models.foreign_points(points, blocks, owner[0]) for points in corners)
+    change = sum(models.foreign_points(c, blocks, o) for c, o in zip(corners, owner, strict=True))
+    moves = int(np.count_nonzero(owner[1:] != owner[:-1]))
+    # The program exchanges the whole layer in each step, touched or not.
+    assert change <= steps * (2 * n * q + q * q)
+    found = {item.name: amount for item, amount in workload.excess_bytes(workload.sizes[0], q * q).items()}
+    layer = steps * (2 * n * q + q * q)
+    assert found["particles that stay"] == WORD * (3 * stay - 3 * layer - 4 * moves)
