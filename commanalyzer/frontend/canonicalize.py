@@ -24,12 +24,6 @@ TRIPLE = "x86_64-unknown-linux-gnu"
 MARKER = "__ca_instrumented"
 _BITCODE_MAGIC = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
 
-_FAST_MATH = re.compile(
-    r"(?P<operation> = (?:(?:tail |musttail |notail )?call|invoke|select|phi"
-    r"|f(?:add|sub|mul|div|rem|neg|cmp|ptrunc|pext)))"
-    r"(?: (?:fast|reassoc|nnan|ninf|nsz|arcp|contract|afn))+ "
-)
-
 
 def canonicalize(
     paths: Sequence[Path],
@@ -70,12 +64,7 @@ def canonicalize(
     linked = _with_models(_parse_text(text, "linked module"), models, machine)
     _optimise(linked, machine)
     linked.verify()
-    return define_marks(_without_fast_math(str(linked))), Outcome(regions=found)
-
-
-def _without_fast_math(text: str) -> str:
-    """Module text in which sums keep their order: hooks between operations must not decide how they round."""
-    return _FAST_MATH.sub(r"\g<operation> ", text)
+    return define_marks(str(linked)), Outcome(regions=found)
 
 
 def _load(path: Path, label: str) -> llvm.ModuleRef:

@@ -225,3 +225,18 @@ def test_every_field_has_one_home_per_node_or_element() -> None:
     nodes, elements = (n + 1) ** 3, n**3
     assert blocks.count((nodes // 2, nodes)) == 13
     assert blocks.count((elements // 2 + 1, elements)) == 12
+
+
+@pytest.mark.parametrize("q", [2, pytest.param(3, marks=pytest.mark.slow)])
+def test_the_best_decomposition_moves_what_the_mpi_counterpart_moves(q: int) -> None:
+    n, steps = 6, 12
+    counted = WORD * steps * Words.of(n, q).per_step("owner")  # of the main loop; the prediction has a start as well
+    result = ca.analyze(
+        SOURCES,
+        [str(n), str(steps)],
+        nodes=[q**3],
+        cflags=["-std=c++17"],
+        regions=["hydro_run"],
+        program_output="discard",
+    )
+    assert result.best(q**3).communication.total_bytes == pytest.approx(counted, rel=0.10)
