@@ -1,4 +1,4 @@
-"""A small sample of the random C++ programs: one per kind of input, and those that once behaved differently."""
+"""A small sample of the random C++ programs: one per kind of input, and one that once behaved differently."""
 
 from __future__ import annotations
 
