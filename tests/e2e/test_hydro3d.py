@@ -230,7 +230,9 @@ def test_every_field_has_one_home_per_node_or_element() -> None:
 @pytest.mark.parametrize("q", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_the_best_decomposition_moves_what_the_mpi_counterpart_moves(q: int) -> None:
     n, steps = 6, 12
-    counted = WORD * steps * Words.of(n, q).per_step("owner")  # of the main loop; the prediction has a start as well
+    counted = (
+        WORD * steps * Words.of(n, q).per_step("owner")
+    )  # of the main loop; the prediction has a start as well
     result = ca.analyze(
         SOURCES,
         [str(n), str(steps)],
