@@ -107,7 +107,9 @@ def test_pic_in_square_blocks_exchanges_charge_and_field(analysed: Analyse, step
 def test_pic_moves_about_what_square_blocks_move(analysed: Analyse, steps: int) -> None:
     best = analysed("pic", N, PER_CELL, steps, SWEEPS).best(4)
     blocks = pic_theory(steps)[1]
-    assert 0.8 * blocks < best.comm_bytes <= (1 + TOLERANCE) * blocks  # a particle may stay where it mostly is
+    assert (
+        0.8 * blocks < best.comm_bytes <= (1 + TOLERANCE) * blocks
+    )  # a particle may stay where it mostly is
     assert best.imbalance <= 1.04
 
 
