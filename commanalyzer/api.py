@@ -26,14 +26,6 @@ from commanalyzer.results import AnalysisResult
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
-# Options that are passed on as they are.
-_PLAIN = frozenset(
-    (
-        *("high", "control_flows", "private_temporaries", "program_output"),
-        *("timeout_s", "memory_limit_bytes", "seed", "check", "imbalance"),
-    )
-)
-
 
 class AnalyzeOptions(TypedDict, total=False):
     """Options of an analysis; what is left out is as on the command line."""
@@ -151,9 +143,6 @@ def _request(
     model: Model | Sequence[Model] = given.pop("model", "volume")
     stdin, owner_map = given.pop("stdin", None), given.pop("owner_map", None)
     decompose = given.pop("decompose", ())
-    unknown = given.keys() - _PLAIN
-    if unknown - {"regions", "library_models", "machine"}:
-        raise TypeError(f"unknown options: {', '.join(sorted(unknown))}")
     models: tuple[Model, ...] = (model,) if isinstance(model, str) else tuple(model)
     return AnalysisRequest(
         _paths(sources),
@@ -167,7 +156,7 @@ def _request(
         stdin=None if stdin is None else Path(stdin),
         decompose=(decompose,) if isinstance(decompose, str) else tuple(decompose),
         owner_map=None if owner_map is None else Path(owner_map),
-        **given,
+        **given,  # options that are called like the fields of the request
     )
 
 

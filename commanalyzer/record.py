@@ -106,8 +106,8 @@ def record(request: AnalysisRequest, progress: Progress) -> RecordedProgram:
         progress.stage("build the value graph", 1)
         trace = read_trace(trace_path)
         graph = build_graph(trace, plan.sites, has_regions=bool(request.regions))
-        mask = find_workspaces(graph)
-        if request.private_temporaries and mask.any():
+        mask = find_workspaces(graph) if request.private_temporaries else np.zeros(0, np.bool_)
+        if mask.any():
             progress.stage("record the private temporaries", 1)
             workspace = directory / "workspace"
             write_workspaces(workspace, graph, mask, plan.sites)

@@ -33,7 +33,7 @@ from commanalyzer.results import (
     WorkCounts,
 )
 from commanalyzer.runtime.launch import TargetRun
-from commanalyzer.vcg.graph import ValueGraph
+from commanalyzer.vcg.graph import empty_graph
 
 _OFF_MARK = "\2"
 _UNSEEN = {
@@ -102,7 +102,7 @@ def counted_result(
         provenance=provenance,
         work=WorkCounts(0, 0, 0, 0),
         recording=Recording(None, run.cpu_s, run.peak_rss_bytes, run.exit_status),
-        graph=_no_graph(),
+        graph=empty_graph(),
         singletons=SingletonCounts(),
         vcg_words=0,
         machine=MachineParameters(),
@@ -110,30 +110,6 @@ def counted_result(
         regions=(region,) if region else (),
         warnings=tuple(_warnings(own, len(ranks) - len(own), merged, calls)),
         counted=CountedRun(mpi, merged.size, calls, regions, region),
-    )
-
-
-def _no_graph() -> ValueGraph:
-    """Value graph of a counted run: bytes are seen, not values."""
-    none, pointer = np.zeros(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
-    return ValueGraph(
-        home_object=none.astype(np.int32),
-        home_offset=none,
-        width_bytes=none.astype(np.uint8),
-        versions=none,
-        is_temporary=none.astype(np.bool_),
-        is_input=none.astype(np.bool_),
-        producer_site=none.astype(np.int32),
-        work_flops=none.astype(np.float64),
-        row_sink=none.astype(np.int32),
-        row_count=none,
-        row_site=none.astype(np.int32),
-        row_fold=none.astype(np.uint8),
-        row_accumulates=none.astype(np.bool_),
-        term_ptr=pointer,
-        source_ptr=pointer,
-        source=none.astype(np.int32),
-        source_role=none.astype(np.uint8),
     )
 
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from commanalyzer.abi import hooks
-from commanalyzer.instrument.code import FunctionPatch
 from commanalyzer.instrument.demand import Demand
 from commanalyzer.instrument.labels import LabelBook
 from commanalyzer.instrument.library import LibraryPlanner
 from commanalyzer.instrument.passing import argument_slot, pass_value, passed_types, result_slot
 from commanalyzer.instrument.scalars import value_width
-from commanalyzer.instrument.sites import DebugInfo, SiteRecord, SiteTable, SourcePlace
+from commanalyzer.instrument.sites import SiteRecord, SourcePlace
 from commanalyzer.instrument.values import (
     MASKED_LOADS,
     CallFacts,
-    FunctionValues,
     holds_value,
 )
 from commanalyzer.instrument.variadics import pass_variadics
@@ -24,24 +22,12 @@ from commanalyzer.ir.model import Instruction
 class CallPlanner:
     """Plans calls and returns of one function."""
 
-    def __init__(
-        self,
-        values: FunctionValues,
-        patch: FunctionPatch,
-        sites: SiteTable,
-        debug: DebugInfo,
-        labels: LabelBook,
-        calls: CallFacts,
-        demanded: Demand,
-    ) -> None:
-        self._values = values
-        self._patch = patch
-        self._sites = sites
-        self._debug = debug
+    def __init__(self, labels: LabelBook, calls: CallFacts, demanded: Demand) -> None:
         self._labels = labels
+        self._values, self._patch, self._sites = labels.values, labels.patch, labels.sites
         self._calls = calls
         self._demanded = demanded
-        self._library = LibraryPlanner(values, patch, sites, debug, labels)
+        self._library = LibraryPlanner(labels)
 
     def plan(self, instruction: Instruction, block: str) -> None:
         """Plan one ``call`` or ``invoke``."""
@@ -93,7 +79,7 @@ class CallPlanner:
             labels = self._labels.clean(value.text, block, out)
             if labels:
                 record = SiteRecord(
-                    "@main", "return", "exit", value_width(value.type), self._place(instruction)
+                    "@main", "return", "exit", value_width(value.type), self._labels.place(instruction)
                 )
                 self._labels.name_value(out, self._sites.add_site(record), labels)
         elif holds_value(value.type) and self._values.function.name in self._demanded.results:
@@ -121,6 +107,3 @@ class CallPlanner:
             for part in range(len(passed_types(instruction.type)) or 1):
                 for word in (0, 1):
                     out.append(f"  store i64 0, ptr {result_slot(part, word)}, align 8")
-
-    def _place(self, instruction: Instruction) -> SourcePlace:
-        return self._debug.place(instruction.debug_location)

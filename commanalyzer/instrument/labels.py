@@ -14,7 +14,7 @@ from enum import Enum
 from commanalyzer.abi import hooks
 from commanalyzer.instrument.code import FunctionPatch
 from commanalyzer.instrument.scalars import value_width
-from commanalyzer.instrument.sites import DebugInfo, SiteRecord, SiteTable
+from commanalyzer.instrument.sites import DebugInfo, SiteRecord, SiteTable, SourcePlace
 from commanalyzer.instrument.values import Flow, FunctionValues
 from commanalyzer.ir.model import Instruction, IrType, Operand
 from commanalyzer.vcg.graph import Fold
@@ -72,9 +72,9 @@ class LabelBook:
         self.patch = patch
         self.site_of: dict[str, int] = {}  # register -> site that names it
         self.accumulators: list[str] = []  # storage of every accumulator of the function
-        self._sites = sites
-        self._debug = debug
-        self._variables = debug.variables_of(values.function)
+        self.sites = sites
+        self.debug = debug
+        self.variables = debug.variables_of(values.function)
         self._labels: dict[str, Labels] = {}
         self.loaded_from: dict[str, str] = {}  # loaded register -> register with its address
         self.read_by_library: dict[int, str] = {}  # line of a call -> label of the memory that it reads
@@ -227,28 +227,32 @@ class LabelBook:
         location = -1 if definition is None else definition.instruction.debug_location
         type_ = self.type_of(name)
         width = value_width(type_) if type_.kind in ("int", "float") else 8
-        place = self._debug.place(location)
+        place = self.debug.place(location)
         function = self.values.function.name
-        variable, _ = self._debug.variable(self._variables.get(name, -1))
-        return self._sites.add_site(
+        variable, _ = self.debug.variable(self.variables.get(name, -1))
+        return self.sites.add_site(
             SiteRecord(function, result, "register", width, place, fold, variable=variable)
         )
+
+    def place(self, instruction: Instruction) -> SourcePlace:
+        """Where the source has ``instruction``."""
+        return self.debug.place(instruction.debug_location)
 
     def read_site(self, instruction: Instruction, width: int) -> int:
         """A new site for what a library call computes from memory."""
         result = instruction.name or f"{instruction.callee[1:]} in line {instruction.first_line}"
-        place = self._debug.place(instruction.debug_location)
-        return self._sites.add_site(
+        place = self.place(instruction)
+        return self.sites.add_site(
             SiteRecord(self.values.function.name, result, "register", width, place, Fold.NONE)
         )
 
     def argument_site(self, call: Instruction, operand: Operand, number: int) -> int:
         """A new site for an argument as a value of its own."""
         width = value_width(operand.type) if operand.type.kind in ("int", "float") else 8
-        place = self._debug.place(call.debug_location)
+        place = self.place(call)
         result = f"{call.callee}.{number}"
         record = SiteRecord(self.values.function.name, result, "register", width, place)
-        return self._sites.add_site(record)
+        return self.sites.add_site(record)
 
     def anchor(self, name: str) -> list[str]:
         """Lines right behind the definition of ``name``."""

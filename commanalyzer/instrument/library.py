@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from commanalyzer.abi import hooks
-from commanalyzer.instrument.code import FunctionPatch
 from commanalyzer.instrument.containers import user_place
 from commanalyzer.instrument.holders import holder_of
 from commanalyzer.instrument.labels import LabelBook
 from commanalyzer.instrument.origins import memory_label
 from commanalyzer.instrument.ranges import byte_count, pointer_value
-from commanalyzer.instrument.sites import DebugInfo, ObjectRecord, SiteRecord, SiteTable, SourcePlace
-from commanalyzer.instrument.values import FunctionValues, source_arguments
+from commanalyzer.instrument.sites import ObjectRecord, SiteRecord
+from commanalyzer.instrument.values import source_arguments
 from commanalyzer.ir.libcalls import CallKind, LibraryCall, MemoryRange
 from commanalyzer.ir.model import Instruction, Operand
 
@@ -30,20 +29,9 @@ _SCANNED_WIDTHS = (4, 8, 16)  # of the three sites that ca_scanned uses
 class LibraryPlanner:
     """Plans calls of modelled library functions in one function."""
 
-    def __init__(
-        self,
-        values: FunctionValues,
-        patch: FunctionPatch,
-        sites: SiteTable,
-        debug: DebugInfo,
-        labels: LabelBook,
-    ) -> None:
-        self._values = values
-        self._patch = patch
-        self._sites = sites
-        self._debug = debug
+    def __init__(self, labels: LabelBook) -> None:
         self._labels = labels
-        self._variables = debug.variables_of(values.function)
+        self._values, self._patch, self._sites = labels.values, labels.patch, labels.sites
         self._block = ""
 
     def plan(self, instruction: Instruction, known: LibraryCall, block: str) -> None:
@@ -198,13 +186,13 @@ class LibraryPlanner:
 
     def _allocation(self, instruction: Instruction) -> int:
         function = self._values.function.name
-        variable, place = "", self._place(instruction)
-        if instruction.name in self._variables:
-            variable, declared = self._debug.variable(self._variables[instruction.name])
+        variable, place = "", self._labels.place(instruction)
+        if instruction.name in self._labels.variables:
+            variable, declared = self._labels.debug.variable(self._labels.variables[instruction.name])
         else:
-            variable, declared = holder_of(instruction.name, self._values, self._debug, self._sites)
+            variable, declared = holder_of(instruction.name, self._values, self._labels.debug, self._sites)
         place = declared if declared.line else place
-        caller = user_place(self._debug, instruction.debug_location)
+        caller = user_place(self._labels.debug, instruction.debug_location)
         if caller is not None:
             variable, place = caller[0] or variable, caller[1]
         number = len(self._sites.allocations)
@@ -240,10 +228,9 @@ class LibraryPlanner:
     def _site(self, instruction: Instruction, kind: str, width: int) -> int:
         result = instruction.name or f"{instruction.callee[1:]} in line {instruction.first_line}"
         function = self._values.function.name
-        return self._sites.add_site(SiteRecord(function, result, kind, width, self._place(instruction)))
-
-    def _place(self, instruction: Instruction) -> SourcePlace:
-        return self._debug.place(instruction.debug_location)
+        return self._sites.add_site(
+            SiteRecord(function, result, kind, width, self._labels.place(instruction))
+        )
 
 
 _Plan = Callable[[LibraryPlanner, Instruction, LibraryCall, list[str]], None]

@@ -118,8 +118,8 @@ def _plan_function(
     plan_marks(values.function, patch, regions)
     counters = plan_blocks(values, patch, sites, regions)
     write_labels(book, parts)
-    stores = StorePlanner(values, patch, sites, debug, book)
-    call_planner = CallPlanner(values, patch, sites, debug, book, calls, demanded)
+    stores = StorePlanner(book)
+    call_planner = CallPlanner(book, calls, demanded)
     call_planner.plan_entry()
     extrema = {e.store.first_line: e for e in extremum_stores(values.function, values.cfg)}
     for block in values.function.blocks:

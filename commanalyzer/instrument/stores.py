@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from commanalyzer.abi import hooks
-from commanalyzer.instrument.code import FunctionPatch
 from commanalyzer.instrument.labels import Exact, LabelBook, Labels
 from commanalyzer.instrument.origins import lane_address
 from commanalyzer.instrument.recurrences import fold_of
 from commanalyzer.instrument.scalars import scalar_leaves, value_width
-from commanalyzer.instrument.sites import DebugInfo, SiteRecord, SiteTable
+from commanalyzer.instrument.sites import SiteRecord
 from commanalyzer.instrument.values import FunctionValues, holds_value
 from commanalyzer.ir.extremum_stores import ExtremumStore
 from commanalyzer.ir.model import Instruction, IrType
@@ -37,19 +36,9 @@ _ATOMIC_FOLDS = {
 class StorePlanner:
     """Plans stores, ``atomicrmw`` and ``cmpxchg`` of one function."""
 
-    def __init__(
-        self,
-        values: FunctionValues,
-        patch: FunctionPatch,
-        sites: SiteTable,
-        debug: DebugInfo,
-        labels: LabelBook,
-    ) -> None:
-        self._values = values
-        self._patch = patch
-        self._sites = sites
-        self._debug = debug
+    def __init__(self, labels: LabelBook) -> None:
         self._labels = labels
+        self._values, self._patch, self._sites = labels.values, labels.patch, labels.sites
         self.site_of_store: dict[int, int] = {}  # first line of a store -> site
 
     def plan(self, instruction: Instruction, block: str) -> None:
@@ -257,7 +246,7 @@ class StorePlanner:
             instruction.operands[-1].text,
             kind,
             value_width(type_),
-            self._debug.place(instruction.debug_location),
+            self._labels.place(instruction),
             fold,
             self_label,
         )

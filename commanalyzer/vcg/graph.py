@@ -207,6 +207,30 @@ class ValueGraph:
         )
 
 
+def empty_graph() -> ValueGraph:
+    """A graph without vertices: of a run that communicates bytes of which the values are not known."""
+    none, pointer = np.zeros(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    return ValueGraph(
+        home_object=none.astype(np.int32),
+        home_offset=none,
+        width_bytes=none.astype(np.uint8),
+        versions=none,
+        is_temporary=none.astype(np.bool_),
+        is_input=none.astype(np.bool_),
+        producer_site=none.astype(np.int32),
+        work_flops=none.astype(np.float64),
+        row_sink=none.astype(np.int32),
+        row_count=none,
+        row_site=none.astype(np.int32),
+        row_fold=none.astype(np.uint8),
+        row_accumulates=none.astype(np.bool_),
+        term_ptr=pointer,
+        source_ptr=pointer,
+        source=none.astype(np.int32),
+        source_role=none.astype(np.uint8),
+    )
+
+
 def _require(condition: bool, message: str) -> None:
     if not condition:
         raise GraphInvariantError(f"value graph is inconsistent: {message}")

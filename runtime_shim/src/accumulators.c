@@ -121,12 +121,8 @@ CA_CALL uint64_t ca_accumulator_close(struct ca_accumulator *acc, uint32_t site)
   for (uint64_t i = 0; i < acc->num_plain; i++)
     hash += acc->plain[i] * ca_multipliers[11 + i];
   hash = (hash + hash_labels(acc->buffer, acc->num_labels)) | 1;
-  struct ca_cell *cell = ca_state.cursor;
-  if (CA_LIKELY(cell->hash == hash)) {
-    cell->count += ca_active;
-    ca_state.cursor = cell + 1;
-    return CA_REG | (uint64_t)(cell - ca_state.cells);
-  }
+  if (ca_predicted(hash))
+    return CA_REG | ca_last_row();
   return close_unpredicted(acc, site, hash);
 }
 

@@ -61,13 +61,8 @@ void ca_fill_row(uint32_t site, uint64_t first, uint64_t words, uint32_t flags) 
   uint64_t hash = (site * ca_multipliers[62] + first * ca_multipliers[63] + words * ca_multipliers[0] +
                    flags * ca_multipliers[1]) |
                   1;
-  struct ca_cell *cell = ca_state.cursor;
-  if (cell->hash == hash) {
-    cell->count += ca_active;
-    ca_state.cursor = cell + 1;
-  } else {
+  if (!ca_predicted(hash))
     ca_row_lookup(&(struct ca_event){hash, first, first, site, flags, 1, &words});
-  }
 }
 
 /* memset and the like: a range of words becomes constant. */

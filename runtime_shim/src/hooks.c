@@ -30,18 +30,9 @@ CA_HOOK uint64_t ca_address(uint64_t label) {
   return label ? (label & ~(CA_EXACT | CA_CONTROL)) | CA_ADDRESS : 0;
 }
 
-CA_INLINE bool predicted(uint64_t hash) {
-  struct ca_cell *cell = ca_state.cursor;
-  if (!CA_LIKELY(cell->hash == hash))
-    return false;
-  cell->count += ca_active;
-  ca_state.cursor = cell + 1;
-  return true;
-}
-
 CA_INLINE void row(uint32_t site, uint64_t sink, uint32_t count, const uint64_t *labels) {
   uint64_t hash = ca_hash_chain(site, sink, count, labels);
-  if (predicted(hash))
+  if (ca_predicted(hash))
     return;
   uint64_t copy[64]; /* a copy, so that the labels themselves stay in registers */
   for (uint32_t i = 0; i < count; i++)
@@ -51,8 +42,8 @@ CA_INLINE void row(uint32_t site, uint64_t sink, uint32_t count, const uint64_t 
 
 CA_INLINE uint64_t named(uint32_t site, uint32_t count, const uint64_t *labels) {
   uint64_t hash = ca_hash_chain(site, 0, count, labels);
-  if (predicted(hash))
-    return CA_REG | (uint64_t)(ca_state.cursor - 1 - ca_state.cells);
+  if (ca_predicted(hash))
+    return CA_REG | ca_last_row();
   uint64_t copy[64];
   for (uint32_t i = 0; i < count; i++)
     copy[i] = labels[i];
@@ -115,14 +106,14 @@ CA_HOOK void ca_row_many(uint32_t site, uint64_t address, uint32_t words, uint32
   if (!are_own(sink, words) && stored_over(site, sink, words, count, labels))
     return;
   uint64_t hash = ca_hash_chain(site, sink, count, labels);
-  if (!predicted(hash))
+  if (!ca_predicted(hash))
     ca_row_miss(hash, site, sink, count, labels);
 }
 
 CA_HOOK uint64_t ca_register_many(uint32_t site, uint32_t count, const uint64_t *labels) {
   uint64_t hash = ca_hash_chain(site, 0, count, labels);
-  if (predicted(hash))
-    return CA_REG | (uint64_t)(ca_state.cursor - 1 - ca_state.cells);
+  if (ca_predicted(hash))
+    return CA_REG | ca_last_row();
   return ca_register_miss(hash, site, count, labels);
 }
 

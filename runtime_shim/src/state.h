@@ -114,6 +114,19 @@ CA_INLINE void ca_replicate(uint64_t word, uint64_t label) {
 /* Label of the second word of an 8-byte value; a named value has one label for both. */
 CA_INLINE uint64_t ca_high_of(uint64_t label) { return label & CA_REG ? label : label + 1; }
 
+/* Counts the row that was expected next, if this is it. */
+CA_INLINE bool ca_predicted(uint64_t hash) {
+  struct ca_cell *cell = ca_state.cursor;
+  if (!CA_LIKELY(cell->hash == hash))
+    return false;
+  cell->count += ca_active;
+  ca_state.cursor = cell + 1;
+  return true;
+}
+
+/* The row that was counted last. */
+CA_INLINE uint64_t ca_last_row(void) { return (uint64_t)(ca_state.cursor - 1 - ca_state.cells); }
+
 CA_INLINE uint64_t ca_hash_chain(uint32_t site, uint64_t sink, uint32_t count, const uint64_t *labels) {
   uint64_t hash = site * ca_multipliers[62] + sink * ca_multipliers[63];
   for (uint32_t i = 0; i < count; i++)

@@ -162,13 +162,6 @@ static bool descends(uint64_t ancestor, uint32_t count, const uint64_t *labels) 
   return false;
 }
 
-static bool is_predicted(uint64_t hash) {
-  if (ca_state.cursor->hash != hash)
-    return false;
-  ca_row_repeat((uint64_t)(ca_state.cursor - ca_state.cells));
-  return true;
-}
-
 /* Row of the vertex that lives in a word now. */
 static uint64_t tenant_of(uint64_t word) {
   uint64_t state = *ca_shadow(word);
@@ -197,11 +190,11 @@ static uint64_t lifetime(uint32_t site, uint64_t word, uint32_t count, const uin
                                  labels};
   uint64_t next_hash = ca_hash_chain(site, (CA_REG | tenant) + ca_multipliers[61], count, labels);
   const struct ca_event next = {next_hash, CA_REG | tenant, tenant, site, CA_ROW_UPDATE, count, labels};
-  if (tenant != NONE && is_predicted(next_hash))
+  if (tenant != NONE && ca_predicted(next_hash))
     return CA_REG | tenant;
   if (!reads_itself) {
-    if (is_predicted(first_hash))
-      return CA_REG | (uint64_t)(ca_state.cursor - 1 - ca_state.cells);
+    if (ca_predicted(first_hash))
+      return CA_REG | ca_last_row();
     uint64_t found = ca_row_find(&first);
     if (found) {
       ca_row_repeat(found - 1);
@@ -240,7 +233,7 @@ static void copy_to_home(uint32_t site, uint64_t word, uint64_t words, uint64_t 
     ca_fill_row(site, word, words, CA_ROW_FILL);
   } else {
     uint64_t hash = ca_hash_chain(site, word, 1, &label);
-    if (!is_predicted(hash))
+    if (!ca_predicted(hash))
       ca_row_lookup(&(struct ca_event){hash, word, word, site, 0, 1, &label});
   }
   for (uint64_t i = 0; i < words; i++)

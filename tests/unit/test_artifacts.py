@@ -12,7 +12,7 @@ from commanalyzer.artifacts import load, save
 from commanalyzer.errors import ArtifactError
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.results import AnalysisResult
-from commanalyzer.vcg.graph import ValueGraph
+from commanalyzer.vcg.graph import ValueGraph, empty_graph
 from tests.samples import sample_decomposition, sample_result
 
 MACHINE = MachineParameters("m", Parameter(1e9, "B/s", "measured", "2026-01-01", "n"), Parameter(0.5, "1"))
@@ -58,27 +58,7 @@ def test_round_trip(tmp_path: Path) -> None:
 
 
 def test_round_trip_without_decompositions_objects_and_sites(tmp_path: Path) -> None:
-    empty = np.zeros(0, dtype=np.int64)
-    graph = ValueGraph(
-        home_object=empty.astype(np.int32),
-        home_offset=empty,
-        width_bytes=empty.astype(np.uint8),
-        versions=empty,
-        is_temporary=empty.astype(np.bool_),
-        is_input=empty.astype(np.bool_),
-        producer_site=empty.astype(np.int32),
-        work_flops=empty.astype(np.float64),
-        row_sink=empty.astype(np.int32),
-        row_count=empty,
-        row_site=empty.astype(np.int32),
-        row_fold=empty.astype(np.uint8),
-        row_accumulates=empty.astype(np.bool_),
-        term_ptr=np.zeros(1, dtype=np.int64),
-        source_ptr=np.zeros(1, dtype=np.int64),
-        source=empty.astype(np.int32),
-        source_role=empty.astype(np.uint8),
-    )
-    result = replace(sample_result(), graph=graph, decompositions=())
+    result = replace(sample_result(), graph=empty_graph(), decompositions=())
     save(result, tmp_path / "r.cmz")
     _assert_equal(load(tmp_path / "r.cmz"), result)
 
