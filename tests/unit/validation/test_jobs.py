@@ -26,6 +26,6 @@ def name_and_arguments(case: Case) -> Sequence[tuple[Workload, str]]:
 def test_results_come_in_the_order_of_the_cases(jobs: int) -> None:
     cases = [(w, w.sizes[0]) for w in read_cases(CASES) if w.name in ("heat2d", "spmv", "matmul")]
     heat2d, matmul, spmv = (case[0] for case in cases)
-    found = list(each_case(name_and_arguments, cases, "name", SilentProgress(), jobs))
-    expected: list[object] = [(heat2d, word) for word in heat2d.sizes[0]] + [(matmul, matmul.sizes[0][0])]
-    assert found == [*expected, Failure(spmv, spmv.sizes[0], "expected another workload, found spmv")]
+    found = tuple(each_case(name_and_arguments, cases, "name", SilentProgress(), jobs))
+    expected = [(heat2d, word) for word in heat2d.sizes[0]] + [(matmul, matmul.sizes[0][0])]
+    assert found == (*expected, Failure(spmv, spmv.sizes[0], "expected another workload, found spmv"))
