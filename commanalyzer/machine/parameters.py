@@ -167,7 +167,7 @@ def _machine(data: Mapping[str, object]) -> MachineParameters:
             where="schema",
             hint="a newer version of commanalyzer wrote this file",
         )
-    unknown = set(data) - {"kind", "schema", "name", *KINDS}
+    unknown = set(data) - {"kind", "schema", "name", "provenance", *KINDS}
     if unknown:
         known = ", ".join(("name", *KINDS))
         raise MachineModelError(f"expected the keys {known}, found {', '.join(sorted(unknown))}")

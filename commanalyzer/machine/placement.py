@@ -1,0 +1,112 @@
+"""Where the ranks of a measurement run, and what about that spoils the numbers."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import psutil
+
+
+@dataclass(frozen=True, slots=True)
+class RankPlace:
+    """Where one rank runs.
+
+    Attributes:
+        host: Name of its host.
+        cpus: Hardware threads that it may use.
+        host_cpus: Hardware threads of the host.
+        host_cores: Cores of the host.
+    """
+
+    host: str
+    cpus: frozenset[int]
+    host_cpus: int
+    host_cores: int
+
+    def to_text(self) -> str:
+        """Text that :meth:`from_text` reads, to be sent to the other ranks."""
+        return json.dumps([self.host, sorted(self.cpus), self.host_cpus, self.host_cores])
+
+    @staticmethod
+    def from_text(text: str) -> RankPlace:
+        """Place written by :meth:`to_text`."""
+        host, cpus, host_cpus, host_cores = json.loads(text)
+        return RankPlace(str(host), frozenset(cpus), int(host_cpus), int(host_cores))
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where all ranks run, in rank order."""
+
+    places: tuple[RankPlace, ...]
+
+    @property
+    def num_hosts(self) -> int:
+        """Distinct hosts."""
+        return len({place.host for place in self.places})
+
+    @property
+    def most_ranks_per_host(self) -> int:
+        """Ranks of the fullest host."""
+        return max(len(ranks) for ranks in self._by_host().values())
+
+    @property
+    def leaders(self) -> tuple[int, ...]:
+        """First rank of each host."""
+        return tuple(sorted(ranks[0] for ranks in self._by_host().values()))
+
+    @property
+    def is_oversubscribed(self) -> bool:
+        """Some host has more ranks than cores that they may use."""
+        return any(len(ranks) > self._cores_for(ranks) for ranks in self._by_host().values())
+
+    @property
+    def is_pinned(self) -> bool:
+        """No rank may wander over all of its host, and no two ranks share a hardware thread."""
+        if any(len(p.cpus) == p.host_cpus > 1 for p in self.places):
+            return False
+        groups = self._by_host().values()
+        return all(
+            sum(len(self.places[r].cpus) for r in ranks)
+            == len(frozenset[int]().union(*(self.places[r].cpus for r in ranks)))
+            for ranks in groups
+        )
+
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader of the numbers must know, one sentence each."""
+        found = []
+        if self.num_hosts == 1:
+            found.append("all ranks share one host: this is its memory, not a network")
+        elif self.most_ranks_per_host > 1:
+            found.append(f"up to {self.most_ranks_per_host} ranks per host: one of each host was measured")
+        if self.is_oversubscribed:
+            found.append("oversubscribed, more ranks than cores: times include waiting for a core")
+        if not self.is_pinned:
+            found.append("ranks are not pinned to cores of their own: times scatter more than they need to")
+        return tuple(found)
+
+    def _by_host(self) -> dict[str, list[int]]:
+        ranks: dict[str, list[int]] = defaultdict(list)
+        for rank, place in enumerate(self.places):
+            ranks[place.host].append(rank)
+        return ranks
+
+    def _cores_for(self, ranks: Sequence[int]) -> int:
+        """Cores that the ranks of one host may use together; hardware threads of one core count once."""
+        first = self.places[ranks[0]]
+        usable = frozenset[int]().union(*(self.places[r].cpus for r in ranks))
+        return min(len(usable), max(1, len(usable) * first.host_cores // first.host_cpus))
+
+
+def this_place() -> RankPlace:
+    """Where this process runs."""
+    host_cpus = os.cpu_count() or 1
+    host_cores = psutil.cpu_count(logical=False) or host_cpus
+    return RankPlace(
+        socket.gethostname(), frozenset(os.sched_getaffinity(0)), host_cpus, min(host_cores, host_cpus)
+    )

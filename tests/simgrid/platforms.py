@@ -1,0 +1,63 @@
+"""Platforms with known bandwidth and latency, and measurements on them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from commanalyzer.machine.samples import Series, read_samples
+
+ROOT = Path(__file__).resolve().parents[2]
+_HEAD = """<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1">
+"""
+# Times are then exactly latency + bytes / bandwidth: no factors fitted to some cluster, no flow control.
+IDEAL = (
+    "--cfg=network/model:CM02",
+    "--cfg=network/TCP-gamma:1e15",
+    "--cfg=network/crosstraffic:0",
+    "--cfg=network/weight-S:0",
+    "--cfg=smpi/wtime:0",
+    "--log=root.thresh:warning",
+)
+
+
+def star(num_hosts: int, bandwidth: str, latency: str, backbone: str = "") -> str:
+    """Hosts with one link per direction each, and a backbone that all share if one is named."""
+    extra = f'bb_bw="{backbone}" bb_lat="0us" bb_sharing_policy="SHARED"' if backbone else ""
+    return (
+        f'{_HEAD}<cluster id="c" prefix="n" suffix="" radical="0-{num_hosts - 1}" speed="1Gf" '
+        f'bw="{bandwidth}" lat="{latency}" sharing_policy="SPLITDUPLEX" {extra}/>\n</platform>\n'
+    )
+
+
+def deployment(num_ranks: int) -> str:
+    """One rank per host."""
+    actors = "".join(
+        f'<actor host="n{rank}" function="rank"><prop id="instance_id" value="rank"/>'
+        f'<prop id="rank" value="{rank}"/></actor>\n'
+        for rank in range(num_ranks)
+    )
+    return f"{_HEAD}{actors}</platform>\n"
+
+
+def measure_on(
+    folder: Path, platform: str, num_ranks: int, plan: dict[str, object], options: tuple[str, ...] = ()
+) -> tuple[Series, ...]:
+    """Series of the measurement of a network, run on ``platform``."""
+    (folder / "platform.xml").write_text(platform)
+    (folder / "deployment.xml").write_text(deployment(num_ranks))
+    (folder / "job.json").write_text(json.dumps({"options": [*IDEAL, *options], "plan": plan}))
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.simgrid.measure", str(folder)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return read_samples(folder / "samples.json.gz")[0]
