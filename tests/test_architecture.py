@@ -49,7 +49,7 @@ ADAPTERS = {
     "mtkahypar": {"partition.mtkahypar"},
     "numba": {"partition.kernels"},
     "h5py": {"artifacts"},
-    "mpi4py": set[str](),
+    "mpi4py": {"machine.mpi"},
     "llvmlite": {"frontend.canonicalize", "runtime.merge"},  # both run as child processes only
     "ziglang": set[str](),  # started as a program
 }
@@ -66,6 +66,7 @@ HEAVY = (
     "mpi4py",
     "rich",
     "psutil",
+    "tomlkit",
 )
 
 

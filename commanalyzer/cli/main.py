@@ -30,6 +30,7 @@ _COMMANDS = {
     "count": "Count the bytes that an MPI program sends between its ranks.",
     "explain": "Show how the value of one source line came about.",
     "export": "Write a result in the format of another tool.",
+    "machine": "Measure this machine, show machine files, list the published ones.",
     "matrix": "Print the communication matrix of a result.",
     "model": "Compute the efficiency bound from numbers given by hand.",
     "partition": "Decompose a saved result for other node counts.",

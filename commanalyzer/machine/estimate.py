@@ -102,16 +102,17 @@ def _round_means(item: Series) -> NDArray[np.float64]:
 
 
 def _overlap(series: Sequence[Series]) -> Parameter:
-    by_role = {role: _overlap_of(series, role) for role in get_args(Role)}
+    """O_c: both sides of a transfer count alike, as a program sends and receives (paper Section 5)."""
+    send, receive, exchange = (np.array(_overlap_of(series, role)) for role in get_args(Role))
     sizes = tuple(float(item.message_bytes) for item in _select(series, "overlap.send.base"))
-    largest = np.minimum(np.max(list(by_role.values()), axis=0), _LARGEST_OVERLAP)
-    means = ", ".join(f"{role} {np.mean(values):.2f}" for role, values in by_role.items())
+    found = np.minimum(np.maximum((send + receive) / 2.0, exchange), _LARGEST_OVERLAP)
     note = (
-        "mean over message sizes of the largest of three: post-work-wait while sending, while receiving "
-        f"(SMB), and in an exchange (IMB-NBC); means {means}"
+        "mean over message sizes; per size the mean of post-work-wait while sending and while receiving "
+        "(SMB), or that of an exchange (IMB-NBC) if it is larger; means over sizes: "
+        f"send {send.mean():.2f}, receive {receive.mean():.2f}, exchange {exchange.mean():.2f}"
     )
-    values = tuple(significant(float(value)) for value in largest)
-    return Parameter(significant(float(np.mean(largest))), "1", note=note, curve=Curve((), sizes, values))
+    values = tuple(significant(float(value)) for value in found)
+    return Parameter(significant(float(found.mean())), "1", note=note, curve=Curve((), sizes, values))
 
 
 def _overlap_of(series: Sequence[Series], role: Role) -> list[float]:

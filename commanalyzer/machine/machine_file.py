@@ -1,4 +1,4 @@
-"""Writes machine files that :func:`commanalyzer.machine.parameters.load_machine` reads back (to 12 digits)."""
+"""Writes machine files that :func:`commanalyzer.machine.parameters.load_machine` reads (to 12 digits)."""
 
 from __future__ import annotations
 

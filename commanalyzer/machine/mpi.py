@@ -28,6 +28,8 @@ _RANK_VARIABLES = (
     "PALS_RANKID",
     "SLURM_PROCID",
 )
+_OPEN_MPI = "OMPI_COMM_WORLD_SIZE"
+_CHOICES = frozenset(("MPI4PY_MPIABI", "MPI4PY_LIBMPI"))
 _SIZE_VARIABLES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MPI_NRANKS", "SLURM_NTASKS")
 
 
@@ -136,6 +138,9 @@ def world() -> MpiCommunicator:
     Raises:
         MachineModelError: If no MPI library is found, or it is not that of the launcher.
     """
+    # The wheels of mpi4py know several libraries and take MPICH's wheel first; the launcher decides.
+    if _OPEN_MPI in os.environ and not os.environ.keys() & _CHOICES:
+        os.environ["MPI4PY_MPIABI"] = "openmpi"
     try:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:
