@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass
-
-import psutil
+from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,24 +18,24 @@ class RankPlace:
     Attributes:
         host: Name of its host.
         cpus: Hardware threads that it may use.
+        cores: Cores of these threads, each named by its first hardware thread.
         host_cpus: Hardware threads of the host.
-        host_cores: Cores of the host.
     """
 
     host: str
     cpus: frozenset[int]
+    cores: frozenset[int]
     host_cpus: int
-    host_cores: int
 
     def to_text(self) -> str:
         """Text that :meth:`from_text` reads, to be sent to the other ranks."""
-        return json.dumps([self.host, sorted(self.cpus), self.host_cpus, self.host_cores])
+        return json.dumps([self.host, sorted(self.cpus), sorted(self.cores), self.host_cpus])
 
     @staticmethod
     def from_text(text: str) -> RankPlace:
         """Place written by :meth:`to_text`."""
-        host, cpus, host_cpus, host_cores = json.loads(text)
-        return RankPlace(str(host), frozenset(cpus), int(host_cpus), int(host_cores))
+        host, cpus, cores, host_cpus = json.loads(text)
+        return RankPlace(str(host), frozenset(cpus), frozenset(cores), int(host_cpus))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +62,11 @@ class Placement:
     @property
     def is_oversubscribed(self) -> bool:
         """Some host has more ranks than cores that they may use."""
-        return any(len(ranks) > self._cores_for(ranks) for ranks in self._by_host().values())
+        groups = self._by_host().values()
+        return any(
+            len(ranks) > len(frozenset[int]().union(*(self.places[r].cores for r in ranks)))
+            for ranks in groups
+        )
 
     @property
     def is_pinned(self) -> bool:
@@ -96,17 +99,19 @@ class Placement:
             ranks[place.host].append(rank)
         return ranks
 
-    def _cores_for(self, ranks: Sequence[int]) -> int:
-        """Cores that the ranks of one host may use together; hardware threads of one core count once."""
-        first = self.places[ranks[0]]
-        usable = frozenset[int]().union(*(self.places[r].cpus for r in ranks))
-        return min(len(usable), max(1, len(usable) * first.host_cores // first.host_cpus))
-
 
 def this_place() -> RankPlace:
     """Where this process runs."""
-    host_cpus = os.cpu_count() or 1
-    host_cores = psutil.cpu_count(logical=False) or host_cpus
-    return RankPlace(
-        socket.gethostname(), frozenset(os.sched_getaffinity(0)), host_cpus, min(host_cores, host_cpus)
-    )
+    cpus = frozenset(os.sched_getaffinity(0))
+    cores = frozenset(_first_sibling(cpu) for cpu in cpus)
+    return RankPlace(socket.gethostname(), cpus, cores, os.cpu_count() or len(cpus))
+
+
+def _first_sibling(cpu: int) -> int:
+    """First hardware thread of the core of ``cpu``; ``cpu`` itself where the system does not tell."""
+    siblings = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
+    try:
+        match = re.match(r"\d+", siblings.read_text())
+    except OSError:
+        return cpu
+    return int(match.group()) if match else cpu

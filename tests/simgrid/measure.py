@@ -7,29 +7,54 @@ FOLDER holds ``platform.xml``, ``deployment.xml`` and ``job.json`` (options of S
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 
 from commanalyzer.machine.campaign import MeasurementPlan, measure_network
+from commanalyzer.machine.mpi import MpiCommunicator
 from commanalyzer.machine.samples import write_samples
 from commanalyzer.progress import SilentProgress
 from tests.simgrid.communicator import SmpiCommunicator, run_ranks
 
 
-def main(folder: Path) -> int:
-    """Measure; returns the exit status."""
+def main(folder: Path) -> None:
+    """Measure and exit."""
     job = json.loads((folder / "job.json").read_text())
     plan = MeasurementPlan(**job["plan"] | {"message_bytes": tuple(job["plan"]["message_bytes"])})
 
     def rank_main(comm: SmpiCommunicator) -> None:
-        series = measure_network(comm, plan, SilentProgress())
+        if job["mpi4py"]:
+            series = measure_network(_real_communicator(comm), plan, SilentProgress())
+        else:
+            series = measure_network(comm, plan, SilentProgress())
         if comm.rank == 0:
             write_samples(folder / "samples.json.gz", series, {})
 
+    if job["mpi4py"]:
+        sys.path.insert(0, job["mpi4py"])
+
     failures = run_ranks(folder / "platform.xml", folder / "deployment.xml", job["options"], rank_main)
     sys.stderr.writelines(f"{failure!r}\n" for failure in failures)
-    return 1 if failures else 0
+    sys.stderr.flush()
+    # Without the interpreter's own end: mpi4py would free handles of a simulation that is over.
+    os._exit(1 if failures else 0)
+
+
+def _real_communicator(simulated: SmpiCommunicator) -> MpiCommunicator:
+    """The communicator of the package on a mpi4py that was built for SMPI, with simulated work."""
+    import mpi4py
+
+    mpi4py.rc.initialize = mpi4py.rc.finalize = False
+    from mpi4py import MPI
+
+    class WithSimulatedWork(MpiCommunicator):
+        def work(self, units: int) -> None:
+            simulated.work(units)
+
+    assert "SMPI" in MPI.Get_library_version(), MPI.Get_library_version()
+    return WithSimulatedWork(MPI.COMM_WORLD)
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))
+    main(Path(sys.argv[1]))

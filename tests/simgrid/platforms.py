@@ -25,12 +25,29 @@ IDEAL = (
 )
 
 
-def star(num_hosts: int, bandwidth: str, latency: str, backbone: str = "") -> str:
-    """Hosts with one link per direction each, and a backbone that all share if one is named."""
-    extra = f'bb_bw="{backbone}" bb_lat="0us" bb_sharing_policy="SHARED"' if backbone else ""
+def star(
+    num_hosts: int,
+    bandwidth: str,
+    latency: str,
+    *,
+    backbone: str = "",
+    overheads: dict[str, str] | None = None,
+) -> str:
+    """Hosts with one link per direction each.
+
+    Args:
+        num_hosts: Hosts.
+        bandwidth: Of each link and direction.
+        latency: Of each link; a message crosses two.
+        backbone: Bandwidth that all share, none if empty.
+        overheads: SMPI's ``os`` (a send) and ``or`` (a receive), each ``SIZE:CONSTANT:PER_BYTE`` in seconds.
+    """
+    shared = f' bb_bw="{backbone}" bb_lat="0us" bb_sharing_policy="SHARED"' if backbone else ""
+    properties = "".join(f'<prop id="smpi/{key}" value="{text}"/>' for key, text in (overheads or {}).items())
     return (
         f'{_HEAD}<cluster id="c" prefix="n" suffix="" radical="0-{num_hosts - 1}" speed="1Gf" '
-        f'bw="{bandwidth}" lat="{latency}" sharing_policy="SPLITDUPLEX" {extra}/>\n</platform>\n'
+        f'bw="{bandwidth}" lat="{latency}" sharing_policy="SPLITDUPLEX"{shared}>{properties}</cluster>\n'
+        "</platform>\n"
     )
 
 
@@ -45,12 +62,20 @@ def deployment(num_ranks: int) -> str:
 
 
 def measure_on(
-    folder: Path, platform: str, num_ranks: int, plan: dict[str, object], options: tuple[str, ...] = ()
+    folder: Path, platform: str, num_ranks: int, plan: dict[str, object], *, mpi4py: str = ""
 ) -> tuple[Series, ...]:
-    """Series of the measurement of a network, run on ``platform``."""
+    """Series of the measurement of a network, run on ``platform``.
+
+    Args:
+        folder: Place for files.
+        platform: Platform description.
+        num_ranks: Ranks, one per host.
+        plan: Fields of the plan.
+        mpi4py: Folder with mpi4py built for SMPI; the communicator is then the real one.
+    """
     (folder / "platform.xml").write_text(platform)
     (folder / "deployment.xml").write_text(deployment(num_ranks))
-    (folder / "job.json").write_text(json.dumps({"options": [*IDEAL, *options], "plan": plan}))
+    (folder / "job.json").write_text(json.dumps({"options": IDEAL, "plan": plan, "mpi4py": mpi4py}))
     done = subprocess.run(
         [sys.executable, "-m", "tests.simgrid.measure", str(folder)],
         cwd=ROOT,
