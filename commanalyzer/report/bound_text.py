@@ -49,13 +49,13 @@ def show_bound(
 def machine_line(machine: MachineParameters) -> str:
     """Name and known parameters of a machine, with where each comes from."""
     known = machine.parameters
-    parts = [machine.name or "a machine"]
+    parts = [machine.name or "a machine of"]
     parts += [
         f"{name.replace('_', ' ')} {KINDS[name].show(item.value)}"
         f"{' and more' if item.curve else ''} ({item.source})"
         for name, item in known.items()
     ]
-    return ", ".join(parts)
+    return f"{parts[0]}{', ' if machine.name else ' '}{', '.join(parts[1:])}"
 
 
 def _table(found: ScalingBound) -> Table:
@@ -126,7 +126,7 @@ def _remarks(found: ScalingBound) -> list[str]:
     extrapolated = {name: p.num_nodes for p in found.points for name in p.network.extrapolated}
     for name, count in extrapolated.items():
         lines.append(
-            f"{name.replace('_', ' ')} was not measured there (as at {nodes} nodes): the nearest value is used"
+            f"{name.replace('_', ' ')} was not measured as far as {count} nodes: its nearest value is used"
         )
     if any(p.efficiency > 1.001 * p.paper_efficiency for p in found.points):
         lines.append(
