@@ -160,10 +160,10 @@ def _run(ctx: click.Context, request: MeasurementRequest, quiet: bool) -> None:
 
     try:
         if launcher_rank():
-            done = run_job(request, SilentProgress())
+            done = run_job(request, SilentProgress(), _say_failure)
         else:
             with TerminalProgress(make_console(sys.stderr)) as progress:
-                done = run_job(request, progress)
+                done = run_job(request, progress, _say_failure)
     except CommAnalyzerError:
         if launcher_rank():
             ctx.exit(EXIT_USER_ERROR)  # rank 0 says what is wrong, once
@@ -176,3 +176,7 @@ def _run(ctx: click.Context, request: MeasurementRequest, quiet: bool) -> None:
     show_remarks(done.remarks, console)
     for path in done.files:
         click.echo(f"wrote {path}")
+
+
+def _say_failure(text: str) -> None:
+    click.echo(f"internal error: {text}\n  this is a bug of commanalyzer, please report it", err=True)

@@ -28,7 +28,7 @@ _LARGEST_OVERLAP = 0.99
 
 
 def estimate_network(
-    series: Sequence[Series], *, name: str, date: str
+    series: Sequence[Series], *, name: str, date: str, flags: Sequence[str] = ()
 ) -> tuple[MachineParameters, tuple[str, ...]]:
     """Parameters of the network, and remarks about those that could not be told.
 
@@ -36,7 +36,9 @@ def estimate_network(
         series: Of :func:`commanalyzer.machine.campaign.measure_network`.
         name: What to call the machine.
         date: ISO date of the measurement.
+        flags: What spoils the numbers; goes before the note of every parameter.
     """
+    prefix = f"[{', '.join(flags)}] " if flags else ""
     found = {
         "bandwidth": _bandwidth(series),
         "overlap": _overlap(series),
@@ -52,7 +54,7 @@ def estimate_network(
         if key != "overlap" and parameter.value < KINDS[key].low
     )
     known = {
-        key: Parameter(p.value, KINDS[key].unit, "measured", date, p.note, p.curve)
+        key: Parameter(p.value, KINDS[key].unit, "measured", date, prefix + p.note, p.curve)
         for key, p in found.items()
         if key == "overlap" or p.value >= KINDS[key].low
     }

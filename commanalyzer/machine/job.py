@@ -5,10 +5,11 @@ from __future__ import annotations
 import datetime
 import os
 import shlex
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from commanalyzer.errors import CommAnalyzerError, MachineModelError
+from commanalyzer.errors import EXIT_INTERNAL, CommAnalyzerError, MachineModelError
 from commanalyzer.files import require_writable
 from commanalyzer.machine.campaign import MeasurementPlan
 from commanalyzer.machine.catalog import find_machine
@@ -79,12 +80,15 @@ class _Prepared:
     series: tuple[Series, ...]
 
 
-def run_job(request: MeasurementRequest, progress: Progress) -> JobResult | None:
+def run_job(
+    request: MeasurementRequest, progress: Progress, say_failure: Callable[[str], None]
+) -> JobResult | None:
     """Measure and write; the result on rank 0, ``None`` on the others.
 
     Args:
         request: The same on all ranks.
         progress: Told of every stage.
+        say_failure: Told what ended the measurement on this rank, before all ranks are ended.
 
     Raises:
         CommAnalyzerError: On rank 0, if a file cannot be written, the base machine is not usable, or the
@@ -99,7 +103,7 @@ def run_job(request: MeasurementRequest, progress: Progress) -> JobResult | None
     comm = world()
     if any(comm.gather_texts("failed" if failure is not None else "")):
         raise failure or MachineModelError("rank 0 could not begin")
-    measurement = _measure_together(comm, request, progress)
+    measurement = _measure_together(comm, request, progress, say_failure)
     if prepared is None:
         return None
     return _write(request, prepared, measurement)
@@ -121,7 +125,10 @@ def _prepare(request: MeasurementRequest, progress: Progress) -> _Prepared:
 
 
 def _measure_together(
-    comm: MpiCommunicator, request: MeasurementRequest, progress: Progress
+    comm: MpiCommunicator,
+    request: MeasurementRequest,
+    progress: Progress,
+    say_failure: Callable[[str], None],
 ) -> Measurement | None:
     if comm.size == 1:
         if request.command:
@@ -135,8 +142,8 @@ def _measure_together(
         return measure_machine(comm, comm.library, request.plan, request.name, progress)
     except Exception as error:
         # The others wait for this rank: without it they would wait for ever.
-        progress.stage(f"failed on rank {comm.rank}: {error}")
-        comm.abort(1)
+        say_failure(f"rank {comm.rank}: {type(error).__name__}: {error}")
+        comm.abort(EXIT_INTERNAL)
         raise
 
 

@@ -59,7 +59,8 @@ def measure_machine(
     if world.rank != 0:
         return None
     today = datetime.datetime.now(datetime.UTC)
-    machine, remarks = estimate_network(series, name=name, date=today.date().isoformat())
+    date = today.date().isoformat()
+    machine, remarks = estimate_network(series, name=name, date=date, flags=placement.flags)
     remarks = (*placement.remarks(), *remarks)
     return Measurement(machine, series, remarks, _provenance(placement, library, plan, today, remarks))
 

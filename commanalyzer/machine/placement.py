@@ -80,6 +80,16 @@ class Placement:
             for ranks in groups
         )
 
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """The same as :meth:`remarks` in a few words, for the note of every parameter."""
+        found = {
+            "one host": self.num_hosts == 1,
+            "oversubscribed": self.is_oversubscribed,
+            "not pinned": not self.is_pinned,
+        }
+        return tuple(name for name, is_so in found.items() if is_so)
+
     def remarks(self) -> tuple[str, ...]:
         """What a reader of the numbers must know, one sentence each."""
         found = []

@@ -40,7 +40,7 @@ def _run(*words: str, ranks: int = 0, folder: Path) -> subprocess.CompletedProce
 
 
 def test_two_ranks_measure_a_machine(tmp_path: Path) -> None:
-    options = ["--sizes", "8,4KiB", "--repetitions", "8", "--series-time", "50ms", "--seed", "7"]
+    options = ["--sizes", "8,4KiB", "--repetitions", "8", "--series-time", "20ms", "--seed", "7"]
     done = _run("machine", "measure", "-o", "two.toml", *options, ranks=2, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "wrote two.toml" in done.stdout
@@ -74,6 +74,32 @@ def test_rank_0_says_what_is_wrong_once(tmp_path: Path) -> None:
     assert done.stderr.count("found an existing one") == 1
     assert (tmp_path / "there.toml").read_text() == "mine"
     assert list(tmp_path.iterdir()) == [tmp_path / "there.toml"]
+
+
+def test_a_rank_that_fails_ends_all(tmp_path: Path) -> None:
+    script = tmp_path / "failing.py"
+    script.write_text(
+        "import sys\n"
+        "from commanalyzer.cli.main import main\n"
+        "from commanalyzer.machine import campaign, mpi\n"
+        "def fail(*_):\n"
+        "    raise ValueError('on purpose')\n"
+        "if mpi.launcher_rank() == 1:\n"
+        "    campaign.kernels.collective_times = fail\n"
+        "sys.exit(main(['machine', 'measure', '-o', 'm.toml', '--sizes', '8']))\n"
+    )
+    done = subprocess.run(
+        [str(MPIEXEC), "-n", "2", sys.executable, str(script)],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode != 0
+    assert "rank 1: ValueError: on purpose" in done.stderr
+    assert list(tmp_path.iterdir()) == [script]
 
 
 def test_one_rank_is_no_network(tmp_path: Path) -> None:
@@ -120,6 +146,7 @@ def test_wrong_usage(tmp_path: Path, words: list[str], status: int, found: str) 
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("mpiexec.openmpi"), reason="needs Open MPI (Debian: openmpi-bin)")
 def test_open_mpi_s_launcher_gets_open_mpi(tmp_path: Path) -> None:
     launcher = ["mpiexec.openmpi", "--allow-run-as-root", "--oversubscribe", "-n", "2"]

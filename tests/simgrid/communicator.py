@@ -20,6 +20,7 @@ from commanalyzer.machine.communicator import Buffer
 
 NAME = ctypes.util.find_library("simgrid")
 _TAG = 1
+_TEXT_BYTES = 4096
 _NOBODY = -666  # MPI_PROC_NULL of SMPI
 _UNDEFINED = -333  # MPI_UNDEFINED of SMPI
 _MAIN = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.POINTER(ctypes.c_char_p))
@@ -47,15 +48,15 @@ class SmpiCommunicator:
     """See :class:`commanalyzer.machine.communicator.Communicator`; one unit of work is 1 us at 1 GFlop/s."""
 
     def __init__(self, library: _Library, handle: ctypes.c_void_p) -> None:
-        self._library = library
+        self.library = library
         self._c = library.c
-        self._handle = handle
+        self.handle = handle
         self.rank = self._number(self._c.MPI_Comm_rank)
         self.size = self._number(self._c.MPI_Comm_size)
 
     def _number(self, function: Callable[..., int]) -> int:
         found = ctypes.c_int()
-        function(self._handle, ctypes.byref(found))
+        function(self.handle, ctypes.byref(found))
         return found.value
 
     def clock_s(self) -> float:
@@ -65,7 +66,7 @@ class SmpiCommunicator:
         self._c.smpi_execute_flops(1e3 * units)
 
     def barrier(self) -> None:
-        self._c.MPI_Barrier(self._handle)
+        self._c.MPI_Barrier(self.handle)
 
     def prepare_send(self, buffer: Buffer, target: int) -> Request:
         return self._prepare(self._c.MPI_Send_init, buffer, target)
@@ -76,7 +77,7 @@ class SmpiCommunicator:
     def _prepare(self, function: Callable[..., int], buffer: Buffer, peer: int) -> Request:
         request = Request()
         size = ctypes.c_int(buffer.nbytes)
-        function(_address(buffer), size, self._library.byte, peer, _TAG, self._handle, ctypes.byref(request))
+        function(_address(buffer), size, self.library.byte, peer, _TAG, self.handle, ctypes.byref(request))
         return request
 
     def start(self, requests: Sequence[Request]) -> None:
@@ -96,48 +97,52 @@ class SmpiCommunicator:
             self._c.MPI_Request_free(ctypes.byref(request))
 
     def send(self, buffer: Buffer, target: int) -> None:
-        self._c.MPI_Send(_address(buffer), buffer.nbytes, self._library.byte, target, _TAG, self._handle)
+        self._c.MPI_Send(_address(buffer), buffer.nbytes, self.library.byte, target, _TAG, self.handle)
 
     def receive(self, buffer: Buffer, source: int) -> None:
-        self._c.MPI_Recv(
-            _address(buffer), buffer.nbytes, self._library.byte, source, _TAG, self._handle, None
-        )
+        self._c.MPI_Recv(_address(buffer), buffer.nbytes, self.library.byte, source, _TAG, self.handle, None)
 
     def send_to_nobody(self, buffer: Buffer) -> None:
         self.send(buffer, _NOBODY)
 
     def allreduce(self, values: NDArray[np.float64], result: NDArray[np.float64]) -> None:
-        self._reduce(values, result, self._library.sum)
+        self._reduce(values, result, self.library.sum)
 
     def _reduce(
         self, values: NDArray[np.float64], result: NDArray[np.float64], operation: ctypes.c_void_p
     ) -> None:
         self._c.MPI_Allreduce(
-            _address(values), _address(result), values.size, self._library.double, operation, self._handle
+            _address(values), _address(result), values.size, self.library.double, operation, self.handle
         )
 
     def broadcast(self, buffer: Buffer) -> None:
-        self._c.MPI_Bcast(_address(buffer), buffer.nbytes, self._library.byte, 0, self._handle)
+        self._c.MPI_Bcast(_address(buffer), buffer.nbytes, self.library.byte, 0, self.handle)
 
     def largest(self, value: float) -> float:
         result = np.empty(1)
-        self._reduce(np.array([value]), result, self._library.max)
+        self._reduce(np.array([value]), result, self.library.max)
         return float(result[0])
 
     def gather(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         rows = np.empty((self.size if self.rank == 0 else 0, values.size))
-        double = self._library.double
+        double = self.library.double
         count = values.size
-        self._c.MPI_Gather(_address(values), count, double, _address(rows), count, double, 0, self._handle)
+        self._c.MPI_Gather(_address(values), count, double, _address(rows), count, double, 0, self.handle)
         return rows
 
     def gather_texts(self, text: str) -> tuple[str, ...]:
-        return (text,) * self.size
+        width = _TEXT_BYTES
+        own = np.zeros(width, dtype=np.uint8)
+        own[: len(text.encode())] = np.frombuffer(text.encode(), dtype=np.uint8)
+        rows = np.zeros((self.size, width), dtype=np.uint8)
+        byte = self.library.byte
+        self._c.MPI_Allgather(_address(own), width, byte, _address(rows), width, byte, self.handle)
+        return tuple(row.tobytes().rstrip(b"\0").decode() for row in rows)
 
     def split(self, is_member: bool) -> Self | None:
         handle = ctypes.c_void_p()
-        self._c.MPI_Comm_split(self._handle, 0 if is_member else _UNDEFINED, self.rank, ctypes.byref(handle))
-        return type(self)(self._library, handle) if is_member else None
+        self._c.MPI_Comm_split(self.handle, 0 if is_member else _UNDEFINED, self.rank, ctypes.byref(handle))
+        return type(self)(self.library, handle) if is_member else None
 
 
 def run_ranks(

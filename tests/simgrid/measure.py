@@ -9,11 +9,14 @@ from __future__ import annotations
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from commanalyzer.machine.campaign import MeasurementPlan, measure_network
+from commanalyzer.machine.measurement import measure_machine
 from commanalyzer.machine.mpi import MpiCommunicator
-from commanalyzer.machine.samples import write_samples
+from commanalyzer.machine.placement import RankPlace
+from commanalyzer.machine.samples import Series, write_samples
 from commanalyzer.progress import SilentProgress
 from tests.simgrid.communicator import SmpiCommunicator, run_ranks
 
@@ -24,7 +27,9 @@ def main(folder: Path) -> None:
     plan = MeasurementPlan(**job["plan"] | {"message_bytes": tuple(job["plan"]["message_bytes"])})
 
     def rank_main(comm: SmpiCommunicator) -> None:
-        if job["mpi4py"]:
+        if job["hosts"]:
+            series = _series_of_machine(comm, plan, job["hosts"][comm.rank])
+        elif job["mpi4py"]:
             series = measure_network(_real_communicator(comm), plan, SilentProgress())
         else:
             series = measure_network(comm, plan, SilentProgress())
@@ -39,6 +44,19 @@ def main(folder: Path) -> None:
     sys.stderr.flush()
     # Without the interpreter's own end: mpi4py would free handles of a simulation that is over.
     os._exit(1 if failures else 0)
+
+
+def _series_of_machine(comm: SmpiCommunicator, plan: MeasurementPlan, host: str) -> tuple[Series, ...]:
+    """Series of a whole machine, where this rank says that it runs on ``host``."""
+
+    class WithHosts(SmpiCommunicator):
+        def gather_texts(self, text: str) -> tuple[str, ...]:
+            place = replace(RankPlace.from_text(text), host=host)
+            return super().gather_texts(place.to_text())
+
+    world = WithHosts(comm.library, comm.handle)
+    found = measure_machine(world, "SMPI", plan, "simulated", SilentProgress())
+    return found.series if found is not None else ()
 
 
 def _real_communicator(simulated: SmpiCommunicator) -> MpiCommunicator:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from commanalyzer.machine.samples import Series, read_samples
@@ -62,7 +63,13 @@ def deployment(num_ranks: int) -> str:
 
 
 def measure_on(
-    folder: Path, platform: str, num_ranks: int, plan: dict[str, object], *, mpi4py: str = ""
+    folder: Path,
+    platform: str,
+    num_ranks: int,
+    plan: dict[str, object],
+    *,
+    mpi4py: str = "",
+    hosts: Sequence[str] = (),
 ) -> tuple[Series, ...]:
     """Series of the measurement of a network, run on ``platform``.
 
@@ -72,10 +79,13 @@ def measure_on(
         num_ranks: Ranks, one per host.
         plan: Fields of the plan.
         mpi4py: Folder with mpi4py built for SMPI; the communicator is then the real one.
+        hosts: What each rank says its host is, for a measurement of a whole machine.
     """
     (folder / "platform.xml").write_text(platform)
     (folder / "deployment.xml").write_text(deployment(num_ranks))
-    (folder / "job.json").write_text(json.dumps({"options": IDEAL, "plan": plan, "mpi4py": mpi4py}))
+    (folder / "job.json").write_text(
+        json.dumps({"options": IDEAL, "plan": plan, "mpi4py": mpi4py, "hosts": list(hosts)})
+    )
     done = subprocess.run(
         [sys.executable, "-m", "tests.simgrid.measure", str(folder)],
         cwd=ROOT,

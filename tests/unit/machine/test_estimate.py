@@ -84,6 +84,11 @@ def test_what_cannot_be_told_is_left_out() -> None:
     assert "message_overhead" in remarks[0]
 
 
+def test_what_spoils_the_numbers_is_in_every_note() -> None:
+    machine, _ = estimate_network(_all(), name="m", date="2026-01-31", flags=("one host", "not pinned"))
+    assert all(p.note.startswith("[one host, not pinned] ") for p in machine.parameters.values())
+
+
 def test_hidden_completely_is_not_free() -> None:
     series = [s for s in _all() if not s.benchmark.startswith("overlap")]
     series += [s for role in ("send", "receive", "exchange") for s in _overlap(role, 8, 10.0, 20.0, 20.0)]

@@ -22,6 +22,7 @@ def test_one_pinned_rank_per_host() -> None:
     assert found.is_pinned
     assert not found.is_oversubscribed
     assert found.remarks() == ()
+    assert found.flags == ()
 
 
 def test_several_ranks_per_host() -> None:
@@ -31,9 +32,11 @@ def test_several_ranks_per_host() -> None:
 
 
 def test_one_host_is_no_network() -> None:
-    assert _placement(("a", {0}), ("a", {1})).remarks() == (
-        "all ranks share one host: this is its memory, not a network",
-    )
+    found = _placement(("a", {0}), ("a", {1}))
+    assert found.remarks() == ("all ranks share one host: this is its memory, not a network",)
+    assert found.flags == ("one host",)
+    assert _placement(("a", ALL), ("a", {0})).flags == ("one host", "not pinned")
+    assert _placement(("a", {0}), ("a", {0})).flags == ("one host", "oversubscribed", "not pinned")
 
 
 @pytest.mark.parametrize(
