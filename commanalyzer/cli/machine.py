@@ -155,15 +155,12 @@ def _run(ctx: click.Context, request: MeasurementRequest, quiet: bool) -> None:
     from commanalyzer.machine.mpi import launcher_rank
     from commanalyzer.progress import SilentProgress
     from commanalyzer.report.machine_text import show_machine, show_remarks
-    from commanalyzer.report.progress import TerminalProgress
+    from commanalyzer.report.progress import LineProgress
     from commanalyzer.report.text import make_console
 
+    progress = SilentProgress() if quiet or launcher_rank() else LineProgress(sys.stderr)
     try:
-        if launcher_rank():
-            done = run_job(request, SilentProgress(), _say_failure)
-        else:
-            with TerminalProgress(make_console(sys.stderr)) as progress:
-                done = run_job(request, progress, _say_failure)
+        done = run_job(request, progress, _say_failure)
     except CommAnalyzerError:
         if launcher_rank():
             ctx.exit(EXIT_USER_ERROR)  # rank 0 says what is wrong, once

@@ -13,8 +13,9 @@ import pytest
 
 from commanalyzer.machine.estimate import estimate_network
 from commanalyzer.machine.parameters import MachineParameters
+from commanalyzer.machine.patterns import random_matchings, random_rings
 from tests.simgrid.communicator import NAME
-from tests.simgrid.platforms import measure_on, star
+from tests.simgrid.platforms import measure_on, star, two_leaves
 
 pytestmark = pytest.mark.skipif(NAME is None, reason="needs SimGrid (Debian: libsimgrid-dev)")
 # Build of mpi4py for SMPI: CFLAGS=-DSMPI_NO_OVERRIDE_MALLOC LDFLAGS="-Wl,-z,undefs -lpython3.11"
@@ -63,6 +64,30 @@ def test_a_shared_backbone_is_found(tmp_path: Path) -> None:
     (ring,) = (s for s in series if s.benchmark == "ring" and s.message_bytes == LARGE_BYTES)
     rates = ring.num_messages * LARGE_BYTES / ring.times_s
     assert np.allclose(rates, BANDWIDTH / 3, rtol=0.05)
+
+
+def test_every_round_has_the_bandwidth_of_its_pattern(tmp_path: Path) -> None:
+    plan = {
+        "message_bytes": [LARGE_BYTES],
+        "num_repetitions": 12,
+        "num_messages": 8,
+        "series_s": 1e9,
+        "seed": 5,
+    }
+    series = measure_on(tmp_path, two_leaves("1GBps", "5us"), 4, plan)
+    for name, make in (("matching", random_matchings), ("ring", random_rings)):
+        pattern = make(4, 12, 5)
+        (found,) = (s for s in series if s.benchmark == name and s.num_ranks == 4)
+        # ranks 0 and 1 share a leaf, 2 and 3 the other; what leaves a leaf shares one link
+        crosses = pattern.targets // 2 != np.arange(4) // 2
+        crossing = np.stack([crosses[:, :2].sum(axis=1), crosses[:, 2:].sum(axis=1)], axis=1)
+        share = np.where(crosses, np.repeat(crossing, 2, axis=1), 1)
+        assert {1, 2} <= set(share.ravel().tolist())
+        # a rank waits for what it sends and for what it receives
+        receiving = np.take_along_axis(share, pattern.sources, axis=1)
+        expected = BANDWIDTH / np.maximum(share, receiving)
+        rates = found.num_messages * LARGE_BYTES / found.times_s.T
+        assert np.allclose(rates, expected, rtol=0.05)
 
 
 def test_one_rank_of_each_host_is_measured(tmp_path: Path) -> None:

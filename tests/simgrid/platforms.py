@@ -52,6 +52,15 @@ def star(
     )
 
 
+def two_leaves(bandwidth: str, latency: str) -> str:
+    """Four hosts, two on each of two leaf switches; one link of the same speed from each leaf to the root."""
+    return (
+        f'{_HEAD}<cluster id="c" prefix="n" suffix="" radical="0-3" speed="1Gf" bw="{bandwidth}" '
+        f'lat="{latency}" sharing_policy="SPLITDUPLEX" topology="FAT_TREE" '
+        'topo_parameters="2;2,2;1,1;1,1"/>\n</platform>\n'
+    )
+
+
 def deployment(num_ranks: int) -> str:
     """One rank per host."""
     actors = "".join(
