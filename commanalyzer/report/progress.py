@@ -13,7 +13,7 @@ from commanalyzer.quantities import format_seconds
 
 
 class LineProgress:
-    """Writes a line when a stage begins: for jobs whose standard error is a file, or goes through a launcher."""
+    """Writes a line when a stage begins: for standard error that is a file or goes through a launcher."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
