@@ -84,6 +84,7 @@ def _provenance(
         "cores_per_rank": len(first.cores),
         "is_pinned": placement.is_pinned,
         "is_oversubscribed": placement.is_oversubscribed,
+        "is_busy": placement.is_busy,
         "seed": plan.seed,
         "most_repetitions": plan.num_repetitions,
         "most_messages": plan.num_messages,

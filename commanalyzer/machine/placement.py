@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 
+_BUSY_SHARE = 0.1
+
+
 @dataclass(frozen=True, slots=True)
 class RankPlace:
     """Where one rank runs.
@@ -20,22 +23,24 @@ class RankPlace:
         cpus: Hardware threads that it may use.
         cores: Cores of these threads, each named by its first hardware thread.
         host_cpus: Hardware threads of the host.
+        load: Processes that ran on the host before the measurement (load average of the last minute).
     """
 
     host: str
     cpus: frozenset[int]
     cores: frozenset[int]
     host_cpus: int
+    load: float = 0.0
 
     def to_text(self) -> str:
         """Text that :meth:`from_text` reads, to be sent to the other ranks."""
-        return json.dumps([self.host, sorted(self.cpus), sorted(self.cores), self.host_cpus])
+        return json.dumps([self.host, sorted(self.cpus), sorted(self.cores), self.host_cpus, self.load])
 
     @staticmethod
     def from_text(text: str) -> RankPlace:
         """Place written by :meth:`to_text`."""
-        host, cpus, cores, host_cpus = json.loads(text)
-        return RankPlace(str(host), frozenset(cpus), frozenset(cores), int(host_cpus))
+        host, cpus, cores, host_cpus, load = json.loads(text)
+        return RankPlace(str(host), frozenset(cpus), frozenset(cores), int(host_cpus), float(load))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +86,18 @@ class Placement:
         )
 
     @property
+    def is_busy(self) -> bool:
+        """Some host had work of others: more than one process, and more than a tenth of its threads."""
+        return any(p.load > max(1.0, _BUSY_SHARE * p.host_cpus) for p in self.places)
+
+    @property
     def flags(self) -> tuple[str, ...]:
         """The same as :meth:`remarks` in a few words, for the note of every parameter."""
         found = {
             "one host": self.num_hosts == 1,
             "oversubscribed": self.is_oversubscribed,
             "not pinned": not self.is_pinned,
+            "busy": self.is_busy,
         }
         return tuple(name for name, is_so in found.items() if is_so)
 
@@ -101,6 +112,8 @@ class Placement:
             found.append("oversubscribed, more ranks than cores: times include waiting for a core")
         if not self.is_pinned:
             found.append("ranks are not pinned to cores of their own: times scatter more than they need to")
+        if self.is_busy:
+            found.append("other processes were running: measure again on idle hosts")
         return tuple(found)
 
     def _by_host(self) -> dict[str, list[int]]:
@@ -114,7 +127,7 @@ def this_place() -> RankPlace:
     """Where this process runs."""
     cpus = frozenset(os.sched_getaffinity(0))
     cores = frozenset(_first_sibling(cpu) for cpu in cpus)
-    return RankPlace(socket.gethostname(), cpus, cores, os.cpu_count() or len(cpus))
+    return RankPlace(socket.gethostname(), cpus, cores, os.cpu_count() or len(cpus), os.getloadavg()[0])
 
 
 def _first_sibling(cpu: int) -> int:

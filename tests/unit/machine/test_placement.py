@@ -69,6 +69,17 @@ def test_oversubscription(cpus: frozenset[int] | set[int], ranks: int, is_oversu
     assert any("oversubscribed" in remark for remark in found.remarks()) == is_oversubscribed
 
 
+@pytest.mark.parametrize(
+    ("load", "host_cpus", "is_busy"), [(0.9, 2, False), (1.1, 2, True), (1.1, 64, False), (7.0, 64, True)]
+)
+def test_work_of_others(load: float, host_cpus: int, is_busy: bool) -> None:
+    cpu = frozenset((0,))
+    found = Placement((RankPlace("a", cpu, cpu, host_cpus, load), RankPlace("b", cpu, cpu, host_cpus)))
+    assert found.is_busy == is_busy
+    assert found.flags == (("busy",) if is_busy else ())
+    assert any("other processes" in remark for remark in found.remarks()) == is_busy
+
+
 def test_places_travel_as_text() -> None:
     place = this_place()
     assert place.cpus == frozenset(os.sched_getaffinity(0))
