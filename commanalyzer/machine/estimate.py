@@ -48,17 +48,17 @@ def estimate_network(
         "allreduce": _collective(series, "allreduce"),
         "bcast": _collective(series, "bcast"),
     }
-    remarks = tuple(
-        f"{key} is below what these timings can tell; it was left out"
-        for key, parameter in found.items()
-        if key != "overlap" and parameter.value < KINDS[key].low
-    )
-    known = {
-        key: Parameter(p.value, KINDS[key].unit, "measured", date, prefix + p.note, p.curve)
-        for key, p in found.items()
-        if key == "overlap" or p.value >= KINDS[key].low
-    }
-    return MachineParameters(name, **known), remarks
+    known, remarks = {}, []
+    for key, p in found.items():
+        if not _is_plausible(key, p.value):
+            remarks.append(f"{key} was left out: {p.value:.3g} {KINDS[key].unit} is noise")
+            continue
+        curve = p.curve
+        if curve is not None and not all(_is_plausible(key, value) for value in curve.values):
+            curve = None
+            remarks.append(f"{key} has no values over ranks and message sizes: some of them are noise")
+        known[key] = Parameter(p.value, KINDS[key].unit, "measured", date, prefix + p.note, curve)
+    return MachineParameters(name, **known), tuple(remarks)
 
 
 def estimate_throughput(flops: float, times_s: NDArray[np.float64], *, date: str, note: str) -> Parameter:
@@ -73,6 +73,11 @@ def estimate_throughput(flops: float, times_s: NDArray[np.float64], *, date: str
     time = median_interval(times_s)
     value = significant(flops / time.median)
     return Parameter(value, "Flop/s", "measured", date, f"{note}; wall time {_interval(time, 'throughput')}")
+
+
+def _is_plausible(key: str, value: float) -> bool:
+    """A machine file may hold it: differences of times may be negative, waiting for a core may take long."""
+    return KINDS[key].low <= value <= KINDS[key].high
 
 
 def _bandwidth(series: Sequence[Series]) -> Parameter:

@@ -30,7 +30,7 @@ _RANK_VARIABLES = (
 )
 _OPEN_MPI = "OMPI_COMM_WORLD_SIZE"
 _CHOICES = frozenset(("MPI4PY_MPIABI", "MPI4PY_LIBMPI"))
-_SIZE_VARIABLES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MPI_NRANKS", "SLURM_NTASKS")
+_SIZE_VARIABLES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MPI_NRANKS", "SLURM_STEP_NUM_TASKS")
 
 
 class MpiCommunicator:
@@ -155,7 +155,7 @@ def world() -> MpiCommunicator:
         raise MachineModelError(
             f"expected {launched} ranks, as the launcher says, found 1 in each process: the launcher belongs "
             f"to another MPI than mpi4py's ({comm.library})",
-            hint="use the mpiexec of that MPI, or set MPI4PY_MPIABI and MPI4PY_LIBMPI (see mpi4py)",
+            hint="use the mpiexec of that MPI, srun's --mpi, or set MPI4PY_MPIABI and MPI4PY_LIBMPI",
         )
     return comm
 

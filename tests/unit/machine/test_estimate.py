@@ -80,8 +80,18 @@ def test_what_cannot_be_told_is_left_out() -> None:
     machine, remarks = estimate_network(_all(overhead_s=-1e-9), name="m", date="2026-01-31")
     assert machine.message_overhead is None
     assert machine.gap is not None
+    assert remarks == ("message_overhead was left out: -1e-09 s is noise",)
+
+
+def test_a_curve_with_noise_is_left_out() -> None:
+    series = [s for s in _all() if not (s.benchmark == "matching" and s.num_ranks == 2)]
+    series.append(_series("matching", 2, 1000, [[9.0], [9.0]], 4))  # 444 B/s
+    series.append(_series("matching", 2, 2000, [[5e-6], [5e-6]], 4))
+    machine, remarks = estimate_network(series, name="m", date="2026-01-31")
+    assert machine.bandwidth is not None
+    assert (machine.bandwidth.value, machine.bandwidth.curve) == (5e8, None)
     assert len(remarks) == 1
-    assert "message_overhead" in remarks[0]
+    assert remarks[0].startswith("bandwidth has no values over ranks")
 
 
 def test_what_spoils_the_numbers_is_in_every_note() -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from commanalyzer.cli.main import main
 from commanalyzer.machine.catalog import find_machine, published_machines
 
 
@@ -20,6 +21,18 @@ def test_every_number_says_where_it_is_from(name: str, path: Path) -> None:
     # the citation: authors, title, place and year in comments
     comments = " ".join(line[1:] for line in path.read_text().splitlines() if line.startswith("#"))
     assert re.search(r"\b(19|20)\d\d\b", comments)
+
+
+def test_they_are_listed_and_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["machine", "list"]) == 0
+    listed = capsys.readouterr().out
+    assert all(name in listed for name in published_machines())
+    assert main(["machine", "show", "hpdc18-opa"]) == 0
+    shown = capsys.readouterr().out
+    assert "57.0 %" in shown
+    assert "Figure 7" in shown
+    assert main(["machine", "show", "nowhere"]) == 1
+    assert "hpdc18-opa" in capsys.readouterr().err
 
 
 def test_the_cluster_of_the_paper() -> None:
