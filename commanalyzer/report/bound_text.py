@@ -17,7 +17,7 @@ from commanalyzer.quantities import format_flop, format_percent, format_seconds
 from commanalyzer.roofline.bound import BETTER, BoundPoint, Change, ScalingBound
 
 SCHEMA = "commanalyzer.bound/1"
-_BAR_WIDTH = 20
+_BAR_WIDTH = 12
 _LATENCY_TERMS = ("latency", "message_overhead", "gap", "allreduce")
 
 
@@ -59,10 +59,10 @@ def machine_line(machine: MachineParameters) -> str:
 
 
 def _table(found: ScalingBound) -> Table:
-    table = Table(title="Best efficiency and time", title_justify="left")
+    table = Table(title="Best efficiency and time on each node count", title_justify="left")
     table.add_column("nodes", justify="right")
     table.add_column("decomposition")
-    for name in ("efficiency (Eq. 4)", "with latency"):
+    for name in ("by Eq. 4", "with latency"):
         table.add_column(name, justify="right")
     table.add_column("", no_wrap=True, min_width=_BAR_WIDTH)
     for name in ("speed-up", "time"):
