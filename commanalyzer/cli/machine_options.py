@@ -40,7 +40,7 @@ def latency_option(command: F) -> F:
     """Add --latency to a command."""
     return click.option(
         "--latency",
-        type=options.seconds_with_unit,
+        type=options.latency,
         help="Time of a small message to another node: 1.5us.",
     )(command)
 

@@ -17,7 +17,7 @@ from commanalyzer.quantities import format_flop, format_percent, format_seconds
 from commanalyzer.roofline.bound import BETTER, BoundPoint, Change, ScalingBound
 
 SCHEMA = "commanalyzer.bound/1"
-_BAR_WIDTH = 20
+_BAR_WIDTH = 12
 _LATENCY_TERMS = ("latency", "message_overhead", "gap", "allreduce")
 
 
@@ -59,14 +59,15 @@ def machine_line(machine: MachineParameters) -> str:
 
 
 def _table(found: ScalingBound) -> Table:
-    table = Table(title="Best efficiency and time", title_justify="left")
-    for name, justify in (("nodes", "right"), ("decomposition", "left")):
-        table.add_column(name, justify="right" if justify == "right" else "left")
-    for name in ("efficiency (Eq. 4)", "with latency"):
+    table = Table(title="Best efficiency and time on each node count", title_justify="left")
+    table.add_column("nodes", justify="right")
+    table.add_column("decomposition")
+    for name in ("by Eq. 4", "with latency"):
         table.add_column(name, justify="right")
     table.add_column("", no_wrap=True, min_width=_BAR_WIDTH)
-    for name in ("speed-up", "time", "communication"):
+    for name in ("speed-up", "time"):
         table.add_column(name, justify="right")
+    table.add_column("communication")
     table.add_column("binds")
     for point in found.points:
         table.add_row(*_cells(point))
@@ -82,8 +83,8 @@ def _cells(point: BoundPoint) -> tuple[str | Text, ...]:
         _bar(point.efficiency),
         f"{point.speedup:.3g}",
         format_seconds(point.time_s),
-        format_seconds(point.times.exposed_s),
-        _binding(point),
+        _communication(point),
+        point.times.binds,
     )
 
 
@@ -91,11 +92,9 @@ def _bar(share: float) -> str:
     return "█" * round(_BAR_WIDTH * share) or "▏"
 
 
-def _binding(point: BoundPoint) -> str:
+def _communication(point: BoundPoint) -> str:
     times = point.times
-    if times.binds != "computation" or times.limit == "nothing":
-        return times.binds
-    return f"computation, then {times.limit}"
+    return f"{format_seconds(times.exposed_s)} ({times.limit})" if times.exposed_s else "none"
 
 
 def _advice(found: ScalingBound, efficiency: float) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 
-from commanalyzer.artifact_header import Json, counted_header
+from commanalyzer.artifact_header import Json, collectives_header, counted_header
 from commanalyzer.machine.curves import Curve
 from commanalyzer.machine.kinds import KINDS
 from commanalyzer.machine.parameters import MachineParameters, Parameter
@@ -117,6 +117,7 @@ def _decomposition(item: Decomposition) -> Json:
         "singleton_bytes": traffic.singleton_bytes,
         "messages": traffic.total_messages,
         "comm_matrix": traffic.comm_bytes.tolist(),
+        "collectives": collectives_header(traffic),
         # JSON has no infinity: communication without any floating-point work.
         "intensity": item.intensity if math.isfinite(item.intensity) else None,
         # None: not known, as for the bytes of a counted MPI run.

@@ -36,7 +36,7 @@ def test_table() -> None:
     assert "heat.c, 1 MFlop, on cluster A, bandwidth 1 GB/s and more (measured), throughput 1 GFlop/s" in text
     # p = 4: 250 us + 60 us; Eq. 4: 1 / (1 + 180 us / 1 ms)
     assert "4 metis cut 84.7 % 80.6 %" in text
-    assert "3.23 310 us 60 us computation, then bandwidth" in text
+    assert "3.23 310 us 60 us (bandwidth) computation" in text
     # p = 16: 62.5 + 60 us; T_o / T_1 is 0.24 at 4 nodes and 0.96 at 16: 0.25 still at 4
     assert "an efficiency of 80.0 % at best: 4 (analysed)" in text
     assert "Shortest time: 122 us on 16 nodes, 8.16 times faster than one" in text
