@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -118,25 +119,26 @@ def measure(
     from commanalyzer.machine.campaign import DEFAULT_SIZES_BYTES, MeasurementPlan
     from commanalyzer.machine.job import MeasurementRequest
 
+    run = program_arguments(ctx)
+    if (program is None) == bool(run):
+        raise click.UsageError("--program RESULT and a command after -- belong together")
     request = MeasurementRequest(
         output=output,
         name=name or output.stem,
         plan=MeasurementPlan(sizes or DEFAULT_SIZES_BYTES, repetitions, series_s=series_time, seed=seed),
         base=base,
-        command=program_arguments(ctx),
-        flops=_flops(program, program_arguments(ctx)),
+        command=run,
+        flops=partial(_flops, program),
         num_runs=runs,
         force=force,
     )
     _run(ctx, request, quiet)
 
 
-def _flops(program: Path | None, run: tuple[str, ...]) -> float:
+def _flops(program: Path | None) -> float:
     """Operations of the analysed program; 0 without one."""
-    if program is None and not run:
+    if program is None:
         return 0.0
-    if program is None or not run:
-        raise click.UsageError("--program RESULT and a command after -- belong together")
     from commanalyzer.artifacts import load
 
     result = load(program)

@@ -36,7 +36,7 @@ class MeasurementRequest:
         plan: How much to measure.
         base: Machine whose parameters are kept where none is measured, empty for none.
         command: Plain run of the analysed program; empty for no throughput.
-        flops: Floating-point operations of that run.
+        flops: Tells the floating-point operations of that run; called on rank 0 only.
         num_runs: Timed runs.
         force: Replace existing files.
     """
@@ -46,7 +46,7 @@ class MeasurementRequest:
     plan: MeasurementPlan
     base: str = ""
     command: tuple[str, ...] = ()
-    flops: float = 0.0
+    flops: Callable[[], float] = float
     num_runs: int = 5
     force: bool = False
 
@@ -115,12 +115,13 @@ def _prepare(request: MeasurementRequest, progress: Progress) -> _Prepared:
     base = find_machine(request.base) if request.base else MachineParameters()
     if not request.command:
         return _Prepared(base, None, ())
+    flops = request.flops()
     progress.stage(f"run {shlex.join(request.command)}")
     times_s = run_times(request.command, request.num_runs)
     threads = os.environ.get(_THREADS, "not set")
     note = f"{shlex.join(request.command)}, {_THREADS} {threads}; counted operations over wall time"
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
-    throughput = estimate_throughput(request.flops, times_s, date=today, note=note)
+    throughput = estimate_throughput(flops, times_s, date=today, note=note)
     return _Prepared(base, throughput, (Series("program", 1, 0, 0, times_s[None, :]),))
 
 

@@ -14,10 +14,10 @@ import pytest
 from commanalyzer.machine.estimate import estimate_network
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.machine.patterns import random_matchings, random_rings
-from tests.simgrid.communicator import NAME
+from tests.simgrid.communicator import IS_KNOWN
 from tests.simgrid.platforms import measure_on, star, two_leaves
 
-pytestmark = pytest.mark.skipif(NAME is None, reason="needs SimGrid (Debian: libsimgrid-dev)")
+pytestmark = pytest.mark.skipif(not IS_KNOWN, reason="needs SimGrid 3.32 (Debian 12: libsimgrid-dev)")
 # Build of mpi4py for SMPI: CFLAGS=-DSMPI_NO_OVERRIDE_MALLOC LDFLAGS="-Wl,-z,undefs -lpython3.11"
 # MPI4PY_BUILD_MPICC=smpicc MPI4PY_BUILD_CONFIGURE=1 pip install --no-binary mpi4py --target FOLDER mpi4py
 MPI4PY = os.environ.get("SMPI_MPI4PY", "")

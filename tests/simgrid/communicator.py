@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from commanalyzer.machine.communicator import Buffer
 
 NAME = ctypes.util.find_library("simgrid")
+# Handles, constants and the functions that start ranks are those of this release.
+IS_KNOWN = NAME is not None and NAME.endswith(".so.3.32")
 _TAG = 1
 _TEXT_BYTES = 4096
 _NOBODY = -666  # MPI_PROC_NULL of SMPI
