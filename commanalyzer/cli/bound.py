@@ -66,10 +66,10 @@ def command(
     loaded = load(result)
     found = loaded.bound(machine, nodes=nodes, model=model or "", method=method)
     if json_output == "-":
-        sys.stdout.write(bound_text(found, loaded.program, efficiency))
+        sys.stdout.write(bound_text(found, loaded, efficiency))
         return
     if json_output is not None:
-        write_text(Path(json_output), bound_text(found, loaded.program, efficiency), force=force)
+        write_text(Path(json_output), bound_text(found, loaded, efficiency), force=force)
     show_bound(found, loaded.program, efficiency, make_console(sys.stdout), quiet=quiet)
     if json_output is not None and not quiet:
         click.echo(f"wrote {json_output}")

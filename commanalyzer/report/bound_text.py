@@ -14,6 +14,8 @@ from commanalyzer.artifact_header import Json
 from commanalyzer.machine.kinds import KINDS
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.quantities import format_flop, format_percent, format_seconds
+from commanalyzer.report.json_document import provenance_document
+from commanalyzer.results import AnalysisResult
 from commanalyzer.roofline.bound import BETTER, BoundPoint, Change, ScalingBound
 
 SCHEMA = "commanalyzer.bound/1"
@@ -155,18 +157,21 @@ def _changes(found: ScalingBound) -> Table:
     return table
 
 
-def bound_document(found: ScalingBound, program: str, efficiency: float) -> dict[str, Json]:
+def bound_document(found: ScalingBound, result: AnalysisResult, efficiency: float) -> dict[str, Json]:
     """Contract document of ``found``: seconds, bytes, fractions.
 
     Args:
         found: Bounds.
-        program: Name of the program.
+        result: What they are bounds of.
         efficiency: Least acceptable efficiency.
     """
     largest, between = found.largest(efficiency), found.crossing_nodes(efficiency)
     return {
         "schema": SCHEMA,
-        "program": program,
+        "program": result.program,
+        "command": list(result.command),
+        "regions": list(result.regions),
+        "provenance": provenance_document(result),
         "work_flop": found.work_flop,
         "machine": cast(Json, asdict(found.machine)),
         "points": [_point(point) for point in found.points],
@@ -200,6 +205,6 @@ def _point(point: BoundPoint) -> Json:
     }
 
 
-def bound_text(found: ScalingBound, program: str, efficiency: float) -> str:
+def bound_text(found: ScalingBound, result: AnalysisResult, efficiency: float) -> str:
     """The document as JSON text, newline at the end."""
-    return json.dumps(bound_document(found, program, efficiency), indent=1, allow_nan=False) + "\n"
+    return json.dumps(bound_document(found, result, efficiency), indent=1, allow_nan=False) + "\n"

@@ -22,7 +22,7 @@ def json_document(result: AnalysisResult) -> dict[str, Json]:
         "program": result.program,
         "command": list(result.command),
         "regions": list(result.regions),
-        "provenance": _provenance(result),
+        "provenance": provenance_document(result),
         "work": {
             "flops": work.flops,
             "loads": work.loads,
@@ -65,7 +65,8 @@ def json_text(result: AnalysisResult) -> str:
     return "{\n" + ",\n".join(entries) + "\n}\n"
 
 
-def _provenance(result: AnalysisResult) -> Json:
+def provenance_document(result: AnalysisResult) -> Json:
+    """Where a result comes from, as in every document made from it."""
     origin = result.provenance
     return {
         "tool_version": origin.tool_version,

@@ -55,8 +55,9 @@ def test_other_answers() -> None:
 
 
 def test_document() -> None:
-    document = json.loads(bound_text(_result().bound(MACHINE), "heat.c", 0.8))
+    document = json.loads(bound_text(_result().bound(MACHINE), _result(), 0.8))
     assert document["schema"] == "commanalyzer.bound/1"
+    assert document["provenance"]["inputs"] == [{"path": "größe.c", "sha256": "00ff"}]
     assert [point["nodes"] for point in document["points"]] == [1, 2, 4, 16]
     assert document["points"][2]["latency_aware"]["method"] == "metis cut"
     assert round(document["points"][2]["latency_aware"]["time_s"] * 1e6, 6) == 310
