@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import socket
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 _BUSY_SHARE = 0.1
+_CPU_MAX = Path("/sys/fs/cgroup/cpu.max")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +26,7 @@ class RankPlace:
         cores: Cores of these threads, each named by its first hardware thread.
         host_cpus: Hardware threads of the host.
         load: Processes that ran on the host before the measurement (load average of the last minute).
+        quota: Processors that a container or batch system grants at a time; the host's without a limit.
     """
 
     host: str
@@ -30,16 +34,22 @@ class RankPlace:
     cores: frozenset[int]
     host_cpus: int
     load: float = 0.0
+    quota: float = math.inf
 
     def to_text(self) -> str:
         """Text that :meth:`from_text` reads, to be sent to the other ranks."""
-        return json.dumps([self.host, sorted(self.cpus), sorted(self.cores), self.host_cpus, self.load])
+        quota = min(self.quota, float(self.host_cpus))
+        return json.dumps(
+            [self.host, sorted(self.cpus), sorted(self.cores), self.host_cpus, self.load, quota]
+        )
 
     @staticmethod
     def from_text(text: str) -> RankPlace:
         """Place written by :meth:`to_text`."""
-        host, cpus, cores, host_cpus, load = json.loads(text)
-        return RankPlace(str(host), frozenset(cpus), frozenset(cores), int(host_cpus), float(load))
+        host, cpus, cores, host_cpus, load, quota = json.loads(text)
+        return RankPlace(
+            str(host), frozenset(cpus), frozenset(cores), int(host_cpus), float(load), float(quota)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +75,8 @@ class Placement:
 
     @property
     def is_oversubscribed(self) -> bool:
-        """Some host has more ranks than cores that they may use."""
-        groups = self._by_host().values()
-        return any(
-            len(ranks) > len(frozenset[int]().union(*(self.places[r].cores for r in ranks)))
-            for ranks in groups
-        )
+        """Some host has more ranks than cores, or processors granted, that they may use."""
+        return any(len(ranks) > self._processors_for(ranks) for ranks in self._by_host().values())
 
     @property
     def is_pinned(self) -> bool:
@@ -121,12 +127,33 @@ class Placement:
             ranks[place.host].append(rank)
         return ranks
 
+    def _processors_for(self, ranks: Sequence[int]) -> float:
+        """Cores that ranks of one host may use together, as far as they are granted at a time."""
+        places = [self.places[rank] for rank in ranks]
+        cores = frozenset[int]().union(*(place.cores for place in places))
+        return min(len(cores), *(place.quota for place in places))
+
 
 def this_place() -> RankPlace:
     """Where this process runs."""
     cpus = frozenset(os.sched_getaffinity(0))
     cores = frozenset(_first_sibling(cpu) for cpu in cpus)
-    return RankPlace(socket.gethostname(), cpus, cores, os.cpu_count() or len(cpus), os.getloadavg()[0])
+    host_cpus = os.cpu_count() or len(cpus)
+    quota = min(granted_processors(_CPU_MAX), float(host_cpus))
+    return RankPlace(socket.gethostname(), cpus, cores, host_cpus, os.getloadavg()[0], quota)
+
+
+def granted_processors(limit: Path) -> float:
+    """Processors that a control group grants at a time, unlimited where the file does not say.
+
+    Args:
+        limit: Its file ``cpu.max``: microseconds of processor time (or ``max``) per period, both in the file.
+    """
+    try:
+        granted, period = limit.read_text().split()
+        return float(granted) / float(period)
+    except (OSError, ValueError):
+        return math.inf
 
 
 def _first_sibling(cpu: int) -> int:

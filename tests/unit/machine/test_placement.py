@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import math
 import os
+from pathlib import Path
 
 import pytest
 
-from commanalyzer.machine.placement import Placement, RankPlace, this_place
+from commanalyzer.machine.placement import Placement, RankPlace, granted_processors, this_place
 
 ALL = frozenset(range(8))
 
@@ -78,6 +80,22 @@ def test_work_of_others(load: float, host_cpus: int, is_busy: bool) -> None:
     assert found.is_busy == is_busy
     assert found.flags == (("busy",) if is_busy else ())
     assert any("other processes" in remark for remark in found.remarks()) == is_busy
+
+
+@pytest.mark.parametrize(("quota", "is_oversubscribed"), [(2.0, False), (1.5, True)])
+def test_a_container_may_grant_less_than_its_cores(quota: float, is_oversubscribed: bool) -> None:
+    places = [RankPlace("a", frozenset((c,)), frozenset((c,)), 8, quota=quota) for c in (0, 1)]
+    assert Placement(tuple(places)).is_oversubscribed == is_oversubscribed
+
+
+@pytest.mark.parametrize(
+    ("content", "processors"), [("150000 100000\n", 1.5), ("max 100000\n", math.inf), ("", math.inf)]
+)
+def test_granted_processors(tmp_path: Path, content: str, processors: float) -> None:
+    limit = tmp_path / "cpu.max"
+    limit.write_text(content)
+    assert granted_processors(limit) == processors
+    assert granted_processors(tmp_path / "none") == math.inf
 
 
 def test_places_travel_as_text() -> None:
