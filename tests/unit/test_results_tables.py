@@ -60,7 +60,7 @@ def test_bound_refused() -> None:
     machine = MachineParameters(bandwidth=Parameter(1e9, "B/s"))
     with pytest.raises(ConfigError, match="found a request for 3"):
         RESULT.bound(machine, nodes=[1, 3])
-    with pytest.raises(ConfigError, match="none of volume spirals"):
+    with pytest.raises(ConfigError, match="found volume spirals"):
         RESULT.bound(machine, method="spirals")
     with pytest.raises(MachineModelError, match="no bandwidth"):
         RESULT.bound()
