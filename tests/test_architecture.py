@@ -26,12 +26,13 @@ LAYERS = (
     ("version", "errors"),
     ("quantities", "files", "progress", "abi"),
     ("machine", "vcg.graph"),
-    ("request", "roofline", "ir"),
+    ("request", "ir"),
     ("frontend",),
     ("instrument", "interpreter"),
     ("runtime", "trace"),
     ("vcg",),
     ("partition", "communication"),
+    ("roofline",),
     ("results",),
     ("provenance", "export", "comparison"),
     ("artifact_header",),
@@ -49,7 +50,7 @@ ADAPTERS = {
     "mtkahypar": {"partition.mtkahypar"},
     "numba": {"partition.kernels"},
     "h5py": {"artifacts"},
-    "mpi4py": set[str](),
+    "mpi4py": {"machine.mpi"},
     "llvmlite": {"frontend.canonicalize", "runtime.merge"},  # both run as child processes only
     "ziglang": set[str](),  # started as a program
 }
@@ -66,6 +67,7 @@ HEAVY = (
     "mpi4py",
     "rich",
     "psutil",
+    "tomlkit",
 )
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from commanalyzer.cli import options
@@ -11,7 +9,7 @@ from commanalyzer.cli.machine_options import machine_from, machine_options
 from commanalyzer.errors import MachineModelError
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.quantities import Bytes, Dimensionless, Flop, FlopPerSecond, format_percent, format_seconds
-from commanalyzer.roofline import (
+from commanalyzer.roofline.equations import (
     communication_intensity,
     machine_bound,
     parallel_time_lower_bound,
@@ -23,14 +21,14 @@ from commanalyzer.roofline import (
 @click.option("--comm-bytes", type=options.size, help="Communication C of all nodes: 12MB.")
 @click.option("--flops", type=float, help="Work W in floating-point operations: 3.2e9.")
 @click.option("--intensity", type=float, help="Intensity I_c in bytes per flop, instead of C and W.")
-@click.option("--nodes", type=click.IntRange(1), help="Node count p, for the parallel time.")
+@click.option("--nodes", type=click.IntRange(1), help="Node count p, for the parallel time and B_c(p).")
 @machine_options
 def command(
     comm_bytes: float | None,
     flops: float | None,
     intensity: float | None,
     nodes: int | None,
-    machine_file: Path | None,
+    machine_file: str | None,
     bandwidth: float | None,
     overlap: float | None,
     throughput: float | None,
@@ -46,7 +44,7 @@ def command(
         if comm_bytes is None or flops is None:
             raise click.UsageError("give --intensity, or both --comm-bytes and --flops")
         intensity = communication_intensity(Bytes(comm_bytes), Flop(flops))
-    bound = machine_bound(intensity, machine)
+    bound = machine_bound(intensity, machine, nodes=nodes)
     if bound is None:
         raise MachineModelError("expected some work, found 0 floating-point operations", where="--flops")
     click.echo(f"communication intensity  {intensity:.6g} bytes/flop")

@@ -37,9 +37,26 @@ def seconds(text: str) -> float:
     return _quantity(text, parse_seconds)
 
 
+def latency(text: str) -> float:
+    """Seconds; a number alone could be microseconds."""
+    if re.fullmatch(r"[-+.\deE\s]*", text):
+        raise click.BadParameter(f"expected a time with its unit such as 1.5us, found {text!r}")
+    return seconds(text)
+
+
 def size(text: str) -> float:
     """Bytes."""
     return _quantity(text, parse_bytes)
+
+
+def sizes(text: str | tuple[int, ...]) -> tuple[int, ...]:
+    """Increasing distinct message sizes, multiples of 8 bytes, from a comma-separated list."""
+    if not isinstance(text, str):
+        return text
+    found = sorted({size(item) for item in text.split(",")})
+    if any(x < 8 or x % 8 for x in found):
+        raise click.BadParameter(f"expected positive multiples of 8 bytes, found {text!r}")
+    return tuple(int(x) for x in found)
 
 
 def throughput(text: str) -> float:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import math
 
-from commanalyzer.artifact_header import Json, counted_header
+from commanalyzer.artifact_header import Json, collectives_header, counted_header
+from commanalyzer.machine.curves import Curve
+from commanalyzer.machine.kinds import KINDS
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.results import AnalysisResult, Decomposition
 
@@ -20,7 +22,7 @@ def json_document(result: AnalysisResult) -> dict[str, Json]:
         "program": result.program,
         "command": list(result.command),
         "regions": list(result.regions),
-        "provenance": _provenance(result),
+        "provenance": provenance_document(result),
         "work": {
             "flops": work.flops,
             "loads": work.loads,
@@ -63,7 +65,8 @@ def json_text(result: AnalysisResult) -> str:
     return "{\n" + ",\n".join(entries) + "\n}\n"
 
 
-def _provenance(result: AnalysisResult) -> Json:
+def provenance_document(result: AnalysisResult) -> Json:
+    """Where a result comes from, as in every document made from it."""
     origin = result.provenance
     return {
         "tool_version": origin.tool_version,
@@ -78,12 +81,7 @@ def _provenance(result: AnalysisResult) -> Json:
 
 
 def _machine(machine: MachineParameters) -> Json:
-    return {
-        "name": machine.name,
-        "bandwidth": _parameter(machine.bandwidth),
-        "overlap": _parameter(machine.overlap),
-        "throughput": _parameter(machine.throughput),
-    }
+    return {"name": machine.name, **{name: _parameter(getattr(machine, name)) for name in KINDS}}
 
 
 def _parameter(item: Parameter | None) -> Json:
@@ -95,6 +93,15 @@ def _parameter(item: Parameter | None) -> Json:
         "source": item.source,
         "date": item.date,
         "note": item.note,
+        "curve": None if item.curve is None else _curve(item.curve),
+    }
+
+
+def _curve(curve: Curve) -> Json:
+    return {
+        "nodes": list(curve.nodes),
+        "message_bytes": list(curve.message_bytes),
+        "values": list(curve.values),
     }
 
 
@@ -111,6 +118,7 @@ def _decomposition(item: Decomposition) -> Json:
         "singleton_bytes": traffic.singleton_bytes,
         "messages": traffic.total_messages,
         "comm_matrix": traffic.comm_bytes.tolist(),
+        "collectives": collectives_header(traffic),
         # JSON has no infinity: communication without any floating-point work.
         "intensity": item.intensity if math.isfinite(item.intensity) else None,
         # None: not known, as for the bytes of a counted MPI run.

@@ -4,12 +4,27 @@ from __future__ import annotations
 
 import time
 from types import TracebackType
-from typing import Self
+from typing import Self, TextIO
 
 from rich.console import Console
 from rich.status import Status
 
 from commanalyzer.quantities import format_seconds
+
+
+class LineProgress:
+    """Writes a line when a stage begins: for standard error that is a file or goes through a launcher."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def stage(self, name: str, steps: int = 1) -> None:
+        """Say that ``name`` begins."""
+        self._stream.write(f"{name} ...\n")
+        self._stream.flush()
+
+    def advance(self, steps: int = 1) -> None:
+        """Say nothing."""
 
 
 class TerminalProgress:

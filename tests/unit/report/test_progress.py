@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from commanalyzer.report.progress import TerminalProgress
+from commanalyzer.report.progress import LineProgress, TerminalProgress
 
 
 def _terminal() -> tuple[Console, io.StringIO]:
@@ -41,3 +41,12 @@ def test_the_terminal_is_left_usable_after_an_error() -> None:
         raise ValueError("stop")
     # The last thing said about the cursor is to show it.
     assert stream.getvalue().rfind("\x1b[?25h") > stream.getvalue().rfind("\x1b[?25l")
+
+
+def test_lines_say_what_begins() -> None:
+    stream = io.StringIO()
+    progress = LineProgress(stream)
+    progress.stage("latency")
+    progress.advance()
+    progress.stage("overlap", 7)
+    assert stream.getvalue() == "latency ...\noverlap ...\n"

@@ -1,0 +1,181 @@
+"""``commanalyzer machine``: measure this machine, show machine files, list the published ones."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from commanalyzer.cli import options
+from commanalyzer.cli.analyze import WithProgramArguments, program_arguments
+from commanalyzer.errors import EXIT_USER_ERROR, CommAnalyzerError, ConfigError
+
+if TYPE_CHECKING:
+    from commanalyzer.machine.job import MeasurementRequest
+
+
+@click.group()
+def command() -> None:
+    """Measure this machine, show machine files, list the published ones."""
+
+
+@command.command("list")
+def list_machines() -> None:
+    """List the published machines that --machine knows by name."""
+    from commanalyzer.machine.catalog import published_machines
+    from commanalyzer.machine.parameters import load_machine
+    from commanalyzer.report.machine_text import show_machines
+    from commanalyzer.report.text import make_console
+
+    machines = {name: load_machine(path) for name, path in published_machines().items()}
+    show_machines(machines, make_console(sys.stdout))
+
+
+@command.command("show")
+@click.argument("machine", metavar="NAME|FILE")
+@click.option("--all", "every", is_flag=True, help="Also the values over node counts and message sizes.")
+def show(machine: str, every: bool) -> None:
+    """Print a published machine or a machine file."""
+    from commanalyzer.machine.catalog import find_machine
+    from commanalyzer.report.machine_text import show_machine
+    from commanalyzer.report.text import make_console
+
+    show_machine(find_machine(machine), make_console(sys.stdout), every=every)
+
+
+class _WithRun(WithProgramArguments):
+    """The command after ``--`` is a plain run of the program."""
+
+    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Mention the program."""
+        formatter.write_usage(
+            ctx.command_path, "[OPTIONS] [-- PROGRAM ARGUMENTS...]", "Usage: mpiexec -n RANKS "
+        )
+
+
+@command.command("measure", cls=_WithRun)
+@click.option(
+    "-o", "--output", required=True, type=click.Path(path_type=Path), help="Machine file to write (TOML)."
+)
+@click.option("--name", default="", help="What to call the machine.")
+@click.option(
+    "--sizes", type=options.sizes, help="Message sizes: 8,4KiB,1MiB; default 8 B to 2 MiB in factors of 8."
+)
+@click.option(
+    "--repetitions",
+    type=click.IntRange(6),
+    default=100,
+    show_default=True,
+    help="Most rounds of a measurement.",
+)
+@click.option(
+    "--series-time",
+    type=options.seconds,
+    default="1s",
+    show_default=True,
+    help="Time for one measurement; it has fewer rounds (at least 6) if they take longer.",
+)
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of the random patterns.")
+@click.option(
+    "--program",
+    type=click.Path(path_type=Path),
+    metavar="RESULT",
+    help="Also the throughput of this analysed program (*.cmz), from runs of the command after --.",
+)
+@click.option(
+    "--runs", type=click.IntRange(1), default=5, show_default=True, help="Timed runs of the program."
+)
+@click.option(
+    "--base",
+    default="",
+    metavar="NAME|FILE",
+    help="Machine whose parameters are kept where none is measured.",
+)
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
+@click.option("-q", "--quiet", is_flag=True, help="Only say which files were written.")
+@click.pass_context
+def measure(
+    ctx: click.Context,
+    output: Path,
+    name: str,
+    sizes: tuple[int, ...] | None,
+    repetitions: int,
+    series_time: float,
+    seed: int,
+    program: Path | None,
+    runs: int,
+    base: str,
+    force: bool,
+    quiet: bool,
+) -> None:
+    """Measure network and node, write a machine file for --machine.
+
+    Start it with one rank per node, pinned, on the nodes that the program would use; on one rank only the
+    throughput is measured. Raw timings are kept beside the machine file (*.samples.json.gz).
+    """
+    from commanalyzer.machine.campaign import DEFAULT_SIZES_BYTES, MeasurementPlan
+    from commanalyzer.machine.job import MeasurementRequest
+
+    run = program_arguments(ctx)
+    if (program is None) == bool(run):
+        raise click.UsageError("--program RESULT and a command after -- belong together")
+    request = MeasurementRequest(
+        output=output,
+        name=name or output.stem,
+        plan=MeasurementPlan(sizes or DEFAULT_SIZES_BYTES, repetitions, series_s=series_time, seed=seed),
+        base=base,
+        command=run,
+        flops=partial(_flops, program),
+        num_runs=runs,
+        force=force,
+    )
+    _run(ctx, request, quiet)
+
+
+def _flops(program: Path | None) -> float:
+    """Operations of the analysed program; 0 without one."""
+    if program is None:
+        return 0.0
+    from commanalyzer.artifacts import load
+
+    result = load(program)
+    if result.regions or not result.work.flops:
+        found = f"one of the region {', '.join(result.regions)}" if result.regions else "one without any"
+        raise ConfigError(
+            f"expected a result with floating-point operations of the whole program, found {found}",
+            where=str(program),
+            hint="analyse without --region: a plain run can only be timed as a whole",
+        )
+    return float(result.work.flops)
+
+
+def _run(ctx: click.Context, request: MeasurementRequest, quiet: bool) -> None:
+    from commanalyzer.machine.job import run_job
+    from commanalyzer.machine.mpi import launcher_rank
+    from commanalyzer.progress import SilentProgress
+    from commanalyzer.report.machine_text import show_machine, show_remarks
+    from commanalyzer.report.progress import LineProgress
+    from commanalyzer.report.text import make_console
+
+    progress = SilentProgress() if quiet or launcher_rank() else LineProgress(sys.stderr)
+    try:
+        done = run_job(request, progress, _say_failure)
+    except CommAnalyzerError:
+        if launcher_rank():
+            ctx.exit(EXIT_USER_ERROR)  # rank 0 says what is wrong, once
+        raise
+    if done is None:
+        return
+    console = make_console(sys.stdout)
+    if not quiet:
+        show_machine(done.machine, console, every=True)
+    show_remarks(done.remarks, console)
+    for path in done.files:
+        click.echo(f"wrote {path}")
+
+
+def _say_failure(text: str) -> None:
+    click.echo(f"internal error: {text}\n  this is a bug of commanalyzer, please report it", err=True)

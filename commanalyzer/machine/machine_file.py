@@ -1,0 +1,91 @@
+"""Writes machine files that :func:`commanalyzer.machine.parameters.load_machine` reads (to 12 digits)."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from commanalyzer.files import write_text
+from commanalyzer.machine.kinds import KINDS, ParameterKind
+from commanalyzer.machine.parameters import FILE_KIND, FILE_SCHEMA, MachineParameters, Parameter
+
+_PREFIXES: Mapping[str, Sequence[tuple[float, str]]] = {
+    "B/s": ((1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s")),
+    "Flop/s": ((1e12, "TFlop/s"), (1e9, "GFlop/s"), (1e6, "MFlop/s"), (1.0, "Flop/s")),
+    "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")),
+    "1": ((1.0, ""),),
+}
+
+
+def write_machine(
+    path: Path, machine: MachineParameters, provenance: Mapping[str, object], *, force: bool = False
+) -> None:
+    """Write ``machine`` as TOML.
+
+    Args:
+        path: File to write.
+        machine: What to write.
+        provenance: Where it comes from; texts, numbers and lists of them.
+        force: Replace an existing file.
+
+    Raises:
+        ArtifactError: If the file exists or cannot be written.
+    """
+    write_text(path, machine_text(machine, provenance), force=force)
+
+
+def machine_text(machine: MachineParameters, provenance: Mapping[str, object]) -> str:
+    """Content of the machine file."""
+    import tomlkit
+
+    document = tomlkit.document()
+    document.add("kind", tomlkit.item(FILE_KIND))
+    document.add("schema", tomlkit.item(FILE_SCHEMA))
+    document.add("name", tomlkit.item(machine.name))
+    for key, parameter in machine.parameters.items():
+        table = tomlkit.table()
+        table.comment(KINDS[key].meaning)
+        for name, value in _entries(parameter, KINDS[key]).items():
+            table.add(name, tomlkit.item(value))
+        document.add(tomlkit.nl())
+        document.add(key, table)
+    if provenance:
+        document.add(tomlkit.nl())
+        document.add("provenance", tomlkit.item(dict(provenance)))
+    return tomlkit.dumps(document)
+
+
+def _entries(parameter: Parameter, kind: ParameterKind) -> dict[str, object]:
+    found: dict[str, object] = {"value": _value(parameter.value, kind), "source": parameter.source}
+    if parameter.date:
+        found["date"] = _date(parameter.date)
+    if parameter.note:
+        found["note"] = parameter.note
+    curve = parameter.curve
+    if curve is not None:
+        axes = {"nodes": curve.nodes, "message_bytes": curve.message_bytes}
+        found |= {name: [_whole(x) for x in axis] for name, axis in axes.items() if axis}
+        found["values"] = [_value(value, kind) for value in curve.values]
+    return found
+
+
+def _value(value: float, kind: ParameterKind) -> str | float:
+    """``value`` with a readable prefix, to 12 digits; fractions as numbers."""
+    if kind.unit == "1":
+        return value
+    scales = _PREFIXES[kind.unit]
+    fitting = (scale for scale in scales if value >= scale[0])
+    factor, unit = next(fitting, scales[-1])
+    return f"{value / factor:.12g}{unit}"
+
+
+def _whole(x: float) -> int | float:
+    return int(x) if x.is_integer() else x
+
+
+def _date(text: str) -> object:
+    try:
+        return datetime.date.fromisoformat(text)
+    except ValueError:
+        return text

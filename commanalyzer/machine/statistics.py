@@ -1,0 +1,111 @@
+"""Summaries of repeated timings: medians with nonparametric confidence intervals, harmonic means.
+
+Reference:
+    Hoefler, Belli, "Scientific benchmarking of parallel computing systems", SC 2015: rules 3 (rates are
+    summarised by the harmonic mean), 5 (confidence intervals), 6 (no normality assumed), 8 (medians).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class MedianInterval:
+    """A median and its confidence interval.
+
+    Attributes:
+        median: Of all values.
+        low: Lower end of the interval.
+        high: Upper end of the interval.
+        confidence: Confidence that is reached; below what was asked for when there are too few values.
+        num_values: Values behind it.
+    """
+
+    median: float
+    low: float
+    high: float
+    confidence: float
+    num_values: int
+
+
+def median_interval(values: Values, confidence: float = 0.95) -> MedianInterval:
+    """Median and the narrowest symmetric pair of order statistics that holds it with ``confidence``.
+
+    The number of values below the true median is binomial(n, 1/2), whatever their distribution, so that
+    the l-th smallest and l-th largest values enclose it with probability 1 - 2 P(B < l). With fewer than 6
+    values no pair reaches 95 %; the extremes are given with the confidence that they have.
+
+    Args:
+        values: At least one finite value, any shape.
+        confidence: Wanted confidence, between 0 and 1.
+    """
+    from scipy.stats import binom
+
+    ordered = np.sort(_finite(values))
+    n = ordered.size
+    # Largest l with P(B <= l - 1) <= (1 - confidence) / 2.
+    below = np.arange(1, n // 2 + 1)
+    enough = 2.0 * binom.cdf(below - 1, n, 0.5) <= 1.0 - confidence
+    rank = int(np.count_nonzero(enough)) or 1
+    reached = max(0.0, 1.0 - 2.0 * float(binom.cdf(rank - 1, n, 0.5)))
+    return MedianInterval(
+        float(np.median(ordered)), float(ordered[rank - 1]), float(ordered[n - rank]), reached, n
+    )
+
+
+def harmonic_mean_bandwidth(bytes_per_sample: float, times_s: Values) -> float:
+    """Bytes per second over all rounds and ranks: bytes over the mean time, the harmonic mean of the rates.
+
+    Args:
+        bytes_per_sample: Bytes that one rank sends in one sample.
+        times_s: Time of each rank and round, seconds; NaN for idle ranks.
+    """
+    return bytes_per_sample / float(np.mean(_finite(times_s)))
+
+
+def slowest(times_s: Values) -> Values:
+    """Time of each repetition: the largest over the ranks; NaN where no rank took part.
+
+    Args:
+        times_s: float64[ranks, repetitions], seconds, NaN for ranks that were not timed.
+    """
+    return np.asarray(np.fmax.reduce(times_s, axis=0), dtype=np.float64)
+
+
+def availability(base_s: float, work_s: float, elapsed_s: float) -> float:
+    """Share of a transfer that is hidden behind computation, clipped to [0, 1].
+
+    (base + work - elapsed) / min(base, work): the formula of IMB-NBC. Where the work is at least as long
+    as the transfer, it is SMB's 1 - (elapsed - work) / base.
+
+    Args:
+        base_s: Transfer alone, seconds.
+        work_s: Computation alone, seconds.
+        elapsed_s: Transfer posted, computation, completion waited for; seconds.
+
+    Reference:
+        Intel MPI Benchmarks, IMB-NBC; Doerfler, Brightwell, "Measuring MPI send and receive overhead and
+        application availability in high performance network interfaces", EuroPVM/MPI 2006 (Sandia SMB).
+    """
+    shorter_s = min(base_s, work_s)
+    if shorter_s <= 0.0:
+        return 0.0  # nothing to hide
+    return min(1.0, max(0.0, (base_s + work_s - elapsed_s) / shorter_s))
+
+
+def significant(value: float, digits: int = 4) -> float:
+    """``value`` rounded to significant digits: a measurement has no more."""
+    return float(f"{value:.{digits - 1}e}")
+
+
+def _finite(values: Values) -> Values:
+    found = values[np.isfinite(values)]
+    if found.size == 0:
+        raise ValueError("expected at least one measured value, found none")
+    return found

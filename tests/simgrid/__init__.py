@@ -1,0 +1,1 @@
+"""Simulated networks with known parameters, for the tests (SimGrid)."""

@@ -1,0 +1,78 @@
+"""Runs the measurement of a network on a simulated one: ``python -m tests.simgrid.measure FOLDER``.
+
+FOLDER holds ``platform.xml``, ``deployment.xml`` and ``job.json`` (options of SimGrid, fields of the plan);
+``samples.json.gz`` is written there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from commanalyzer.machine.campaign import MeasurementPlan, measure_network
+from commanalyzer.machine.measurement import measure_machine
+from commanalyzer.machine.mpi import MpiCommunicator
+from commanalyzer.machine.placement import RankPlace
+from commanalyzer.machine.samples import Series, write_samples
+from commanalyzer.progress import SilentProgress
+from tests.simgrid.communicator import SmpiCommunicator, run_ranks
+
+
+def main(folder: Path) -> None:
+    """Measure and exit."""
+    job = json.loads((folder / "job.json").read_text())
+    plan = MeasurementPlan(**job["plan"] | {"message_bytes": tuple(job["plan"]["message_bytes"])})
+
+    def rank_main(comm: SmpiCommunicator) -> None:
+        if job["hosts"]:
+            series = _series_of_machine(comm, plan, job["hosts"][comm.rank])
+        elif job["mpi4py"]:
+            series = measure_network(_real_communicator(comm), plan, SilentProgress())
+        else:
+            series = measure_network(comm, plan, SilentProgress())
+        if comm.rank == 0:
+            write_samples(folder / "samples.json.gz", series, {})
+
+    if job["mpi4py"]:
+        sys.path.insert(0, job["mpi4py"])
+
+    failures = run_ranks(folder / "platform.xml", folder / "deployment.xml", job["options"], rank_main)
+    sys.stderr.writelines(f"{failure!r}\n" for failure in failures)
+    sys.stderr.flush()
+    # Without the interpreter's own end: mpi4py would free handles of a simulation that is over.
+    os._exit(1 if failures else 0)
+
+
+def _series_of_machine(comm: SmpiCommunicator, plan: MeasurementPlan, host: str) -> tuple[Series, ...]:
+    """Series of a whole machine, where this rank says that it runs on ``host``."""
+
+    class WithHosts(SmpiCommunicator):
+        def gather_texts(self, text: str) -> tuple[str, ...]:
+            place = replace(RankPlace.from_text(text), host=host)
+            return super().gather_texts(place.to_text())
+
+    world = WithHosts(comm.library, comm.handle)
+    found = measure_machine(world, "SMPI", plan, "simulated", SilentProgress())
+    return found.series if found is not None else ()
+
+
+def _real_communicator(simulated: SmpiCommunicator) -> MpiCommunicator:
+    """The communicator of the package on a mpi4py that was built for SMPI, with simulated work."""
+    import mpi4py
+
+    mpi4py.rc.initialize = mpi4py.rc.finalize = False
+    from mpi4py import MPI
+
+    class WithSimulatedWork(MpiCommunicator):
+        def work(self, units: int) -> None:
+            simulated.work(units)
+
+    assert "SMPI" in MPI.Get_library_version(), MPI.Get_library_version()
+    return WithSimulatedWork(MPI.COMM_WORLD)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

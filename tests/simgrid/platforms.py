@@ -1,0 +1,107 @@
+"""Platforms with known bandwidth and latency, and measurements on them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from commanalyzer.machine.samples import Series, read_samples
+
+ROOT = Path(__file__).resolve().parents[2]
+_HEAD = """<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1">
+"""
+# Times are then exactly latency + bytes / bandwidth: no factors fitted to some cluster, no flow control.
+IDEAL = (
+    "--cfg=network/model:CM02",
+    "--cfg=network/TCP-gamma:1e15",
+    "--cfg=network/crosstraffic:0",
+    "--cfg=network/weight-S:0",
+    "--cfg=smpi/wtime:0",
+    "--log=root.thresh:warning",
+)
+
+
+def star(
+    num_hosts: int,
+    bandwidth: str,
+    latency: str,
+    *,
+    backbone: str = "",
+    overheads: dict[str, str] | None = None,
+) -> str:
+    """Hosts with one link per direction each.
+
+    Args:
+        num_hosts: Hosts.
+        bandwidth: Of each link and direction.
+        latency: Of each link; a message crosses two.
+        backbone: Bandwidth that all share, none if empty.
+        overheads: SMPI's ``os`` (a send) and ``or`` (a receive), each ``SIZE:CONSTANT:PER_BYTE`` in seconds.
+    """
+    shared = f' bb_bw="{backbone}" bb_lat="0us" bb_sharing_policy="SHARED"' if backbone else ""
+    properties = "".join(f'<prop id="smpi/{key}" value="{text}"/>' for key, text in (overheads or {}).items())
+    return (
+        f'{_HEAD}<cluster id="c" prefix="n" suffix="" radical="0-{num_hosts - 1}" speed="1Gf" '
+        f'bw="{bandwidth}" lat="{latency}" sharing_policy="SPLITDUPLEX"{shared}>{properties}</cluster>\n'
+        "</platform>\n"
+    )
+
+
+def two_leaves(bandwidth: str, latency: str) -> str:
+    """Four hosts, two on each of two leaf switches; one link of the same speed from each leaf to the root."""
+    return (
+        f'{_HEAD}<cluster id="c" prefix="n" suffix="" radical="0-3" speed="1Gf" bw="{bandwidth}" '
+        f'lat="{latency}" sharing_policy="SPLITDUPLEX" topology="FAT_TREE" '
+        'topo_parameters="2;2,2;1,1;1,1"/>\n</platform>\n'
+    )
+
+
+def deployment(num_ranks: int) -> str:
+    """One rank per host."""
+    actors = "".join(
+        f'<actor host="n{rank}" function="rank"><prop id="instance_id" value="rank"/>'
+        f'<prop id="rank" value="{rank}"/></actor>\n'
+        for rank in range(num_ranks)
+    )
+    return f"{_HEAD}{actors}</platform>\n"
+
+
+def measure_on(
+    folder: Path,
+    platform: str,
+    num_ranks: int,
+    plan: dict[str, object],
+    *,
+    mpi4py: str = "",
+    hosts: Sequence[str] = (),
+) -> tuple[Series, ...]:
+    """Series of the measurement of a network, run on ``platform``.
+
+    Args:
+        folder: Place for files.
+        platform: Platform description.
+        num_ranks: Ranks, one per host.
+        plan: Fields of the plan.
+        mpi4py: Folder with mpi4py built for SMPI; the communicator is then the real one.
+        hosts: What each rank says its host is, for a measurement of a whole machine.
+    """
+    (folder / "platform.xml").write_text(platform)
+    (folder / "deployment.xml").write_text(deployment(num_ranks))
+    (folder / "job.json").write_text(
+        json.dumps({"options": IDEAL, "plan": plan, "mpi4py": mpi4py, "hosts": list(hosts)})
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.simgrid.measure", str(folder)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return read_samples(folder / "samples.json.gz")[0]
