@@ -19,8 +19,9 @@ _TEST = re.compile(r"`([\w/]+\.py)::(\w+)`(?: \(([^)]*)\))?")
 
 
 def _documented() -> list[str]:
-    """Every command line in the README and the workloads' pages, without ``commanalyzer``."""
-    pages = [ROOT / "README.md", *sorted((ROOT / "workloads").rglob("README.md"))]
+    """Every command line in the README and the pages of packages and workloads, without ``commanalyzer``."""
+    folders = ("workloads", "commanalyzer")
+    pages = [ROOT / "README.md", *(page for f in folders for page in sorted((ROOT / f).rglob("README.md")))]
     found = []
     for page in pages:
         text = page.read_text(encoding="utf-8").replace("    commanalyzer", "commanalyzer")
@@ -59,7 +60,7 @@ def test_documented_program_exists(line: str) -> None:
 
 def _construct_rows() -> list[str]:
     """Rows of the table of supported constructs, without its head and the names of its groups."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = (ROOT / "tests" / "README.md").read_text(encoding="utf-8")
     section = text.split("\n## Supported constructs\n")[1].split("\n## ")[0]
     rows = [line for line in section.splitlines() if line.startswith("|")][2:]
     return [row for row in rows if not row.startswith("| **")]
