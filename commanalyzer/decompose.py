@@ -19,11 +19,11 @@ from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.errors import ConfigError
 from commanalyzer.machine.parameters import MachineParameters
-from commanalyzer.partition.balance import imbalance_of_work, work_by_part
+from commanalyzer.partition.balance import TermWork, imbalance_of_work, term_work, work_by_value
 from commanalyzer.partition.owner_map import read_owner_map
 from commanalyzer.partition.portfolio import Candidate, Portfolio, PortfolioOptions
-from commanalyzer.partition.refine import balance_weights, most_work
 from commanalyzer.partition.rules import parse_rule
+from commanalyzer.partition.selection import Cost, best_of
 from commanalyzer.progress import Progress
 from commanalyzer.quantities import Bytes, Flop
 from commanalyzer.request import Model
@@ -70,12 +70,13 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """A graph as one model sees it: what is left out of the partitioning, and its affinity."""
+    """A graph as one model sees it: what is left out of the partitioning, and the work of its terms."""
 
     model: Model
     graph: ValueGraph
     removed: NDArray[np.bool_]
     singletons: Singletons | None
+    work: TermWork
 
 
 def decompose(graph: ValueGraph, flops: int, options: CountOptions, progress: Progress) -> Counted:
@@ -148,10 +149,11 @@ def _paper_view(graph: ValueGraph, options: CountOptions) -> tuple[SingletonCoun
 
 def _view(model: Model, graph: ValueGraph, options: CountOptions) -> _View:
     if model == "volume":
-        return _View(model, *volume_view(graph, options.high), None)
+        flat, hubs = volume_view(graph, options.high)
+        return _View(model, flat, hubs, None, term_work(flat))
     dissolved = dissolve_registers(graph)
     singletons = find_singletons(dissolved, options.high)
-    return _View(model, dissolved, singletons.mask, singletons)
+    return _View(model, dissolved, singletons.mask, singletons, term_work(dissolved))
 
 
 def _decompose_view(
@@ -161,7 +163,7 @@ def _decompose_view(
         view.graph,
         view.removed,
         _portfolio_options(view, options),
-        lambda part, nodes: _charge(view, part, nodes)[1].total_bytes,
+        lambda part, nodes: _cost(view, part, nodes, *_charge(view, part, nodes)),
     )
     result: list[Decomposition] = []
     for nodes in options.nodes:
@@ -171,7 +173,13 @@ def _decompose_view(
         refined = portfolio.refined([candidate for candidate, _ in promising], nodes)
         found = [d for _, d in counted] + [_count(view, c, nodes, flops, options) for c in refined]
         found = _with_bound(found, portfolio, nodes)
-        result += _with_best(found, _allowed(view, portfolio, nodes, options))
+        best = best_of(
+            [d.comm_bytes for d in found],
+            [d.imbalance for d in found],
+            portfolio.allowed(nodes),
+            options.imbalance,
+        )
+        result += [replace(d, best=i == best) for i, d in enumerate(found)]
         progress.advance()
     return result
 
@@ -195,21 +203,6 @@ def _portfolio_options(view: _View, options: CountOptions) -> PortfolioOptions:
     )
 
 
-def _allowed(view: _View, portfolio: Portfolio, nodes: int, options: CountOptions) -> float:
-    """Largest work of a part over the mean that the best decomposition may have."""
-    weight = balance_weights(portfolio.finest_work)
-    total = float(weight.sum())
-    return most_work(weight, nodes, options.imbalance) * nodes / total if total > 0 else 1.0
-
-
-def _with_best(found: Sequence[Decomposition], allowed: float) -> list[Decomposition]:
-    """Mark the least volume within the balance limit; where nothing is within it, the best balanced."""
-    limit = max(allowed, min(d.imbalance for d in found))
-    within = [i for i, d in enumerate(found) if d.imbalance <= limit]
-    best = min(within, key=lambda i: found[i].comm_bytes)
-    return [replace(d, best=i == best) for i, d in enumerate(found)]
-
-
 def _count(view: _View, candidate: Candidate, nodes: int, flops: int, options: CountOptions) -> Decomposition:
     part = candidate.part
     charges, communication = _charge(view, part, nodes)
@@ -227,9 +220,7 @@ def _count(view: _View, candidate: Candidate, nodes: int, flops: int, options: C
         communication=communication,
         part=part,
         intensity=intensity,
-        imbalance=imbalance_of_work(
-            work_by_part(view.graph, view.removed, part, nodes, (charges.fold.value, charges.fold.sender))
-        ),
+        imbalance=_cost(view, part, nodes, charges, communication).imbalance,
         efficiency_bound=machine_bound(intensity, options.machine),
         object_bytes=objects.astype(np.int64),
         seconds=candidate.seconds,
@@ -242,6 +233,14 @@ def _charge(view: _View, part: NDArray[np.int32], p: int) -> tuple[Charges, Comm
         return charges, charges.communication(view.graph)
     charges = charge_hpdc18(view.graph, part, p, view.singletons)
     return charges, count_hpdc18(view.graph, part, p, view.singletons)
+
+
+def _cost(
+    view: _View, part: NDArray[np.int32], nodes: int, charges: Charges, communication: Communication
+) -> Cost:
+    folded = (charges.fold.value, charges.fold.sender)
+    work = work_by_value(view.graph, view.work, view.removed, part, nodes, folded)
+    return Cost(communication.total_bytes, imbalance_of_work(work, part, nodes), work)
 
 
 def _doubts(found: Sequence[Decomposition]) -> list[str]:

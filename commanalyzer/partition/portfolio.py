@@ -26,9 +26,10 @@ from commanalyzer.partition.levels import Levels, build_levels
 from commanalyzer.partition.metis import Objective, partition
 from commanalyzer.partition.mtkahypar import partition_hypergraph
 from commanalyzer.partition.owner_map import OwnerMap, map_owners
-from commanalyzer.partition.owners import extend_to_hubs
-from commanalyzer.partition.refine import MOST_COUNTS
+from commanalyzer.partition.owners import extend_to_hubs, spread_hubs
+from commanalyzer.partition.refine import MOST_COUNTS, balance_weights, most_work
 from commanalyzer.partition.rules import Rule, rule_owners
+from commanalyzer.partition.selection import Cost, best_of
 from commanalyzer.partition.shapes import Array, Shaped, find_arrays, shape_families
 from commanalyzer.vcg.graph import Bool, Float64, Int32, ValueGraph
 
@@ -41,10 +42,11 @@ _MOST_PINS = 1_000_000  # pins times numbers of parts; above it, Mt-KaHyPar woul
 _MOST_GRIDS = 12
 _MANY_COUNTS = 20_000_000  # pins times parts; above it, few grids
 _FEW_GRIDS = 3
+_ROUNDS = 3  # of a refinement
 
 
-# Bytes that owners of all values communicate among so many parts.
-Counter = Callable[[Int32, int], int]
+# What owners of all values cost among so many parts.
+Counter = Callable[[Int32, int], Cost]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,11 +128,16 @@ class Portfolio:
             build_affinity(self._graph, self._removed, shared=True, most_parts=most),
         )
 
+    def allowed(self, num_parts: int) -> float:
+        """Largest work of a part over the mean that a balanced decomposition may have."""
+        structured = self._options.structured
+        work = self.levels.fine.hypergraph.work_flops if structured else self._coarse_work
+        weight = balance_weights(work)
+        total = float(weight.sum())
+        return most_work(weight, num_parts, self._options.imbalance) * num_parts / total if total > 0 else 1.0
+
     @property
-    def finest_work(self) -> Float64:
-        """Work of the vertices that can be divided, which limits how well it can be balanced."""
-        if self._options.structured:
-            return self.levels.fine.hypergraph.work_flops
+    def _coarse_work(self) -> Float64:
         return self._affinities[0].adjacency.work_flops
 
     def candidates(self, num_parts: int) -> Iterator[Candidate]:
@@ -213,7 +220,7 @@ class Portfolio:
             for grid in grids:
                 cut = sum(g > 1 for g in grid)
                 for owners in self._in_blocks(family, grid, num_parts):
-                    entry = (self._count(owners, num_parts), grid, owners)
+                    entry = (self._count(owners, num_parts).comm_bytes, grid, owners)
                     if cut not in best or entry[:2] < best[cut][:2]:
                         best[cut] = entry
             for _, grid, owners in best.values():
@@ -245,14 +252,30 @@ class Portfolio:
         """Owners of all values where some are given: followed one by one or as tasks, what is cheaper."""
         followed = self.levels.follow(value_part, num_parts, self._options.imbalance)
         candidates = [self.levels.owners(part, num_parts) for part in followed]
-        return min(candidates, key=lambda owners: self._count(owners, num_parts))
+        return min(candidates, key=lambda owners: self._count(owners, num_parts).comm_bytes)
 
     def _refined(self, candidates: Sequence[Candidate], num_parts: int) -> Iterator[tuple[str, Int32]]:
-        levels = self.levels
+        """Owners that are better than those that they were made of; what is not is left out."""
         for candidate in candidates:
-            start = levels.fine.start(candidate.part)
-            part = levels.improved(start, num_parts, self._options.imbalance)
-            yield f"{candidate.method} refined", levels.owners(part, num_parts)
+            part = self._best_refinement(candidate.part, num_parts)
+            if part is not candidate.part:
+                yield f"{candidate.method} refined", part
+
+    def _best_refinement(self, part: Int32, num_parts: int) -> Int32:
+        """The best of some rounds; each balances the work as it lies after the round before."""
+        imbalance = self._options.imbalance
+        found, costs = [part], [self._count(part, num_parts)]
+        for _ in range(_ROUNDS):
+            work = costs[-1].work_flops
+            most = self.allowed(num_parts) * float(work.sum()) / num_parts
+            spread = spread_hubs(self._graph, self._removed, found[-1], num_parts, work, most)
+            found.append(self.levels.improved(spread, num_parts, imbalance, work))
+            costs.append(self._count(found[-1], num_parts))
+        return found[self._best(costs, num_parts)]
+
+    def _best(self, costs: Sequence[Cost], num_parts: int) -> int:
+        volumes, excess = [c.comm_bytes for c in costs], [c.imbalance for c in costs]
+        return best_of(volumes, excess, self.allowed(num_parts), self._options.imbalance)
 
 
 def _check_asked(options: PortfolioOptions) -> None:

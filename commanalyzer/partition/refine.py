@@ -52,14 +52,15 @@ def balance_weights(work_flops: Float64) -> Float64:
     return work_flops if work_flops.sum() > 0 else np.ones(len(work_flops), dtype=np.float64)
 
 
-def most_work(weight: Float64, num_parts: int, imbalance: float) -> float:
+def most_work(weight: Float64, num_parts: int, imbalance: float, settled: float = 0.0) -> float:
     """Return how much work a part may have: ``1 + imbalance`` times the mean, or what grains allow.
 
     Where vertices are coarse (10 equal ones for 4 parts), a part has to take a whole number of them.
+    ``settled`` is work beyond that of the vertices.
     """
     if not len(weight):
         return 0.0
-    mean, grain = float(weight.sum()) / num_parts, float(weight.max())
+    mean, grain = (float(weight.sum()) + settled) / num_parts, float(weight.max())
     whole = grain * float(np.ceil(round(mean / grain, 9))) if grain > 0 else 0.0
     return max((1.0 + imbalance) * mean, whole) * (1.0 + 1e-9)
 
@@ -72,6 +73,8 @@ def refine(
     *,
     imbalance: float,
     fixed: Bool | None = None,
+    work_flops: Float64 | None = None,
+    settled: Float64 | None = None,
 ) -> Int32:
     """Return owners with a smaller connectivity metric.
 
@@ -82,6 +85,8 @@ def refine(
         num_parts: Number of parts p.
         imbalance: Allowed excess of the largest part's work over the mean.
         fixed: bool[N], vertices that keep their part; None for none.
+        work_flops: float64[N], work to be balanced; None for that of the hypergraph.
+        settled: float64[p], work of each part that no vertex stands for; None for none.
 
     Raises:
         PartitionError: If ``part`` has another length, or nets times parts exceed what fits into memory.
@@ -92,12 +97,13 @@ def refine(
     if hypergraph.num_nets * num_parts > MOST_COUNTS:
         raise PartitionError(f"expected at most {MOST_COUNTS} nets times parts, found more")
     owner = part.astype(np.int32)
-    weight = balance_weights(hypergraph.work_flops)
-    most = most_work(weight, num_parts, imbalance)
+    weight = balance_weights(hypergraph.work_flops if work_flops is None else work_flops)
+    base = np.zeros(num_parts) if settled is None else settled
+    most = most_work(weight, num_parts, imbalance, float(base.sum()))
     count = np.zeros((hypergraph.num_nets, num_parts), np.int32)
     h = hypergraph
     _place(h, nets, owner, count)
-    load = np.bincount(owner, weight, num_parts).astype(np.float64)
+    load = np.bincount(owner, weight, num_parts).astype(np.float64) + base
     movable = np.ones(n, np.bool_) if fixed is None else ~fixed
     kernels.relieve(nets.pointer, nets.net, h.net_bytes, owner, movable, weight, load, most, count)
     patience = max(_LEAST_PATIENCE, int(_PATIENCE * n))
