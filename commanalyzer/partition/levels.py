@@ -112,6 +112,8 @@ class Levels:
         h, nets = self.fine.hypergraph, self.fine.nets
         start = self.fine.start(value_part)
         fixed = start >= 0
+        if fixed[: self.fine.num_values].all():
+            return (start,)
         single = refine(h, nets, start, num_parts, imbalance=imbalance, fixed=fixed)
         if not self.has_tasks:
             return (single,)
