@@ -98,11 +98,14 @@ def decompose(graph: ValueGraph, flops: int, options: CountOptions, progress: Pr
     views = [_view(model, graph, options) for model in options.models]
     progress.stage("partition and count", len(views) * len(options.nodes) * 2)
     found: list[Decomposition] = []
+    doubts: list[str] = []
     for view in views:
-        found.extend(_decompose_view(view, flops, options, progress))
+        decompositions, failures = _decompose_view(view, flops, options, progress)
+        found += decompositions
+        doubts += failures
     order = {model: i for i, model in enumerate(options.models)}
     found.sort(key=lambda d: (d.nodes, order[_as_model(d.model)], not d.best, d.method))
-    return Counted(tuple(found), singletons, words, (*warnings, *_doubts(found)))
+    return Counted(tuple(found), singletons, words, (*warnings, *doubts, *_doubts(found)))
 
 
 def volume_view(graph: ValueGraph, high: float) -> tuple[ValueGraph, NDArray[np.bool_]]:
@@ -158,7 +161,8 @@ def _view(model: Model, graph: ValueGraph, options: CountOptions) -> _View:
 
 def _decompose_view(
     view: _View, flops: int, options: CountOptions, progress: Progress
-) -> Sequence[Decomposition]:
+) -> tuple[list[Decomposition], list[str]]:
+    """Decompositions of a view, one best for each node count, and what has to be said about them."""
     portfolio = Portfolio(
         view.graph,
         view.removed,
@@ -166,6 +170,7 @@ def _decompose_view(
         lambda part, nodes: _cost(view, part, nodes, *_charge(view, part, nodes)),
     )
     result: list[Decomposition] = []
+    warnings: list[str] = []
     for nodes in options.nodes:
         counted = [(c, _count(view, c, nodes, flops, options)) for c in portfolio.candidates(nodes)]
         progress.advance()
@@ -173,15 +178,22 @@ def _decompose_view(
         refined = portfolio.refined([candidate for candidate, _ in promising], nodes)
         found = [d for _, d in counted] + [_count(view, c, nodes, flops, options) for c in refined]
         found = _with_bound(found, portfolio, nodes)
-        best = best_of(
-            [d.comm_bytes for d in found],
-            [d.imbalance for d in found],
-            portfolio.allowed(nodes),
-            options.imbalance,
-        )
+        allowed = portfolio.allowed(nodes)
+        volumes, imbalances = [d.comm_bytes for d in found], [d.imbalance for d in found]
+        best = best_of(volumes, imbalances, allowed)
         result += [replace(d, best=i == best) for i, d in enumerate(found)]
+        warnings += [f"{nodes} nodes ({view.model}): {text}" for text in portfolio.failures(nodes)]
+        if imbalances[best] > allowed:
+            warnings.append(_uneven(found[best], allowed))
         progress.advance()
-    return result
+    return result, warnings
+
+
+def _uneven(best: Decomposition, allowed: float) -> str:
+    return (
+        f"no decomposition on {best.nodes} nodes ({best.model}) with at most {allowed:.3f} times the mean "
+        f"work in one part was found; the best has {best.imbalance:.3f}"
+    )
 
 
 def _with_bound(found: list[Decomposition], portfolio: Portfolio, nodes: int) -> list[Decomposition]:
@@ -244,7 +256,7 @@ def _cost(
 
 
 def _doubts(found: Sequence[Decomposition]) -> list[str]:
-    """Sentences about brackets that are not tight and work that is not balanced."""
+    """Sentences about brackets that are not tight."""
     result = []
     best = [d for d in found if d.best]
     open_brackets = [d for d in best if d.communication.high_bytes > 1.01 * d.communication.low_bytes]
@@ -258,8 +270,4 @@ def _doubts(found: Sequence[Decomposition]) -> list[str]:
             f"at {worst.nodes} nodes between {c.low_bytes} and {c.high_bytes} bytes ({worst.model}); "
             "the lower end is reported"
         )
-    uneven = [d for d in best if d.imbalance > 1.1]
-    if uneven:
-        nodes = ", ".join(str(d.nodes) for d in uneven)
-        result.append(f"work is not balanced at {nodes} nodes (largest part over mean above 1.1)")
     return result

@@ -4,7 +4,8 @@ One *expand net* per value: the value and everything computed from it; parts it 
 each get a copy. One *fold net* per reduction: the sink and the terms it combines; parts beyond the sink's
 each send one combined number. A term that the parts of its operands or of the sink may compute is a pin of
 its own, with its share of the work: it joins the nets of its operands to the fold net of its sink. Where all
-of several operands have other readers as well, the sink's part computes the term. The weight of a net is the bytes that one more part costs, summed over versions.
+of several operands have other readers as well, the sink's part computes the term. The weight of a net is the
+bytes that one more part costs, summed over versions.
 
 Vertices are those of the affinity graph, then the terms. Reference: paper Section 4.2.2; expand and fold nets
 follow the model of :mod:`commanalyzer.communication.volume`.

@@ -391,9 +391,8 @@ def settle(order: Any, work: Any, traffic: Any, load: Any, most: Any, part: Any)
                 idlest = b
             if load[b] + work[i] > most:
                 continue
-            if best < 0 or traffic[i, b] > traffic[i, best]:
-                best = b
-            elif traffic[i, b] == traffic[i, best] and b == part[i]:
+            stays = best >= 0 and b == part[i] and traffic[i, b] == traffic[i, best]
+            if best < 0 or traffic[i, b] > traffic[i, best] or stays:
                 best = b
         if best < 0:
             best = idlest

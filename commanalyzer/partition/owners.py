@@ -69,8 +69,8 @@ def spread_hubs(
 ) -> Int32:
     """Return owners where no hub overloads a part: each goes to the best part that has room for its work.
 
-    Those with most work choose first. Hubs that belong together move together, unless they have more work than
-    the slack of a part.
+    Those with most work choose first. Hubs that belong together move together, unless they have more work
+    than the slack of a part.
 
     Args:
         graph: Value graph.

@@ -18,7 +18,7 @@ from commanalyzer.partition.hypergraph import Hypergraph
 from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64
 from commanalyzer.vcg.segments import pointer_from_counts
 
-_PASSES = 12
+PASSES = 12
 _CONFIDENCES = (0.5, 0.2, 0.05, 0.0)  # lead of the best part over the second, of all bytes of a vertex
 _MOST_ROUNDS = 20
 _PATIENCE = 0.02  # of all vertices
@@ -75,6 +75,7 @@ def refine(
     fixed: Bool | None = None,
     work_flops: Float64 | None = None,
     settled: Float64 | None = None,
+    passes: int = PASSES,
 ) -> Int32:
     """Return owners with a smaller connectivity metric.
 
@@ -87,6 +88,7 @@ def refine(
         fixed: bool[N], vertices that keep their part; None for none.
         work_flops: float64[N], work to be balanced; None for that of the hypergraph.
         settled: float64[p], work of each part that no vertex stands for; None for none.
+        passes: Most passes of moves that lower the metric; 0 only places and balances.
 
     Raises:
         PartitionError: If ``part`` has another length, or nets times parts exceed what fits into memory.
@@ -107,7 +109,7 @@ def refine(
     movable = np.ones(n, np.bool_) if fixed is None else ~fixed
     kernels.relieve(nets.pointer, nets.net, h.net_bytes, owner, movable, weight, load, most, count)
     patience = max(_LEAST_PATIENCE, int(_PATIENCE * n))
-    for _ in range(_PASSES):
+    for _ in range(passes):
         saved = kernels.improve(
             h.net_pointer,
             h.pin,

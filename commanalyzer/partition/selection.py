@@ -23,19 +23,18 @@ class Cost:
     work_flops: Float64
 
 
-def best_of(comm_bytes: Sequence[int], imbalance: Sequence[float], allowed: float, tolerance: float) -> int:
+def best_of(comm_bytes: Sequence[int], imbalance: Sequence[float], allowed: float) -> int:
     """Return the position of the least volume among those that are balanced; the first on a tie.
 
-    Where none is within the limit, those count as balanced that are within the tolerance of the most balanced
-    one: a volume is not given away for a hair of balance.
+    Where none is within the limit, volume and balance are weighed: the least product of both is best. A
+    volume is not doubled for a hair of balance, nor balance given up for a hair of volume.
 
     Args:
         comm_bytes: Volumes, at least one.
         imbalance: Of each, largest part's work over the mean.
         allowed: Limit.
-        tolerance: For example 0.03.
     """
-    least = min(imbalance)
-    limit = allowed if least <= allowed else least * (1.0 + tolerance)
-    within = [i for i, value in enumerate(imbalance) if value <= limit]
-    return min(within, key=lambda i: comm_bytes[i])
+    within = [i for i, value in enumerate(imbalance) if value <= allowed]
+    if within:
+        return min(within, key=lambda i: comm_bytes[i])
+    return min(range(len(imbalance)), key=lambda i: comm_bytes[i] * imbalance[i])

@@ -86,7 +86,7 @@ def test_products_of_shared_factors_are_computed_at_their_sum() -> None:
     # c = a b for 2 x 2 matrices: each a is read by a row of c, each b by a column; no term is a vertex.
     a, b, c = np.arange(12).reshape(3, 2, 2).tolist()
     rows = [folded(c[i][j], *([a[i][k], b[k][j]] for k in range(2))) for i in range(2) for j in range(2)]
-    graph = build(12, rows, work={v: 4.0 for v in range(8, 12)})
+    graph = build(12, rows, work=dict.fromkeys(range(8, 12), 4.0))
     found = hypergraph(graph)
     expected = {(a[i][k], *c[i]): [8] for i in range(2) for k in range(2)}
     expected |= {(b[k][j], c[0][j], c[1][j]): [8] for k in range(2) for j in range(2)}
