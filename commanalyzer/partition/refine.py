@@ -108,25 +108,39 @@ def refine(
     load = np.bincount(owner, weight, num_parts).astype(np.float64) + base
     movable = np.ones(n, np.bool_) if fixed is None else ~fixed
     kernels.relieve(nets.pointer, nets.net, h.net_bytes, owner, movable, weight, load, most, count)
-    patience = max(_LEAST_PATIENCE, int(_PATIENCE * n))
     for _ in range(passes):
-        saved = kernels.improve(
-            h.net_pointer,
-            h.pin,
-            h.net_bytes,
-            nets.pointer,
-            nets.net,
-            owner,
-            movable.copy(),
-            weight,
-            load,
-            most,
-            count,
-            patience,
-        )
-        if saved == 0:
+        if not _improve(h, nets, owner, movable, weight, load, most, count):
             break
     return owner
+
+
+def _improve(
+    hypergraph: Hypergraph,
+    nets: Incidence,
+    owner: Int32,
+    movable: Bool,
+    weight: Float64,
+    load: Float64,
+    most: float,
+    count: NDArray[np.int32],
+) -> bool:
+    """One pass of moves, in place; whether it saved anything."""
+    patience = max(_LEAST_PATIENCE, int(_PATIENCE * len(owner)))
+    saved = kernels.improve(
+        hypergraph.net_pointer,
+        hypergraph.pin,
+        hypergraph.net_bytes,
+        nets.pointer,
+        nets.net,
+        owner,
+        movable.copy(),
+        weight,
+        load,
+        most,
+        count,
+        patience,
+    )
+    return bool(saved > 0)
 
 
 def _place(hypergraph: Hypergraph, nets: Incidence, owner: Int32, count: NDArray[np.int32]) -> None:
