@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from commanalyzer.partition.selection import best_of
 from commanalyzer.quantities import format_bytes
 from commanalyzer.results import Decomposition
 
@@ -35,7 +36,8 @@ def _comparison(candidates: list[Decomposition], best: Decomposition, arrays: st
     plain = [d for d in candidates if _grid(d)]
     if not plain:
         return []
-    cheapest = min(plain, key=lambda d: d.comm_bytes)
+    # As balanced as the best one, if there is such a division.
+    cheapest = plain[best_of([d.comm_bytes for d in plain], [d.imbalance for d in plain], best.imbalance)]
     of = f" of {arrays}" if arrays else ""
     lines = [f"Cheapest regular division: {cheapest.method}{of}, {format_bytes(cheapest.comm_bytes)}"]
     slabs = [d for d in plain if sum(g > 1 for g in _grid(d)) <= 1 and d is not cheapest]
