@@ -124,12 +124,29 @@ def test_a_rule_divides_the_array_it_names_and_no_other() -> None:
 
 def test_owner_maps_name_elements_or_bytes(tmp_path: Path) -> None:
     graph = with_arrays(("u", 16), ("v", 16))
-    for header, place in (("object,index,part", 3), ("object,offset,part", 24)):
+    for header, width in (("object,index,part", 1), ("object,offset,part", 8)):
         path = tmp_path / "map.csv"
-        path.write_text(f"{header}\nv,{place},1\n")
+        lines = [f"v,{width * i},{int(i == 3)}" for i in range(16)]
+        path.write_text("\n".join([header, *lines]))
         found = map_owners(graph, read_owner_map(path))
-        assert np.flatnonzero(found >= 0).tolist() == [16 + 3]
-        assert found[19] == 1
+        assert found.tolist() == [-1] * 16 + [0, 0, 0, 1] + [0] * 12
+
+
+@pytest.mark.parametrize(
+    ("places", "message"),
+    [
+        ([*range(8), *range(9, 16)], "used elements of 'u', found none for 1, the first at element 8"),
+        ([*range(16), 3], "once, found element 3 again"),
+        ([*range(17)], "expected elements 0 to 15 of 'u', found 16"),
+    ],
+)
+def test_owner_maps_have_every_element_of_an_array_once(
+    tmp_path: Path, places: list[int], message: str
+) -> None:
+    path = tmp_path / "map.csv"
+    path.write_text("\n".join(["object,index,part", *(f"u,{i},0" for i in places)]))
+    with pytest.raises(ConfigError, match=message):
+        map_owners(with_arrays(("u", 16)), read_owner_map(path))
 
 
 def test_owner_maps_of_numpy_are_for_all_arrays_of_their_length(tmp_path: Path) -> None:
