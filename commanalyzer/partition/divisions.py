@@ -86,7 +86,7 @@ def best_divisions(found: Iterable[Division], allowed: float) -> list[Division]:
     for item in found:
         by_dims.setdefault(item.cut_dims, []).append(item)
     chosen: list[Division] = []
-    for dims in sorted(by_dims, reverse=True):
+    for dims in sorted(by_dims):  # of equal ones, the simplest is first
         items = by_dims[dims]
         volumes, imbalances = zip(*((d.cost.comm_bytes, d.cost.imbalance) for d in items), strict=True)
         best = items[best_of(volumes, imbalances, allowed)]
