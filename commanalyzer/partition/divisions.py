@@ -16,6 +16,8 @@ from commanalyzer.partition.selection import Cost, best_of
 from commanalyzer.partition.shapes import Shaped
 from commanalyzer.vcg.graph import Int32, ValueGraph
 
+_FEW = 2  # grids with least surface that are tried in several ways
+
 
 @dataclass(frozen=True, slots=True)
 class Division:
@@ -63,16 +65,28 @@ def divisions(
     for family in sorted(families, key=lambda f: len(f[0].extents)):
         extents = family[0].extents
         among = f" of {grid_name(extents)}" if shapes.count(len(extents)) > 1 else ""
-        for grid in promising_grids(extents, num_parts, most_grids):
+        for rank, grid in enumerate(promising_grids(extents, num_parts, most_grids)):
             name = f"blocks {grid_name(grid)}" if len(grid) > 1 else f"slabs {num_parts}"
-            for by_work in (False, True):
-                owners = block_owners(graph, family, grid, by_work=by_work)
-                key = owners.tobytes()
-                if key not in seen:
-                    seen.add(key)
-                    cut_dims = sum(g > 1 for g in grid)
-                    text = f"{name}{among}{' by work' if by_work else ''}"
-                    yield Division(text, cut_dims, *complete(owners))
+            for members, remark in _variants(family, rank):
+                for by_work in (False, True):
+                    owners = block_owners(graph, members, grid, by_work=by_work)
+                    key = owners.tobytes()
+                    if key not in seen:
+                        seen.add(key)
+                        cut_dims = sum(g > 1 for g in grid)
+                        text = f"{name}{among}{remark}{' by work' if by_work else ''}"
+                        yield Division(text, cut_dims, *complete(owners))
+
+
+def _variants(family: Sequence[Shaped], rank: int) -> list[tuple[Sequence[Shaped], str]]:
+    """All arrays of a family; on the best grids also without those of several values per point.
+
+    The entries of a sparse matrix may only look like so many per point, because their number is a multiple.
+    """
+    single = [s for s in family if s.components == 1]
+    if rank >= _FEW or not 0 < len(single) < len(family):
+        return [(family, "")]
+    return [(family, ""), (single, ", entries follow")]
 
 
 def best_divisions(found: Iterable[Division], allowed: float) -> list[Division]:

@@ -10,7 +10,9 @@ from commanalyzer.results import Decomposition
 
 _WORTH_SAYING = 1.1
 # Any of the names of the search for regular divisions: blocks 4x4 of 24x24 by work.
-_REGULAR = re.compile(r"(?:blocks|slabs) (\d+(?:x\d+)*)(?: of \d+(?:x\d+)*)?(?: by work)?")
+_REGULAR = re.compile(
+    r"(?:blocks|slabs) (\d+(?:x\d+)*)(?: of \d+(?:x\d+)*)?(?:, entries follow)?(?: by work)?"
+)
 
 
 def advice_lines(candidates: list[Decomposition], arrays: str = "") -> list[str]:
