@@ -20,11 +20,11 @@ from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.errors import ConfigError
 from commanalyzer.machine.parameters import MachineParameters
-from commanalyzer.partition.balance import imbalance_of_work, work_by_part
+from commanalyzer.partition.balance import TermWork, imbalance_of_work, term_work, work_by_value
 from commanalyzer.partition.owner_map import read_owner_map
 from commanalyzer.partition.portfolio import Candidate, Portfolio, PortfolioOptions
-from commanalyzer.partition.refine import balance_weights, most_work
 from commanalyzer.partition.rules import parse_rule
+from commanalyzer.partition.selection import Cost, best_of
 from commanalyzer.progress import Progress
 from commanalyzer.quantities import Bytes, Flop
 from commanalyzer.request import Model
@@ -71,12 +71,13 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """A graph as one model sees it: what is left out of the partitioning, and its affinity."""
+    """A graph as one model sees it: what is left out of the partitioning, and the work of its terms."""
 
     model: Model
     graph: ValueGraph
     removed: NDArray[np.bool_]
     singletons: Singletons | None
+    work: TermWork
 
 
 def decompose(graph: ValueGraph, flops: int, options: CountOptions, progress: Progress) -> Counted:
@@ -98,11 +99,14 @@ def decompose(graph: ValueGraph, flops: int, options: CountOptions, progress: Pr
     views = [_view(model, graph, options) for model in options.models]
     progress.stage("partition and count", len(views) * len(options.nodes) * 2)
     found: list[Decomposition] = []
+    doubts: list[str] = []
     for view in views:
-        found.extend(_decompose_view(view, flops, options, progress))
+        decompositions, failures = _decompose_view(view, flops, options, progress)
+        found += decompositions
+        doubts += failures
     order = {model: i for i, model in enumerate(options.models)}
     found.sort(key=lambda d: (d.nodes, order[_as_model(d.model)], not d.best, d.method))
-    return Counted(tuple(found), singletons, words, (*warnings, *_doubts(found)))
+    return Counted(tuple(found), singletons, words, (*warnings, *doubts, *_doubts(found)))
 
 
 def volume_view(graph: ValueGraph, high: float) -> tuple[ValueGraph, NDArray[np.bool_]]:
@@ -149,22 +153,25 @@ def _paper_view(graph: ValueGraph, options: CountOptions) -> tuple[SingletonCoun
 
 def _view(model: Model, graph: ValueGraph, options: CountOptions) -> _View:
     if model == "volume":
-        return _View(model, *volume_view(graph, options.high), None)
+        flat, hubs = volume_view(graph, options.high)
+        return _View(model, flat, hubs, None, term_work(flat))
     dissolved = dissolve_registers(graph)
     singletons = find_singletons(dissolved, options.high)
-    return _View(model, dissolved, singletons.mask, singletons)
+    return _View(model, dissolved, singletons.mask, singletons, term_work(dissolved))
 
 
 def _decompose_view(
     view: _View, flops: int, options: CountOptions, progress: Progress
-) -> Sequence[Decomposition]:
+) -> tuple[list[Decomposition], list[str]]:
+    """Decompositions of a view, one best for each node count, and what has to be said about them."""
     portfolio = Portfolio(
         view.graph,
         view.removed,
         _portfolio_options(view, options),
-        lambda part, nodes: _charge(view, part, nodes)[1].total_bytes,
+        lambda part, nodes: _cost(view, part, nodes, *_charge(view, part, nodes)),
     )
     result: list[Decomposition] = []
+    warnings: list[str] = []
     for nodes in options.nodes:
         counted = [(c, _count(view, c, nodes, flops, options)) for c in portfolio.candidates(nodes)]
         progress.advance()
@@ -172,9 +179,22 @@ def _decompose_view(
         refined = portfolio.refined([candidate for candidate, _ in promising], nodes)
         found = [d for _, d in counted] + [_count(view, c, nodes, flops, options) for c in refined]
         found = _with_bound(found, portfolio, nodes)
-        result += _with_best(found, _allowed(view, portfolio, nodes, options))
+        allowed = portfolio.allowed(nodes)
+        volumes, imbalances = [d.comm_bytes for d in found], [d.imbalance for d in found]
+        best = best_of(volumes, imbalances, allowed)
+        result += [replace(d, best=i == best) for i, d in enumerate(found)]
+        warnings += [f"{nodes} nodes ({view.model}): {text}" for text in portfolio.failures(nodes)]
+        if imbalances[best] > allowed:
+            warnings.append(_uneven(found[best], allowed))
         progress.advance()
-    return result
+    return result, warnings
+
+
+def _uneven(best: Decomposition, allowed: float) -> str:
+    return (
+        f"no decomposition on {best.nodes} nodes ({best.model}) with at most {allowed:.3f} times the mean "
+        f"work in one part was found; the best has {best.imbalance:.3f}"
+    )
 
 
 def _with_bound(found: list[Decomposition], portfolio: Portfolio, nodes: int) -> list[Decomposition]:
@@ -196,21 +216,6 @@ def _portfolio_options(view: _View, options: CountOptions) -> PortfolioOptions:
     )
 
 
-def _allowed(view: _View, portfolio: Portfolio, nodes: int, options: CountOptions) -> float:
-    """Largest work of a part over the mean that the best decomposition may have."""
-    weight = balance_weights(portfolio.finest_work)
-    total = float(weight.sum())
-    return most_work(weight, nodes, options.imbalance) * nodes / total if total > 0 else 1.0
-
-
-def _with_best(found: Sequence[Decomposition], allowed: float) -> list[Decomposition]:
-    """Mark the least volume within the balance limit; where nothing is within it, the best balanced."""
-    limit = max(allowed, min(d.imbalance for d in found))
-    within = [i for i, d in enumerate(found) if d.imbalance <= limit]
-    best = min(within, key=lambda i: found[i].comm_bytes)
-    return [replace(d, best=i == best) for i, d in enumerate(found)]
-
-
 def _count(view: _View, candidate: Candidate, nodes: int, flops: int, options: CountOptions) -> Decomposition:
     part = candidate.part
     charges, communication = _charge(view, part, nodes)
@@ -230,9 +235,7 @@ def _count(view: _View, candidate: Candidate, nodes: int, flops: int, options: C
         communication=communication,
         part=part,
         intensity=intensity,
-        imbalance=imbalance_of_work(
-            work_by_part(view.graph, view.removed, part, nodes, (charges.fold.value, charges.fold.sender))
-        ),
+        imbalance=_cost(view, part, nodes, charges, communication).imbalance,
         efficiency_bound=machine_bound(
             intensity, options.machine, nodes=nodes, message_bytes=communication.mean_message_bytes
         ),
@@ -249,8 +252,16 @@ def _charge(view: _View, part: NDArray[np.int32], p: int) -> tuple[Charges, Comm
     return charges, count_hpdc18(view.graph, part, p, view.singletons)
 
 
+def _cost(
+    view: _View, part: NDArray[np.int32], nodes: int, charges: Charges, communication: Communication
+) -> Cost:
+    folded = (charges.fold.value, charges.fold.sender)
+    work = work_by_value(view.graph, view.work, view.removed, part, nodes, folded)
+    return Cost(communication.total_bytes, imbalance_of_work(work, part, nodes), work)
+
+
 def _doubts(found: Sequence[Decomposition]) -> list[str]:
-    """Sentences about brackets that are not tight and work that is not balanced."""
+    """Sentences about brackets that are not tight."""
     result = []
     best = [d for d in found if d.best]
     open_brackets = [d for d in best if d.communication.high_bytes > 1.01 * d.communication.low_bytes]
@@ -264,8 +275,4 @@ def _doubts(found: Sequence[Decomposition]) -> list[str]:
             f"at {worst.nodes} nodes between {c.low_bytes} and {c.high_bytes} bytes ({worst.model}); "
             "the lower end is reported"
         )
-    uneven = [d for d in best if d.imbalance > 1.1]
-    if uneven:
-        nodes = ", ".join(str(d.nodes) for d in uneven)
-        result.append(f"work is not balanced at {nodes} nodes (largest part over mean above 1.1)")
     return result

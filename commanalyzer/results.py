@@ -24,7 +24,10 @@ from commanalyzer.vcg.graph import ValueGraph
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-_REGULAR = re.compile(r"(?:blocks|slabs) (\d+(?:x\d+)*)")
+# Names of regular divisions, with all remarks: blocks 4x4 of 24x24, entries follow by work.
+_REGULAR = re.compile(
+    r"(?:blocks|slabs) (\d+(?:x\d+)*)(?: of \d+(?:x\d+)*)?(?:, entries follow)?(?: by work)?"
+)
 _HTML_TITLES = ("nodes", "model", "method", "communication", "efficiency bound")
 
 

@@ -8,7 +8,6 @@ their neighbours.
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -95,13 +94,3 @@ def _cuts(work: Float64, count: int) -> Int64:
 def grid_name(grid: tuple[int, ...]) -> str:
     """``4x4``."""
     return "x".join(map(str, grid))
-
-
-def is_slab(grid: tuple[int, ...]) -> bool:
-    """Only one dimension is divided."""
-    return sum(g > 1 for g in grid) <= 1
-
-
-def points(extents: tuple[int, ...]) -> int:
-    """Number of points."""
-    return math.prod(extents)

@@ -3,8 +3,9 @@
 One *expand net* per value: the value and everything computed from it; parts it touches beyond the owner's
 each get a copy. One *fold net* per reduction: the sink and the terms it combines; parts beyond the sink's
 each send one combined number. A term that the parts of its operands or of the sink may compute is a pin of
-its own, with its share of the work: it joins the nets of its operands to the fold net of its sink. The
-weight of a net is the bytes that one more part costs, summed over versions.
+its own, with its share of the work: it joins the nets of its operands to the fold net of its sink. Where all
+of several operands have other readers as well, the sink's part computes the term. The weight of a net is the
+bytes that one more part costs, summed over versions.
 
 Vertices are those of the affinity graph, then the terms. Reference: paper Section 4.2.2; expand and fold nets
 follow the model of :mod:`commanalyzer.communication.volume`.
@@ -74,6 +75,15 @@ class _Entries:
     term_vertex: Int64
 
 
+@dataclass(frozen=True, slots=True)
+class _Moved:
+    """Terms that are not computed at their sinks: their rows, where instead, how many are vertices."""
+
+    row: Int64
+    vertex: Int64
+    num_terms: int
+
+
 def build_hypergraph(graph: ValueGraph, affinity: Affinity) -> Hypergraph:
     """Return the hypergraph of the values that take part in the partitioning.
 
@@ -82,7 +92,7 @@ def build_hypergraph(graph: ValueGraph, affinity: Affinity) -> Hypergraph:
         affinity: Its affinity graph, for the merges of vertices and the work.
     """
     base = affinity.adjacency.num_vertices
-    entries, term_row = _entries(graph, affinity.vertex, base)
+    entries, moved = _entries(graph, affinity.vertex, base)
     versions = np.maximum(graph.versions[graph.source], 1)
     volume = np.minimum(count_of_source(graph), versions) * graph.width_bytes[graph.source]
     plain = ~entries.folds & (entries.source >= 0) & (entries.sink >= 0)
@@ -98,40 +108,51 @@ def build_hypergraph(graph: ValueGraph, affinity: Affinity) -> Hypergraph:
     twin_owner = owners[_twins(graph, folded[0]) - graph.num_vertices]
     pin = np.concatenate([*pins, folded[1], owners, twin_owner])
     used = pin >= 0
-    work = _work(graph, affinity, term_row)
+    work = _work(graph, affinity, moved)
     return _assemble(net[used], pin[used], weight, work)
 
 
-def _work(graph: ValueGraph, affinity: Affinity, term_row: Int64) -> Float64:
-    """Work of all vertices: terms that are vertices take their share of their sink's work."""
+def _work(graph: ValueGraph, affinity: Affinity, moved: _Moved) -> Float64:
+    """Work of all vertices: that of a term lies where it is computed, not at its sink."""
     base = affinity.adjacency.work_flops
     times = graph.row_count.astype(np.float64)
     per_row = np.maximum(np.diff(graph.term_ptr), 1)
     total = np.bincount(graph.row_sink, times * per_row, graph.num_vertices)
-    sink = graph.row_sink[term_row]
-    share = times[term_row] / np.maximum(total[sink], 1.0) * graph.work_flops[sink]
+    sink = graph.row_sink[moved.row]
+    share = times[moved.row] / np.maximum(total[sink], 1.0) * graph.work_flops[sink]
     vertex = affinity.vertex[sink]
     share[vertex < 0] = 0.0  # the work of hubs was spread over their operands
     left = base - np.bincount(vertex[vertex >= 0], share[vertex >= 0], len(base))
-    return np.concatenate([np.maximum(left, 0.0), share])
+    work = np.bincount(moved.vertex, share, len(base) + moved.num_terms).astype(np.float64)
+    work[: len(base)] += left
+    return np.maximum(work, 0.0)
 
 
-def _entries(graph: ValueGraph, vertex: Int64, base: int) -> tuple[_Entries, Int64]:
-    """Source entries and the row of every term that is a vertex."""
+def _entries(graph: ValueGraph, vertex: Int64, base: int) -> tuple[_Entries, _Moved]:
+    """Source entries, and the terms that are not computed at their sinks."""
     term_length = np.diff(graph.source_ptr)
-    term = np.repeat(np.arange(len(term_length), dtype=np.int64), term_length)
+    num_terms = len(term_length)
+    term = np.repeat(np.arange(num_terms, dtype=np.int64), term_length)
     row = row_of_term(graph)
-    folds = (graph.row_fold != int(Fold.NONE))[row]
+    foldable = (graph.row_fold != int(Fold.NONE))[row]
     source = vertex[graph.source]
-    operands = np.bincount(term, source >= 0, len(term_length))
+    ordinary = source >= 0
+    operands = np.bincount(term, ordinary, num_terms)
+    readers = np.bincount(graph.source, minlength=graph.num_vertices)[graph.source]
+    shared = np.bincount(term, ordinary & (readers > 1), num_terms)
+    sink = vertex[graph.row_sink[row]]
+    # Operands that all have other readers (factors of a matrix product) rarely meet outside the sink's part.
+    at_sink = (operands > 1) & (shared == operands) & (sink >= 0)
+    folds = foldable & ~at_sink
     # A term of one operand that has no other reader is computed where that operand is.
-    readers = np.bincount(graph.source, minlength=graph.num_vertices)
-    shared = np.zeros(len(term_length), np.bool_)
-    shared[term[(readers[graph.source] > 1) & (source >= 0)]] = True
-    apart = folds & ((operands > 1) | shared)
+    apart = folds & ((operands > 1) | (shared > 0))
     number = np.where(apart, base + np.cumsum(apart) - 1, -1)
-    sink = vertex[graph.row_sink[row[term]]]
-    return _Entries(source, sink, term, folds[term], number[term]), row[apart]
+    place = number.copy()
+    alone = np.flatnonzero(ordinary & (folds & ~apart)[term])
+    place[term[alone]] = source[alone]
+    away = np.flatnonzero(place >= 0)
+    moved = _Moved(row[away], place[away], int(apart.sum()))
+    return _Entries(source, sink[term], term, folds[term], number[term]), moved
 
 
 def _fold_nets(graph: ValueGraph, entries: _Entries, weight: Int64) -> tuple[Int64, Int64]:

@@ -375,3 +375,26 @@ def relieve(
             size = _put(heap, at, key, size, v, gain / weight[v])
             continue
         _move(v, to, vertex_pointer, net, count, part, weight, load)
+
+
+@_compiled
+def settle(order: Any, work: Any, traffic: Any, load: Any, most: Any, part: Any) -> None:
+    """Give the items of ``order`` the part with most traffic that has room for their work, else the idlest.
+
+    ``part`` and ``load`` are changed; among equals, an item stays where it is.
+    """
+    for i in order:
+        best = _NO_PART
+        idlest = part[i]
+        for b in range(len(load)):
+            if load[b] < load[idlest]:
+                idlest = b
+            if load[b] + work[i] > most:
+                continue
+            stays = best >= 0 and b == part[i] and traffic[i, b] == traffic[i, best]
+            if best < 0 or traffic[i, b] > traffic[i, best] or stays:
+                best = b
+        if best < 0:
+            best = idlest
+        part[i] = best
+        load[best] += work[i]

@@ -15,8 +15,8 @@ from commanalyzer.partition.affinity import Affinity, build_affinity
 from commanalyzer.partition.hypergraph import Hypergraph, build_hypergraph
 from commanalyzer.partition.metis import Partition
 from commanalyzer.partition.owners import extend_to_hubs
-from commanalyzer.partition.refine import Incidence, incidence, refine
-from commanalyzer.vcg.graph import Bool, Int32, ValueGraph
+from commanalyzer.partition.refine import PASSES, Incidence, incidence, refine
+from commanalyzer.vcg.graph import Bool, Float64, Int32, ValueGraph
 
 _SMALL_TASKS = 64  # parts: larger tasks than fit so many are chains through the program
 
@@ -79,10 +79,40 @@ class Levels:
         core = Partition(part[: self.fine.num_values].copy(), num_parts, "", "", 0, 0, 1.0)
         return extend_to_hubs(self.graph, self.removed, self.fine.affinity, core).part
 
-    def improved(self, part: Int32, num_parts: int, imbalance: float) -> Int32:
-        """Return refined owners of the fine view's vertices."""
-        h, nets = self.fine.hypergraph, self.fine.nets
-        return refine(h, nets, part, num_parts, imbalance=imbalance)
+    def improved(
+        self,
+        value_part: Int32,
+        num_parts: int,
+        imbalance: float,
+        work_flops: Float64,
+        *,
+        passes: int = PASSES,
+    ) -> Int32:
+        """Return int32[V], refined owners of all values.
+
+        Args:
+            value_part: int32[V], owners.
+            num_parts: Number of parts p.
+            imbalance: Allowed excess of the largest part's work.
+            work_flops: float64[V], work where each value is owned, as far as the owners stay the same.
+            passes: See :func:`~commanalyzer.partition.refine.refine`.
+        """
+        fine, hubs = self.fine, self.removed
+        h, vertex = fine.hypergraph, fine.affinity.vertex
+        weight = np.bincount(vertex[~hubs], work_flops[~hubs], h.num_vertices).astype(np.float64)
+        settled = np.bincount(value_part[hubs], work_flops[hubs], num_parts).astype(np.float64)
+        start = fine.start(value_part)
+        part = refine(
+            h,
+            fine.nets,
+            start,
+            num_parts,
+            imbalance=imbalance,
+            work_flops=weight,
+            settled=settled,
+            passes=passes,
+        )
+        return np.where(hubs, value_part, self.owners(part, num_parts)).astype(np.int32)
 
     def follow(self, value_part: Int32, num_parts: int, imbalance: float) -> tuple[Int32, ...]:
         """Return owners of the fine view's vertices where some values have given owners.
@@ -98,6 +128,8 @@ class Levels:
         h, nets = self.fine.hypergraph, self.fine.nets
         start = self.fine.start(value_part)
         fixed = start >= 0
+        if fixed[: self.fine.num_values].all():
+            return (start,)
         single = refine(h, nets, start, num_parts, imbalance=imbalance, fixed=fixed)
         if not self.has_tasks:
             return (single,)

@@ -2,19 +2,21 @@
 
 CSV with a header line ``object,index,part``: name of the array, element number (from 0), part (from 0). With
 ``object,offset,part``, bytes instead of elements. Or a NumPy array (``.npy``) of whole numbers: its element i
-is the part of element i of every array with that many elements.
+is the part of element i of every array with that many elements. Arrays that a map does not name follow the
+others; an array that it names must be complete.
 """
 
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from commanalyzer.errors import ConfigError
-from commanalyzer.partition.shapes import find_arrays
+from commanalyzer.partition.shapes import Array, find_arrays
 from commanalyzer.vcg.graph import Int32, Int64, ValueGraph
 
 _HEADERS = (["object", "index", "part"], ["object", "offset", "part"])
@@ -95,16 +97,27 @@ def _read_csv(path: Path) -> OwnerMap:
 def map_owners(graph: ValueGraph, owner_map: OwnerMap) -> Int32:
     """Return int32[V], owner of each value that the map names, -1 for all others.
 
+    Arrays that the map does not name follow the others; of those that it names, it has to have all elements.
+
     Raises:
-        ConfigError: If the map names an object that the program has not, or no value at all.
+        ConfigError: If the map names an object or an element that the program has not, an element twice, only
+            some elements of an array, or no value at all.
     """
     none = np.zeros(graph.num_vertices, dtype=np.bool_)
     owner = np.full(graph.num_vertices, -1, np.int32)
+    arrays = find_arrays(graph, none)
+    named = dict.fromkeys(owner_map.name)
+    known = dict.fromkeys(graph.objects[array.number].name for array in arrays)
+    for wanted in named:  # one step per array
+        if wanted not in known:
+            raise ConfigError(
+                f"expected the name of an array, found {wanted!r}",
+                where=str(owner_map.path),
+                hint=f"arrays of this run: {', '.join(list(known)[:12])}",
+            )
+        _check_entries(owner_map, wanted, [a for a in arrays if graph.objects[a.number].name == wanted])
     names = np.array(owner_map.name)
-    for wanted in dict.fromkeys(owner_map.name):  # one step per array
-        if wanted not in {o.name for o in graph.objects}:
-            raise ConfigError(f"expected the name of a variable, found {wanted!r}", where=str(owner_map.path))
-    for array in find_arrays(graph, none):  # one step per array
+    for array in arrays:  # one step per array
         name = graph.objects[array.number].name
         if owner_map.name:
             mine = names == name
@@ -112,10 +125,45 @@ def map_owners(graph: ValueGraph, owner_map: OwnerMap) -> Int32:
             mine = np.full(len(owner_map.part), len(owner_map.part) in array.counts)
         if mine.any():
             at = graph.home_offset[array.vertex] if owner_map.in_bytes else array.index
-            owner[array.vertex] = _looked_up(owner_map.place[mine], owner_map.part[mine], at)
+            found = _looked_up(owner_map.place[mine], owner_map.part[mine], at)
+            _check_complete(owner_map, name, at, found)
+            owner[array.vertex] = found
     if not (owner >= 0).any():
-        raise ConfigError("expected owners of values of this program, found none", where=str(owner_map.path))
+        sizes = sorted({a.counts[0] for a in arrays})
+        raise ConfigError(
+            f"expected owners of values of this program, found no array of {len(owner_map.part)} elements",
+            where=str(owner_map.path),
+            hint=f"arrays of this run have {', '.join(map(str, sizes[:12]))} elements",
+        )
     return owner
+
+
+def _check_entries(owner_map: OwnerMap, name: str, arrays: Sequence[Array]) -> None:
+    """Complain about elements that are given twice or lie behind the end of all arrays of that name."""
+    place = np.sort(owner_map.place[np.array(owner_map.name) == name])
+    unit = "byte" if owner_map.in_bytes else "element"
+    twice = place[1:][place[1:] == place[:-1]]
+    if len(twice):
+        raise ConfigError(
+            f"expected each {unit} of {name!r} once, found {unit} {twice[0]} again", where=str(owner_map.path)
+        )
+    most = max(a.counts[0] for a in arrays)
+    if not owner_map.in_bytes and place[-1] >= most:
+        raise ConfigError(
+            f"expected elements 0 to {most - 1} of {name!r}, found {place[-1]}", where=str(owner_map.path)
+        )
+
+
+def _check_complete(owner_map: OwnerMap, name: str, place: Int64, found: Int64) -> None:
+    missing = place[found < 0]
+    if len(missing):
+        unit = "byte" if owner_map.in_bytes else "element"
+        raise ConfigError(
+            f"expected an owner for each of the {len(place)} used elements of {name!r}, "
+            f"found none for {len(missing)}, the first at {unit} {missing.min()}",
+            where=str(owner_map.path),
+            hint="add them, or leave the array out: then it follows the others",
+        )
 
 
 def _looked_up(place: Int64, part: Int64, wanted: Int64) -> Int64:

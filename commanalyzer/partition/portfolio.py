@@ -13,24 +13,26 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Literal
 
 import numpy as np
 
-from commanalyzer.errors import ConfigError
+from commanalyzer.errors import ConfigError, PartitionError
 from commanalyzer.partition.affinity import Affinity, build_affinity
 from commanalyzer.partition.bounds import Structure, recognise
-from commanalyzer.partition.grids import block_owners, fits, grid_name, is_slab, process_grids, surface
-from commanalyzer.partition.levels import Levels, build_levels
-from commanalyzer.partition.metis import Objective, partition
+from commanalyzer.partition.divisions import best_divisions, divisions
+from commanalyzer.partition.grids import grid_name
+from commanalyzer.partition.levels import Level, Levels, build_levels
+from commanalyzer.partition.metis import partition
 from commanalyzer.partition.mtkahypar import partition_hypergraph
 from commanalyzer.partition.owner_map import OwnerMap, map_owners
-from commanalyzer.partition.owners import extend_to_hubs
-from commanalyzer.partition.refine import MOST_COUNTS
+from commanalyzer.partition.owners import extend_to_hubs, spread_hubs
+from commanalyzer.partition.refine import MOST_COUNTS, PASSES, balance_weights, most_work
 from commanalyzer.partition.rules import Rule, rule_owners
+from commanalyzer.partition.selection import Cost, best_of
 from commanalyzer.partition.shapes import Array, Shaped, find_arrays, shape_families
-from commanalyzer.vcg.graph import Bool, Float64, Int32, ValueGraph
+from commanalyzer.vcg.graph import Bool, Int32, ValueGraph
 
 # METIS's edge cut and volume, and the cut of the graph whose edges share the bytes of a value.
 _Objective = Literal["cut", "volume", "net"]
@@ -41,10 +43,13 @@ _MOST_PINS = 1_000_000  # pins times numbers of parts; above it, Mt-KaHyPar woul
 _MOST_GRIDS = 12
 _MANY_COUNTS = 20_000_000  # pins times parts; above it, few grids
 _FEW_GRIDS = 3
+_ROUNDS = (0, 0, 0, PASSES, PASSES)  # passes of each round of a refinement; without any, only balance
 
 
-# Bytes that owners of all values communicate among so many parts.
-Counter = Callable[[Int32, int], int]
+# What owners of all values cost among so many parts.
+Counter = Callable[[Int32, int], Cost]
+# Name and what finds owners of all values; nothing where these have been found before.
+_Attempt = tuple[str, Callable[[], Int32 | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +100,7 @@ class Portfolio:
         self._removed = removed
         self._count = count
         self._options = options
+        self._failures: dict[int, list[tuple[str, PartitionError]]] = {}
         _check_asked(options)
 
     @cached_property
@@ -126,133 +132,189 @@ class Portfolio:
             build_affinity(self._graph, self._removed, shared=True, most_parts=most),
         )
 
-    @property
-    def finest_work(self) -> Float64:
-        """Work of the vertices that can be divided, which limits how well it can be balanced."""
-        if self._options.structured:
-            return self.levels.fine.hypergraph.work_flops
-        return self._affinities[0].adjacency.work_flops
+    def allowed(self, num_parts: int) -> float:
+        """Largest work of a part over the mean that a balanced decomposition may have."""
+        structured = self._options.structured
+        finest = self.levels.fine.hypergraph if structured else self._affinities[0].adjacency
+        weight = balance_weights(finest.work_flops)
+        total = float(weight.sum())
+        return most_work(weight, num_parts, self._options.imbalance) * num_parts / total if total > 0 else 1.0
 
     def candidates(self, num_parts: int) -> Iterator[Candidate]:
-        """Yield what every method finds, before refinement."""
-        methods = [self._metis(num_parts)]
-        if num_parts > 1:
-            if self._options.structured:
-                methods += [self._mtkahypar(num_parts), self._blocks(num_parts)]
-            methods.append(self._asked(num_parts))
-        for method in methods:
-            yield from _timed(method)
+        """Yield what every method finds, before refinement; a method that fails does not end the others.
+
+        Raises:
+            PartitionError: If all of them fail.
+        """
+        failed: list[tuple[str, PartitionError]] = []
+        found = False
+        for name, attempt in self._attempts(num_parts):
+            begin = time.perf_counter()
+            try:
+                part = attempt()
+            except PartitionError as error:
+                failed.append((name, error))
+                continue
+            if part is not None:
+                found = True
+                yield Candidate(name, part, time.perf_counter() - begin)
+        if num_parts > 1 and self._is_affordable(num_parts):
+            for candidate in self._blocks(num_parts):
+                found = True
+                yield candidate
+        if failed and not found:
+            raise failed[0][1]
+        self._failures[num_parts] = failed
+
+    def failures(self, num_parts: int) -> tuple[str, ...]:
+        """Sentences about the methods that failed for ``num_parts``."""
+        methods: dict[str, list[str]] = {}
+        for name, error in self._failures.get(num_parts, ()):
+            methods.setdefault(error.message, []).append(name)
+        return tuple(f"{', '.join(names)} failed: {message}" for message, names in methods.items())
 
     def refined(self, candidates: Sequence[Candidate], num_parts: int) -> Iterator[Candidate]:
-        """Yield refinements of ``candidates``, as far as they differ."""
+        """Yield refinements of ``candidates``, as far as they are better than these."""
         if num_parts > 1 and self._is_affordable(num_parts):
-            yield from _timed(self._refined(candidates, num_parts))
+            for candidate in candidates:
+                begin = time.perf_counter()
+                part = self._best_refinement(candidate.part, num_parts)
+                if part is not candidate.part:
+                    yield Candidate(f"{candidate.method} refined", part, time.perf_counter() - begin)
 
     def _is_affordable(self, num_parts: int) -> bool:
+        if not self._options.structured:
+            return False
         fine = self.levels.fine.hypergraph
-        return self._options.structured and 0 < fine.num_nets * num_parts <= MOST_COUNTS
+        return 0 < fine.num_nets * num_parts <= MOST_COUNTS
 
-    def _metis(self, num_parts: int) -> Iterator[tuple[str, Int32]]:
-        """Owners by METIS on the coarse view, distinct ones of several seeds; one on the fine view."""
+    def _attempts(self, num_parts: int) -> Iterator[_Attempt]:
+        """Methods that give one decomposition each."""
+        yield from self._metis(num_parts)
+        if num_parts > 1:
+            if self._options.structured:
+                yield from self._mtkahypar(num_parts)
+            yield from self._asked(num_parts)
+
+    def _metis(self, num_parts: int) -> Iterator[_Attempt]:
+        """METIS on the coarse view with several seeds; once on the fine view."""
         affinity, shared = self._affinities
         for objective in OBJECTIVES:
             weighted = shared if objective == "net" else affinity
-            for name, part in self._attempts(weighted, num_parts, objective):
-                yield name, part
+            yield from self._metis_seeds(weighted, num_parts, objective)
         if self._options.structured and num_parts > 1 and self.levels.has_tasks:
             fine = self.levels.fine.affinity
             if fine.adjacency.num_edges <= _MOST_RETRIED_EDGES:
-                name, part = next(self._attempts(fine, num_parts, "cut"))
-                yield f"{name} without tasks", part
+                name, attempt = next(self._metis_seeds(fine, num_parts, "cut"))
+                yield f"{name} without tasks", attempt
 
-    def _attempts(
-        self, affinity: Affinity, num_parts: int, objective: _Objective
-    ) -> Iterator[tuple[str, Int32]]:
-        minimised: Objective = "volume" if objective == "volume" else "cut"
+    def _metis_seeds(self, affinity: Affinity, num_parts: int, objective: _Objective) -> Iterator[_Attempt]:
+        """Attempts that return ``None`` where an earlier seed gave the same."""
         first = self._options.seed
         retried = num_parts > 1 and affinity.adjacency.num_edges <= _MOST_RETRIED_EDGES
         seen: set[bytes] = set()
-        for seed in range(first, first + (_ATTEMPTS if retried else 1)):
+
+        def attempt(seed: int) -> Int32 | None:
             core = partition(
                 affinity.adjacency,
                 num_parts,
-                objective=minimised,
+                objective="volume" if objective == "volume" else "cut",
                 seed=seed,
                 imbalance=self._options.imbalance,
             )
             key = core.part.tobytes()
-            if key not in seen:
-                seen.add(key)
-                name = f"metis {objective}" if seed == first else f"metis {objective} seed {seed}"
-                yield name, extend_to_hubs(self._graph, self._removed, affinity, core).part
+            if key in seen:
+                return None
+            seen.add(key)
+            return extend_to_hubs(self._graph, self._removed, affinity, core).part
 
-    def _mtkahypar(self, num_parts: int) -> Iterator[tuple[str, Int32]]:
-        """Owners by Mt-KaHyPar: on both views where they are small enough."""
+        for seed in range(first, first + (_ATTEMPTS if retried else 1)):
+            name = f"metis {objective}" if seed == first else f"metis {objective} seed {seed}"
+            yield name, partial(attempt, seed)
+
+    def _mtkahypar(self, num_parts: int) -> Iterator[_Attempt]:
+        """Mt-KaHyPar on both views where they are small enough."""
         levels = self.levels
+
+        def attempt(level: Level) -> Int32:
+            core = partition_hypergraph(
+                level.hypergraph, num_parts, seed=self._options.seed, imbalance=self._options.imbalance
+            )
+            part = levels.to_fine(core.part) if level is levels.coarse else core.part
+            return levels.owners(part, num_parts)
+
         views = [("mt-kahypar km1", levels.coarse)]
         if levels.has_tasks:
             views.append(("mt-kahypar km1 without tasks", levels.fine))
         for name, level in views:
             h = level.hypergraph
             if 0 < h.num_pins * len(self._options.nodes) <= _MOST_PINS and num_parts <= h.num_vertices:
-                core = partition_hypergraph(
-                    h, num_parts, seed=self._options.seed, imbalance=self._options.imbalance
-                )
-                part = levels.to_fine(core.part) if level is levels.coarse else core.part
-                yield name, levels.owners(part, num_parts)
+                yield name, partial(attempt, level)
 
-    def _blocks(self, num_parts: int) -> Iterator[tuple[str, Int32]]:
-        """Owners by blocks of the arrays: the best slabs and the best grid of each family."""
-        if not self._is_affordable(num_parts):
-            return
-        for family in self.families:
-            dims = len(family[0].extents)
-            num_pins = self.levels.fine.hypergraph.num_pins
-            grids = _promising(family[0].extents, num_parts, num_pins)
-            best: dict[int, tuple[int, tuple[int, ...], Int32]] = {}  # by number of divided dimensions
-            for grid in grids:
-                cut = sum(g > 1 for g in grid)
-                for owners in self._in_blocks(family, grid, num_parts):
-                    entry = (self._count(owners, num_parts), grid, owners)
-                    if cut not in best or entry[:2] < best[cut][:2]:
-                        best[cut] = entry
-            for _, grid, owners in best.values():
-                yield f"blocks {grid_name(grid)}" if dims > 1 else f"slabs {num_parts}", owners
+    def _blocks(self, num_parts: int) -> Iterator[Candidate]:
+        """Blocks of the arrays; the time of the search is shared among what is found."""
+        begin = time.perf_counter()
+        small = self.levels.fine.hypergraph.num_pins * num_parts <= _MANY_COUNTS
+        found = divisions(
+            self._graph,
+            self.families,
+            num_parts,
+            _MOST_GRIDS if small else _FEW_GRIDS,
+            lambda owners: self._follow(owners, num_parts),
+        )
+        best = best_divisions(found, self.allowed(num_parts))
+        seconds = (time.perf_counter() - begin) / max(len(best), 1)
+        for item in best:
+            yield Candidate(item.name, item.part, seconds)
 
-    def _in_blocks(self, family: Sequence[Shaped], grid: tuple[int, ...], num_parts: int) -> Iterator[Int32]:
-        """Owners for blocks of equal size, and for blocks of equal work if these differ."""
-        even = block_owners(self._graph, family, grid)
-        yield self._follow(even, num_parts)
-        by_work = block_owners(self._graph, family, grid, by_work=True)
-        num_pins = self.levels.fine.hypergraph.num_pins
-        if num_pins * num_parts <= _MANY_COUNTS and not np.array_equal(even, by_work):
-            yield self._follow(by_work, num_parts)
-
-    def _asked(self, num_parts: int) -> Iterator[tuple[str, Int32]]:
-        """Owners that the user named or gave."""
+    def _asked(self, num_parts: int) -> Iterator[_Attempt]:
+        """What the user named or gave."""
         rules, owner_map = self._options.rules, self._options.owner_map
-        if rules:
-            found = rule_owners(self._graph, self.arrays, self.families, rules, num_parts)
-            if found is not None:
-                name = ", ".join(rule.text for rule in rules)
-                yield name, self._follow(found, num_parts)
-        if owner_map is not None and owner_map.num_parts == num_parts:
-            found = map_owners(self._graph, owner_map)
-            part = self._follow(found, num_parts)
-            yield f"owner map {owner_map.path.name}", np.where(found >= 0, found, part).astype(np.int32)
 
-    def _follow(self, value_part: Int32, num_parts: int) -> Int32:
+        def by_rules() -> Int32 | None:
+            found = rule_owners(self._graph, self.arrays, self.families, rules, num_parts)
+            return None if found is None else self._follow(found, num_parts)[0]
+
+        def by_map(owner_map: OwnerMap) -> Int32:
+            found = map_owners(self._graph, owner_map)
+            part, _ = self._follow(found, num_parts)
+            return np.where(found >= 0, found, part).astype(np.int32)
+
+        if rules:
+            yield ", ".join(rule.text for rule in rules), by_rules
+        if owner_map is not None and owner_map.num_parts == num_parts:
+            yield f"owner map {owner_map.path.name}", partial(by_map, owner_map)
+
+    def _follow(self, value_part: Int32, num_parts: int) -> tuple[Int32, Cost]:
         """Owners of all values where some are given: followed one by one or as tasks, what is cheaper."""
         followed = self.levels.follow(value_part, num_parts, self._options.imbalance)
-        candidates = [self.levels.owners(part, num_parts) for part in followed]
-        return min(candidates, key=lambda owners: self._count(owners, num_parts))
+        owners = [self.levels.owners(part, num_parts) for part in followed]
+        counted = [(part, self._count(part, num_parts)) for part in owners]
+        return min(counted, key=lambda pair: pair[1].comm_bytes)
 
-    def _refined(self, candidates: Sequence[Candidate], num_parts: int) -> Iterator[tuple[str, Int32]]:
-        levels = self.levels
-        for candidate in candidates:
-            start = levels.fine.start(candidate.part)
-            part = levels.improved(start, num_parts, self._options.imbalance)
-            yield f"{candidate.method} refined", levels.owners(part, num_parts)
+    def _best_refinement(self, part: Int32, num_parts: int) -> Int32:
+        """The best of some rounds; each balances the work as it lies after the round before.
+
+        First as little as possible is moved until the work is balanced, then what lowers the volume.
+        """
+        allowed = self.allowed(num_parts)
+        found, costs = [part], [self._count(part, num_parts)]
+        for passes in _ROUNDS:
+            if passes or costs[-1].imbalance > allowed:
+                found.append(self._refined_once(found[-1], costs[-1], num_parts, passes))
+                costs.append(self._count(found[-1], num_parts))
+        return found[self._best(costs, num_parts)]
+
+    def _refined_once(self, part: Int32, cost: Cost, num_parts: int, passes: int) -> Int32:
+        work = cost.work_flops
+        most = self.allowed(num_parts) * float(work.sum()) / num_parts
+        if cost.imbalance > self.allowed(num_parts):
+            part = spread_hubs(self._graph, self._removed, part, num_parts, work, most)
+        return self.levels.improved(part, num_parts, self._options.imbalance, work, passes=passes)
+
+    def _best(self, costs: Sequence[Cost], num_parts: int) -> int:
+        volumes, excess = [c.comm_bytes for c in costs], [c.imbalance for c in costs]
+        return best_of(volumes, excess, self.allowed(num_parts))
 
 
 def _check_asked(options: PortfolioOptions) -> None:
@@ -272,23 +334,3 @@ def _check_asked(options: PortfolioOptions) -> None:
             where=str(owner_map.path),
             hint=f"add --nodes {owner_map.num_parts}",
         )
-
-
-def _promising(extents: tuple[int, ...], num_parts: int, num_pins: int) -> list[tuple[int, ...]]:
-    """Process grids in the order of their surface, slabs along the slowest dimension among them."""
-    grids = [g for g in process_grids(num_parts, len(extents)) if fits(g, extents)]
-    grids.sort(key=lambda g: (surface(g, extents), g))
-    most = _MOST_GRIDS if num_pins * num_parts <= _MANY_COUNTS else _FEW_GRIDS
-    chosen = grids[:most]
-    slabs = [g for g in grids if is_slab(g) and g[0] == num_parts]
-    return chosen + [g for g in slabs if g not in chosen]
-
-
-def _timed(method: Iterator[tuple[str, Int32]]) -> Iterator[Candidate]:
-    """Candidates with the time that each took."""
-    while True:
-        begin = time.perf_counter()
-        found = next(method, None)
-        if found is None:
-            return
-        yield Candidate(*found, time.perf_counter() - begin)

@@ -18,7 +18,7 @@ from commanalyzer.partition.hypergraph import Hypergraph
 from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64
 from commanalyzer.vcg.segments import pointer_from_counts
 
-_PASSES = 12
+PASSES = 12
 _CONFIDENCES = (0.5, 0.2, 0.05, 0.0)  # lead of the best part over the second, of all bytes of a vertex
 _MOST_ROUNDS = 20
 _PATIENCE = 0.02  # of all vertices
@@ -52,14 +52,15 @@ def balance_weights(work_flops: Float64) -> Float64:
     return work_flops if work_flops.sum() > 0 else np.ones(len(work_flops), dtype=np.float64)
 
 
-def most_work(weight: Float64, num_parts: int, imbalance: float) -> float:
+def most_work(weight: Float64, num_parts: int, imbalance: float, settled: float = 0.0) -> float:
     """Return how much work a part may have: ``1 + imbalance`` times the mean, or what grains allow.
 
     Where vertices are coarse (10 equal ones for 4 parts), a part has to take a whole number of them.
+    ``settled`` is work beyond that of the vertices.
     """
     if not len(weight):
         return 0.0
-    mean, grain = float(weight.sum()) / num_parts, float(weight.max())
+    mean, grain = (float(weight.sum()) + settled) / num_parts, float(weight.max())
     whole = grain * float(np.ceil(round(mean / grain, 9))) if grain > 0 else 0.0
     return max((1.0 + imbalance) * mean, whole) * (1.0 + 1e-9)
 
@@ -72,6 +73,9 @@ def refine(
     *,
     imbalance: float,
     fixed: Bool | None = None,
+    work_flops: Float64 | None = None,
+    settled: Float64 | None = None,
+    passes: int = PASSES,
 ) -> Int32:
     """Return owners with a smaller connectivity metric.
 
@@ -82,6 +86,9 @@ def refine(
         num_parts: Number of parts p.
         imbalance: Allowed excess of the largest part's work over the mean.
         fixed: bool[N], vertices that keep their part; None for none.
+        work_flops: float64[N], work to be balanced; None for that of the hypergraph.
+        settled: float64[p], work of each part that no vertex stands for; None for none.
+        passes: Most passes of moves that lower the metric; 0 only places and balances.
 
     Raises:
         PartitionError: If ``part`` has another length, or nets times parts exceed what fits into memory.
@@ -92,33 +99,48 @@ def refine(
     if hypergraph.num_nets * num_parts > MOST_COUNTS:
         raise PartitionError(f"expected at most {MOST_COUNTS} nets times parts, found more")
     owner = part.astype(np.int32)
-    weight = balance_weights(hypergraph.work_flops)
-    most = most_work(weight, num_parts, imbalance)
+    weight = balance_weights(hypergraph.work_flops if work_flops is None else work_flops)
+    base = np.zeros(num_parts) if settled is None else settled
+    most = most_work(weight, num_parts, imbalance, float(base.sum()))
     count = np.zeros((hypergraph.num_nets, num_parts), np.int32)
     h = hypergraph
     _place(h, nets, owner, count)
-    load = np.bincount(owner, weight, num_parts).astype(np.float64)
+    load = np.bincount(owner, weight, num_parts).astype(np.float64) + base
     movable = np.ones(n, np.bool_) if fixed is None else ~fixed
     kernels.relieve(nets.pointer, nets.net, h.net_bytes, owner, movable, weight, load, most, count)
-    patience = max(_LEAST_PATIENCE, int(_PATIENCE * n))
-    for _ in range(_PASSES):
-        saved = kernels.improve(
-            h.net_pointer,
-            h.pin,
-            h.net_bytes,
-            nets.pointer,
-            nets.net,
-            owner,
-            movable.copy(),
-            weight,
-            load,
-            most,
-            count,
-            patience,
-        )
-        if saved == 0:
+    for _ in range(passes):
+        if not _improve(h, nets, owner, movable, weight, load, most, count):
             break
     return owner
+
+
+def _improve(
+    hypergraph: Hypergraph,
+    nets: Incidence,
+    owner: Int32,
+    movable: Bool,
+    weight: Float64,
+    load: Float64,
+    most: float,
+    count: NDArray[np.int32],
+) -> bool:
+    """One pass of moves, in place; whether it saved anything."""
+    patience = max(_LEAST_PATIENCE, int(_PATIENCE * len(owner)))
+    saved = kernels.improve(
+        hypergraph.net_pointer,
+        hypergraph.pin,
+        hypergraph.net_bytes,
+        nets.pointer,
+        nets.net,
+        owner,
+        movable.copy(),
+        weight,
+        load,
+        most,
+        count,
+        patience,
+    )
+    return bool(saved > 0)
 
 
 def _place(hypergraph: Hypergraph, nets: Incidence, owner: Int32, count: NDArray[np.int32]) -> None:

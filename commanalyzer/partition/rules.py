@@ -126,7 +126,7 @@ def _members(
             hint=f"arrays of this run: {', '.join(list(names)[:12])}",
         )
     if rule.extents:
-        return [_given(graph, a, rule) for a in named]
+        return _given(named, rule)
     numbers = {id(a) for a in named}
     for family in sorted(families, key=len, reverse=True):
         members = [s for s in family if id(s.array) in numbers]
@@ -141,16 +141,19 @@ def _members(
     )
 
 
-def _given(graph: ValueGraph, array: Array, rule: Rule) -> Shaped:
+def _given(named: Sequence[Array], rule: Rule) -> list[Shaped]:
+    """Arrays with the shape of the rule; of ``*``, those that can have it."""
     points = math.prod(rule.extents)
-    count = next((c for c in array.counts if c % points == 0), 0)
-    if not count:
+    counts = [next((c for c in a.counts if c % points == 0), 0) for a in named]
+    fitting = [Shaped(a, rule.extents, c // points) for a, c in zip(named, counts, strict=True) if c]
+    if not fitting or (rule.name != "*" and len(fitting) < len(named)):
+        misfit = next(a for a, c in zip(named, counts, strict=True) if not c)
         raise ConfigError(
-            f"expected a shape of {array.counts[0]} elements (or a part of them per component), "
+            f"expected a shape of {misfit.counts[0]} elements (or a part of them per component), "
             f"found {grid_name(rule.extents)}",
             where=f"{_OPTION} {rule.text}",
         )
-    return Shaped(array, rule.extents, count // points)
+    return fitting
 
 
 def _grid(rule: Rule, members: Sequence[Shaped], num_parts: int) -> tuple[int, ...]:

@@ -24,6 +24,7 @@ _KIN = 2  # nodes, halo
 _LEAST_GAP = 16  # bytes between two heap blocks of one allocation site
 _MEMORY = (int(HomeKind.GLOBAL), int(HomeKind.HEAP), int(HomeKind.STACK))
 _FREQUENT = 0.3  # of the most frequent stride
+_MOST_STRIDES = 16  # of a box of 27 points, 12 are above four; a row against a row has as many as elements
 _LAGS = 4
 
 
@@ -69,6 +70,8 @@ def find_arrays(graph: ValueGraph, removed: Bool) -> tuple[Array, ...]:
     kinds = np.array([int(o.kind) for o in graph.objects] or [0], dtype=np.int64)
     usable = np.isin(kinds, _MEMORY)[graph.home_object] & ~graph.is_temporary & ~removed
     vertex = np.flatnonzero(usable & (graph.home_object > 0)).astype(np.int64)
+    if not len(vertex):
+        return ()
     order = np.lexsort((graph.home_offset[vertex], graph.home_object[vertex]))
     vertex = vertex[order]
     start = group_starts(graph.home_object[vertex].astype(np.int64))
@@ -119,34 +122,45 @@ def _array(number: int, vertex: Int64, index: Int64, sizes: tuple[int, ...]) -> 
 def shape_families(graph: ValueGraph, arrays: Sequence[Array]) -> tuple[tuple[Shaped, ...], ...]:
     """Return for 3, 2 and 1 dimensions the arrays that can be divided along so many.
 
-    A family that covers no more values than one of more dimensions is left out: its divisions are among
-    those of the other. A cube is only believed in where strides do not show rows. An array without the shape
-    of its family takes no part and follows.
+    Squares and cubes are candidates beside the shapes that strides show, the arrays that change most beside
+    those with most values: counting tells which is better. A family with fewer values and fewer changes than
+    one of more dimensions is left out. An array without the shape of its family takes no part and follows.
     """
     strides = _strides(graph, arrays)
-    solid, flat, line = (_largest_family(arrays, dims, strides) for dims in (3, 2, 1))
-    if len(strides) == 1 and _covered(flat) >= _covered(solid):
-        solid = ()
     families: list[tuple[Shaped, ...]] = []
-    for family in (solid, flat, line):
-        least = max(map(_covered, families), default=1)
-        several = len(family) > 0 and len(family[0].extents) > 1
-        if _covered(family) > least or (several and _covered(family) == least):
-            families.append(family)
+    most = np.ones(2)
+    for dims in (3, 2, 1):  # one step per number of dimensions
+        found = _largest_families(graph, arrays, dims, strides)
+        kept = [family for family in found if np.any(_extent(graph, family) >= most)]
+        families += kept
+        most = np.max([most, *(_extent(graph, family) for family in kept)], axis=0)
     return tuple(families)
 
 
-def _covered(family: Sequence[Shaped]) -> int:
-    return sum(len(s.array.vertex) for s in family)
+def _extent(graph: ValueGraph, family: Sequence[Shaped]) -> Int64:
+    """Number of values in a family, and how often they change."""
+    values = sum(len(s.array.vertex) for s in family)
+    return np.array([values, sum(int(graph.versions[s.array.vertex].sum()) for s in family)], dtype=np.int64)
 
 
-def _largest_family(arrays: Sequence[Array], dims: int, strides: tuple[int, ...]) -> tuple[Shaped, ...]:
-    """The family that covers most values, of all whose extents some array has."""
+def _largest_families(
+    graph: ValueGraph, arrays: Sequence[Array], dims: int, strides: tuple[int, ...]
+) -> list[tuple[Shaped, ...]]:
+    """The families with most values or changes, by the square or cube and by the strides."""
     counts = {c for array in arrays for c in array.counts}
-    voted = {e for c in counts if (e := _extents(c, dims, strides))}
-    voted |= {e for c in counts if (e := _extents(c, dims, ()))}
-    families = [_family(arrays, base, voted) for base in sorted(voted)]
-    return max(families, key=_covered, default=())
+    regular = {e for c in counts if (e := _extents(c, dims, ()))}
+    shown = {e for c in counts if (e := _extents(c, dims, strides))}
+    found: dict[tuple[int, ...], tuple[Shaped, ...]] = {}
+    most = np.zeros(2, np.int64)
+    for bases in (regular, shown):
+        families = [f for base in sorted(bases) if (f := _family(arrays, base, regular | shown))]
+        extents = np.array([_extent(graph, f) for f in families]).reshape(-1, 2)
+        for measure in range(2 if families else 0):
+            best = int(np.argmax(extents[:, measure]))
+            if np.any(extents[best] >= most):
+                most = np.maximum(most, extents[best])
+                found.setdefault(families[best][0].extents, families[best])
+    return list(found.values())
 
 
 def _extents(count: int, dims: int, strides: tuple[int, ...]) -> tuple[int, ...]:
@@ -222,6 +236,8 @@ def _nested(distance: Int64, counts: set[int]) -> tuple[int, ...]:
     if not len(times):
         return ()
     frequent = {int(d) for d in distances[times >= _FREQUENT * times.max()]}
+    if len(frequent) > _MOST_STRIDES:
+        return ()
     usable = sorted(
         d for d in frequent if d // 2 not in frequent and any(c % d == 0 and c > d for c in counts)
     )

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
+from commanalyzer.partition.selection import best_of
 from commanalyzer.quantities import format_bytes
 from commanalyzer.results import Decomposition
 
 _WORTH_SAYING = 1.1
-_REGULAR = re.compile(r"(?:blocks|slabs) (\d+(?:x\d+)*)")
 
 
 def advice_lines(candidates: list[Decomposition], arrays: str = "") -> list[str]:
@@ -31,13 +29,14 @@ def advice_lines(candidates: list[Decomposition], arrays: str = "") -> list[str]
 
 def _comparison(candidates: list[Decomposition], best: Decomposition, arrays: str) -> list[str]:
     """Blocks against slabs, and the best of all against the cheapest blocks."""
-    plain = [d for d in candidates if _grid(d)]
+    plain = [d for d in candidates if d.grid]
     if not plain:
         return []
-    cheapest = min(plain, key=lambda d: d.comm_bytes)
+    # As balanced as the best one, if there is such a division.
+    cheapest = plain[best_of([d.comm_bytes for d in plain], [d.imbalance for d in plain], best.imbalance)]
     of = f" of {arrays}" if arrays else ""
     lines = [f"Cheapest regular division: {cheapest.method}{of}, {format_bytes(cheapest.comm_bytes)}"]
-    slabs = [d for d in plain if sum(g > 1 for g in _grid(d)) <= 1 and d is not cheapest]
+    slabs = [d for d in plain if sum(g > 1 for g in d.grid) <= 1 and d is not cheapest]
     for slab in sorted(slabs, key=lambda d: d.comm_bytes)[:1]:
         ratio = slab.comm_bytes / max(cheapest.comm_bytes, 1)
         if ratio >= _WORTH_SAYING:
@@ -46,9 +45,3 @@ def _comparison(candidates: list[Decomposition], best: Decomposition, arrays: st
     if best is not cheapest and ratio >= _WORTH_SAYING:
         lines.append(f"An irregular division ({best.method}) moves {ratio:.1f} times less than these blocks")
     return lines
-
-
-def _grid(item: Decomposition) -> tuple[int, ...]:
-    """Process grid of an unrefined block decomposition, empty for others."""
-    match = _REGULAR.fullmatch(item.method)
-    return tuple(int(g) for g in match.group(1).split("x")) if match else ()

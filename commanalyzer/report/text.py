@@ -21,6 +21,7 @@ from commanalyzer.quantities import (
     format_throughput,
 )
 from commanalyzer.report.advice import advice_lines
+from commanalyzer.report.candidates_text import show_candidates
 from commanalyzer.report.counted_text import show_counted
 from commanalyzer.report.matrix_text import matrix_lines
 from commanalyzer.results import AnalysisResult, Decomposition
@@ -120,6 +121,9 @@ def _show_decompositions(result: AnalysisResult, console: Console, every: bool) 
     if not items:
         console.print("no decompositions")
         return
+    if every:
+        show_candidates(items, console)
+        return
     several_models = len(result.models) > 1
     with_bound = any(d.efficiency_bound is not None for d in items)
     table = Table(title="Communication per node count, whole analysed run", title_justify="left")
@@ -128,35 +132,27 @@ def _show_decompositions(result: AnalysisResult, console: Console, every: bool) 
         table.add_column("model")
     longest = max(len(item.method) for item in items) + 2
     table.add_column("decomposition", min_width=min(longest, _METHOD_WIDTH))
-    columns = ["bytes", "per node", "messages", "bytes/flop", "imbalance", "bracket"]
-    if every:
-        columns[3:3] = ["neighbours mean/max"]
-        columns.append("found in")
-    for name in columns:
+    for name in ("bytes", "per node", "messages", "bytes/flop", "imbalance", "bracket"):
         table.add_column(name, justify="right")
     if with_bound:
         table.add_column("efficiency bound", justify="right")
     for item in items:
-        table.add_row(*_cells(item, several_models, with_bound, every))
+        table.add_row(*_cells(item, several_models, with_bound))
     console.print(table)
 
 
-def _cells(item: Decomposition, several_models: bool, with_bound: bool, every: bool) -> Iterable[str | Text]:
+def _cells(item: Decomposition, several_models: bool, with_bound: bool) -> Iterable[str | Text]:
     traffic = item.communication
     yield str(item.nodes)
     if several_models:
         yield item.model
-    yield Text(f"{item.method} *" if every and item.best else item.method)
+    yield Text(item.method)
     yield format_bytes(traffic.total_bytes)
     yield format_bytes(traffic.total_bytes / item.nodes)
     yield format_count(traffic.total_messages)
-    if every:
-        yield f"{item.neighbours.mean():.1f}/{item.neighbours.max()}"
     yield f"{item.intensity:.3g}" if math.isfinite(item.intensity) else "no flops"
     yield f"{item.imbalance:.3f}"
     yield _bracket(item)
-    if every:
-        yield format_seconds(item.seconds)
     if with_bound:
         yield "" if item.efficiency_bound is None else format_percent(item.efficiency_bound)
 

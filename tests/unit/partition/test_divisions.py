@@ -5,15 +5,18 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from commanalyzer.errors import ConfigError
 from commanalyzer.partition.bounds import Structure
+from commanalyzer.partition.divisions import Division, best_divisions, divisions
 from commanalyzer.partition.grids import block_owners, cyclic_owners, process_grids
 from commanalyzer.partition.owner_map import map_owners, read_owner_map
 from commanalyzer.partition.rules import parse_rule, rule_owners
+from commanalyzer.partition.selection import Cost
 from commanalyzer.partition.shapes import Shaped, find_arrays, shape_families
 from commanalyzer.vcg.graph import HomeKind, HomeObject, ValueGraph
 from tests.graphs import build, row
@@ -124,12 +127,29 @@ def test_a_rule_divides_the_array_it_names_and_no_other() -> None:
 
 def test_owner_maps_name_elements_or_bytes(tmp_path: Path) -> None:
     graph = with_arrays(("u", 16), ("v", 16))
-    for header, place in (("object,index,part", 3), ("object,offset,part", 24)):
+    for header, width in (("object,index,part", 1), ("object,offset,part", 8)):
         path = tmp_path / "map.csv"
-        path.write_text(f"{header}\nv,{place},1\n")
+        lines = [f"v,{width * i},{int(i == 3)}" for i in range(16)]
+        path.write_text("\n".join([header, *lines]))
         found = map_owners(graph, read_owner_map(path))
-        assert np.flatnonzero(found >= 0).tolist() == [16 + 3]
-        assert found[19] == 1
+        assert found.tolist() == [-1] * 16 + [0, 0, 0, 1] + [0] * 12
+
+
+@pytest.mark.parametrize(
+    ("places", "message"),
+    [
+        ([*range(8), *range(9, 16)], "used elements of 'u', found none for 1, the first at element 8"),
+        ([*range(16), 3], "once, found element 3 again"),
+        ([*range(17)], "expected elements 0 to 15 of 'u', found 16"),
+    ],
+)
+def test_owner_maps_have_every_element_of_an_array_once(
+    tmp_path: Path, places: list[int], message: str
+) -> None:
+    path = tmp_path / "map.csv"
+    path.write_text("\n".join(["object,index,part", *(f"u,{i},0" for i in places)]))
+    with pytest.raises(ConfigError, match=message):
+        map_owners(with_arrays(("u", 16)), read_owner_map(path))
 
 
 def test_owner_maps_of_numpy_are_for_all_arrays_of_their_length(tmp_path: Path) -> None:
@@ -161,3 +181,62 @@ def test_lower_bounds() -> None:
     assert Structure("product", 32, 2, 1, 8).bound_bytes(8) == pytest.approx(3 * 32**2 * 8, abs=1)
     assert Structure("grid", 96, 2, 9, 8).bound_bytes(16) == 96 * 4 * 9 * 8
     assert Structure("grid", 96, 2, 9, 8).bound_bytes(2) == 96 * 1 * 9 * 8
+
+
+def test_blocks_are_tried_with_and_without_arrays_of_several_values_per_point() -> None:
+    graph = with_arrays(("u", 16), ("entry", 80))
+    single, five = shaped(graph, "u", (4, 4)), shaped(graph, "entry", (4, 4))
+    five = replace(five, components=5)
+    given: dict[str, int] = {}
+
+    def complete(owners: np.ndarray[tuple[int], np.dtype[np.int32]]) -> tuple[Any, Cost]:
+        return owners, Cost(int((owners < 0).sum()), 1.0, np.zeros(96))
+
+    for found in divisions(graph, [[single, five]], 4, 1, complete):
+        given[found.name] = found.cost.comm_bytes
+    # The grid with least surface in two ways, slabs among the two best; equal work gives the same blocks.
+    assert given == {
+        "blocks 2x2": 0,
+        "blocks 2x2, entries follow": 80,
+        "blocks 4x1": 0,
+        "blocks 4x1, entries follow": 80,
+    }
+
+
+def test_the_best_of_each_number_of_cut_dimensions_is_kept_and_the_least_volume() -> None:
+    none = np.zeros(0, np.int32)
+    work = np.zeros(0)
+    items = [
+        Division("blocks 4x4", 2, none, Cost(100, 1.0, work)),
+        Division("blocks 2x8", 2, none, Cost(90, 1.4, work)),
+        Division("blocks 8x2", 2, none, Cost(120, 1.0, work)),
+        Division("blocks 16x1", 1, none, Cost(300, 1.0, work)),
+    ]
+    kept = [d.name for d in best_divisions(items, 1.03)]
+    assert kept == ["blocks 16x1", "blocks 4x4", "blocks 2x8"]
+
+
+def test_programs_without_arrays_have_none() -> None:
+    graph = build(4, [row(1, 0)])
+    assert find_arrays(graph, np.zeros(4, dtype=np.bool_)) == ()
+
+
+def test_squares_are_considered_beside_strides() -> None:
+    # 36 elements: strides show 4 rows of 9, but it may be a square.
+    rows = tuple((36 + i, i, i + 9) for i in range(27))
+    shapes = {
+        s for family in extents(with_arrays(("u", 36), ("v", 36), rows=rows)) for s, _ in family.values()
+    }
+    assert {(6, 6), (4, 9), (36,)} <= shapes
+
+
+def test_a_row_against_a_row_shows_no_strides() -> None:
+    # c[i, j] reads all of row i of a and of column j of b: distances of every length.
+    n = 20
+    rows = tuple(
+        (2 * n * n + n * i + j, *(n * i + k for k in range(n)), *(n * n + n * k + j for k in range(n)))
+        for i in range(n)
+        for j in range(n)
+    )
+    found = extents(with_arrays(("a", n * n), ("b", n * n), ("c", n * n), rows=rows))
+    assert {"a": ((n, n), 1), "b": ((n, n), 1), "c": ((n, n), 1)} in found

@@ -1,0 +1,109 @@
+"""The best regular divisions: families of arrays + number of parts -> owners in blocks, judged by counting.
+
+All shapes that the arrays may have and the process grids with little surface are tried. One division is kept
+for each number of cut dimensions (slabs, columns, cubes), and the cheaper one that is less balanced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from commanalyzer.partition.grids import block_owners, fits, grid_name, process_grids, surface
+from commanalyzer.partition.selection import Cost, best_of
+from commanalyzer.partition.shapes import Shaped
+from commanalyzer.vcg.graph import Int32, ValueGraph
+
+_FEW = 2  # grids with least surface that are tried in several ways
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    """Arrays in blocks, everything else beside them.
+
+    Attributes:
+        name: ``blocks 4x4``, ``slabs 16``; the shape is added where arrays may have several.
+        cut_dims: Number of dimensions that are divided.
+        part: int32[V], owners of all values.
+        cost: What it costs.
+    """
+
+    name: str
+    cut_dims: int
+    part: Int32
+    cost: Cost
+
+
+def promising_grids(extents: tuple[int, ...], num_parts: int, most: int) -> list[tuple[int, ...]]:
+    """Return process grids by ascending surface, at most ``most``, and slabs along the slowest dimension."""
+    grids = [g for g in process_grids(num_parts, len(extents)) if fits(g, extents)]
+    grids.sort(key=lambda g: (surface(g, extents), g))
+    slabs = [g for g in grids if g[0] == num_parts]
+    return list(dict.fromkeys(grids[:most] + slabs))
+
+
+def divisions(
+    graph: ValueGraph,
+    families: Sequence[Sequence[Shaped]],
+    num_parts: int,
+    most_grids: int,
+    complete: Callable[[Int32], tuple[Int32, Cost]],
+) -> Iterator[Division]:
+    """Yield every promising division; those that give the same owners once.
+
+    Args:
+        graph: Value graph.
+        families: Arrays with shapes.
+        num_parts: Number of parts p.
+        most_grids: Process grids per family.
+        complete: int32[V] with -1 for values that follow -> owners of all values and their cost.
+    """
+    seen: set[bytes] = set()
+    shapes = [len(family[0].extents) for family in families]
+    for family in sorted(families, key=lambda f: len(f[0].extents)):
+        extents = family[0].extents
+        among = f" of {grid_name(extents)}" if shapes.count(len(extents)) > 1 else ""
+        for rank, grid in enumerate(promising_grids(extents, num_parts, most_grids)):
+            name = f"blocks {grid_name(grid)}" if len(grid) > 1 else f"slabs {num_parts}"
+            for members, remark in _variants(family, rank):
+                for by_work in (False, True):
+                    owners = block_owners(graph, members, grid, by_work=by_work)
+                    key = owners.tobytes()
+                    if key not in seen:
+                        seen.add(key)
+                        cut_dims = sum(g > 1 for g in grid)
+                        text = f"{name}{among}{remark}{' by work' if by_work else ''}"
+                        yield Division(text, cut_dims, *complete(owners))
+
+
+def _variants(family: Sequence[Shaped], rank: int) -> list[tuple[Sequence[Shaped], str]]:
+    """All arrays of a family; on the best grids also without those of several values per point.
+
+    The entries of a sparse matrix may only look like so many per point, because their number is a multiple.
+    """
+    single = [s for s in family if s.components == 1]
+    if rank >= _FEW or not 0 < len(single) < len(family):
+        return [(family, "")]
+    return [(family, ""), (single, ", entries follow")]
+
+
+def best_divisions(found: Iterable[Division], allowed: float) -> list[Division]:
+    """Return the best division for each number of cut dimensions, and the least volume if it is another.
+
+    Args:
+        found: All divisions.
+        allowed: Limit of the largest part's work over the mean.
+    """
+    by_dims: dict[int, list[Division]] = {}
+    for item in found:
+        by_dims.setdefault(item.cut_dims, []).append(item)
+    chosen: list[Division] = []
+    for dims in sorted(by_dims):  # of equal ones, the simplest is first
+        items = by_dims[dims]
+        volumes, imbalances = zip(*((d.cost.comm_bytes, d.cost.imbalance) for d in items), strict=True)
+        best = items[best_of(volumes, imbalances, allowed)]
+        least = items[int(np.argmin(volumes))]
+        chosen += [best] if least.cost.comm_bytes == best.cost.comm_bytes else [best, least]
+    return chosen

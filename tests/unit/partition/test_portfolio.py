@@ -1,0 +1,142 @@
+"""Which decomposition is best, where work is counted, hubs with work, methods that fail."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from commanalyzer.communication.volume import charge_volume
+from commanalyzer.errors import PartitionError
+from commanalyzer.partition import portfolio as module
+from commanalyzer.partition.balance import imbalance_of_work, term_work, work_by_value
+from commanalyzer.partition.owners import spread_hubs
+from commanalyzer.partition.portfolio import Portfolio, PortfolioOptions
+from commanalyzer.partition.selection import Cost, best_of
+from commanalyzer.vcg.graph import Bool, Float64, Int32, ValueGraph
+from tests.graphs import build, folded, row
+from tests.strategies import graphs
+
+
+def worked(graph: ValueGraph, part: list[int], parts: int, hubs: Bool | None = None) -> Float64:
+    none = np.zeros(graph.num_vertices, np.bool_) if hubs is None else hubs
+    owner = np.array(part, np.int32)
+    charges = charge_volume(graph, owner, parts, none)
+    folds = (charges.fold.value, charges.fold.sender)
+    return work_by_value(graph, term_work(graph), none, owner, parts, folds)
+
+
+# --- the best ---------------------------------------------------------------------------------------------
+
+
+def test_the_least_volume_within_the_limit_is_best() -> None:
+    assert best_of([50, 80, 70, 70], [1.5, 1.0, 1.02, 1.01], 1.03) == 2
+
+
+def test_volume_and_balance_are_weighed_where_none_is_within_the_limit() -> None:
+    # 250 * 1.22 = 305 beats 658 * 1.11 = 730 (a hair of balance) and 249 * 5.0 (a hair of volume).
+    assert best_of([658, 250, 249], [1.11, 1.22, 5.0], 1.03) == 1
+
+
+# --- work -------------------------------------------------------------------------------------------------
+
+
+def test_work_of_a_sum_lies_where_it_is_combined() -> None:
+    # 6 = 0 + ... + 5 with 12 operations: three terms are combined in part 1, three beside the sink.
+    graph = build(7, [folded(6, *([i] for i in range(6)))], work={6: 12.0})
+    part = [0, 0, 0, 1, 1, 1, 0]
+    work = worked(graph, part, 2)
+    assert np.bincount(part, work, 2).tolist() == [6.0, 6.0]
+    assert work[3:6].tolist() == [2.0, 2.0, 2.0]
+
+
+def test_work_of_a_product_lies_at_its_sink_unless_its_factors_meet() -> None:
+    graph = build(5, [folded(4, [0, 1], [2, 3])], work={4: 8.0})
+    part = [1, 1, 0, 1, 0]
+    assert np.bincount(part, worked(graph, part, 2), 2).tolist() == [4.0, 4.0]
+
+
+def test_values_are_balanced_where_there_is_no_work() -> None:
+    graph = build(4, [row(1, 0)])
+    assert worked(graph, [0, 0, 1, 1], 2, np.arange(4) == 3).tolist() == [1, 1, 1, 0]
+    assert imbalance_of_work(np.array([3.0, 1.0]), np.array([0, 1], np.int32), 2) == 1.5
+
+
+@given(graphs(), st.data())
+@settings(max_examples=100, deadline=None)
+def test_work_is_conserved(graph: ValueGraph, data: st.DataObject) -> None:
+    n = graph.num_vertices
+    part = data.draw(st.lists(st.integers(0, 2), min_size=n, max_size=n))
+    total = float(graph.work_flops.sum()) or float(n)
+    assert worked(graph, part, 3).sum() == pytest.approx(total)
+
+
+# --- hubs -------------------------------------------------------------------------------------------------
+
+
+def test_hubs_go_where_their_work_has_room() -> None:
+    # Hub 4 is fed by 0 and 1 (part 0), hub 5 by 0; both carry as much work as a part may have.
+    graph = build(6, [folded(4, [0], [1]), folded(5, [0])])
+    hubs = np.arange(6) >= 4
+    work = np.array([1.0, 1.0, 1.0, 1.0, 4.0, 4.0])
+    owner = np.array([0, 0, 1, 1, 0, 0], np.int32)
+    assert spread_hubs(graph, hubs, owner, 2, work, 6.5).tolist() == [0, 0, 1, 1, 0, 1]
+
+
+def test_hubs_that_belong_together_stay_together_while_they_are_light() -> None:
+    # Sum 4 makes centroid 5; part 0 has no room for them.
+    graph = build(6, [folded(4, [0], [1]), row(5, 4)])
+    hubs = np.arange(6) >= 4
+    owner = np.array([0, 0, 1, 1, 0, 0], np.int32)
+    light = np.array([10.0, 10.0, 9.0, 9.0, 0.5, 0.5])
+    assert spread_hubs(graph, hubs, owner, 2, light, 20.6).tolist() == [0, 0, 1, 1, 1, 1]
+
+
+def test_hubs_without_work_stay() -> None:
+    graph = build(3, [folded(2, [0], [1])])
+    owner = np.array([0, 1, 1], np.int32)
+    hubs = np.arange(3) == 2
+    assert spread_hubs(graph, hubs, owner, 2, np.array([1.0, 1.0, 0.0]), 1.0).tolist() == [0, 1, 1]
+
+
+# --- failures ---------------------------------------------------------------------------------------------
+
+
+def chain_portfolio(n: int) -> Portfolio:
+    graph = build(n, [row(i + 1, i) for i in range(n - 1)], work=dict.fromkeys(range(1, n), 1.0))
+
+    def count(part: Int32, parts: int) -> Cost:
+        work = worked(graph, part.tolist(), parts)
+        communication = charge_volume(graph, part, parts).communication(graph)
+        return Cost(communication.total_bytes, imbalance_of_work(work, part, parts), work)
+
+    return Portfolio(graph, np.zeros(n, np.bool_), PortfolioOptions((4,), 1, 0.03), count)
+
+
+def test_a_method_that_fails_does_not_end_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise PartitionError("METIS failed on purpose")
+
+    monkeypatch.setattr(module, "partition", fails)
+    portfolio = chain_portfolio(64)
+    assert "mt-kahypar km1" in [c.method for c in portfolio.candidates(4)]
+    (said,) = portfolio.failures(4)
+    assert said.startswith("metis cut, metis cut seed 2, ")
+    assert said.endswith("failed: METIS failed on purpose")
+    assert portfolio.failures(2) == ()
+
+
+def test_what_is_impossible_for_all_methods_is_an_error() -> None:
+    with pytest.raises(PartitionError, match="cannot divide 3 values among 4 parts"):
+        list(chain_portfolio(3).candidates(4))
+
+
+def test_refinements_are_given_only_where_they_are_better() -> None:
+    portfolio = chain_portfolio(64)
+    # Every value elsewhere than its neighbours: 63 cuts. Four pieces of 16 need 3, which is the least.
+    interleaved = module.Candidate("interleaved", (np.arange(64) % 4).astype(np.int32), 0.0)
+    (better,) = portfolio.refined([interleaved], 4)
+    assert better.method == "interleaved refined"
+    ideal = module.Candidate("ideal", (np.arange(64) // 16).astype(np.int32), 0.0)
+    assert list(portfolio.refined([ideal], 4)) == []

@@ -1,0 +1,60 @@
+"""What a programmer is told about divisions."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+
+from commanalyzer.report.advice import advice_lines
+from commanalyzer.report.candidates_text import show_candidates
+from commanalyzer.report.text import make_console
+from commanalyzer.results import Decomposition
+from tests.samples import sample_decomposition
+
+
+def candidate(
+    method: str, pair_bytes: int, *, best: bool = False, imbalance: float = 1.0, nodes: int = 4
+) -> Decomposition:
+    made = sample_decomposition(nodes, method=method, best=best, pair_bytes=pair_bytes)
+    return replace(made, imbalance=imbalance)
+
+
+def test_slabs_are_compared_with_the_cheapest_blocks() -> None:
+    items = [candidate("blocks 2x2", 100, best=True), candidate("slabs 4", 250)]
+    assert advice_lines(items, "u") == [
+        "Cheapest regular division: blocks 2x2 of u, 300 B",
+        "1D slabs (slabs 4) move 2.5 times more than blocks 2x2",
+    ]
+
+
+def test_names_with_shapes_and_cuts_by_work_are_regular_divisions() -> None:
+    items = [candidate("metis cut", 100, best=True), candidate("blocks 2x2 of 24x24 by work", 90)]
+    assert advice_lines(items)[0] == "Cheapest regular division: blocks 2x2 of 24x24 by work, 270 B"
+
+
+def test_a_cheaper_division_that_is_less_balanced_is_not_advised() -> None:
+    items = [
+        candidate("blocks 2x2", 100, best=True, imbalance=1.02),
+        candidate("blocks 4x1", 50, imbalance=1.4),
+    ]
+    assert advice_lines(items)[0] == "Cheapest regular division: blocks 2x2, 300 B"
+
+
+def test_refined_divisions_are_not_regular() -> None:
+    assert advice_lines([candidate("blocks 2x2 refined", 100, best=True)]) == []
+
+
+def test_all_candidates_fit_80_columns_and_long_names_are_folded() -> None:
+    stream = io.StringIO()
+    items = [
+        candidate("metis cut", 10**8, nodes=64),
+        candidate("mt-kahypar km1 without tasks refined", 10**9, nodes=64, best=True),
+    ]
+    show_candidates(items, make_console(stream, 80))
+    title, heads, *rows = stream.getvalue().splitlines()
+    assert title.strip() == "64 nodes, model volume: 2 candidates, * the best"
+    assert heads.split()[-2:] == ["found", "in"]
+    assert max(map(len, [heads, *rows])) <= 80
+    assert [row.split()[0] for row in rows] == ["mt-kahypar", "without", "refined", "metis"]
+    # 63 pairs of 1 GB, node i sends to i + 1 only: all but both ends have two neighbours.
+    assert rows[0].split()[-9:-3] == ["63", "GB", "63", "2.0/2", "1.000", "+0.0"]
