@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     type=click.Choice(["best", "random"]),
     default="best",
     show_default=True,
-    help="Parts that exchange much are close in the network, or anywhere, as batch systems place them.",
+    help="Parts that exchange much are close in the network, or anywhere (mean of random placements).",
 )
 @click.option(
     "--efficiency",
