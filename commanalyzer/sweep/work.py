@@ -51,7 +51,8 @@ def _finished(spec: PointSpec, directory: SweepDirectory) -> PointRecord:
     clock = StageClock()
     earlier = directory.finished_recording(spec.recording_key)
     if earlier is None:
-        result = analyze(spec.request, clock)
+        stdin = spec.request.stdin or directory.no_input
+        result = analyze(replace(spec.request, stdin=stdin), clock)
     else:
         result = _counted_anew(load(directory.result_path(earlier.key)), spec.request, clock)
     clock.finish()
