@@ -139,8 +139,8 @@ def test_a_killed_sweep_goes_on_where_it_was(folder: Path) -> None:
 
 def test_failed_points_do_not_stop_the_others_and_can_be_tried_again(folder: Path) -> None:
     (folder / "points.csv").write_text("n,flag\n24,OK\n32,BROKEN\n1,OK\n")
-    line = ("sweep", "line.c", "--points", "points.csv", "--cflags", "-D{flag}", "-o", "out")
-    line += ("--nodes", 2, "--jobs", 1)
+    given = ("line.c", "--points", "points.csv", "--cflags", "-D{flag}")
+    line = ("sweep", *given, "-o", "out", "--nodes", 2, "--jobs", 1)
     done = commanalyzer(folder, *line, "--", "{n}", "log")
     assert done.status == 4, done.err
     assert "failed: n=32 flag=BROKEN" in done.out and "use of undeclared identifier 'broken'" in done.out
