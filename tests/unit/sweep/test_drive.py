@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from commanalyzer.errors import PartitionError
+from commanalyzer.errors import PartitionError, RuntimeBuildError
 from commanalyzer.sweep.drive import Drive, SweepStatus, with_limit
-from commanalyzer.sweep.executors import Engine
+from commanalyzer.sweep.executors import Engine, executor_engine
 from commanalyzer.sweep.spec import PointSpec
 from commanalyzer.sweep.store import PointRecord, SweepDirectory
 from tests.unit.sweep.records import record, spec
@@ -166,6 +166,33 @@ def test_a_lost_process_costs_only_the_point_that_lost_it(desk: Desk) -> None:
     error = records[2].error
     assert error is not None and error.kind == "ProcessEnded"
     assert records[0].is_finished and records[1].is_finished
+
+
+class Broken(Executor):
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        raise BrokenExecutor("never worked")
+
+
+def test_an_executor_that_never_works_is_given_up(desk: Desk) -> None:
+    started: list[Broken] = []
+
+    def start() -> Executor:
+        started.append(Broken())
+        return started[-1]
+
+    with pytest.raises(RuntimeBuildError, match="broken before it has any"):
+        desk.run([8], cubic, start=start)
+    assert len(started) == 4 and desk.started == []
+
+
+def test_the_executor_of_a_user_is_used_and_left_alone(desk: Desk) -> None:
+    with ThreadPoolExecutor(2) as mine:
+        engine = replace(executor_engine(mine), task=cubic)
+        points = [spec(i, n, desk.directory.path) for i, n in enumerate((8, 16))]
+        drive = Drive(points, {}, desk.directory, engine, 1, desk.seen.append)
+        drive.run()
+        assert all(r.is_finished for r in drive.records.values())
+        assert mine.submit(lambda: 7).result() == 7
 
 
 def test_interrupts_end_what_runs(desk: Desk) -> None:
