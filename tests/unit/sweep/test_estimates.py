@@ -51,3 +51,13 @@ def test_small_points_do_not_hide_growth_behind_the_offset() -> None:
 def test_nothing_is_known_at_first() -> None:
     needs = needs_of(np.zeros((2, 1)), {})
     assert np.isnan(needs.memory_bytes).all() and np.isnan(needs.wall_s).all() and not needs.is_extrapolated
+
+
+def test_points_that_differ_in_words_only_are_taken_to_be_alike() -> None:
+    log_x = log_sizes(grid([parse_axis("kind=a,b,c")]))
+    assert log_x.shape == (3, 0)
+    done = {i: record(8, graph_bytes=100, memory_bytes=10**6) for i in (0, 1)}
+    needs = needs_of(log_x, done)
+    assert not needs.is_extrapolated
+    assert needs.memory_bytes[2] == pytest.approx(1.25e6)
+    assert needs.wall_s[2] == pytest.approx(1.0)
