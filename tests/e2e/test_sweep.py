@@ -113,22 +113,22 @@ def killed_in_the_middle(folder: Path, n: str) -> None:
 
 
 def test_a_killed_sweep_goes_on_where_it_was(folder: Path) -> None:
-    n = "40..45"
+    n = "40..44"
     killed_in_the_middle(folder, n)
     before = {name: (folder / "out" / "results" / f"{name}.json").read_text() for name in finished(folder)}
     done_before = {int(json.loads(text)["parameters"]["n"]) for text in before.values()}
-    assert 2 <= len(done_before) < 6
+    assert 2 <= len(done_before) < 5
     runs_before = runs(folder)
     done = sweep(folder, n, "--nodes", 2, "--jobs", 2)
     assert done.status == 0, done.err
     # Nothing is lost, nothing is repeated.
-    assert {k: runs(folder)[k] - runs_before[k] for k in range(40, 46)} == {
-        k: 0 if k in done_before else 2 for k in range(40, 46)
+    assert {k: runs(folder)[k] - runs_before[k] for k in range(40, 45)} == {
+        k: 0 if k in done_before else 2 for k in range(40, 45)
     }
     for name, text in before.items():
         assert (folder / "out" / "results" / f"{name}.json").read_text() == text
     table = load_table(folder / "out")
-    assert table.column("n").tolist() == list(range(40, 46))
+    assert table.column("n").tolist() == list(range(40, 45))
     assert_theory(table)
     # The same table as of a sweep that nobody killed.
     alone = sweep(folder, n, "--nodes", 2, "--jobs", 2, output="alone")
@@ -225,6 +225,7 @@ echo "7;cluster"
 """
 
 
+@pytest.mark.slow
 def test_a_slurm_script_analyses_and_gathers(folder: Path) -> None:
     (folder / "bin").mkdir()
     (folder / "bin" / "sbatch").write_text(SBATCH)
@@ -245,7 +246,5 @@ def test_a_slurm_script_analyses_and_gathers(folder: Path) -> None:
     assert runs(folder) == {24: 2, 32: 2}, (folder / "tasks.log").read_text()
     assert_theory(load_table(folder / "out"))
     assert load_table(folder / "out").column("n").tolist() == [24, 32]
-    refused = sweep(folder, "24,40", "--nodes", 2, "--slurm", "job.sh")
-    assert refused.status == 1 and "found an existing one" in refused.err
     other = sweep(folder, "24,33", "--nodes", 2, "--task", 1)
     assert other.status == 1 and "expected the program and options of the prepared sweep" in other.err

@@ -109,6 +109,18 @@ def test_what_only_counting_depends_on_is_in_the_second_half(
     assert len(set(recordings)) == 1 and len(set(countings)) == len(keys)
 
 
+def test_where_nothing_compiles_there_is_no_sweep(
+    compiler: Compiler, base: AnalysisRequest, tmp_path: Path
+) -> None:
+    assert [s.index for s in spec.specifications([POINT, POINT], [base, base], tmp_path)] == [0, 1]
+    compiler.ir_text = "; edited"
+    edited = spec.specifications([POINT], [base], tmp_path)
+    assert edited[0].key == key(base)
+    compiler.error = CompileError("expected ;")
+    with pytest.raises(CompileError, match="expected ;"):
+        spec.specifications([POINT, POINT], [base, base], tmp_path)
+
+
 def test_a_program_that_does_not_compile_has_a_key_of_its_message(
     compiler: Compiler, base: AnalysisRequest
 ) -> None:
