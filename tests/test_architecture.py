@@ -39,6 +39,7 @@ LAYERS = (
     ("artifacts",),
     ("record", "decompose", "counting"),
     ("pipeline",),
+    ("sweep",),
     ("validation",),
     ("api", "report"),
     ("cli",),
@@ -50,7 +51,7 @@ ADAPTERS = {
     "mtkahypar": {"partition.mtkahypar"},
     "numba": {"partition.kernels"},
     "h5py": {"artifacts"},
-    "mpi4py": {"machine.mpi"},
+    "mpi4py": {"machine.mpi", "sweep.executors"},
     "llvmlite": {"frontend.canonicalize", "runtime.merge"},  # both run as child processes only
     "ziglang": set[str](),  # started as a program
 }

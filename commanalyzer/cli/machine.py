@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from commanalyzer.cli import options
-from commanalyzer.cli.analyze import WithProgramArguments, program_arguments
+from commanalyzer.cli.analysis_options import WithProgramArguments, program_arguments
 from commanalyzer.errors import EXIT_USER_ERROR, CommAnalyzerError, ConfigError
 
 if TYPE_CHECKING:
