@@ -33,6 +33,7 @@ _COMMANDS = {
     "matrix": "Print the communication matrix of a result.",
     "model": "Compute the efficiency bound from numbers given by hand.",
     "partition": "Decompose a saved result for other node counts.",
+    "report": "Write results as one HTML page with figures.",
     "show": "Print a saved result.",
     "validate": "Compare predictions with the counted MPI programs of the workloads.",
 }

@@ -1,0 +1,70 @@
+"""``commanalyzer report``: saved results as one HTML page, and their figures as files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from commanalyzer.errors import ConfigError
+from commanalyzer.files import require_writable, write_text
+
+
+@click.command()
+@click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), required=True, help="Page to write (*.html)."
+)
+@click.option(
+    "--machine",
+    "machine_files",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help="Machine file (TOML) of the bounds; repeatable. Else the machine of each result.",
+)
+@click.option(
+    "--source",
+    "folders",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    multiple=True,
+    help="Directory to look for source files in, besides the current one and those of the results; repeatable.",
+)
+@click.option(
+    "--figures",
+    type=click.Path(path_type=Path),
+    help="Directory for all figures as SVG, PDF and PNG, and their numbers as CSV and JSON.",
+)
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing.")
+def command(
+    results: tuple[Path, ...],
+    output: Path,
+    machine_files: tuple[Path, ...],
+    folders: tuple[Path, ...],
+    figures: Path | None,
+    force: bool,
+    quiet: bool,
+) -> None:
+    """Write saved RESULTS (*.cmz, of analyze, partition or count) as one page that needs nothing else."""
+    require_writable(output, force)
+    if output.resolve() in {path.resolve() for path in results}:
+        raise ConfigError("expected another file for the page, found a result", where=str(output))
+    from commanalyzer.artifacts import load
+    from commanalyzer.machine.parameters import load_machine
+    from commanalyzer.report.html.files import require_folder, require_new, write_figures
+    from commanalyzer.report.html.page import NamedResult, make_page, render_page
+
+    machines = [load_machine(path) for path in machine_files]
+    named = [NamedResult(path.stem, load(path)) for path in results]
+    places = dict.fromkeys([Path(), *folders, *(path.parent for path in results)])
+    page = make_page(named, machines=machines, folders=tuple(places))
+    if figures is not None:
+        require_folder(figures)
+        require_new(page.charts, figures, force)
+    write_text(output, render_page(page), force=force)
+    if figures is not None:
+        write_figures(page.charts, figures)
+    if not quiet:
+        click.echo(f"wrote {output}")
+        if figures is not None:
+            click.echo(f"wrote {len(page.charts)} figures to {figures}")

@@ -1,0 +1,93 @@
+"""Speed-up and efficiency against the number of nodes, with the ideal line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from commanalyzer.quantities import format_count
+from commanalyzer.report.figures.style import MARKERS, MUTED, SERIES, grid_lines
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Efficiency over node counts.
+
+    Attributes:
+        name: What to call it; empty for the only one.
+        nodes: float64[k], node counts, increasing.
+        efficiency: float64[k], NaN where not known.
+        low: float64[k], lower end of an uncertain efficiency; ``None`` when there is none.
+        high: float64[k], upper end.
+        dashed: Not at the analysed problem: projected, or another kind of bound.
+    """
+
+    name: str
+    nodes: NDArray[np.float64]
+    efficiency: NDArray[np.float64]
+    low: NDArray[np.float64] | None = None
+    high: NDArray[np.float64] | None = None
+    dashed: bool = False
+
+
+def draw_speedup(ax: Axes, curves: Sequence[Curve]) -> None:
+    """Draw p E over p, both logarithmic, with the ideal line."""
+    _draw(ax, curves, times_nodes=True)
+    nodes = _all_nodes(curves)
+    ends = np.array([1.0, float(nodes.max(initial=2.0))])
+    ax.plot(ends, ends, "--", color=MUTED, linewidth=1.0, label="ideal", zorder=1)
+    ax.set_yscale("log", base=2)
+    _name_powers(ax, "y")
+    ax.set_ylabel("speed-up, at best")
+    ax.legend(loc="upper left")
+
+
+def draw_efficiency(ax: Axes, curves: Sequence[Curve]) -> None:
+    """Draw E over p (logarithmic), with the ideal line."""
+    from matplotlib.ticker import FuncFormatter
+
+    _draw(ax, curves, times_nodes=False)
+    ax.axhline(1.0, color=MUTED, linewidth=1.0, linestyle="--", zorder=1)
+    ax.set_ylim(0.0, 1.06)
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100.0 * value:.0f} %"))
+    ax.set_ylabel("efficiency, at best")
+
+
+def _all_nodes(curves: Sequence[Curve]) -> NDArray[np.float64]:
+    return np.unique(np.concatenate([c.nodes for c in curves])) if curves else np.ones(1)
+
+
+def _draw(ax: Axes, curves: Sequence[Curve], *, times_nodes: bool) -> None:
+    for number, curve in enumerate(curves):
+        color = SERIES[number % len(SERIES)]
+        factor = curve.nodes if times_nodes else 1.0
+        style = "--" if curve.dashed else "-"
+        marker = MARKERS[number % len(MARKERS)]
+        label = curve.name or "bound"
+        ax.plot(curve.nodes, factor * curve.efficiency, style, marker=marker, color=color, label=label)
+        if curve.low is not None and curve.high is not None:
+            low, high = factor * curve.low, factor * curve.high
+            ax.fill_between(curve.nodes, low, high, color=color, alpha=0.18, linewidth=0)
+    ax.set_xscale("log", base=2)
+    ax.set_xlim(1.0, float(_all_nodes(curves).max(initial=2.0)) * 1.15)
+    _name_powers(ax, "x")
+    ax.set_xlabel("nodes")
+    grid_lines(ax)
+
+
+def _name_powers(ax: Axes, which: str) -> None:
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    axis = ax.xaxis if which == "x" else ax.yaxis
+    axis.set_major_locator(LogLocator(2.0, numticks=9))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(
+        FuncFormatter(lambda value, _: format_count(value) if value >= 1 else f"{value:g}")
+    )
