@@ -57,7 +57,9 @@ def traffic_of_lines(graph: ValueGraph, part: Int32, charges: Charges) -> tuple[
     for s in graph.sites:
         functions.setdefault((s.file, s.line), set()).add(s.function)
     found = [
-        LineTraffic(file, line, tuple(sorted(functions.get((file, line), ()))), float(needed[k]), float(made[k]))
+        LineTraffic(
+            file, line, tuple(sorted(functions.get((file, line), ()))), float(needed[k]), float(made[k])
+        )
         for k, (file, line) in enumerate([*places, ("", 0)])
         if needed[k] or made[k]
     ]

@@ -62,7 +62,9 @@ def inline_svg(chart: Chart) -> str:
     for color, name in CSS_NAMES.items():
         text = text.replace(color, f"var({name})")
     text = re.sub(r"font-family: [^;\"]*", "font-family: var(--font)", text)
-    text = re.sub(r"<defs>\s*<style.*?</style>\s*</defs>", "", text, count=1, flags=re.DOTALL)  # of all elements
+    text = re.sub(
+        r"<defs>\s*<style.*?</style>\s*</defs>", "", text, count=1, flags=re.DOTALL
+    )  # of all elements
     width, height = chart.size_in
     box = f"0 0 {width * _POINTS_PER_INCH:g} {height * _POINTS_PER_INCH:g}"
     start = (

@@ -69,8 +69,11 @@ def _label_ends(ax: Axes, comm_bytes: NDArray[np.int64]) -> None:
 
 def _print_entries(ax: Axes, image: AxesImage, comm_bytes: NDArray[np.int64]) -> None:
     rows, columns = np.nonzero(comm_bytes)
+    amounts = comm_bytes[rows, columns]
+    light = np.asarray(image.norm(amounts.astype(np.float64))) < _LIGHT_FROM
     size = FONT_SIZE - (1.0 if len(comm_bytes) <= 4 else 2.5)
-    for row, column in zip(rows.tolist(), columns.tolist(), strict=True):  # at most 56 entries
-        amount = int(comm_bytes[row, column])
-        color = "#101418" if float(image.norm(amount)) >= _LIGHT_FROM else "#f8f8f4"
+    for row, column, amount, is_light in zip(
+        rows.tolist(), columns.tolist(), amounts.tolist(), light.tolist(), strict=True
+    ):  # at most 56 entries
+        color = "#f8f8f4" if is_light else "#101418"
         ax.text(column, row, format_bytes(amount), ha="center", va="center", color=color, fontsize=size)

@@ -71,7 +71,9 @@ def draw_network(
     first, second, share = first[order], second[order], amount[order] / max(amount.max(initial=0.0), 1.0)
     lines = np.stack([place[first], place[second]], axis=1)
     widths = 0.5 + (_WIDEST - 0.5) * share
-    ax.add_collection(LineCollection(list(lines), linewidths=widths, colors=SERIES[0], alpha=0.3 + 0.7 * share))
+    ax.add_collection(
+        LineCollection(list(lines), linewidths=widths, colors=SERIES[0], alpha=0.3 + 0.7 * share)
+    )
     parts = len(both)
     size = float(np.clip(9000.0 / max(parts, 1), 30.0, 330.0))
     ax.scatter(place[:, 0], place[:, 1], s=size, facecolor=PAPER, edgecolor=INK, linewidth=0.9, zorder=3)

@@ -15,6 +15,8 @@ from commanalyzer.report.figures.style import MARKERS, MUTED, SERIES, grid_lines
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_MOST_TICKS = 7
+
 
 @dataclass(frozen=True, slots=True)
 class Curve:
@@ -78,6 +80,9 @@ def _draw(ax: Axes, curves: Sequence[Curve], *, times_nodes: bool) -> None:
     ax.set_xscale("log", base=2)
     ax.set_xlim(1.0, float(_all_nodes(curves).max(initial=2.0)) * 1.15)
     _name_powers(ax, "x")
+    used = _all_nodes(curves)
+    if len(used) <= _MOST_TICKS:
+        ax.set_xticks(np.union1d([1.0], used))
     ax.set_xlabel("nodes")
     grid_lines(ax)
 

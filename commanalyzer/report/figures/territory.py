@@ -116,5 +116,12 @@ def _number_parts(ax: Axes, owner: Owners, colors: NDArray[np.float64]) -> None:
         number = int(part[at])
         if size[number] >= _SMALLEST_AREA * owner.size:
             color = "#f8f8f4" if dark[number] else "#101418"
-            place = {"ha": "center", "va": "center_baseline", "fontsize": FONT_SIZE - 1.5}
-            ax.text(columns[at], rows[at], str(number), color=color, **place)
+            ax.text(
+                columns[at],
+                rows[at],
+                str(number),
+                color=color,
+                ha="center",
+                va="center_baseline",
+                fontsize=FONT_SIZE - 1.5,
+            )

@@ -18,7 +18,8 @@ from commanalyzer.vcg.graph import HomeKind
 
 _MOST_VARIABLES = 15
 _MOST_LINES = 12
-_MOST_EXCERPTS = 6
+_MOST_NEEDING = 5  # lines with an excerpt
+_MOST_MAKING = 4
 _AROUND = 3  # lines before and after
 _HIGH = 0.9  # the threshold of hubs with which results are usually counted
 _KINDS = {
@@ -77,7 +78,9 @@ def _lines(subject: Subject) -> list[Block]:
     counted = charges.expand.low_bytes + charges.fold.low_bytes
     if counted != item.comm_bytes:
         # The result was made with another threshold of hubs: the lines would not add up to its bytes.
-        return [Words((f"Source lines are not shown: they add up to {counted}, not {item.comm_bytes} bytes.",))]
+        return [
+            Words((f"Source lines are not shown: they add up to {counted}, not {item.comm_bytes} bytes.",))
+        ]
     table = _line_table(found, item.nodes, item.comm_bytes)
     return [table, *_excerpts(subject, found)]
 
@@ -86,7 +89,9 @@ def _line_table(found: Sequence[LineTraffic], nodes: int, total: int) -> Table:
     columns = (
         Column("line", is_number=False),
         Column("function", is_number=False),
-        Column("needs", meaning="bytes that come from other nodes because this line reads them or adds to them"),
+        Column(
+            "needs", meaning="bytes that come from other nodes because this line reads them or adds to them"
+        ),
         Column("makes", meaning="bytes of values computed here that go to other nodes"),
         Column("share", meaning="of the bytes needed"),
     )
@@ -111,7 +116,9 @@ def _line_table(found: Sequence[LineTraffic], nodes: int, total: int) -> Table:
 def _excerpts(subject: Subject, found: Sequence[LineTraffic]) -> list[Block]:
     """Text around the lines that need or make most, files in the order of their largest line."""
     named = [t for t in found if t.file and t.line]
-    ranked = sorted(named, key=lambda t: -max(t.needed_bytes, t.made_bytes))[:_MOST_EXCERPTS]
+    needing = sorted(named, key=lambda t: -t.needed_bytes)[:_MOST_NEEDING]
+    making = sorted(named, key=lambda t: -t.made_bytes)[:_MOST_MAKING]
+    ranked = [t for t in dict.fromkeys((*needing, *making)) if t.needed_bytes + t.made_bytes >= 1]
     blocks: list[Block] = []
     unseen: dict[str, list[str]] = {}
     for file in dict.fromkeys(t.file for t in ranked):
@@ -120,22 +127,16 @@ def _excerpts(subject: Subject, found: Sequence[LineTraffic]) -> list[Block]:
             unseen.setdefault(source.reason, []).append(file)
             continue
         traffic = {t.line: t for t in named if t.file == file}
-        blocks += _code(source, [t.line for t in ranked if t.file == file], traffic)
+        blocks.append(_code(source, [t.line for t in ranked if t.file == file], traffic))
     notes = [f"Source not shown, {reason}: {', '.join(files)}." for reason, files in unseen.items()]
     return [*blocks, Words(tuple(notes))] if notes else blocks
 
 
-def _code(source: Source, centres: Sequence[int], traffic: dict[int, LineTraffic]) -> list[Block]:
-    """One block per connected range of lines."""
+def _code(source: Source, centres: Sequence[int], traffic: dict[int, LineTraffic]) -> Code:
+    """The lines and what stands around them."""
     wanted = sorted({n for c in centres for n in range(c - _AROUND, c + _AROUND + 1)})
-    wanted = [n for n in wanted if 1 <= n <= len(source.lines)]
-    ranges: list[list[int]] = []
-    for number in wanted:
-        if ranges and ranges[-1][-1] == number - 1:
-            ranges[-1].append(number)
-        else:
-            ranges.append([number])
-    return [Code(PurePath(source.file).as_posix(), tuple(_line(source, n, traffic) for n in r)) for r in ranges]
+    shown = [n for n in wanted if 1 <= n <= len(source.lines)]
+    return Code(PurePath(source.file).as_posix(), tuple(_line(source, n, traffic) for n in shown))
 
 
 def _line(source: Source, number: int, traffic: dict[int, LineTraffic]) -> CodeLine:
@@ -144,6 +145,4 @@ def _line(source: Source, number: int, traffic: dict[int, LineTraffic]) -> CodeL
     if found is None:
         return CodeLine(number, text)
     needed, made = found.needed_bytes, found.made_bytes
-    return CodeLine(
-        number, text, format_bytes(needed) if needed else "", format_bytes(made) if made else ""
-    )
+    return CodeLine(number, text, format_bytes(needed) if needed else "", format_bytes(made) if made else "")

@@ -6,8 +6,20 @@ import shlex
 
 from commanalyzer.communication.counted import CallCounts, CountedRun
 from commanalyzer.quantities import format_bytes, format_count
-from commanalyzer.report.html.blocks import Block, Chapter, Column, Points, Row, Section, Table, Tile, Tiles, Words
-from commanalyzer.report.html.origin import provenance_facts, warnings_of
+from commanalyzer.report.html.blocks import (
+    Block,
+    Chapter,
+    Column,
+    Facts,
+    Points,
+    Row,
+    Section,
+    Table,
+    Tile,
+    Tiles,
+    Words,
+)
+from commanalyzer.report.html.origin import hashes, provenance_facts, warnings_of
 from commanalyzer.report.html.subject import Subject
 from commanalyzer.report.html.talk import talk_section
 
@@ -87,4 +99,4 @@ def _origin(subject: Subject, counted: CountedRun) -> tuple[Block, ...]:
     warnings = warnings_of(subject.result)
     first: Block = Points(warnings, is_warning=True) if warnings else Words(("No warnings.",))
     facts = provenance_facts(subject.result)
-    return (first, type(facts)((("MPI", counted.mpi or "unknown"), *facts.pairs)))
+    return (first, Facts((("MPI", counted.mpi or "unknown"), *facts.pairs)), *hashes(subject.result))

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from commanalyzer.partition.shapes import Shaped
 from commanalyzer.quantities import format_bytes, format_count, format_seconds
-from commanalyzer.report.advice import advice_lines
 from commanalyzer.report.figures.chart import Chart, Values
 from commanalyzer.report.figures.pictures import (
     Picture,
@@ -21,7 +20,7 @@ from commanalyzer.report.figures.pictures import (
     shaped_arrays,
 )
 from commanalyzer.report.figures.territory import draw_territory, map_colors, touching
-from commanalyzer.report.html.blocks import Block, Column, Figures, Fold, Points, Row, Section, Table, Words
+from commanalyzer.report.html.blocks import Block, Column, Figures, Fold, Row, Section, Table, Words
 from commanalyzer.report.html.subject import Subject, counted_graph
 from commanalyzer.results import Decomposition
 from commanalyzer.vcg.graph import ValueGraph
@@ -49,9 +48,7 @@ def shape_of(subject: Subject) -> tuple[ValueGraph, Shaped] | None:
     return None if shaped is None else (graph, shaped)
 
 
-def places_of(
-    shape: tuple[ValueGraph, Shaped] | None, item: Decomposition
-) -> NDArray[np.float64] | None:
+def places_of(shape: tuple[ValueGraph, Shaped] | None, item: Decomposition) -> NDArray[np.float64] | None:
     """Return where the parts of the shown array lie, so that the network looks like it."""
     return None if shape is None else centres(shape[1], item.part, item.nodes)
 
@@ -66,13 +63,13 @@ def division_section(subject: Subject, shape: tuple[ValueGraph, Shaped] | None) 
         charts = _charts(subject, shape, item, candidates) if shape is not None else ()
         if charts:
             blocks.append(Figures(charts))
-        if item is not subject.largest:  # its advice is in the summary
-            blocks.append(Points(tuple(f"{line}." for line in advice_lines(candidates))))
     blocks += [_table(subject, item) for item in subject.bests[-1:]]
     rest: list[Block] = [_table(subject, item) for item in subject.bests[:-1]]
     others = [m for m in subject.result.models if m != subject.largest.model]
     rest += [
-        _table(subject, subject.result.best(nodes, model)) for model in others for nodes in subject.result.nodes
+        _table(subject, subject.result.best(nodes, model))
+        for model in others
+        for nodes in subject.result.nodes
     ]
     if rest:
         blocks.append(Fold("Candidates for the other node counts and models", rest))
@@ -87,7 +84,9 @@ def _charts(
 ) -> tuple[Chart, ...]:
     if not 1 < item.nodes <= _MOST_PARTS:
         return ()
-    blocks = [d for d in candidates if d.method.startswith(("blocks", "slabs")) and not d.method.endswith("refined")]
+    blocks = [
+        d for d in candidates if d.method.startswith(("blocks", "slabs")) and not d.method.endswith("refined")
+    ]
     shown = [item]
     cheapest = min(blocks, key=lambda d: d.comm_bytes, default=item)
     if cheapest is not item and len(shape[1].extents) == 2:

@@ -32,6 +32,10 @@ from commanalyzer.roofline import efficiency_upper_bound
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+_EQUATION = (
+    "The bound is E = 1 / (1 + R I (1 - O) / B) with throughput R, intensity I, overlap O and bandwidth B (paper "
+    "Eq. 4): what bandwidth leaves possible when everything else is perfect."
+)
 _TEXT_COLUMNS = (
     Column("nodes", meaning="number of parts, one per node"),
     Column("decomposition", is_number=False, meaning="how the values were divided"),
@@ -51,7 +55,7 @@ def efficiency_section(subject: Subject) -> Section:
     blocks: list[Block] = [_table(subject, curves)]
     if curves:
         blocks.append(Figures(_charts(subject, curves)))
-        blocks.append(Words(tuple(_machine_words(c) for c in curves)))
+        blocks.append(Words((_EQUATION, *(_machine_words(c) for c in curves))))
     else:
         blocks.append(Words((_why_no_bound(subject),)))
     return Section(f"{subject.name}-efficiency", "Node counts and efficiency", tuple(blocks))
@@ -174,7 +178,7 @@ def _machine_words(bounds: Bounds) -> str:
         f"{machine_name(machine)[:1].upper()}{machine_name(machine)[1:]}: bandwidth "
         f"{format_bandwidth(machine.bandwidth.value)}, overlap {format_percent(machine.overlap_value)}, "
         f"{format_throughput(machine.throughput.value)} per node. Half of the time is communication at "
-        f"{1.0 / rate:.3g} bytes per flop. E = 1 / (1 + R I (1 - O) / B), paper Eq. 4: a bound by bandwidth."
+        f"{1.0 / rate:.3g} bytes per flop."
     )
 
 

@@ -14,7 +14,7 @@ from commanalyzer.quantities import (
     format_seconds,
     format_throughput,
 )
-from commanalyzer.report.html.blocks import Block, Column, Facts, Points, Row, Section, Table, Words
+from commanalyzer.report.html.blocks import Block, Column, Facts, Fold, Points, Row, Section, Table, Words
 from commanalyzer.report.html.subject import Subject
 from commanalyzer.results import AnalysisResult
 
@@ -64,14 +64,18 @@ def warnings_of(result: AnalysisResult) -> tuple[str, ...]:
         found.append(f"values were not followed through these external functions: {named}")
     if result.recording.dropped_events:
         found.append(f"{format_count(result.recording.dropped_events)} events could not be recorded")
-    return tuple(found)
+    return tuple(_sentence(text) for text in found)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith(".") else ".")
 
 
 def origin_section(subject: Subject) -> Section:
     """Machine and provenance."""
     machines = subject.machines or (subject.result.machine,)
     blocks: list[Block] = [t for t in map(_machine_table, machines) if t.rows]
-    blocks.append(provenance_facts(subject.result))
+    blocks += [provenance_facts(subject.result), *hashes(subject.result)]
     return Section(f"{subject.name}-origin", "Machine and provenance", tuple(blocks))
 
 
@@ -81,13 +85,26 @@ def provenance_facts(result: AnalysisResult) -> Facts:
     pairs = [
         ("Command", shlex.join(result.command)),
         ("Created", origin.created),
-        ("CommAnalyzer", " ".join(x for x in (origin.tool_version, origin.git_revision[:12]) if x)),
+        ("CommAnalyzer", f"{origin.tool_version} {origin.git_revision[:12]}".rstrip()),
         ("Host", origin.host_class),
         ("Compiler", " ".join((origin.compiler, *origin.flags))),
         ("Seed", str(origin.seed)),
-        *((f"SHA-256 of {name}", digest) for name, digest in origin.input_hashes),
     ]
     return Facts(tuple((name, value) for name, value in pairs if value))
+
+
+def hashes(result: AnalysisResult) -> tuple[Fold, ...]:
+    """The files that were read, folded."""
+    rows = tuple(Row((name, digest)) for name, digest in result.provenance.input_hashes)
+    if not rows:
+        return ()
+    columns = (Column("file", is_number=False), Column("SHA-256", is_number=False))
+    table = Table("Files that were read", columns, rows)
+    return (
+        Fold(f"Hashes of the {len(rows)} input files", [table])
+        if len(rows) > 1
+        else Fold("Hash of the input", [table]),
+    )
 
 
 def _machine_table(machine: MachineParameters) -> Table:
@@ -104,7 +121,11 @@ def _machine_table(machine: MachineParameters) -> Table:
 
 def parameters_of(machine: MachineParameters) -> tuple[tuple[str, Parameter], ...]:
     """Return the known parameters by name."""
-    named = (("bandwidth", machine.bandwidth), ("overlap", machine.overlap), ("throughput", machine.throughput))
+    named = (
+        ("bandwidth", machine.bandwidth),
+        ("overlap", machine.overlap),
+        ("throughput", machine.throughput),
+    )
     return tuple((name, p) for name, p in named if p is not None)
 
 

@@ -28,7 +28,9 @@ def overview_section(subject: Subject) -> Section:
     """Numbers that stand out, and sentences."""
     bounds = bounds_on(subject.bests, subject.machines[0]) if subject.machines else None
     sentences = [_amount(subject), *_causes(subject), *_growth(subject)]
-    sentences += advice_lines(subject.candidates(subject.largest), ", ".join(_names(subject.largest, subject)))
+    sentences += advice_lines(
+        subject.candidates(subject.largest), ", ".join(_names(subject.largest, subject))
+    )
     sentences += _efficiency(subject, bounds)
     sentences += _caution(subject)
     return Section(
@@ -52,10 +54,12 @@ def _tiles(subject: Subject, bounds: Bounds | None) -> tuple[Tile, ...]:
         Tile("Work", format_flop(work), "of the analysed run"),
     ]
     if math.isfinite(largest.intensity):
-        tiles.append(Tile("Intensity", f"{largest.intensity:.3g} B/flop", on))
+        tiles.append(Tile("Intensity", f"{largest.intensity:.3g}", f"bytes per flop, {on}"))
     if bounds is not None and np.isfinite(bounds.efficiency[-1]):
         best = float(bounds.efficiency[-1])
-        tiles.append(Tile("Efficiency, at best", format_percent(best), f"{on}, {machine_name(bounds.machine)}"))
+        tiles.append(
+            Tile("Efficiency, at best", format_percent(best), f"{on}, {machine_name(bounds.machine)}")
+        )
     partners = largest.neighbours
     tiles.append(
         Tile("Partners", f"{np.median(partners):g}", f"median; {partners.min()} to {partners.max()} {on}")
@@ -142,7 +146,9 @@ def _efficiency(subject: Subject, bounds: Bounds | None) -> list[str]:
 
 def _caution(subject: Subject) -> list[str]:
     result = subject.result
-    count = len(result.warnings) + bool(result.recording.unmodelled_calls) + bool(result.recording.dropped_events)
+    count = (
+        len(result.warnings) + bool(result.recording.unmodelled_calls) + bool(result.recording.dropped_events)
+    )
     if not count:
         return []
     what = "the warning" if count == 1 else f"the {count} warnings"

@@ -56,5 +56,8 @@ def _places(file: str, folders: Sequence[Path]) -> list[Path]:
     """Every directory with every ending of the path, the longest first."""
     path = Path(file)
     if path.is_absolute():
-        return [path, *(folder.joinpath(*path.parts[k:]) for folder in folders for k in range(1, len(path.parts)))]
+        return [
+            path,
+            *(folder.joinpath(*path.parts[k:]) for folder in folders for k in range(1, len(path.parts))),
+        ]
     return [folder.joinpath(*path.parts[k:]) for folder in folders for k in range(len(path.parts))]

@@ -87,14 +87,18 @@ def _charts(
             Chart(
                 f"{name}-network-p{p}",
                 f"Partners of {p} {participant}s",
-                f"Width: bytes in both directions. {partners.min()} to {partners.max()} partners, median "
-                f"{np.median(partners):g}.{where}{faint}",
+                f"Width: bytes in both directions. {_range(partners)} partners.{where}{faint}",
                 (3.9, 3.9),
                 network,
                 numbers,
             )
         )
     return tuple(charts)
+
+
+def _range(partners: NDArray[np.int64]) -> str:
+    low, high = int(partners.min()), int(partners.max())
+    return str(low) if low == high else f"{low} to {high}, median {np.median(partners):g}"
 
 
 def _numbers(matrix: NDArray[np.int64], participant: str) -> Table:
