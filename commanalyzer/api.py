@@ -11,7 +11,8 @@ from typing import Any, TypeAlias, TypedDict, Unpack
 from commanalyzer.artifacts import load as _load
 from commanalyzer.artifacts import save as _save
 from commanalyzer.frontend.numba_function import write_program
-from commanalyzer.machine.parameters import MachineParameters, load_machine
+from commanalyzer.machine.catalog import find_machine
+from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.pipeline import analyze as _analyze
 from commanalyzer.progress import Progress, SilentProgress
 from commanalyzer.request import (
@@ -53,7 +54,7 @@ class AnalyzeOptions(TypedDict, total=False):
     ldflags: Sequence[str]
     """Linker flags."""
     machine: MachineParameters | PathLike | None
-    """Machine of the efficiency bound, or its file."""
+    """Machine of the efficiency bound, its file, or the name of a published one."""
     stdin: PathLike | None
     """File for the program's standard input."""
     program_output: ProgramOutput
@@ -168,4 +169,4 @@ def _paths(given: PathLike | Sequence[PathLike]) -> tuple[Path, ...]:
 def _machine(machine: MachineParameters | PathLike | None) -> MachineParameters:
     if machine is None:
         return MachineParameters()
-    return machine if isinstance(machine, MachineParameters) else load_machine(Path(machine))
+    return machine if isinstance(machine, MachineParameters) else find_machine(os.fspath(machine))

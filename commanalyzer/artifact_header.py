@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from commanalyzer.communication.counted import CallCounts, CountedRun
 from commanalyzer.communication.matrix import Communication
+from commanalyzer.machine.curves import Curve
+from commanalyzer.machine.kinds import KINDS
 from commanalyzer.machine.parameters import MachineParameters, Origin, Parameter
 from commanalyzer.results import (
     AnalysisResult,
@@ -179,12 +181,8 @@ def _provenance(table: Mapping[str, object]) -> Provenance:
 
 
 def _machine(table: Mapping[str, object]) -> MachineParameters:
-    return MachineParameters(
-        name=_text(table["name"]),
-        bandwidth=_parameter(table["bandwidth"]),
-        overlap=_parameter(table["overlap"]),
-        throughput=_parameter(table["throughput"]),
-    )
+    found = {name: _parameter(table[name]) for name in KINDS if name in table}
+    return MachineParameters(_text(table["name"]), **found)
 
 
 def _parameter(entry: object) -> Parameter | None:
@@ -197,7 +195,15 @@ def _parameter(entry: object) -> Parameter | None:
         source=cast(Origin, _text(table["source"])),
         date=_text(table["date"]),
         note=_text(table["note"]),
+        curve=_curve(table.get("curve")),
     )
+
+
+def _curve(entry: object) -> Curve | None:
+    if entry is None:
+        return None
+    table = _table(entry)
+    return Curve(*(_floats(table[name]) for name in ("nodes", "message_bytes", "values")))
 
 
 def _table(value: object) -> Mapping[str, object]:
@@ -220,6 +226,10 @@ def _text(value: object) -> str:
 
 def _texts(value: object) -> tuple[str, ...]:
     return tuple(map(_text, _list(value)))
+
+
+def _floats(value: object) -> tuple[float, ...]:
+    return tuple(map(_float, _list(value)))
 
 
 def _int(value: object) -> int:

@@ -113,7 +113,7 @@ def command(
     ldflags: tuple[str, ...],
     timeout: float | None,
     memory_limit: float | None,
-    machine_file: Path | None,
+    machine_file: str | None,
     bandwidth: float | None,
     overlap: float | None,
     throughput: float | None,

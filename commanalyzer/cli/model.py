@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from commanalyzer.cli import options
@@ -30,7 +28,7 @@ def command(
     flops: float | None,
     intensity: float | None,
     nodes: int | None,
-    machine_file: Path | None,
+    machine_file: str | None,
     bandwidth: float | None,
     overlap: float | None,
     throughput: float | None,
