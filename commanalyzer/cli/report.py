@@ -17,17 +17,17 @@ from commanalyzer.files import require_writable, write_text
 )
 @click.option(
     "--machine",
-    "machine_files",
-    type=click.Path(path_type=Path),
+    "machine_names",
+    metavar="NAME|FILE",
     multiple=True,
-    help="Machine file (TOML) of the bounds; repeatable. Else the machine of each result.",
+    help="Published machine or machine file (TOML) of the bounds; repeatable. Else that of each result.",
 )
 @click.option(
     "--source",
     "folders",
     type=click.Path(path_type=Path, file_okay=False, exists=True),
     multiple=True,
-    help="Directory to look for source files in, besides the current one and those of the results; repeatable.",
+    help="Directory to look for source files in, besides the current one and the results'; repeatable.",
 )
 @click.option(
     "--figures",
@@ -39,7 +39,7 @@ from commanalyzer.files import require_writable, write_text
 def command(
     results: tuple[Path, ...],
     output: Path,
-    machine_files: tuple[Path, ...],
+    machine_names: tuple[str, ...],
     folders: tuple[Path, ...],
     figures: Path | None,
     force: bool,
@@ -50,11 +50,11 @@ def command(
     if output.resolve() in {path.resolve() for path in results}:
         raise ConfigError("expected another file for the page, found a result", where=str(output))
     from commanalyzer.artifacts import load
-    from commanalyzer.machine.parameters import load_machine
+    from commanalyzer.machine.catalog import find_machine
     from commanalyzer.report.html.files import require_folder, require_new, write_figures
     from commanalyzer.report.html.page import NamedResult, make_page, render_page
 
-    machines = [load_machine(path) for path in machine_files]
+    machines = [find_machine(name) for name in machine_names]
     named = [NamedResult(path.stem, load(path)) for path in results]
     places = dict.fromkeys([Path(), *folders, *(path.parent for path in results)])
     page = make_page(named, machines=machines, folders=tuple(places))

@@ -1,4 +1,4 @@
-"""Source lines that cause communication: charges of a decomposition -> bytes per line that reads or makes values.
+"""Source lines that cause communication: charges of a decomposition -> bytes per line.
 
 A value that several lines read on one node is sent there once: its bytes are shared evenly among these lines,
 so that the bytes of all lines together are those of the matrix.
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from commanalyzer.communication.charges import Charges, main_sites
-from commanalyzer.vcg.graph import Float64, Int32, Int64, ValueGraph
+from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64, ValueGraph
 from commanalyzer.vcg.segments import sink_of_source
 
 
@@ -75,7 +75,7 @@ def _needed(graph: ValueGraph, part: Int32, charges: Charges, of_site: Int64, co
     total = np.zeros(count)
     arriving = expand.value.astype(np.int64) * p + expand.receiver
     open_value = _share(total, arriving, expand.low * expand.width_bytes, source * p + part[sink], line)
-    # Operands that travel to where a term is combined have no reader at their receiver: any reader stands for it.
+    # Operands that travel to where a term is combined have no reader there: all readers stand for it.
     rest = np.flatnonzero(open_value)
     _share(total, expand.value[rest].astype(np.int64), (expand.low * expand.width_bytes)[rest], source, line)
     combined = fold.value.astype(np.int64) * p + fold.sender
@@ -83,10 +83,8 @@ def _needed(graph: ValueGraph, part: Int32, charges: Charges, of_site: Int64, co
     return total
 
 
-def _share(
-    total: Float64, transfer: Int64, size_bytes: Int64, entry: Int64, line: Int64
-) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Add to each line its part of the transfers that its flows need; return bool[K], transfers without a flow.
+def _share(total: Float64, transfer: Int64, size_bytes: Int64, entry: Int64, line: Int64) -> Bool:
+    """Add to each line its part of the transfers; return bool[K], transfers without a flow.
 
     Args:
         total: float64[count], added to.

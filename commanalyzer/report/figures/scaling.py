@@ -19,7 +19,7 @@ _MOST_TICKS = 7
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class ScalingCurve:
     """Efficiency over node counts.
 
     Attributes:
@@ -39,7 +39,7 @@ class Curve:
     dashed: bool = False
 
 
-def draw_speedup(ax: Axes, curves: Sequence[Curve]) -> None:
+def draw_speedup(ax: Axes, curves: Sequence[ScalingCurve]) -> None:
     """Draw p E over p, both logarithmic, with the ideal line."""
     _draw(ax, curves, times_nodes=True)
     nodes = _all_nodes(curves)
@@ -51,7 +51,7 @@ def draw_speedup(ax: Axes, curves: Sequence[Curve]) -> None:
     ax.legend(loc="upper left")
 
 
-def draw_efficiency(ax: Axes, curves: Sequence[Curve]) -> None:
+def draw_efficiency(ax: Axes, curves: Sequence[ScalingCurve]) -> None:
     """Draw E over p (logarithmic), with the ideal line."""
     from matplotlib.ticker import FuncFormatter
 
@@ -62,11 +62,11 @@ def draw_efficiency(ax: Axes, curves: Sequence[Curve]) -> None:
     ax.set_ylabel("efficiency, at best")
 
 
-def _all_nodes(curves: Sequence[Curve]) -> NDArray[np.float64]:
+def _all_nodes(curves: Sequence[ScalingCurve]) -> NDArray[np.float64]:
     return np.unique(np.concatenate([c.nodes for c in curves])) if curves else np.ones(1)
 
 
-def _draw(ax: Axes, curves: Sequence[Curve], *, times_nodes: bool) -> None:
+def _draw(ax: Axes, curves: Sequence[ScalingCurve], *, times_nodes: bool) -> None:
     for number, curve in enumerate(curves):
         color = SERIES[number % len(SERIES)]
         factor = curve.nodes if times_nodes else 1.0

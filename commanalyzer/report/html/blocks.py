@@ -1,4 +1,4 @@
-"""What a page consists of: sections of words, numbers, tables, figures and source code, ready to be rendered."""
+"""What a page consists of: sections of words, numbers, tables, figures and source code."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Cells of a line; ``is_marked`` makes it stand out. ``share`` (0 to 1) is drawn as a bar in the first cell."""
+    """Cells of a line; it stands out if marked. ``share`` (0 to 1) is drawn as a bar in the first cell."""
 
     cells: tuple[str, ...]
     is_marked: bool = False

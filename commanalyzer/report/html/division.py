@@ -114,8 +114,8 @@ def _chart(subject: Subject, shape: tuple[ValueGraph, Shaped], item: Decompositi
     return Chart(
         f"{subject.name}-parts-p{item.nodes}-{_slug(item.method)}",
         f"{name} on {item.nodes} nodes: {item.method}",
-        f"{kind.capitalize()}, {format_bytes(item.comm_bytes)}. {name} has {size} elements; colours only tell "
-        "neighbouring parts apart.",
+        f"{kind.capitalize()}, {format_bytes(item.comm_bytes)}. {name} has {size} elements; colours "
+        "only tell neighbouring parts apart.",
         (side * len(pictures), tall + (0.3 if len(pictures) > 1 else 0.0)),
         draw,
         lambda: _numbers(pictures),

@@ -22,7 +22,7 @@ from commanalyzer.quantities import (
 )
 from commanalyzer.report.figures.chart import Chart, Values
 from commanalyzer.report.figures.roofline import Roof, draw_roofline
-from commanalyzer.report.figures.scaling import Curve, draw_efficiency, draw_speedup
+from commanalyzer.report.figures.scaling import ScalingCurve, draw_efficiency, draw_speedup
 from commanalyzer.report.html.blocks import Block, Column, Figures, Row, Section, Table, Words
 from commanalyzer.report.html.bounds import Bounds, bounds_on
 from commanalyzer.report.html.subject import Subject, machine_name
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _EQUATION = (
-    "The bound is E = 1 / (1 + R I (1 - O) / B) with throughput R, intensity I, overlap O and bandwidth B (paper "
-    "Eq. 4): what bandwidth leaves possible when everything else is perfect."
+    "The bound is E = 1 / (1 + R I (1 - O) / B) with throughput R, intensity I, overlap O and bandwidth B "
+    "(paper Eq. 4): what bandwidth leaves possible when everything else is perfect."
 )
 _TEXT_COLUMNS = (
     Column("nodes", meaning="number of parts, one per node"),
@@ -107,11 +107,11 @@ def roof_of(items: Sequence[Decomposition], bounds: Bounds) -> Roof:
     return Roof(machine_name(bounds.machine), partial(eq4, bounds.machine), intensity, bounds.nodes)
 
 
-def curves_of(curves: Sequence[Bounds]) -> list[Curve]:
+def curves_of(curves: Sequence[Bounds]) -> list[ScalingCurve]:
     """Return the efficiency of each machine over its node counts, for the plots."""
     named = len(curves) > 1
     return [
-        Curve(
+        ScalingCurve(
             machine_name(c.machine) if named else "",
             np.array(c.nodes, dtype=np.float64),
             c.efficiency,

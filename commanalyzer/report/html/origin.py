@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import shlex
 
+from commanalyzer.machine.kinds import KINDS
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.quantities import (
-    format_bandwidth,
     format_bytes,
     format_count,
     format_flop,
-    format_percent,
     format_seconds,
-    format_throughput,
 )
 from commanalyzer.report.html.blocks import Block, Column, Facts, Fold, Points, Row, Section, Table, Words
 from commanalyzer.report.html.subject import Subject
 from commanalyzer.results import AnalysisResult
-
-_FORMATS = {"B/s": format_bandwidth, "Flop/s": format_throughput, "1": format_percent, "s": format_seconds}
 
 
 def recording_section(subject: Subject) -> Section:
@@ -33,8 +29,8 @@ def recording_section(subject: Subject) -> Section:
         ("Recording", f"{cost}, peak {format_bytes(recording.peak_rss_bytes)}"),
         (
             "Work",
-            f"{format_flop(work.flops)}, {format_count(work.loads)} loads, {format_count(work.stores)} stores, "
-            f"{format_count(work.instructions)} instructions",
+            f"{format_flop(work.flops)}, {format_count(work.loads)} loads, "
+            f"{format_count(work.stores)} stores, {format_count(work.instructions)} instructions",
         ),
         (
             "Value graph",
@@ -108,7 +104,6 @@ def hashes(result: AnalysisResult) -> tuple[Fold, ...]:
 
 
 def _machine_table(machine: MachineParameters) -> Table:
-    rows = [_row(name, p) for name, p in parameters_of(machine)]
     columns = (
         Column("parameter", is_number=False),
         Column("value"),
@@ -116,19 +111,14 @@ def _machine_table(machine: MachineParameters) -> Table:
         Column("date", is_number=False),
         Column("note", is_number=False),
     )
-    return Table(f"Machine {machine.name}".rstrip(), columns, tuple(rows))
-
-
-def parameters_of(machine: MachineParameters) -> tuple[tuple[str, Parameter], ...]:
-    """Return the known parameters by name."""
-    named = (
-        ("bandwidth", machine.bandwidth),
-        ("overlap", machine.overlap),
-        ("throughput", machine.throughput),
-    )
-    return tuple((name, p) for name, p in named if p is not None)
+    rows = tuple(_row(name, parameter) for name, parameter in machine.parameters.items())
+    return Table(f"Machine {machine.name}".rstrip(), columns, rows)
 
 
 def _row(name: str, parameter: Parameter) -> Row:
-    value = _FORMATS[parameter.unit](parameter.value)
-    return Row((name, value, parameter.source, parameter.date, parameter.note))
+    kind = KINDS[name]
+    notes = [parameter.note] if parameter.note else []
+    if parameter.curve is not None:
+        axes = (("node counts", parameter.curve.nodes), ("message sizes", parameter.curve.message_bytes))
+        notes += [f"known for {len(points)} {axis}" for axis, points in axes if points]
+    return Row((kind.meaning, kind.show(parameter.value), parameter.source, parameter.date, "; ".join(notes)))
