@@ -13,6 +13,7 @@ from commanalyzer.communication.matrix import Communication
 from commanalyzer.errors import ConfigError, GraphInvariantError
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.quantities import format_bytes, format_count, format_percent
+from commanalyzer.report.figures.methods import PlotMethods
 from commanalyzer.vcg.graph import ValueGraph
 
 _HTML_TITLES = ("nodes", "model", "method", "communication", "efficiency bound")
@@ -173,7 +174,7 @@ class Decomposition:
 
 
 @dataclass(frozen=True, slots=True)
-class AnalysisResult:
+class AnalysisResult(PlotMethods):
     """Result of one analysis.
 
     Attributes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -9,12 +10,26 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.report.figures.style import FONT_SIZE, MARKERS, MUTED, SERIES, grid_lines
+from commanalyzer.roofline import machine_bound
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _POINTS = 200
+
+
+def eq4(machine: MachineParameters, intensity: float, nodes: int | None = None) -> float:
+    """Return the bound of paper Eq. 4, NaN where there is none.
+
+    Args:
+        machine: Machine with bandwidth and throughput.
+        intensity: Bytes per floating-point operation.
+        nodes: Node count, where the machine's parameters depend on it.
+    """
+    found = machine_bound(intensity, machine)
+    return math.nan if found is None else float(found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,16 +88,6 @@ def new_figure(width_in: float, height_in: float) -> Figure:
     return Figure(figsize=(width_in, height_in), layout="constrained")
 
 
-def axes_or_new(ax: Axes | None, width_in: float = 4.8, height_in: float = 3.6) -> Axes:
-    """Return ``ax``, or the axes of a new pyplot figure, which notebooks show without being asked."""
-    if ax is not None:
-        return ax
-    from matplotlib import pyplot
-
-    _, made = pyplot.subplots(figsize=(width_in, height_in), layout="constrained")
-    return made
-
-
 def grid_lines(ax: Axes) -> None:
     """Draw faint lines at the major ticks, below the data."""
     ax.grid(visible=True)

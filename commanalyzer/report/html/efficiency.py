@@ -9,11 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.quantities import (
-    BytesPerSecond,
-    Dimensionless,
-    FlopPerSecond,
     format_bandwidth,
     format_bytes,
     format_count,
@@ -21,13 +17,12 @@ from commanalyzer.quantities import (
     format_throughput,
 )
 from commanalyzer.report.figures.chart import Chart, Values
-from commanalyzer.report.figures.roofline import Roof, draw_roofline
+from commanalyzer.report.figures.roofline import Roof, draw_roofline, eq4
 from commanalyzer.report.figures.scaling import ScalingCurve, draw_efficiency, draw_speedup
 from commanalyzer.report.html.blocks import Block, Column, Figures, Row, Section, Table, Words
 from commanalyzer.report.html.bounds import Bounds, bounds_on
 from commanalyzer.report.html.subject import Subject, machine_name
 from commanalyzer.results import Decomposition
-from commanalyzer.roofline import efficiency_upper_bound
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -88,17 +83,6 @@ def _cells(item: Decomposition, index: int, curves: Sequence[Bounds]) -> tuple[s
         cells.append(format_percent(float(bounds.efficiency[index])))
         cells.append(f"{float(bounds.speedup[index]):.3g}")
     return tuple(cells)
-
-
-def eq4(machine: MachineParameters, intensity: float) -> float:
-    """Return the bound of paper Eq. 4 at ``intensity`` on a machine that is known completely."""
-    assert machine.throughput is not None and machine.bandwidth is not None
-    return efficiency_upper_bound(
-        intensity,
-        FlopPerSecond(machine.throughput.value),
-        BytesPerSecond(machine.bandwidth.value),
-        Dimensionless(machine.overlap_value),
-    )
 
 
 def roof_of(items: Sequence[Decomposition], bounds: Bounds) -> Roof:

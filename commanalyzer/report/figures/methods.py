@@ -1,0 +1,178 @@
+"""Plot methods of a result, for notebooks and papers: ``r.plot_matrix(16)``, ``r.plot_roofline(machine)``.
+
+They draw on axes of the caller, or on a new pyplot figure; nothing of the caller's settings is changed.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from commanalyzer.communication.matrix import Communication
+from commanalyzer.errors import ConfigError, MachineModelError
+from commanalyzer.machine.catalog import find_machine
+from commanalyzer.machine.parameters import MachineParameters
+from commanalyzer.report.figures.matrix import draw_matrix
+from commanalyzer.report.figures.network import draw_network
+from commanalyzer.report.figures.pictures import array_pictures, choose_array, shaped_arrays
+from commanalyzer.report.figures.roofline import Roof, draw_roofline, eq4
+from commanalyzer.report.figures.scaling import ScalingCurve, draw_efficiency, draw_speedup
+from commanalyzer.report.figures.territory import draw_territory, map_colors, touching
+from commanalyzer.vcg.graph import ValueGraph
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Machine = MachineParameters | str | os.PathLike[str] | None
+
+
+class PlottedDecomposition(Protocol):
+    """What the plots read of a decomposition."""
+
+    @property
+    def nodes(self) -> int: ...  # noqa: D102
+    @property
+    def intensity(self) -> float: ...  # noqa: D102
+    @property
+    def communication(self) -> Communication: ...  # noqa: D102
+    @property
+    def part(self) -> NDArray[np.int32]: ...  # noqa: D102
+    @property
+    def object_bytes(self) -> NDArray[np.int64]: ...  # noqa: D102
+
+
+class PlottedResult(Protocol):
+    """What the plots read of a result."""
+
+    @property
+    def nodes(self) -> tuple[int, ...]: ...  # noqa: D102
+    @property
+    def graph(self) -> ValueGraph: ...  # noqa: D102
+    @property
+    def machine(self) -> MachineParameters: ...  # noqa: D102
+    def decomposition(  # noqa: D102
+        self, nodes: int, model: str = "", method: str = ""
+    ) -> PlottedDecomposition: ...
+
+
+class PlotMethods:
+    """Methods that a result inherits."""
+
+    __slots__ = ()
+
+    def plot_matrix(
+        self: PlottedResult, nodes: int, model: str = "", method: str = "", *, ax: Axes | None = None
+    ) -> Axes:
+        """Heat map of the bytes that the row's node sends to the column's node, logarithmic.
+
+        Args:
+            nodes: Node count.
+            model: Communication model; the leading one when empty.
+            method: Decomposition; the cheapest when empty.
+            ax: Where to; a new pyplot figure when ``None``.
+
+        Raises:
+            ConfigError: If there is no such decomposition.
+        """
+        item = self.decomposition(nodes, model, method)
+        ax = _axes(ax)
+        draw_matrix(ax, item.communication.comm_bytes)
+        return ax
+
+    def plot_network(
+        self: PlottedResult, nodes: int, model: str = "", method: str = "", *, ax: Axes | None = None
+    ) -> Axes:
+        """Who talks to whom; arguments and errors as :meth:`plot_matrix`."""
+        item = self.decomposition(nodes, model, method)
+        ax = _axes(ax)
+        draw_network(ax, item.communication.comm_bytes)
+        return ax
+
+    def plot_parts(self: PlottedResult, nodes: int, model: str = "", method: str = "") -> Figure:
+        """Array that moves most, coloured by the node that owns each element; slices where it is 3-D.
+
+        Raises:
+            ConfigError: If there is no such decomposition, it divides another graph than the recorded one
+                (model ``hpdc18``), or no array has a shape.
+        """
+        item = self.decomposition(nodes, model, method)
+        if len(item.part) != self.graph.num_vertices:
+            raise ConfigError("expected a decomposition of the recorded values, found one of another graph")
+        shaped = choose_array(self.graph, shaped_arrays(self.graph), item.object_bytes)
+        if shaped is None:
+            raise ConfigError("expected an array with a recognised shape, found none")
+        pictures = array_pictures(self.graph, shaped, item.part)
+        colors = map_colors(touching([p.owner for p in pictures], item.nodes))
+        figure, axes = _figure(len(pictures), 3.0, 3.2)
+        for ax, picture in zip(axes, pictures, strict=True):
+            draw_territory(ax, picture.owner, colors)
+            ax.set_title(picture.name)
+        return figure
+
+    def plot_roofline(self: PlottedResult, machine: Machine = None, *, ax: Axes | None = None) -> Axes:
+        """Best efficiency against communication intensity, a dot per analysed node count (paper Eq. 4).
+
+        Args:
+            machine: Machine, its file or the name of a published one; that of the result when ``None``.
+                Without a throughput it gets the result's.
+            ax: Where to; a new pyplot figure when ``None``.
+
+        Raises:
+            MachineModelError: If bandwidth or throughput is not known.
+        """
+        items = [self.decomposition(nodes) for nodes in self.nodes]
+        complete = _complete(machine, self.machine)
+        ax = _axes(ax)
+        intensity = np.array([d.intensity for d in items])
+        draw_roofline(ax, [Roof(complete.name, partial(eq4, complete), intensity, self.nodes)])
+        return ax
+
+    def plot_scaling(self: PlottedResult, machine: Machine = None) -> Figure:
+        """Best speed-up and best efficiency over the analysed node counts, with the ideal line.
+
+        Args:
+            machine: As for :meth:`plot_roofline`.
+
+        Raises:
+            MachineModelError: If bandwidth or throughput is not known.
+        """
+        complete = _complete(machine, self.machine)
+        values = [eq4(complete, self.decomposition(nodes).intensity, nodes) for nodes in self.nodes]
+        curve = ScalingCurve(complete.name, np.array(self.nodes, dtype=np.float64), np.array(values))
+        figure, axes = _figure(2, 3.6, 3.4)
+        draw_speedup(axes[0], [curve])
+        draw_efficiency(axes[1], [curve])
+        return figure
+
+
+def _axes(ax: Axes | None) -> Axes:
+    return ax if ax is not None else _figure(1, 4.8, 3.8)[1][0]
+
+
+def _figure(count: int, width_in: float, height_in: float) -> tuple[Figure, list[Axes]]:
+    """A new figure of pyplot, which notebooks show without being asked, and its axes side by side."""
+    from matplotlib import pyplot
+
+    size = (count * width_in, height_in)
+    figure, axes = pyplot.subplots(1, count, figsize=size, layout="constrained", squeeze=False)
+    return figure, list(axes[0])
+
+
+def _complete(machine: Machine, own: MachineParameters) -> MachineParameters:
+    if machine is None:
+        found = own
+    else:
+        found = machine if isinstance(machine, MachineParameters) else find_machine(str(Path(machine)))
+    found = found.updated(throughput=found.throughput or own.throughput)
+    if not found.is_complete:
+        raise MachineModelError(
+            "expected a machine with bandwidth and throughput, found one without",
+            hint='give one: r.plot_roofline("cluster.toml")',
+        )
+    return found
