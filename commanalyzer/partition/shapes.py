@@ -69,6 +69,8 @@ def find_arrays(graph: ValueGraph, removed: Bool) -> tuple[Array, ...]:
     kinds = np.array([int(o.kind) for o in graph.objects] or [0], dtype=np.int64)
     usable = np.isin(kinds, _MEMORY)[graph.home_object] & ~graph.is_temporary & ~removed
     vertex = np.flatnonzero(usable & (graph.home_object > 0)).astype(np.int64)
+    if not len(vertex):
+        return ()
     order = np.lexsort((graph.home_offset[vertex], graph.home_object[vertex]))
     vertex = vertex[order]
     start = group_starts(graph.home_object[vertex].astype(np.int64))
