@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from commanalyzer.errors import ConfigError
 from commanalyzer.files import require_writable, write_text
+
+if TYPE_CHECKING:
+    from commanalyzer.machine.parameters import MachineParameters
 
 
 @click.command()
@@ -54,7 +59,7 @@ def command(
     from commanalyzer.report.html.files import require_folder, require_new, write_figures
     from commanalyzer.report.html.page import NamedResult, make_page, render_page
 
-    machines = [find_machine(name) for name in machine_names]
+    machines = [_named(find_machine(name), name) for name in machine_names]
     named = [NamedResult(path.stem, load(path)) for path in results]
     places = dict.fromkeys([Path(), *folders, *(path.parent for path in results)])
     page = make_page(named, machines=machines, folders=tuple(places))
@@ -68,3 +73,8 @@ def command(
         click.echo(f"wrote {output}")
         if figures is not None:
             click.echo(f"wrote {len(page.charts)} figures to {figures}")
+
+
+def _named(machine: MachineParameters, name_or_file: str) -> MachineParameters:
+    """A machine without a name is called as its file."""
+    return machine if machine.name else replace(machine, name=Path(name_or_file).stem)

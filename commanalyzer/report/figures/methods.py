@@ -6,23 +6,21 @@ They draw on axes of the caller, or on a new pyplot figure; nothing of the calle
 from __future__ import annotations
 
 import os
-from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.communication.matrix import Communication
-from commanalyzer.errors import ConfigError, MachineModelError
-from commanalyzer.machine.catalog import find_machine
+from commanalyzer.errors import ConfigError
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.report.figures.matrix import draw_matrix
 from commanalyzer.report.figures.network import draw_network
 from commanalyzer.report.figures.pictures import array_pictures, choose_array, shaped_arrays
-from commanalyzer.report.figures.roofline import Roof, draw_roofline, eq4
-from commanalyzer.report.figures.scaling import ScalingCurve, draw_efficiency, draw_speedup
+from commanalyzer.report.figures.roofline import draw_roofline, roof_of
+from commanalyzer.report.figures.scaling import curves_of, draw_efficiency, draw_speedup
 from commanalyzer.report.figures.territory import draw_territory, map_colors, touching
+from commanalyzer.roofline.bound import ScalingBound
 from commanalyzer.vcg.graph import ValueGraph
 
 if TYPE_CHECKING:
@@ -54,8 +52,7 @@ class PlottedResult(Protocol):
     def nodes(self) -> tuple[int, ...]: ...  # noqa: D102
     @property
     def graph(self) -> ValueGraph: ...  # noqa: D102
-    @property
-    def machine(self) -> MachineParameters: ...  # noqa: D102
+    def bound(self, machine: Machine = None) -> ScalingBound: ...  # noqa: D102
     def decomposition(  # noqa: D102
         self, nodes: int, model: str = "", method: str = ""
     ) -> PlottedDecomposition: ...
@@ -116,21 +113,19 @@ class PlotMethods:
         return figure
 
     def plot_roofline(self: PlottedResult, machine: Machine = None, *, ax: Axes | None = None) -> Axes:
-        """Best efficiency against communication intensity, a dot per analysed node count (paper Eq. 4).
+        """Best efficiency against communication intensity, a dot per analysed node count.
 
         Args:
             machine: Machine, its file or the name of a published one; that of the result when ``None``.
-                Without a throughput it gets the result's.
+                Parameters that it does not have are the result's.
             ax: Where to; a new pyplot figure when ``None``.
 
         Raises:
-            MachineModelError: If bandwidth or throughput is not known.
+            MachineModelError: If bandwidth or throughput is not known, or there is no work.
         """
-        items = [self.decomposition(nodes) for nodes in self.nodes]
-        complete = _complete(machine, self.machine)
+        roof = roof_of(self.bound(machine))
         ax = _axes(ax)
-        intensity = np.array([d.intensity for d in items])
-        draw_roofline(ax, [Roof(complete.name, partial(eq4, complete), intensity, self.nodes)])
+        draw_roofline(ax, [roof])
         return ax
 
     def plot_scaling(self: PlottedResult, machine: Machine = None) -> Figure:
@@ -140,14 +135,12 @@ class PlotMethods:
             machine: As for :meth:`plot_roofline`.
 
         Raises:
-            MachineModelError: If bandwidth or throughput is not known.
+            MachineModelError: If bandwidth or throughput is not known, or there is no work.
         """
-        complete = _complete(machine, self.machine)
-        values = [eq4(complete, self.decomposition(nodes).intensity, nodes) for nodes in self.nodes]
-        curve = ScalingCurve(complete.name, np.array(self.nodes, dtype=np.float64), np.array(values))
+        curves = curves_of(self.bound(machine))
         figure, axes = _figure(2, 3.6, 3.4)
-        draw_speedup(axes[0], [curve])
-        draw_efficiency(axes[1], [curve])
+        draw_speedup(axes[0], curves)
+        draw_efficiency(axes[1], curves)
         return figure
 
 
@@ -162,17 +155,3 @@ def _figure(count: int, width_in: float, height_in: float) -> tuple[Figure, list
     size = (count * width_in, height_in)
     figure, axes = pyplot.subplots(1, count, figsize=size, layout="constrained", squeeze=False)
     return figure, list(axes[0])
-
-
-def _complete(machine: Machine, own: MachineParameters) -> MachineParameters:
-    if machine is None:
-        found = own
-    else:
-        found = machine if isinstance(machine, MachineParameters) else find_machine(str(Path(machine)))
-    found = found.updated(throughput=found.throughput or own.throughput)
-    if not found.is_complete:
-        raise MachineModelError(
-            "expected a machine with bandwidth and throughput, found one without",
-            hint='give one: r.plot_roofline("cluster.toml")',
-        )
-    return found

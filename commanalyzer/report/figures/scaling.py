@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from commanalyzer.quantities import format_count
 from commanalyzer.report.figures.style import MARKERS, MUTED, SERIES, grid_lines
+from commanalyzer.roofline.bound import ScalingBound
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,7 +29,8 @@ class ScalingCurve:
         efficiency: float64[k], NaN where not known.
         low: float64[k], lower end of an uncertain efficiency; ``None`` when there is none.
         high: float64[k], upper end.
-        dashed: Not at the analysed problem: projected, or another kind of bound.
+        dashed: Another kind of bound or estimate than the solid curve of the same colour.
+        group: Number of its colour; curves of one machine share it.
     """
 
     name: str
@@ -37,6 +39,19 @@ class ScalingCurve:
     low: NDArray[np.float64] | None = None
     high: NDArray[np.float64] | None = None
     dashed: bool = False
+    group: int = 0
+
+
+def curves_of(bound: ScalingBound, group: int = 0) -> list[ScalingCurve]:
+    """Return the bounds of one machine: with latency, and Eq. 4 dashed."""
+    nodes = np.array([p.num_nodes for p in bound.points], dtype=np.float64)
+    of = f"{bound.machine.name}, " if bound.machine.name else ""
+    aware = np.array([p.efficiency for p in bound.points])
+    paper = np.array([p.paper_efficiency for p in bound.points])
+    return [
+        ScalingCurve(f"{of}with latency", nodes, aware, group=group),
+        ScalingCurve(f"{of}Eq. 4", nodes, paper, dashed=True, group=group),
+    ]
 
 
 def draw_speedup(ax: Axes, curves: Sequence[ScalingCurve]) -> None:
@@ -67,11 +82,11 @@ def _all_nodes(curves: Sequence[ScalingCurve]) -> NDArray[np.float64]:
 
 
 def _draw(ax: Axes, curves: Sequence[ScalingCurve], *, times_nodes: bool) -> None:
-    for number, curve in enumerate(curves):
-        color = SERIES[number % len(SERIES)]
+    for curve in curves:
+        color = SERIES[curve.group % len(SERIES)]
         factor = curve.nodes if times_nodes else 1.0
         style = "--" if curve.dashed else "-"
-        marker = MARKERS[number % len(MARKERS)]
+        marker = "" if curve.dashed else MARKERS[curve.group % len(MARKERS)]
         label = curve.name or "bound"
         ax.plot(curve.nodes, factor * curve.efficiency, style, marker=marker, color=color, label=label)
         if curve.low is not None and curve.high is not None:

@@ -13,7 +13,7 @@ from commanalyzer.decompose import volume_view
 from commanalyzer.quantities import format_bytes, format_percent
 from commanalyzer.report.html.blocks import Block, Code, CodeLine, Column, Row, Section, Table, Words
 from commanalyzer.report.html.sources import Source, find_source
-from commanalyzer.report.html.subject import Subject, place_of, readable_name
+from commanalyzer.report.html.subject import Subject, count_nodes, place_of, readable_name
 from commanalyzer.vcg.graph import HomeKind
 
 _MOST_VARIABLES = 15
@@ -35,7 +35,7 @@ def causes_section(subject: Subject) -> Section:
     """Variables and lines of the largest node count, leading model."""
     blocks: list[Block] = []
     if not subject.largest.comm_bytes:
-        blocks.append(Words((f"Nothing is communicated on {subject.largest.nodes} nodes.",)))
+        blocks.append(Words((f"Nothing is communicated on {count_nodes(subject.largest.nodes)}.",)))
     else:
         blocks += _variables(subject)
         blocks += _lines(subject)

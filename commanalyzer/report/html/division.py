@@ -21,7 +21,7 @@ from commanalyzer.report.figures.pictures import (
 )
 from commanalyzer.report.figures.territory import draw_territory, map_colors, touching
 from commanalyzer.report.html.blocks import Block, Column, Figures, Fold, Row, Section, Table, Words
-from commanalyzer.report.html.subject import Subject, counted_graph
+from commanalyzer.report.html.subject import Subject, count_nodes, counted_graph
 from commanalyzer.results import Decomposition
 from commanalyzer.vcg.graph import ValueGraph
 
@@ -143,7 +143,9 @@ def _table(subject: Subject, best: Decomposition) -> Table:
     most = max((d.comm_bytes for d in candidates), default=0)
     model = f", model {best.model}" if len(subject.result.models) > 1 else ""
     rows = tuple(_row(d, best, most) for d in candidates)
-    return Table(f"All {len(rows)} candidates on {best.nodes} nodes{model}, the best marked", _COLUMNS, rows)
+    return Table(
+        f"All {len(rows)} candidates on {count_nodes(best.nodes)}{model}, the best marked", _COLUMNS, rows
+    )
 
 
 def _row(item: Decomposition, best: Decomposition, most: int) -> Row:

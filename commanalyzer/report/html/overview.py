@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -15,28 +16,30 @@ from commanalyzer.quantities import (
 )
 from commanalyzer.report.advice import advice_lines
 from commanalyzer.report.html.blocks import Points, Section, Tile, Tiles
-from commanalyzer.report.html.bounds import GOOD_EFFICIENCY, Bounds, bounds_on
-from commanalyzer.report.html.subject import Subject, machine_name, place_of
+from commanalyzer.report.html.efficiency import binding
+from commanalyzer.report.html.subject import Subject, count_nodes, machine_name, place_of
 from commanalyzer.results import Decomposition
+from commanalyzer.roofline.bound import ScalingBound
 from commanalyzer.vcg.graph import HomeKind
 
+GOOD_EFFICIENCY = 0.8
 _LARGE_SHARE = 0.05
 _MOST_NAMED = 3
 
 
-def overview_section(subject: Subject) -> Section:
-    """Numbers that stand out, and sentences."""
-    bounds = bounds_on(subject.bests, subject.machines[0]) if subject.machines else None
+def overview_section(subject: Subject, bounds: Sequence[ScalingBound]) -> Section:
+    """Numbers that stand out, and sentences; bounds are those of the first machine."""
+    found = bounds[0] if bounds else None
     sentences = [_amount(subject), *_causes(subject), *_growth(subject)]
     sentences += advice_lines(
         subject.candidates(subject.largest), ", ".join(_names(subject.largest, subject))
     )
-    sentences += _efficiency(subject, bounds)
+    sentences += _efficiency(subject, found)
     sentences += _caution(subject)
     return Section(
         f"{subject.name}-summary",
         "Summary",
-        (Tiles(_tiles(subject, bounds)), Points(tuple(_sentence(s) for s in sentences))),
+        (Tiles(_tiles(subject, found)), Points(tuple(_sentence(s) for s in sentences))),
     )
 
 
@@ -44,10 +47,10 @@ def _sentence(text: str) -> str:
     return text if text.endswith((".", ")")) else f"{text}."
 
 
-def _tiles(subject: Subject, bounds: Bounds | None) -> tuple[Tile, ...]:
+def _tiles(subject: Subject, found: ScalingBound | None) -> tuple[Tile, ...]:
     largest, work = subject.largest, subject.result.work.flops
     traffic = largest.communication
-    on = f"on {largest.nodes} nodes"
+    on = f"on {count_nodes(largest.nodes)}"
     tiles = [
         Tile("Communication", format_bytes(traffic.total_bytes), f"{on}, {_exactness(largest)}"),
         Tile("Per node", format_bytes(traffic.total_bytes / largest.nodes), "sent, on average"),
@@ -55,11 +58,9 @@ def _tiles(subject: Subject, bounds: Bounds | None) -> tuple[Tile, ...]:
     ]
     if math.isfinite(largest.intensity):
         tiles.append(Tile("Intensity", f"{largest.intensity:.3g}", f"bytes per flop, {on}"))
-    if bounds is not None and np.isfinite(bounds.efficiency[-1]):
-        best = float(bounds.efficiency[-1])
-        tiles.append(
-            Tile("Efficiency, at best", format_percent(best), f"{on}, {machine_name(bounds.machine)}")
-        )
+    if found is not None:
+        best = format_percent(found.points[-1].efficiency)
+        tiles.append(Tile("Efficiency, at best", best, f"{on}, {machine_name(found.machine)}"))
     partners = largest.neighbours
     tiles.append(
         Tile("Partners", f"{np.median(partners):g}", f"median; {partners.min()} to {partners.max()} {on}")
@@ -78,7 +79,7 @@ def _amount(subject: Subject) -> str:
     item, traffic = subject.largest, subject.largest.communication
     part = f" (region {', '.join(subject.result.regions)})" if subject.result.regions else ""
     return (
-        f"Divided over {item.nodes} nodes, `{shlex.join(subject.result.command)}`{part} has to move "
+        f"Divided over {count_nodes(item.nodes)}, `{shlex.join(subject.result.command)}`{part} has to move "
         f"{format_bytes(traffic.total_bytes)} in {format_count(traffic.total_messages)} messages; the best "
         f"division that was found is {item.method}"
     )
@@ -124,23 +125,26 @@ def _growth(subject: Subject) -> list[str]:
     ]
 
 
-def _efficiency(subject: Subject, bounds: Bounds | None) -> list[str]:
-    if bounds is None:
+def _efficiency(subject: Subject, found: ScalingBound | None) -> list[str]:
+    if found is None:
+        if not subject.result.work.flops:
+            return ["No efficiency bound: the program executes no floating-point operations"]
         return ["No efficiency bound: bandwidth and throughput of a machine are not known (--machine)"]
-    efficiency = float(bounds.efficiency[-1])
-    if not math.isfinite(efficiency):
-        return ["No efficiency bound: the program executes no floating-point operations"]
+    last, name = found.points[-1], machine_name(found.machine)
     lines = [
-        f"On {machine_name(bounds.machine)}, no program with this division is more than "
-        f"{format_percent(efficiency)} efficient on {bounds.nodes[-1]} nodes, that is "
-        f"{float(bounds.speedup[-1]):.3g} times as fast as one node"
+        f"On {count_nodes(last.num_nodes)} of {name}, no program with any of these divisions is more than "
+        f"{format_percent(last.efficiency)} efficient ({format_percent(last.paper_efficiency)} by bandwidth alone, "
+        f"Eq. 4), that is {last.speedup:.3g} times as fast as one node; what limits it: {binding(last)}"
     ]
-    good = bounds.largest_good()
-    goal = format_percent(GOOD_EFFICIENCY)
-    if good is None:
+    good, goal = found.largest(GOOD_EFFICIENCY), format_percent(GOOD_EFFICIENCY)
+    if good is None or good.num_nodes == 1:
         lines.append(f"None of the analysed node counts can reach an efficiency of {goal}")
-    elif good < bounds.nodes[-1]:
-        lines.append(f"An efficiency of {goal} is possible up to {good} of the analysed node counts")
+    elif good is not last:
+        between = found.crossing_nodes(GOOD_EFFICIENCY)
+        about = f" (about {between:.0f} between them)" if between and round(between) > good.num_nodes else ""
+        lines.append(
+            f"Ask for at most {good.num_nodes} of the analysed node counts{about} to stay above {goal}"
+        )
     return lines
 
 

@@ -15,7 +15,6 @@ from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.quantities import format_bytes, format_count, format_flop, format_percent
 from commanalyzer.report.figures.chart import Chart, inline_svg
 from commanalyzer.report.html.blocks import Chapter, Column, Row, Section, Table
-from commanalyzer.report.html.bounds import bounds_on
 from commanalyzer.report.html.causes import causes_section
 from commanalyzer.report.html.counted import counted_chapter
 from commanalyzer.report.html.division import division_section, places_of, shape_of
@@ -94,7 +93,7 @@ def _subjects(
     subjects = []
     for named in results:
         result, name = named.result, _free_name(named.name, taken)
-        title = named.name if result.counted is None else f"{named.name} (counted)"
+        title = named.name if result.counted is None else f"{named.name} (counted MPI run)"
         subjects.append(Subject(result, name, title, usable_machines(result, machines), tuple(folders)))
     return subjects
 
@@ -126,14 +125,14 @@ def _chapter(subject: Subject) -> Chapter:
 
 
 def _sections(subject: Subject) -> tuple[Section, ...]:
-    shape = shape_of(subject)
+    shape, bounds = shape_of(subject), subject.bounds
     matrices = [
         (d.nodes, d.communication.comm_bytes, places_of(shape, d)) for d in subject.pictured if d.nodes > 1
     ]
     left_out = [d.nodes for d in subject.bests if d not in subject.pictured]
     return (
-        overview_section(subject),
-        efficiency_section(subject),
+        overview_section(subject, bounds),
+        efficiency_section(subject, bounds),
         talk_section(subject.name, matrices, left_out=left_out),
         division_section(subject, shape),
         causes_section(subject),
@@ -153,7 +152,7 @@ def _comparison(subjects: Sequence[Subject]) -> Chapter:
         Column("per node"),
         Column("messages"),
         Column("bytes/flop"),
-        Column("efficiency", meaning="best possible on the first machine"),
+        Column("efficiency", meaning="best possible with latency on the first machine"),
         Column("warnings"),
     )
     rows = [row for subject in subjects for row in _comparison_rows(subject)]
@@ -166,11 +165,11 @@ def _comparison(subjects: Sequence[Subject]) -> Chapter:
 def _comparison_rows(subject: Subject) -> list[Row]:
     result = subject.result
     bests = subject.bests
-    bounds = bounds_on(bests, subject.machines[0]) if subject.machines else None
+    bounds = subject.bounds[:1] if result.counted is None else ()
+    efficiency = {p.num_nodes: format_percent(p.efficiency) for found in bounds for p in found.points}
     rows = []
-    for index, item in enumerate(bests):
+    for item in bests:
         known = result.counted is None and result.work.flops
-        efficiency = "" if bounds is None or not known else format_percent(float(bounds.efficiency[index]))
         rows.append(
             Row(
                 (
@@ -182,7 +181,7 @@ def _comparison_rows(subject: Subject) -> list[Row]:
                     format_bytes(item.comm_bytes / item.nodes),
                     format_count(item.communication.total_messages),
                     f"{item.intensity:.3g}" if known else "",
-                    efficiency,
+                    efficiency.get(item.nodes, ""),
                     str(len(warnings_of(result)) or ""),
                 )
             )

@@ -11,6 +11,7 @@ import numpy as np
 
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.results import AnalysisResult, Decomposition
+from commanalyzer.roofline.bound import ScalingBound
 from commanalyzer.vcg.dissolve import dissolve_registers
 from commanalyzer.vcg.graph import HomeObject, ValueGraph
 
@@ -52,6 +53,13 @@ class Subject:
         chosen = np.unique(np.linspace(0, len(bests) - 1, MOST_SHOWN_NODES).round().astype(np.int64))
         return tuple(bests[k] for k in chosen.tolist())
 
+    @property
+    def bounds(self) -> tuple[ScalingBound, ...]:
+        """Bounds on each machine, over the candidates of the leading model; none without work."""
+        if not self.result.work.flops or not self.result.decompositions:
+            return ()
+        return tuple(self.result.bound(machine) for machine in self.machines)
+
     def candidates(self, item: Decomposition) -> list[Decomposition]:
         """All decompositions of the same node count and model."""
         return [d for d in self.result.decompositions if (d.nodes, d.model) == (item.nodes, item.model)]
@@ -69,17 +77,22 @@ def usable_machines(
 ) -> tuple[MachineParameters, ...]:
     """Return the machines that a bound can be computed for.
 
-    A given machine without a throughput is taken to have the nodes on which the program ran. Without given
-    machines, the result's own counts.
+    What a given machine does not know is that of the result's own, as in ``bound``. Without given machines,
+    the result's own counts.
     """
     own = result.machine
-    machines = [m.updated(throughput=m.throughput or own.throughput) for m in given] or [own]
+    machines = [own.updated_from(m) for m in given] or [own]
     return tuple(m for m in machines if m.is_complete)
 
 
 def machine_name(machine: MachineParameters) -> str:
     """What to call ``machine`` in a sentence."""
     return machine.name or "the given machine"
+
+
+def count_nodes(nodes: int) -> str:
+    """``1 node``, ``4 nodes``."""
+    return "1 node" if nodes == 1 else f"{nodes} nodes"
 
 
 def place_of(home: HomeObject) -> str:

@@ -43,6 +43,8 @@ def talk_section(
             continue
         blocks.append(Figures(_charts(name, matrix, places, participant)))
         blocks.append(Fold(f"{nodes} {participant}s in numbers", [_numbers(matrix, participant)]))
+    if not matrices:
+        blocks.append(Words((f"One {participant} alone sends nothing.",)))
     if left_out:
         counts = ", ".join(map(str, left_out))
         blocks.append(Words((f"Not pictured: {counts} nodes (see commanalyzer matrix).",)))
