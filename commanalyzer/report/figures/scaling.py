@@ -87,7 +87,8 @@ def _draw(ax: Axes, curves: Sequence[ScalingCurve], *, times_nodes: bool) -> Non
         factor = curve.nodes if times_nodes else 1.0
         style = "--" if curve.dashed else "-"
         marker = "" if curve.dashed else MARKERS[curve.group % len(MARKERS)]
-        label = curve.name or "bound"
+        # The line styles need explaining once.
+        label = "_" if curve.dashed and curve.group else curve.name
         ax.plot(curve.nodes, factor * curve.efficiency, style, marker=marker, color=color, label=label)
         if curve.low is not None and curve.high is not None:
             low, high = factor * curve.low, factor * curve.high

@@ -1,4 +1,4 @@
-"""Section on node counts: tables, efficiency roofline, speed-up and efficiency, what a better machine brings."""
+"""Section on node counts: tables, efficiency roofline, speed-up, what a better machine brings."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _METHOD = (
-    "Two bounds, for the best of all candidate divisions. Eq. 4 of the paper, E = 1 / (1 + R I (1 - O) / B) with "
-    "throughput R, intensity I, overlap O and bandwidth B, counts bytes across the network. The bound with "
-    "latency follows the busiest node: rounds, messages, collectives, its own bytes, and bytes across the "
-    "middle of the network. A real program reaches neither."
+    "Both bounds are for the best of all candidate divisions. Eq. 4 of the paper, E = 1 / (1 + R I (1 - O) / B) "
+    "with throughput R, intensity I, overlap O and bandwidth B, takes all bytes through the network. The bound "
+    "with latency follows the busiest node: rounds, messages, collectives, its own bytes, and those across the "
+    "middle of the network. Both are limits, not forecasts."
 )
 _NO_LATENCY = "{} has no latency: both bounds count bytes only."
 _TIMES = ("latency", "message_overhead", "gap", "allreduce")
@@ -140,13 +140,14 @@ def _charts(subject: Subject, bounds: Sequence[ScalingBound]) -> tuple[Chart, ..
 
     last = bounds[0].points[-1]
     on = f"on {count_nodes(last.num_nodes)} of {machine_name(bounds[0].machine)}"
-    ends = f"{format_percent(last.paper_efficiency)} by Eq. 4 and {format_percent(last.efficiency)} with latency {on}"
+    paper, aware = format_percent(last.paper_efficiency), format_percent(last.efficiency)
+    ends = f"{paper} by Eq. 4 and {aware} with latency {on}"
     numbers = _numbers(bounds)
     return (
         Chart(
             f"{subject.name}-roofline",
             "Efficiency roofline",
-            f"Lines: best efficiency at an intensity (Eq. 4). Dots: node counts; hollow with latency. {ends}.",
+            f"Lines: Eq. 4 for any intensity. Dots: node counts; hollow: with latency. At best {ends}.",
             (3.7, 3.2),
             roofline,
             lambda: numbers,
@@ -190,8 +191,8 @@ def _machine_words(found: ScalingBound) -> list[str]:
     name, nodes = machine_name(machine), count_nodes(found.points[-1].num_nodes)
     words = [
         f"With {nodes} of {name}, bandwidth is {format_bandwidth(network.bandwidth)} per node, overlap "
-        f"{format_percent(network.overlap)}, throughput {format_throughput(network.throughput)} per node: by Eq. 4, "
-        f"half of the time is communication at {1.0 / rate:.3g} bytes per flop."
+        f"{format_percent(network.overlap)}, throughput {format_throughput(network.throughput)} per node: by "
+        f"Eq. 4, half of the time is communication at {1.0 / rate:.3g} bytes per flop."
     ]
     if not any(getattr(machine, term) for term in _TIMES):
         words.append(_NO_LATENCY.format(f"{name[:1].upper()}{name[1:]}" if not machine.name else name))

@@ -11,7 +11,7 @@ import numpy as np
 
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.results import AnalysisResult, Decomposition
-from commanalyzer.roofline.bound import ScalingBound
+from commanalyzer.roofline.bound import ScalingBound, scaling_bound
 from commanalyzer.vcg.dissolve import dissolve_registers
 from commanalyzer.vcg.graph import HomeObject, ValueGraph
 
@@ -58,7 +58,9 @@ class Subject:
         """Bounds on each machine, over the candidates of the leading model; none without work."""
         if not self.result.work.flops or not self.result.decompositions:
             return ()
-        return tuple(self.result.bound(machine) for machine in self.machines)
+        model = self.largest.model
+        items = [(d.method, d.communication) for d in self.result.decompositions if d.model == model]
+        return tuple(scaling_bound(self.result.work.flops, items, machine) for machine in self.machines)
 
     def candidates(self, item: Decomposition) -> list[Decomposition]:
         """All decompositions of the same node count and model."""
@@ -77,11 +79,11 @@ def usable_machines(
 ) -> tuple[MachineParameters, ...]:
     """Return the machines that a bound can be computed for.
 
-    What a given machine does not know is that of the result's own, as in ``bound``. Without given machines,
-    the result's own counts.
+    A given machine without a throughput is taken to have the nodes on which the program ran; parameters of
+    networks are not mixed. Without given machines, the result's own counts.
     """
     own = result.machine
-    machines = [own.updated_from(m) for m in given] or [own]
+    machines = [m if m.throughput else m.updated(throughput=own.throughput) for m in given] or [own]
     return tuple(m for m in machines if m.is_complete)
 
 
