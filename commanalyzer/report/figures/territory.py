@@ -31,9 +31,9 @@ def touching(owners: list[Owners], parts: int) -> NDArray[np.bool_]:
     """Return bool[p, p], parts that have neighbouring elements in one of the pictures."""
     near = np.zeros((parts, parts), dtype=np.bool_)
     for owner in owners:  # one step per picture
-        for shift in ((0, 1), (1, 0), (1, 1)):
-            here = owner[: owner.shape[0] - shift[0], : owner.shape[1] - shift[1]]
-            there = owner[shift[0] :, shift[1] :]
+        beside = ((owner[:, :-1], owner[:, 1:]), (owner[:-1], owner[1:]))
+        corners = ((owner[:-1, :-1], owner[1:, 1:]), (owner[:-1, 1:], owner[1:, :-1]))
+        for here, there in (*beside, *corners):
             both = (here >= 0) & (there >= 0)
             near[here[both], there[both]] = True
     near |= near.T

@@ -134,7 +134,8 @@ def _efficiency(subject: Subject, found: ScalingBound | None) -> list[str]:
     lines = [
         f"On {count_nodes(last.num_nodes)} of {name}, no program with any of these divisions is more than "
         f"{format_percent(last.efficiency)} efficient ({format_percent(last.paper_efficiency)} by bandwidth "
-        f"alone, Eq. 4), that is {last.speedup:.3g} times as fast as one node; what limits it: {binding(last)}"
+        f"alone, Eq. 4), that is {last.speedup:.3g} times as fast as one node; what limits it: "
+        f"{binding(last)}"
     ]
     good, goal = found.largest(GOOD_EFFICIENCY), format_percent(GOOD_EFFICIENCY)
     if good is None or good.num_nodes == 1:
