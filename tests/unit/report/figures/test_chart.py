@@ -1,4 +1,4 @@
-"""Figures as files and inside a page: text stays text, nothing is loaded, the same figure gives the same bytes."""
+"""Figures as files and inside a page: text stays text, nothing is loaded, same figure, same bytes."""
 
 from __future__ import annotations
 

@@ -26,8 +26,9 @@ def memory_graph(count: int, names: tuple[str, ...] = ("u",), stride: int = 0) -
         if stride
     ]
     graph = build(count * len(names), rows, inputs=range(count * len(names)))
-    objects = (HomeObject(HomeKind.UNKNOWN, "other memory"),) + tuple(
-        HomeObject(HomeKind.HEAP, name, size_bytes=8 * count) for name in names
+    objects = (
+        HomeObject(HomeKind.UNKNOWN, "other memory"),
+        *(HomeObject(HomeKind.HEAP, name, size_bytes=8 * count) for name in names),
     )
     number = np.repeat(np.arange(1, len(names) + 1), count).astype(np.int32)
     offset = np.tile(8 * np.arange(count), len(names)).astype(np.int64)

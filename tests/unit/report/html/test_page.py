@@ -137,7 +137,7 @@ def test_a_counted_run_is_shown_without_graph_parts() -> None:
 def test_source_is_shown_only_as_it_was_analysed(tmp_path: Path) -> None:
     path = tmp_path / "heat.c"
     path.write_text("".join(f"line {number} <&>\n" for number in range(1, 21)), encoding="utf-8")
-    whole = sample_result(sample_decomposition(2, pair_bytes=40))
+    whole = sample_result(sample_decomposition(2, pair_bytes=8))  # u[0] is sent to u[1], once
     sites = tuple(replace(site, file="src/heat.c", line=7) for site in whole.graph.sites)
     owners = np.array([0, 1, 1], dtype=np.int32)
     result = replace(
@@ -151,7 +151,6 @@ def test_source_is_shown_only_as_it_was_analysed(tmp_path: Path) -> None:
         named = [NamedResult("x", result)]
         return read_page(render_page(make_page(named, folders=folders))).text
 
-    # the sink is folded or expanded five times, 8 bytes each
     shown = text(tmp_path)
     assert "line 4 <&>" in shown and "line 10 <&>" in shown and "line 11" not in shown
     assert "Source not shown, not found" in text(tmp_path / "elsewhere")
@@ -161,7 +160,7 @@ def test_source_is_shown_only_as_it_was_analysed(tmp_path: Path) -> None:
 
 def test_a_file_without_hash_is_not_shown(tmp_path: Path) -> None:
     (tmp_path / "größe.h").write_text("int x;\n" * 20, encoding="utf-8")
-    whole = sample_result()
+    whole = sample_result(sample_decomposition(2, pair_bytes=8))
     sites = tuple(replace(site, file="größe.h") for site in whole.graph.sites)
     result = replace(whole, graph=replace(whole.graph, sites=sites))
     text = read_page(render_page(make_page([NamedResult("x", result)], folders=(tmp_path,)))).text
