@@ -48,7 +48,7 @@ def _bound() -> ScalingBound:
 def test_the_heat_map_is_the_matrix_without_zeros(ax: Axes) -> None:
     draw_matrix(ax, MATRIX, participant="rank")
     image = ax.images[0]
-    shown = np.ma.asarray(image.get_array())
+    shown: np.ma.MaskedArray = np.ma.asarray(image.get_array())
     assert np.array_equal(shown.filled(0), MATRIX)
     assert image.get_clim() == (1, 2000)
     assert sorted(_texts(ax)) == ["1 B", "2 kB", "40 B"]
