@@ -38,6 +38,7 @@ LAYERS = (
     ("artifacts",),
     ("record", "decompose", "counting"),
     ("pipeline",),
+    ("sweep",),
     ("validation",),
     ("api", "report"),
     ("cli",),
