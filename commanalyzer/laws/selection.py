@@ -15,6 +15,7 @@ MOST_ALTERNATIVES = 8
 _EXACT = 1e-6  # relative error below which laws are equally exact
 _TINY_TERM = 1e-6  # relative: a term that adds less to every row is none
 _LEAST_CHOICES = 100  # the values of a free exponent
+_NEAR = 2.0  # standard errors
 _PRICE = 0.1  # of the score, per unit of complexity
 
 
@@ -79,8 +80,8 @@ def choose(found: Sequence[Candidate], num_points: int) -> list[Formula]:
     The number of terms is that of the least N log(score) + 2 k log(M): N points, k terms chosen out of M. The price
     of a term is the extended Bayesian information criterion's (J. Chen, Z. Chen, Biometrika 95, 2008), because the
     best of many thousand sums looks better than it is; exact data overcome it easily. Among those of that
-    many terms within one standard error of the best (L. Breiman et al., *Classification and Regression
-    Trees*, 1984) the least score decides, plain exponents being preferred by a little.
+    many terms whose score is within two standard errors of the best the same criterion decides, plain exponents
+    being preferred by a little.
     """
     if not found:
         return []
@@ -92,11 +93,11 @@ def choose(found: Sequence[Candidate], num_points: int) -> list[Formula]:
     leader = min(found, key=criterion)
     rivals = [c for c in found if c.cost == leader.cost]
     best = min(rivals, key=lambda c: c.score)
-    near = [c for c in rivals if c.score <= best.score + best.spread + _EXACT**2]
+    near = [c for c in rivals if c.score <= best.score + _NEAR * best.spread + _EXACT**2]
 
     def rank(candidate: Candidate) -> float:
         price = 1.0 + _PRICE * sum(map(term_complexity, candidate.formula.terms))
-        return (candidate.score + _EXACT**2) * price
+        return criterion(candidate) + num_points * float(np.log(price))
 
     ordered: list[Formula] = []
     for candidate in sorted(near, key=rank):
