@@ -50,7 +50,7 @@ ADAPTERS = {
     "mtkahypar": {"partition.mtkahypar"},
     "numba": {"partition.kernels"},
     "h5py": {"artifacts"},
-    "mpi4py": set[str](),
+    "mpi4py": {"sweep.executors"},
     "llvmlite": {"frontend.canonicalize", "runtime.merge"},  # both run as child processes only
     "ziglang": set[str](),  # started as a program
 }

@@ -34,6 +34,7 @@ _COMMANDS = {
     "model": "Compute the efficiency bound from numbers given by hand.",
     "partition": "Decompose a saved result for other node counts.",
     "show": "Print a saved result.",
+    "sweep": "Analyse a program for many sizes, for scaling laws.",
     "validate": "Compare predictions with the counted MPI programs of the workloads.",
 }
 _COMPILERS = {
@@ -48,6 +49,7 @@ Exit codes:
   1    an input, option value or file is not usable
   2    wrong usage of the command line
   3    the analysed program failed, timed out or exceeded its memory limit
+  4    points of a sweep failed or are not analysed yet; the others are in the table
   70   internal error of commanalyzer
   130  interrupted
 """
