@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.communication.counted import CallCounts, CountedRun
-from commanalyzer.communication.matrix import Communication
+from commanalyzer.communication.matrix import Collective, Communication
+from commanalyzer.machine.curves import Curve
+from commanalyzer.machine.kinds import KINDS
 from commanalyzer.machine.parameters import MachineParameters, Origin, Parameter
 from commanalyzer.results import (
     AnalysisResult,
@@ -58,6 +60,7 @@ def _decomposition_header(item: Decomposition) -> Json:
         "low_bytes": item.communication.low_bytes,
         "high_bytes": item.communication.high_bytes,
         "singleton_bytes": item.communication.singleton_bytes,
+        "collectives": _collectives_header(item.communication),
         "intensity": item.intensity,
         "imbalance": item.imbalance,
         "efficiency_bound": item.efficiency_bound,
@@ -65,6 +68,12 @@ def _decomposition_header(item: Decomposition) -> Json:
         "lower_bound_bytes": item.lower_bound_bytes,
         "bound_source": item.bound_source,
     }
+
+
+def _collectives_header(communication: Communication) -> Json:
+    if communication.collectives is None:
+        return None
+    return [cast(Json, asdict(item)) for item in communication.collectives]
 
 
 def result_from_header(
@@ -152,6 +161,9 @@ def _decomposition(item: Mapping[str, object], arrays: Arrays) -> Decomposition:
             low_bytes=_int(item["low_bytes"]),
             high_bytes=_int(item["high_bytes"]),
             singleton_bytes=_int(item["singleton_bytes"]),
+            collectives=_collectives(item.get("collectives")),
+            peer_bytes=arrays.get("peer_bytes"),
+            peer_messages=arrays.get("peer_messages"),
         ),
         part=arrays["part"].astype(np.int32),
         intensity=_float(item["intensity"]),
@@ -161,6 +173,21 @@ def _decomposition(item: Mapping[str, object], arrays: Arrays) -> Decomposition:
         seconds=_float(item.get("seconds", 0.0)),
         lower_bound_bytes=_int(item.get("lower_bound_bytes", 0)),
         bound_source=_text(item.get("bound_source", "")),
+    )
+
+
+def _collectives(entry: object) -> tuple[Collective, ...] | None:
+    return None if entry is None else tuple(_collective(_table(item)) for item in _list(entry))
+
+
+def _collective(table: Mapping[str, object]) -> Collective:
+    return Collective(
+        kind="reduce" if _text(table["kind"]) == "reduce" else "bcast",
+        name=_text(table["name"]),
+        root=_int(table["root"]),
+        partners=_int(table["partners"]),
+        rounds=_int(table["rounds"]),
+        comm_bytes=_int(table["comm_bytes"]),
     )
 
 
@@ -179,12 +206,8 @@ def _provenance(table: Mapping[str, object]) -> Provenance:
 
 
 def _machine(table: Mapping[str, object]) -> MachineParameters:
-    return MachineParameters(
-        name=_text(table["name"]),
-        bandwidth=_parameter(table["bandwidth"]),
-        overlap=_parameter(table["overlap"]),
-        throughput=_parameter(table["throughput"]),
-    )
+    found = {name: _parameter(table[name]) for name in KINDS if name in table}
+    return MachineParameters(_text(table["name"]), **found)
 
 
 def _parameter(entry: object) -> Parameter | None:
@@ -197,7 +220,15 @@ def _parameter(entry: object) -> Parameter | None:
         source=cast(Origin, _text(table["source"])),
         date=_text(table["date"]),
         note=_text(table["note"]),
+        curve=_curve(table.get("curve")),
     )
+
+
+def _curve(entry: object) -> Curve | None:
+    if entry is None:
+        return None
+    table = _table(entry)
+    return Curve(*(_floats(table[name]) for name in ("nodes", "message_bytes", "values")))
 
 
 def _table(value: object) -> Mapping[str, object]:
@@ -220,6 +251,10 @@ def _text(value: object) -> str:
 
 def _texts(value: object) -> tuple[str, ...]:
     return tuple(map(_text, _list(value)))
+
+
+def _floats(value: object) -> tuple[float, ...]:
+    return tuple(map(_float, _list(value)))
 
 
 def _int(value: object) -> int:

@@ -36,11 +36,7 @@ def repartition(result: AnalysisResult, request: PartitionRequest, progress: Pro
     Raises:
         CommAnalyzerError: A subclass says what went wrong and what to do.
     """
-    machine = result.machine.updated(
-        bandwidth=request.machine.bandwidth,
-        overlap=request.machine.overlap,
-        throughput=request.machine.throughput,
-    )
+    machine = result.machine.updated_from(request.machine)
     options = _count_options(request, machine)
     counted = decompose(result.graph, result.work.flops, options, progress)
     return replace(

@@ -37,14 +37,14 @@ def parse_bytes(text: str) -> Bytes:
 
 
 def parse_bandwidth(text: str) -> BytesPerSecond:
-    """Bytes per second written as ``12.5GB/s``, ``100Gbit/s`` or a bare number of bytes per second.
+    """Bytes per second written as ``12.5GB/s`` or ``100Gbit/s``; a bare number could be bits or bytes.
 
     Raises:
         MachineModelError: As :func:`parse_bytes`.
     """
     number, unit = _split(text, "a bandwidth such as 12.5GB/s or 100Gbit/s")
     if not unit:
-        return BytesPerSecond(number)
+        raise _wrong_unit(unit, text, "bytes or bits per second, such as 12.5GB/s or 100Gbit/s")
     if unit.endswith("bps"):
         raise _ambiguous(unit, text)
     if not unit.endswith("/s"):

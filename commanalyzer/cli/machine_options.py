@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import TypeVar
 
 import click
 
 from commanalyzer.cli import options
-from commanalyzer.machine.parameters import MachineParameters, Parameter, load_machine
+from commanalyzer.machine.catalog import find_machine
+from commanalyzer.machine.parameters import MachineParameters, Parameter
 
 F = TypeVar("F", bound=Callable[..., None])
 
@@ -20,8 +20,8 @@ def machine_options(command: F) -> F:
         click.option(
             "--machine",
             "machine_file",
-            type=click.Path(path_type=Path),
-            help="Machine file (TOML) with bandwidth, overlap and throughput.",
+            metavar="NAME|FILE",
+            help="Published machine, or machine file (TOML) with bandwidth, overlap, throughput and more.",
         ),
         click.option(
             "--bandwidth",
@@ -37,20 +37,21 @@ def machine_options(command: F) -> F:
 
 
 def machine_from(
-    machine_file: Path | None, bandwidth: float | None, overlap: float | None, throughput: float | None
+    machine_file: str | None, bandwidth: float | None, overlap: float | None, throughput: float | None
 ) -> MachineParameters:
-    """Machine of the file with the single options on top.
+    """Machine of the file or the name with the single options on top.
 
     Raises:
         MachineModelError: If the file is not usable or a value is out of range.
     """
-    machine = load_machine(machine_file) if machine_file is not None else MachineParameters()
+    machine = find_machine(machine_file) if machine_file is not None else MachineParameters()
     return machine.updated(
-        bandwidth=_given(bandwidth, "B/s"),
-        overlap=_given(overlap, "1"),
-        throughput=_given(throughput, "Flop/s"),
+        bandwidth=given(bandwidth, "B/s"),
+        overlap=given(overlap, "1"),
+        throughput=given(throughput, "Flop/s"),
     )
 
 
-def _given(value: float | None, unit: str) -> Parameter | None:
+def given(value: float | None, unit: str) -> Parameter | None:
+    """Parameter of the command line; ``None`` when the option was left out."""
     return None if value is None else Parameter(value, unit, "given", note="command line")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from commanalyzer.cli import options
@@ -11,7 +9,7 @@ from commanalyzer.cli.machine_options import machine_from, machine_options
 from commanalyzer.errors import MachineModelError
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.quantities import Bytes, Dimensionless, Flop, FlopPerSecond, format_percent, format_seconds
-from commanalyzer.roofline import (
+from commanalyzer.roofline.equations import (
     communication_intensity,
     machine_bound,
     parallel_time_lower_bound,
@@ -30,7 +28,7 @@ def command(
     flops: float | None,
     intensity: float | None,
     nodes: int | None,
-    machine_file: Path | None,
+    machine_file: str | None,
     bandwidth: float | None,
     overlap: float | None,
     throughput: float | None,

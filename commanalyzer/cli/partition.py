@@ -46,7 +46,7 @@ def command(
     decompose: tuple[str, ...],
     owner_map: Path | None,
     imbalance: float,
-    machine_file: Path | None,
+    machine_file: str | None,
     bandwidth: float | None,
     overlap: float | None,
     throughput: float | None,

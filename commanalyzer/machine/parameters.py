@@ -1,7 +1,9 @@
-"""Machine parameters of the efficiency roofline: values with unit, origin and date, and their file.
+"""Machine parameters of the efficiency bounds: values with unit, origin and date, and their file.
 
 A machine file is TOML::
 
+    kind = "commanalyzer.machine"
+    schema = 1
     name = "cluster A"
 
     [bandwidth]               # B_c, effective bisection bandwidth per node
@@ -9,6 +11,8 @@ A machine file is TOML::
     source = "measured"
     date = 2026-01-31
     note = "128 ranks, random matchings"
+    nodes = [2, 8, 32]        # optional: how it depends on the node count, the message size, or both
+    values = ["12.9GB/s", "12.6GB/s", "12.5GB/s"]
 
     [overlap]                 # O_c
     value = 0.57
@@ -16,7 +20,12 @@ A machine file is TOML::
     [throughput]              # R, of one node
     value = "3.2GFlop/s"
 
-Numbers without a unit are bytes per second, a fraction, and floating-point operations per second.
+    [latency]                 # L; also message_overhead o, gap g, allreduce, bcast
+    value = 1.5
+    unit = "us"               # for values that are written as numbers
+
+Only ``value`` is needed; ``latency = "1.5us"`` without a table is short for it. ``kind`` and ``schema`` may
+be left out.
 """
 
 from __future__ import annotations
@@ -24,29 +33,34 @@ from __future__ import annotations
 import datetime
 import math
 import tomllib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Literal
 
 from commanalyzer.errors import MachineModelError
-from commanalyzer.quantities import parse_bandwidth, parse_fraction, parse_throughput
+from commanalyzer.machine.curves import Curve, Reading
+from commanalyzer.machine.kinds import KINDS, ParameterKind
+
+FILE_KIND = "commanalyzer.machine"
+FILE_SCHEMA = 1
 
 Origin = Literal["measured", "given", "assumed"]
 _ORIGINS: tuple[Origin, ...] = ("measured", "given", "assumed")
-_KEYS = frozenset({"value", "source", "date", "note"})
+_KEYS = frozenset({"value", "unit", "source", "date", "note", "nodes", "message_bytes", "values"})
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One number that describes the machine.
+    """One number that describes the machine, or a table of numbers.
 
     Attributes:
-        value: In ``unit``.
-        unit: ``B/s``, ``Flop/s`` or ``1``.
+        value: In ``unit``; what to use without knowing node count or message size.
+        unit: ``B/s``, ``Flop/s``, ``s`` or ``1``.
         source: ``measured`` (benchmark), ``given`` (by the user) or ``assumed`` (a default).
         date: ISO date of the measurement, empty when unknown.
         note: How it was obtained.
+        curve: How it depends on node count and message size; ``None`` when that is not known.
     """
 
     value: float
@@ -54,36 +68,52 @@ class Parameter:
     source: Origin = "given"
     date: str = ""
     note: str = ""
+    curve: Curve | None = None
+
+    def at(self, *, nodes: float | None = None, message_bytes: float | None = None) -> Reading:
+        """Value at a node count and a message size (bytes), as far as the parameter depends on them."""
+        found = self.curve.at(nodes, message_bytes) if self.curve is not None else None
+        return found if found is not None else Reading(self.value)
 
 
 @dataclass(frozen=True, slots=True)
 class MachineParameters:
-    """Machine of the efficiency bound (paper Section 5); ``None`` marks an unknown parameter.
+    """Machine of the efficiency bounds (paper Section 5); ``None`` marks an unknown parameter.
 
     Attributes:
         name: What to call the machine.
-        bandwidth: Effective bisection bandwidth per node B_c, B/s, positive.
+        bandwidth: Effective bisection bandwidth per node B_c, B/s.
         overlap: Largest overlap of communication and computation O_c, in [0, 1).
-        throughput: Throughput of one node R, Flop/s, positive.
+        throughput: Throughput of one node R, Flop/s.
+        latency: Time of a small message from one node to another L (half a ping-pong), seconds.
+        message_overhead: Time that a processor is busy with sending or receiving one message o, seconds.
+        gap: Least time between two messages of one node g, seconds.
+        allreduce: Time of an allreduce, seconds.
+        bcast: Time of a broadcast, seconds.
 
     Raises:
-        MachineModelError: If a value is out of range or has the wrong unit.
+        MachineModelError: If a value is not plausible or has the wrong unit.
     """
 
     name: str = ""
     bandwidth: Parameter | None = None
     overlap: Parameter | None = None
     throughput: Parameter | None = None
+    latency: Parameter | None = None
+    message_overhead: Parameter | None = None
+    gap: Parameter | None = None
+    allreduce: Parameter | None = None
+    bcast: Parameter | None = None
 
     def __post_init__(self) -> None:
-        _check_positive(self.bandwidth, "bandwidth", "B/s")
-        _check_positive(self.throughput, "throughput", "Flop/s")
-        if self.overlap is not None:
-            _check_unit(self.overlap, "overlap", "1")
-            if not 0.0 <= self.overlap.value < 1.0:
-                raise MachineModelError(
-                    f"expected an overlap in [0, 1), found {self.overlap.value}", where="overlap"
-                )
+        for name, parameter in self.parameters.items():
+            _check(parameter, name)
+
+    @property
+    def parameters(self) -> dict[str, Parameter]:
+        """Known parameters by name, in the order of the attributes."""
+        found = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {name: value for name, value in found.items() if isinstance(value, Parameter)}
 
     @property
     def is_complete(self) -> bool:
@@ -95,27 +125,22 @@ class MachineParameters:
         """O_c, 0 when unknown: the bound then holds for programs that do not overlap."""
         return self.overlap.value if self.overlap is not None else 0.0
 
-    def updated(
-        self,
-        *,
-        bandwidth: Parameter | None = None,
-        overlap: Parameter | None = None,
-        throughput: Parameter | None = None,
-    ) -> MachineParameters:
+    def updated(self, **parameters: Parameter | None) -> MachineParameters:
         """The machine with the given parameters replaced; ``None`` keeps the present one."""
-        return replace(
-            self,
-            bandwidth=bandwidth or self.bandwidth,
-            overlap=overlap or self.overlap,
-            throughput=throughput or self.throughput,
-        )
+        known = {f.name: getattr(self, f.name) for f in fields(self)}
+        return MachineParameters(**known | {name: p for name, p in parameters.items() if p is not None})
+
+    def updated_from(self, other: MachineParameters) -> MachineParameters:
+        """The machine with all parameters that ``other`` knows replaced, and its name if it has one."""
+        return replace(self.updated(**other.parameters), name=other.name or self.name)
 
 
 def load_machine(path: Path) -> MachineParameters:
     """Machine described by a TOML file.
 
     Raises:
-        MachineModelError: If the file is missing, is no TOML, or has unknown keys or values out of range.
+        MachineModelError: If the file is missing, is no TOML, is newer than this program, or has unknown
+            keys or implausible values.
     """
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -133,31 +158,30 @@ def load_machine(path: Path) -> MachineParameters:
 
 
 def _machine(data: Mapping[str, object]) -> MachineParameters:
-    unknown = set(data) - {"name", "bandwidth", "overlap", "throughput"}
-    if unknown:
+    kind, schema = data.get("kind", FILE_KIND), data.get("schema", FILE_SCHEMA)
+    if kind != FILE_KIND:
+        raise MachineModelError(f"expected a file of kind {FILE_KIND}, found {kind!r}", where="kind")
+    if isinstance(schema, bool) or not isinstance(schema, int) or not 1 <= schema <= FILE_SCHEMA:
         raise MachineModelError(
-            f"expected the keys name, bandwidth, overlap and throughput, found {', '.join(sorted(unknown))}"
+            f"expected schema {FILE_SCHEMA}, found {schema!r}",
+            where="schema",
+            hint="a newer version of commanalyzer wrote this file",
         )
-    return MachineParameters(
-        name=str(data.get("name", "")),
-        bandwidth=_parameter(data, "bandwidth", "B/s", parse_bandwidth),
-        overlap=_parameter(data, "overlap", "1", parse_fraction),
-        throughput=_parameter(data, "throughput", "Flop/s", parse_throughput),
-    )
+    unknown = set(data) - {"kind", "schema", "name", *KINDS}
+    if unknown:
+        known = ", ".join(("name", *KINDS))
+        raise MachineModelError(f"expected the keys {known}, found {', '.join(sorted(unknown))}")
+    found = {name: _parameter(data[name], name, KINDS[name]) for name in KINDS if name in data}
+    return MachineParameters(str(data.get("name", "")), **found)
 
 
-def _parameter(
-    data: Mapping[str, object], key: str, unit: str, parse: Callable[[str], float]
-) -> Parameter | None:
-    if key not in data:
-        return None
-    entry = data[key]
+def _parameter(entry: object, key: str, kind: ParameterKind) -> Parameter:
     table: Mapping[str, object] = entry if isinstance(entry, dict) else {"value": entry}
     unknown = set(table) - _KEYS
     if unknown or "value" not in table:
         found = ", ".join(sorted(map(str, table)))
         raise MachineModelError(
-            f"expected value, and optionally source, date and note, found {found}", where=key
+            f"expected value, and optionally {', '.join(sorted(_KEYS - {'value'}))}, found {found}", where=key
         )
     source = table.get("source", "given")
     if source not in _ORIGINS:
@@ -165,35 +189,94 @@ def _parameter(
             f"expected one of {', '.join(_ORIGINS)}, found {source!r}", where=f"{key}.source"
         )
     return Parameter(
-        value=_number(table["value"], key, parse),
-        unit=unit,
+        value=_number(table["value"], key, kind, table.get("unit")),
+        unit=kind.unit,
         source=source,
         date=_date(table.get("date", "")),
         note=str(table.get("note", "")),
+        curve=_curve(table, key, kind),
     )
 
 
-def _number(value: object, key: str, parse: Callable[[str], float]) -> float:
+def _curve(table: Mapping[str, object], key: str, kind: ParameterKind) -> Curve | None:
+    if not table.keys() & {"nodes", "message_bytes", "values"}:
+        return None
+    try:
+        return Curve(
+            nodes=_axis(table, "nodes"),
+            message_bytes=_axis(table, "message_bytes"),
+            values=tuple(
+                _number(item, "values", kind, table.get("unit")) for item in _items(table, "values")
+            ),
+        )
+    except MachineModelError as error:
+        place = f"{key}.{error.where}" if error.where else key
+        raise MachineModelError(error.message, where=place, hint=error.hint) from error
+
+
+def _axis(table: Mapping[str, object], name: str) -> tuple[float, ...]:
+    items = _items(table, name)
+    if any(isinstance(item, bool) or not isinstance(item, int | float) for item in items):
+        raise MachineModelError(f"expected numbers, found {list(items)}", where=name)
+    return tuple(float(item) for item in items if isinstance(item, int | float))
+
+
+def _items(table: Mapping[str, object], name: str) -> list[object]:
+    found = table.get(name, [])
+    if not isinstance(found, list):
+        raise MachineModelError(f"expected a list, found {found!r}", where=name)
+    return found
+
+
+def _number(value: object, key: str, kind: ParameterKind, unit: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise MachineModelError(f"expected a number or text with a unit, found {value!r}", where=key)
+    text = value if isinstance(value, str) else f"{value!r}{unit or ''}"
     try:
-        return float(value) if isinstance(value, int | float) else parse(value)
+        if kind.needs_unit and _is_bare(text):
+            raise MachineModelError(
+                f"expected a unit, found the number {text}", hint=f"write it as {kind.example}"
+            )
+        return kind.parse(text)
     except MachineModelError as error:
         raise MachineModelError(error.message, where=key, hint=error.hint) from error
+
+
+def _is_bare(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _date(value: object) -> str:
     return value.isoformat() if isinstance(value, datetime.date) else str(value)
 
 
-def _check_positive(parameter: Parameter | None, name: str, unit: str) -> None:
-    if parameter is None:
+def _check(parameter: Parameter, name: str) -> None:
+    """Raise unless all values of ``parameter`` can be such a parameter of a machine."""
+    kind = KINDS[name]
+    if parameter.unit != kind.unit:
+        raise MachineModelError(f"expected {name} in {kind.unit}, found {parameter.unit!r}", where=name)
+    values = (parameter.value, *(parameter.curve.values if parameter.curve is not None else ()))
+    for value in values:
+        _check_value(value, name, kind, is_measured=parameter.source == "measured")
+
+
+def _check_value(value: float, name: str, kind: ParameterKind, *, is_measured: bool) -> None:
+    if name == "overlap":
+        if not 0.0 <= value < 1.0:
+            raise MachineModelError(f"expected an overlap in [0, 1), found {value}", where=name)
         return
-    _check_unit(parameter, name, unit)
-    if not (math.isfinite(parameter.value) and parameter.value > 0):
-        raise MachineModelError(f"expected a positive {name} in {unit}, found {parameter.value}", where=name)
-
-
-def _check_unit(parameter: Parameter, name: str, unit: str) -> None:
-    if parameter.unit != unit:
-        raise MachineModelError(f"expected {name} in {unit}, found {parameter.unit!r}", where=name)
+    if not (math.isfinite(value) and value > 0):
+        raise MachineModelError(f"expected a positive {name} in {kind.unit}, found {value}", where=name)
+    # The measured throughput of a program without much arithmetic may be arbitrarily low.
+    low = 0.0 if is_measured and name == "throughput" else kind.low
+    if not low <= value <= kind.high:
+        raise MachineModelError(
+            f"expected a {kind.meaning} between {kind.show(kind.low)} and {kind.show(kind.high)}, "
+            f"found {kind.show(value)}",
+            where=name,
+            hint=f"check the unit and its prefix: {kind.example}",
+        )

@@ -6,6 +6,8 @@ import json
 import math
 
 from commanalyzer.artifact_header import Json, counted_header
+from commanalyzer.machine.curves import Curve
+from commanalyzer.machine.kinds import KINDS
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.results import AnalysisResult, Decomposition
 
@@ -78,12 +80,7 @@ def _provenance(result: AnalysisResult) -> Json:
 
 
 def _machine(machine: MachineParameters) -> Json:
-    return {
-        "name": machine.name,
-        "bandwidth": _parameter(machine.bandwidth),
-        "overlap": _parameter(machine.overlap),
-        "throughput": _parameter(machine.throughput),
-    }
+    return {"name": machine.name, **{name: _parameter(getattr(machine, name)) for name in KINDS}}
 
 
 def _parameter(item: Parameter | None) -> Json:
@@ -95,6 +92,15 @@ def _parameter(item: Parameter | None) -> Json:
         "source": item.source,
         "date": item.date,
         "note": item.note,
+        "curve": None if item.curve is None else _curve(item.curve),
+    }
+
+
+def _curve(curve: Curve) -> Json:
+    return {
+        "nodes": list(curve.nodes),
+        "message_bytes": list(curve.message_bytes),
+        "values": list(curve.values),
     }
 
 

@@ -10,12 +10,22 @@ import pytest
 
 from commanalyzer.artifacts import load, save
 from commanalyzer.errors import ArtifactError
+from commanalyzer.machine.curves import Curve
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.results import AnalysisResult
 from commanalyzer.vcg.graph import ValueGraph, empty_graph
 from tests.samples import sample_decomposition, sample_result
 
-MACHINE = MachineParameters("m", Parameter(1e9, "B/s", "measured", "2026-01-01", "n"), Parameter(0.5, "1"))
+MACHINE = MachineParameters(
+    "m",
+    bandwidth=Parameter(1e9, "B/s", "measured", "2026-01-01", "n"),
+    overlap=Parameter(0.5, "1", curve=Curve((2.0,), (8.0, 1e6), (0.1, 0.7))),
+    latency=Parameter(1.5e-6, "s"),
+    message_overhead=Parameter(3e-7, "s"),
+    gap=Parameter(1e-7, "s"),
+    allreduce=Parameter(1e-5, "s", curve=Curve((2.0, 4.0), (), (1e-5, 2e-5))),
+    bcast=Parameter(1e-5, "s"),
+)
 
 
 def _assert_equal(found: AnalysisResult, expected: AnalysisResult) -> None:

@@ -36,6 +36,6 @@ def test_region_has_no_time_of_its_own() -> None:
 
 
 def test_given_throughput_stays() -> None:
-    given = Parameter(7.0, "Flop/s", "given")
+    given = Parameter(7e6, "Flop/s", "given")
     request = AnalysisRequest(SOURCE, machine=MachineParameters(throughput=given), regions=("kernel",))
     assert with_throughput(request, recording(1.5), WORK).throughput == given

@@ -188,7 +188,7 @@ def test_usage_errors(capsys: Capture, arguments: list[str], text: str) -> None:
         ["show", "none.cmz"],
         ["show", "."],
         ["model", "--intensity", "1"],
-        ["model", "--comm-bytes", "8", "--flops", "0", "--bandwidth", "1", "--throughput", "1"],
+        ["model", "--comm-bytes", "8", "--flops", "0", "--bandwidth", "1GB/s", "--throughput", "1e9"],
     ],
 )
 def test_value_errors(

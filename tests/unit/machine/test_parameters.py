@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from commanalyzer.errors import MachineModelError
+from commanalyzer.machine.curves import Curve
 from commanalyzer.machine.parameters import MachineParameters, Parameter, load_machine
 
 FULL = """
@@ -40,7 +41,7 @@ def test_load(tmp_path: Path) -> None:
 
 
 def test_plain_values(tmp_path: Path) -> None:
-    machine = load_machine(_file(tmp_path, 'bandwidth = 1e9\noverlap = "50%"'))
+    machine = load_machine(_file(tmp_path, 'bandwidth = "1GB/s"\noverlap = "50%"'))
     assert machine.bandwidth == Parameter(1e9, "B/s")
     assert machine.overlap_value == 0.5
     assert not machine.is_complete
@@ -50,9 +51,37 @@ def test_plain_values(tmp_path: Path) -> None:
     ("text", "found"),
     [
         ("bandwidth = '100Gb/s'", "Gb"),
-        ("bandwidth = 0", "found 0.0"),
+        ("bandwidth = '0B/s'", "found 0.0"),
         ("bandwidth = true", "True"),
         ("bandwidth = inf", "inf"),
+        # A number alone: bytes or bits, seconds or microseconds?
+        ("bandwidth = 12.5e9", "12500000000.0"),
+        ("bandwidth = '12.5e9'", "12.5e9"),
+        ("latency = 1.5", "a unit"),
+        ("latency = '50 GB/s'", "GB/s"),
+        ("bandwidth = '100Gbps'", "Gbps"),
+        # Units and prefixes that no machine has.
+        ("bandwidth = '12.5B/s'", "12.5 B/s"),
+        ("bandwidth = '12500TB/s'", "PB/s"),
+        ("throughput = 3.2", "3.2 Flop/s"),
+        ("throughput = '3200 kFlop/s'\nlatency = '1.5s'", "1.5 s"),
+        ("throughput = '3.2e21'", "EFlop/s"),
+        ("latency = '1.5ns'", "1.5 ns"),
+        ("message_overhead = '2s'", "2 s"),
+        ("gap = '0.01ns'", "0.01 ns"),
+        ("allreduce = '1h'", "60 min"),
+        ("[latency]\nvalue = 1.5\nunit = 'GB/s'", "GB/s"),
+        ("[bandwidth]\nvalue = '1GB/s'\nnodes = [2, 4]\nvalues = ['1GB/s', '1kB/h']", "kB/h"),
+        ("[bandwidth]\nvalue = '1GB/s'\nnodes = [2, 4]\nvalues = ['1GB/s', '1B/s']", "1 B/s"),
+        ("[bandwidth]\nvalue = '1GB/s'\nnodes = [2, 4]\nvalues = ['1GB/s']", "found 1"),
+        ("[bandwidth]\nvalue = '1GB/s'\nnodes = [4, 2]\nvalues = ['1GB/s', '1GB/s']", "[4.0, 2.0]"),
+        ("[bandwidth]\nvalue = '1GB/s'\nnodes = [0, 2]\nvalues = ['1GB/s', '1GB/s']", "[0.0, 2.0]"),
+        ("[bandwidth]\nvalue = '1GB/s'\nnodes = ['2']\nvalues = ['1GB/s']", "['2']"),
+        ("[bandwidth]\nvalue = '1GB/s'\nvalues = ['1GB/s']", "neither"),
+        ("[bandwidth]\nvalue = '1GB/s'\nnodes = 2\nvalues = ['1GB/s']", "2"),
+        ("kind = 'commanalyzer.analysis'", "commanalyzer.analysis"),
+        ("schema = 2", "found 2"),
+        ("schema = true", "True"),
         ("overlap = 1.0", "found 1.0"),
         ("overlap = -0.1", "-0.1"),
         ("speed = 3", "speed"),
@@ -79,6 +108,62 @@ def test_missing_file_and_wrong_unit(tmp_path: Path) -> None:
 
 
 def test_updated_keeps_the_rest() -> None:
-    old = MachineParameters("m", Parameter(1.0, "B/s"), Parameter(0.5, "1"))
-    new = old.updated(bandwidth=Parameter(2.0, "B/s"))
-    assert (new.name, new.bandwidth, new.overlap) == ("m", Parameter(2.0, "B/s"), Parameter(0.5, "1"))
+    old = MachineParameters("m", Parameter(1e9, "B/s"), Parameter(0.5, "1"))
+    new = old.updated(bandwidth=Parameter(2e9, "B/s"), overlap=None)
+    assert (new.name, new.bandwidth, new.overlap) == ("m", Parameter(2e9, "B/s"), Parameter(0.5, "1"))
+
+
+def test_updated_from_takes_what_the_other_knows() -> None:
+    old = MachineParameters("m", Parameter(1e9, "B/s"), Parameter(0.5, "1"))
+    other = MachineParameters("", Parameter(2e9, "B/s"), latency=Parameter(1e-6, "s"))
+    assert old.updated_from(other) == MachineParameters(
+        "m", Parameter(2e9, "B/s"), Parameter(0.5, "1"), latency=Parameter(1e-6, "s")
+    )
+    assert old.updated_from(MachineParameters("n")).name == "n"
+
+
+NETWORK = """
+kind = "commanalyzer.machine"
+schema = 1
+[latency]
+value = 1.5
+unit = "us"
+message_bytes = [8, 1024]
+values = [1.5, 2.5]
+[message_overhead]
+value = "300ns"
+[gap]
+value = "100ns"
+[bandwidth]
+value = "12GB/s"
+nodes = [2, 8, 32]
+values = ["13GB/s", "104Gbit/s", "12GB/s"]
+[allreduce]
+value = "10us"
+nodes = [2, 4]
+message_bytes = [8, 800]
+values = ["1us", "3us", "2us", "8us"]
+[bcast]
+value = "5us"
+"""
+
+
+def test_times_and_curves(tmp_path: Path) -> None:
+    machine = load_machine(_file(tmp_path, NETWORK))
+    assert machine.latency is not None
+    assert machine.latency.value == pytest.approx(1.5e-6)
+    assert machine.latency.curve is not None
+    assert machine.latency.curve.values == pytest.approx((1.5e-6, 2.5e-6))
+    assert machine.bandwidth == Parameter(12e9, "B/s", curve=Curve((2.0, 8.0, 32.0), (), (13e9, 13e9, 12e9)))
+    assert machine.bcast is not None
+    assert machine.bcast.value == pytest.approx(5e-6)
+    assert list(machine.parameters) == [
+        *("bandwidth", "latency", "message_overhead", "gap", "allreduce", "bcast"),
+    ]
+
+
+def test_measured_throughput_may_be_low() -> None:
+    slow = Parameter(7.0, "Flop/s", "measured")
+    assert MachineParameters(throughput=slow).throughput == slow
+    with pytest.raises(MachineModelError, match="7 Flop/s"):
+        MachineParameters(throughput=Parameter(7.0, "Flop/s"))

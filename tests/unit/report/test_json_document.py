@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+from commanalyzer.machine.curves import Curve
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.report.json_document import json_document, json_text
 from tests.samples import sample_decomposition, sample_result
@@ -60,11 +61,21 @@ def test_no_infinity_in_json() -> None:
 
 
 def test_machine() -> None:
-    machine = MachineParameters("m", Parameter(1e9, "B/s", "measured", "2026-01-01", "n"))
+    curve = Curve((2.0, 4.0), (), (1e9, 9e8))
+    machine = MachineParameters(
+        "m",
+        bandwidth=Parameter(1e9, "B/s", "measured", "2026-01-01", "n", curve),
+        latency=Parameter(1e-6, "s"),
+    )
     document = json.loads(json_text(sample_result(machine=machine)))
     assert document["machine"] == {
         "name": "m",
-        "bandwidth": {"value": 1e9, "unit": "B/s", "source": "measured", "date": "2026-01-01", "note": "n"},
-        "overlap": None,
-        "throughput": None,
+        "bandwidth": {
+            **{"value": 1e9, "unit": "B/s", "source": "measured", "date": "2026-01-01", "note": "n"},
+            "curve": {"nodes": [2.0, 4.0], "message_bytes": [], "values": [1e9, 9e8]},
+        },
+        **dict.fromkeys(("overlap", "throughput", "message_overhead", "gap", "allreduce", "bcast")),
+        "latency": {
+            **{"value": 1e-6, "unit": "s", "source": "given", "date": "", "note": "", "curve": None},
+        },
     }

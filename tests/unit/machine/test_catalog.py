@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from commanalyzer.errors import MachineModelError
+from commanalyzer.machine import catalog
+from commanalyzer.machine.catalog import find_machine, published_machines
+
+
+def test_names_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "published"
+    folder.mkdir()
+    (folder / "fast.toml").write_text('name = "fast one"')
+    (folder / "slow.toml").write_text('name = "slow one"')
+    monkeypatch.setattr(catalog, "_PUBLISHED", folder)
+    monkeypatch.chdir(tmp_path)
+    assert list(published_machines()) == ["fast", "slow"]
+    assert find_machine("fast").name == "fast one"
+    assert find_machine("published/slow.toml").name == "slow one"
+    Path("fast").write_text('name = "mine"')
+    assert find_machine("fast").name == "mine"
+    with pytest.raises(MachineModelError, match="fast, slow"):
+        find_machine("fats")
+    with pytest.raises(MachineModelError, match="No such file"):
+        find_machine("fast.tml")
+
+
+def test_every_published_machine_loads() -> None:
+    for path in published_machines().values():
+        assert find_machine(str(path)).parameters
