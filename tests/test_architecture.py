@@ -40,6 +40,7 @@ LAYERS = (
     ("record", "decompose", "counting"),
     ("pipeline",),
     ("sweep",),
+    ("laws",),
     ("validation",),
     ("api", "report"),
     ("cli",),

@@ -25,12 +25,14 @@ from commanalyzer.errors import (
 from commanalyzer.version import tool_version
 
 _COMMANDS = {
+    "advise": "Project laws to larger problems and machines: how many nodes to ask for.",
     "analyze": "Analyse a program: communication and efficiency bound per node count.",
     "bound": "Bounds of efficiency and time per node count on a machine.",
     "compare": "Compare a prediction with the counted bytes of an MPI run.",
     "count": "Count the bytes that an MPI program sends between its ranks.",
     "explain": "Show how the value of one source line came about.",
     "export": "Write a result in the format of another tool.",
+    "fit": "Find scaling laws over node counts and sizes.",
     "matrix": "Print the communication matrix of a result.",
     "model": "Compute the efficiency bound from numbers given by hand.",
     "partition": "Decompose a saved result for other node counts.",

@@ -84,7 +84,9 @@ def _formula(hypothesis: Mapping[str, Any]) -> Formula:
     function = hypothesis["function"]
     found: list[tuple[float, Term]] = [(float(function["constant_coefficient"]), ())]
     for compound in function.get("compound_terms", ()):
-        pairs: Mapping[str, Any] = compound.get("parameter_term_pairs") or {"0": {**compound, "coefficient": 1.0}}
+        pairs: Mapping[str, Any] = compound.get("parameter_term_pairs") or {
+            "0": {**compound, "coefficient": 1.0}
+        }
         coefficient = float(compound["coefficient"])
         factors = []
         for parameter, entry in pairs.items():
@@ -127,11 +129,20 @@ def second_opinion(
         write_extrap(data, measurements(x, names, metrics))
         negative = "allow_negative_exponents=True"
         several = ["#spm=Basic", f"#spo={negative}"]
-        modeler = ["multi-parameter", "--options", *several] if len(names) > 1 else (
-            ["basic", "--options", negative]
+        modeler = (
+            ["multi-parameter", "--options", *several]
+            if len(names) > 1
+            else (["basic", "--options", negative])
         )
         _run(
-            [*shlex.split(command), "--json", str(data), "--disable-progress", "--save-experiment", str(models)]
+            [
+                *shlex.split(command),
+                "--json",
+                str(data),
+                "--disable-progress",
+                "--save-experiment",
+                str(models),
+            ]
             + ["--print", "functions", "--modeler", *modeler]
         )
         if not models.exists():

@@ -31,7 +31,7 @@ def law_latex(law: Law) -> str:
 def law_python(law: Law) -> str:
     """Source of a function of the parameters; standard library only, but for laws of process grids."""
     formula = law.formula
-    uses_grid = any(factor.form == "grid" for term in formula.terms for factor in term)
+    uses_grid = any(factor.form in ("grid", "mesh") for term in formula.terms for factor in term)
     uses_log = any(factor.log_exponent for term in formula.terms for factor in term)
     lines = ["import math", ""] if uses_log else []
     if uses_grid:
@@ -42,7 +42,11 @@ def law_python(law: Law) -> str:
     ]
     body = " + ".join(terms) or "0.0"
     return "\n".join(
-        [*lines, f"def {_identifier(law.metric)}({', '.join(law.parameters)}):", f"    return max(0.0, {body})"]
+        [
+            *lines,
+            f"def {_identifier(law.metric)}({', '.join(law.parameters)}):",
+            f"    return max(0.0, {body})",
+        ]
     )
 
 
@@ -79,6 +83,12 @@ def _text_factor(factor: Factor, name: str) -> str:
         count = factor.exponent.denominator
         extents = " + ".join(f"q{i + 1}" for i in range(count))
         return f"({extents} - {count})"
+    if factor.form == "mesh":
+        shares = " - ".join(f"1/q{i + 1}" for i in range(factor.exponent.denominator))
+        return f"{name} ({factor.exponent.denominator} - {shares})"
+    if factor.form == "pairs":
+        large, small = sorted((factor.exponent, Fraction(1)), reverse=True)
+        return f"({_text_power(name, large)} - {_text_power(name, small)})"
     if factor.form == "rise":
         return f"({_text_power(name, factor.exponent)} - 1)"
     if factor.form == "fall":
@@ -116,6 +126,11 @@ def _latex_factor(factor: Factor, parameter: str) -> str:
     if factor.form == "grid":
         count = factor.exponent.denominator
         return rf"\left(\sum_{{i=1}}^{{{count}}} q_i - {count}\right)"
+    if factor.form == "mesh":
+        return rf"{name} \sum_{{i=1}}^{{{factor.exponent.denominator}}} (1 - 1/q_i)"
+    if factor.form == "pairs":
+        large, small = sorted((factor.exponent, Fraction(1)), reverse=True)
+        return rf"({_latex_power(name, large)} - {_latex_power(name, small)})"
     if factor.form == "rise":
         return rf"({_latex_power(name, factor.exponent)} - 1)"
     if factor.form == "fall":
@@ -138,6 +153,10 @@ def _python_factor(factor: Factor, names: Sequence[str]) -> str:
     if factor.form == "grid":
         count = factor.exponent.denominator
         return f"(sum(most_cubic_grid(round({name}), {count})) - {count})"
+    if factor.form == "mesh":
+        return f"sum({name} * (1 - 1 / q) for q in most_cubic_grid(round({name}), {factor.exponent.denominator}))"
+    if factor.form == "pairs":
+        return f"abs({name} - {power})"
     if factor.form == "rise":
         return f"({power} - 1)"
     if factor.form == "fall":
@@ -154,7 +173,7 @@ def _identifier(name: str) -> str:
 
 def grid_note(formula: Formula) -> str:
     """What q1, q2, ... mean, where a formula has them."""
-    dimensions = {f.exponent.denominator for t in formula.terms for f in t if f.form == "grid"}
+    dimensions = {f.exponent.denominator for t in formula.terms for f in t if f.form in ("grid", "mesh")}
     if not dimensions:
         return ""
     grids = " or ".join(" x ".join(f"q{i + 1}" for i in range(d)) for d in sorted(dimensions))

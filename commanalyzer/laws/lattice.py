@@ -28,6 +28,9 @@ _NODE_FORMS: tuple[tuple[Form, Fraction, int], ...] = (
     *(("fall", Fraction(a), 0) for a in ("1/3", "1/2", "1")),
     ("grid", Fraction(1, 2), 0),
     ("grid", Fraction(1, 3), 0),
+    *(("pairs", Fraction(a), 0) for a in ("1/2", "2/3", "2")),
+    ("mesh", Fraction(1, 2), 0),
+    ("mesh", Fraction(1, 3), 0),
     ("power", Fraction(0), 1),
     ("power", Fraction(1), 1),
 )

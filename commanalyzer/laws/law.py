@@ -110,8 +110,10 @@ class Law:
             )
         arrays = [np.asarray(values[name], dtype=np.float64) for name in self.parameters]
         length = max((array.size for array in map(np.asarray, values.values())), default=1)
-        x = np.stack([np.broadcast_to(a.ravel(), (length,)) for a in arrays], axis=1) if arrays else (
-            np.empty((length, 0))
+        x = (
+            np.stack([np.broadcast_to(a.ravel(), (length,)) for a in arrays], axis=1)
+            if arrays
+            else (np.empty((length, 0)))
         )
         if not (np.isfinite(x).all() and (x > 0).all()):
             raise FitError("expected positive parameters", where=f"law of {self.metric}")

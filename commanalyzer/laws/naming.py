@@ -51,6 +51,8 @@ def _communication_name(nodes: Factor, sizes: Sequence[Factor]) -> str:
     if len(powers) != len(sizes) or any(a < 0 for a in powers):
         return ""
     surface = max(powers, default=Fraction(0))
+    if nodes.form in ("pairs", "mesh"):
+        return _neighbour_name(nodes)
     cuts = _dimensions(nodes)
     if cuts == 2:
         return {1: "2-D halo", _HALF: "2-D halo", 2: "broadcast in rows and columns of a matrix"}.get(
@@ -63,10 +65,18 @@ def _communication_name(nodes: Factor, sizes: Sequence[Factor]) -> str:
     if nodes.form == "rise" and nodes.exponent == Fraction(2, 3) and surface == 1:
         return "edges of 3-D blocks"
     if cuts == 1:
-        return {0: "1-D halo, or reduction and broadcast", 1: "slabs of a plane, or everything to everyone"}.get(
-            surface, "slabs, or everything to everyone"
-        )
+        return {
+            0: "1-D halo, or reduction and broadcast",
+            1: "slabs of a plane, or everything to everyone",
+        }.get(surface, "slabs, or everything to everyone")
     return _other_exchange(nodes, surface)
+
+
+def _neighbour_name(nodes: Factor) -> str:
+    if nodes.exponent == 2:
+        return "every node with every other"
+    dimensions = {_HALF: 2, Fraction(2, 3): 3, _THIRD: 3}[nodes.exponent]
+    return f"neighbours on a {dimensions}-D grid of nodes"
 
 
 def _dimensions(nodes: Factor) -> int:

@@ -55,7 +55,9 @@ def pmnf_hypotheses(x: Floats, y: Floats) -> tuple[tuple[Term, ...], list[list[i
         found += [h for a in first for b in second for h in _pair_forms(a, b)]
     if len(functions) == 3:
         found += [h for a, b, c in product(*own_numbers) for h in _triple_forms(a, b, c)]
-    used: dict[Numbers, int] = {numbers: i for i, numbers in enumerate({(): 0} | dict.fromkeys(chain(*found)))}
+    used: dict[Numbers, int] = {
+        numbers: i for i, numbers in enumerate({(): 0} | dict.fromkeys(chain(*found)))
+    }
     terms = tuple(tuple(every[number] for number in numbers) for numbers in used)
     return terms, [[used[numbers] for numbers in h] for h in found]
 

@@ -10,13 +10,16 @@ rise       x^a - 1, a > 0                               cuts between parts: none
 fall       1 - x^-a, a > 0                              the share that lies on other nodes
 grid       q_1 + ... + q_d - d, q the most cubic grid   the same cuts where p has no whole root (a = 1/d)
            of x nodes in d dimensions
+pairs      |x - x^a|                                    neighbours on a square (a = 1/2) or cubic grid (2/3),
+                                                        all pairs of nodes (2)
+mesh       x (1 - 1/q_1) + ... + x (1 - 1/q_d)          neighbours on the most cubic grid (a = 1/d)
 =========  ===========================================  =======================================================
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -26,8 +29,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats: TypeAlias = NDArray[np.float64]
-Form = Literal["power", "rise", "fall", "grid"]
-FORMS: tuple[Form, ...] = ("power", "rise", "fall", "grid")
+Form = Literal["power", "rise", "fall", "grid", "pairs", "mesh"]
+FORMS: tuple[Form, ...] = ("power", "rise", "fall", "grid", "pairs", "mesh")
+_RARITY: Mapping[Form, float] = {
+    "power": 0.0,
+    "rise": 0.2,
+    "fall": 0.3,
+    "grid": 0.3,
+    "pairs": 0.4,
+    "mesh": 0.5,
+}
 _WHOLE = 0.5  # node counts of a grid are rounded to whole numbers
 
 
@@ -38,7 +49,7 @@ class Factor:
     Attributes:
         parameter: Its index.
         form: See the module.
-        exponent: a; of a grid 1/d.
+        exponent: a; of a grid and a mesh 1/d.
         log_exponent: b, 0 except for ``power``.
     """
 
@@ -52,6 +63,10 @@ class Factor:
         a = float(self.exponent)
         if self.form == "grid":
             return grid_cuts(x, self.exponent.denominator)
+        if self.form == "mesh":
+            return mesh_neighbours(x, self.exponent.denominator)
+        if self.form == "pairs":
+            return np.abs(x - x**a)
         if self.form == "rise":
             return np.expm1(a * np.log(x))
         if self.form == "fall":
@@ -65,9 +80,8 @@ class Factor:
         rare = 0.0 if self.exponent.denominator <= 2 else 0.5
         if self.exponent.denominator > 3:
             rare = 1.5
-        extra = {"power": 0.0, "rise": 0.2, "fall": 0.3, "grid": 0.3}[self.form]
         steep = 0.1 * abs(float(self.exponent))
-        return 1.0 + rare + extra + steep + 0.75 * abs(self.log_exponent)
+        return 1.0 + rare + _RARITY[self.form] + steep + 0.75 * abs(self.log_exponent)
 
 
 Term: TypeAlias = tuple[Factor, ...]  # parameters increasing; () is the constant
@@ -94,9 +108,18 @@ def grid_cuts(nodes: Floats, dimensions: int) -> Floats:
 
     A mesh that is divided among such a grid is cut so often. For p = q^d it is d (q - 1).
     """
+    return _of_grids(nodes, dimensions, lambda grid: float(sum(grid) - dimensions))
+
+
+def mesh_neighbours(nodes: Floats, dimensions: int) -> Floats:
+    """Pairs of neighbours on the most cubic grid of each node count, in one direction."""
+    return _of_grids(nodes, dimensions, lambda grid: sum(math.prod(grid) * (1 - 1 / q) for q in grid))
+
+
+def _of_grids(nodes: Floats, dimensions: int, of_grid: Callable[[tuple[int, ...]], float]) -> Floats:
     distinct, inverse = np.unique(np.floor(nodes + _WHOLE).astype(np.int64), return_inverse=True)
-    cuts = [float(sum(most_cubic_grid(count, dimensions)) - dimensions) for count in distinct.tolist()]
-    return np.array(cuts)[inverse.reshape(np.shape(nodes))]
+    values = [of_grid(most_cubic_grid(count, dimensions)) for count in distinct.tolist()]
+    return np.array(values)[inverse.reshape(np.shape(nodes))]
 
 
 @lru_cache(maxsize=4096)
