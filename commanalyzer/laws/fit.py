@@ -21,6 +21,8 @@ from commanalyzer.laws.terms import Floats, columns
 NODES = "p"
 FAMILIES: tuple[Family, ...] = ("lattice", "pmnf", "power")
 _FEW_VALUES = 4
+_LEFT_OF_LARGEST = 2  # values of a parameter
+_LEFT_OF_HALF = 3
 
 
 def fit_law(
@@ -119,7 +121,7 @@ def _ranked(x: Floats, y: Floats, names: list[str], families: Sequence[Family]) 
     """The formulas that predict as well as the best one, the one to use first."""
     # A metric of 0 (one node) must be met as closely as the smallest other value.
     scale = np.maximum(y, y[y > 0].min())
-    holdouts = tuple(_largest(x))
+    holdouts = tuple(_holdouts(x))
     found: list[Candidate] = []
     for family in families:
         terms, subsets = subsets_of(family, x, y, names.index(NODES) if NODES in names else -1)
@@ -131,9 +133,15 @@ def _ranked(x: Floats, y: Floats, names: list[str], families: Sequence[Family]) 
     return choose(found, len(y)) or [constant(y)]
 
 
-def _largest(x: Floats) -> Iterator[NDArray[np.bool_]]:
-    """Rows with the largest value of each parameter, where at least two values are left without them."""
+def _holdouts(x: Floats) -> Iterator[NDArray[np.bool_]]:
+    """Rows to predict from the others: the largest value of each parameter, then its larger values.
+
+    Two values are left at least, three where the larger half is taken.
+    """
     for column in x.T:
-        held = column == column.max()
-        if len(np.unique(column[~held])) >= 2:
-            yield held
+        values = np.unique(column)
+        if len(values) > _LEFT_OF_LARGEST:
+            yield column == values[-1]
+        kept = max(_LEFT_OF_HALF, (len(values) + 1) // 2)
+        if len(values) > kept + 1:
+            yield column >= values[kept]

@@ -32,8 +32,8 @@ def law_python(law: Law) -> str:
     """Source of a function of the parameters; standard library only, but for laws of process grids."""
     formula = law.formula
     uses_grid = any(factor.form in ("grid", "mesh") for term in formula.terms for factor in term)
-    uses_log = any(factor.log_exponent for term in formula.terms for factor in term)
-    lines = ["import math", ""] if uses_log else []
+    uses_math = any(factor.log_exponent or factor.form == "gather" for term in formula.terms for factor in term)
+    lines = ["import math", ""] if uses_math else []
     if uses_grid:
         lines = ["from commanalyzer.laws.terms import most_cubic_grid", *lines]
     terms = [
@@ -83,6 +83,8 @@ def _text_factor(factor: Factor, name: str) -> str:
         count = factor.exponent.denominator
         extents = " + ".join(f"q{i + 1}" for i in range(count))
         return f"({extents} - {count})"
+    if factor.form == "gather":
+        return f"({name} - 1) (1 - exp(-{_number(factor.exponent)}/{name}))"
     if factor.form == "mesh":
         shares = " - ".join(f"1/q{i + 1}" for i in range(factor.exponent.denominator))
         return f"{name} ({factor.exponent.denominator} - {shares})"
@@ -96,6 +98,10 @@ def _text_factor(factor: Factor, name: str) -> str:
     log = f"log2({name})" + (f"^{factor.log_exponent}" if factor.log_exponent != 1 else "")
     power = _text_power(name, factor.exponent) if factor.exponent else ""
     return " ".join(part for part in (power, log if factor.log_exponent else "") if part)
+
+
+def _number(value: Fraction) -> str:
+    return f"{float(value):g}"
 
 
 def _text_power(name: str, exponent: Fraction) -> str:
@@ -126,6 +132,8 @@ def _latex_factor(factor: Factor, parameter: str) -> str:
     if factor.form == "grid":
         count = factor.exponent.denominator
         return rf"\left(\sum_{{i=1}}^{{{count}}} q_i - {count}\right)"
+    if factor.form == "gather":
+        return rf"({name} - 1)\,(1 - e^{{-{_number(factor.exponent)}/{name}}})"
     if factor.form == "mesh":
         return rf"{name} \sum_{{i=1}}^{{{factor.exponent.denominator}}} (1 - 1/q_i)"
     if factor.form == "pairs":
@@ -153,6 +161,8 @@ def _python_factor(factor: Factor, names: Sequence[str]) -> str:
     if factor.form == "grid":
         count = factor.exponent.denominator
         return f"(sum(most_cubic_grid(round({name}), {count})) - {count})"
+    if factor.form == "gather":
+        return f"({name} - 1) * (1 - math.exp(-{float(factor.exponent)} / {name}))"
     if factor.form == "mesh":
         return f"sum({name} * (1 - 1 / q) for q in most_cubic_grid(round({name}), {factor.exponent.denominator}))"
     if factor.form == "pairs":

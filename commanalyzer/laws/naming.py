@@ -53,6 +53,8 @@ def _communication_name(nodes: Factor, sizes: Sequence[Factor]) -> str:
     surface = max(powers, default=Fraction(0))
     if nodes.form in ("pairs", "mesh"):
         return _neighbour_name(nodes)
+    if nodes.form == "gather":
+        return "random gather"
     cuts = _dimensions(nodes)
     if cuts == 2:
         return {1: "2-D halo", _HALF: "2-D halo", 2: "broadcast in rows and columns of a matrix"}.get(

@@ -12,7 +12,8 @@ from commanalyzer.laws.regression import Errors, Problem
 from commanalyzer.laws.terms import Floats, Term, term_complexity
 
 MOST_ALTERNATIVES = 8
-_EXACT = 1e-6  # relative error below which laws are equally exact
+_EXACT = 1e-6  # relative: a fitted value may be below 0 by that
+_NEGLIGIBLE = 3e-4  # relative error below which laws are equally good
 _TINY_TERM = 1e-6  # relative: a term that adds less to every row is none
 _LEAST_CHOICES = 100  # the values of a free exponent
 _NEAR = 2.0  # standard errors
@@ -77,30 +78,25 @@ def candidates_of(
 def choose(found: Sequence[Candidate], num_points: int) -> list[Formula]:
     """The formula to use, then others of as many terms that predict as well.
 
-    The number of terms is that of the least N log(score) + 2 k log(M): N points, k terms chosen out of M. The price
-    of a term is the extended Bayesian information criterion's (J. Chen, Z. Chen, Biometrika 95, 2008), because the
-    best of many thousand sums looks better than it is; exact data overcome it easily. Among those of that
-    many terms whose score is within two standard errors of the best the same criterion decides, plain exponents
-    being preferred by a little.
+    The formula with the least N log(score) + 2 k log(M) is used: N points, k terms chosen out of M. The price of
+    a term is that of the extended Bayesian information criterion (J. Chen, Z. Chen, Biometrika 95, 2008), because
+    the best of many thousand sums looks better than it is; exact data overcome it easily. Unusual exponents
+    make a score a little worse. As well predicts what is within two standard errors of the best score.
     """
     if not found:
         return []
 
     def criterion(candidate: Candidate) -> float:
-        logs = np.log(candidate.score + _EXACT**2)
-        return float(num_points * logs + 2 * candidate.cost * np.log(candidate.num_choices))
+        price = 1.0 + _PRICE * sum(map(term_complexity, candidate.formula.terms))
+        error = (candidate.score + _NEGLIGIBLE**2) * price
+        return float(num_points * np.log(error) + 2 * candidate.cost * np.log(candidate.num_choices))
 
     leader = min(found, key=criterion)
     rivals = [c for c in found if c.cost == leader.cost]
     best = min(rivals, key=lambda c: c.score)
-    near = [c for c in rivals if c.score <= best.score + _NEAR * best.spread + _EXACT**2]
-
-    def rank(candidate: Candidate) -> float:
-        price = 1.0 + _PRICE * sum(map(term_complexity, candidate.formula.terms))
-        return criterion(candidate) + num_points * float(np.log(price))
-
+    near = [c for c in rivals if c.score <= best.score + _NEAR * best.spread + _NEGLIGIBLE**2]
     ordered: list[Formula] = []
-    for candidate in sorted(near, key=rank):
+    for candidate in sorted(near, key=criterion):
         if all(set(candidate.formula.terms) != set(other.terms) for other in ordered):
             ordered.append(candidate.formula)
     return ordered[: 1 + MOST_ALTERNATIVES]

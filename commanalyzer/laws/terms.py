@@ -12,6 +12,7 @@ grid       q_1 + ... + q_d - d, q the most cubic grid   the same cuts where p ha
            of x nodes in d dimensions
 pairs      |x - x^a|                                    neighbours on a square (a = 1/2) or cubic grid (2/3),
                                                         all pairs of nodes (2)
+gather     (x - 1) (1 - exp(-a / x))                    other parts that read a value with a readers at random
 mesh       x (1 - 1/q_1) + ... + x (1 - 1/q_d)          neighbours on the most cubic grid (a = 1/d)
 =========  ===========================================  =======================================================
 """
@@ -29,8 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats: TypeAlias = NDArray[np.float64]
-Form = Literal["power", "rise", "fall", "grid", "pairs", "mesh"]
-FORMS: tuple[Form, ...] = ("power", "rise", "fall", "grid", "pairs", "mesh")
+Form = Literal["power", "rise", "fall", "grid", "pairs", "mesh", "gather"]
+FORMS: tuple[Form, ...] = ("power", "rise", "fall", "grid", "pairs", "mesh", "gather")
 _RARITY: Mapping[Form, float] = {
     "power": 0.0,
     "rise": 0.2,
@@ -38,6 +39,7 @@ _RARITY: Mapping[Form, float] = {
     "grid": 0.3,
     "pairs": 0.4,
     "mesh": 0.5,
+    "gather": 0.5,
 }
 _WHOLE = 0.5  # node counts of a grid are rounded to whole numbers
 
@@ -49,7 +51,7 @@ class Factor:
     Attributes:
         parameter: Its index.
         form: See the module.
-        exponent: a; of a grid and a mesh 1/d.
+        exponent: a; of a grid and a mesh 1/d; of a gather the mean number of readers.
         log_exponent: b, 0 except for ``power``.
     """
 
@@ -65,6 +67,8 @@ class Factor:
             return grid_cuts(x, self.exponent.denominator)
         if self.form == "mesh":
             return mesh_neighbours(x, self.exponent.denominator)
+        if self.form == "gather":
+            return -(x - 1) * np.expm1(-a / x)
         if self.form == "pairs":
             return np.abs(x - x**a)
         if self.form == "rise":
@@ -80,7 +84,7 @@ class Factor:
         rare = 0.0 if self.exponent.denominator <= 2 else 0.5
         if self.exponent.denominator > 3:
             rare = 1.5
-        steep = 0.1 * abs(float(self.exponent))
+        steep = 0.0 if self.form == "gather" else 0.1 * abs(float(self.exponent))
         return 1.0 + rare + _RARITY[self.form] + steep + 0.75 * abs(self.log_exponent)
 
 

@@ -26,6 +26,7 @@ class ScalingCase:
         target: n of the prediction.
         dimensions: The problem volume is n to this power.
         note: What explains the errors, where they are not small.
+        least_points: Least points of a part along each divided direction.
     """
 
     name: str
@@ -34,6 +35,7 @@ class ScalingCase:
     target: int
     dimensions: int
     note: str = ""
+    least_points: int = LEAST_POINTS
 
     def __post_init__(self) -> None:
         if self.target**self.dimensions < SMALLER * max(self.sizes) ** self.dimensions:
@@ -57,16 +59,24 @@ CASES = (
     ScalingCase("matmul", "{n}", (12, 16, 20, 24, 32), 256, 2),
     ScalingCase("spmv", "{n} banded 9 5", (512, 640, 768, 896, 1024), 65536, 1),
     ScalingCase("spmv", "{n} dense 1 3", (64, 80, 96, 112, 128), 1024, 2),
-    ScalingCase("spmv", "{n} random 8 5", (1024, 1536, 2048, 3072, 4096), 262144, 1),
-    ScalingCase("kmeans", "{n} 4 5 5", (600, 800, 1000, 1500, 2000), 128000, 1),
+    ScalingCase("spmv", "{n} random 8 5", (256, 512, 1024, 2048, 4096), 262144, 1),
+    ScalingCase(
+        "kmeans",
+        "{n} 4 5 5",
+        (600, 800, 1000, 1500, 2000),
+        128000,
+        1,
+        "Parts of the fit have 40 objects or more, so that each has members of all clusters.",
+        40,
+    ),
     ScalingCase("cg", "{n} 2d natural 6", (8, 10, 12, 14, 16), 128, 2),
     ScalingCase("cg", "{n} 3d natural 6", (6, 8, 9, 10, 12), 48, 3),
     ScalingCase("adi", "{n} 20", (8, 12, 16, 20, 24), 192, 2),
     ScalingCase("pic", "{n} 4 5 4", (8, 10, 12, 14, 16), 128, 2),
-    ScalingCase("pagerank", "{n} smallworld 8 5", (1024, 1536, 2048, 3072, 4096), 262144, 1),
+    ScalingCase("pagerank", "{n} smallworld 8 5", (256, 512, 1024, 2048, 4096), 262144, 1),
     ScalingCase("pagerank", "{n} kronecker 8 5", (256, 512, 1024, 2048, 4096), 262144, 1),
     ScalingCase("fem2d", "{n} 10 ordered", (8, 10, 12, 14, 16), 128, 2),
-    ScalingCase("hydro3d", "{n} 3", (4, 6, 8, 9, 12), 48, 3),
+    ScalingCase("hydro3d", "{n} 3", (4, 6, 8, 9, 10), 48, 3),
 )
 
 
@@ -90,7 +100,7 @@ def node_counts(case: ScalingCase, workload: Workload, size: int) -> tuple[int, 
     Smaller parts exchange other things (two neighbours read the same point). The MPI program of hydro3d also
     needs parts of equal size.
     """
-    found = [p for p in workload.grids if size >= LEAST_POINTS * max(workload.extents(p))]
+    found = [p for p in workload.grids if size >= case.least_points * max(workload.extents(p))]
     if case.name == "hydro3d":
         found = [p for p in found if size % round(math.cbrt(p)) == 0]
     return tuple(found)
