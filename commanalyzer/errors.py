@@ -10,6 +10,7 @@ EXIT_OK = 0
 EXIT_USER_ERROR = 1
 EXIT_USAGE = 2
 EXIT_TARGET_FAILED = 3
+EXIT_INCOMPLETE = 4
 EXIT_INTERRUPTED = 130
 EXIT_INTERNAL = 70
 
@@ -87,3 +88,7 @@ class PartitionError(CommAnalyzerError):
 
 class MachineModelError(CommAnalyzerError):
     """A machine parameter is missing, out of range or of an unknown unit."""
+
+
+class FitError(CommAnalyzerError):
+    """A scaling law cannot be fitted to the data, or is asked for something that it does not describe."""

@@ -60,21 +60,30 @@ class RecordedProgram:
     warnings: tuple[str, ...]
 
 
-def compile_request(request: AnalysisRequest) -> tuple[FrontendResult, Module]:
-    """Canonical program of a request, as text and parsed.
+def compile_program(request: AnalysisRequest) -> FrontendResult:
+    """Canonical program of a request, as text.
 
     Raises:
-        CommAnalyzerError: As :func:`compile_sources` and the IR parser say.
+        CommAnalyzerError: As :func:`compile_sources` says.
     """
     compiler = request.compiler
-    compile_program = compile_executable if has_executable(request.sources) else compile_sources
-    frontend = compile_program(
+    compile_inputs = compile_executable if has_executable(request.sources) else compile_sources
+    return compile_inputs(
         request.sources,
         compiler=compiler.command,
         flags=compiler.flags,
         regions=request.regions,
         fortran=compiler.fortran,
     )
+
+
+def compile_request(request: AnalysisRequest) -> tuple[FrontendResult, Module]:
+    """Canonical program of a request, as text and parsed.
+
+    Raises:
+        CommAnalyzerError: As :func:`compile_sources` and the IR parser say.
+    """
+    frontend = compile_program(request)
     library = library_with(*request.library_models)
     return frontend, with_thunks(parse_module(frontend.ir_text), library)
 
@@ -115,6 +124,7 @@ def record(request: AnalysisRequest, progress: Progress) -> RecordedProgram:
             again = _run(instrumented, request, stdin, trace=trace_path, workspace=workspace, discard=True)
             peak_rss_bytes = max(traced.peak_rss_bytes, again.peak_rss_bytes)
             traced = replace(traced, cpu_s=traced.cpu_s + again.cpu_s, peak_rss_bytes=peak_rss_bytes)
+            progress.stage("build the value graph", 1)
             trace = read_trace(trace_path)
             graph = build_graph(trace, plan.sites, has_regions=bool(request.regions))
         return _finished(request, frontend, plan, trace, graph, plain, traced)

@@ -40,6 +40,8 @@ LAYERS = (
     ("artifacts",),
     ("record", "decompose", "counting"),
     ("pipeline",),
+    ("sweep",),
+    ("laws",),
     ("validation",),
     ("api", "report"),
     ("cli",),
@@ -51,7 +53,7 @@ ADAPTERS = {
     "mtkahypar": {"partition.mtkahypar"},
     "numba": {"partition.kernels"},
     "h5py": {"artifacts"},
-    "mpi4py": set[str](),
+    "mpi4py": {"sweep.executors"},
     "llvmlite": {"frontend.canonicalize", "runtime.merge"},  # both run as child processes only
     "ziglang": set[str](),  # started as a program
 }

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from commanalyzer.cli import options
-from commanalyzer.cli.analyze import WithProgramArguments, program_arguments
+from commanalyzer.cli.analysis_options import WithProgramArguments, program_arguments
 from commanalyzer.cli.output import check_outputs, emit
 
 

@@ -28,6 +28,7 @@ from commanalyzer.runtime.interrupts import deferred_interrupts
 
 _FIRST_POLL_S = 0.001
 _POLL_S = 0.05
+_CLEARLY_ABOVE = 1.02
 _GRACE_S = 2.0
 Stream = IO[bytes] | int | None
 
@@ -242,7 +243,8 @@ def _peak_bytes(waiter: _Waiter, usage: resource.struct_rusage) -> int:
     # Linux carries the peak of the process that forked across exec, so ru_maxrss is never below our own.
     # Above it, it is exact; otherwise the samples are closer (they miss growth since the last one).
     own_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    if usage.ru_maxrss > own_kib or not waiter.sampled_peak_bytes:
+    # Both counters lag behind by some pages.
+    if usage.ru_maxrss > _CLEARLY_ABOVE * own_kib or not waiter.sampled_peak_bytes:
         return int(usage.ru_maxrss) * 1024
     return waiter.sampled_peak_bytes
 

@@ -1,0 +1,1 @@
+"""Analyses over a grid of program parameters: points, what runs them, and the table of their results."""

@@ -1,0 +1,76 @@
+"""Lines of the table from a result: the best decomposition of every node count and model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from commanalyzer.results import AnalysisResult, Decomposition
+from commanalyzer.sweep.table import Cell
+
+Costs = Mapping[tuple[int, str], tuple[float, float]]
+
+
+def table_lines(
+    result: AnalysisResult,
+    parameters: Mapping[str, str],
+    *,
+    per_point: Mapping[str, float] | None = None,
+    per_division: Costs | None = None,
+    file: str = "",
+) -> tuple[dict[str, Cell], ...]:
+    """Lines of ``result``.
+
+    Args:
+        result: An analysis.
+        parameters: Program parameters of the point.
+        per_point: Costs of the tool itself by column.
+        per_division: (``partition_s``, ``count_s``) by (nodes, model).
+        file: Where the result is.
+    """
+    common = {**parameters, **_of_recording(result), **(per_point or {}), "result": file}
+    lines = []
+    for item in result.decompositions:
+        if item.best:
+            partition_s, count_s = (per_division or {}).get((item.nodes, item.model), (math.nan, math.nan))
+            lines.append({**common, **_of_division(item), "partition_s": partition_s, "count_s": count_s})
+    return tuple({name: _cell(value) for name, value in line.items()} for line in lines)
+
+
+def _of_recording(result: AnalysisResult) -> dict[str, Cell]:
+    recording, graph = result.recording, result.graph
+    return {
+        "work_flops": result.work.flops,
+        "vcg_words": result.vcg_words,
+        "vertices": graph.num_vertices,
+        "flows": graph.num_flows,
+        "native_s": math.nan if recording.native_s is None else recording.native_s,
+        "record_s": recording.instrumented_s,
+        "peak_rss_bytes": recording.peak_rss_bytes,
+        "tool_rss_bytes": 0,
+        "graph_bytes": graph.nbytes,
+    }
+
+
+def _of_division(item: Decomposition) -> dict[str, Cell]:
+    traffic = item.communication
+    return {
+        "nodes": item.nodes,
+        "model": item.model,
+        "method": item.method,
+        "comm_bytes": traffic.total_bytes,
+        "messages": traffic.total_messages,
+        "intensity": item.intensity,
+        "imbalance": item.imbalance,
+        "comm_bytes_low": traffic.low_bytes,
+        "comm_bytes_high": traffic.high_bytes,
+        "efficiency_bound": math.nan if item.efficiency_bound is None else item.efficiency_bound,
+        "lower_bound_bytes": float(item.lower_bound_bytes) if item.lower_bound_bytes else math.nan,
+    }
+
+
+def _cell(value: Cell) -> Cell:
+    """NaN as an empty text, which JSON can hold; infinity (communication without work) as text too."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return "" if math.isnan(value) else str(value)
+    return value

@@ -1,0 +1,22 @@
+"""Loads libraries and compiled kernels, so that the first point of a process does not pay for them."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from commanalyzer.partition.hypergraph import Hypergraph
+from commanalyzer.partition.mtkahypar import partition_hypergraph
+from commanalyzer.partition.refine import connectivity, incidence, refine
+
+
+@cache
+def warm_up() -> int:
+    """Divide a path of four values; once per process. Returns the metric, 1."""
+    path = Hypergraph(
+        np.array([0, 2, 4, 6]), np.array([0, 1, 1, 2, 2, 3]), np.ones(3, dtype=np.int64), np.ones(4)
+    )
+    found = partition_hypergraph(path, 2, imbalance=0.5)
+    owner = refine(path, incidence(path), found.part, 2, imbalance=0.5)
+    return connectivity(path, owner, 2)

@@ -1,0 +1,95 @@
+"""Analyses one point; this is what executors run, in whichever process."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+
+from commanalyzer.artifacts import load, save
+from commanalyzer.pipeline import analyze, repartition, with_throughput
+from commanalyzer.request import AnalysisRequest, PartitionRequest
+from commanalyzer.results import AnalysisResult
+from commanalyzer.sweep.costs import (
+    StageClock,
+    division_costs,
+    forget_peak_memory,
+    peak_memory_bytes,
+    stage_costs,
+)
+from commanalyzer.sweep.lines import table_lines
+from commanalyzer.sweep.spec import PointSpec
+from commanalyzer.sweep.store import PointRecord, SweepDirectory, point_error
+from commanalyzer.sweep.warm_up import warm_up
+
+_KEPT_COSTS = ("compile_s", "graph_s", "tool_rss_bytes")  # of a recording that is used again
+
+
+def analyse_point(spec: PointSpec) -> PointRecord:
+    """Analyse a point and write its files; whatever goes wrong is its record's error.
+
+    Raises:
+        ArtifactError: If the record cannot be written.
+    """
+    directory = SweepDirectory(spec.directory)
+    known = directory.record(spec.key)
+    if known is not None and known.is_finished:
+        return known
+    warm_up()
+    start_s = time.perf_counter()
+    forget_peak_memory()
+    try:
+        record = _finished(spec, directory)
+    except Exception as error:  # noqa: BLE001 one point must not end the others
+        record = PointRecord(spec.key, dict(spec.point.values), point_error(error))
+    record = replace(record, wall_s=time.perf_counter() - start_s)
+    directory.write_record(record)
+    return record
+
+
+def _finished(spec: PointSpec, directory: SweepDirectory) -> PointRecord:
+    clock = StageClock()
+    earlier = directory.finished_recording(spec.recording_key)
+    if earlier is None:
+        result = analyze(spec.request, clock)
+    else:
+        result = _counted_anew(load(directory.result_path(earlier.key)), spec.request, clock)
+    clock.finish()
+    path = directory.result_path(spec.key)
+    save(result, path, force=True)
+    own: Mapping[str, float] = {**stage_costs(clock), "tool_rss_bytes": peak_memory_bytes()}
+    if earlier is not None:
+        own = {name: float(earlier.lines[0][name]) for name in _KEPT_COSTS}
+    own = {**own, "tool_rss_bytes": int(own["tool_rss_bytes"])}
+    lines = table_lines(
+        result,
+        dict(spec.point.values),
+        per_point=own,
+        per_division=division_costs(result, clock),
+        file=str(path.relative_to(directory.path)),
+    )
+    memory_bytes = result.recording.peak_rss_bytes + peak_memory_bytes()
+    return PointRecord(
+        spec.key,
+        dict(spec.point.values),
+        lines=lines,
+        warnings=result.warnings,
+        memory_bytes=memory_bytes,
+    )
+
+
+def _counted_anew(result: AnalysisResult, request: AnalysisRequest, clock: StageClock) -> AnalysisResult:
+    """The same recording, with the node counts, models and machine of ``request``."""
+    machine = with_throughput(request, result.recording, result.work)
+    counting = PartitionRequest(
+        nodes=request.nodes,
+        models=request.models,
+        high=request.high,
+        seed=request.seed,
+        imbalance=request.imbalance,
+        check=request.check,
+        decompose=request.decompose,
+        owner_map=request.owner_map,
+    )
+    again = repartition(replace(result, machine=machine), counting, clock)
+    return replace(again, warnings=tuple(dict.fromkeys((*result.warnings, *again.warnings))))

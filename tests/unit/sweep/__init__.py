@@ -1,0 +1,1 @@
+"""Sweeps: specifications, state and table."""
