@@ -84,9 +84,7 @@ def _charts(
 ) -> tuple[Chart, ...]:
     if not 1 < item.nodes <= _MOST_PARTS:
         return ()
-    blocks = [
-        d for d in candidates if d.method.startswith(("blocks", "slabs")) and not d.method.endswith("refined")
-    ]
+    blocks = [d for d in candidates if d.grid]
     shown = [item]
     cheapest = min(blocks, key=lambda d: d.comm_bytes, default=item)
     if cheapest is not item and len(shape[1].extents) == 2:

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 _METHOD = (
     "Both bounds are for the best of all candidate divisions. Eq. 4 of the paper, "
-    "E = 1 / (1 + R I (1 - O) / B) with throughput R, intensity I, overlap O and bandwidth B, takes all bytes "
-    "through the network. The bound with latency follows the busiest node: rounds, messages, collectives, its "
-    "own bytes, and those across the middle of the network. Both are limits, not forecasts."
+    "E = 1 / (1 + R I (1 - O) / B) with throughput R, intensity I, overlap O and bandwidth B, takes all "
+    "bytes through the network. The bound with latency follows the busiest node: rounds, messages, "
+    "collectives, its own bytes, and those across the middle of the network. Both are limits, not forecasts."
 )
 _NO_LATENCY = "{} has no latency: both bounds count bytes only."
 _TIMES = ("latency", "message_overhead", "gap", "allreduce")

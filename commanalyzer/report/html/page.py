@@ -19,6 +19,7 @@ from commanalyzer.report.html.causes import causes_section
 from commanalyzer.report.html.counted import counted_chapter
 from commanalyzer.report.html.division import division_section, places_of, shape_of
 from commanalyzer.report.html.efficiency import efficiency_section
+from commanalyzer.report.html.laws import LawsRequest, laws_chapter
 from commanalyzer.report.html.origin import origin_section, recording_section, warnings_of
 from commanalyzer.report.html.overview import overview_section
 from commanalyzer.report.html.subject import MOST_SHOWN_NODES, Subject, usable_machines
@@ -63,6 +64,7 @@ def make_page(
     *,
     machines: Sequence[MachineParameters] = (),
     folders: Sequence[Path] = (),
+    laws: LawsRequest | None = None,
 ) -> Page:
     """Return the report of one result or several.
 
@@ -70,11 +72,18 @@ def make_page(
         results: Predictions and counted runs.
         machines: Machines of the bounds; each result's own when there is none.
         folders: Where source files are looked for.
+        laws: Scaling laws to show, and what to project with them.
+
+    Raises:
+        FitError: If a law or parameter of the projection is missing.
     """
     subjects = _subjects(results, machines, folders)
     chapters = [_chapter(subject) for subject in subjects]
     if len(subjects) > 1:
         chapters.insert(0, _comparison(subjects))
+    if laws is not None:
+        complete = dict.fromkeys(m for subject in subjects for m in subject.machines)
+        chapters.append(laws_chapter(laws, tuple(complete)))
     title = subjects[0].title if len(subjects) == 1 else f"{len(subjects)} results"
     return Page(f"CommAnalyzer: {title}", tuple(chapters))
 
