@@ -6,6 +6,7 @@ They draw on axes of the caller, or on a new pyplot figure; nothing of the calle
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -16,7 +17,13 @@ from commanalyzer.errors import ConfigError
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.report.figures.matrix import draw_matrix
 from commanalyzer.report.figures.network import draw_network
-from commanalyzer.report.figures.pictures import array_pictures, choose_array, shaped_arrays
+from commanalyzer.report.figures.pictures import (
+    Division,
+    array_pictures,
+    choose_array,
+    divided_dimensions,
+    shaped_arrays,
+)
 from commanalyzer.report.figures.roofline import draw_roofline, roof_of
 from commanalyzer.report.figures.scaling import curves_of, draw_efficiency, draw_speedup
 from commanalyzer.report.figures.territory import draw_territory, map_colors, touching
@@ -30,9 +37,11 @@ if TYPE_CHECKING:
 Machine = MachineParameters | str | os.PathLike[str] | None
 
 
-class PlottedDecomposition(Protocol):
+class PlottedDecomposition(Division, Protocol):
     """What the plots read of a decomposition."""
 
+    @property
+    def model(self) -> str: ...  # noqa: D102
     @property
     def nodes(self) -> int: ...  # noqa: D102
     @property
@@ -50,6 +59,8 @@ class PlottedResult(Protocol):
 
     @property
     def nodes(self) -> tuple[int, ...]: ...  # noqa: D102
+    @property
+    def decompositions(self) -> Sequence[PlottedDecomposition]: ...  # noqa: D102
     @property
     def graph(self) -> ValueGraph: ...  # noqa: D102
     def bound(self, machine: Machine = None) -> ScalingBound: ...  # noqa: D102
@@ -101,7 +112,9 @@ class PlotMethods:
         item = self.decomposition(nodes, model, method)
         if len(item.part) != self.graph.num_vertices:
             raise ConfigError("expected a decomposition of the recorded values, found one of another graph")
-        shaped = choose_array(self.graph, shaped_arrays(self.graph), item.object_bytes)
+        alike = [d for d in self.decompositions if (d.nodes, d.model) == (item.nodes, item.model)]
+        arrays = shaped_arrays(self.graph, divided_dimensions(alike))
+        shaped = choose_array(self.graph, arrays, item.object_bytes)
         if shaped is None:
             raise ConfigError("expected an array with a recognised shape, found none")
         pictures = array_pictures(self.graph, shaped, item.part)

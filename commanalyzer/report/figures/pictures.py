@@ -6,8 +6,9 @@ shown along two dimensions, one with three along slices of the slowest, a vector
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,21 +36,34 @@ class Picture:
     owner: NDArray[np.int32]
 
 
-def shaped_arrays(graph: ValueGraph) -> tuple[Shaped, ...]:
-    """Return the arrays with a shape, those of the most dimensions only.
+class Division(Protocol):
+    """What tells how many dimensions a programmer would divide."""
+
+    @property
+    def grid(self) -> tuple[int, ...]: ...  # noqa: D102
+    @property
+    def comm_bytes(self) -> int: ...  # noqa: D102
+
+
+def divided_dimensions(candidates: Iterable[Division]) -> int:
+    """Return the number of dimensions of the cheapest regular division, 0 where none is regular."""
+    regular = [d for d in candidates if d.grid]
+    return len(min(regular, key=lambda d: d.comm_bytes).grid) if regular else 0
+
+
+def shaped_arrays(graph: ValueGraph, dimensions: int = 0) -> tuple[Shaped, ...]:
+    """Return arrays with a shape, related ones only.
+
+    A number of elements may be a square and a cube at once: the cheapest division tells which one matters.
 
     Args:
         graph: The graph whose vertices have owners.
+        dimensions: How many dimensions the shape should have, see :func:`divided_dimensions`; 0 if not known.
     """
     nothing = np.zeros(graph.num_vertices, dtype=np.bool_)
     families = shape_families(graph, find_arrays(graph, nothing))
-    if not families:
-        return ()
-    return max(families, key=lambda family: (sum(len(s.array.vertex) for s in family), _dims(family)))
-
-
-def _dims(family: Sequence[Shaped]) -> int:
-    return len(family[0].extents)
+    fitting = [f for f in families if len(f[0].extents) == dimensions] or families
+    return max(fitting, key=lambda f: (sum(len(s.array.vertex) for s in f), len(f[0].extents)), default=())
 
 
 def choose_array(graph: ValueGraph, arrays: Sequence[Shaped], object_bytes: Int64) -> Shaped | None:

@@ -17,6 +17,7 @@ from commanalyzer.report.figures.pictures import (
     array_pictures,
     centres,
     choose_array,
+    divided_dimensions,
     shaped_arrays,
 )
 from commanalyzer.report.figures.territory import draw_territory, map_colors, touching
@@ -44,7 +45,8 @@ def shape_of(subject: Subject) -> tuple[ValueGraph, Shaped] | None:
     """Return the array to show and its graph; ``None`` where no array has a shape."""
     item = subject.largest
     graph = counted_graph(subject.result, item)
-    shaped = choose_array(graph, shaped_arrays(graph), item.object_bytes)
+    dimensions = divided_dimensions(subject.candidates(item))
+    shaped = choose_array(graph, shaped_arrays(graph, dimensions), item.object_bytes)
     return None if shaped is None else (graph, shaped)
 
 

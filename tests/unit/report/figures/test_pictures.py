@@ -11,10 +11,12 @@ from commanalyzer.report.figures.pictures import (
     array_pictures,
     centres,
     choose_array,
+    divided_dimensions,
     shaped_arrays,
 )
 from commanalyzer.vcg.graph import HomeKind, HomeObject, ValueGraph
 from tests.graphs import build, row
+from tests.samples import sample_decomposition
 
 
 def memory_graph(count: int, names: tuple[str, ...] = ("u",), stride: int = 0) -> ValueGraph:
@@ -83,6 +85,15 @@ def test_the_array_that_moves_most_is_shown() -> None:
     assert chosen is not None
     assert graph.objects[chosen.array.number].name == "v"
     assert choose_array(graph, (), np.zeros(0, np.int64)) is None
+
+
+def test_the_cheapest_regular_division_tells_the_dimensions() -> None:
+    slabs = sample_decomposition(4, method="blocks 1x4", best=False, pair_bytes=90)
+    cube = sample_decomposition(8, method="blocks 2x2x2", best=False, pair_bytes=5)
+    other = sample_decomposition(4, pair_bytes=1)
+    assert divided_dimensions([slabs, other]) == 2
+    assert divided_dimensions([slabs, cube, other]) == 3
+    assert divided_dimensions([other]) == 0
 
 
 def test_without_arrays_there_is_nothing_to_show() -> None:
