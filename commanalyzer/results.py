@@ -305,11 +305,16 @@ class AnalysisResult(PlotMethods):
         wanted = model or (self.models[0] if self.models else "")
         fitting = [d for d in self.decompositions if d.model == wanted and method in ("", d.method)]
         known = {d.nodes for d in fitting}
-        counts = known if nodes is None else set(nodes) - {1}
-        if not known or not counts <= known:
-            missing = ", ".join(map(str, sorted(counts - known))) or f"none of {wanted} {method}".strip()
+        if not known:
+            counted = ", ".join(dict.fromkeys(f"{d.model} {d.method}" for d in self.decompositions)) or "none"
             raise ConfigError(
-                f"expected decompositions for some of {', '.join(map(str, sorted(known))) or 'no'} nodes, "
+                f"expected one of the decompositions {counted}, found {wanted} {method}".rstrip()
+            )
+        counts = known if nodes is None else set(nodes) - {1}
+        if not counts <= known:
+            missing = ",".join(map(str, sorted(counts - known)))
+            raise ConfigError(
+                f"expected some of the analysed node counts {', '.join(map(str, sorted(known)))}, "
                 f"found a request for {missing}",
                 hint=f"make them from the same result with: commanalyzer partition RESULT --nodes {missing}",
             )
