@@ -39,7 +39,7 @@ _RARITY: Mapping[Form, float] = {
     "grid": 0.3,
     "pairs": 0.4,
     "mesh": 0.5,
-    "gather": 0.5,
+    "gather": 0.8,
 }
 _WHOLE = 0.5  # node counts of a grid are rounded to whole numbers
 
@@ -141,7 +141,5 @@ def most_cubic_grid(nodes: int, dimensions: int) -> tuple[int, ...]:
 
 def _root(number: int, degree: int) -> int:
     """Whole part of the root: the smallest extent is never above it."""
-    guess = round(number ** (1 / degree))
-    while math.pow(guess, degree) > number:
-        guess -= 1
-    return guess
+    guess = round(math.pow(number, 1 / degree))
+    return guess if math.prod((guess,) * degree) <= number else guess - 1
