@@ -1,4 +1,4 @@
-"""``commanalyzer advise``: laws and a machine -> efficiency, time and cost of larger problems on more nodes."""
+"""``commanalyzer advise``: efficiency, time and cost of larger problems on more nodes, from laws."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ def _nodes_up_to(text: str | tuple[int, ...]) -> tuple[int, ...]:
 
 @click.command()
 @click.argument("laws", type=click.Path(path_type=Path))
-@click.option("--param", "sizes", type=options.setting, multiple=True, help="Size to run: n=4096; repeatable.")
+@click.option(
+    "--param", "sizes", type=options.setting, multiple=True, help="Size to run: n=4096; repeatable."
+)
 @click.option(
     "--nodes",
     type=_nodes_up_to,
@@ -30,17 +32,27 @@ def _nodes_up_to(text: str | tuple[int, ...]) -> tuple[int, ...]:
     show_default=True,
     help="Node counts to consider: ..1024 (powers of two), 16,24,32 or 8-64:8.",
 )
-@click.option("--weak", "weak_parameter", default="", metavar="NAME", help="The parameter that weak scaling grows.")
 @click.option(
-    "--efficiency", type=options.fraction, default="0.8", show_default=True, help="Least acceptable efficiency."
+    "--weak", "weak_parameter", default="", metavar="NAME", help="The parameter that weak scaling grows."
+)
+@click.option(
+    "--efficiency",
+    type=options.fraction,
+    default="0.8",
+    show_default=True,
+    help="Least acceptable efficiency.",
 )
 @click.option("--deadline", type=options.seconds, help="The run must be done by then: 2h, 30min.")
 @click.option(
     "--cores", type=click.IntRange(1), default=1, show_default=True, help="Cores per node, for core-hours."
 )
 @machine_options
-@click.option("--gap", type=options.seconds_with_unit, help="Least time between two messages of a node: 0.5us.")
-@click.option("--json", "json_output", metavar="PATH|-", help="Write the JSON document; - for standard output.")
+@click.option(
+    "--gap", type=options.seconds_with_unit, help="Least time between two messages of a node: 0.5us."
+)
+@click.option(
+    "--json", "json_output", metavar="PATH|-", help="Write the JSON document; - for standard output."
+)
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
 @click.option("-q", "--quiet", is_flag=True, help="Only the advice.")
 def command(
@@ -62,8 +74,8 @@ def command(
 ) -> None:
     """Say how many nodes to ask for, from the LAWS that fit -o has saved.
 
-    All numbers are bounds from communication: no program with this communication is faster. Strong scaling keeps
-    the problem; weak scaling grows one parameter so that the work per node stays.
+    All numbers are bounds from communication: no program with this communication is faster. Strong scaling
+    keeps the problem; weak scaling grows one parameter so that the work per node stays.
     """
     check_outputs(None, json_output, force)
     if not 0.0 < efficiency < 1.0:

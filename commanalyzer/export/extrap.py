@@ -57,7 +57,7 @@ def write_extrap(path: Path, measurements: Sequence[Measurement]) -> None:
 
 
 def write_extrap_text(path: Path, measurements: Sequence[Measurement]) -> None:
-    """Write measurements as text; every metric of every call path must have the same points in the same order.
+    """Write measurements as text; all metrics and call paths must have the same points in the same order.
 
     Raises:
         ArtifactError: As :func:`write_extrap`; also if points differ, or there are more than four parameters.
@@ -80,7 +80,9 @@ def write_extrap_text(path: Path, measurements: Sequence[Measurement]) -> None:
     points = {tuple(_point(m, names) for m in section) for section in sections.values()}
     if len(points) != 1:
         raise ArtifactError(
-            "expected the same points for all metrics, found different ones", where=str(path), hint="write JSON Lines"
+            "expected the same points for all metrics, found different ones",
+            where=str(path),
+            hint="write JSON Lines",
         )
     lines = [f"PARAMETER {' '.join(names)}", f"POINTS {' '.join(next(iter(points)))}"]
     for (metric, callpath), section in sections.items():

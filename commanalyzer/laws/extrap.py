@@ -1,7 +1,8 @@
 """Extra-P's models: read from its experiment files, and made by Extra-P itself as a second opinion.
 
-An experiment file (``.extra-p``) is a zip archive with one document, ``experiment.json``. Extra-P needs other versions of
-libraries than this package: it stays in an environment of its own and is started as a program.
+An experiment file (``.extra-p``) is a zip archive with one document, ``experiment.json``. Extra-P needs
+other versions of libraries than this package: it stays in an environment of its own and is started as a
+program.
 
 Reference: Extra-P 4.2, https://github.com/extra-p/extrap.
 """
@@ -49,7 +50,7 @@ def import_models(path: Path) -> tuple[Law, ...]:
         ) from error
     except (zipfile.BadZipFile, KeyError, TypeError, ValueError, IndexError) as error:
         raise ArtifactError(
-            f"expected an Extra-P 4 experiment with models (a zip archive with {_DOCUMENT}), found: {error!r}",
+            f"expected an Extra-P 4 experiment with models (zip with {_DOCUMENT}), found: {error!r}",
             where=str(path),
             hint="save one with: extrap --json FILE --save-experiment models.extra-p",
         ) from error
@@ -134,17 +135,9 @@ def second_opinion(
             if len(names) > 1
             else (["basic", "--options", negative])
         )
-        _run(
-            [
-                *shlex.split(command),
-                "--json",
-                str(data),
-                "--disable-progress",
-                "--save-experiment",
-                str(models),
-            ]
-            + ["--print", "functions", "--modeler", *modeler]
-        )
+        inputs = ["--json", str(data), "--disable-progress"]
+        outputs = ["--save-experiment", str(models), "--print", "functions"]
+        _run([*shlex.split(command), *inputs, *outputs, "--modeler", *modeler])
         if not models.exists():
             raise FitError("expected Extra-P to save its models, found none", where=command)
         return import_models(models)

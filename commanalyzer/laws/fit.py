@@ -1,7 +1,8 @@
 """Fits a law: points and metric -> the formula that predicts best, of both families.
 
-Chosen by prediction, not by fit: every row from the others (leave one out), and the rows with the largest value of
-each parameter from the smaller ones (leave largest out), because a law is made for larger problems.
+Chosen by prediction, not by fit: every row from the others (leave one out), and the rows with the largest
+value of each parameter from the smaller ones (leave largest out), because a law is made for larger
+problems.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from commanalyzer.laws.terms import Floats, columns
 NODES = "p"
 FAMILIES: tuple[Family, ...] = ("lattice", "pmnf", "power")
 _FEW_VALUES = 4
+_BAD = 0.3  # relative error of prediction that makes a law useless
 _LEFT_OF_LARGEST = 2  # values of a parameter
 _LEFT_OF_HALF = 3
 
@@ -52,12 +54,14 @@ def fit_law(
     x, y = _distinct(x, y)
     kept, notes = _telling_parameters(x, y, names)
     x, names = x[:, kept], [names[index] for index in kept]
-    if not y.any() or not names:
-        found = [constant(y)]
-    else:
-        found = _ranked(x, y, list(names), families)
+    found = _ranked(x, y, list(names), families) if y.any() and names else [constant(y)]
     lowest, highest = (tuple(getattr(x, f)(axis=0).tolist()) for f in ("min", "max"))
     notes += _few_values(x, names)
+    if found[0].loo_error > _BAD:
+        error = f"{100 * found[0].loo_error:.0f} %"
+        notes.append(
+            f"no formula predicts these data (error {error}): more points, or points of another kind"
+        )
     return Law(metric, tuple(names), found[0], tuple(found[1:]), lowest, highest, len(y), tuple(notes))
 
 

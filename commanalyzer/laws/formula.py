@@ -32,7 +32,9 @@ def law_python(law: Law) -> str:
     """Source of a function of the parameters; standard library only, but for laws of process grids."""
     formula = law.formula
     uses_grid = any(factor.form in ("grid", "mesh") for term in formula.terms for factor in term)
-    uses_math = any(factor.log_exponent or factor.form == "gather" for term in formula.terms for factor in term)
+    uses_math = any(
+        factor.log_exponent or factor.form == "gather" for term in formula.terms for factor in term
+    )
     lines = ["import math", ""] if uses_math else []
     if uses_grid:
         lines = ["from commanalyzer.laws.terms import most_cubic_grid", *lines]
@@ -164,7 +166,8 @@ def _python_factor(factor: Factor, names: Sequence[str]) -> str:
     if factor.form == "gather":
         return f"({name} - 1) * (1 - math.exp(-{float(factor.exponent)} / {name}))"
     if factor.form == "mesh":
-        return f"sum({name} * (1 - 1 / q) for q in most_cubic_grid(round({name}), {factor.exponent.denominator}))"
+        grid = f"most_cubic_grid(round({name}), {factor.exponent.denominator})"
+        return f"sum({name} * (1 - 1 / q) for q in {grid})"
     if factor.form == "pairs":
         return f"abs({name} - {power})"
     if factor.form == "rise":

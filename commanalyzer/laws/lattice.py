@@ -22,6 +22,7 @@ def _powers(exponents: Sequence[str]) -> list[tuple[Form, Fraction, int]]:
     return [("power", Fraction(a), 0) for a in exponents]
 
 
+_READERS = ("1/2", "3/4", "1", "3/2", "2", "3", "4", "6", "8", "12", "16", "24", "32")
 _NODE_FORMS: tuple[tuple[Form, Fraction, int], ...] = (
     *_powers(("1/3", "1/2", "2/3", "1", "4/3", "3/2", "2")),
     *(("rise", Fraction(a), 0) for a in ("1/3", "1/2", "2/3", "1")),
@@ -29,7 +30,7 @@ _NODE_FORMS: tuple[tuple[Form, Fraction, int], ...] = (
     ("grid", Fraction(1, 2), 0),
     ("grid", Fraction(1, 3), 0),
     *(("pairs", Fraction(a), 0) for a in ("1/2", "2/3", "2")),
-    *(("gather", Fraction(a), 0) for a in "1/2 3/4 1 3/2 2 3 4 6 8 12 16 24 32".split()),
+    *(("gather", Fraction(a), 0) for a in _READERS),
     ("mesh", Fraction(1, 2), 0),
     ("mesh", Fraction(1, 3), 0),
     ("power", Fraction(0), 1),

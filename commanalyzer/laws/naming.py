@@ -1,22 +1,40 @@
 """Names a law: what pattern of communication or work grows like its leading terms.
 
-Names say what *usually* grows so. Powers of the sizes alone cannot tell a halo from any other exchange of as many
-bytes, so a name is a reading of the formula, not a finding about the program.
+Names say what *usually* grows so. Powers of the sizes alone cannot tell a halo from any other exchange of
+as many bytes, so a name is a reading of the formula, not a finding about the program.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+
+import numpy as np
 
 from commanalyzer.laws.law import Formula, Law
 from commanalyzer.laws.terms import Factor, Floats, Term, columns
 
-import numpy as np
-
 COMMUNICATION = frozenset({"comm_bytes", "comm_bytes_low", "comm_bytes_high", "messages"})
 _LEAST_SHARE = 0.05  # of the value at the largest point: smaller terms do not name a law
 _HALF, _THIRD = Fraction(1, 2), Fraction(1, 3)
+# By dimensions that are cut, then by the power of the size.
+_CUTS: Mapping[int, Mapping[Fraction, str]] = {
+    1: {
+        Fraction(0): "1-D halo, or reduction and broadcast",
+        Fraction(1): "slabs of a plane, or everything to everyone",
+    },
+    2: {
+        Fraction(1): "2-D halo",
+        _HALF: "2-D halo",
+        Fraction(2): "broadcast in rows and columns of a matrix",
+    },
+    3: {Fraction(2): "3-D halo", Fraction(2, 3): "3-D halo", Fraction(1): "edges of 3-D blocks"},
+}
+_ANY_CUT = {
+    1: "slabs, or everything to everyone",
+    2: "exchange across the cuts of 2-D blocks",
+    3: "exchange across the cuts of 3-D blocks",
+}
 
 
 def law_name(law: Law) -> str:
@@ -56,21 +74,10 @@ def _communication_name(nodes: Factor, sizes: Sequence[Factor]) -> str:
     if nodes.form == "gather":
         return "random gather"
     cuts = _dimensions(nodes)
-    if cuts == 2:
-        return {1: "2-D halo", _HALF: "2-D halo", 2: "broadcast in rows and columns of a matrix"}.get(
-            surface, "exchange across the cuts of 2-D blocks"
-        )
-    if cuts == 3:
-        return {2: "3-D halo", Fraction(2, 3): "3-D halo", 1: "edges of 3-D blocks"}.get(
-            surface, "exchange across the cuts of 3-D blocks"
-        )
+    if cuts:
+        return _CUTS[cuts].get(surface, _ANY_CUT[cuts])
     if nodes.form == "rise" and nodes.exponent == Fraction(2, 3) and surface == 1:
         return "edges of 3-D blocks"
-    if cuts == 1:
-        return {
-            0: "1-D halo, or reduction and broadcast",
-            1: "slabs of a plane, or everything to everyone",
-        }.get(surface, "slabs, or everything to everyone")
     return _other_exchange(nodes, surface)
 
 
@@ -83,9 +90,8 @@ def _neighbour_name(nodes: Factor) -> str:
 
 def _dimensions(nodes: Factor) -> int:
     """In how many dimensions p nodes cut so often, 0 if in none."""
-    if nodes.form == "grid" or (nodes.form == "rise" and nodes.exponent.numerator == 1):
-        return nodes.exponent.denominator
-    return 0
+    is_root = nodes.exponent.numerator == 1 and nodes.exponent.denominator in _CUTS
+    return nodes.exponent.denominator if nodes.form in ("grid", "rise") and is_root else 0
 
 
 def _other_exchange(nodes: Factor, surface: Fraction) -> str:

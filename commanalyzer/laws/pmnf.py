@@ -1,11 +1,11 @@
-"""Performance model normal form as Extra-P searches it: c_0 + c_1 t, and for several parameters sums and products.
+"""Performance model normal form as Extra-P searches it: c_0 + c_1 t, or sums and products of such terms.
 
 Per parameter one function x^i log2(x)^j; with two or more parameters the functions a and b enter as a b,
 a + b, a b + a or a b + b, always with a constant. Coefficients may have any sign.
 
 Reference: A. Calotoiu et al., *Using automated performance modeling to find scalability bugs in complex
-codes*, SC'13 (one parameter); *Fast multi-parameter performance modeling*, CLUSTER'16 (several). The exponents
-are those of Extra-P 4.2, the negative ones included.
+codes*, SC'13 (one parameter); *Fast multi-parameter performance modeling*, CLUSTER'16 (several). The
+exponents are those of Extra-P 4.2, the negative ones included.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ Hypothesis: TypeAlias = tuple[Numbers, ...]  # without the constant, which every
 def pmnf_hypotheses(x: Floats, y: Floats) -> tuple[tuple[Term, ...], list[list[int]]]:
     """Terms of Extra-P's search space for these data, the constant first, and sets of them by number.
 
-    With one or two parameters every pair of functions is combined. With three, the functions of each parameter
-    that explain the metric best while all other parameters stay equal; with more, two parameters at a time.
+    With one or two parameters every pair of functions is combined. With three, the functions of each
+    parameter that explain the metric best while all other parameters stay equal; with more, two parameters
+    at a time.
 
     Args:
         x: float64[N, K], points.

@@ -1,8 +1,9 @@
-"""Projection: laws and a machine -> efficiency, time and cost at sizes and node counts that were not analysed.
+"""Projection: laws and a machine -> efficiency, time and cost of problems that were not analysed.
 
-The bounds are those of the paper's Eq. 2 to 5 with C = C(n, p) and W = W(n) from their laws. Where the machine has a
-time per message and the messages have a law, each message also costs that time (see :mod:`commanalyzer.roofline.loggp`);
-as the busiest node has at least as many messages as the average one, the result is still a bound.
+The bounds are those of the paper's Eq. 2 to 5 with C = C(n, p) and W = W(n) from their laws. Where the
+machine has a time per message and the messages have a law, each message also costs that time (see
+:mod:`commanalyzer.roofline.loggp`); as the busiest node has at least as many messages as the average one,
+the result is still a bound.
 """
 
 from __future__ import annotations
@@ -204,7 +205,7 @@ def _grown(
     parameter: str,
     nodes: np.ndarray[tuple[int, ...], np.dtype[np.int64]],
 ) -> Floats:
-    """float64[P], the parameter where the work is p times that at ``sizes``, by bisection of its logarithm."""
+    """float64[P], the parameter where the work is p times that at ``sizes``, by bisection."""
     if parameter not in work.parameters or parameter not in sizes:
         raise FitError(
             f"expected a parameter that the work depends on, found {parameter!r}",

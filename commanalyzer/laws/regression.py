@@ -79,7 +79,7 @@ def best_subsets(problem: Problem, subsets: Index, keep: int, *, positive: bool)
         ]
     )
     order = np.argsort(rss, kind="stable")[:keep]
-    return subsets[order[np.isfinite(rss[order])]]
+    return np.asarray(subsets[order[np.isfinite(rss[order])]])
 
 
 def _products(table: Floats, gram: Floats | None, subsets: Index) -> Floats:
@@ -142,13 +142,13 @@ def prediction_errors(problem: Problem, subsets: Index) -> Errors:
     table = np.moveaxis(problem.table[:, subsets], 1, 0)  # [C, N, t]
     norms = np.sqrt((table**2).sum(axis=1, keepdims=True))
     table = table / np.where(norms > 0, norms, 1.0)
-    q, r, solution, usable = _least_squares(table, problem.target)
+    q, solution, usable = _least_squares(table, problem.target)
     fitted = (table * solution[:, None, :]).sum(axis=2)
     residual = problem.target - fitted
     leverage = np.minimum((q**2).sum(axis=2), 1.0)
     parts = [(residual / np.maximum(1.0 - leverage, 1e-6)) ** 2]
     for held in problem.holdouts:
-        _, _, partial, fits = _least_squares(table[:, ~held], problem.target[~held])
+        _, partial, fits = _least_squares(table[:, ~held], problem.target[~held])
         guess = np.maximum((table[:, held] * partial[:, None, :]).sum(axis=2), 0.0)
         parts.append((problem.target[held] - guess) ** 2)
         usable &= fits
@@ -165,17 +165,17 @@ def prediction_errors(problem: Problem, subsets: Index) -> Errors:
     )
 
 
-def _least_squares(table: Floats, target: Floats) -> tuple[Floats, Floats, Floats, NDArray[np.bool_]]:
-    """Q, R, solutions and which have full rank, of tables float64[C, N, t] for one target float64[N]."""
+def _least_squares(table: Floats, target: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Q, solutions and which have full rank, of tables float64[C, N, t] for one target float64[N]."""
     q, r = np.linalg.qr(table)
     diagonal = np.abs(np.diagonal(r, axis1=1, axis2=2))
     usable = (diagonal > _RANK).all(axis=1) & (table.shape[1] >= table.shape[2])
     if table.shape[1] < table.shape[2]:
-        return q, r, np.zeros((len(table), table.shape[2])), usable
+        return q, np.zeros((len(table), table.shape[2])), usable
     safe = np.where(usable[:, None, None], r, np.eye(table.shape[2]))
     right = (q * target[None, :, None]).sum(axis=1)
     solution = np.linalg.solve(safe, right[:, :, None])[:, :, 0]
-    return q, r, np.where(usable[:, None], solution, 0.0), usable
+    return q, np.where(usable[:, None], solution, 0.0), usable
 
 
 def all_pairs(count: int) -> Index:

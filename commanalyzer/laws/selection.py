@@ -78,10 +78,11 @@ def candidates_of(
 def choose(found: Sequence[Candidate], num_points: int) -> list[Formula]:
     """The formula to use, then others of as many terms that predict as well.
 
-    The formula with the least N log(score) + 2 k log(M) is used: N points, k terms chosen out of M. The price of
-    a term is that of the extended Bayesian information criterion (J. Chen, Z. Chen, Biometrika 95, 2008), because
-    the best of many thousand sums looks better than it is; exact data overcome it easily. Unusual exponents
-    make a score a little worse. As well predicts what is within two standard errors of the best score.
+    The formula with the least N log(score) + 2 k log(M) is used: N points, k terms chosen out of M. The
+    price of a term is that of the extended Bayesian information criterion (J. Chen, Z. Chen, Biometrika 95,
+    2008), because the best of many thousand sums looks better than it is; exact data overcome it easily.
+    Unusual exponents make a score a little worse. As well predicts what is within two standard errors of
+    the best score.
     """
     if not found:
         return []

@@ -2,19 +2,19 @@
 
 A law is ``y = sum_i c_i t_i(x)`` and a term ``t = prod_l f_l(x_l)``. A factor f is one of
 
-=========  ===========================================  =======================================================
-form       f(x)                                         stands for
-=========  ===========================================  =======================================================
-power      x^a log2(x)^b                                anything that grows or falls with one parameter
-rise       x^a - 1, a > 0                               cuts between parts: none on one node
-fall       1 - x^-a, a > 0                              the share that lies on other nodes
-grid       q_1 + ... + q_d - d, q the most cubic grid   the same cuts where p has no whole root (a = 1/d)
+=========  =======================================  ==================================================
+form       f(x)                                     stands for
+=========  =======================================  ==================================================
+power      x^a log2(x)^b                            anything that grows or falls with one parameter
+rise       x^a - 1, a > 0                           cuts between parts: none on one node
+fall       1 - x^-a, a > 0                          the share that lies on other nodes
+grid       q_1 + ... + q_d - d, q the most cubic grid  the same cuts where p has no whole root (a = 1/d)
            of x nodes in d dimensions
-pairs      |x - x^a|                                    neighbours on a square (a = 1/2) or cubic grid (2/3),
-                                                        all pairs of nodes (2)
-gather     (x - 1) (1 - exp(-a / x))                    other parts that read a value with a readers at random
-mesh       x (1 - 1/q_1) + ... + x (1 - 1/q_d)          neighbours on the most cubic grid (a = 1/d)
-=========  ===========================================  =======================================================
+pairs      |x - x^a|                                neighbours on a square (a = 1/2) or cubic grid (2/3),
+                                                    all pairs of nodes (2)
+gather     (x - 1) (1 - exp(-a / x))                other parts that read a value with a readers at random
+mesh       x (1 - 1/q_1) + ... + x (1 - 1/q_d)      neighbours on the most cubic grid (a = 1/d)
+=========  =======================================  ==================================================
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _RARITY: Mapping[Form, float] = {
     "grid": 0.3,
     "pairs": 0.4,
     "mesh": 0.5,
-    "gather": 0.5,
+    "gather": 0.8,
 }
 _WHOLE = 0.5  # node counts of a grid are rounded to whole numbers
 
@@ -141,5 +141,5 @@ def most_cubic_grid(nodes: int, dimensions: int) -> tuple[int, ...]:
 
 def _root(number: int, degree: int) -> int:
     """Whole part of the root: the smallest extent is never above it."""
-    guess = round(number ** (1 / degree))
-    return guess if guess**degree <= number else guess - 1
+    guess = round(math.pow(number, 1 / degree))
+    return guess if math.prod((guess,) * degree) <= number else guess - 1

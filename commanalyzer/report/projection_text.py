@@ -82,9 +82,11 @@ def advice_lines(curve: Projection, advice: Advice, cores_per_node: int = 1) -> 
     else:
         certain = "" if advice.largest_certain == advice.largest else _less_certain(advice)
         where = _at(curve, advice.largest)
-        lines = [f"Largest sensible: {_nodes(advice.largest)} with an efficiency of {wanted}{certain}: {where}"]
+        lines = [
+            f"Largest sensible: {_nodes(advice.largest)} with an efficiency of {wanted}{certain}: {where}"
+        ]
     if advice.largest == curve.nodes[-1]:
-        lines.append(f"  (the most nodes that were considered: more may be sensible, try --nodes ..{16 * advice.largest})")
+        lines.append(f"  (no more were considered: try --nodes ..{16 * int(curve.nodes[-1])})")
     lines.append(f"Fastest: {_nodes(advice.fastest)}: {_at(curve, advice.fastest)}")
     if advice.cheapest is None:
         lines.append(f"No node count is done within {format_seconds(advice.deadline_s or 0.0)}")
@@ -92,7 +94,8 @@ def advice_lines(curve: Projection, advice: Advice, cores_per_node: int = 1) -> 
         hours = float(curve.core_hours(cores_per_node)[on_nodes(curve, advice.cheapest)])
         within = f" within {format_seconds(advice.deadline_s)}" if advice.deadline_s is not None else ""
         lines.append(
-            f"Fewest core-hours{within}: {_nodes(advice.cheapest)}, {hours:.3g} core-hours: {_at(curve, advice.cheapest)}"
+            f"Fewest core-hours{within}: {_nodes(advice.cheapest)}, {hours:.3g} core-hours: "
+            f"{_at(curve, advice.cheapest)}"
         )
     return lines
 
@@ -109,7 +112,8 @@ def _nodes(count: int) -> str:
 
 def _at(curve: Projection, nodes: int) -> str:
     i = on_nodes(curve, nodes)
-    return f"{format_seconds(curve.time_s[i])} at least, efficiency {format_percent(curve.efficiency[i])} at most"
+    efficiency = format_percent(curve.efficiency[i])
+    return f"{format_seconds(curve.time_s[i])} at least, efficiency {efficiency} at most"
 
 
 def _remarks(curves: Sequence[Projection]) -> list[str]:
@@ -117,7 +121,7 @@ def _remarks(curves: Sequence[Projection]) -> list[str]:
     if any(curve.is_beyond.any() for curve in curves):
         lines.append("* outside of the data of the laws: extrapolated")
     if not any(curve.has_messages for curve in curves):
-        lines.append("Time per message is left out: it needs a law of messages and a gap or message_overhead of the machine")
+        lines.append("Time per message is left out: it needs a law of messages and a gap or message_overhead")
     return lines
 
 

@@ -1,10 +1,11 @@
 """Predictions of large problems from small ones, against counted bytes of MPI programs.
 
-    python -m tests.bench.scaling [--only heat2d,cg] [--extra-p COMMAND] [--data FILE] [-o workloads/SCALING.md]
+    python -m tests.bench.scaling [--only heat2d,cg] [--extra-p COMMAND] [--data FILE] [-o FILE]
 
-Run from the checkout. For every workload a law of the bytes is fitted to problems at least 64 times smaller in volume
-than the one that it must predict. Small runs are analysed (the sequential program, at the blocks of its MPI counterpart),
-the large ones are counted (the MPI program). ``--data`` keeps what was collected, so that the laws can be fitted again.
+Run from the checkout. For every workload a law of the bytes is fitted to problems at least 64 times smaller
+in volume than the one that it must predict. Small runs are analysed (the sequential program, at the blocks
+of its MPI counterpart), the large ones are counted (the MPI program). ``--data`` keeps what was collected,
+so that the laws can be fitted again.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class CaseResult:
         """Relative error of the law at each target."""
         targets = np.array(self.data.targets, dtype=np.float64)
         predicted = law.predict(dict(zip(NAMES, targets.T, strict=True)))
-        return predicted / np.array(self.data.counted_bytes) - 1.0
+        return np.asarray(predicted / np.array(self.data.counted_bytes) - 1.0)
 
 
 def result_of(case: ScalingCase, data: CaseData, extra_p: str) -> CaseResult:
@@ -63,6 +64,10 @@ def result_of(case: ScalingCase, data: CaseData, extra_p: str) -> CaseResult:
     law = fit_law(x, NAMES, y, metric="comm_bytes")
     other = second_opinion(extra_p, x, NAMES, {"comm_bytes": y})[0] if extra_p else None
     return CaseResult(case, data, law, other)
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -80,7 +85,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     failed: list[str] = []
     for case in cases:  # one step per case
         try:
-            data = known.get(case.title) or collect(case, lambda text: print(text, file=sys.stderr))
+            data = known.get(case.title) or collect(case, _say)
             known[case.title] = data
             results.append(result_of(case, data, options.extra_p))
         except CommAnalyzerError as error:
@@ -91,7 +96,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.output:
         write_text(options.output, text, force=True)
     else:
-        print(text, end="")
+        sys.stdout.write(text)
     return 1 if failed else 0
 
 

@@ -27,6 +27,8 @@ class ScalingCase:
         dimensions: The problem volume is n to this power.
         note: What explains the errors, where they are not small.
         least_points: Least points of a part along each divided direction.
+        combines: The MPI program combines terms of a sum before it sends them (else the analysis does not
+            either, but for sums that everything enters).
     """
 
     name: str
@@ -36,6 +38,7 @@ class ScalingCase:
     dimensions: int
     note: str = ""
     least_points: int = LEAST_POINTS
+    combines: bool = True
 
     def __post_init__(self) -> None:
         if self.target**self.dimensions < SMALLER * max(self.sizes) ** self.dimensions:
@@ -52,6 +55,17 @@ class ScalingCase:
         """Program and arguments with the letter n."""
         return f"{self.name} {self.arguments.format(n='n')}"
 
+
+_HYDRO = (
+    "Sizes 4, 12 and 15 are left out, not explained: there the owners of the validation file are not those "
+    "that are meant (139,224 bytes at size 12 on 8 ranks by the formula of hydro3d/README.md, 392,528 found)."
+)
+_GRAPHS = (256, 512, 1024, 2048, 4096)
+_PULL = "The MPI program sends every share by itself, so it is analysed without combining shares."
+_KRONECKER = (
+    f"{_PULL} The law misses: with every doubling of n this graph gets vertices with more edges than all "
+    "before, so that the bytes are no product of a function of n and one of p; no sum of three terms fits."
+)
 
 CASES = (
     ScalingCase("heat2d", "{n} 5 copy", (16, 24, 32, 48, 64), 512, 2),
@@ -73,10 +87,10 @@ CASES = (
     ScalingCase("cg", "{n} 3d natural 6", (6, 8, 9, 10, 12), 48, 3),
     ScalingCase("adi", "{n} 20", (8, 12, 16, 20, 24), 192, 2),
     ScalingCase("pic", "{n} 4 5 4", (8, 10, 12, 14, 16), 128, 2),
-    ScalingCase("pagerank", "{n} smallworld 8 5", (256, 512, 1024, 2048, 4096), 262144, 1),
-    ScalingCase("pagerank", "{n} kronecker 8 5", (256, 512, 1024, 2048, 4096), 262144, 1),
+    ScalingCase("pagerank", "{n} smallworld 8 5", _GRAPHS, 262144, 1, _PULL, combines=False),
+    ScalingCase("pagerank", "{n} kronecker 8 5", _GRAPHS, 262144, 1, _KRONECKER, combines=False),
     ScalingCase("fem2d", "{n} 10 ordered", (8, 10, 12, 14, 16), 128, 2),
-    ScalingCase("hydro3d", "{n} 3", (4, 6, 8, 9, 10), 48, 3),
+    ScalingCase("hydro3d", "{n} 3", (6, 8, 9, 10), 48, 3, _HYDRO),
 )
 
 

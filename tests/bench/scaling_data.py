@@ -1,4 +1,4 @@
-"""Data of the scaling table: bytes of small runs by analysis, bytes of large runs by counting real MPI programs."""
+"""Data of the scaling table: bytes of small runs by analysis, of large runs by counting MPI programs."""
 
 from __future__ import annotations
 
@@ -11,12 +11,16 @@ from pathlib import Path
 
 import numpy as np
 
+from commanalyzer.communication.volume import charge_volume
+from commanalyzer.decompose import volume_view
 from commanalyzer.errors import ConfigError
 from commanalyzer.progress import SilentProgress
 from commanalyzer.record import record
-from commanalyzer.validation.cases import Workload
+from commanalyzer.validation.cases import Side, Workload
 from commanalyzer.validation.mpi_build import build_mpi
-from commanalyzer.validation.run import counted_run, own_decomposition, request_for
+from commanalyzer.validation.owners import owners_by_blocks
+from commanalyzer.validation.run import HIGH, counted_run, request_for
+from commanalyzer.vcg.graph import Fold
 from tests.bench.scaling_cases import ScalingCase, node_counts, workload_of
 from tests.e2e.irregular_models import foreign_points, particles_in_cells, square_blocks
 from tests.e2e.theory import WORD_BYTES
@@ -51,7 +55,7 @@ def collect(case: ScalingCase, say: Say) -> CaseData:
     for size in case.sizes:  # one analysis per size
         say(f"{case.title}: analyse n = {size}")
         counts = node_counts(case, workload, size)
-        found += _analysed(workload, case.command(size), counts)
+        found += _analysed(case, workload, size, counts)
         points += [(p, size) for p in counts]
     targets = tuple((p, case.target) for p in node_counts(case, workload, case.target))
     with tempfile.TemporaryDirectory(prefix="commanalyzer-scaling-") as folder:
@@ -61,24 +65,37 @@ def collect(case: ScalingCase, say: Say) -> CaseData:
     return CaseData(case.title, tuple(points), tuple(found), targets, tuple(counted))
 
 
-def _analysed(workload: Workload, arguments: tuple[str, ...], counts: Sequence[int]) -> list[int]:
-    own = workload.own_arguments(arguments)
-    graph = record(request_for(workload, own, (2,)), SilentProgress()).graph
-    plain = _without_counts(workload)
-    found = [own_decomposition(plain, arguments, p, graph, np.zeros((p, p), np.int64)) for p in counts]
-    more = [particles_that_stay(arguments, p) if workload.name == "pic" else 0 for p in counts]
-    return [
-        item.predicted_bytes - item.excess("predicted") - bytes_
-        for item, bytes_ in zip(found, more, strict=True)
-        if item is not None
-    ]
+def _analysed(case: ScalingCase, workload: Workload, size: int, counts: Sequence[int]) -> list[int]:
+    """Bytes at the MPI program's blocks on each number of processes, known differences taken out."""
+    arguments = case.command(size)
+    graph = record(request_for(workload, workload.own_arguments(arguments), (2,)), SilentProgress()).graph
+    flat, hubs = volume_view(graph, HIGH)
+    if not case.combines:
+        # Sums at a place that is no hub are not combined on the way: every term is sent by itself.
+        flat = replace(flat, row_fold=np.where(hubs[flat.row_sink], flat.row_fold, int(Fold.NONE)))
+    found = []
+    for p in counts:  # one step per number of processes
+        values, grid = workload.values(arguments, p), workload.extents(p)
+        owners = owners_by_blocks(flat, hubs, workload, grid, values)
+        total = charge_volume(flat, owners, p, hubs).communication(flat).total_bytes
+        known = _known(workload, arguments, p, "predicted")
+        found.append(total - known - (particles_that_stay(arguments, p) if case.name == "pic" else 0))
+    return found
+
+
+def _known(workload: Workload, arguments: tuple[str, ...], p: int, side: Side) -> int:
+    """Known difference, bytes; those that are known for some runs only cannot be taken out of others."""
+    plain = replace(workload, excesses=tuple(item for item in workload.excesses if item.bytes))
+    amounts = plain.excess_bytes(arguments, p)
+    return sum(amount for item, amount in amounts.items() if item.side == side)
 
 
 def particles_that_stay(arguments: Sequence[str], nodes: int) -> int:
-    """Bytes that ``pic`` needs more because a value keeps its owner: the excess of the validation, at any size.
+    """Bytes that ``pic`` needs more because a value keeps its owner: the validation's excess, at any size.
 
-    Counted by the model in ``tests/e2e/irregular_models.py``: pairs of grid point and part when particles stay with
-    their first part, less those of the program's fixed layer and its moves of particles, which change owner.
+    Counted by the model in ``tests/e2e/irregular_models.py``: pairs of grid point and part when particles
+    stay with their first part, less those of the program's fixed layer and its moves of particles, which
+    change owner.
     """
     n, per_cell, steps, sweeps = map(int, arguments)
     q = math.isqrt(nodes)
@@ -91,17 +108,10 @@ def particles_that_stay(arguments: Sequence[str], nodes: int) -> int:
     return WORD_BYTES * (3 * stay - 3 * steps * (2 * n * q + q * q) - 4 * moves)
 
 
-def _without_counts(workload: Workload) -> Workload:
-    """Differences that are known for some runs only cannot be taken out of others."""
-    return replace(workload, excesses=tuple(item for item in workload.excesses if item.bytes))
-
-
 def _counted(workload: Workload, arguments: tuple[str, ...], p: int, program: Path, say: Say) -> int:
     say(f"{workload.name} {' '.join(arguments)}: count on {p} ranks")
     result = counted_run(workload, arguments, p, program)
-    amounts = _without_counts(workload).excess_bytes(arguments, p)
-    known = sum(amount for item, amount in amounts.items() if item.side == "counted")
-    return result.best(p).comm_bytes - known
+    return result.best(p).comm_bytes - _known(workload, arguments, p, "counted")
 
 
 def save_data(data: Sequence[CaseData], path: Path) -> None:

@@ -17,23 +17,30 @@ if TYPE_CHECKING:
 
 _HEAD = f"""# Scaling
 
-Made by `python -m tests.bench.scaling --extra-p COMMAND -o workloads/SCALING.md` with VERSIONS. Do not edit: cases and notes
-are in `tests/bench/scaling_cases.py`.
+Made by `python -m tests.bench.scaling --extra-p COMMAND -o workloads/SCALING.md` with VERSIONS. Do not
+edit: cases and notes are in `tests/bench/scaling_cases.py`.
 
-A law of the bytes is fitted to small problems and must predict a large one: at least {SMALLER} times the volume of the largest one
-fitted (n to the power of the dimensions of what is divided). Small problems are *analysed*: the sequential program, at the
-blocks of its MPI counterpart (`workloads/validation.toml`), known differences taken out. The large problem is *counted*: real
-bytes between the ranks of the MPI program in its main loop. The law never sees a counted byte or the large problem.
+A law of the bytes is fitted to small problems and must predict a large one: at least {SMALLER} times the
+volume of the largest one fitted (n to the power of the dimensions of what is divided). Small problems are
+*analysed*: the sequential program, at the blocks of its MPI counterpart (`workloads/validation.toml`),
+known differences taken out. The large problem is *counted*: real bytes between the ranks of the MPI program
+in its main loop. The law never sees a counted byte or the large problem.
 
-Parts have at least {LEAST_POINTS} points along each divided direction, in the fit and in the prediction: smaller ones exchange other
-things. q1 x q2 (x q3) is the most cubic grid of p nodes. Error is predicted / counted - 1. Extra-P is version 4.2 with negative
-exponents allowed, fitted to the same points; it is not told that p is a node count.
+Parts have at least {LEAST_POINTS} points along each divided direction, in the fit and in the prediction:
+smaller ones exchange other things. q1 x q2 (x q3) is the most cubic grid of p nodes. Error is predicted /
+counted - 1. Extra-P is version 4.2 with negative exponents allowed, fitted to the same points; it is not
+told that p is a node count.
 """
 
 
 def document(results: Sequence[CaseResult], failed: Sequence[str], versions: Sequence[str]) -> str:
     """Markdown text of all results."""
-    lines = [_HEAD.replace("VERSIONS", ", ".join(versions)), *_summary(results), *_laws(results), *_errors(results)]
+    lines = [
+        _HEAD.replace("VERSIONS", ", ".join(versions)),
+        *_summary(results),
+        *_laws(results),
+        *_errors(results),
+    ]
     if failed:
         lines += ["", "## Failed", "", *(f"* {text}" for text in failed)]
     return "\n".join(lines) + "\n"
@@ -56,16 +63,22 @@ def _summary(results: Sequence[CaseResult]) -> list[str]:
         other = np.abs(result.errors(result.extrap)) if result.extrap else None
         theirs += other.tolist() if other is not None else []
         lines.append(
-            f"| {result.case.title} | {sizes[0]} to {sizes[-1]} | {result.case.target} | {counts[0]} to {counts[-1]} | "
-            f"{_pair(own)} | {_pair(other)} |"
+            f"| {result.case.title} | {sizes[0]} to {sizes[-1]} | {result.case.target} "
+            f"| {counts[0]} to {counts[-1]} | {_pair(own)} | {_pair(other)} |"
         )
-    lines.append(f"| **all runs** | | | | {_pair(np.array(ours))} | {_pair(np.array(theirs) if theirs else None)} |")
+    lines.append(
+        f"| **all runs** | | | | {_pair(np.array(ours))} | {_pair(np.array(theirs) if theirs else None)} |"
+    )
     notes = [f"* `{r.case.title}`: {r.case.note}" for r in results if r.case.note]
     return [*lines, "", *notes, ""] if notes else [*lines, ""]
 
 
 def _pair(errors: np.ndarray[tuple[int, ...], np.dtype[np.float64]] | None) -> str:
-    return "- | -" if errors is None else f"{_percent(float(np.median(errors)))} | {_percent(float(errors.max()))}"
+    return (
+        "- | -"
+        if errors is None
+        else f"{_percent(float(np.median(errors)))} | {_percent(float(errors.max()))}"
+    )
 
 
 def _percent(error: float) -> str:
@@ -76,14 +89,16 @@ def _laws(results: Sequence[CaseResult]) -> list[str]:
     lines = [
         "## Laws",
         "",
-        "Bytes of the whole main loop. The prediction error is that of leaving out points, and the largest n and p, of the fit.",
+        "Bytes of the whole main loop. The prediction error is that of leaving points out, one by one "
+        "and those with the largest n and p.",
         "",
         "| workload | law | reads as | prediction error | Extra-P |",
         "| --- | --- | --- | ---: | --- |",
     ]
     for r in results:
         lines.append(
-            f"| {r.case.title} | {law_text(r.law)} | {law_name(r.law)} | {accuracy_text(r.law.formula)} | {_extrap(r.extrap)} |"
+            f"| {r.case.title} | {law_text(r.law)} | {law_name(r.law)} | {accuracy_text(r.law.formula)} "
+            f"| {_extrap(r.extrap)} |"
         )
     return [*lines, ""]
 
