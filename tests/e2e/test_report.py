@@ -104,7 +104,7 @@ def test_a_browser_shows_the_page_without_errors_or_requests(
     assert seen.console == ()
     assert seen.requested == ()
     shown = re.findall(r"<h2[^>]*>([^<]*)</h2>", seen.document)
-    assert len(shown) == 7 and shown[0] == "Summary"
+    assert len(shown) == 8 and shown[0] == "Summary"
     assert seen.document.count("<svg") == 7
 
 

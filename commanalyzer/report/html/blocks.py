@@ -166,3 +166,23 @@ def charts_of(blocks: Sequence[Block]) -> tuple[Chart, ...]:
         elif isinstance(block, Fold):
             found.extend(charts_of(block.blocks))
     return tuple(found)
+
+
+def explained(sections: Sequence[Section]) -> Section | None:
+    """Return a section that says what the columns of all tables mean; ``None`` if nothing needs it."""
+    columns = [c for section in sections for table in _tables(section.blocks) for c in table.columns]
+    pairs = dict.fromkeys((c.name, f"{c.meaning[:1].upper()}{c.meaning[1:]}.") for c in columns if c.meaning)
+    if not pairs:
+        return None
+    name = sections[0].name.rpartition("-")[0]
+    return Section(f"{name}-columns", "Columns", (Fold("What the columns mean", [Facts(tuple(pairs))]),))
+
+
+def _tables(blocks: Sequence[Block]) -> list[Table]:
+    found: list[Table] = []
+    for block in blocks:
+        if isinstance(block, Table):
+            found.append(block)
+        elif isinstance(block, Fold):
+            found.extend(_tables(block.blocks))
+    return found

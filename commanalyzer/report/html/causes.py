@@ -61,8 +61,8 @@ def _variables(subject: Subject) -> list[Block]:
         Column("declared at", is_number=False, meaning="allocation or declaration"),
         Column("in", is_number=False, meaning="function"),
         Column("kind", is_number=False),
-        *(Column(f"{d.nodes} nodes", meaning="bytes") for d in items),
-        Column("share", meaning=f"on {items[-1].nodes} nodes"),
+        *(Column(count_nodes(d.nodes)) for d in items),
+        Column("share", meaning="of all bytes on the most nodes"),
     ]
     more = f"; {len(order) - len(rows)} smaller ones left out" if len(order) > len(rows) else ""
     return [Table(f"Variables by bytes on {items[-1].nodes} nodes{more}", tuple(columns), tuple(rows))]

@@ -6,7 +6,7 @@ import hashlib
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.quantities import format_bytes, format_count, format_flop, format_percent
 from commanalyzer.report.figures.chart import Chart, inline_svg
-from commanalyzer.report.html.blocks import Chapter, Column, Row, Section, Table
+from commanalyzer.report.html.blocks import Chapter, Column, Row, Section, Table, explained
 from commanalyzer.report.html.causes import causes_section
 from commanalyzer.report.html.counted import counted_chapter
 from commanalyzer.report.html.division import division_section, places_of, shape_of
@@ -84,6 +84,7 @@ def make_page(
     if laws is not None:
         complete = dict.fromkeys(m for subject in subjects for m in subject.machines)
         chapters.append(laws_chapter(laws, tuple(complete)))
+    chapters = [_with_columns(chapter) for chapter in chapters]
     title = subjects[0].title if len(subjects) == 1 else f"{len(subjects)} results"
     return Page(f"CommAnalyzer: {title}", tuple(chapters))
 
@@ -93,6 +94,11 @@ def render_page(page: Page) -> str:
     template = _environment().get_template("page.html.j2")
     style = (_TEMPLATES / "style.css").read_text(encoding="utf-8")
     return template.render(page=page, style=style, version=tool_version())
+
+
+def _with_columns(chapter: Chapter) -> Chapter:
+    last = explained(chapter.sections)
+    return chapter if last is None else replace(chapter, sections=(*chapter.sections, last))
 
 
 def _subjects(

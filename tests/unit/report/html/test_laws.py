@@ -38,7 +38,7 @@ def test_laws_and_projection_have_a_chapter() -> None:
     request = LawsRequest(_document(), {"n": 1000.0}, (1, 4, 11), weak_parameter="n")
     named = [NamedResult("x", sample_result())]
     page = read_page(render_page(make_page(named, machines=[MACHINE], laws=request)))
-    assert page.headings[-3:] == ["Laws of heat", "Scaling laws", "Projection on m"]
+    assert page.headings[-4:] == ["Laws of heat", "Scaling laws", "Projection on m", "Columns"]
     text = " ".join(page.text.split())
     assert "10 n (p - 1)" in text
     assert "n 10 to 100, p 2 to 8" in text
