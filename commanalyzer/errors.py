@@ -88,3 +88,7 @@ class PartitionError(CommAnalyzerError):
 
 class MachineModelError(CommAnalyzerError):
     """A machine parameter is missing, out of range or of an unknown unit."""
+
+
+class FitError(CommAnalyzerError):
+    """A scaling law cannot be fitted to the data, or is asked for something that it does not describe."""

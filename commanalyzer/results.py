@@ -18,6 +18,7 @@ from commanalyzer.errors import ConfigError, GraphInvariantError
 from commanalyzer.machine.catalog import as_machine
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.quantities import format_bytes, format_count, format_percent
+from commanalyzer.report.figures.methods import PlotMethods
 from commanalyzer.roofline.bound import ScalingBound, scaling_bound
 from commanalyzer.roofline.traffic import Placement
 from commanalyzer.vcg.graph import ValueGraph
@@ -193,7 +194,7 @@ class Decomposition:
 
 
 @dataclass(frozen=True, slots=True)
-class AnalysisResult:
+class AnalysisResult(PlotMethods):
     """Result of one analysis.
 
     Attributes:

@@ -25,16 +25,19 @@ from commanalyzer.errors import (
 from commanalyzer.version import tool_version
 
 _COMMANDS = {
+    "advise": "Project laws to larger problems and machines: how many nodes to ask for.",
     "analyze": "Analyse a program: communication and efficiency bound per node count.",
     "bound": "Bounds of efficiency and time per node count on a machine.",
     "compare": "Compare a prediction with the counted bytes of an MPI run.",
     "count": "Count the bytes that an MPI program sends between its ranks.",
     "explain": "Show how the value of one source line came about.",
     "export": "Write a result in the format of another tool.",
+    "fit": "Find scaling laws over node counts and sizes.",
     "machine": "Measure this machine, show machine files, list the published ones.",
     "matrix": "Print the communication matrix of a result.",
     "model": "Compute the efficiency bound from numbers given by hand.",
     "partition": "Decompose a saved result for other node counts.",
+    "report": "Write results as one HTML page with figures.",
     "show": "Print a saved result.",
     "sweep": "Analyse a program for many sizes, for scaling laws.",
     "validate": "Compare predictions with the counted MPI programs of the workloads.",

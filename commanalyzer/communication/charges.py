@@ -176,7 +176,7 @@ class Charges:
         receiver = np.concatenate((self.expand.receiver, self.fold.receiver)).astype(np.int64)
         count = np.concatenate((self.expand.low, self.fold.low))
         pair = sender * self.num_parts + receiver
-        site = _main_sites(graph)[value]
+        site = main_sites(graph)[value]
         order = np.lexsort((graph.home_object[value], site, pair))
         pair, site, home, count = pair[order], site[order], graph.home_object[value][order], count[order]
         array_starts = np.flatnonzero(_changes(pair, site, home))
@@ -196,7 +196,7 @@ class Charges:
         return total
 
 
-def _main_sites(graph: ValueGraph) -> Int64:
+def main_sites(graph: ValueGraph) -> Int64:
     """Return int64[V], the site that most often stores to each vertex (the latest on a tie), -1 for none."""
     main = np.full(graph.num_vertices, -1, dtype=np.int64)
     order = np.argsort(graph.row_count, kind="stable")

@@ -1,0 +1,103 @@
+"""``commanalyzer advise``: efficiency, time and cost of larger problems on more nodes, from laws."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from commanalyzer.cli import options
+from commanalyzer.cli.machine_options import given, machine_from, machine_options
+from commanalyzer.cli.output import check_outputs
+from commanalyzer.files import write_text
+
+
+def _nodes_up_to(text: str | tuple[int, ...]) -> tuple[int, ...]:
+    """Node counts, ``..1024`` being the powers of two up to there; a default passes through."""
+    if isinstance(text, str) and text.startswith(".."):
+        text = f"1{text}x2"
+    return options.nodes(text)
+
+
+@click.command()
+@click.argument("laws", type=click.Path(path_type=Path))
+@click.option(
+    "--param", "sizes", type=options.setting, multiple=True, help="Size to run: n=4096; repeatable."
+)
+@click.option(
+    "--nodes",
+    type=_nodes_up_to,
+    default="..1024",
+    show_default=True,
+    help="Node counts to consider: ..1024 (powers of two), 16,24,32 or 8-64:8.",
+)
+@click.option(
+    "--weak", "weak_parameter", default="", metavar="NAME", help="The parameter that weak scaling grows."
+)
+@click.option(
+    "--efficiency",
+    type=options.fraction,
+    default="0.8",
+    show_default=True,
+    help="Least acceptable efficiency.",
+)
+@click.option("--deadline", type=options.seconds, help="The run must be done by then: 2h, 30min.")
+@click.option(
+    "--cores", type=click.IntRange(1), default=1, show_default=True, help="Cores per node, for core-hours."
+)
+@machine_options
+@click.option(
+    "--gap", type=options.seconds_with_unit, help="Least time between two messages of a node: 0.5us."
+)
+@click.option(
+    "--json", "json_output", metavar="PATH|-", help="Write the JSON document; - for standard output."
+)
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
+@click.option("-q", "--quiet", is_flag=True, help="Only the advice.")
+def command(
+    laws: Path,
+    sizes: tuple[tuple[str, float], ...],
+    nodes: tuple[int, ...],
+    weak_parameter: str,
+    efficiency: float,
+    deadline: float | None,
+    cores: int,
+    machine_file: str | None,
+    bandwidth: float | None,
+    overlap: float | None,
+    throughput: float | None,
+    gap: float | None,
+    json_output: str | None,
+    force: bool,
+    quiet: bool,
+) -> None:
+    """Say how many nodes to ask for, from the LAWS that fit -o has saved.
+
+    All numbers are bounds from communication: no program with this communication is faster. Strong scaling
+    keeps the problem; weak scaling grows one parameter so that the work per node stays.
+    """
+    check_outputs(None, json_output, force)
+    if not 0.0 < efficiency < 1.0:
+        raise click.BadParameter("expected an efficiency between 0 and 1", param_hint="--efficiency")
+    from commanalyzer.laws.document import load_laws
+    from commanalyzer.laws.projection import advise, project
+    from commanalyzer.report.projection_text import projection_json, show_projection
+    from commanalyzer.report.text import make_console
+
+    document = load_laws(laws)
+    machine = machine_from(machine_file, bandwidth, overlap, throughput).updated(gap=given(gap, "s"))
+    strong = project(document.laws, machine, nodes, dict(sizes))
+    curves = [strong]
+    if weak_parameter:
+        curves.append(project(document.laws, machine, nodes, dict(sizes), weak_parameter=weak_parameter))
+    advice = advise(strong, efficiency, deadline)
+    text = projection_json(document, machine, curves, advice, cores)
+    if json_output == "-":
+        sys.stdout.write(text)
+        return
+    if json_output is not None:
+        write_text(Path(json_output), text, force=force)
+    show_projection(document, machine, curves, advice, cores, make_console(sys.stdout), quiet=quiet)
+    if json_output is not None and not quiet:
+        click.echo(f"wrote {json_output}")

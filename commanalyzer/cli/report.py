@@ -1,0 +1,118 @@
+"""``commanalyzer report``: saved results as one HTML page, and their figures as files."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from commanalyzer.cli import options
+from commanalyzer.errors import ConfigError
+from commanalyzer.files import require_writable, write_text
+
+if TYPE_CHECKING:
+    from commanalyzer.machine.parameters import MachineParameters
+    from commanalyzer.report.html.laws import LawsRequest
+
+PROJECTED_NODES = tuple(2**k for k in range(11))
+
+
+@click.command()
+@click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), required=True, help="Page to write (*.html)."
+)
+@click.option(
+    "--machine",
+    "machine_names",
+    metavar="NAME|FILE",
+    multiple=True,
+    help="Published machine or machine file (TOML) of the bounds; repeatable. Else that of each result.",
+)
+@click.option(
+    "--source",
+    "folders",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    multiple=True,
+    help="Directory to look for source files in, besides the current one and the results'; repeatable.",
+)
+@click.option(
+    "--laws",
+    "laws_file",
+    type=click.Path(path_type=Path),
+    help="Scaling laws (of fit -o) to show and to project with, on the same machines.",
+)
+@click.option(
+    "--param",
+    "sizes",
+    type=options.setting,
+    multiple=True,
+    help="Problem of the projection: n=4096; repeatable.",
+)
+@click.option(
+    "--nodes",
+    type=options.nodes,
+    default=PROJECTED_NODES,
+    help="Node counts of the projection; else powers of two to 1024.",
+)
+@click.option(
+    "--weak", "weak_parameter", default="", metavar="NAME", help="The parameter that weak scaling grows."
+)
+@click.option(
+    "--figures",
+    type=click.Path(path_type=Path),
+    help="Directory for all figures as SVG, PDF and PNG, and their numbers as CSV and JSON.",
+)
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing.")
+def command(
+    results: tuple[Path, ...],
+    output: Path,
+    machine_names: tuple[str, ...],
+    folders: tuple[Path, ...],
+    laws_file: Path | None,
+    sizes: tuple[tuple[str, float], ...],
+    nodes: tuple[int, ...],
+    weak_parameter: str,
+    figures: Path | None,
+    force: bool,
+    quiet: bool,
+) -> None:
+    """Write saved RESULTS (*.cmz, of analyze, partition or count) as one page that needs nothing else."""
+    require_writable(output, force)
+    if output.resolve() in {path.resolve() for path in results}:
+        raise ConfigError("expected another file for the page, found a result", where=str(output))
+    from commanalyzer.artifacts import load
+    from commanalyzer.machine.catalog import find_machine
+    from commanalyzer.report.html.files import require_folder, require_new, write_figures
+    from commanalyzer.report.html.page import NamedResult, make_page, render_page
+
+    laws = None if laws_file is None else _laws(laws_file, dict(sizes), nodes, weak_parameter)
+    machines = [_named(find_machine(name), name) for name in machine_names]
+    named = [NamedResult(path.stem, load(path)) for path in results]
+    places = dict.fromkeys([Path(), *folders, *(path.parent for path in results)])
+    page = make_page(named, machines=machines, folders=tuple(places), laws=laws)
+    if figures is not None:
+        require_folder(figures)
+        require_new(page.charts, figures, force)
+    write_text(output, render_page(page), force=force)
+    if figures is not None:
+        write_figures(page.charts, figures)
+    if not quiet:
+        click.echo(f"wrote {output}")
+        if figures is not None:
+            click.echo(f"wrote {len(page.charts)} figures to {figures}")
+
+
+def _laws(path: Path, sizes: dict[str, float], nodes: tuple[int, ...], weak_parameter: str) -> LawsRequest:
+    from commanalyzer.laws.document import load_laws
+    from commanalyzer.report.html.laws import LawsRequest
+
+    return LawsRequest(load_laws(path), sizes, nodes, weak_parameter)
+
+
+def _named(machine: MachineParameters, name_or_file: str) -> MachineParameters:
+    """A machine without a name is called as its file."""
+    return machine if machine.name else replace(machine, name=Path(name_or_file).stem)

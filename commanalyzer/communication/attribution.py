@@ -1,0 +1,105 @@
+"""Source lines that cause communication: charges of a decomposition -> bytes per line.
+
+A value that several lines read on one node is sent there once: its bytes are shared evenly among these lines,
+so that the bytes of all lines together are those of the matrix.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from commanalyzer.communication.charges import Charges, main_sites
+from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64, ValueGraph
+from commanalyzer.vcg.segments import sink_of_source
+
+
+@dataclass(frozen=True, slots=True)
+class LineTraffic:
+    """Communication of one source line.
+
+    Attributes:
+        file: Source file; empty for values that no line makes (inputs).
+        line: Source line, 0 when unknown.
+        functions: Functions that contain the line (inlined copies count as one), sorted.
+        needed_bytes: Bytes that other nodes send because this line reads them, or combines them there.
+        made_bytes: Bytes of values made by this line that are sent to other nodes.
+    """
+
+    file: str
+    line: int
+    functions: tuple[str, ...]
+    needed_bytes: float
+    made_bytes: float
+
+
+def traffic_of_lines(graph: ValueGraph, part: Int32, charges: Charges) -> tuple[LineTraffic, ...]:
+    """Return all lines that cause communication, those that need most first.
+
+    Args:
+        graph: The graph that was charged.
+        part: int32[V], owner of each vertex.
+        charges: Transfers between the parts.
+    """
+    places = dict.fromkeys((s.file, s.line) for s in graph.sites)
+    place_number = {place: number for number, place in enumerate(places)}
+    of_site = np.array([place_number[s.file, s.line] for s in graph.sites] or [0], dtype=np.int64)
+    count = len(places) + 1  # the last: no line
+    site = main_sites(graph)
+    made = np.zeros(count)
+    for item in (charges.expand, charges.fold):
+        origin = site[item.value]
+        line = np.where(origin >= 0, of_site[origin], count - 1)
+        np.add.at(made, line, item.low * item.width_bytes)
+    needed = _needed(graph, part, charges, of_site, count)
+    functions: dict[tuple[str, int], set[str]] = {}
+    for s in graph.sites:
+        functions.setdefault((s.file, s.line), set()).add(s.function)
+    found = [
+        LineTraffic(
+            file, line, tuple(sorted(functions.get((file, line), ()))), float(needed[k]), float(made[k])
+        )
+        for k, (file, line) in enumerate([*places, ("", 0)])
+        if needed[k] or made[k]
+    ]
+    return tuple(sorted(found, key=lambda t: (-t.needed_bytes, -t.made_bytes, t.file, t.line)))
+
+
+def _needed(graph: ValueGraph, part: Int32, charges: Charges, of_site: Int64, count: int) -> Float64:
+    """Return float64[count], bytes of the transfers because of each line."""
+    p = charges.num_parts
+    source, sink = graph.source.astype(np.int64), sink_of_source(graph).astype(np.int64)
+    line = of_site[graph.row_site[graph.row_of_source()]]
+    expand, fold = charges.expand, charges.fold
+    total = np.zeros(count)
+    arriving = expand.value.astype(np.int64) * p + expand.receiver
+    open_value = _share(total, arriving, expand.low * expand.width_bytes, source * p + part[sink], line)
+    # Operands that travel to where a term is combined have no reader there: all readers stand for it.
+    rest = np.flatnonzero(open_value)
+    _share(total, expand.value[rest].astype(np.int64), (expand.low * expand.width_bytes)[rest], source, line)
+    combined = fold.value.astype(np.int64) * p + fold.sender
+    _share(total, combined, fold.low * fold.width_bytes, sink * p + part[source], line)
+    return total
+
+
+def _share(total: Float64, transfer: Int64, size_bytes: Int64, entry: Int64, line: Int64) -> Bool:
+    """Add to each line its part of the transfers; return bool[K], transfers without a flow.
+
+    Args:
+        total: float64[count], added to.
+        transfer: int64[K], key of each transfer; equal keys share their flows.
+        size_bytes: int64[K], bytes of each.
+        entry: int64[S], key of the transfer that a flow would need.
+        line: int64[S], line of each flow.
+    """
+    keys, inverse = np.unique(transfer, return_inverse=True)
+    amount = np.bincount(inverse, size_bytes, len(keys)) if len(keys) else np.zeros(0)
+    if not len(keys):
+        return np.zeros(0, dtype=np.bool_)
+    at = np.minimum(np.searchsorted(keys, entry), len(keys) - 1)
+    hit = keys[at] == entry
+    pair = np.unique(np.stack([at[hit], line[hit]], axis=1), axis=0)
+    readers = np.bincount(pair[:, 0], minlength=len(keys))
+    np.add.at(total, pair[:, 1], amount[pair[:, 0]] / readers[pair[:, 0]])
+    return np.asarray((readers == 0)[inverse])

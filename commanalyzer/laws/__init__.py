@@ -1,0 +1,1 @@
+"""Scaling laws: metrics over node counts and program parameters -> formulas, predictions, projections."""

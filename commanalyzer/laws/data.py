@@ -1,0 +1,199 @@
+"""Observations to fit laws to: of a sweep, of single results, or of any CSV table."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from commanalyzer.errors import ArtifactError, ConfigError, FitError
+from commanalyzer.laws.terms import Floats
+from commanalyzer.results import AnalysisResult
+from commanalyzer.sweep.columns import FIRST, NAMES, PER_POINT
+from commanalyzer.sweep.table import SweepTable, load_table
+
+NODES = "p"
+DEFAULT_METRICS = ("comm_bytes", "messages", "intensity", "work_flops", "vcg_words")
+ALIASES: Mapping[str, str] = {"work": "work_flops", "bytes": "comm_bytes", "vcg": "vcg_words"}
+
+
+@dataclass(frozen=True, slots=True)
+class Observations:
+    """Points and what was seen there.
+
+    Attributes:
+        parameters: Names; the node count is ``p``.
+        points: float64[N, K].
+        metrics: float64[N] by name; NaN where not known.
+        per_program: Metrics that do not depend on the node count.
+        source: What they were read from.
+    """
+
+    parameters: tuple[str, ...]
+    points: Floats
+    metrics: Mapping[str, Floats]
+    per_program: frozenset[str] = field(default_factory=frozenset)
+    source: str = ""
+
+    def of(self, metric: str) -> tuple[Floats, tuple[str, ...], Floats]:
+        """Points float64[n, k], their parameters and the metric float64[n], where it is known.
+
+        Raises:
+            FitError: If there is no such metric, or it is known nowhere.
+        """
+        name = ALIASES.get(metric, metric)
+        if name not in self.metrics:
+            known = ", ".join(self.metrics)
+            raise FitError(f"expected a metric of {known}, found {metric!r}", where=self.source)
+        values = self.metrics[name]
+        known_rows = np.isfinite(values)
+        if not known_rows.any():
+            raise FitError(f"expected values of {name}, found none", where=self.source)
+        kept = [i for i, p in enumerate(self.parameters) if p != NODES or name not in self.per_program]
+        return self.points[known_rows][:, kept], tuple(self.parameters[i] for i in kept), values[known_rows]
+
+
+def read_observations(
+    paths: Sequence[Path],
+    *,
+    model: str = "",
+    parameters: Sequence[str] = (),
+    arguments: Mapping[str, int] | None = None,
+) -> Observations:
+    """Observations of a sweep's directory or table, of a CSV file, or of results (``*.cmz``).
+
+    Args:
+        paths: One directory, ``sweep.json`` or CSV file, or results.
+        model: Communication model; the first one of the table, the leading one of results, when empty.
+        parameters: Columns of a CSV file that are parameters; in other tables only these are used.
+        arguments: Number of the command-line argument, from 1, that is a parameter, for results.
+
+    Raises:
+        ConfigError: If a parameter is no number, or is missing.
+        ArtifactError: If a file cannot be read.
+    """
+    if all(path.suffix == ".cmz" for path in paths):
+        return _of_results(paths, model, arguments or {})
+    if len(paths) != 1:
+        raise ConfigError("expected one directory or table, or results (*.cmz) only, found several of them")
+    path = paths[0]
+    if path.is_dir() or path.name == "sweep.json" or _is_sweep_table(path):
+        return of_table(load_table(path), model, str(path), parameters)
+    return _of_csv(path, parameters)
+
+
+def of_table(
+    table: SweepTable, model: str = "", source: str = "", parameters: Sequence[str] = ()
+) -> Observations:
+    """Observations of one model of a sweep.
+
+    Raises:
+        ConfigError: If the model is not there, or a parameter is text with several values.
+    """
+    if not len(table):
+        raise ConfigError("expected finished points, found none", where=source)
+    chosen = model or table.models[0]
+    if chosen not in table.models:
+        raise ConfigError(f"expected a model of {', '.join(table.models)}, found {chosen!r}", where=source)
+    lines = table.of_model(chosen)
+    names = [n for n in (parameters or table.parameters) if not _is_one_text(lines.column(n), n, source)]
+    points = np.stack([lines.numbers(name) for name in (*names, FIRST)], axis=1)
+    numeric = [n for n in NAMES if n != FIRST and lines.column(n).dtype.kind != "U"]
+    metrics = {name: lines.numbers(name) for name in numeric}
+    return Observations((*names, NODES), points, metrics, frozenset(PER_POINT), source)
+
+
+def _is_one_text(column: NDArray[np.generic], name: str, source: str) -> bool:
+    if column.dtype.kind != "U":
+        return False
+    if len(np.unique(column)) > 1:
+        raise ConfigError(
+            f"expected numbers as values of {name}, found texts such as {column[0]!r}",
+            where=source,
+            hint="sweep each of them by itself, or leave it out with --param",
+        )
+    return True
+
+
+def _of_results(paths: Sequence[Path], model: str, arguments: Mapping[str, int]) -> Observations:
+    from commanalyzer.artifacts import load
+
+    rows: list[list[float]] = []
+    values: dict[str, list[float]] = {name: [] for name in DEFAULT_METRICS}
+    for path in paths:
+        result = load(path)
+        own = [_argument(result, name, number, path) for name, number in arguments.items()]
+        for nodes in result.nodes:
+            item = result.best(nodes, model)
+            rows.append([*own, float(nodes)])
+            seen = (
+                item.comm_bytes,
+                item.communication.total_messages,
+                item.intensity,
+                result.work.flops,
+                result.vcg_words,
+            )
+            for name, value in zip(DEFAULT_METRICS, seen, strict=True):
+                values[name].append(float(value))
+    points = np.array(rows, dtype=np.float64).reshape(len(rows), len(arguments) + 1)
+    metrics = {name: np.array(column) for name, column in values.items()}
+    source = str(paths[0]) if len(paths) == 1 else f"{len(paths)} results"
+    return Observations((*arguments, NODES), points, metrics, frozenset(PER_POINT), source)
+
+
+def _argument(result: AnalysisResult, name: str, number: int, path: Path) -> float:
+    words = result.command[1:]
+    try:
+        return float(words[number - 1])
+    except (IndexError, ValueError) as error:
+        raise ConfigError(
+            f"expected argument {number} of the program to be the number {name}, found {' '.join(words)!r}",
+            where=str(path),
+        ) from error
+
+
+def _is_sweep_table(path: Path) -> bool:
+    try:
+        with path.open(encoding="utf-8", newline="") as stream:
+            header = next(csv.reader(stream), [])
+    except (OSError, UnicodeDecodeError, csv.Error):
+        return True  # the reader of sweep tables says what is wrong
+    return set(NAMES) <= set(header)
+
+
+def _of_csv(path: Path, parameters: Sequence[str]) -> Observations:
+    try:
+        with path.open(encoding="utf-8", newline="") as stream:
+            header, *rows = csv.reader(stream)
+    except (OSError, UnicodeDecodeError, csv.Error, ValueError) as error:
+        raise ArtifactError(f"expected a CSV table with a header, found: {error}", where=str(path)) from error
+    columns = {
+        name: _numbers([row[i] for row in rows if len(row) == len(header)]) for i, name in enumerate(header)
+    }
+    if any(len(row) != len(header) for row in rows):
+        raise ArtifactError("expected lines of one length, found others", where=str(path))
+    names = tuple(parameters) or tuple(n for n in header if n in (NODES, FIRST, "n"))
+    missing = [name for name in names if columns.get(name) is None]
+    if missing or not names:
+        raise ConfigError(
+            f"expected columns of numbers named {', '.join(missing) or 'as the parameters'}, "
+            f"found the columns {', '.join(header)}",
+            where=str(path),
+            hint="name the parameters of a table with --param p --param n",
+        )
+    numbers = {name: column for name, column in columns.items() if column is not None}
+    points = np.stack([numbers[name] for name in names], axis=1)
+    metrics = {name: column for name, column in numbers.items() if name not in names}
+    renamed = tuple(NODES if name == FIRST else name for name in names)
+    return Observations(renamed, points, metrics, source=str(path))
+
+
+def _numbers(cells: Sequence[str]) -> Floats | None:
+    try:
+        return np.array([float(cell or "nan") for cell in cells], dtype=np.float64)
+    except ValueError:
+        return None

@@ -1,0 +1,174 @@
+"""Saves and loads laws: a JSON document of kind ``commanalyzer.laws``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, cast, get_args
+
+from commanalyzer.errors import ArtifactError, FitError
+from commanalyzer.files import write_text
+from commanalyzer.laws.formula import formula_text, law_latex, law_python, law_text
+from commanalyzer.laws.law import CONFIDENCE, Family, Formula, Law
+from commanalyzer.laws.naming import law_name
+from commanalyzer.laws.terms import FORMS, Factor, Term
+
+KIND = "commanalyzer.laws"
+SCHEMA = 1
+
+
+@dataclass(frozen=True, slots=True)
+class LawsDocument:
+    """Laws of one program.
+
+    Attributes:
+        program: Its name, for headings.
+        laws: One per metric.
+        provenance: Where the data come from: tool, version, files and their hashes.
+    """
+
+    program: str
+    laws: tuple[Law, ...]
+    provenance: Mapping[str, object]
+
+
+def laws_json(document: LawsDocument) -> str:
+    """JSON text; formulas as terms for programs, and as text, LaTeX and Python for people."""
+    content = {
+        "kind": KIND,
+        "schema": SCHEMA,
+        "program": document.program,
+        "confidence": CONFIDENCE,
+        "provenance": dict(document.provenance),
+        "laws": [_law(law) for law in document.laws],
+    }
+    return json.dumps(content, indent=1) + "\n"
+
+
+def save_laws(document: LawsDocument, path: Path, *, force: bool = False) -> None:
+    """Write a document, completely or not at all.
+
+    Raises:
+        ArtifactError: If the file exists and ``force`` is false, or cannot be written.
+    """
+    write_text(path, laws_json(document), force=force)
+
+
+def load_laws(path: Path) -> LawsDocument:
+    """Document saved in ``path``.
+
+    Raises:
+        ArtifactError: If it is missing, of another kind, of a newer schema or damaged.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ArtifactError(f"expected a file of laws, found: {error.strerror}", where=str(path)) from error
+    except ValueError as error:
+        raise ArtifactError(f"expected JSON, found: {error}", where=str(path)) from error
+    if not isinstance(content, dict) or content.get("kind") != KIND:
+        raise ArtifactError(
+            f"expected a file of kind {KIND}, found another",
+            where=str(path),
+            hint="write one with: commanalyzer fit ... -o laws.json",
+        )
+    if not isinstance(content.get("schema"), int) or content["schema"] > SCHEMA:
+        raise ArtifactError(
+            f"expected schema {SCHEMA} or older, found {content.get('schema')}",
+            where=str(path),
+            hint="read it with a newer version of commanalyzer",
+        )
+    try:
+        return LawsDocument(
+            str(content["program"]), tuple(map(_read_law, content["laws"])), dict(content["provenance"])
+        )
+    except (KeyError, TypeError, ValueError, ZeroDivisionError, FitError) as error:
+        raise ArtifactError(
+            f"expected a complete document of laws, found a damaged one: {error!r}", where=str(path)
+        ) from error
+
+
+def _law(law: Law) -> dict[str, object]:
+    return {
+        "metric": law.metric,
+        "name": law_name(law),
+        "text": law_text(law),
+        "latex": law_latex(law),
+        "python": law_python(law),
+        "parameters": list(law.parameters),
+        "lowest": list(law.lowest),
+        "highest": list(law.highest),
+        "points": law.num_points,
+        "notes": list(law.notes),
+        "formula": _formula(law.formula, law.parameters),
+        "alternatives": [_formula(formula, law.parameters) for formula in law.alternatives],
+    }
+
+
+def _formula(formula: Formula, parameters: Sequence[str]) -> dict[str, object]:
+    return {
+        "text": formula_text(formula, parameters),
+        "family": formula.family,
+        "terms": [
+            {"coefficient": c, "factors": [_factor(f, parameters) for f in term]}
+            for c, term in zip(formula.coefficients, formula.terms, strict=True)
+        ],
+        "prediction_error": formula.loo_error,
+        "holdout_error": formula.holdout_error,
+        "residual_error": formula.residual_error,
+        "degrees_of_freedom": formula.degrees_of_freedom,
+        "covariance": list(formula.covariance),
+    }
+
+
+def _factor(factor: Factor, parameters: Sequence[str]) -> dict[str, object]:
+    return {
+        "parameter": parameters[factor.parameter],
+        "form": factor.form,
+        "exponent": str(factor.exponent),
+        "log_exponent": factor.log_exponent,
+    }
+
+
+def _read_law(entry: Mapping[str, Any]) -> Law:
+    parameters = tuple(map(str, entry["parameters"]))
+    return Law(
+        metric=str(entry["metric"]),
+        parameters=parameters,
+        formula=_read_formula(entry["formula"], parameters),
+        alternatives=tuple(_read_formula(item, parameters) for item in entry["alternatives"]),
+        lowest=tuple(map(float, entry["lowest"])),
+        highest=tuple(map(float, entry["highest"])),
+        num_points=int(entry["points"]),
+        notes=tuple(map(str, entry["notes"])),
+    )
+
+
+def _read_formula(entry: Mapping[str, Any], parameters: Sequence[str]) -> Formula:
+    if entry["family"] not in get_args(Family):
+        raise ValueError(f"no family {entry['family']!r}")
+    return Formula(
+        family=cast(Family, entry["family"]),
+        terms=tuple(_read_term(item["factors"], parameters) for item in entry["terms"]),
+        coefficients=tuple(float(item["coefficient"]) for item in entry["terms"]),
+        loo_error=float(entry["prediction_error"]),
+        holdout_error=float(entry["holdout_error"]),
+        residual_error=float(entry["residual_error"]),
+        covariance=tuple(map(float, entry["covariance"])),
+        degrees_of_freedom=int(entry["degrees_of_freedom"]),
+    )
+
+
+def _read_term(entry: Sequence[Mapping[str, Any]], parameters: Sequence[str]) -> Term:
+    return tuple(
+        Factor(
+            parameters.index(item["parameter"]),
+            FORMS[FORMS.index(item["form"])],
+            Fraction(item["exponent"]),
+            int(item["log_exponent"]),
+        )
+        for item in entry
+    )

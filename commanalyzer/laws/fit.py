@@ -1,0 +1,151 @@
+"""Fits a law: points and metric -> the formula that predicts best, of both families.
+
+Chosen by prediction, not by fit: every row from the others (leave one out), and the rows with the largest
+value of each parameter from the smaller ones (leave largest out), because a law is made for larger
+problems.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from commanalyzer.errors import FitError
+from commanalyzer.laws.candidates import subsets_of
+from commanalyzer.laws.law import Family, Formula, Law
+from commanalyzer.laws.regression import Problem, prediction_errors
+from commanalyzer.laws.selection import Candidate, candidates_of, choose, constant
+from commanalyzer.laws.terms import Floats, columns
+
+NODES = "p"
+FAMILIES: tuple[Family, ...] = ("lattice", "pmnf", "power")
+_FEW_VALUES = 4
+_BAD = 0.3  # relative error of prediction that makes a law useless
+_LEFT_OF_LARGEST = 2  # values of a parameter
+_LEFT_OF_HALF = 3
+
+
+def fit_law(
+    x: Floats,
+    names: Sequence[str],
+    y: Floats,
+    *,
+    metric: str = "metric",
+    families: Sequence[Family] = FAMILIES,
+) -> Law:
+    """Law of ``y``; deterministic.
+
+    Parameters with one value, and those that the metric does not change with at all, are left out.
+
+    Args:
+        x: float64[N, K], points, all positive; rows may repeat.
+        names: Names of the K parameters; ``p`` is the node count.
+        y: float64[N], metric, not negative.
+        metric: Its name.
+        families: Some of ``lattice``, ``pmnf`` and ``power``.
+
+    Raises:
+        FitError: If there are fewer than two points, or values are negative or not finite.
+    """
+    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    _check(x, names, y, metric)
+    x, y = _distinct(x, y)
+    kept, notes = _telling_parameters(x, y, names)
+    x, names = x[:, kept], [names[index] for index in kept]
+    found = _ranked(x, y, list(names), families) if y.any() and names else [constant(y)]
+    lowest, highest = (tuple(getattr(x, f)(axis=0).tolist()) for f in ("min", "max"))
+    notes += _few_values(x, names)
+    if found[0].loo_error > _BAD:
+        error = f"{100 * found[0].loo_error:.0f} %"
+        notes.append(
+            f"no formula predicts these data (error {error}): more points, or points of another kind"
+        )
+    return Law(metric, tuple(names), found[0], tuple(found[1:]), lowest, highest, len(y), tuple(notes))
+
+
+def _check(x: Floats, names: Sequence[str], y: Floats, metric: str) -> None:
+    if x.ndim != 2 or x.shape != (len(y), len(names)):
+        raise FitError(
+            f"expected {len(y)} points with {len(names)} parameters, found an array of shape {x.shape}",
+            where=metric,
+        )
+    if len(y) < 2:
+        raise FitError(
+            f"expected at least two points, found {len(y)}", where=metric, hint="analyse more sizes and nodes"
+        )
+    if not (np.isfinite(x).all() and (x > 0).all()):
+        raise FitError("expected positive parameters", where=metric)
+    if not (np.isfinite(y).all() and (y >= 0).all()):
+        raise FitError("expected values of 0 or more", where=metric)
+
+
+def _distinct(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """One row per point; repetitions are averaged."""
+    points, inverse = np.unique(x, axis=0, return_inverse=True)
+    inverse = inverse.ravel()
+    return points, np.bincount(inverse, weights=y) / np.bincount(inverse)
+
+
+def _telling_parameters(x: Floats, y: Floats, names: Sequence[str]) -> tuple[list[int], list[str]]:
+    kept, notes = [], []
+    for index, name in enumerate(names):
+        if x[:, index].min() == x[:, index].max():
+            notes.append(f"{name} was always {x[0, index]:g}: the law holds for that value")
+        elif not _is_free_of(x, y, index):
+            kept.append(index)
+    return kept, notes
+
+
+def _is_free_of(x: Floats, y: Floats, index: int) -> bool:
+    """Points that differ in this parameter only have the same y, and there are such points."""
+    others = np.delete(x, index, axis=1)
+    _, group, size = np.unique(others, axis=0, return_inverse=True, return_counts=True)
+    group = group.ravel()
+    if size.max() < 2:
+        return False
+    low, high = np.full(len(size), np.inf), np.full(len(size), -np.inf)
+    np.minimum.at(low, group, y)
+    np.maximum.at(high, group, y)
+    # A parameter is only out if every other combination of values shows it.
+    return bool((size > 1).all() and (low == high).all())
+
+
+def _few_values(x: Floats, names: Sequence[str]) -> list[str]:
+    counts = [len(np.unique(column)) for column in x.T]
+    return [
+        f"{name} has {count} values only: at least five tell laws apart"
+        for name, count in zip(names, counts, strict=True)
+        if count < _FEW_VALUES
+    ]
+
+
+def _ranked(x: Floats, y: Floats, names: list[str], families: Sequence[Family]) -> list[Formula]:
+    """The formulas that predict as well as the best one, the one to use first."""
+    # A metric of 0 (one node) must be met as closely as the smallest other value.
+    scale = np.maximum(y, y[y > 0].min())
+    holdouts = tuple(_holdouts(x))
+    found: list[Candidate] = []
+    for family in families:
+        terms, subsets = subsets_of(family, x, y, names.index(NODES) if NODES in names else -1)
+        problem = Problem(columns(terms, x) / scale[:, None], y / scale, holdouts)
+        for chosen in subsets(problem):
+            # A free exponent costs as much as a term.
+            free = len(terms[0]) if family == "power" else 0
+            found += candidates_of(family, terms, problem, prediction_errors(problem, chosen), free)
+    return choose(found, len(y)) or [constant(y)]
+
+
+def _holdouts(x: Floats) -> Iterator[NDArray[np.bool_]]:
+    """Rows to predict from the others: the largest value of each parameter, then its larger values.
+
+    Two values are left at least, three where the larger half is taken.
+    """
+    for column in x.T:
+        values = np.unique(column)
+        if len(values) > _LEFT_OF_LARGEST:
+            yield column == values[-1]
+        kept = max(_LEFT_OF_HALF, (len(values) + 1) // 2)
+        if len(values) > kept + 1:
+            yield column >= values[kept]

@@ -1,0 +1,163 @@
+"""A law: the chosen formula of one metric, those that explain it as well, and its band of confidence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from commanalyzer.errors import FitError
+from commanalyzer.laws.terms import Floats, Term, columns, term_complexity
+
+Family = Literal["lattice", "pmnf", "power", "imported"]
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """One fitted sum of terms.
+
+    Attributes:
+        family: ``lattice`` (physical terms), ``pmnf`` (Extra-P's search space), ``power``
+            (one term with free exponents) or ``imported``.
+        terms: Terms; parameters are indices into those of the law.
+        coefficients: One per term.
+        loo_error: Root mean square relative error of the prediction score: rows left out one by one, and the
+            largest values of each parameter left out together.
+        holdout_error: Root mean square relative error of the worst of the latter.
+        residual_error: Standard deviation of the relative residuals.
+        covariance: Of the coefficients, row by row, relative residuals having ``residual_error``.
+        degrees_of_freedom: Rows less terms.
+    """
+
+    family: Family
+    terms: tuple[Term, ...]
+    coefficients: tuple[float, ...]
+    loo_error: float = 0.0
+    holdout_error: float = 0.0
+    residual_error: float = 0.0
+    covariance: tuple[float, ...] = ()
+    degrees_of_freedom: int = 0
+
+    def __post_init__(self) -> None:
+        if len(self.terms) != len(self.coefficients):
+            raise FitError(
+                f"expected a coefficient per term, found {len(self.coefficients)} for {len(self.terms)}"
+            )
+
+    @property
+    def complexity(self) -> float:
+        """Number of terms and how unusual they are."""
+        return len(self.terms) + sum(map(term_complexity, self.terms))
+
+    def at(self, x: Floats) -> Floats:
+        """float64[N], value at the points float64[N, K], never below 0."""
+        return np.maximum(columns(self.terms, x) @ np.array(self.coefficients, dtype=np.float64), 0.0)
+
+    def half_width(self, x: Floats) -> Floats:
+        """float64[N], half the width of the prediction interval at :data:`CONFIDENCE`.
+
+        Student's t times sqrt(var(c) of the terms + residual variance); the residual variance is at least
+        what was seen when the largest values of a parameter were predicted from the others.
+        """
+        table, value = columns(self.terms, x), self.at(x)
+        spread = np.zeros(len(x))
+        if self.covariance and self.degrees_of_freedom > 0:
+            covariance = np.reshape(self.covariance, (len(self.terms),) * 2)
+            spread = np.maximum(((table @ covariance) * table).sum(axis=1), 0.0)
+        noise = max(self.residual_error, self.holdout_error)
+        return _student(self.degrees_of_freedom) * np.sqrt(spread + (noise * value) ** 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """How one metric depends on the node count and the program's parameters.
+
+    Attributes:
+        metric: Its name, for example ``comm_bytes``.
+        parameters: Names of the parameters it may depend on; ``p`` is the node count.
+        formula: The chosen formula.
+        alternatives: Other formulas that predict the data as well, the next best first.
+        lowest: Least value of each parameter in the data.
+        highest: Largest value.
+        num_points: Rows of the data.
+        notes: What to know before using it.
+    """
+
+    metric: str
+    parameters: tuple[str, ...]
+    formula: Formula
+    alternatives: tuple[Formula, ...]
+    lowest: tuple[float, ...]
+    highest: tuple[float, ...]
+    num_points: int
+    notes: tuple[str, ...] = ()
+
+    def points(self, values: Mapping[str, Floats | float]) -> Floats:
+        """float64[N, K], points from one array (or number) per parameter.
+
+        Raises:
+            FitError: If a parameter of the law is missing, or a value is not positive.
+        """
+        missing = [name for name in self.parameters if name not in values]
+        if missing:
+            raise FitError(
+                f"expected a value of {', '.join(missing)}, found none",
+                where=f"law of {self.metric}",
+                hint=f"give --param {missing[0]}=VALUE",
+            )
+        arrays = [np.asarray(values[name], dtype=np.float64) for name in self.parameters]
+        length = max((array.size for array in map(np.asarray, values.values())), default=1)
+        x = (
+            np.stack([np.broadcast_to(a.ravel(), (length,)) for a in arrays], axis=1)
+            if arrays
+            else (np.empty((length, 0)))
+        )
+        if not (np.isfinite(x).all() and (x > 0).all()):
+            raise FitError("expected positive parameters", where=f"law of {self.metric}")
+        return x
+
+    def predict(self, values: Mapping[str, Floats | float]) -> Floats:
+        """float64[N], the metric where parameters have these values; never negative."""
+        return self.formula.at(self.points(values))
+
+    def band(self, values: Mapping[str, Floats | float]) -> tuple[Floats, Floats]:
+        """float64[N] each, lower and upper end at :data:`CONFIDENCE`, never negative.
+
+        The prediction interval of the chosen formula, widened to the values of all formulas that explain the
+        data as well: what the data do not decide is not certain.
+        """
+        x = self.points(values)
+        value, half = self.formula.at(x), self.formula.half_width(x)
+        others = [formula.at(x) for formula in self.alternatives]
+        low = np.min([np.maximum(value - half, 0.0), *others], axis=0)
+        return low, np.max([value + half, *others], axis=0)
+
+    def is_beyond(self, values: Mapping[str, Floats | float]) -> bool:
+        """Some value lies outside the data: an extrapolation."""
+        x = self.points(values)
+        return bool(np.any((x < np.array(self.lowest)) | (x > np.array(self.highest))))
+
+
+def _student(degrees: int) -> float:
+    """Two-sided quantile of Student's distribution at :data:`CONFIDENCE`."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(max(degrees, 1), (1 + CONFIDENCE) / 2))
+
+
+def law_of(laws: Sequence[Law], metric: str) -> Law:
+    """The law of a metric.
+
+    Raises:
+        FitError: If there is none.
+    """
+    for law in laws:
+        if law.metric == metric:
+            return law
+    known = ", ".join(law.metric for law in laws) or "none"
+    raise FitError(
+        f"expected a law of {metric}, found {known}", hint=f"commanalyzer fit ... --metric {metric},..."
+    )

@@ -1,0 +1,199 @@
+"""Least squares of many laws at once: candidates (sets of terms) -> coefficients and errors of prediction.
+
+Residuals are relative: rows are divided by the metric, so that small and large problems count alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from commanalyzer.laws.terms import Floats
+
+Index = NDArray[np.int64]
+_RANK = 1e-9  # of normalised columns
+_CHUNK = 100_000
+_LARGE = 2000  # columns whose scalar products are worth a table
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A table of columns and what they should add up to, rows divided by the metric.
+
+    Attributes:
+        table: float64[N, M].
+        target: float64[N], 1 where the metric is not 0.
+        holdouts: bool[N] each: rows to predict from the others.
+    """
+
+    table: Floats
+    target: Floats
+    holdouts: tuple[NDArray[np.bool_], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Errors:
+    """Candidates with as many terms each, and how well they predict.
+
+    Attributes:
+        chosen: int64[C, t], columns of each candidate.
+        coefficients: float64[C, t].
+        score: float64[C], mean of the squared relative errors of prediction: of rows left out one by one, and
+            of the rows of each holdout; infinite where a candidate cannot be fitted.
+        spread: float64[C], standard error of the score.
+        rss: float64[C], residual sum of squares.
+        lowest: float64[C], least fitted value, relative to the metric.
+        holdout: float64[C], root mean square error of the worst holdout (leaving one out without any).
+    """
+
+    chosen: Index
+    coefficients: Floats
+    score: Floats
+    spread: Floats
+    rss: Floats
+    lowest: Floats
+    holdout: Floats
+
+
+def best_subsets(problem: Problem, subsets: Index, keep: int, *, positive: bool) -> Index:
+    """The ``keep`` subsets with the least squares, by the normal equations.
+
+    Args:
+        problem: Data.
+        subsets: int64[C, t].
+        keep: How many.
+        positive: Only those with coefficients above 0. Least squares under this condition either have them or
+            equal those of a smaller subset, so all laws with nonnegative coefficients are among these.
+    """
+    norms = np.sqrt((problem.table**2).sum(axis=0))
+    table = problem.table / np.where(norms > 0, norms, 1.0)
+    right = table.T @ problem.target
+    gram = table.T @ table if table.shape[1] <= _LARGE else None
+    rss = np.concatenate(
+        [
+            _screen(_products(table, gram, part), right[part], positive)
+            for part in np.array_split(subsets, len(subsets) // _CHUNK + 1)
+        ]
+    )
+    order = np.argsort(rss, kind="stable")[:keep]
+    return np.asarray(subsets[order[np.isfinite(rss[order])]])
+
+
+def _products(table: Floats, gram: Floats | None, subsets: Index) -> Floats:
+    """float64[C, t, t], scalar products of the columns of each subset."""
+    if gram is not None:
+        return np.asarray(gram[subsets[:, :, None], subsets[:, None, :]])
+    chosen = np.moveaxis(table[:, subsets], 1, 0)
+    return np.asarray(chosen.swapaxes(1, 2) @ chosen)
+
+
+def _screen(g: Floats, b: Floats, positive: bool) -> Floats:
+    """Minus the explained sum of squares; infinite where a subset is degenerate or not allowed.
+
+    Args:
+        g: float64[C, t, t], scalar products of the columns.
+        b: float64[C, t], scalar products with the target.
+        positive: Coefficients above 0 only.
+    """
+    size = b.shape[1]
+    if size == 1:
+        solution, volume = b / np.maximum(g[:, 0], 1e-300), g[:, 0, 0]
+    elif size == 2:
+        solution, volume = _solve_two(g, b)
+    else:
+        solution, volume = _solve_three(g, b)
+    allowed = volume > _RANK**1.5
+    if positive:
+        allowed &= (solution > 0).all(axis=1)
+    return np.where(allowed, -(solution * b).sum(axis=1), np.inf)
+
+
+def _solve_two(g: Floats, b: Floats) -> tuple[Floats, Floats]:
+    volume = g[:, 0, 0] * g[:, 1, 1] - g[:, 0, 1] ** 2
+    safe = np.where(volume > 0, volume, 1.0)
+    first = (g[:, 1, 1] * b[:, 0] - g[:, 0, 1] * b[:, 1]) / safe
+    second = (g[:, 0, 0] * b[:, 1] - g[:, 0, 1] * b[:, 0]) / safe
+    return np.stack((first, second), axis=1), volume
+
+
+def _solve_three(g: Floats, b: Floats) -> tuple[Floats, Floats]:
+    """Cramer's rule with the cofactors of the symmetric matrix."""
+    (a, d, e), (f, h), i = (g[:, 0, 0], g[:, 0, 1], g[:, 0, 2]), (g[:, 1, 1], g[:, 1, 2]), g[:, 2, 2]
+    c00, c01, c02 = f * i - h * h, e * h - d * i, d * h - e * f
+    c11, c12, c22 = a * i - e * e, d * e - a * h, a * f - d * d
+    volume = a * c00 + d * c01 + e * c02
+    safe = np.where(volume > 0, volume, 1.0)
+    x, y, z = b.T
+    solution = np.stack(
+        (c00 * x + c01 * y + c02 * z, c01 * x + c11 * y + c12 * z, c02 * x + c12 * y + c22 * z), axis=1
+    )
+    return solution / safe[:, None], volume
+
+
+def prediction_errors(problem: Problem, subsets: Index) -> Errors:
+    """Errors of prediction of each subset, int64[C, t].
+
+    Reference: leaving out row i changes its residual e_i to e_i / (1 - h_i), h the diagonal of the hat matrix
+    (D. Allen, Technometrics 16, 1974).
+    """
+    table = np.moveaxis(problem.table[:, subsets], 1, 0)  # [C, N, t]
+    norms = np.sqrt((table**2).sum(axis=1, keepdims=True))
+    table = table / np.where(norms > 0, norms, 1.0)
+    q, solution, usable = _least_squares(table, problem.target)
+    fitted = (table * solution[:, None, :]).sum(axis=2)
+    residual = problem.target - fitted
+    leverage = np.minimum((q**2).sum(axis=2), 1.0)
+    parts = [(residual / np.maximum(1.0 - leverage, 1e-6)) ** 2]
+    for held in problem.holdouts:
+        _, partial, fits = _least_squares(table[:, ~held], problem.target[~held])
+        guess = np.maximum((table[:, held] * partial[:, None, :]).sum(axis=2), 0.0)
+        parts.append((problem.target[held] - guess) ** 2)
+        usable &= fits
+    means = np.stack([part.mean(axis=1) for part in parts])
+    errors = np.stack([part.var(axis=1) / part.shape[1] for part in parts])
+    return Errors(
+        chosen=subsets,
+        coefficients=solution / np.where(norms > 0, norms, 1.0)[:, 0, :],
+        score=np.where(usable, means.mean(axis=0), np.inf),
+        spread=np.sqrt(errors.sum(axis=0)) / len(parts),
+        rss=(residual**2).sum(axis=1),
+        lowest=fitted.min(axis=1),
+        holdout=np.sqrt(means[1:].max(axis=0) if len(parts) > 1 else means[0]),
+    )
+
+
+def _least_squares(table: Floats, target: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Q, solutions and which have full rank, of tables float64[C, N, t] for one target float64[N]."""
+    q, r = np.linalg.qr(table)
+    diagonal = np.abs(np.diagonal(r, axis1=1, axis2=2))
+    usable = (diagonal > _RANK).all(axis=1) & (table.shape[1] >= table.shape[2])
+    if table.shape[1] < table.shape[2]:
+        return q, np.zeros((len(table), table.shape[2])), usable
+    safe = np.where(usable[:, None, None], r, np.eye(table.shape[2]))
+    right = (q * target[None, :, None]).sum(axis=1)
+    solution = np.linalg.solve(safe, right[:, :, None])[:, :, 0]
+    return q, np.where(usable[:, None], solution, 0.0), usable
+
+
+def all_pairs(count: int) -> Index:
+    """int64[count (count - 1) / 2, 2], pairs of different columns."""
+    return np.stack(np.triu_indices(count, 1), axis=1).astype(np.int64)
+
+
+def extended(pairs: Index, count: int) -> Index:
+    """int64[C, 3], every pair with every further column, each set once."""
+    third = np.tile(np.arange(count, dtype=np.int64), len(pairs))
+    rows = np.repeat(pairs, count, axis=0)
+    triples = np.concatenate((rows, third[:, None]), axis=1)
+    triples = np.sort(triples[(rows != third[:, None]).all(axis=1)], axis=1)
+    key = (triples[:, 0] * count + triples[:, 1]) * count + triples[:, 2]
+    return triples[np.unique(key, return_index=True)[1]]
+
+
+def grouped_by_size(hypotheses: Sequence[Sequence[int]]) -> list[Index]:
+    """One int64[C, t] per number of terms t."""
+    sizes = sorted({len(h) for h in hypotheses} - {0})
+    return [np.array([h for h in hypotheses if len(h) == size], dtype=np.int64) for size in sizes]

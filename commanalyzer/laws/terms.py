@@ -1,0 +1,145 @@
+"""Terms of a law: products of one function per parameter, evaluated as columns of a matrix.
+
+A law is ``y = sum_i c_i t_i(x)`` and a term ``t = prod_l f_l(x_l)``. A factor f is one of
+
+=========  =======================================  ==================================================
+form       f(x)                                     stands for
+=========  =======================================  ==================================================
+power      x^a log2(x)^b                            anything that grows or falls with one parameter
+rise       x^a - 1, a > 0                           cuts between parts: none on one node
+fall       1 - x^-a, a > 0                          the share that lies on other nodes
+grid       q_1 + ... + q_d - d, q the most cubic grid  the same cuts where p has no whole root (a = 1/d)
+           of x nodes in d dimensions
+pairs      |x - x^a|                                neighbours on a square (a = 1/2) or cubic grid (2/3),
+                                                    all pairs of nodes (2)
+gather     (x - 1) (1 - exp(-a / x))                other parts that read a value with a readers at random
+mesh       x (1 - 1/q_1) + ... + x (1 - 1/q_d)      neighbours on the most cubic grid (a = 1/d)
+=========  =======================================  ==================================================
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats: TypeAlias = NDArray[np.float64]
+Form = Literal["power", "rise", "fall", "grid", "pairs", "mesh", "gather"]
+FORMS: tuple[Form, ...] = ("power", "rise", "fall", "grid", "pairs", "mesh", "gather")
+_RARITY: Mapping[Form, float] = {
+    "power": 0.0,
+    "rise": 0.2,
+    "fall": 0.3,
+    "grid": 0.3,
+    "pairs": 0.4,
+    "mesh": 0.5,
+    "gather": 0.8,
+}
+_WHOLE = 0.5  # node counts of a grid are rounded to whole numbers
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Factor:
+    """A function of one parameter.
+
+    Attributes:
+        parameter: Its index.
+        form: See the module.
+        exponent: a; of a grid and a mesh 1/d; of a gather the mean number of readers.
+        log_exponent: b, 0 except for ``power``.
+    """
+
+    parameter: int
+    form: Form
+    exponent: Fraction
+    log_exponent: int = 0
+
+    def __call__(self, x: Floats) -> Floats:
+        """float64 of the shape of ``x``: the function at the values ``x`` > 0 of its parameter."""
+        a = float(self.exponent)
+        if self.form == "grid":
+            return grid_cuts(x, self.exponent.denominator)
+        if self.form == "mesh":
+            return mesh_neighbours(x, self.exponent.denominator)
+        if self.form == "gather":
+            return -(x - 1) * np.expm1(-a / x)
+        if self.form == "pairs":
+            return np.abs(x - x**a)
+        if self.form == "rise":
+            return np.expm1(a * np.log(x))
+        if self.form == "fall":
+            return -np.expm1(-a * np.log(x))
+        column = x**a
+        return column * np.log2(x) ** self.log_exponent if self.log_exponent else column
+
+    @property
+    def complexity(self) -> float:
+        """How far it is from the simplest: decides between laws that explain the data equally well."""
+        rare = 0.0 if self.exponent.denominator <= 2 else 0.5
+        if self.exponent.denominator > 3:
+            rare = 1.5
+        steep = 0.0 if self.form == "gather" else 0.1 * abs(float(self.exponent))
+        return 1.0 + rare + _RARITY[self.form] + steep + 0.75 * abs(self.log_exponent)
+
+
+Term: TypeAlias = tuple[Factor, ...]  # parameters increasing; () is the constant
+
+
+def columns(terms: Sequence[Term], x: Floats) -> Floats:
+    """float64[N, len(terms)], the terms at the points ``x``, float64[N, K], all positive."""
+    factors = sorted({factor for term in terms for factor in term})
+    values = {factor: factor(x[:, factor.parameter]) for factor in factors}
+    table = np.ones((len(x), len(terms)))
+    for index, term in enumerate(terms):
+        for factor in term:
+            table[:, index] *= values[factor]
+    return table
+
+
+def term_complexity(term: Term) -> float:
+    """Sum over the factors; 0 for the constant."""
+    return sum((factor.complexity for factor in term), 0.0)
+
+
+def grid_cuts(nodes: Floats, dimensions: int) -> Floats:
+    """Sum of the extents of the most cubic grid of each node count, less ``dimensions``.
+
+    A mesh that is divided among such a grid is cut so often. For p = q^d it is d (q - 1).
+    """
+    return _of_grids(nodes, dimensions, lambda grid: float(sum(grid) - dimensions))
+
+
+def mesh_neighbours(nodes: Floats, dimensions: int) -> Floats:
+    """Pairs of neighbours on the most cubic grid of each node count, in one direction."""
+    return _of_grids(nodes, dimensions, lambda grid: sum(math.prod(grid) * (1 - 1 / q) for q in grid))
+
+
+def _of_grids(nodes: Floats, dimensions: int, of_grid: Callable[[tuple[int, ...]], float]) -> Floats:
+    distinct, inverse = np.unique(np.floor(nodes + _WHOLE).astype(np.int64), return_inverse=True)
+    values = [of_grid(most_cubic_grid(count, dimensions)) for count in distinct.tolist()]
+    return np.array(values)[inverse.reshape(np.shape(nodes))]
+
+
+@lru_cache(maxsize=4096)
+def most_cubic_grid(nodes: int, dimensions: int) -> tuple[int, ...]:
+    """Extents with product ``nodes`` and least sum, the largest first."""
+    if dimensions == 1:
+        return (nodes,)
+    best: tuple[int, ...] = (nodes, *(1,) * (dimensions - 1))
+    for extent in range(1, math.isqrt(nodes) + 1 if dimensions == 2 else _root(nodes, dimensions) + 1):
+        if nodes % extent == 0:
+            rest = most_cubic_grid(nodes // extent, dimensions - 1)
+            best = min(best, tuple(sorted((*rest, extent), reverse=True)), key=sum)
+    return best
+
+
+def _root(number: int, degree: int) -> int:
+    """Whole part of the root: the smallest extent is never above it."""
+    guess = round(math.pow(number, 1 / degree))
+    return guess if math.prod((guess,) * degree) <= number else guess - 1

@@ -1,0 +1,120 @@
+"""Arrays of a program as pictures of ownership: value graph + owners -> owner of each element, in slices.
+
+Which arrays have a shape is found as for the structured divisions (``partition/shapes.py``). An array is
+shown along two dimensions, one with three along slices of the slowest, a vector as a strip.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from commanalyzer.partition.shapes import Shaped, find_arrays, shape_families
+from commanalyzer.vcg.graph import Int32, Int64, ValueGraph
+
+LARGEST_SIDE = 768  # points of a picture; longer vectors are thinned out
+MOST_SLICES = 4
+_STRIP_ROWS = 0.06  # of the length, so that a vector can be seen
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """Owners of the elements of one array.
+
+    Attributes:
+        name: Variable and slice, as a programmer writes it: ``b``, ``x[3, :, :]``.
+        extents: Elements along each dimension of the whole array.
+        owner: int32[rows, columns], part of each element, -1 where the program keeps no value.
+    """
+
+    name: str
+    extents: tuple[int, ...]
+    owner: NDArray[np.int32]
+
+
+class Division(Protocol):
+    """What tells how many dimensions a programmer would divide."""
+
+    @property
+    def grid(self) -> tuple[int, ...]: ...  # noqa: D102
+    @property
+    def comm_bytes(self) -> int: ...  # noqa: D102
+
+
+def divided_dimensions(candidates: Iterable[Division]) -> int:
+    """Return the number of dimensions of the cheapest regular division, 0 where none is regular."""
+    regular = [d for d in candidates if d.grid]
+    return len(min(regular, key=lambda d: d.comm_bytes).grid) if regular else 0
+
+
+def shaped_arrays(graph: ValueGraph, dimensions: int = 0) -> tuple[Shaped, ...]:
+    """Return arrays with a shape, related ones only.
+
+    A number of elements may be a square and a cube at once: the cheapest division tells which one matters.
+
+    Args:
+        graph: The graph whose vertices have owners.
+        dimensions: How many dimensions the shape should have, see :func:`divided_dimensions`; 0 if not known.
+    """
+    nothing = np.zeros(graph.num_vertices, dtype=np.bool_)
+    families = shape_families(graph, find_arrays(graph, nothing))
+    fitting = [f for f in families if len(f[0].extents) == dimensions] or families
+    return max(fitting, key=lambda f: (sum(len(s.array.vertex) for s in f), len(f[0].extents)), default=())
+
+
+def choose_array(graph: ValueGraph, arrays: Sequence[Shaped], object_bytes: Int64) -> Shaped | None:
+    """Return the array that causes the most communication; ``None`` if none has a shape.
+
+    Args:
+        graph: The graph.
+        arrays: Result of :func:`shaped_arrays`.
+        object_bytes: int64[objects], bytes that are moved because of each object; may be empty.
+    """
+    weight = object_bytes if len(object_bytes) else np.zeros(len(graph.objects), dtype=np.int64)
+    return max(arrays, key=lambda s: (int(weight[s.array.number]), len(s.array.vertex)), default=None)
+
+
+def array_pictures(graph: ValueGraph, shaped: Shaped, part: Int32) -> tuple[Picture, ...]:
+    """Return the pictures of one array: one, or a few slices where it has three dimensions.
+
+    Args:
+        graph: The graph whose vertices have owners.
+        shaped: The array.
+        part: int32[V], owner of each vertex.
+    """
+    owner = np.full(shaped.extents, -1, dtype=np.int32)
+    owner[shaped.coordinates()] = part[shaped.array.vertex]
+    name = graph.objects[shaped.array.number].name
+    if owner.ndim == 1:
+        shown = owner[:: -(-len(owner) // LARGEST_SIDE)]
+        rows = max(int(_STRIP_ROWS * len(shown)), 1)
+        return (Picture(name, shaped.extents, np.tile(shown, (rows, 1))),)
+    if owner.ndim == 2:
+        return (Picture(name, shaped.extents, owner),)
+    used = np.flatnonzero((owner >= 0).any(axis=tuple(range(1, owner.ndim))))
+    chosen = np.unique(used[np.linspace(0, len(used) - 1, MOST_SLICES).round().astype(np.int64)])
+    return tuple(Picture(f"{name}[{k}, :, :]", shaped.extents, owner[k]) for k in chosen.tolist())
+
+
+def centres(shaped: Shaped, part: Int32, num_parts: int) -> NDArray[np.float64] | None:
+    """Return float64[p, 2], middle (x, y, upwards) of each part of a 2-D array; ``None`` if a part has none.
+
+    Args:
+        shaped: The array.
+        part: int32[V], owner of each vertex.
+        num_parts: Number of parts p.
+    """
+    if len(shaped.extents) != 2:
+        return None
+    owner = part[shaped.array.vertex]
+    size = np.bincount(owner, minlength=num_parts)
+    if not size.all():
+        return None
+    rows, columns = shaped.coordinates()
+    x = np.bincount(owner, columns, num_parts) / size
+    y = np.bincount(owner, rows, num_parts) / size
+    return np.stack([x, -y], axis=1).astype(np.float64)

@@ -1,0 +1,123 @@
+"""Efficiency roofline: best possible efficiency against communication intensity, roofs per machine."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from commanalyzer.machine.parameters import MachineParameters
+from commanalyzer.report.figures.style import FONT_SIZE, MARKERS, MUTED, SERIES, grid_lines
+from commanalyzer.roofline.bound import ScalingBound
+from commanalyzer.roofline.equations import machine_bound
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_POINTS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Roof:
+    """Bounds of one machine.
+
+    Attributes:
+        machine: The machine.
+        nodes: Analysed node counts above one, increasing.
+        intensity: float64[k], bytes per floating-point operation of each.
+        efficiency: float64[k], Eq. 4 at that intensity.
+        aware: float64[k], bound with messages, latency and collectives.
+    """
+
+    machine: MachineParameters
+    nodes: tuple[int, ...]
+    intensity: NDArray[np.float64]
+    efficiency: NDArray[np.float64]
+    aware: NDArray[np.float64]
+
+
+def roof_of(bound: ScalingBound) -> Roof:
+    """Return the roof of a machine and its dots; points without communication have no place on it."""
+    points = [p for p in bound.points if p.comm_bytes]
+    nodes = tuple(p.num_nodes for p in points)
+    intensity = [p.comm_bytes / bound.work_flop for p in points]
+    roof = [eq4(bound.machine, i, p) for i, p in zip(intensity, nodes, strict=True)]
+    aware = [p.efficiency for p in points]
+    return Roof(bound.machine, nodes, np.array(intensity), np.array(roof), np.array(aware))
+
+
+def eq4(machine: MachineParameters, intensity: float, nodes: int) -> float:
+    """Return the bound of paper Eq. 4, NaN where there is none.
+
+    Args:
+        machine: Machine with bandwidth and throughput.
+        intensity: Bytes per floating-point operation.
+        nodes: Node count p, where the machine's bandwidth depends on it.
+    """
+    found = machine_bound(intensity, machine, nodes=nodes)
+    return math.nan if found is None else float(found)
+
+
+def draw_roofline(ax: Axes, roofs: Sequence[Roof]) -> None:
+    """Draw roofs (Eq. 4 at the largest node count) with a dot per node count.
+
+    Hollow dots are the bounds that know latency.
+
+    Args:
+        ax: Where to.
+        roofs: One per machine.
+    """
+    _draw_frame(ax, roofs)
+    for number, roof in enumerate(roofs):
+        color = SERIES[number % len(SERIES)]
+        marker = MARKERS[number % len(MARKERS)]
+        name = roof.machine.name
+        low, high = ax.get_xlim()
+        x = np.geomspace(low, high, _POINTS)
+        most = max(roof.nodes, default=1)
+        y = [eq4(roof.machine, float(i), most) for i in x]
+        ax.plot(x, y, color=color, label=f"{name}, Eq. 4" if name else "Eq. 4")
+        ax.plot(roof.intensity, roof.efficiency, marker, color=color)
+        ends = np.minimum(roof.aware, roof.efficiency), np.maximum(roof.aware, roof.efficiency)
+        ax.vlines(roof.intensity, *ends, color=color, linewidth=0.8, linestyle=":")
+        label = f"{name}, with latency" if name else "with latency"
+        ax.plot(roof.intensity, roof.aware, marker, color=color, markerfacecolor="none", label=label)
+        if number == 0:
+            _name_dots(ax, roof)
+    ax.legend(loc="lower left")
+
+
+def _draw_frame(ax: Axes, roofs: Sequence[Roof]) -> None:
+    from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
+
+    used = np.concatenate([r.intensity for r in roofs]) if roofs else np.ones(1)
+    low, high = (used.min() / 10.0, used.max() * 5.0) if len(used) else (1e-3, 1e1)
+    lowest = [eq4(r.machine, float(high), max(r.nodes, default=1)) for r in roofs]
+    lowest += [float(r.aware.min()) / 1.5 for r in roofs if len(r.aware)]
+    floor = min([*lowest, 0.3])
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.set_xlim(float(low), float(high))
+    ax.set_ylim(floor, 1.25)
+    ax.xaxis.set_major_locator(LogLocator(10.0))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ax.xaxis.set_minor_formatter(NullFormatter())
+    percents = [p for p in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 80, 100) if p / 100.0 >= floor]
+    ax.yaxis.set_major_locator(FixedLocator([p / 100.0 for p in percents]))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100.0 * value:.3g} %"))
+    ax.yaxis.set_minor_locator(NullLocator())
+    ax.axhline(1.0, color=MUTED, linewidth=0.9, linestyle="--")
+    ax.set_xlabel("communication intensity (bytes per flop)")
+    ax.set_ylabel("parallel efficiency, at best")
+    grid_lines(ax)
+
+
+def _name_dots(ax: Axes, roof: Roof) -> None:
+    for nodes, x, height in zip(roof.nodes, roof.intensity.tolist(), roof.efficiency.tolist(), strict=True):
+        ax.annotate(
+            str(nodes), (x, height), xytext=(5, 5), textcoords="offset points", fontsize=FONT_SIZE - 0.5
+        )

@@ -1,0 +1,114 @@
+"""Speed-up and efficiency against the number of nodes, with the ideal line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from commanalyzer.quantities import format_count
+from commanalyzer.report.figures.style import MARKERS, MUTED, SERIES, grid_lines
+from commanalyzer.roofline.bound import ScalingBound
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_MOST_TICKS = 7
+
+
+@dataclass(frozen=True, slots=True)
+class ScalingCurve:
+    """Efficiency over node counts.
+
+    Attributes:
+        name: What to call it; empty for the only one.
+        nodes: float64[k], node counts, increasing.
+        efficiency: float64[k], NaN where not known.
+        low: float64[k], lower end of an uncertain efficiency; ``None`` when there is none.
+        high: float64[k], upper end.
+        dashed: Another kind of bound or estimate than the solid curve of the same colour.
+        group: Number of its colour; curves of one machine share it.
+    """
+
+    name: str
+    nodes: NDArray[np.float64]
+    efficiency: NDArray[np.float64]
+    low: NDArray[np.float64] | None = None
+    high: NDArray[np.float64] | None = None
+    dashed: bool = False
+    group: int = 0
+
+
+def curves_of(bound: ScalingBound, group: int = 0) -> list[ScalingCurve]:
+    """Return the bounds of one machine: with latency, and Eq. 4 dashed."""
+    nodes = np.array([p.num_nodes for p in bound.points], dtype=np.float64)
+    of = f"{bound.machine.name}, " if bound.machine.name else ""
+    aware = np.array([p.efficiency for p in bound.points])
+    paper = np.array([p.paper_efficiency for p in bound.points])
+    return [
+        ScalingCurve(f"{of}with latency", nodes, aware, group=group),
+        ScalingCurve(f"{of}Eq. 4", nodes, paper, dashed=True, group=group),
+    ]
+
+
+def draw_speedup(ax: Axes, curves: Sequence[ScalingCurve]) -> None:
+    """Draw p E over p, both logarithmic, with the ideal line."""
+    _draw(ax, curves, times_nodes=True)
+    nodes = _all_nodes(curves)
+    ends = np.array([1.0, float(nodes.max(initial=2.0))])
+    ax.plot(ends, ends, "--", color=MUTED, linewidth=1.0, label="ideal", zorder=1)
+    ax.set_yscale("log", base=2)
+    _name_powers(ax, "y")
+    ax.set_ylabel("speed-up, at best")
+    ax.legend(loc="upper left")
+
+
+def draw_efficiency(ax: Axes, curves: Sequence[ScalingCurve]) -> None:
+    """Draw E over p (logarithmic), with the ideal line."""
+    from matplotlib.ticker import FuncFormatter
+
+    _draw(ax, curves, times_nodes=False)
+    ax.axhline(1.0, color=MUTED, linewidth=1.0, linestyle="--", zorder=1)
+    ax.set_ylim(0.0, 1.06)
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100.0 * value:.0f} %"))
+    ax.set_ylabel("efficiency, at best")
+
+
+def _all_nodes(curves: Sequence[ScalingCurve]) -> NDArray[np.float64]:
+    return np.unique(np.concatenate([c.nodes for c in curves])) if curves else np.ones(1)
+
+
+def _draw(ax: Axes, curves: Sequence[ScalingCurve], *, times_nodes: bool) -> None:
+    for curve in curves:
+        color = SERIES[curve.group % len(SERIES)]
+        factor = curve.nodes if times_nodes else 1.0
+        style = "--" if curve.dashed else "-"
+        marker = "" if curve.dashed else MARKERS[curve.group % len(MARKERS)]
+        # The line styles need explaining once.
+        label = "_" if curve.dashed and curve.group else curve.name
+        ax.plot(curve.nodes, factor * curve.efficiency, style, marker=marker, color=color, label=label)
+        if curve.low is not None and curve.high is not None:
+            low, high = factor * curve.low, factor * curve.high
+            ax.fill_between(curve.nodes, low, high, color=color, alpha=0.18, linewidth=0)
+    ax.set_xscale("log", base=2)
+    ax.set_xlim(1.0, float(_all_nodes(curves).max(initial=2.0)) * 1.15)
+    _name_powers(ax, "x")
+    used = _all_nodes(curves)
+    if len(used) <= _MOST_TICKS:
+        ax.set_xticks(np.union1d([1.0], used))
+    ax.set_xlabel("nodes")
+    grid_lines(ax)
+
+
+def _name_powers(ax: Axes, which: str) -> None:
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    axis = ax.xaxis if which == "x" else ax.yaxis
+    axis.set_major_locator(LogLocator(2.0, numticks=9))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(
+        FuncFormatter(lambda value, _: format_count(value) if value >= 1 else f"{value:g}")
+    )

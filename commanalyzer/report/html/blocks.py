@@ -1,0 +1,188 @@
+"""What a page consists of: sections of words, numbers, tables, figures and source code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from commanalyzer.report.figures.chart import Chart
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Paragraphs."""
+
+    paragraphs: tuple[str, ...]
+    kind: str = field(default="words", init=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """Sentences, one point each; ``is_warning`` marks what the reader must know."""
+
+    sentences: tuple[str, ...]
+    is_warning: bool = False
+    kind: str = field(default="points", init=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """One number that stands out: what, how much, and a remark."""
+
+    label: str
+    value: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tiles:
+    """Numbers that stand out."""
+
+    tiles: tuple[Tile, ...]
+    kind: str = field(default="tiles", init=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """Head of a column: name, whether it holds numbers, and what it means."""
+
+    name: str
+    is_number: bool = True
+    meaning: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Cells of a line; it stands out if marked. ``share`` (0 to 1) is drawn as a bar in the first cell."""
+
+    cells: tuple[str, ...]
+    is_marked: bool = False
+    share: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table; the first column names the line.
+
+    Raises:
+        ValueError: If a row has another number of cells than there are columns.
+    """
+
+    caption: str
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    kind: str = field(default="table", init=False)
+
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            if len(row.cells) != len(self.columns):
+                raise ValueError(f"expected {len(self.columns)} cells in {self.caption!r}, found {row.cells}")
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Figures side by side, each with its title and text below."""
+
+    charts: tuple[Chart, ...]
+    kind: str = field(default="figures", init=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CodeLine:
+    """A source line: number, text, what it needs and makes (empty when nothing)."""
+
+    number: int
+    text: str
+    needed: str = ""
+    made: str = ""
+
+    @property
+    def is_hot(self) -> bool:
+        """It causes communication."""
+        return bool(self.needed or self.made)
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Lines of one source file; without lines, ``note`` says why they are not shown."""
+
+    file: str
+    lines: tuple[CodeLine, ...]
+    note: str = ""
+    kind: str = field(default="code", init=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Names and what they are."""
+
+    pairs: tuple[tuple[str, str], ...]
+    kind: str = field(default="facts", init=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Blocks that are shown on demand (and in print)."""
+
+    title: str
+    blocks: Sequence[Block]
+    kind: str = field(default="fold", init=False)
+
+
+Block: TypeAlias = Words | Points | Tiles | Table | Figures | Code | Facts | Fold
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A titled part of a page; ``name`` is unique in the page, letters, digits and hyphens."""
+
+    name: str
+    title: str
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """Everything about one result."""
+
+    name: str
+    title: str
+    subtitle: str
+    sections: tuple[Section, ...]
+
+    @property
+    def charts(self) -> tuple[Chart, ...]:
+        """All figures, in order."""
+        return tuple(c for section in self.sections for c in charts_of(section.blocks))
+
+
+def charts_of(blocks: Sequence[Block]) -> tuple[Chart, ...]:
+    """Return the figures of ``blocks``, folded ones included."""
+    found: list[Chart] = []
+    for block in blocks:
+        if isinstance(block, Figures):
+            found.extend(block.charts)
+        elif isinstance(block, Fold):
+            found.extend(charts_of(block.blocks))
+    return tuple(found)
+
+
+def explained(sections: Sequence[Section]) -> Section | None:
+    """Return a section that says what the columns of all tables mean; ``None`` if nothing needs it."""
+    columns = [c for section in sections for table in _tables(section.blocks) for c in table.columns]
+    pairs = dict.fromkeys((c.name, f"{c.meaning[:1].upper()}{c.meaning[1:]}.") for c in columns if c.meaning)
+    if not pairs:
+        return None
+    name = sections[0].name.rpartition("-")[0]
+    return Section(f"{name}-columns", "Columns", (Fold("What the columns mean", [Facts(tuple(pairs))]),))
+
+
+def _tables(blocks: Sequence[Block]) -> list[Table]:
+    found: list[Table] = []
+    for block in blocks:
+        if isinstance(block, Table):
+            found.append(block)
+        elif isinstance(block, Fold):
+            found.extend(_tables(block.blocks))
+    return found

@@ -1,0 +1,148 @@
+"""Section on what causes the communication: variables, and source lines with their text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import PurePath
+
+import numpy as np
+
+from commanalyzer.communication.attribution import LineTraffic, traffic_of_lines
+from commanalyzer.communication.volume import charge_volume
+from commanalyzer.decompose import volume_view
+from commanalyzer.quantities import format_bytes, format_percent
+from commanalyzer.report.html.blocks import Block, Code, CodeLine, Column, Row, Section, Table, Words
+from commanalyzer.report.html.sources import Source, find_source
+from commanalyzer.report.html.subject import Subject, count_nodes, place_of, readable_name
+from commanalyzer.vcg.graph import HomeKind
+
+_MOST_VARIABLES = 15
+_MOST_LINES = 12
+_MOST_NEEDING = 5  # lines with an excerpt
+_MOST_MAKING = 4
+_AROUND = 3  # lines before and after
+_HIGH = 0.9  # the threshold of hubs with which results are usually counted
+_KINDS = {
+    HomeKind.UNKNOWN: "",
+    HomeKind.GLOBAL: "global",
+    HomeKind.HEAP: "heap",
+    HomeKind.STACK: "local",
+    HomeKind.REGISTER: "scalar",
+}
+
+
+def causes_section(subject: Subject) -> Section:
+    """Variables and lines of the largest node count, leading model."""
+    blocks: list[Block] = []
+    if not subject.largest.comm_bytes:
+        blocks.append(Words((f"Nothing is communicated on {count_nodes(subject.largest.nodes)}.",)))
+    else:
+        blocks += _variables(subject)
+        blocks += _lines(subject)
+    return Section(f"{subject.name}-causes", "What causes the communication", tuple(blocks))
+
+
+def _variables(subject: Subject) -> list[Block]:
+    items = [d for d in subject.pictured if len(d.object_bytes)]
+    if not items:
+        return [Words(("Bytes per variable were not counted.",))]
+    amount, objects = items[-1].object_bytes, subject.result.graph.objects
+    total = max(int(amount.sum()), 1)
+    order = [i for i in np.argsort(-amount, kind="stable").tolist() if amount[i]]
+    rows = []
+    for i in order[:_MOST_VARIABLES]:
+        home = objects[i]
+        cells = [home.name, place_of(home), readable_name(home.function), _KINDS[home.kind]]
+        cells += [format_bytes(int(d.object_bytes[i])) if d.object_bytes[i] else "" for d in items]
+        share = int(amount[i]) / total
+        rows.append(Row((*cells, format_percent(share)), share=share))
+    columns = [
+        Column("variable", is_number=False, meaning="array or scalar whose values are sent"),
+        Column("declared at", is_number=False, meaning="allocation or declaration"),
+        Column("in", is_number=False, meaning="function"),
+        Column("kind", is_number=False),
+        *(Column(count_nodes(d.nodes)) for d in items),
+        Column("share", meaning="of all bytes on the most nodes"),
+    ]
+    more = f"; {len(order) - len(rows)} smaller ones left out" if len(order) > len(rows) else ""
+    return [Table(f"Variables by bytes on {items[-1].nodes} nodes{more}", tuple(columns), tuple(rows))]
+
+
+def _lines(subject: Subject) -> list[Block]:
+    item = subject.largest
+    if item.model != "volume":
+        return [Words(("Source lines are attributed in the model volume only.",))]
+    graph, hubs = volume_view(subject.result.graph, _HIGH)
+    charges = charge_volume(graph, item.part, item.nodes, hubs)
+    found = traffic_of_lines(graph, item.part, charges)
+    counted = charges.expand.low_bytes + charges.fold.low_bytes
+    if counted != item.comm_bytes:
+        # The result was made with another threshold of hubs: the lines would not add up to its bytes.
+        return [
+            Words((f"Source lines are not shown: they add up to {counted}, not {item.comm_bytes} bytes.",))
+        ]
+    table = _line_table(found, item.nodes, item.comm_bytes)
+    return [table, *_excerpts(subject, found)]
+
+
+def _line_table(found: Sequence[LineTraffic], nodes: int, total: int) -> Table:
+    columns = (
+        Column("line", is_number=False),
+        Column("function", is_number=False),
+        Column(
+            "needs", meaning="bytes that come from other nodes because this line reads them or adds to them"
+        ),
+        Column("makes", meaning="bytes of values computed here that go to other nodes"),
+        Column("share", meaning="of the bytes needed"),
+    )
+    rows = [
+        Row(
+            (
+                f"{t.file}:{t.line}" if t.file else "input or unknown",
+                ", ".join(dict.fromkeys(map(readable_name, t.functions))),
+                format_bytes(t.needed_bytes) if t.needed_bytes else "",
+                format_bytes(t.made_bytes) if t.made_bytes else "",
+                format_percent(t.needed_bytes / total),
+            ),
+            share=t.needed_bytes / total,
+        )
+        for t in found[:_MOST_LINES]
+    ]
+    more = f"; {len(found) - len(rows)} smaller ones left out" if len(found) > len(rows) else ""
+    caption = f"Source lines on {nodes} nodes; a value that several lines read is shared among them{more}"
+    return Table(caption, columns, tuple(rows))
+
+
+def _excerpts(subject: Subject, found: Sequence[LineTraffic]) -> list[Block]:
+    """Text around the lines that need or make most, files in the order of their largest line."""
+    named = [t for t in found if t.file and t.line]
+    needing = sorted(named, key=lambda t: -t.needed_bytes)[:_MOST_NEEDING]
+    making = sorted(named, key=lambda t: -t.made_bytes)[:_MOST_MAKING]
+    ranked = [t for t in dict.fromkeys((*needing, *making)) if t.needed_bytes + t.made_bytes >= 1]
+    blocks: list[Block] = []
+    unseen: dict[str, list[str]] = {}
+    for file in dict.fromkeys(t.file for t in ranked):
+        source = find_source(file, subject.result.provenance, subject.folders)
+        if source.reason:
+            unseen.setdefault(source.reason, []).append(file)
+            continue
+        traffic = {t.line: t for t in named if t.file == file}
+        blocks.append(_code(source, [t.line for t in ranked if t.file == file], traffic))
+    notes = [f"Source not shown, {reason}: {', '.join(files)}." for reason, files in unseen.items()]
+    return [*blocks, Words(tuple(notes))] if notes else blocks
+
+
+def _code(source: Source, centres: Sequence[int], traffic: dict[int, LineTraffic]) -> Code:
+    """The lines and what stands around them."""
+    wanted = sorted({n for c in centres for n in range(c - _AROUND, c + _AROUND + 1)})
+    shown = [n for n in wanted if 1 <= n <= len(source.lines)]
+    return Code(PurePath(source.file).as_posix(), tuple(_line(source, n, traffic) for n in shown))
+
+
+def _line(source: Source, number: int, traffic: dict[int, LineTraffic]) -> CodeLine:
+    found = traffic.get(number)
+    text = source.lines[number - 1].expandtabs(4)
+    if found is None:
+        return CodeLine(number, text)
+    needed, made = found.needed_bytes, found.made_bytes
+    return CodeLine(number, text, format_bytes(needed) if needed else "", format_bytes(made) if made else "")

@@ -1,0 +1,163 @@
+"""Section on the division of the data: arrays coloured by owner, and all candidate decompositions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from commanalyzer.partition.shapes import Shaped
+from commanalyzer.quantities import format_bytes, format_count, format_seconds
+from commanalyzer.report.figures.chart import Chart, Values
+from commanalyzer.report.figures.pictures import (
+    Picture,
+    array_pictures,
+    centres,
+    choose_array,
+    divided_dimensions,
+    shaped_arrays,
+)
+from commanalyzer.report.figures.territory import draw_territory, map_colors, touching
+from commanalyzer.report.html.blocks import Block, Column, Figures, Fold, Row, Section, Table, Words
+from commanalyzer.report.html.subject import Subject, count_nodes, counted_graph
+from commanalyzer.results import Decomposition
+from commanalyzer.vcg.graph import ValueGraph
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_MOST_PARTS = 1024
+_COLUMNS = (
+    Column("decomposition", is_number=False, meaning="how the values were divided"),
+    Column("bytes", meaning="all bytes sent between nodes"),
+    Column("over best", meaning="bytes over those of the best"),
+    Column("messages", meaning="one per pair of nodes and round"),
+    Column("partners", meaning="nodes that a node exchanges something with: mean, most"),
+    Column("imbalance", meaning="work of the most loaded node over the mean"),
+    Column("found in", meaning="time that it took"),
+)
+
+
+def shape_of(subject: Subject) -> tuple[ValueGraph, Shaped] | None:
+    """Return the array to show and its graph; ``None`` where no array has a shape."""
+    item = subject.largest
+    graph = counted_graph(subject.result, item)
+    dimensions = divided_dimensions(subject.candidates(item))
+    shaped = choose_array(graph, shaped_arrays(graph, dimensions), item.object_bytes)
+    return None if shaped is None else (graph, shaped)
+
+
+def places_of(shape: tuple[ValueGraph, Shaped] | None, item: Decomposition) -> NDArray[np.float64] | None:
+    """Return where the parts of the shown array lie, so that the network looks like it."""
+    return None if shape is None else centres(shape[1], item.part, item.nodes)
+
+
+def division_section(subject: Subject, shape: tuple[ValueGraph, Shaped] | None) -> Section:
+    """Pictures of the divisions and the table of all candidates, per node count."""
+    blocks: list[Block] = []
+    if shape is None:
+        blocks.append(Words(("No picture: no array of the program has a recognised shape.",)))
+    for item in subject.pictured:
+        candidates = subject.candidates(item)
+        charts = _charts(subject, shape, item, candidates) if shape is not None else ()
+        if charts:
+            blocks.append(Figures(charts))
+    blocks += [_table(subject, item) for item in subject.bests[-1:]]
+    rest: list[Block] = [_table(subject, item) for item in subject.bests[:-1]]
+    others = [m for m in subject.result.models if m != subject.largest.model]
+    rest += [
+        _table(subject, subject.result.best(nodes, model))
+        for model in others
+        for nodes in subject.result.nodes
+    ]
+    if rest:
+        blocks.append(Fold("Candidates for the other node counts and models", rest))
+    return Section(f"{subject.name}-division", "How the data is divided", tuple(blocks))
+
+
+def _charts(
+    subject: Subject,
+    shape: tuple[ValueGraph, Shaped],
+    item: Decomposition,
+    candidates: Sequence[Decomposition],
+) -> tuple[Chart, ...]:
+    if not 1 < item.nodes <= _MOST_PARTS:
+        return ()
+    blocks = [d for d in candidates if d.grid]
+    shown = [item]
+    cheapest = min(blocks, key=lambda d: d.comm_bytes, default=item)
+    if cheapest is not item and len(shape[1].extents) == 2:
+        shown.append(cheapest)
+    return tuple(_chart(subject, shape, d) for d in shown)
+
+
+def _chart(subject: Subject, shape: tuple[ValueGraph, Shaped], item: Decomposition) -> Chart:
+    graph, shaped = shape
+    pictures = array_pictures(graph, shaped, item.part)
+    name = graph.objects[shaped.array.number].name
+    size = " x ".join(map(str, shaped.extents))
+    kind = "best" if item.best else "cheapest regular division"
+
+    def draw(figure: Figure) -> None:
+        colors = map_colors(touching([p.owner for p in pictures], item.nodes))
+        for ax, picture in zip(figure.subplots(1, len(pictures), squeeze=False)[0], pictures, strict=True):
+            draw_territory(ax, picture.owner, colors)
+            if len(pictures) > 1:
+                ax.set_title(picture.name)
+
+    height, width = pictures[0].owner.shape
+    side = 3.9 if len(pictures) == 1 else 2.3
+    tall = min(max(side * height / width, 0.5), 1.6 * side)
+    return Chart(
+        f"{subject.name}-parts-p{item.nodes}-{_slug(item.method)}",
+        f"{name} on {item.nodes} nodes: {item.method}",
+        f"{kind.capitalize()}, {format_bytes(item.comm_bytes)}. {name} has {size} elements; colours "
+        "only tell neighbouring parts apart.",
+        (side * len(pictures), tall + (0.3 if len(pictures) > 1 else 0.0)),
+        draw,
+        lambda: _numbers(pictures),
+    )
+
+
+def _numbers(pictures: Sequence[Picture]) -> dict[str, Values]:
+    """Row, column and owner of every element in the pictures that has one."""
+    places = [np.nonzero(p.owner >= 0) for p in pictures]
+    lengths = [len(row) for row, _ in places]
+    return {
+        "slice": np.repeat([p.name for p in pictures], lengths).tolist(),
+        "row": np.concatenate([row for row, _ in places]).tolist(),
+        "column": np.concatenate([column for _, column in places]).tolist(),
+        "node": np.concatenate([p.owner[at] for p, at in zip(pictures, places, strict=True)]).tolist(),
+    }
+
+
+def _slug(method: str) -> str:
+    return "".join(c if c.isalnum() else "-" for c in method)
+
+
+def _table(subject: Subject, best: Decomposition) -> Table:
+    candidates = sorted(subject.candidates(best), key=lambda d: (d.comm_bytes, d.method))
+    most = max((d.comm_bytes for d in candidates), default=0)
+    model = f", model {best.model}" if len(subject.result.models) > 1 else ""
+    rows = tuple(_row(d, best, most) for d in candidates)
+    return Table(
+        f"All {len(rows)} candidates on {count_nodes(best.nodes)}{model}, the best marked", _COLUMNS, rows
+    )
+
+
+def _row(item: Decomposition, best: Decomposition, most: int) -> Row:
+    partners = item.neighbours
+    ratio = item.comm_bytes / best.comm_bytes if best.comm_bytes else math.nan
+    cells = (
+        item.method,
+        format_bytes(item.comm_bytes),
+        f"{ratio:.2f}" if math.isfinite(ratio) else "",
+        format_count(item.communication.total_messages),
+        f"{partners.mean():.1f}, {partners.max()}",
+        f"{item.imbalance:.3f}",
+        format_seconds(item.seconds),
+    )
+    return Row(cells, is_marked=item.best, share=item.comm_bytes / most if most else None)

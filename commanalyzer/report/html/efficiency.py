@@ -1,0 +1,209 @@
+"""Section on node counts: tables, efficiency roofline, speed-up, what a better machine brings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from commanalyzer.quantities import (
+    format_bandwidth,
+    format_bytes,
+    format_count,
+    format_percent,
+    format_seconds,
+    format_throughput,
+)
+from commanalyzer.report.figures.chart import Chart, Values
+from commanalyzer.report.figures.roofline import draw_roofline, roof_of
+from commanalyzer.report.figures.scaling import curves_of, draw_efficiency, draw_speedup
+from commanalyzer.report.html.blocks import Block, Column, Figures, Fold, Row, Section, Table, Words
+from commanalyzer.report.html.subject import Subject, count_nodes, machine_name
+from commanalyzer.results import Decomposition
+from commanalyzer.roofline.bound import BETTER, BoundPoint, ScalingBound
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_METHOD = (
+    "Both bounds are for the best of all candidate divisions. Eq. 4 of the paper, "
+    "E = 1 / (1 + R I (1 - O) / B) with throughput R, intensity I, overlap O and bandwidth B, takes all "
+    "bytes through the network. The bound with latency follows the busiest node: rounds, messages, "
+    "collectives, its own bytes, and those across the middle of the network. Both are limits, not forecasts."
+)
+_NO_LATENCY = "{} has no latency: both bounds count bytes only."
+_TIMES = ("latency", "message_overhead", "gap", "allreduce")
+_COLUMNS = (
+    Column("nodes", meaning="number of parts, one per node"),
+    Column("decomposition", is_number=False, meaning="how the values were divided"),
+    Column("bytes", meaning="all bytes sent between nodes, C"),
+    Column("per node", meaning="bytes / nodes"),
+    Column("messages", meaning="all values of a pair of nodes and a round travel together"),
+    Column("bytes/flop", meaning="communication intensity C / W"),
+    Column("imbalance", meaning="work of the most loaded node over the mean"),
+    Column("at most", meaning="upper end where collapsed versions leave doubt"),
+)
+_BOUND_COLUMNS = (
+    Column("nodes"),
+    Column("Eq. 4", meaning="best possible efficiency by bytes and bandwidth"),
+    Column("with latency", meaning="best possible efficiency, messages and collectives counted"),
+    Column("speed-up", meaning="over one node, with latency"),
+    Column("time", meaning="least time, with latency"),
+    Column("communication", meaning="what of it is communication that does not hide"),
+    Column("binds", is_number=False, meaning="what takes most of the time, and of the communication"),
+    Column("decomposition", is_number=False, meaning="where the bound with latency is highest"),
+)
+
+
+def efficiency_section(subject: Subject, bounds: Sequence[ScalingBound]) -> Section:
+    """How bytes, efficiency and speed-up depend on the number of nodes."""
+    rows = tuple(Row(_cells(d)) for d in subject.bests)
+    blocks: list[Block] = [Table("Least communication per node count, whole analysed run", _COLUMNS, rows)]
+    if not bounds:
+        blocks.append(Words((_why_no_bound(subject),)))
+    else:
+        blocks.append(Figures(_charts(subject, bounds)))
+        blocks += [_bound_table(found) for found in bounds]
+        blocks.append(Words((_METHOD, *(words for found in bounds for words in _machine_words(found)))))
+        better = [_better_table(found) for found in bounds if found.changes]
+        if better:
+            blocks.append(Fold("What a better machine would bring", better))
+    return Section(f"{subject.name}-efficiency", "Node counts and efficiency", tuple(blocks))
+
+
+def _cells(item: Decomposition) -> tuple[str, ...]:
+    traffic = item.communication
+    exact = traffic.low_bytes == traffic.high_bytes
+    return (
+        str(item.nodes),
+        item.method,
+        format_bytes(traffic.total_bytes),
+        format_bytes(traffic.total_bytes / item.nodes),
+        format_count(traffic.total_messages),
+        f"{item.intensity:.3g}" if math.isfinite(item.intensity) else "no flops",
+        f"{item.imbalance:.3f}",
+        "exact" if exact else format_bytes(traffic.high_bytes),
+    )
+
+
+def _bound_table(found: ScalingBound) -> Table:
+    rows = tuple(
+        Row(
+            (
+                str(p.num_nodes),
+                format_percent(p.paper_efficiency),
+                format_percent(p.efficiency),
+                f"{p.speedup:.3g}",
+                format_seconds(p.time_s),
+                format_seconds(p.times.exposed_s),
+                binding(p),
+                p.method,
+            )
+        )
+        for p in found.points
+    )
+    return Table(f"Best efficiency on {machine_name(found.machine)}", _BOUND_COLUMNS, rows)
+
+
+def binding(point: BoundPoint) -> str:
+    """What takes most of the time, and what of the communication."""
+    times = point.times
+    if times.binds != "computation" or times.limit == "nothing":
+        return times.binds
+    return f"computation, then {times.limit}"
+
+
+def _better_table(found: ScalingBound) -> Table:
+    columns = [Column("nodes"), Column("efficiency now")]
+    columns += [Column(name, meaning="efficiency, and time over the time now") for name in BETTER]
+    rows = []
+    for point in found.points:
+        changes = {c.name: c for c in found.changes if c.num_nodes == point.num_nodes}
+        if changes:
+            cells = [f"{format_percent(c.efficiency)}, {c.time_ratio:.2f} x time" for c in changes.values()]
+            rows.append(Row((str(point.num_nodes), format_percent(point.efficiency), *cells)))
+    return Table(f"Changes of {machine_name(found.machine)}, with latency", tuple(columns), tuple(rows))
+
+
+def _charts(subject: Subject, bounds: Sequence[ScalingBound]) -> tuple[Chart, ...]:
+    roofs = [roof_of(found) for found in bounds]
+    lines = [line for number, found in enumerate(bounds) for line in curves_of(found, number)]
+
+    def roofline(figure: Figure) -> None:
+        draw_roofline(figure.subplots(), roofs)
+
+    def faster(figure: Figure) -> None:
+        draw_speedup(figure.subplots(), lines)
+
+    def share(figure: Figure) -> None:
+        draw_efficiency(figure.subplots(), lines)
+
+    last = bounds[0].points[-1]
+    on = f"on {count_nodes(last.num_nodes)} of {machine_name(bounds[0].machine)}"
+    paper, aware = format_percent(last.paper_efficiency), format_percent(last.efficiency)
+    ends = f"{paper} by Eq. 4 and {aware} with latency {on}"
+    numbers = _numbers(bounds)
+    return (
+        Chart(
+            f"{subject.name}-roofline",
+            "Efficiency roofline",
+            f"Lines: Eq. 4 for any intensity. Dots: node counts; hollow: with latency. At best {ends}.",
+            (3.7, 3.2),
+            roofline,
+            lambda: numbers,
+        ),
+        Chart(
+            f"{subject.name}-speedup",
+            "Speed-up",
+            f"At best {last.speedup:.3g} times as fast as one node {on}.",
+            (3.0, 3.2),
+            faster,
+            lambda: numbers,
+        ),
+        Chart(
+            f"{subject.name}-efficiency-curve",
+            "Efficiency",
+            f"At best {ends}.",
+            (3.0, 3.2),
+            share,
+            lambda: numbers,
+        ),
+    )
+
+
+def _numbers(bounds: Sequence[ScalingBound]) -> dict[str, Values]:
+    """The numbers behind all three figures: a line per machine and node count."""
+    pairs = [(found, p) for found in bounds for p in found.points]
+    return {
+        "machine": [machine_name(found.machine) for found, _ in pairs],
+        "nodes": [p.num_nodes for _, p in pairs],
+        "intensity_bytes_per_flop": [p.comm_bytes / found.work_flop for found, p in pairs],
+        "efficiency_eq4": [p.paper_efficiency for _, p in pairs],
+        "efficiency_with_latency": [p.efficiency for _, p in pairs],
+        "speedup_with_latency": [p.speedup for _, p in pairs],
+        "time_s": [p.time_s for _, p in pairs],
+    }
+
+
+def _machine_words(found: ScalingBound) -> list[str]:
+    machine, network = found.machine, found.points[-1].network
+    rate = network.throughput * (1.0 - network.overlap) / network.bandwidth
+    name, nodes = machine_name(machine), count_nodes(found.points[-1].num_nodes)
+    words = [
+        f"With {nodes} of {name}, bandwidth is {format_bandwidth(network.bandwidth)} per node, overlap "
+        f"{format_percent(network.overlap)}, throughput {format_throughput(network.throughput)} per node: by "
+        f"Eq. 4, half of the time is communication at {1.0 / rate:.3g} bytes per flop."
+    ]
+    if not any(getattr(machine, term) for term in _TIMES):
+        words.append(_NO_LATENCY.format(f"{name[:1].upper()}{name[1:]}" if not machine.name else name))
+    extrapolated = sorted({term for p in found.points for term in p.network.extrapolated})
+    if extrapolated:
+        terms = ", ".join(term.replace("_", " ") for term in extrapolated)
+        words.append(f"Not measured at all of these node counts and message sizes (nearest taken): {terms}.")
+    return words
+
+
+def _why_no_bound(subject: Subject) -> str:
+    if not subject.result.work.flops:
+        return "No efficiency bound: the program executes no floating-point operations."
+    return "No efficiency bound: give a machine with bandwidth and throughput (--machine NAME|FILE)."

@@ -1,0 +1,124 @@
+"""Sections on how far a result can be trusted and where it comes from."""
+
+from __future__ import annotations
+
+import shlex
+
+from commanalyzer.machine.kinds import KINDS
+from commanalyzer.machine.parameters import MachineParameters, Parameter
+from commanalyzer.quantities import (
+    format_bytes,
+    format_count,
+    format_flop,
+    format_seconds,
+)
+from commanalyzer.report.html.blocks import Block, Column, Facts, Fold, Points, Row, Section, Table, Words
+from commanalyzer.report.html.subject import Subject
+from commanalyzer.results import AnalysisResult
+
+
+def recording_section(subject: Subject) -> Section:
+    """How the recording went, and every warning."""
+    result = subject.result
+    recording, graph, work = result.recording, result.graph, result.work
+    cost = f"{format_seconds(recording.instrumented_s)} CPU"
+    if recording.slowdown is not None and recording.native_s is not None:
+        cost += f", {recording.slowdown:.1f} times the plain {format_seconds(recording.native_s)}"
+    pairs = [
+        ("Exit status", str(recording.exit_status)),
+        ("Recording", f"{cost}, peak {format_bytes(recording.peak_rss_bytes)}"),
+        (
+            "Work",
+            f"{format_flop(work.flops)}, {format_count(work.loads)} loads, "
+            f"{format_count(work.stores)} stores, {format_count(work.instructions)} instructions",
+        ),
+        (
+            "Value graph",
+            f"{format_count(graph.num_vertices)} values, {format_count(graph.num_flows)} flows in "
+            f"{format_count(graph.num_rows)} chains, {format_bytes(graph.nbytes)}",
+        ),
+        ("Singletons", _singletons(result)),
+        ("Events that could not be recorded", format_count(recording.dropped_events)),
+    ]
+    warnings = warnings_of(result)
+    blocks: list[Block] = [Facts(tuple(pairs))]
+    blocks.append(Points(warnings, is_warning=True) if warnings else Words(("No warnings.",)))
+    return Section(f"{subject.name}-recording", "Recording and warnings", tuple(blocks))
+
+
+def _singletons(result: AnalysisResult) -> str:
+    counts = result.singletons
+    return f"{counts.source} source, {counts.sink} sink, {counts.reduction} reduction (rule of the paper)"
+
+
+def warnings_of(result: AnalysisResult) -> tuple[str, ...]:
+    """Every reason for caution, one sentence each."""
+    found = list(result.warnings)
+    calls = result.recording.unmodelled_calls
+    if calls:
+        named = ", ".join(f"{name} ({format_count(count)}x)" for name, count in calls)
+        found.append(f"values were not followed through these external functions: {named}")
+    if result.recording.dropped_events:
+        found.append(f"{format_count(result.recording.dropped_events)} events could not be recorded")
+    return tuple(_sentence(text) for text in found)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith(".") else ".")
+
+
+def origin_section(subject: Subject) -> Section:
+    """Machine and provenance."""
+    machines = subject.machines or (subject.result.machine,)
+    blocks: list[Block] = [t for t in map(_machine_table, machines) if t.rows]
+    blocks += [provenance_facts(subject.result), *hashes(subject.result)]
+    return Section(f"{subject.name}-origin", "Machine and provenance", tuple(blocks))
+
+
+def provenance_facts(result: AnalysisResult) -> Facts:
+    """Where a result comes from."""
+    origin = result.provenance
+    pairs = [
+        ("Command", shlex.join(result.command)),
+        ("Created", origin.created),
+        ("CommAnalyzer", f"{origin.tool_version} {origin.git_revision[:12]}".rstrip()),
+        ("Host", origin.host_class),
+        ("Compiler", " ".join((origin.compiler, *origin.flags))),
+        ("Seed", str(origin.seed)),
+    ]
+    return Facts(tuple((name, value) for name, value in pairs if value))
+
+
+def hashes(result: AnalysisResult) -> tuple[Fold, ...]:
+    """The files that were read, folded."""
+    rows = tuple(Row((name, digest)) for name, digest in result.provenance.input_hashes)
+    if not rows:
+        return ()
+    columns = (Column("file", is_number=False), Column("SHA-256", is_number=False))
+    table = Table("Files that were read", columns, rows)
+    return (
+        Fold(f"Hashes of the {len(rows)} input files", [table])
+        if len(rows) > 1
+        else Fold("Hash of the input", [table]),
+    )
+
+
+def _machine_table(machine: MachineParameters) -> Table:
+    columns = (
+        Column("parameter", is_number=False),
+        Column("value"),
+        Column("source", is_number=False),
+        Column("date", is_number=False),
+        Column("note", is_number=False),
+    )
+    rows = tuple(_row(name, parameter) for name, parameter in machine.parameters.items())
+    return Table(f"Machine {machine.name}".rstrip(), columns, rows)
+
+
+def _row(name: str, parameter: Parameter) -> Row:
+    kind = KINDS[name]
+    notes = [parameter.note] if parameter.note else []
+    if parameter.curve is not None:
+        axes = (("node counts", parameter.curve.nodes), ("message sizes", parameter.curve.message_bytes))
+        notes += [f"known for {len(points)} {axis}" for axis, points in axes if points]
+    return Row((kind.meaning, kind.show(parameter.value), parameter.source, parameter.date, "; ".join(notes)))

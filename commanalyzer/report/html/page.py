@@ -1,0 +1,228 @@
+"""Results to one HTML page that loads nothing: chapters are made, rendered by templates, joined."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from commanalyzer.machine.parameters import MachineParameters
+from commanalyzer.quantities import format_bytes, format_count, format_flop, format_percent
+from commanalyzer.report.figures.chart import Chart, inline_svg
+from commanalyzer.report.html.blocks import Chapter, Column, Row, Section, Table, explained
+from commanalyzer.report.html.causes import causes_section
+from commanalyzer.report.html.counted import counted_chapter
+from commanalyzer.report.html.division import division_section, places_of, shape_of
+from commanalyzer.report.html.efficiency import efficiency_section
+from commanalyzer.report.html.laws import LawsRequest, laws_chapter
+from commanalyzer.report.html.origin import origin_section, recording_section, warnings_of
+from commanalyzer.report.html.overview import overview_section
+from commanalyzer.report.html.subject import MOST_SHOWN_NODES, Subject, usable_machines
+from commanalyzer.report.html.talk import talk_section
+from commanalyzer.results import AnalysisResult
+from commanalyzer.version import tool_version
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+_TEMPLATES = Path(__file__).parent / "templates"
+
+
+@dataclass(frozen=True, slots=True)
+class NamedResult:
+    """A result and what its file is called, without folder and ending."""
+
+    name: str
+    result: AnalysisResult
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A report before it is rendered.
+
+    Attributes:
+        title: Title of the page.
+        chapters: One per result, the comparison first where there are several.
+    """
+
+    title: str
+    chapters: tuple[Chapter, ...]
+
+    @property
+    def charts(self) -> tuple[Chart, ...]:
+        """All figures, in order."""
+        return tuple(c for chapter in self.chapters for c in chapter.charts)
+
+
+def make_page(
+    results: Sequence[NamedResult],
+    *,
+    machines: Sequence[MachineParameters] = (),
+    folders: Sequence[Path] = (),
+    laws: LawsRequest | None = None,
+) -> Page:
+    """Return the report of one result or several.
+
+    Args:
+        results: Predictions and counted runs.
+        machines: Machines of the bounds; each result's own when there is none.
+        folders: Where source files are looked for.
+        laws: Scaling laws to show, and what to project with them.
+
+    Raises:
+        FitError: If a law or parameter of the projection is missing.
+    """
+    subjects = _subjects(results, machines, folders)
+    chapters = [_chapter(subject) for subject in subjects]
+    if len(subjects) > 1:
+        chapters.insert(0, _comparison(subjects))
+    if laws is not None:
+        complete = dict.fromkeys(m for subject in subjects for m in subject.machines)
+        chapters.append(laws_chapter(laws, tuple(complete)))
+    chapters = [_with_columns(chapter) for chapter in chapters]
+    title = subjects[0].title if len(subjects) == 1 else f"{len(subjects)} results"
+    return Page(f"CommAnalyzer: {title}", tuple(chapters))
+
+
+def render_page(page: Page) -> str:
+    """Return the page as HTML; the same page gives the same text."""
+    template = _environment().get_template("page.html.j2")
+    style = (_TEMPLATES / "style.css").read_text(encoding="utf-8")
+    return template.render(page=page, style=style, version=tool_version())
+
+
+def _with_columns(chapter: Chapter) -> Chapter:
+    last = explained(chapter.sections)
+    return chapter if last is None else replace(chapter, sections=(*chapter.sections, last))
+
+
+def _subjects(
+    results: Sequence[NamedResult], machines: Sequence[MachineParameters], folders: Sequence[Path]
+) -> list[Subject]:
+    taken: set[str] = set()
+    subjects = []
+    for named in results:
+        result, name = named.result, _free_name(named.name, taken)
+        title = named.name if result.counted is None else f"{named.name} (counted MPI run)"
+        subjects.append(Subject(result, name, title, usable_machines(result, machines), tuple(folders)))
+    return subjects
+
+
+def _free_name(text: str, taken: set[str]) -> str:
+    """An identifier that is not in ``taken`` yet; names that differ in other characters get a hash."""
+    name = re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-").lower()
+    if not name or not name[0].isalpha():
+        name = f"result-{name or hashlib.sha256(text.encode()).hexdigest()[:6]}"
+    free, count = name, 2
+    while free in taken:
+        free, count = f"{name}-{count}", count + 1
+    taken.add(free)
+    return free
+
+
+def _chapter(subject: Subject) -> Chapter:
+    counted = subject.result.counted
+    if counted is not None:
+        return counted_chapter(subject, counted)
+    if not subject.result.decompositions:
+        sections: tuple[Section, ...] = (recording_section(subject), origin_section(subject))
+    else:
+        sections = _sections(subject)
+    created = subject.result.provenance.created.replace("T", " ").removesuffix("+00:00")
+    region = f", region {', '.join(subject.result.regions)}" if subject.result.regions else ""
+    subtitle = f"{shlex.join(subject.result.command)}{region}, analysed {created} UTC"
+    return Chapter(subject.name, subject.title, subtitle, sections)
+
+
+def _sections(subject: Subject) -> tuple[Section, ...]:
+    shape, bounds = shape_of(subject), subject.bounds
+    matrices = [
+        (d.nodes, d.communication.comm_bytes, places_of(shape, d)) for d in subject.pictured if d.nodes > 1
+    ]
+    left_out = [d.nodes for d in subject.bests if d not in subject.pictured]
+    return (
+        overview_section(subject, bounds),
+        efficiency_section(subject, bounds),
+        talk_section(subject.name, matrices, left_out=left_out),
+        division_section(subject, shape),
+        causes_section(subject),
+        recording_section(subject),
+        origin_section(subject),
+    )
+
+
+def _comparison(subjects: Sequence[Subject]) -> Chapter:
+    """One line per result and node count."""
+    columns = (
+        Column("result", is_number=False),
+        Column("nodes"),
+        Column("decomposition", is_number=False),
+        Column("work"),
+        Column("bytes"),
+        Column("per node"),
+        Column("messages"),
+        Column("bytes/flop"),
+        Column("efficiency", meaning="best possible with latency on the first machine"),
+        Column("warnings"),
+    )
+    rows = [row for subject in subjects for row in _comparison_rows(subject)]
+    table = Table("All results side by side", columns, tuple(rows))
+    counts = f"{len(subjects)} results, at most {MOST_SHOWN_NODES} node counts pictured of each"
+    section = Section("comparison-table", "Side by side", (table,))
+    return Chapter("comparison", "Comparison", counts, (section,))
+
+
+def _comparison_rows(subject: Subject) -> list[Row]:
+    result = subject.result
+    bests = subject.bests
+    bounds = subject.bounds[:1] if result.counted is None else ()
+    efficiency = {p.num_nodes: format_percent(p.efficiency) for found in bounds for p in found.points}
+    rows = []
+    for item in bests:
+        known = result.counted is None and result.work.flops
+        rows.append(
+            Row(
+                (
+                    subject.title,
+                    str(item.nodes),
+                    item.method,
+                    format_flop(result.work.flops) if known else "",
+                    format_bytes(item.comm_bytes),
+                    format_bytes(item.comm_bytes / item.nodes),
+                    format_count(item.communication.total_messages),
+                    f"{item.intensity:.3g}" if known else "",
+                    efficiency.get(item.nodes, ""),
+                    str(len(warnings_of(result)) or ""),
+                )
+            )
+        )
+    return rows
+
+
+def _prose(text: str) -> str:
+    """Escaped text in which `names` in backquotes are code."""
+    from markupsafe import Markup, escape
+
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    made = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    made.filters["prose"] = _prose
+    made.filters["svg"] = lambda chart: Markup(inline_svg(chart))
+    return made

@@ -1,0 +1,120 @@
+"""What a chapter is about: a result, the machines it is judged on, and what several sections need."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from commanalyzer.machine.parameters import MachineParameters
+from commanalyzer.results import AnalysisResult, Decomposition
+from commanalyzer.roofline.bound import ScalingBound, scaling_bound
+from commanalyzer.vcg.dissolve import dissolve_registers
+from commanalyzer.vcg.graph import HomeObject, ValueGraph
+
+MOST_SHOWN_NODES = 4  # node counts with pictures of their own
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A result as a chapter sees it.
+
+    Attributes:
+        result: The result.
+        name: Unique in the page, for identifiers and file names.
+        title: What to call it.
+        machines: Machines of the bounds that are known completely, the leading one first.
+        folders: Where source files are looked for.
+    """
+
+    result: AnalysisResult
+    name: str
+    title: str
+    machines: tuple[MachineParameters, ...] = ()
+    folders: tuple[Path, ...] = ()
+
+    @property
+    def bests(self) -> tuple[Decomposition, ...]:
+        """Best decompositions of the leading model, by node count."""
+        return tuple(self.result.best(nodes) for nodes in self.result.nodes)
+
+    @property
+    def largest(self) -> Decomposition:
+        """The best decomposition of the largest node count."""
+        return self.bests[-1]
+
+    @property
+    def pictured(self) -> tuple[Decomposition, ...]:
+        """Best decompositions of the node counts with pictures: evenly chosen, the largest among them."""
+        bests = self.bests
+        chosen = np.unique(np.linspace(0, len(bests) - 1, MOST_SHOWN_NODES).round().astype(np.int64))
+        return tuple(bests[k] for k in chosen.tolist())
+
+    @property
+    def bounds(self) -> tuple[ScalingBound, ...]:
+        """Bounds on each machine, over the candidates of the leading model; none without work."""
+        if not self.result.work.flops or not self.result.decompositions:
+            return ()
+        model = self.largest.model
+        items = [(d.method, d.communication) for d in self.result.decompositions if d.model == model]
+        return tuple(scaling_bound(self.result.work.flops, items, machine) for machine in self.machines)
+
+    def candidates(self, item: Decomposition) -> list[Decomposition]:
+        """All decompositions of the same node count and model."""
+        return [d for d in self.result.decompositions if (d.nodes, d.model) == (item.nodes, item.model)]
+
+
+def counted_graph(result: AnalysisResult, item: Decomposition) -> ValueGraph:
+    """Return the graph whose vertices ``item`` divides; the paper's model counts without register values."""
+    if len(item.part) == result.graph.num_vertices:
+        return result.graph
+    return dissolve_registers(result.graph)
+
+
+def usable_machines(
+    result: AnalysisResult, given: Sequence[MachineParameters]
+) -> tuple[MachineParameters, ...]:
+    """Return the machines that a bound can be computed for.
+
+    A given machine without a throughput is taken to have the nodes on which the program ran; parameters of
+    networks are not mixed. Without given machines, the result's own counts.
+    """
+    own = result.machine
+    machines = [m if m.throughput else m.updated(throughput=own.throughput) for m in given] or [own]
+    return tuple(m for m in machines if m.is_complete)
+
+
+def machine_name(machine: MachineParameters) -> str:
+    """What to call ``machine`` in a sentence."""
+    return machine.name or "the given machine"
+
+
+def count_nodes(nodes: int) -> str:
+    """``1 node``, ``4 nodes``."""
+    return "1 node" if nodes == 1 else f"{nodes} nodes"
+
+
+def place_of(home: HomeObject) -> str:
+    """Where a variable is declared: ``file:line``, empty when unknown."""
+    return f"{home.file}:{home.line}" if home.file and home.line else ""
+
+
+def readable_name(function: str) -> str:
+    """``hydro::compute_forces`` of a C++ symbol; other names as they are.
+
+    Plain nested names only: what stands between ``_Z`` and the first type or template argument.
+    """
+    match = re.match(r"_ZN?(?:K|St)?(?=\d)", function)
+    if match is None:
+        return function
+    parts, rest = [], function[match.end() :]
+    while (number := re.match(r"\d+", rest)) is not None:
+        end = number.end() + int(number.group())
+        parts.append(rest[number.end() : end])
+        rest = rest[end:]
+        if not function.startswith("_ZN"):
+            break
+    return "::".join(parts) or function

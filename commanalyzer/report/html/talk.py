@@ -1,0 +1,121 @@
+"""Section on who talks to whom: communication matrix and network of each node count."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from commanalyzer.quantities import format_bytes
+from commanalyzer.report.figures.chart import Chart, Values
+from commanalyzer.report.figures.matrix import draw_matrix
+from commanalyzer.report.figures.network import FAINTEST, MOST_PARTS, draw_network, exchanged, hidden_pairs
+from commanalyzer.report.html.blocks import Block, Column, Figures, Fold, Row, Section, Table, Words
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_LARGEST_TABLE = 16
+_TOP_PAIRS = 12
+
+
+def talk_section(
+    name: str,
+    matrices: Sequence[tuple[int, NDArray[np.int64], NDArray[np.float64] | None]],
+    *,
+    participant: str = "node",
+    left_out: Sequence[int] = (),
+) -> Section:
+    """Matrix, network and largest pairs.
+
+    Args:
+        name: Name of the chapter.
+        matrices: Node count, int64[p, p] bytes, float64[p, 2] places of the nodes or ``None``.
+        participant: What a row is, ``node`` or ``rank``.
+        left_out: Node counts that have no picture.
+    """
+    blocks: list[Block] = []
+    for nodes, matrix, places in matrices:
+        if not matrix.any():
+            blocks.append(Words((f"{nodes} {participant}s: nothing is sent.",)))
+            continue
+        blocks.append(Figures(_charts(name, matrix, places, participant)))
+        blocks.append(Fold(f"{nodes} {participant}s in numbers", [_numbers(matrix, participant)]))
+    if not matrices:
+        blocks.append(Words((f"One {participant} alone sends nothing.",)))
+    if left_out:
+        counts = ", ".join(map(str, left_out))
+        blocks.append(Words((f"Not pictured: {counts} nodes (see commanalyzer matrix).",)))
+    return Section(f"{name}-talk", "Who talks to whom", tuple(blocks))
+
+
+def _charts(
+    name: str, matrix: NDArray[np.int64], places: NDArray[np.float64] | None, participant: str
+) -> tuple[Chart, ...]:
+    p = len(matrix)
+    source, target = np.nonzero(matrix)
+
+    def numbers() -> dict[str, Values]:
+        return {"from": source.tolist(), "to": target.tolist(), "bytes": matrix[source, target].tolist()}
+
+    def heat(figure: Figure) -> None:
+        draw_matrix(figure.subplots(), matrix, participant=participant)
+
+    def network(figure: Figure) -> None:
+        draw_network(figure.subplots(), matrix, places)
+
+    top = np.unravel_index(int(np.argmax(matrix)), matrix.shape)
+    largest = f"{format_bytes(int(matrix.max()))} from {participant} {top[0]} to {top[1]}"
+    partners = (exchanged(matrix) + exchanged(matrix).T > 0).sum(axis=1)
+    charts = [
+        Chart(
+            f"{name}-matrix-p{p}",
+            f"Bytes between {p} {participant}s",
+            f"{len(source)} of {p * (p - 1)} pairs exchange something; most is {largest}. Empty: nothing.",
+            (4.7, 3.9),
+            heat,
+            numbers,
+        )
+    ]
+    if 1 < p <= MOST_PARTS:
+        hidden = hidden_pairs(matrix)
+        share = f"{100.0 * FAINTEST:g} % of the largest"
+        number = "1 pair" if hidden == 1 else f"{hidden} pairs"
+        faint = f" Not drawn: {number} below {share}." if hidden else ""
+        where = " Nodes lie where their part of the array lies." if places is not None else ""
+        charts.append(
+            Chart(
+                f"{name}-network-p{p}",
+                f"Partners of {p} {participant}s",
+                f"Width: bytes in both directions. {_range(partners)} partners.{where}{faint}",
+                (3.9, 3.9),
+                network,
+                numbers,
+            )
+        )
+    return tuple(charts)
+
+
+def _range(partners: NDArray[np.int64]) -> str:
+    low, high = int(partners.min()), int(partners.max())
+    return str(low) if low == high else f"{low} to {high}, median {np.median(partners):g}"
+
+
+def _numbers(matrix: NDArray[np.int64], participant: str) -> Table:
+    """The whole matrix where it is small, else its largest entries."""
+    p = len(matrix)
+    if p <= _LARGEST_TABLE:
+        columns = (Column(f"from {participant}", is_number=True), *(Column(f"to {j}") for j in range(p)))
+        rows = [
+            Row((str(i), *(format_bytes(v) if v else "" for v in line)))
+            for i, line in enumerate(matrix.tolist())
+        ]
+        return Table("Sent from row to column", columns, tuple(rows))
+    order = np.argsort(-matrix, axis=None, kind="stable")[:_TOP_PAIRS]
+    source, target = np.unravel_index(order, matrix.shape)
+    columns = (Column("from"), Column("to"), Column("bytes"))
+    entries = zip(source.tolist(), target.tolist(), matrix[source, target].tolist(), strict=True)
+    rows = [Row((str(i), str(j), format_bytes(v))) for i, j, v in entries if v]
+    return Table(f"The {len(rows)} largest pairs", columns, tuple(rows))

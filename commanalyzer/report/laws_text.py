@@ -1,0 +1,112 @@
+"""Laws and projections as text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from commanalyzer.laws.document import LawsDocument
+from commanalyzer.laws.formula import accuracy_text, formula_text, grid_note, law_text, number_text
+from commanalyzer.laws.law import CONFIDENCE, Law
+from commanalyzer.laws.naming import law_name
+
+_MOST_SHOWN = 3
+_DISAGREEMENT = 0.1  # relative difference at twice the largest values
+_FAMILY = {"lattice": "physical", "pmnf": "normal form", "power": "power law", "imported": "Extra-P"}
+
+
+def show_laws(
+    document: LawsDocument,
+    targets: Mapping[str, float],
+    others: Sequence[Law],
+    console: Console,
+    *,
+    quiet: bool = False,
+) -> None:
+    """Print laws, what explains the data as well, predictions and second opinions.
+
+    Args:
+        document: Laws.
+        targets: Values of parameters to predict at; empty for none.
+        others: Laws of somebody else, by metric.
+        console: Where to print.
+        quiet: Only the table of laws.
+    """
+    console.print(_table(document.laws))
+    if quiet:
+        return
+    for law in document.laws:
+        for line in _remarks(law):
+            console.print(Text(line))
+    if targets:
+        console.print(_predictions(document.laws, targets))
+    for other in others:
+        for line in _opinion(document.laws, other, targets):
+            console.print(Text(line))
+
+
+def _table(laws: Sequence[Law]) -> Table:
+    table = Table(title="Scaling laws", title_justify="left")
+    for name in ("metric", "law", "reads as", "family"):
+        table.add_column(name, overflow="fold")
+    for name in ("prediction error", "points"):
+        table.add_column(name, justify="right")
+    for law in laws:
+        family = _FAMILY[law.formula.family]
+        error = accuracy_text(law.formula)
+        table.add_row(law.metric, law_text(law), law_name(law), family, error, str(law.num_points))
+    return table
+
+
+def _remarks(law: Law) -> list[str]:
+    lines = [f"{law.metric}: {note}" for note in law.notes]
+    if grid := grid_note(law.formula):
+        lines.append(f"{law.metric}: {grid}")
+    shown = [formula_text(f, law.parameters) for f in law.alternatives[:_MOST_SHOWN]]
+    if shown:
+        more = len(law.alternatives) - len(shown)
+        tail = f" and {more} more" if more else ""
+        lines.append(f"{law.metric}: the data allow as well: {'; '.join(shown)}{tail}")
+    return lines
+
+
+def _predictions(laws: Sequence[Law], targets: Mapping[str, float]) -> Table:
+    at = ", ".join(f"{name} = {value:g}" for name, value in targets.items())
+    table = Table(title=f"Predicted at {at}", title_justify="left")
+    table.add_column("metric")
+    for name in ("value", f"{100 * CONFIDENCE:.0f} % from", "to"):
+        table.add_column(name, justify="right")
+    table.add_column("")
+    for law in laws:
+        value = law.predict(targets)[0]
+        low, high = law.band(targets)
+        beyond = "extrapolated" if law.is_beyond(targets) else ""
+        table.add_row(law.metric, _number(value), _number(low[0]), _number(high[0]), beyond)
+    return table
+
+
+def _opinion(laws: Sequence[Law], other: Law, targets: Mapping[str, float]) -> list[str]:
+    metric = other.metric.split(":")[0]
+    own = next((law for law in laws if law.metric == metric), None)
+    head = f"Extra-P for {other.metric}: {law_text(other)}"
+    if own is None:
+        return [head]
+    names = dict.fromkeys((*own.parameters, *other.parameters))
+    highest = {
+        **dict(zip(other.parameters, other.highest, strict=True)),
+        **dict(zip(own.parameters, own.highest, strict=True)),
+    }
+    point = {name: targets.get(name, 2.0 * highest[name]) for name in names}
+    ours, theirs = own.predict(point)[0], other.predict(point)[0]
+    where = ", ".join(f"{name} = {value:g}" for name, value in point.items())
+    largest = max(ours, theirs)
+    differs = abs(ours - theirs) > _DISAGREEMENT * largest
+    verdict = "DISAGREES" if differs else "agrees"
+    return [head, f"  {verdict} at {where}: {_number(theirs)} against {_number(ours)}"]
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if 1000 <= value < 1e12 else number_text(value) if value else "0"

@@ -1,0 +1,100 @@
+"""Pictures of arrays: elements at their places, coloured by owner."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from commanalyzer.report.figures.pictures import (
+    MOST_SLICES,
+    array_pictures,
+    centres,
+    choose_array,
+    divided_dimensions,
+    shaped_arrays,
+)
+from commanalyzer.vcg.graph import HomeKind, HomeObject, ValueGraph
+from tests.graphs import build, row
+from tests.samples import sample_decomposition
+
+
+def memory_graph(count: int, names: tuple[str, ...] = ("u",), stride: int = 0) -> ValueGraph:
+    """Arrays of ``count`` doubles; elements of each are computed from those a stride apart, if given."""
+    rows = [
+        row(base + i, base + i - stride)
+        for base in range(0, count * len(names), count)
+        for i in range(stride, count)
+        if stride
+    ]
+    graph = build(count * len(names), rows, inputs=range(count * len(names)))
+    objects = (
+        HomeObject(HomeKind.UNKNOWN, "other memory"),
+        *(HomeObject(HomeKind.HEAP, name, size_bytes=8 * count) for name in names),
+    )
+    number = np.repeat(np.arange(1, len(names) + 1), count).astype(np.int32)
+    offset = np.tile(8 * np.arange(count), len(names)).astype(np.int64)
+    return replace(graph, objects=objects, home_object=number, home_offset=offset)
+
+
+def test_a_square_array_looks_like_its_blocks() -> None:
+    graph = memory_graph(36)
+    (shaped,) = shaped_arrays(graph)
+    i, j = np.divmod(np.arange(36), 6)
+    part = (2 * (i // 3) + j // 3).astype(np.int32)
+    (picture,) = array_pictures(graph, shaped, part)
+    assert (picture.name, picture.extents) == ("u", (6, 6))
+    assert np.array_equal(picture.owner, np.kron([[0, 1], [2, 3]], np.ones((3, 3))))
+    places = centres(shaped, part, 4)
+    assert places is not None
+    assert places.tolist() == [[1.0, -1.0], [4.0, -1.0], [1.0, -4.0], [4.0, -4.0]]
+    assert centres(shaped, part, 5) is None  # a part without elements has no place
+
+
+def test_a_rectangle_is_found_by_its_rows() -> None:
+    graph = memory_graph(40, stride=5)
+    (shaped,) = shaped_arrays(graph)
+    assert shaped.extents == (8, 5)
+    (picture,) = array_pictures(graph, shaped, (np.arange(40) // 10).astype(np.int32))
+    assert picture.owner[:, 0].tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
+
+
+def test_a_cube_is_shown_in_slices() -> None:
+    graph = memory_graph(125)
+    (shaped,) = shaped_arrays(graph)
+    part = (np.arange(125) // 25).astype(np.int32)
+    pictures = array_pictures(graph, shaped, part)
+    assert len(pictures) == MOST_SLICES
+    assert [p.name for p in pictures] == ["u[0, :, :]", "u[1, :, :]", "u[3, :, :]", "u[4, :, :]"]
+    assert [np.unique(p.owner).tolist() for p in pictures] == [[0], [1], [3], [4]]
+    assert centres(shaped, part, 5) is None
+
+
+def test_a_vector_is_a_strip() -> None:
+    graph = memory_graph(50)
+    (shaped,) = shaped_arrays(graph)
+    (picture,) = array_pictures(graph, shaped, (np.arange(50) // 25).astype(np.int32))
+    assert picture.owner.shape == (3, 50)
+    assert picture.owner[2].tolist() == [0] * 25 + [1] * 25
+
+
+def test_the_array_that_moves_most_is_shown() -> None:
+    graph = memory_graph(36, ("u", "v"))
+    arrays = shaped_arrays(graph)
+    chosen = choose_array(graph, arrays, np.array([0, 8, 80], dtype=np.int64))
+    assert chosen is not None
+    assert graph.objects[chosen.array.number].name == "v"
+    assert choose_array(graph, (), np.zeros(0, np.int64)) is None
+
+
+def test_the_cheapest_regular_division_tells_the_dimensions() -> None:
+    slabs = sample_decomposition(4, method="blocks 1x4", best=False, pair_bytes=90)
+    cube = sample_decomposition(8, method="blocks 2x2x2", best=False, pair_bytes=5)
+    other = sample_decomposition(4, pair_bytes=1)
+    assert divided_dimensions([slabs, other]) == 2
+    assert divided_dimensions([slabs, cube, other]) == 3
+    assert divided_dimensions([other]) == 0
+
+
+def test_without_arrays_there_is_nothing_to_show() -> None:
+    assert shaped_arrays(build(3, [row(2, 0, 1)])) == ()
