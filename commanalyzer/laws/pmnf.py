@@ -28,7 +28,7 @@ PAIRS: tuple[tuple[Fraction, int], ...] = tuple(
     for log, exponents in ((0, _PLAIN), (1, _LOG), (2, _LOG_SQUARED))
     for exponent in exponents.split()
 )
-NEGATIVE_PAIRS: tuple[tuple[Fraction, int], ...] = tuple((-i, -j) for i, j in PAIRS)
+NEGATIVE_PAIRS: tuple[tuple[Fraction, int], ...] = tuple((-i, 0) for i, j in PAIRS if not j)
 
 Numbers: TypeAlias = tuple[int, ...]  # of the functions in a product
 Hypothesis: TypeAlias = tuple[Numbers, ...]  # without the constant, which every hypothesis has
