@@ -57,11 +57,12 @@ def test_advise_names_node_counts(tmp_path: Path, table: Path) -> None:
     size = ("--param", "n=1000")
     done = commanalyzer(tmp_path, "advise", "laws.json", *machine, *size, "--nodes", "..256", "--weak", "n")
     assert done.status == 0, done.err
-    assert "Largest sensible: 64 nodes" in done.out
+    assert "Largest sensible: 128 nodes" in done.out
     assert "weak scaling" in done.out
     document = json.loads(commanalyzer(tmp_path, "advise", "laws.json", *machine, *size, "--json", "-").out)
-    assert document["advice"]["largest"] == 64
+    assert document["advice"]["largest"] == 128
     curve = document["curves"][0]
+    # 128 nodes: T_o / T_1 = 320 * 1000 * 10.31 * 0.5 / 1e9 s / 7e-3 s = 0.236; 256 nodes: 0.343.
     # 16 nodes: T_o / T_1 = 320 * 1000 * 3 * 0.5 / 1e9 s / 7e-3 s.
     assert curve["efficiency"][curve["nodes"].index(16)] == pytest.approx(1 / (1 + 0.48e-3 / 7e-3))
 
@@ -84,7 +85,7 @@ def test_laws_of_results(tmp_path: Path) -> None:
     """Three sizes analysed by themselves; n is the first argument. Work of heat2d: 7 n^2 flops in a step."""
     for n in (8, 12, 16):
         analyzed = ("analyze", HEAT, "--nodes", "2,4", "--region", "heat_solve", "-o", f"{n}.cmz", "-q")
-        done = commanalyzer(tmp_path, *analyzed, "--decompose", "blocks", "--", n, 2)
+        done = commanalyzer(tmp_path, *analyzed, "--", n, 2)
         assert done.status == 0, done.err
     done = commanalyzer(tmp_path, "fit", "8.cmz", "12.cmz", "16.cmz", "--argument", "n=1", "--metric", "work")
     assert done.status == 0, done.err

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from commanalyzer.laws.fit import fit_law
@@ -18,7 +18,13 @@ SIZES = (16.0, 32.0, 64.0)
 X = np.array(list(product(NODES, SIZES)))
 TERMS = lattice_terms(X, np.ones(len(X)), 0)
 FAR = {"p": np.array([1.0, 3.0, 1000.0, 1e5]), "n": np.array([1.0, 50.0, 1000.0, 1e5])}
-SETTINGS = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+SETTINGS = settings(
+    max_examples=4,
+    deadline=None,
+    phases=(Phase.explicit, Phase.generate),
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 
 
 def _check(law: Law) -> None:

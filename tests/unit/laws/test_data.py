@@ -14,7 +14,8 @@ from commanalyzer.sweep.table import Cell, SweepTable, table_from_lines
 
 
 def _line(n: str, nodes: int, **more: Cell) -> dict[str, Cell]:
-    default: dict[str, Cell] = {c.name: {"integer": 0, "number": 0.5, "text": "x"}[c.kind] for c in COLUMNS}
+    values: dict[str, Cell] = {"integer": 0, "number": 0.5, "text": "x"}
+    default = {c.name: values[c.kind] for c in COLUMNS}
     return {**default, "n": n, "nodes": nodes, "model": "volume", **more}
 
 
