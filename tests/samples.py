@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from commanalyzer.communication.matrix import Communication
+from commanalyzer.communication.matrix import Collective, Communication
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.results import (
     AnalysisResult,
@@ -61,12 +63,33 @@ def sample_decomposition(
         model=model,
         method=method,
         best=best,
-        communication=Communication(matrix, (matrix > 0).astype(np.int64), total, total + 8),
+        communication=Communication(
+            matrix,
+            (matrix > 0).astype(np.int64),
+            total,
+            total + 8,
+            collectives=None if model == "hpdc18" else (),
+        ),
         part=np.array([0, 1 % nodes, 1 % nodes], dtype=np.int32),
         intensity=total / 5,
         imbalance=1.25,
         efficiency_bound=bound,
         object_bytes=np.array([total], dtype=np.int64),
+    )
+
+
+def with_hub(item: Decomposition) -> Decomposition:
+    """The decomposition with 8 bytes of its first pair known to be those of a hub value."""
+    peers = item.communication.comm_bytes.copy()
+    peers[0, 1] -= 8
+    return replace(
+        item,
+        communication=replace(
+            item.communication,
+            collectives=(Collective("bcast", "u", 0, 1, 1, 8),),
+            peer_bytes=peers,
+            peer_messages=item.communication.messages.copy(),
+        ),
     )
 
 
