@@ -1,0 +1,121 @@
+"""When messages are sent: a communication matrix spread over rounds, with work between them.
+
+A result knows bytes and messages per pair of nodes for the whole region, not their order. The order assumed
+here is that of an iterative program: in every round a node receives and sends what is due, waits for all of
+it, and computes its share. The busiest pair of nodes sends one message in each round, so there are as many
+rounds as it has messages; pairs with fewer messages take turns at even distances, the first in the first round.
+Bytes of a pair are divided evenly among its messages.
+
+Values that nearly everybody reads or contributes to (hubs) are collective operations at the ends of rounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from commanalyzer.communication.matrix import Communication
+from commanalyzer.errors import ConfigError
+from commanalyzer.vcg.graph import Int64
+
+CollectiveKind = Literal["bcast", "reduce", "allreduce"]
+
+
+@dataclass(frozen=True, slots=True)
+class Collective:
+    """A collective operation of all nodes that is repeated.
+
+    Attributes:
+        kind: MPI operation.
+        root: Node that the values belong to (any one for an allreduce).
+        size_bytes: Bytes per operation, >= 1.
+        count: Operations, >= 1.
+    """
+
+    kind: CollectiveKind
+    root: int
+    size_bytes: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """Messages in rounds.
+
+    Attributes:
+        num_nodes: Node count p.
+        num_rounds: Rounds that are simulated.
+        all_rounds: Rounds of the program; more than ``num_rounds`` if only its first part is simulated.
+        round: int64[M], round of each message.
+        sender: int64[M], node.
+        receiver: int64[M], node.
+        size_bytes: int64[M].
+        collectives: Collective operations, counted for the simulated rounds.
+    """
+
+    num_nodes: int
+    num_rounds: int
+    all_rounds: int
+    round: Int64
+    sender: Int64
+    receiver: Int64
+    size_bytes: Int64
+    collectives: tuple[Collective, ...] = ()
+
+    @property
+    def scale(self) -> float:
+        """Time of the program over time of its simulated part."""
+        return self.all_rounds / self.num_rounds
+
+
+def make_schedule(
+    communication: Communication, collectives: Sequence[Collective] = (), most_rounds: int = 500
+) -> Schedule:
+    """Spread the messages of a decomposition over rounds.
+
+    Args:
+        communication: Matrix of bytes and messages, without what ``collectives`` carry.
+        collectives: Operations of all nodes, whole region.
+        most_rounds: Simulate no more rounds than this; of longer programs the same share of every pair's
+            messages is kept, of the size they have.
+
+    Raises:
+        ConfigError: If ``most_rounds`` is not positive.
+    """
+    if most_rounds < 1:
+        raise ConfigError(f"expected at least one round to simulate, found {most_rounds}")
+    sender, receiver = np.nonzero(communication.comm_bytes)
+    total_bytes = communication.comm_bytes[sender, receiver]
+    # A byte needs a message; the models count messages by arrays and may say none for a lone value.
+    messages = np.maximum(communication.messages[sender, receiver], 1)
+    operations = max((item.count for item in collectives), default=1)
+    all_rounds = max(int(messages.max(initial=1)), operations)
+    num_rounds = min(all_rounds, most_rounds)
+    kept = _share(messages, num_rounds, all_rounds)
+    kept_bytes = np.rint(total_bytes * (kept / messages)).astype(np.int64)
+    pair = np.repeat(np.arange(len(kept)), kept)
+    number = np.arange(int(kept.sum())) - np.repeat(np.cumsum(kept) - kept, kept)
+    whole, count = kept_bytes[pair], kept[pair]
+    return Schedule(
+        communication.num_parts,
+        num_rounds,
+        all_rounds,
+        number * num_rounds // count,
+        sender[pair],
+        receiver[pair],
+        whole * (number + 1) // count - whole * number // count,
+        tuple(_shortened(item, num_rounds, all_rounds) for item in collectives),
+    )
+
+
+def _share(count: Int64, num_rounds: int, all_rounds: int) -> Int64:
+    """Events of ``num_rounds`` of ``all_rounds`` rounds, at least one."""
+    return np.maximum(np.rint(count * (num_rounds / all_rounds)), 1).astype(np.int64)
+
+
+def _shortened(item: Collective, num_rounds: int, all_rounds: int) -> Collective:
+    count = int(_share(np.array([item.count]), num_rounds, all_rounds)[0])
+    return Collective(item.kind, item.root, item.size_bytes, count)
