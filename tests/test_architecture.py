@@ -37,7 +37,7 @@ LAYERS = (
     ("artifact_header",),
     ("artifacts",),
     ("record", "decompose", "counting"),
-    ("pipeline",),
+    ("pipeline", "simulation"),
     ("validation",),
     ("api", "report"),
     ("cli",),

@@ -34,6 +34,7 @@ _COMMANDS = {
     "model": "Compute the efficiency bound from numbers given by hand.",
     "partition": "Decompose a saved result for other node counts.",
     "show": "Print a saved result.",
+    "simulate": "Simulate a saved prediction on a cluster (SimGrid).",
     "validate": "Compare predictions with the counted MPI programs of the workloads.",
 }
 _COMPILERS = {

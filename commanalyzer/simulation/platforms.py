@@ -5,12 +5,11 @@ model changes latency and bandwidth per message size are switched off: what the 
 with MPI, and such factors would count the same losses again. So a message of s bytes between two idle nodes
 that share a switch takes exactly latency + s / bandwidth.
 
-    topology    links between nodes (first to last)   latency between nodes        full speed for
-    star        2                                     L                            every pattern
-    fat tree    2 below one switch, else 4            L or 2 L                     as many spines as nodes per leaf,
-                                                                                   static routes
-    torus       1 per step                            L per step                   neighbours in the torus
-    dragonfly   2 in one router, at most 5            L ... 2.5 L                  nodes of one router
+    topology    links between nodes             latency       remarks
+    star        2                               L             every pattern runs at full speed
+    fat tree    2 below one switch, else 4      L or 2 L      a spine for each node of a switch, static routes
+    torus       1 per step                      L per step    a node sends no faster than one link
+    dragonfly   2 in one router, at most 5      L ... 2.5 L   parallel links, minimal routes
 
 Reference: H. Casanova et al., Versatile, scalable, and accurate simulation of distributed applications and
 platforms, JPDC 2014 (SimGrid); its ``<cluster>`` element and topology parameters.
@@ -30,8 +29,8 @@ from commanalyzer.machine.parameters import MachineParameters, Parameter
 TOPOLOGIES = ("star", "fat-tree", "torus", "dragonfly")
 MAX_HOSTS = 65536
 _HOST = "node-"
-# SimGrid's defaults are factors fitted to one cluster, 5 % of the bandwidth for acknowledgements, and a window
-# of TCP that limits long fast routes.
+# SimGrid's defaults are factors fitted to one cluster, 5 % of the bandwidth for acknowledgements, and a
+# window of TCP that limits long fast routes.
 _PLAIN_NETWORK = {
     "smpi/bw-factor": "0:1",
     "smpi/lat-factor": "0:1",
@@ -162,7 +161,10 @@ def _shape(topology: str, num_hosts: int) -> tuple[int, Mapping[str, str]]:
         return math.prod(sides), {"topology": "TORUS", "topo_parameters": ",".join(map(str, sides))}
     groups, routers, per_router = _near_cube(max(num_hosts, 2), 3)
     # A group needs a router for each other group (one global link per router), hence the order of the sides.
-    words = f"{groups},1;1,1;{routers},1;{per_router}"
+    # Parallel links: as many as random traffic needs, global ones between groups, local ones within a group.
+    between_groups = -(-routers * per_router // groups)
+    between_routers = -(-per_router // 2)
+    words = f"{groups},{between_groups};1,1;{routers},{between_routers};{per_router}"
     return groups * routers * per_router, {"topology": "DRAGONFLY", "topo_parameters": words}
 
 

@@ -3,7 +3,7 @@
 A result knows bytes and messages per pair of nodes for the whole region, not their order. The order assumed
 here is that of an iterative program: in every round a node receives and sends what is due, waits for all of
 it, and computes its share. The busiest pair of nodes sends one message in each round, so there are as many
-rounds as it has messages; pairs with fewer messages take turns at even distances, the first in the first round.
+rounds as it has messages; pairs with fewer messages send in rounds at even distances, first in the first one.
 Bytes of a pair are divided evenly among its messages.
 
 Values that nearly everybody reads or contributes to (hubs) are collective operations at the ends of rounds.
@@ -113,7 +113,7 @@ def make_schedule(
 
 def _share(count: Int64, num_rounds: int, all_rounds: int) -> Int64:
     """Events of ``num_rounds`` of ``all_rounds`` rounds, at least one."""
-    return np.maximum(np.rint(count * (num_rounds / all_rounds)), 1).astype(np.int64)
+    return np.asarray(np.maximum(np.rint(count * (num_rounds / all_rounds)), 1), dtype=np.int64)
 
 
 def _shortened(item: Collective, num_rounds: int, all_rounds: int) -> Collective:

@@ -95,9 +95,7 @@ def replay(
     ]
 
 
-def smpirun(
-    platform: Platform, num_ranks: int, words: Sequence[str], timeout_s: float, folder: Path
-) -> str:
+def smpirun(platform: Platform, num_ranks: int, words: Sequence[str], timeout_s: float, folder: Path) -> str:
     """Run ``smpirun`` and return its output, standard error included.
 
     Args:
