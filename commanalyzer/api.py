@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, TypedDict, Unpack
 from commanalyzer.artifacts import load as _load
 from commanalyzer.artifacts import save as _save
 from commanalyzer.frontend.numba_function import write_program
-from commanalyzer.machine.catalog import find_machine
+from commanalyzer.machine.catalog import as_machine
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.pipeline import analyze as _analyze
 from commanalyzer.progress import Progress, SilentProgress
@@ -152,7 +152,7 @@ def _request(
         models,
         regions=tuple(given.pop("regions", ())),
         library_models=_paths(given.pop("library_models", ())),
-        machine=_machine(given.pop("machine", None)),
+        machine=as_machine(given.pop("machine", None)),
         compiler=compiler,
         stdin=None if stdin is None else Path(stdin),
         decompose=(decompose,) if isinstance(decompose, str) else tuple(decompose),
@@ -164,9 +164,3 @@ def _request(
 def _paths(given: PathLike | Sequence[PathLike]) -> tuple[Path, ...]:
     files = [given] if isinstance(given, str | os.PathLike) else given
     return tuple(Path(file) for file in files)
-
-
-def _machine(machine: MachineParameters | PathLike | None) -> MachineParameters:
-    if machine is None:
-        return MachineParameters()
-    return machine if isinstance(machine, MachineParameters) else find_machine(os.fspath(machine))

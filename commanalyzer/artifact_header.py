@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.communication.counted import CallCounts, CountedRun
-from commanalyzer.communication.matrix import Communication
+from commanalyzer.communication.matrix import Collective, Communication
 from commanalyzer.machine.curves import Curve
 from commanalyzer.machine.kinds import KINDS
 from commanalyzer.machine.parameters import MachineParameters, Origin, Parameter
@@ -60,6 +60,7 @@ def _decomposition_header(item: Decomposition) -> Json:
         "low_bytes": item.communication.low_bytes,
         "high_bytes": item.communication.high_bytes,
         "singleton_bytes": item.communication.singleton_bytes,
+        "collectives": _collectives_header(item.communication),
         "intensity": item.intensity,
         "imbalance": item.imbalance,
         "efficiency_bound": item.efficiency_bound,
@@ -67,6 +68,12 @@ def _decomposition_header(item: Decomposition) -> Json:
         "lower_bound_bytes": item.lower_bound_bytes,
         "bound_source": item.bound_source,
     }
+
+
+def _collectives_header(communication: Communication) -> Json:
+    if communication.collectives is None:
+        return None
+    return [cast(Json, asdict(item)) for item in communication.collectives]
 
 
 def result_from_header(
@@ -154,6 +161,9 @@ def _decomposition(item: Mapping[str, object], arrays: Arrays) -> Decomposition:
             low_bytes=_int(item["low_bytes"]),
             high_bytes=_int(item["high_bytes"]),
             singleton_bytes=_int(item["singleton_bytes"]),
+            collectives=_collectives(item.get("collectives")),
+            peer_bytes=arrays.get("peer_bytes"),
+            peer_messages=arrays.get("peer_messages"),
         ),
         part=arrays["part"].astype(np.int32),
         intensity=_float(item["intensity"]),
@@ -163,6 +173,21 @@ def _decomposition(item: Mapping[str, object], arrays: Arrays) -> Decomposition:
         seconds=_float(item.get("seconds", 0.0)),
         lower_bound_bytes=_int(item.get("lower_bound_bytes", 0)),
         bound_source=_text(item.get("bound_source", "")),
+    )
+
+
+def _collectives(entry: object) -> tuple[Collective, ...] | None:
+    return None if entry is None else tuple(_collective(_table(item)) for item in _list(entry))
+
+
+def _collective(table: Mapping[str, object]) -> Collective:
+    return Collective(
+        kind="reduce" if _text(table["kind"]) == "reduce" else "bcast",
+        name=_text(table["name"]),
+        root=_int(table["root"]),
+        partners=_int(table["partners"]),
+        rounds=_int(table["rounds"]),
+        comm_bytes=_int(table["comm_bytes"]),
     )
 
 

@@ -9,7 +9,8 @@ Layout, schema 2 (1 had no ``graph/is_temporary``)::
     /graph/objects, /graph/sites
                  int64 tables, one row per entry; strings are indices into text
     /decompositions/0, 1, ...
-                 comm_bytes, messages, part, object_bytes; scalars are in the header
+                 comm_bytes, messages, part, object_bytes, and with collectives peer_bytes, peer_messages;
+                 scalars are in the header
 
 Datasets carry checksums (fletcher32), so a damaged file is refused, never misread.
 """
@@ -33,6 +34,7 @@ from commanalyzer.vcg.graph import Fold, HomeKind, HomeObject, Site, ValueGraph
 
 KIND = "commanalyzer.analysis"
 SCHEMA = 2
+_PEERS = ("peer_bytes", "peer_messages")  # only where there are collectives
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _ARRAYS = tuple(f.name for f in fields(ValueGraph) if f.name not in ("objects", "sites"))
 
@@ -109,6 +111,9 @@ def _write(result: AnalysisResult, draft: Path) -> None:
             _put(group, "messages", item.communication.messages)
             _put(group, "part", item.part)
             _put(group, "object_bytes", item.object_bytes)
+            for name in _PEERS:
+                if (peers := getattr(item.communication, name)) is not None:
+                    _put(group, name, peers)
         file.flush()
         image = file.id.get_file_image()
     draft.write_bytes(image)
@@ -163,7 +168,8 @@ def _read(file: h5py.File) -> AnalysisResult:
 
 
 def _read_arrays(group: h5py.Group) -> dict[str, NDArray[np.int64]]:
-    return {name: np.asarray(group[name][...]) for name in ("comm_bytes", "messages", "part", "object_bytes")}
+    names = ("comm_bytes", "messages", "part", "object_bytes", *(n for n in _PEERS if n in group))
+    return {name: np.asarray(group[name][...]) for name in names}
 
 
 def _read_graph(group: h5py.Group) -> ValueGraph:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.communication.charges import Charges
+from commanalyzer.communication.collectives import with_collectives
 from commanalyzer.communication.hpdc18 import charge_hpdc18, count_hpdc18
 from commanalyzer.communication.invariants import check_charges, check_matrix
 from commanalyzer.communication.matrix import Communication
@@ -28,7 +29,7 @@ from commanalyzer.progress import Progress
 from commanalyzer.quantities import Bytes, Flop
 from commanalyzer.request import Model
 from commanalyzer.results import Decomposition, SingletonCounts
-from commanalyzer.roofline import communication_intensity, machine_bound
+from commanalyzer.roofline.equations import communication_intensity, machine_bound
 from commanalyzer.vcg.dissolve import DEFAULT_LIMIT, dissolve_registers
 from commanalyzer.vcg.graph import ValueGraph
 from commanalyzer.vcg.hubs import find_hubs
@@ -216,6 +217,8 @@ def _count(view: _View, candidate: Candidate, nodes: int, flops: int, options: C
     if options.check:
         check_charges(view.graph, part, charges, view.removed if view.singletons else None)
         check_matrix(charges, communication)
+    if view.singletons is None:
+        communication = with_collectives(communication, charges, view.graph, view.removed)
     intensity = communication_intensity(Bytes(communication.total_bytes), Flop(flops))
     per_value = charges.bytes_per_value(view.graph.num_vertices)
     objects = np.bincount(view.graph.home_object, weights=per_value, minlength=len(view.graph.objects))
@@ -230,7 +233,9 @@ def _count(view: _View, candidate: Candidate, nodes: int, flops: int, options: C
         imbalance=imbalance_of_work(
             work_by_part(view.graph, view.removed, part, nodes, (charges.fold.value, charges.fold.sender))
         ),
-        efficiency_bound=machine_bound(intensity, options.machine),
+        efficiency_bound=machine_bound(
+            intensity, options.machine, nodes=nodes, message_bytes=communication.mean_message_bytes
+        ),
         object_bytes=objects.astype(np.int64),
         seconds=candidate.seconds,
     )

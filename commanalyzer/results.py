@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from html import escape
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +14,14 @@ from numpy.typing import NDArray
 from commanalyzer.communication.counted import CountedRun
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.errors import ConfigError, GraphInvariantError
+from commanalyzer.machine.catalog import as_machine
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.quantities import format_bytes, format_count, format_percent
+from commanalyzer.roofline.bound import ScalingBound, scaling_bound
 from commanalyzer.vcg.graph import ValueGraph
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 _HTML_TITLES = ("nodes", "model", "method", "communication", "efficiency bound")
 
@@ -265,6 +273,54 @@ class AnalysisResult:
         """
         return self.decomposition(nodes, model, method).communication.comm_bytes
 
+    def bound(
+        self,
+        machine: MachineParameters | str | os.PathLike[str] | None = None,
+        *,
+        nodes: Iterable[int] | None = None,
+        model: str = "",
+        method: str = "",
+    ) -> ScalingBound:
+        """Bounds of efficiency and time over the analysed node counts.
+
+        Args:
+            machine: Machine, its file or name, that goes before :attr:`machine`, the one of the analysis.
+            nodes: Node counts; all analysed ones when ``None``.
+            model: ``volume`` or ``hpdc18``; empty for the first model that was counted.
+            method: Only this decomposition; empty for the best of all.
+
+        Raises:
+            ConfigError: If a node count, the model or the decomposition is not in the result.
+            MachineModelError: If bandwidth or throughput is not known, or there is no work.
+        """
+        wanted = model or (self.models[0] if self.models else "")
+        fitting = [d for d in self.decompositions if d.model == wanted and method in ("", d.method)]
+        known = {d.nodes for d in fitting}
+        counts = known if nodes is None else set(nodes) - {1}
+        if not known or not counts <= known:
+            missing = ", ".join(map(str, sorted(counts - known))) or f"none of {wanted} {method}".strip()
+            raise ConfigError(
+                f"expected decompositions for some of {', '.join(map(str, sorted(known))) or 'no'} nodes, "
+                f"found a request for {missing}",
+                hint=f"make them from the same result with: commanalyzer partition RESULT --nodes {missing}",
+            )
+        items = [(d.method, d.communication) for d in fitting if d.nodes in counts]
+        return scaling_bound(self.work.flops, items, self.machine.updated_from(as_machine(machine)))
+
+    def to_frame(self) -> DataFrame:
+        """All decompositions as a pandas table: one row each, units in the column names.
+
+        Raises:
+            ConfigError: If pandas is not installed.
+        """
+        try:
+            import pandas
+        except ImportError as error:
+            raise ConfigError(
+                "expected pandas for to_frame(), found none", hint="install it: pip install pandas"
+            ) from error
+        return pandas.DataFrame([_frame_row(item) for item in self.decompositions], columns=_FRAME_COLUMNS)
+
     def __repr__(self) -> str:
         return (
             f"AnalysisResult({self.program}, {format_count(self.work.flops)} flop, "
@@ -277,6 +333,22 @@ class AnalysisResult:
         head = "".join(f"<th>{title}</th>" for title in _HTML_TITLES)
         body = "".join("<tr>" + "".join(f"<td>{escape(c)}</td>" for c in row) + "</tr>" for row in rows)
         return f"<p>{escape(repr(self))}</p><table><tr>{head}</tr>{body}</table>"
+
+
+_FRAME_COLUMNS = [
+    *("nodes", "model", "method", "best", "comm_bytes", "low_bytes", "high_bytes", "messages"),
+    *("intensity", "imbalance", "neighbours_mean", "neighbours_max", "efficiency_bound", "seconds"),
+]
+
+
+def _frame_row(item: Decomposition) -> tuple[object, ...]:
+    traffic, neighbours = item.communication, item.neighbours
+    return (
+        *(item.nodes, item.model, item.method, item.best),
+        *(traffic.total_bytes, traffic.low_bytes, traffic.high_bytes, traffic.total_messages),
+        *(item.intensity, item.imbalance, float(neighbours.mean()), int(neighbours.max())),
+        *(item.efficiency_bound, item.seconds),
+    )
 
 
 def _html_cells(item: Decomposition) -> tuple[str, ...]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from commanalyzer.communication.matrix import Communication
+from commanalyzer.communication.matrix import Collective, Communication
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.results import (
     AnalysisResult,
@@ -67,6 +69,21 @@ def sample_decomposition(
         imbalance=1.25,
         efficiency_bound=bound,
         object_bytes=np.array([total], dtype=np.int64),
+    )
+
+
+def with_hub(item: Decomposition) -> Decomposition:
+    """The decomposition with 8 bytes of its first pair known to be those of a hub value."""
+    peers = item.communication.comm_bytes.copy()
+    peers[0, 1] -= 8
+    return replace(
+        item,
+        communication=replace(
+            item.communication,
+            collectives=(Collective("bcast", "u", 0, 1, 1, 8),),
+            peer_bytes=peers,
+            peer_messages=item.communication.messages.copy(),
+        ),
     )
 
 

@@ -46,11 +46,12 @@ def machine_from(
     """
     machine = find_machine(machine_file) if machine_file is not None else MachineParameters()
     return machine.updated(
-        bandwidth=_given(bandwidth, "B/s"),
-        overlap=_given(overlap, "1"),
-        throughput=_given(throughput, "Flop/s"),
+        bandwidth=given(bandwidth, "B/s"),
+        overlap=given(overlap, "1"),
+        throughput=given(throughput, "Flop/s"),
     )
 
 
-def _given(value: float | None, unit: str) -> Parameter | None:
+def given(value: float | None, unit: str) -> Parameter | None:
+    """Parameter of the command line; ``None`` when the option was left out."""
     return None if value is None else Parameter(value, unit, "given", note="command line")

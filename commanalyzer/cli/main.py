@@ -26,6 +26,7 @@ from commanalyzer.version import tool_version
 
 _COMMANDS = {
     "analyze": "Analyse a program: communication and efficiency bound per node count.",
+    "bound": "Bounds of efficiency and time per node count on a machine.",
     "compare": "Compare a prediction with the counted bytes of an MPI run.",
     "count": "Count the bytes that an MPI program sends between its ranks.",
     "explain": "Show how the value of one source line came about.",

@@ -9,7 +9,7 @@ from commanalyzer.cli.machine_options import machine_from, machine_options
 from commanalyzer.errors import MachineModelError
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.quantities import Bytes, Dimensionless, Flop, FlopPerSecond, format_percent, format_seconds
-from commanalyzer.roofline import (
+from commanalyzer.roofline.equations import (
     communication_intensity,
     machine_bound,
     parallel_time_lower_bound,

@@ -6,11 +6,38 @@ Paper Section 4.2.3: entry (i, j) of the matrix is what part i sends to part j d
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.errors import GraphInvariantError
+
+
+@dataclass(frozen=True, slots=True)
+class Collective:
+    """Exchange of the hub values of one array with the parts that use them.
+
+    Attributes:
+        kind: ``bcast`` (root sends its values to their readers) or ``reduce`` (contributions to the root).
+        name: Name of the array.
+        root: Part that owns the values.
+        partners: Most parts that any of the values is exchanged with.
+        rounds: Most often that any of the values is exchanged with one part.
+        comm_bytes: All bytes, as in the matrix: one copy per partner and round.
+    """
+
+    kind: Literal["bcast", "reduce"]
+    name: str
+    root: int
+    partners: int
+    rounds: int
+    comm_bytes: int
+
+    @property
+    def round_bytes(self) -> float:
+        """Bytes that one partner exchanges in one round, on average."""
+        return self.comm_bytes / max(self.partners * self.rounds, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +50,10 @@ class Communication:
         low_bytes: Provable lower end of the total where collapsed versions leave doubt.
         high_bytes: Upper end of the total; equal to ``low_bytes`` when the count is exact.
         singleton_bytes: Part of the total that is singleton (collective) communication, ``hpdc18`` only.
+        collectives: Part of the total that belongs to hub values; ``None`` when it was not told apart.
+        peer_bytes: int64[p, p], bytes without those of ``collectives``; ``None`` when that is all of them or
+            not known.
+        peer_messages: int64[p, p], messages without those of ``collectives``; ``None`` likewise.
 
     Reference: paper Algorithm 4 (COMM_MAT).
     """
@@ -32,6 +63,9 @@ class Communication:
     low_bytes: int
     high_bytes: int
     singleton_bytes: int = 0
+    collectives: tuple[Collective, ...] | None = None
+    peer_bytes: NDArray[np.int64] | None = None
+    peer_messages: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         p = len(self.comm_bytes)
@@ -44,8 +78,20 @@ class Communication:
                 f"total {self.total_bytes} bytes lies outside its bracket "
                 f"[{self.low_bytes}, {self.high_bytes}]"
             )
+        self._check_peers()
         self.comm_bytes.setflags(write=False)
         self.messages.setflags(write=False)
+
+    def _check_peers(self) -> None:
+        if self.peer_bytes is None or self.peer_messages is None:
+            if self.collectives or self.peer_bytes is not self.peer_messages:
+                raise GraphInvariantError("collectives need the peer matrices of bytes and messages")
+            return
+        apart = sum(item.comm_bytes for item in self.collectives or ())
+        if np.any(self.peer_bytes > self.comm_bytes) or self.peer_bytes.sum() + apart != self.total_bytes:
+            raise GraphInvariantError("bytes of peers and collectives must add up to the matrix")
+        self.peer_bytes.setflags(write=False)
+        self.peer_messages.setflags(write=False)
 
     @property
     def num_parts(self) -> int:
@@ -56,6 +102,12 @@ class Communication:
     def total_bytes(self) -> int:
         """Communication cost C in bytes (paper TOTALCOST)."""
         return int(self.comm_bytes.sum())
+
+    @property
+    def mean_message_bytes(self) -> float | None:
+        """Mean size of a message, bytes; ``None`` when there are none."""
+        messages = self.total_messages
+        return self.total_bytes / messages if messages else None
 
     @property
     def total_messages(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from commanalyzer.errors import MachineModelError
@@ -13,6 +14,17 @@ _PUBLISHED = Path(__file__).parent / "published"
 def published_machines() -> dict[str, Path]:
     """Files of the published machines by name, in alphabetical order."""
     return {path.stem: path for path in sorted(_PUBLISHED.glob("*.toml"))}
+
+
+def as_machine(given: MachineParameters | str | os.PathLike[str] | None) -> MachineParameters:
+    """``given`` itself, the machine of that name or file, or one of which nothing is known.
+
+    Raises:
+        MachineModelError: As :func:`find_machine`.
+    """
+    if given is None:
+        return MachineParameters()
+    return given if isinstance(given, MachineParameters) else find_machine(os.fspath(given))
 
 
 def find_machine(name_or_file: str) -> MachineParameters:

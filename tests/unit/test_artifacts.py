@@ -14,7 +14,7 @@ from commanalyzer.machine.curves import Curve
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.results import AnalysisResult
 from commanalyzer.vcg.graph import ValueGraph, empty_graph
-from tests.samples import sample_decomposition, sample_result
+from tests.samples import sample_decomposition, sample_result, with_hub
 
 MACHINE = MachineParameters(
     "m",
@@ -42,6 +42,9 @@ def _assert_equal(found: AnalysisResult, expected: AnalysisResult) -> None:
         np.testing.assert_array_equal(left.object_bytes, right.object_bytes)
         np.testing.assert_array_equal(left.communication.comm_bytes, right.communication.comm_bytes)
         np.testing.assert_array_equal(left.communication.messages, right.communication.messages)
+        np.testing.assert_array_equal(left.communication.peer_bytes, right.communication.peer_bytes)
+        np.testing.assert_array_equal(left.communication.peer_messages, right.communication.peer_messages)
+        assert left.communication.collectives == right.communication.collectives
         assert left.communication.high_bytes == right.communication.high_bytes
         assert (left.intensity, left.imbalance, left.efficiency_bound) == (
             right.intensity,
@@ -57,6 +60,7 @@ def test_round_trip(tmp_path: Path) -> None:
     result = sample_result(
         sample_decomposition(2, bound=0.5),
         sample_decomposition(4, model="hpdc18"),
+        with_hub(sample_decomposition(3)),
         machine=MACHINE,
         warnings=("careful",),
         unmodelled=(("qsort", 3),),

@@ -1,5 +1,10 @@
 """Efficiency roofline: upper bound of parallel efficiency from communication (paper Section 5, Eq. 1 to 5).
 
+What depends on p: T_o is the overhead of all nodes together, T_o = p T_p - T_1; that is how Eq. 1 follows
+from E = T_1 / (p T_p). So C in Eq. 2 is what all p nodes send in the decomposition for p nodes, C = C(n, p),
+and B_c is the bandwidth *per node* while all nodes communicate, B_c = B_c(p) (paper Figure 7): C / B_c is the
+sum over nodes of the time that each of them spends sending. R is that of one node on the whole problem.
+
 One function per equation. Symbols: C ``comm_bytes``, W ``work_flop``, R ``throughput``, B_c ``bandwidth``,
 O_c ``overlap``, I_c ``intensity``, T_1 ``serial_s``, T_o ``overhead_s``, E ``efficiency``, p ``num_nodes``.
 """
@@ -9,6 +14,7 @@ from __future__ import annotations
 import math
 
 from commanalyzer.errors import MachineModelError
+from commanalyzer.machine.curves import Reading
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.quantities import Bytes, BytesPerSecond, Dimensionless, Flop, FlopPerSecond, Seconds
 
@@ -124,16 +130,52 @@ def communication_intensity(comm_bytes: Bytes, work_flop: Flop) -> float:
     return comm_bytes / work_flop
 
 
-def machine_bound(intensity: float, machine: MachineParameters) -> Dimensionless | None:
-    """Eq. 4 on a machine; ``None`` when the machine or the intensity is not known (no flops)."""
-    if machine.bandwidth is None or machine.throughput is None or not math.isfinite(intensity):
+def machine_bound(
+    intensity: float,
+    machine: MachineParameters,
+    *,
+    nodes: int | None = None,
+    message_bytes: float | None = None,
+) -> Dimensionless | None:
+    """Eq. 4 on a machine; ``None`` when the machine or the intensity is not known (no flops).
+
+    Args:
+        intensity: I_c, bytes per floating-point operation.
+        machine: B_c, O_c and R.
+        nodes: p, for a machine whose bandwidth depends on it.
+        message_bytes: Mean message size, bytes, for a machine whose overlap depends on it.
+    """
+    if machine.throughput is None or not math.isfinite(intensity):
+        return None
+    bandwidth = bandwidth_at(machine, nodes)
+    if bandwidth is None:
         return None
     return efficiency_upper_bound(
         intensity,
         FlopPerSecond(machine.throughput.value),
-        BytesPerSecond(machine.bandwidth.value),
-        Dimensionless(machine.overlap_value),
+        BytesPerSecond(bandwidth.value),
+        Dimensionless(overlap_at(machine, nodes, message_bytes).value),
     )
+
+
+def bandwidth_at(machine: MachineParameters, nodes: int | None) -> Reading | None:
+    """B_c(p) of long messages, B/s; ``None`` when it is not known.
+
+    The time that each message takes however short it is belongs to the latency, so of a bandwidth that was
+    measured over message sizes the longest counts.
+    """
+    found = machine.bandwidth
+    if found is None:
+        return None
+    longest = found.curve.message_bytes[-1] if found.curve and found.curve.message_bytes else None
+    return found.at(nodes=nodes, message_bytes=longest)
+
+
+def overlap_at(machine: MachineParameters, nodes: int | None, message_bytes: float | None) -> Reading:
+    """O_c of messages of that mean size, 0 when unknown: the bound then holds without overlap."""
+    if machine.overlap is None:
+        return Reading(0.0)
+    return machine.overlap.at(nodes=nodes, message_bytes=message_bytes)
 
 
 def _require_nonnegative(value: float, name: str) -> None:

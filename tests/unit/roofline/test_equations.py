@@ -6,34 +6,34 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commanalyzer import roofline
 from commanalyzer.errors import MachineModelError
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.quantities import Bytes, BytesPerSecond, Dimensionless, Flop, FlopPerSecond, Seconds
+from commanalyzer.roofline import equations
 
 
 def test_equation_1() -> None:
-    assert roofline.efficiency(Seconds(1.0), Seconds(3.0)) == 0.75
-    assert roofline.efficiency(Seconds(0.0), Seconds(3.0)) == 1.0
+    assert equations.efficiency(Seconds(1.0), Seconds(3.0)) == 0.75
+    assert equations.efficiency(Seconds(0.0), Seconds(3.0)) == 1.0
 
 
 def test_equation_2() -> None:
     # 8 GB, half of it hidden, at 2 GB/s
-    assert roofline.overhead_lower_bound(Bytes(8e9), Dimensionless(0.5), BytesPerSecond(2e9)) == 2.0
+    assert equations.overhead_lower_bound(Bytes(8e9), Dimensionless(0.5), BytesPerSecond(2e9)) == 2.0
 
 
 def test_equation_3() -> None:
-    assert roofline.serial_time(Flop(6e9), FlopPerSecond(2e9)) == 3.0
+    assert equations.serial_time(Flop(6e9), FlopPerSecond(2e9)) == 3.0
 
 
 def test_equation_4() -> None:
     # R I_c (1 - O_c) / B_c = 4e9 * 0.5 * 0.5 / 2e9 = 0.5
-    bound = roofline.efficiency_upper_bound(0.5, FlopPerSecond(4e9), BytesPerSecond(2e9), Dimensionless(0.5))
+    bound = equations.efficiency_upper_bound(0.5, FlopPerSecond(4e9), BytesPerSecond(2e9), Dimensionless(0.5))
     assert bound == pytest.approx(2 / 3, rel=1e-15)
 
 
 def test_equation_5() -> None:
-    assert roofline.parallel_time_lower_bound(Seconds(8.0), 4, Dimensionless(0.5)) == 4.0
+    assert equations.parallel_time_lower_bound(Seconds(8.0), 4, Dimensionless(0.5)) == 4.0
 
 
 positive = st.floats(min_value=1e-3, max_value=1e15)
@@ -43,41 +43,41 @@ positive = st.floats(min_value=1e-3, max_value=1e15)
 def test_equation_4_is_1_of_2_and_3(
     comm: float, work: float, rate: float, band: float, overlap: float
 ) -> None:
-    serial_s = roofline.serial_time(Flop(work), FlopPerSecond(rate))
-    overhead_s = roofline.overhead_lower_bound(Bytes(comm), Dimensionless(overlap), BytesPerSecond(band))
-    intensity = roofline.communication_intensity(Bytes(comm), Flop(work))
-    bound = roofline.efficiency_upper_bound(
+    serial_s = equations.serial_time(Flop(work), FlopPerSecond(rate))
+    overhead_s = equations.overhead_lower_bound(Bytes(comm), Dimensionless(overlap), BytesPerSecond(band))
+    intensity = equations.communication_intensity(Bytes(comm), Flop(work))
+    bound = equations.efficiency_upper_bound(
         intensity, FlopPerSecond(rate), BytesPerSecond(band), Dimensionless(overlap)
     )
     # Rounding of a handful of operations in another order.
-    assert bound == pytest.approx(roofline.efficiency(overhead_s, serial_s), rel=1e-12)
+    assert bound == pytest.approx(equations.efficiency(overhead_s, serial_s), rel=1e-12)
 
 
 def test_intensity_without_work() -> None:
-    assert roofline.communication_intensity(Bytes(0), Flop(0)) == 0.0
-    assert math.isinf(roofline.communication_intensity(Bytes(8), Flop(0)))
+    assert equations.communication_intensity(Bytes(0), Flop(0)) == 0.0
+    assert math.isinf(equations.communication_intensity(Bytes(8), Flop(0)))
 
 
 def test_machine_bound_needs_bandwidth_and_throughput() -> None:
     bandwidth, throughput = Parameter(2e9, "B/s"), Parameter(4e9, "Flop/s")
-    assert roofline.machine_bound(0.5, MachineParameters(bandwidth=bandwidth)) is None
+    assert equations.machine_bound(0.5, MachineParameters(bandwidth=bandwidth)) is None
     complete = MachineParameters(bandwidth=bandwidth, throughput=throughput)
-    assert roofline.machine_bound(0.5, complete) == 0.5
-    assert roofline.machine_bound(math.inf, complete) is None
+    assert equations.machine_bound(0.5, complete) == 0.5
+    assert equations.machine_bound(math.inf, complete) is None
 
 
 @pytest.mark.parametrize("overlap", [-0.1, 1.0, math.nan])
 def test_overlap_range(overlap: float) -> None:
     with pytest.raises(MachineModelError):
-        roofline.overhead_lower_bound(Bytes(1), Dimensionless(overlap), BytesPerSecond(1))
+        equations.overhead_lower_bound(Bytes(1), Dimensionless(overlap), BytesPerSecond(1))
 
 
 def test_ranges() -> None:
     with pytest.raises(MachineModelError):
-        roofline.efficiency(Seconds(-1.0), Seconds(1.0))
+        equations.efficiency(Seconds(-1.0), Seconds(1.0))
     with pytest.raises(MachineModelError):
-        roofline.serial_time(Flop(1.0), FlopPerSecond(0.0))
+        equations.serial_time(Flop(1.0), FlopPerSecond(0.0))
     with pytest.raises(MachineModelError):
-        roofline.parallel_time_lower_bound(Seconds(1.0), 0, Dimensionless(1.0))
+        equations.parallel_time_lower_bound(Seconds(1.0), 0, Dimensionless(1.0))
     with pytest.raises(MachineModelError):
-        roofline.parallel_time_lower_bound(Seconds(1.0), 2, Dimensionless(0.0))
+        equations.parallel_time_lower_bound(Seconds(1.0), 2, Dimensionless(0.0))

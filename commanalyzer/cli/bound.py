@@ -1,0 +1,77 @@
+"""``commanalyzer bound``: bounds of efficiency and time per node count on a machine."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from commanalyzer.cli import options
+from commanalyzer.cli.machine_options import given, machine_from, machine_options
+from commanalyzer.cli.output import check_outputs
+from commanalyzer.files import write_text
+from commanalyzer.request import MODELS
+
+
+@click.command()
+@click.argument("result", type=click.Path(path_type=Path))
+@click.option(
+    "--nodes", type=options.nodes, help="Analysed node counts to show: 4,16 or 2..64x2; all if left out."
+)
+@machine_options
+@click.option(
+    "--latency", type=options.seconds_with_unit, help="Time of a small message to another node: 1.5us."
+)
+@click.option("--model", type=click.Choice(MODELS), help="Communication model; the leading one if left out.")
+@click.option("--method", default="", help="Only this decomposition; the best of all if left out.")
+@click.option(
+    "--efficiency",
+    type=options.fraction,
+    default="0.8",
+    show_default=True,
+    help="Least acceptable efficiency.",
+)
+@click.option(
+    "--json", "json_output", metavar="PATH|-", help="Write the JSON document; - for standard output."
+)
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
+@click.option("-q", "--quiet", is_flag=True, help="Only the table.")
+def command(
+    result: Path,
+    nodes: tuple[int, ...] | None,
+    machine_file: str | None,
+    bandwidth: float | None,
+    overlap: float | None,
+    throughput: float | None,
+    latency: float | None,
+    model: str | None,
+    method: str,
+    efficiency: float,
+    json_output: str | None,
+    force: bool,
+    quiet: bool,
+) -> None:
+    """Show the efficiency and the time that RESULT (analyze -o) allows at best on a machine.
+
+    Beside the paper's bound (bytes over bandwidth, Eq. 4) stands one that also knows messages, latency and
+    collectives; it is the highest of all decompositions in RESULT.
+    """
+    check_outputs(None, json_output, force)
+    if not 0.0 < efficiency < 1.0:
+        raise click.BadParameter("expected an efficiency between 0 and 1", param_hint="--efficiency")
+    from commanalyzer.artifacts import load
+    from commanalyzer.report.bound_text import bound_text, show_bound
+    from commanalyzer.report.text import make_console
+
+    machine = machine_from(machine_file, bandwidth, overlap, throughput).updated(latency=given(latency, "s"))
+    loaded = load(result)
+    found = loaded.bound(machine, nodes=nodes, model=model or "", method=method)
+    if json_output == "-":
+        sys.stdout.write(bound_text(found, loaded.program, efficiency))
+        return
+    if json_output is not None:
+        write_text(Path(json_output), bound_text(found, loaded.program, efficiency), force=force)
+    show_bound(found, loaded.program, efficiency, make_console(sys.stdout), quiet=quiet)
+    if json_output is not None and not quiet:
+        click.echo(f"wrote {json_output}")

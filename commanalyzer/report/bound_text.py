@@ -1,0 +1,206 @@
+"""Bounds over node counts, as text and as JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import cast
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from commanalyzer.artifact_header import Json
+from commanalyzer.machine.kinds import KINDS
+from commanalyzer.machine.parameters import MachineParameters
+from commanalyzer.quantities import format_flop, format_percent, format_seconds
+from commanalyzer.roofline.bound import BETTER, BoundPoint, Change, ScalingBound
+
+SCHEMA = "commanalyzer.bound/1"
+_BAR_WIDTH = 20
+_LATENCY_TERMS = ("latency", "message_overhead", "gap", "allreduce")
+
+
+def show_bound(
+    found: ScalingBound, program: str, efficiency: float, console: Console, *, quiet: bool = False
+) -> None:
+    """Print ``found``; only the table with ``quiet``.
+
+    Args:
+        found: Bounds.
+        program: Name of the program.
+        efficiency: Least acceptable efficiency.
+        console: Where to print.
+        quiet: Leave out machine, advice and what a better machine brings.
+    """
+    if not quiet:
+        console.print(Text(f"{program}, {format_flop(found.work_flop)}, on {machine_line(found.machine)}"))
+        console.print()
+    console.print(_table(found))
+    if quiet:
+        return
+    for line in [*_advice(found, efficiency), *_remarks(found)]:
+        console.print(Text(line))
+    if found.changes:
+        console.print()
+        console.print(_changes(found))
+
+
+def machine_line(machine: MachineParameters) -> str:
+    """Name and known parameters of a machine, with where each comes from."""
+    known = machine.parameters
+    parts = [machine.name or "a machine of"]
+    parts += [
+        f"{name.replace('_', ' ')} {KINDS[name].show(item.value)}"
+        f"{' and more' if item.curve else ''} ({item.source})"
+        for name, item in known.items()
+    ]
+    return f"{parts[0]}{', ' if machine.name else ' '}{', '.join(parts[1:])}"
+
+
+def _table(found: ScalingBound) -> Table:
+    table = Table(title="Best efficiency and time", title_justify="left")
+    for name, justify in (("nodes", "right"), ("decomposition", "left")):
+        table.add_column(name, justify="right" if justify == "right" else "left")
+    for name in ("efficiency (Eq. 4)", "with latency"):
+        table.add_column(name, justify="right")
+    table.add_column("", no_wrap=True, min_width=_BAR_WIDTH)
+    for name in ("speed-up", "time", "communication"):
+        table.add_column(name, justify="right")
+    table.add_column("binds")
+    for point in found.points:
+        table.add_row(*_cells(point))
+    return table
+
+
+def _cells(point: BoundPoint) -> tuple[str | Text, ...]:
+    return (
+        str(point.num_nodes),
+        Text(point.method or "one node"),
+        format_percent(point.paper_efficiency),
+        format_percent(point.efficiency),
+        _bar(point.efficiency),
+        f"{point.speedup:.3g}",
+        format_seconds(point.time_s),
+        format_seconds(point.times.exposed_s),
+        _binding(point),
+    )
+
+
+def _bar(share: float) -> str:
+    return "█" * round(_BAR_WIDTH * share) or "▏"
+
+
+def _binding(point: BoundPoint) -> str:
+    times = point.times
+    if times.binds != "computation" or times.limit == "nothing":
+        return times.binds
+    return f"computation, then {times.limit}"
+
+
+def _advice(found: ScalingBound, efficiency: float) -> list[str]:
+    """What the table means for the number of nodes to ask for."""
+    wanted = format_percent(efficiency)
+    largest, between = found.largest(efficiency), found.crossing_nodes(efficiency)
+    if largest is None or (largest.num_nodes == 1 and between is None):
+        lines = [f"No analysed node count has an efficiency of {wanted}."]
+    else:
+        lines = [f"Most nodes with an efficiency of {wanted} at best: {largest.num_nodes} (analysed)"]
+        if between is not None and int(between) > largest.num_nodes:
+            lines[0] += f", about {int(between)} (interpolated)"
+        elif largest is found.points[-1]:
+            lines[0] += "; more were not analysed"
+    fastest = min(found.points, key=lambda point: point.time_s)
+    lines.append(
+        f"Shortest time: {format_seconds(fastest.time_s)} on {fastest.num_nodes} nodes, "
+        f"{fastest.speedup:.3g} times faster than one"
+    )
+    return lines
+
+
+def _remarks(found: ScalingBound) -> list[str]:
+    """What the reader must know about these numbers."""
+    lines = []
+    if not any(getattr(found.machine, name) for name in _LATENCY_TERMS):
+        lines.append("no latency is known for this machine: give --latency; both bounds count bytes only")
+    extrapolated = {name: p.num_nodes for p in found.points for name in p.network.extrapolated}
+    for name, count in extrapolated.items():
+        lines.append(
+            f"{name.replace('_', ' ')} was not measured as far as {count} nodes: its nearest value is used"
+        )
+    if any(p.efficiency > 1.001 * p.paper_efficiency for p in found.points):
+        lines.append(
+            "where the bound with latency is the higher one, Eq. 4 takes all traffic to cross the whole "
+            "network, but the parts talk to few others"
+        )
+    differing = [p for p in found.points if p.method != p.paper_method]
+    if differing:
+        last = differing[-1]
+        lines.append(
+            f"on {last.num_nodes} nodes {last.paper_method} moves fewer bytes than {last.method}, "
+            "but that one is faster: fewer messages or a less busy busiest node"
+        )
+    return lines
+
+
+def _changes(found: ScalingBound) -> Table:
+    table = Table(title="What a better machine would change (efficiency, time)", title_justify="left")
+    table.add_column("nodes", justify="right")
+    for name in BETTER:
+        table.add_column(name, justify="right")
+    by_nodes: dict[int, list[Change]] = {}
+    for change in found.changes:
+        by_nodes.setdefault(change.num_nodes, []).append(change)
+    for nodes, changes in by_nodes.items():
+        table.add_row(str(nodes), *(f"{format_percent(c.efficiency)}, x {c.time_ratio:.2f}" for c in changes))
+    return table
+
+
+def bound_document(found: ScalingBound, program: str, efficiency: float) -> dict[str, Json]:
+    """Contract document of ``found``: seconds, bytes, fractions.
+
+    Args:
+        found: Bounds.
+        program: Name of the program.
+        efficiency: Least acceptable efficiency.
+    """
+    largest, between = found.largest(efficiency), found.crossing_nodes(efficiency)
+    return {
+        "schema": SCHEMA,
+        "program": program,
+        "work_flop": found.work_flop,
+        "machine": cast(Json, asdict(found.machine)),
+        "points": [_point(point) for point in found.points],
+        "changes": [cast(Json, asdict(change)) for change in found.changes],
+        "least_efficiency": efficiency,
+        "largest_nodes": None if largest is None else largest.num_nodes,
+        "crossing_nodes": between,
+    }
+
+
+def _point(point: BoundPoint) -> Json:
+    return {
+        "nodes": point.num_nodes,
+        "serial_s": point.serial_s,
+        "eq4": {
+            "efficiency": point.paper_efficiency,
+            "time_s": point.paper_time_s,
+            "method": point.paper_method,
+        },
+        "latency_aware": {
+            "efficiency": point.efficiency,
+            "time_s": point.time_s,
+            "speedup": point.speedup,
+            "method": point.method,
+            "comm_bytes": point.comm_bytes,
+            "times": cast(Json, asdict(point.times)),
+            "limit": point.times.limit,
+            "binds": point.times.binds,
+        },
+        "network": cast(Json, asdict(point.network)),
+    }
+
+
+def bound_text(found: ScalingBound, program: str, efficiency: float) -> str:
+    """The document as JSON text, newline at the end."""
+    return json.dumps(bound_document(found, program, efficiency), indent=1, allow_nan=False) + "\n"

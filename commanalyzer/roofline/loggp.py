@@ -1,0 +1,102 @@
+"""Least time that one node spends on its messages: the terms that the paper's Eq. 2 leaves out.
+
+LogGP (Alexandrov et al., SPAA '95; LogP: Culler et al., PPoPP '93) describes a network by latency L,
+processor overhead o per message, gap g between messages and gap per byte G = 1 / B. Here, as what a ping-pong
+measures, L is the whole time of a small message from sender to receiver, both overheads included.
+
+A node that in r rounds exchanges M messages (the more of sent and received) with S bytes (likewise), where a
+round cannot start before the messages of the round before have come, spends at least
+
+    r L           waiting for one message per round; the others of the round travel at the same time
+    (M - r) g     since the further messages of a round leave or arrive at least g apart
+    S / B         since its link carries B bytes per second in each direction
+
+on the network, of which a share of at most O_c hides behind computation, and o (M_sent + M_received) of its
+processor, which never hides. A reduction or a broadcast over f partners takes ceil(log2(f + 1)) latencies one
+after another (binomial tree; recursive doubling takes as many for both together). One function per term.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from commanalyzer.quantities import Bytes, BytesPerSecond, Dimensionless, Seconds
+
+Amount = TypeVar("Amount", float, NDArray[np.float64])
+
+
+def latency_time(rounds: Amount, latency_s: Seconds) -> Amount:
+    """Latency r L, seconds, for r ``rounds`` and L ``latency_s``."""
+    return rounds * latency_s
+
+
+def gap_time(messages: Amount, rounds: Amount, gap_s: Seconds) -> Amount:
+    """Gaps (M - r) g, seconds, for M ``messages`` in r ``rounds`` (r <= M) and g ``gap_s``."""
+    return (messages - rounds) * gap_s
+
+
+def transfer_time(sent: Amount, bandwidth: BytesPerSecond) -> Amount:
+    """Transfer S / B, seconds, for S ``sent`` bytes in one direction and B ``bandwidth`` of a link, B/s."""
+    return sent / bandwidth
+
+
+def crossing_time(crossing: Bytes, num_nodes: int, bandwidth: BytesPerSecond) -> Seconds:
+    """Time that traffic needs to cross the middle of the network, 2 X (p - 1) / (p^2 B_c), seconds.
+
+    While all p nodes exchange B_c with partners drawn at random, p / (2 (p - 1)) of the traffic p B_c crosses
+    any given division of the nodes into halves: the network carries at least p^2 B_c / (2 (p - 1)) across.
+    Traffic between all pairs alike has X = C p / (2 (p - 1)), which gives C / (p B_c), the paper's Eq. 2 per
+    node; traffic between neighbours crosses less.
+
+    Args:
+        crossing: X, bytes between the halves in both directions, in the division with the least.
+        num_nodes: p, >= 2.
+        bandwidth: B_c(p), effective bisection bandwidth per node, B/s.
+    """
+    return Seconds(2.0 * crossing * (num_nodes - 1) / (num_nodes**2 * bandwidth))
+
+
+def least_crossing_bytes(comm_bytes: NDArray[np.int64]) -> Bytes:
+    """Bytes that cross between two halves of the nodes at least, however the parts are placed.
+
+    Of a graph with Laplacian eigenvalues 0 = l_1 <= l_2 <= ..., every division into a and b of p = a + b
+    vertices cuts at least l_2 a b / p (Fiedler 1973; Mohar 1991). Exact when all pairs exchange the same.
+
+    Args:
+        comm_bytes: int64[p, p], bytes from row to column, p >= 2.
+    """
+    traffic = (comm_bytes + comm_bytes.T).astype(np.float64)
+    laplacian = np.diag(traffic.sum(axis=1)) - traffic
+    second = float(np.linalg.eigvalsh(laplacian)[1])
+    p = len(comm_bytes)
+    return Bytes(max(second, 0.0) * (p // 2) * ((p + 1) // 2) / p)
+
+
+def processor_time(handled: Amount, overhead_s: Seconds) -> Amount:
+    """Processor time o (M_sent + M_received), seconds, for ``handled`` messages and o ``overhead_s``."""
+    return handled * overhead_s
+
+
+def collective_rounds(partners: int) -> int:
+    """Messages one after another that reach, or collect from, f partners: ceil(log2(f + 1)).
+
+    Reference: binomial tree, optimal when a node takes part in one message at a time (Karp et al., SPAA '93).
+    """
+    return math.ceil(math.log2(partners + 1))
+
+
+def exposed_time(network_s: Seconds, processor_s: Seconds, overlap: Dimensionless) -> Seconds:
+    """Exposed max((1 - O_c) network, processor), seconds: communication that does not hide (see Eq. 2)."""
+    return Seconds(max((1.0 - overlap) * network_s, processor_s))
+
+
+def node_overhead(exposed_s: Seconds, num_nodes: int) -> Seconds:
+    """T_o = p times the time that the busiest node cannot hide, seconds: all others wait for it.
+
+    With T_o in the paper's Eq. 1 this gives E = T_1 / (p (T_1 / p + exposed)).
+    """
+    return Seconds(num_nodes * exposed_s)

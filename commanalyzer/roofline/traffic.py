@@ -1,0 +1,121 @@
+"""What the nodes exchange in one decomposition, as the latency-aware bound needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from commanalyzer.communication.matrix import Collective, Communication
+from commanalyzer.roofline.loggp import collective_rounds, least_crossing_bytes
+
+Float = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeTraffic:
+    """Least that the nodes have to exchange, for each node and, as the last entry, for the mean node.
+
+    The mean node carries its share of the hub values as well; of the others they are left out, because a
+    tree may put them on any node. Where hubs were not told apart there is only the mean node.
+
+    Attributes:
+        num_nodes: p.
+        comm_bytes: C, all bytes.
+        mean_message_bytes: C over all messages; ``None`` without messages.
+        node_bytes: float64[k], the more of sent and received bytes S.
+        rounds: float64[k], rounds r that wait for the answer to the round before.
+        messages: float64[k], the more of sent and received messages M.
+        handled: float64[k], sent and received messages together.
+        crossing_bytes: X, bytes between two halves of the nodes, at least.
+        collective_rounds: Rounds in which hub values are reduced and spread again.
+        collective_partners: Most partners f of a hub value.
+        collective_bytes: Bytes of one such round at one node.
+    """
+
+    num_nodes: int
+    comm_bytes: int
+    mean_message_bytes: float | None
+    node_bytes: Float
+    rounds: Float
+    messages: Float
+    handled: Float
+    crossing_bytes: float
+    collective_rounds: int
+    collective_partners: int
+    collective_bytes: float
+
+    @property
+    def collective_steps(self) -> int:
+        """Messages one after another that all collective rounds take."""
+        return self.collective_rounds * collective_rounds(self.collective_partners)
+
+
+def node_traffic(communication: Communication) -> NodeTraffic:
+    """Traffic per node of ``communication``.
+
+    Rounds: ``messages`` counts how often the values of one array travel from i to j. Where j answers, each
+    round waits for the one before, so min(messages(i, j), messages(j, i)) latencies pass one after another;
+    a stream in one direction passes in a single one. The same holds for reductions and broadcasts.
+    """
+    p = communication.num_parts
+    collectives = communication.collectives
+    if collectives is None:
+        peer_bytes = peer_messages = np.zeros((0, 0), dtype=np.int64)
+        pairs = communication.messages
+    else:
+        peer_bytes = _peers(communication.peer_bytes, communication.comm_bytes)
+        pairs = peer_messages = _peers(communication.peer_messages, communication.messages)
+    mean = communication.total_messages / p
+    rounds = _rounds(pairs)
+    steps, partners, collective_bytes = _collective_rounds(collectives or ())
+    return NodeTraffic(
+        num_nodes=p,
+        comm_bytes=communication.total_bytes,
+        mean_message_bytes=communication.mean_message_bytes,
+        node_bytes=_with_mean(_busier(peer_bytes), communication.total_bytes / p),
+        rounds=_with_mean(rounds[: len(peer_messages)], min(float(rounds.mean()), mean)),
+        messages=_with_mean(_busier(peer_messages), mean),
+        handled=_with_mean(peer_messages.sum(axis=0) + peer_messages.sum(axis=1), 2.0 * mean),
+        crossing_bytes=least_crossing_bytes(communication.comm_bytes) if p > 1 else 0.0,
+        collective_rounds=steps,
+        collective_partners=partners,
+        collective_bytes=collective_bytes,
+    )
+
+
+def _peers(own: NDArray[np.int64] | None, everything: NDArray[np.int64]) -> NDArray[np.int64]:
+    return everything if own is None else own
+
+
+def _busier(matrix: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.asarray(np.maximum(matrix.sum(axis=0), matrix.sum(axis=1)))
+
+
+def _rounds(messages: NDArray[np.int64]) -> NDArray[np.int64]:
+    """int64[p], most rounds of each part with any other."""
+    answered = np.minimum(messages, messages.T).max(axis=1)
+    linked = (messages + messages.T).max(axis=1) > 0
+    return np.asarray(np.maximum(answered, linked))
+
+
+def _with_mean(nodes: NDArray[np.int64], mean: float) -> Float:
+    return np.append(nodes.astype(np.float64), mean)
+
+
+def _collective_rounds(collectives: Sequence[Collective]) -> tuple[int, int, float]:
+    """Rounds that wait for each other, most partners, and bytes per round.
+
+    A reduction whose result is spread waits for the one before. One that is not (the checksum at the end) is
+    waited for once, and a value that is only spread (a parameter) not at all: every node may know it already.
+    Arrays are taken to share rounds, as everywhere in messages.
+    """
+    reduced = [c for c in collectives if c.kind == "reduce"]
+    if not reduced:
+        return 0, 0, 0.0
+    most = max(c.rounds for c in reduced)
+    spread = max((c.rounds for c in collectives if c.kind == "bcast"), default=0)
+    per_node = sum(c.comm_bytes / c.partners for c in reduced)
+    return max(min(most, spread), 1), max(c.partners for c in reduced), per_node / most

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from commanalyzer.communication.collectives import with_collectives
+from commanalyzer.communication.matrix import Collective, Communication
+from commanalyzer.communication.volume import charge_volume
+from commanalyzer.errors import GraphInvariantError
+from commanalyzer.vcg.graph import Fold, HomeKind, HomeObject, Site, ValueGraph
+
+PARTS = np.array([0, 0, 1, 1, 2, 2, 3, 3, 0], dtype=np.int32)
+SUM = 8
+
+
+def _sum_of_eight(rounds: int) -> ValueGraph:
+    """x[0..7] and s: ``rounds`` times, s = x[0] + ... + x[7], then each x[i] from s; x[2] also from x[0]."""
+    reads = [[SUM], [SUM], [SUM, 0], *([SUM] for _ in range(5))]
+    source = [*range(8), *(value for row in reads for value in row)]
+    terms = np.cumsum([0, 8, *map(len, reads)])
+    return ValueGraph(
+        home_object=np.array([0] * 8 + [1], dtype=np.int32),
+        home_offset=np.array([*range(0, 64, 8), 0], dtype=np.int64),
+        width_bytes=np.full(9, 8, dtype=np.uint8),
+        versions=np.full(9, rounds, dtype=np.int64),
+        is_temporary=np.zeros(9, dtype=np.bool_),
+        is_input=np.zeros(9, dtype=np.bool_),
+        producer_site=np.array([1] * 8 + [0], dtype=np.int32),
+        work_flops=np.zeros(9),
+        row_sink=np.array([SUM, *range(8)], dtype=np.int32),
+        row_count=np.full(9, rounds, dtype=np.int64),
+        row_site=np.array([0] + [1] * 8, dtype=np.int32),
+        row_fold=np.array([int(Fold.SUM)] + [0] * 8, dtype=np.uint8),
+        row_accumulates=np.zeros(9, dtype=np.bool_),
+        term_ptr=terms.astype(np.int64),
+        source_ptr=np.arange(len(source) + 1, dtype=np.int64),
+        source=np.array(source, dtype=np.int32),
+        source_role=np.zeros(len(source), dtype=np.uint8),
+        objects=(HomeObject(HomeKind.GLOBAL, "x"), HomeObject(HomeKind.GLOBAL, "s")),
+        sites=(Site("main", "a.c", 1, "store", 8, Fold.SUM, 1), Site("main", "a.c", 2, "store", 8)),
+    )
+
+
+def test_hub_is_told_apart() -> None:
+    graph = _sum_of_eight(5)
+    hubs = np.arange(9) == SUM
+    charges = charge_volume(graph, PARTS, 4, hubs)
+    plain = charges.communication(graph)
+    found = with_collectives(plain, charges, graph, hubs)
+    assert found.collectives == (
+        Collective("bcast", "s", root=0, partners=3, rounds=5, comm_bytes=120),
+        Collective("reduce", "s", root=0, partners=3, rounds=5, comm_bytes=120),
+    )
+    assert [c.round_bytes for c in found.collectives] == [8.0, 8.0]
+    # what is left: x[0] goes to part 1 each time
+    assert found.peer_bytes is not None
+    assert found.peer_messages is not None
+    assert found.peer_bytes.tolist() == [[0, 40, 0, 0], [0] * 4, [0] * 4, [0] * 4]
+    assert found.peer_messages.tolist() == [[0, 5, 0, 0], [0] * 4, [0] * 4, [0] * 4]
+    assert found.comm_bytes.tolist() == plain.comm_bytes.tolist()
+    assert found.total_bytes == 280
+
+
+def test_without_hubs_all_are_peers() -> None:
+    graph = _sum_of_eight(5)
+    hubs = np.zeros(9, dtype=np.bool_)
+    charges = charge_volume(graph, PARTS, 4, hubs)
+    found = with_collectives(charges.communication(graph), charges, graph, hubs)
+    assert found.collectives == ()
+    assert found.peer_bytes is None
+
+
+def test_sums_must_agree() -> None:
+    matrix, none = np.array([[0, 8], [0, 0]]), np.zeros((2, 2), dtype=np.int64)
+    item = Collective("bcast", "s", 0, 1, 1, 4)
+    with pytest.raises(GraphInvariantError, match="add up"):
+        Communication(matrix, matrix // 8, 8, 8, collectives=(item,), peer_bytes=none, peer_messages=none)
+    with pytest.raises(GraphInvariantError, match="need the peer"):
+        Communication(matrix, matrix // 8, 8, 8, collectives=(item,))
+    with pytest.raises(GraphInvariantError, match="need the peer"):
+        Communication(matrix, matrix // 8, 8, 8, collectives=(), peer_bytes=matrix)
