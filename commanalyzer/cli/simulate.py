@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 import click
 
 from commanalyzer.cli import options
-from commanalyzer.cli.machine_options import machine_from, machine_options
+from commanalyzer.cli.machine_options import given, machine_from, machine_options
 from commanalyzer.cli.output import check_outputs
 from commanalyzer.errors import ArtifactError
 from commanalyzer.files import write_text
-from commanalyzer.machine.parameters import Parameter
 from commanalyzer.request import MODELS
 
 if TYPE_CHECKING:
@@ -45,7 +44,9 @@ class _Network:
 )
 @click.option("--nodes", type=options.nodes, help="Node counts of the result; all if left out.")
 @machine_options
-@click.option("--latency", type=options.seconds, help="Time of a small message between neighbours: 1.5us.")
+@click.option(
+    "--latency", type=options.seconds_with_unit, help="Time of a small message between neighbours: 1.5us."
+)
 @click.option(
     "--platform-nodes",
     type=click.IntRange(1),
@@ -107,9 +108,7 @@ def command(
     from commanalyzer.artifacts import load
     from commanalyzer.simulation.run import SimulationOptions
 
-    machine = machine_from(machine_file, bandwidth, overlap, throughput)
-    if latency is not None:
-        machine = machine.updated(latency=Parameter(latency, "s", "given", note="command line"))
+    machine = machine_from(machine_file, bandwidth, overlap, throughput).updated(latency=given(latency, "s"))
     found = load(result)
     chosen = [found.decomposition(count, model or "", method) for count in nodes or found.nodes]
     network = _platform(_Network(platform, hosts, platform_nodes), found, machine, chosen)
@@ -119,9 +118,13 @@ def command(
         most_rounds=rounds,
         timeout_s=timeout,
         keep=keep,
-        overlap=machine.overlap_value,
+        message_overhead_s=_overhead_s(machine),
     )
     _run(found, chosen, network, how, json_output, force, quiet)
+
+
+def _overhead_s(machine: MachineParameters) -> float:
+    return machine.message_overhead.value if machine.message_overhead is not None else 0.0
 
 
 def _check_keep(keep: Path | None, force: bool) -> None:
@@ -171,12 +174,12 @@ def _run(
 
     version = smpi_version()
     if quiet:
-        runs = simulate(found, chosen, network, how, SilentProgress())
+        simulation = simulate(found, chosen, network, how, SilentProgress())
     else:
         with TerminalProgress(make_console(sys.stderr)) as progress:
-            runs = simulate(found, chosen, network, how, progress)
+            simulation = simulate(found, chosen, network, how, progress)
     provenance = collect_provenance(compiler=version, flags=(), input_hashes=(), seed=how.seed)
-    report = SimulationReport(found.program, network.name, version, how, runs, provenance)
+    report = SimulationReport(found.program, network.name, version, how, simulation, provenance)
     if json_output == "-":
         sys.stdout.write(simulation_text(report))
         return

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rich.console import Console
@@ -11,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from commanalyzer.artifact_header import Json
+from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.quantities import (
     format_bandwidth,
     format_count,
@@ -19,7 +19,7 @@ from commanalyzer.quantities import (
     format_throughput,
 )
 from commanalyzer.results import Provenance
-from commanalyzer.simulation.run import SimulatedRun, SimulationOptions
+from commanalyzer.simulation.run import SimulatedRun, Simulation, SimulationOptions
 
 SCHEMA = "commanalyzer.simulation/1"
 
@@ -33,7 +33,7 @@ class SimulationReport:
         platform: Topology or file.
         simulator: Version line of SimGrid.
         options: How it was simulated.
-        runs: One per node count.
+        simulation: Runs, and what was measured on the platform.
         provenance: Origin.
     """
 
@@ -41,7 +41,7 @@ class SimulationReport:
     platform: str
     simulator: str
     options: SimulationOptions
-    runs: Sequence[SimulatedRun]
+    simulation: Simulation
     provenance: Provenance
 
 
@@ -51,34 +51,19 @@ def show_simulation(report: SimulationReport, console: Console, *, quiet: bool =
     table = Table(title=f"{report.program} on {report.platform}, {order}", title_justify="left")
     table.add_column("nodes", justify="right")
     table.add_column("decomposition")
-    for name in (
-        "rounds",
-        "time",
-        "speed-up",
-        "efficiency",
-        "B_c random",
-        "bound (Eq. 4)",
-        "bound, one pair",
-    ):
+    for name in ("rounds", "time", "speed-up", "efficiency", "bound (Eq. 4)", "with latency"):
         table.add_column(name, justify="right")
-    for run in report.runs:
+    table.add_column("binds")
+    for run in report.simulation.runs:
         table.add_row(*_cells(run))
     console.print(table)
-    if quiet or not report.runs:
+    if quiet:
         return
-    first = report.runs[0]
-    console.print(
-        Text(
-            f"{report.simulator}; one node: {format_throughput(first.throughput)}, "
-            f"{format_seconds(first.serial_s)}"
-        )
-    )
     for line in _remarks(report):
         console.print(Text(line))
 
 
 def _cells(run: SimulatedRun) -> tuple[str | Text, ...]:
-    bandwidth = run.matching_bandwidth
     return (
         str(run.decomposition.nodes),
         Text(run.decomposition.method),
@@ -86,23 +71,24 @@ def _cells(run: SimulatedRun) -> tuple[str | Text, ...]:
         format_seconds(run.parallel_s),
         f"{run.serial_s / run.parallel_s:.2f}",
         format_percent(run.efficiency),
-        "" if bandwidth is None else format_bandwidth(bandwidth),
-        "" if run.bound is None else format_percent(run.bound),
-        "" if run.pair_bound is None else format_percent(run.pair_bound),
+        format_percent(run.bound.paper_efficiency),
+        format_percent(run.bound.efficiency),
+        run.bound.times.binds,
     )
 
 
 def _remarks(report: SimulationReport) -> list[str]:
-    lines = []
-    shortened = [run for run in report.runs if run.rounds < run.all_rounds]
+    runs = report.simulation.runs
+    lines = [f"{report.simulator}; measured on the platform: {_machine_line(report.simulation.machine)}"]
+    shortened = [run for run in runs if run.rounds < run.all_rounds]
     if shortened:
         lines.append(
             f"simulated {shortened[0].rounds} rounds of long programs and scaled the time (--rounds)"
         )
-    if any(run.collectives for run in report.runs):
-        counts = ", ".join(f"{run.collectives} on {run.decomposition.nodes}" for run in report.runs)
+    if any(run.collectives for run in runs):
+        counts = ", ".join(f"{run.collectives} on {run.decomposition.nodes}" for run in runs)
         lines.append(f"collective operations for values that most nodes use: {counts} nodes")
-    above = [run for run in report.runs if run.bound is not None and run.efficiency > 1.02 * run.bound]
+    above = [run for run in runs if run.efficiency > 1.02 * run.bound.paper_efficiency]
     if above:
         nodes = ", ".join(str(run.decomposition.nodes) for run in above)
         lines.append(
@@ -112,9 +98,23 @@ def _remarks(report: SimulationReport) -> list[str]:
     return lines
 
 
+def _machine_line(machine: MachineParameters) -> str:
+    parts = []
+    if machine.throughput is not None:
+        parts.append(format_throughput(machine.throughput.value))
+    if machine.latency is not None:
+        parts.append(f"latency {format_seconds(machine.latency.value)}")
+    curve = machine.bandwidth.curve if machine.bandwidth is not None else None
+    if curve is not None:
+        pairs = zip(curve.nodes, curve.values, strict=True)
+        parts.append("bandwidth " + ", ".join(f"{format_bandwidth(b)} on {p:g}" for p, b in pairs) + " nodes")
+    return ", ".join(parts)
+
+
 def simulation_document(report: SimulationReport) -> dict[str, Json]:
     """Contract document; seconds, B/s, Flop/s, fractions."""
-    origin = report.provenance
+    origin, machine = report.provenance, report.simulation.machine
+    curve = machine.bandwidth.curve if machine.bandwidth is not None else None
     return {
         "schema": SCHEMA,
         "program": report.program,
@@ -122,11 +122,14 @@ def simulation_document(report: SimulationReport) -> dict[str, Json]:
         "simulator": report.simulator,
         "random_placement": report.options.is_shuffled,
         "seed": report.options.seed,
-        "overlap": report.options.overlap,
+        "throughput_flop_per_s": machine.throughput.value if machine.throughput is not None else None,
+        "latency_s": machine.latency.value if machine.latency is not None else None,
+        "bandwidth_nodes": list(curve.nodes) if curve is not None else [],
+        "bandwidth_bytes_per_s": list(curve.values) if curve is not None else [],
         "tool_version": origin.tool_version,
         "git_revision": origin.git_revision,
         "created": origin.created,
-        "runs": [_run(run) for run in report.runs],
+        "runs": [_run(run) for run in report.simulation.runs],
     }
 
 
@@ -142,10 +145,9 @@ def _run(run: SimulatedRun) -> Json:
         "serial_s": run.serial_s,
         "parallel_s": run.parallel_s,
         "efficiency": run.efficiency,
-        "throughput_flop_per_s": run.throughput,
-        "matching_bandwidth_bytes_per_s": run.matching_bandwidth,
-        "efficiency_bound": run.bound,
-        "efficiency_bound_one_pair": run.pair_bound,
+        "efficiency_bound": run.bound.paper_efficiency,
+        "efficiency_bound_with_latency": run.bound.efficiency,
+        "binds": run.bound.times.binds,
     }
 
 

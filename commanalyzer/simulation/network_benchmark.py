@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from commanalyzer.errors import ConfigError
 from commanalyzer.simulation.platforms import Platform
+from commanalyzer.simulation.schedule import Int64
 from commanalyzer.simulation.smpirun import Action, replay
 from commanalyzer.simulation.traces import joined, point_to_point
-from commanalyzer.vcg.graph import Int64
 
 MESSAGE_BYTES = 1_000_000
 MATCHINGS = 50

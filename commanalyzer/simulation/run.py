@@ -1,9 +1,9 @@
-"""Simulated time of a predicted decomposition on a platform, beside the bounds.
+"""Simulated time of a predicted decomposition on a platform, beside the bounds on that platform.
 
-    graph + owners --charge--> transfers --split--> messages, collectives --spread--> rounds --replay--> time
+    matrix, collectives --spread--> rounds --write--> traces --replay--> time
 
-The single-node time is simulated as well, so that host speeds of any platform file are taken as SimGrid reads
-them.
+The parameters of the bounds are measured on the simulated platform itself, as on a real machine: throughput,
+latency, bandwidth of a free link and of random matchings.
 """
 
 from __future__ import annotations
@@ -15,22 +15,19 @@ from pathlib import Path
 
 import numpy as np
 
-from commanalyzer.communication.volume import charge_volume
-from commanalyzer.decompose import volume_view
 from commanalyzer.errors import ConfigError, MachineModelError
+from commanalyzer.machine.curves import Curve
+from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.progress import Progress
-from commanalyzer.quantities import Bytes, BytesPerSecond, Dimensionless, Flop, FlopPerSecond
 from commanalyzer.results import AnalysisResult, Decomposition
-from commanalyzer.roofline import communication_intensity, efficiency_upper_bound
-from commanalyzer.simulation.collectives import Traffic, split_hubs
-from commanalyzer.simulation.network_benchmark import matching_bandwidth, pair_bandwidth
+from commanalyzer.roofline.bound import BoundPoint, scaling_bound
+from commanalyzer.simulation.network_benchmark import matching_bandwidth, one_way_latency, pair_bandwidth
 from commanalyzer.simulation.platforms import Platform
 from commanalyzer.simulation.schedule import Schedule, make_schedule
 from commanalyzer.simulation.smpirun import replay
 from commanalyzer.simulation.traces import schedule_traces
-from commanalyzer.vcg.singletons import HIGH
 
-_BIG_WORK_FLOP = 1e9
+_MEASURED_FLOP = 1e9
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +40,7 @@ class SimulationOptions:
         most_rounds: Rounds of a long program that are simulated.
         timeout_s: Wall-clock limit of one simulation, seconds.
         keep: Folder for platform, hosts and traces, one folder per node count in it; ``None`` for none.
-        overlap: O_c of the bounds beside the simulated efficiency; simulated programs do not overlap.
+        message_overhead_s: o of the bounds, seconds; a platform does not say it.
     """
 
     seed: int = 1
@@ -51,7 +48,7 @@ class SimulationOptions:
     most_rounds: int = 500
     timeout_s: float = 600.0
     keep: Path | None = None
-    overlap: float = 0.0
+    message_overhead_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +57,12 @@ class SimulatedRun:
 
     Attributes:
         decomposition: What was simulated.
-        serial_s: Simulated time of one node with all work T_1, seconds.
+        serial_s: Time of one node with all work T_1, seconds.
         parallel_s: Simulated time of p nodes T_p, seconds.
         rounds: Rounds that were simulated.
         all_rounds: Rounds of the program.
         collectives: Collective operations of the program.
-        matching_bandwidth: B_c of random matchings on these nodes, B/s; ``None`` on one node.
-        throughput: R of a node, Flop/s.
-        bound: Paper Eq. 4 with the bandwidth of random matchings; ``None`` on one node.
-        pair_bound: Paper Eq. 4 with the bandwidth of a pair that is alone in the network; ``None`` on one
-            node.
+        bound: Bounds for this decomposition on this platform.
     """
 
     decomposition: Decomposition
@@ -78,15 +71,25 @@ class SimulatedRun:
     rounds: int
     all_rounds: int
     collectives: int
-    matching_bandwidth: float | None
-    throughput: float
-    bound: float | None
-    pair_bound: float | None
+    bound: BoundPoint
 
     @property
     def efficiency(self) -> float:
         """Simulated parallel efficiency T_1 / (p T_p)."""
         return self.serial_s / (self.decomposition.nodes * self.parallel_s)
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """Decompositions on a platform.
+
+    Attributes:
+        machine: What was measured on the platform.
+        runs: In the order asked for.
+    """
+
+    machine: MachineParameters
+    runs: tuple[SimulatedRun, ...]
 
 
 def simulate(
@@ -95,7 +98,7 @@ def simulate(
     platform: Platform,
     options: SimulationOptions,
     progress: Progress,
-) -> list[SimulatedRun]:
+) -> Simulation:
     """Simulate decompositions of a prediction on a platform.
 
     Args:
@@ -106,7 +109,7 @@ def simulate(
         progress: Told about steps.
 
     Raises:
-        ConfigError: If there is no SimGrid, or the result is a counted run.
+        ConfigError: If there is no SimGrid, too few hosts, or the result is a counted run.
         MachineModelError: If the program has no floating-point operations.
         TargetRunError: If a simulation failed or took too long.
     """
@@ -116,25 +119,68 @@ def simulate(
         raise MachineModelError(
             "expected floating-point operations to simulate, found none", where=result.program
         )
-    placed = shuffled(platform, options.seed) if options.is_shuffled else platform
-    throughput = host_throughput(placed, options.timeout_s)
-    graph, hubs = volume_view(result.graph, HIGH)
+    progress.stage("measure the platform")
+    machine = measured_machine(platform, [item.nodes for item in decompositions], options)
     progress.stage("simulate", len(decompositions))
-    found = []
+    placed = shuffled(platform, options.seed) if options.is_shuffled else platform
+    runs = []
     for item in decompositions:
-        if item.model == "volume" and len(item.part) == graph.num_vertices:
-            traffic = split_hubs(graph, charge_volume(graph, item.part, item.nodes, hubs), hubs)
-        else:
-            traffic = Traffic(item.communication)
-        found.append(_simulate(result, item, traffic, placed, throughput, options))
+        runs.append(_simulate(result, item, placed, machine, options))
         progress.advance()
-    return found
+    return Simulation(machine, tuple(runs))
 
 
 def shuffled(platform: Platform, seed: int) -> Platform:
     """The platform with its hosts in random order."""
     order = np.random.default_rng(seed).permutation(len(platform.hosts))
     return replace(platform, hosts=tuple(platform.hosts[k] for k in order))
+
+
+def measured_machine(
+    platform: Platform, nodes: Sequence[int], options: SimulationOptions
+) -> MachineParameters:
+    """Parameters of the bounds, measured on the platform by replayed benchmarks.
+
+    Latency and the bandwidth of a free link (which stands for two nodes) are those between the first two
+    hosts in the order of the platform, wherever ranks are placed; random matchings use the
+    hosts of the ranks.
+
+    Args:
+        platform: Network.
+        nodes: Node counts to measure the bandwidth for.
+        options: How ranks are placed; seed and time limit.
+
+    Raises:
+        ConfigError: If there is no SimGrid, or too few hosts.
+        TargetRunError: If a simulation failed or took too long.
+    """
+    limit_s = options.timeout_s
+    placed = shuffled(platform, options.seed) if options.is_shuffled else platform
+    throughput = host_throughput(placed, limit_s)
+    found = MachineParameters(
+        platform.name,
+        throughput=Parameter(throughput, "Flop/s", "measured", note="simulated"),
+    )
+    if len(platform.hosts) < 2:
+        # One node alone sends nothing: any network will do for its bounds.
+        return found.updated(bandwidth=Parameter(1e9, "B/s", "assumed", note="one host, not used"))
+    counts = sorted({count for count in nodes if count > 2})
+    values = [
+        pair_bandwidth(platform, timeout_s=limit_s),
+        *(matching_bandwidth(placed, count, seed=options.seed, timeout_s=limit_s) for count in counts),
+    ]
+    overhead_s = options.message_overhead_s
+    return found.updated(
+        bandwidth=Parameter(
+            *(values[-1], "B/s", "measured"),
+            note="simulated random matchings; two nodes: alone in the network",
+            curve=Curve((2.0, *map(float, counts)), (), tuple(values)),
+        ),
+        latency=Parameter(
+            one_way_latency(platform, timeout_s=limit_s), "s", "measured", note="simulated, first two hosts"
+        ),
+        message_overhead=Parameter(overhead_s, "s", "given") if overhead_s else None,
+    )
 
 
 def host_throughput(platform: Platform, timeout_s: float) -> float:
@@ -144,14 +190,25 @@ def host_throughput(platform: Platform, timeout_s: float) -> float:
         ConfigError: If there is no SimGrid.
         TargetRunError: If the simulation failed.
     """
-    trace = f"0 init\n0 compute {_BIG_WORK_FLOP}\n0 finalize\n"
-    return _BIG_WORK_FLOP / max(action.end_s for action in replay(platform, [trace], timeout_s))
+    trace = f"0 init\n0 compute {_MEASURED_FLOP}\n0 finalize\n"
+    return _MEASURED_FLOP / max(action.end_s for action in replay(platform, [trace], timeout_s))
 
 
 def replayed_time(
-    schedule: Schedule, work_flop: Sequence[float], platform: Platform, timeout_s: float, keep: Path | None
+    schedule: Schedule,
+    work_flop: Sequence[float],
+    platform: Platform,
+    timeout_s: float,
+    keep: Path | None = None,
 ) -> float:
     """Simulated time of a schedule on a platform, seconds; of the whole program where it is a part of it.
+
+    Args:
+        schedule: Messages in rounds.
+        work_flop: float[p], work of each node in all rounds of the program.
+        platform: Network.
+        timeout_s: Wall-clock limit, seconds.
+        keep: Folder for platform, hosts and traces; ``None`` for none.
 
     Raises:
         ConfigError: If there is no SimGrid, or too few hosts.
@@ -164,42 +221,25 @@ def replayed_time(
 def _simulate(
     result: AnalysisResult,
     item: Decomposition,
-    traffic: Traffic,
     platform: Platform,
-    throughput: float,
+    machine: MachineParameters,
     options: SimulationOptions,
 ) -> SimulatedRun:
     p = item.nodes
-    schedule = make_schedule(traffic.messages, traffic.collectives, options.most_rounds)
+    schedule = make_schedule(item.communication, options.most_rounds)
+    # All nodes get the work of the most loaded one, which sets the pace.
     imbalance = item.imbalance if math.isfinite(item.imbalance) else 1.0
     work_flop = [result.work.flops / p * imbalance] * p
     parallel_s = replayed_time(schedule, work_flop, platform, options.timeout_s, _folder(options.keep, p))
-    matching = bound = pair_bound = None
-    if p > 1:
-        matching = matching_bandwidth(platform, p, seed=options.seed, timeout_s=options.timeout_s)
-        alone = pair_bandwidth(platform, timeout_s=options.timeout_s)
-        bound = _bound(result, item, throughput, matching, options.overlap)
-        pair_bound = _bound(result, item, throughput, alone, options.overlap)
+    points = scaling_bound(result.work.flops, [(item.method, item.communication)], machine).points
     return SimulatedRun(
         decomposition=item,
-        serial_s=result.work.flops / throughput,
+        serial_s=points[-1].serial_s,
         parallel_s=parallel_s,
         rounds=schedule.num_rounds,
         all_rounds=schedule.all_rounds,
-        collectives=sum(collective.count for collective in traffic.collectives),
-        matching_bandwidth=matching,
-        throughput=throughput,
-        bound=bound,
-        pair_bound=pair_bound,
-    )
-
-
-def _bound(
-    result: AnalysisResult, item: Decomposition, throughput: float, bandwidth: float, overlap: float
-) -> float:
-    intensity = communication_intensity(Bytes(item.comm_bytes), Flop(result.work.flops))
-    return efficiency_upper_bound(
-        intensity, FlopPerSecond(throughput), BytesPerSecond(bandwidth), Dimensionless(overlap)
+        collectives=sum(operation.count for operation in schedule.operations),
+        bound=points[-1],
     )
 
 

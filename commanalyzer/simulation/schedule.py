@@ -16,16 +16,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from commanalyzer.communication.matrix import Communication
+from commanalyzer.communication.matrix import Collective, Communication
 from commanalyzer.errors import ConfigError
-from commanalyzer.vcg.graph import Int64
 
-CollectiveKind = Literal["bcast", "reduce", "allreduce"]
+Int64 = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Collective:
+class Operation:
     """A collective operation of all nodes that is repeated.
 
     Attributes:
@@ -35,7 +35,7 @@ class Collective:
         count: Operations, >= 1.
     """
 
-    kind: CollectiveKind
+    kind: Literal["bcast", "reduce", "allreduce"]
     root: int
     size_bytes: int
     count: int
@@ -53,7 +53,7 @@ class Schedule:
         sender: int64[M], node.
         receiver: int64[M], node.
         size_bytes: int64[M].
-        collectives: Collective operations, counted for the simulated rounds.
+        operations: Collective operations, counted for the simulated rounds.
     """
 
     num_nodes: int
@@ -63,7 +63,7 @@ class Schedule:
     sender: Int64
     receiver: Int64
     size_bytes: Int64
-    collectives: tuple[Collective, ...] = ()
+    operations: tuple[Operation, ...] = ()
 
     @property
     def scale(self) -> float:
@@ -71,14 +71,11 @@ class Schedule:
         return self.all_rounds / self.num_rounds
 
 
-def make_schedule(
-    communication: Communication, collectives: Sequence[Collective] = (), most_rounds: int = 500
-) -> Schedule:
+def make_schedule(communication: Communication, most_rounds: int = 500) -> Schedule:
     """Spread the messages of a decomposition over rounds.
 
     Args:
-        communication: Matrix of bytes and messages, without what ``collectives`` carry.
-        collectives: Operations of all nodes, whole region.
+        communication: Matrix of bytes and messages, and collectives where they are known.
         most_rounds: Simulate no more rounds than this; of longer programs the same share of every pair's
             messages is kept, of the size they have.
 
@@ -87,12 +84,15 @@ def make_schedule(
     """
     if most_rounds < 1:
         raise ConfigError(f"expected at least one round to simulate, found {most_rounds}")
-    sender, receiver = np.nonzero(communication.comm_bytes)
-    total_bytes = communication.comm_bytes[sender, receiver]
-    # A byte needs a message; the models count messages by arrays and may say none for a lone value.
-    messages = np.maximum(communication.messages[sender, receiver], 1)
-    operations = max((item.count for item in collectives), default=1)
-    all_rounds = max(int(messages.max(initial=1)), operations)
+    pair_bytes, pair_messages = communication.peer_bytes, communication.peer_messages
+    if pair_bytes is None or pair_messages is None:
+        pair_bytes, pair_messages = communication.comm_bytes, communication.messages
+    operations = collective_operations(communication.collectives or ())
+    sender, receiver = np.nonzero(pair_bytes)
+    total_bytes = pair_bytes[sender, receiver]
+    # Bytes need a message; messages are counted by arrays, and none may be counted for a lone value.
+    messages = np.maximum(pair_messages[sender, receiver], 1)
+    all_rounds = max(int(messages.max(initial=1)), max((item.count for item in operations), default=1))
     num_rounds = min(all_rounds, most_rounds)
     kept = _share(messages, num_rounds, all_rounds)
     kept_bytes = np.rint(total_bytes * (kept / messages)).astype(np.int64)
@@ -107,8 +107,37 @@ def make_schedule(
         sender[pair],
         receiver[pair],
         whole * (number + 1) // count - whole * number // count,
-        tuple(_shortened(item, num_rounds, all_rounds) for item in collectives),
+        tuple(_shortened(item, num_rounds, all_rounds) for item in operations),
     )
+
+
+def collective_operations(found: Sequence[Collective]) -> tuple[Operation, ...]:
+    """Operations of all nodes for the hub values of each array.
+
+    As single messages of their owner, hub values would take p - 1 latencies one after another; a program uses
+    a collective operation. Values that are contributed to and read by others are an allreduce, as often as
+    both happen.
+    """
+    reduced = {(item.name, item.root): item for item in found if item.kind == "reduce"}
+    result = []
+    for item in found:
+        other = reduced.get((item.name, item.root)) if item.kind == "bcast" else None
+        both = 0
+        if other is not None:
+            del reduced[item.name, item.root]
+            both = min(item.rounds, other.rounds)
+            size = max(_size(item), _size(other))
+            result.append(Operation("allreduce", item.root, size, max(both, 1)))
+            if other.rounds > both:
+                result.append(Operation("reduce", item.root, _size(other), other.rounds - both))
+        if item.kind == "bcast" and item.rounds > both:
+            result.append(Operation("bcast", item.root, _size(item), item.rounds - both))
+    result += [Operation("reduce", item.root, _size(item), item.rounds) for item in reduced.values()]
+    return tuple(result)
+
+
+def _size(item: Collective) -> int:
+    return max(int(np.ceil(item.round_bytes)), 1)
 
 
 def _share(count: Int64, num_rounds: int, all_rounds: int) -> Int64:
@@ -116,6 +145,6 @@ def _share(count: Int64, num_rounds: int, all_rounds: int) -> Int64:
     return np.asarray(np.maximum(np.rint(count * (num_rounds / all_rounds)), 1), dtype=np.int64)
 
 
-def _shortened(item: Collective, num_rounds: int, all_rounds: int) -> Collective:
+def _shortened(item: Operation, num_rounds: int, all_rounds: int) -> Operation:
     count = int(_share(np.array([item.count]), num_rounds, all_rounds)[0])
-    return Collective(item.kind, item.root, item.size_bytes, count)
+    return Operation(item.kind, item.root, item.size_bytes, count)

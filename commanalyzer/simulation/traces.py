@@ -20,8 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.simulation.schedule import Collective, Schedule
-from commanalyzer.vcg.graph import Int64
+from commanalyzer.simulation.schedule import Int64, Operation, Schedule
 
 # Order within a round.
 _RECEIVE, _SEND, _WAIT, _COLLECTIVE, _COMPUTE = range(5)
@@ -49,7 +48,7 @@ def schedule_traces(schedule: Schedule, work_flop: Sequence[float]) -> list[str]
     """
     p = schedule.num_nodes
     actions = [*_messages(schedule), _waits(schedule), _computations(schedule, work_flop)]
-    actions += [_collective(item, p, schedule.num_rounds) for item in schedule.collectives]
+    actions += [_operation(item, p, schedule.num_rounds) for item in schedule.operations]
     return joined(
         p,
         np.concatenate([a.rank for a in actions]),
@@ -110,7 +109,7 @@ def _computations(schedule: Schedule, work_flop: Sequence[float]) -> _Actions:
     return _Actions(ranks, turns, np.full(p * rounds, _COMPUTE), np.repeat(text, rounds))
 
 
-def _collective(item: Collective, p: int, num_rounds: int) -> _Actions:
+def _operation(item: Operation, p: int, num_rounds: int) -> _Actions:
     words = {
         "bcast": f"bcast {item.size_bytes} {item.root} {_BYTE}",
         "reduce": f"reduce {item.size_bytes} 0 {item.root} {_BYTE}",
