@@ -19,6 +19,7 @@ from commanalyzer.request import MODELS
 if TYPE_CHECKING:
     from commanalyzer.machine.parameters import MachineParameters
     from commanalyzer.results import AnalysisResult, Decomposition
+    from commanalyzer.simulation.placement import Placement
     from commanalyzer.simulation.platforms import Platform
     from commanalyzer.simulation.run import SimulationOptions
 
@@ -55,7 +56,13 @@ class _Network:
 @click.option(
     "--hosts", type=click.Path(path_type=Path), help="Hosts of a platform file to use, one per line."
 )
-@click.option("--random-placement", is_flag=True, help="Put ranks on random hosts, not on neighbouring ones.")
+@click.option(
+    "--placement",
+    type=click.Choice(["order", "random", "near"]),
+    default="order",
+    show_default=True,
+    help="Hosts of the ranks: in order, random, or partners near each other (generated platforms).",
+)
 @click.option("--model", type=click.Choice(MODELS), help="Communication model; the leading one if left out.")
 @click.option("--method", default="", help="Decomposition; the cheapest if left out.")
 @click.option(
@@ -86,7 +93,7 @@ def command(
     latency: float | None,
     platform_nodes: int | None,
     hosts: Path | None,
-    random_placement: bool,
+    placement: Placement,
     model: str | None,
     method: str,
     rounds: int,
@@ -114,7 +121,7 @@ def command(
     network = _platform(_Network(platform, hosts, platform_nodes), found, machine, chosen)
     how = SimulationOptions(
         seed=seed,
-        is_shuffled=random_placement,
+        placement=placement,
         most_rounds=rounds,
         timeout_s=timeout,
         keep=keep,

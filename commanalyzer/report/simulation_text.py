@@ -22,6 +22,11 @@ from commanalyzer.results import Provenance
 from commanalyzer.simulation.run import SimulatedRun, Simulation, SimulationOptions
 
 SCHEMA = "commanalyzer.simulation/1"
+_WHERE = {
+    "order": "hosts in order",
+    "random": "random hosts (seed {})",
+    "near": "partners on near hosts (seed {})",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +52,8 @@ class SimulationReport:
 
 def show_simulation(report: SimulationReport, console: Console, *, quiet: bool = False) -> None:
     """Print the simulated runs; only their table with ``quiet``."""
-    order = f"random hosts (seed {report.options.seed})" if report.options.is_shuffled else "hosts in order"
-    table = Table(title=f"{report.program} on {report.platform}, {order}", title_justify="left")
+    where = _WHERE[report.options.placement].format(report.options.seed)
+    table = Table(title=f"{report.program} on {report.platform}, {where}", title_justify="left")
     table.add_column("nodes", justify="right")
     table.add_column("decomposition")
     for name in ("rounds", "time", "speed-up", "efficiency", "bound (Eq. 4)", "with latency"):
@@ -120,7 +125,7 @@ def simulation_document(report: SimulationReport) -> dict[str, Json]:
         "program": report.program,
         "platform": report.platform,
         "simulator": report.simulator,
-        "random_placement": report.options.is_shuffled,
+        "placement": report.options.placement,
         "seed": report.options.seed,
         "throughput_flop_per_s": machine.throughput.value if machine.throughput is not None else None,
         "latency_s": machine.latency.value if machine.latency is not None else None,

@@ -81,12 +81,15 @@ class Platform:
         xml: SimGrid's description.
         hosts: Names of the nodes, in their order in the network.
         options: SimGrid options by name that belong to it.
+        sides: Numbers that make up a generated topology: leaves and nodes per leaf; sides of the torus;
+            groups, routers per group and nodes per router.
     """
 
     name: str
     xml: str
     hosts: tuple[str, ...]
     options: tuple[tuple[str, str], ...] = ()
+    sides: tuple[int, ...] = ()
 
 
 def link_parameters(machine: MachineParameters) -> LinkParameters:
@@ -128,7 +131,7 @@ def make_platform(topology: str, num_hosts: int, link: LinkParameters) -> Platfo
         raise ConfigError(f"expected a platform file or one of {', '.join(TOPOLOGIES)}, found {topology!r}")
     if not 1 <= num_hosts <= MAX_HOSTS:
         raise ConfigError(f"expected 1 to {MAX_HOSTS} nodes, found {num_hosts}")
-    count, attributes = _shape(topology, num_hosts)
+    count, sides, attributes = _shape(topology, num_hosts)
     links_per_latency = 1 if topology == "torus" else 2
     cluster = {
         "id": "machine",
@@ -145,27 +148,28 @@ def make_platform(topology: str, num_hosts: int, link: LinkParameters) -> Platfo
         # A node of a torus has a link per direction but sends and receives no faster than one of them.
         cluster["limiter_link"] = f"{2 * link.bandwidth!r}Bps"
     hosts = tuple(f"{_HOST}{number}" for number in range(count))
-    return Platform(topology, _document(cluster), hosts, _overhead_options(link))
+    return Platform(topology, _document(cluster), hosts, _overhead_options(link), sides)
 
 
-def _shape(topology: str, num_hosts: int) -> tuple[int, Mapping[str, str]]:
-    """Number of nodes and the topology's attributes; SimGrid's own notation of its parameters."""
+def _shape(topology: str, num_hosts: int) -> tuple[int, tuple[int, ...], Mapping[str, str]]:
+    """Number of nodes, sides, and the topology's attributes in SimGrid's own notation."""
     if topology == "star":
-        return num_hosts, {}
+        return num_hosts, (num_hosts,), {}
     if topology == "fat-tree":
         leaves, per_leaf = _near_cube(max(num_hosts, 2), 2)
         words = f"2;{per_leaf},{leaves};1,{per_leaf};1,1"
-        return leaves * per_leaf, {"topology": "FAT_TREE", "topo_parameters": words}
+        return leaves * per_leaf, (leaves, per_leaf), {"topology": "FAT_TREE", "topo_parameters": words}
     if topology == "torus":
-        sides = [side for side in _near_cube(max(num_hosts, 2), 3) if side > 1]
-        return math.prod(sides), {"topology": "TORUS", "topo_parameters": ",".join(map(str, sides))}
+        sides = tuple(side for side in _near_cube(max(num_hosts, 2), 3) if side > 1)
+        return math.prod(sides), sides, {"topology": "TORUS", "topo_parameters": ",".join(map(str, sides))}
     groups, routers, per_router = _near_cube(max(num_hosts, 2), 3)
     # A group needs a router for each other group (one global link per router), hence the order of the sides.
     # Parallel links: as many as random traffic needs, global ones between groups, local ones within a group.
     between_groups = -(-routers * per_router // groups)
     between_routers = -(-per_router // 2)
     words = f"{groups},{between_groups};1,1;{routers},{between_routers};{per_router}"
-    return groups * routers * per_router, {"topology": "DRAGONFLY", "topo_parameters": words}
+    sides = (groups, routers, per_router)
+    return math.prod(sides), sides, {"topology": "DRAGONFLY", "topo_parameters": words}
 
 
 def _near_cube(least: int, dimensions: int) -> tuple[int, ...]:

@@ -9,11 +9,9 @@ latency, bandwidth of a free link and of random matchings.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-
-import numpy as np
 
 from commanalyzer.errors import ConfigError, MachineModelError
 from commanalyzer.machine.curves import Curve
@@ -22,6 +20,7 @@ from commanalyzer.progress import Progress
 from commanalyzer.results import AnalysisResult, Decomposition
 from commanalyzer.roofline.bound import BoundPoint, scaling_bound
 from commanalyzer.simulation.network_benchmark import matching_bandwidth, one_way_latency, pair_bandwidth
+from commanalyzer.simulation.placement import Placement, place
 from commanalyzer.simulation.platforms import Platform
 from commanalyzer.simulation.schedule import Schedule, make_schedule
 from commanalyzer.simulation.smpirun import replay
@@ -36,7 +35,7 @@ class SimulationOptions:
 
     Attributes:
         seed: Of random placements and matchings.
-        is_shuffled: Put ranks on random hosts, as a batch system may; else in the order of the hosts.
+        placement: Hosts of the ranks.
         most_rounds: Rounds of a long program that are simulated.
         timeout_s: Wall-clock limit of one simulation, seconds.
         keep: Folder for platform, hosts and traces, one folder per node count in it; ``None`` for none.
@@ -44,7 +43,7 @@ class SimulationOptions:
     """
 
     seed: int = 1
-    is_shuffled: bool = False
+    placement: Placement = "order"
     most_rounds: int = 500
     timeout_s: float = 600.0
     keep: Path | None = None
@@ -120,24 +119,21 @@ def simulate(
             "expected floating-point operations to simulate, found none", where=result.program
         )
     progress.stage("measure the platform")
-    machine = measured_machine(platform, [item.nodes for item in decompositions], options)
+    placed = {
+        item.nodes: place(platform, options.placement, options.seed, item.communication.comm_bytes)
+        for item in decompositions
+    }
+    machine = measured_machine(platform, placed, options)
     progress.stage("simulate", len(decompositions))
-    placed = shuffled(platform, options.seed) if options.is_shuffled else platform
     runs = []
     for item in decompositions:
-        runs.append(_simulate(result, item, placed, machine, options))
+        runs.append(_simulate(result, item, placed[item.nodes], machine, options))
         progress.advance()
     return Simulation(machine, tuple(runs))
 
 
-def shuffled(platform: Platform, seed: int) -> Platform:
-    """The platform with its hosts in random order."""
-    order = np.random.default_rng(seed).permutation(len(platform.hosts))
-    return replace(platform, hosts=tuple(platform.hosts[k] for k in order))
-
-
 def measured_machine(
-    platform: Platform, nodes: Sequence[int], options: SimulationOptions
+    platform: Platform, placed: Mapping[int, Platform], options: SimulationOptions
 ) -> MachineParameters:
     """Parameters of the bounds, measured on the platform by replayed benchmarks.
 
@@ -147,16 +143,15 @@ def measured_machine(
 
     Args:
         platform: Network.
-        nodes: Node counts to measure the bandwidth for.
-        options: How ranks are placed; seed and time limit.
+        placed: The platform with hosts in the order of the ranks, by node count.
+        options: Seed and time limit.
 
     Raises:
         ConfigError: If there is no SimGrid, or too few hosts.
         TargetRunError: If a simulation failed or took too long.
     """
     limit_s = options.timeout_s
-    placed = shuffled(platform, options.seed) if options.is_shuffled else platform
-    throughput = host_throughput(placed, limit_s)
+    throughput = host_throughput(platform, limit_s)
     found = MachineParameters(
         platform.name,
         throughput=Parameter(throughput, "Flop/s", "measured", note="simulated"),
@@ -164,10 +159,10 @@ def measured_machine(
     if len(platform.hosts) < 2:
         # One node alone sends nothing: any network will do for its bounds.
         return found.updated(bandwidth=Parameter(1e9, "B/s", "assumed", note="one host, not used"))
-    counts = sorted({count for count in nodes if count > 2})
+    counts = sorted(count for count in placed if count > 2)
     values = [
         pair_bandwidth(platform, timeout_s=limit_s),
-        *(matching_bandwidth(placed, count, seed=options.seed, timeout_s=limit_s) for count in counts),
+        *(matching_bandwidth(placed[p], p, seed=options.seed, timeout_s=limit_s) for p in counts),
     ]
     overhead_s = options.message_overhead_s
     return found.updated(

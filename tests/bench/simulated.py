@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,9 +18,12 @@ from rich.console import Console
 
 import commanalyzer as ca
 from commanalyzer.machine.parameters import MachineParameters
-from commanalyzer.roofline.bound import scaling_bound
+from commanalyzer.quantities import Bytes, BytesPerSecond, Dimensionless, Flop, FlopPerSecond
+from commanalyzer.roofline import communication_intensity, efficiency_upper_bound
+from commanalyzer.roofline.bound import BoundPoint, scaling_bound
+from commanalyzer.simulation.placement import Placement, place
 from commanalyzer.simulation.platforms import TOPOLOGIES, LinkParameters, Platform, make_platform
-from commanalyzer.simulation.run import SimulationOptions, measured_machine, replayed_time, shuffled
+from commanalyzer.simulation.run import SimulationOptions, measured_machine, replayed_time
 from commanalyzer.simulation.schedule import make_schedule
 from commanalyzer.simulation.smpirun import smpi_version
 from tests.bench.simulated_document import Row, document
@@ -28,7 +31,6 @@ from tests.bench.simulated_programs import CASES, ROOT, Case, build, prediction,
 
 PLATFORM_NODES = 64
 SEED = 1
-NODES = sorted({count for case in CASES for count in case.grids})
 _TIMEOUT_S = 900.0
 
 
@@ -38,74 +40,89 @@ class Setting:
 
     name: str
     link: LinkParameters
-    is_shuffled: bool = False
+    placement: Placement
 
 
+LARGE = LinkParameters(bandwidth=1e8, latency_s=1e-7, throughput=1e9)
 SETTINGS = (
-    Setting("large messages", LinkParameters(1e8, 1e-7, 1e9)),
-    Setting("large messages, random placement", LinkParameters(1e8, 1e-7, 1e9), is_shuffled=True),
-    Setting("cluster", LinkParameters(1e9, 2e-6, 4e9)),
-    Setting("Gigabit Ethernet", LinkParameters(1.25e8, 5e-5, 4e9)),
+    Setting("large messages", LARGE, "near"),
+    Setting("large messages, random placement", LARGE, "random"),
+    Setting("cluster", LinkParameters(bandwidth=1e9, latency_s=2e-6, throughput=4e9), "near"),
+    Setting("Gigabit Ethernet", LinkParameters(bandwidth=1.25e8, latency_s=5e-5, throughput=4e9), "near"),
 )
 
 
-def rows(case: Case, found: ca.AnalysisResult, machines: Machines, scratch: Path) -> Iterator[Row]:
+def rows(case: Case, found: ca.AnalysisResult, scratch: Path) -> Iterator[Row]:
     """All rows of a workload."""
-    flops_per_step = found.work.flops / case.analysed_steps
-    for nodes in case.grids:
-        program = build(case, nodes, flops_per_step, scratch)
-        for setting, platform, machine in machines:
-            placed = shuffled(platform, SEED) if setting.is_shuffled else platform
-            serial_s = flops_per_step / setting.link.throughput
-            step_s = step_time(case, program, nodes, placed)
-            yield row(case, found, nodes, setting, placed, machine, serial_s / (nodes * step_s))
+    programs = {
+        nodes: build(case, nodes, found.work.flops / case.analysed_steps, scratch) for nodes in case.grids
+    }
+    for setting in SETTINGS:
+        for topology in TOPOLOGIES:
+            platform = make_platform(topology, PLATFORM_NODES, setting.link)
+            yield from rows_on(platform, case, found, programs, setting)
 
 
-def row(
-    case: Case,
-    found: ca.AnalysisResult,
-    nodes: int,
-    setting: Setting,
-    placed: Platform,
-    machine: MachineParameters,
-    program_efficiency: float,
-) -> Row:
-    """One workload on one platform and node count."""
-    best = found.best(nodes)
-    candidates = [d for d in found.decompositions if (d.nodes, d.model) == (nodes, "volume")]
-    point = scaling_bound(
-        found.work.flops, [(d.method, d.communication) for d in candidates], machine
-    ).points[-1]
-    work_flop = [found.work.flops / nodes * best.imbalance] * nodes
-    replayed_s = replayed_time(make_schedule(best.communication), work_flop, placed, _TIMEOUT_S)
-    latency_bytes = setting.link.latency_s * setting.link.bandwidth
-    return Row(
-        setting=setting.name,
-        workload=case.title,
-        platform=placed.name,
-        nodes=nodes,
-        message_ratio=(best.communication.mean_message_bytes or 0.0) / latency_bytes,
-        bandwidth_share=point.network.bandwidth / setting.link.bandwidth,
-        program=program_efficiency,
-        replay=found.work.flops / setting.link.throughput / (nodes * replayed_s),
-        paper_bound=point.paper_efficiency,
-        bound=point.efficiency,
-        binds=point.times.limit,
+def rows_on(
+    platform: Platform, case: Case, found: ca.AnalysisResult, programs: Mapping[int, Path], setting: Setting
+) -> Iterator[Row]:
+    """Rows of a workload on one platform, for all node counts."""
+    own = {nodes: found.decomposition(nodes, "volume", case.blocks(nodes)) for nodes in case.grids}
+    placed = {
+        nodes: place(platform, setting.placement, SEED, item.communication.comm_bytes)
+        for nodes, item in own.items()
+    }
+    machine = measured_machine(platform, placed, SimulationOptions(seed=SEED, timeout_s=_TIMEOUT_S))
+    for nodes, item in own.items():
+        best = found.best(nodes)
+        on = place(platform, setting.placement, SEED, best.communication.comm_bytes)
+        step_s = step_time(case, programs[nodes], nodes, placed[nodes])
+        serial_s = found.work.flops / setting.link.throughput
+        candidates = [d for d in found.decompositions if (d.nodes, d.model) == (nodes, "volume")]
+        point, own_point = bound(found, candidates, machine), bound(found, [item], machine)
+        yield Row(
+            setting=setting.name,
+            workload=case.title,
+            platform=platform.name,
+            nodes=nodes,
+            message_ratio=(item.communication.mean_message_bytes or 0.0)
+            / (setting.link.latency_s * setting.link.bandwidth),
+            bandwidth_share=point.network.bandwidth / setting.link.bandwidth,
+            program=serial_s / case.analysed_steps / (nodes * step_s),
+            replay_own=replayed_efficiency(found, item, placed[nodes], serial_s),
+            replay_best=replayed_efficiency(found, best, on, serial_s),
+            paper_bound=point.paper_efficiency,
+            link_bound=paper_bound_on_links(found, best, setting.link),
+            bound=point.efficiency,
+            own_bound=own_point.efficiency,
+            binds=own_point.times.limit,
+        )
+
+
+def bound(
+    found: ca.AnalysisResult, items: Sequence[ca.Decomposition], machine: MachineParameters
+) -> BoundPoint:
+    """Bounds for the best of the decompositions."""
+    named = [(item.method, item.communication) for item in items]
+    return scaling_bound(found.work.flops, named, machine).points[-1]
+
+
+def paper_bound_on_links(found: ca.AnalysisResult, item: ca.Decomposition, link: LinkParameters) -> float:
+    """Eq. 4 with the bandwidth of a link, which no pattern of messages exceeds."""
+    intensity = communication_intensity(Bytes(item.comm_bytes), Flop(found.work.flops))
+    return efficiency_upper_bound(
+        intensity, FlopPerSecond(link.throughput), BytesPerSecond(link.bandwidth), Dimensionless(0.0)
     )
 
 
-Machines = list[tuple[Setting, Platform, MachineParameters]]
-
-
-def measured_machines() -> Machines:
-    """Every setting on every topology, with the parameters measured there."""
-    found = []
-    for setting in SETTINGS:
-        options = SimulationOptions(seed=SEED, is_shuffled=setting.is_shuffled, timeout_s=_TIMEOUT_S)
-        for topology in TOPOLOGIES:
-            platform = make_platform(topology, PLATFORM_NODES, setting.link)
-            found.append((setting, platform, measured_machine(platform, NODES, options)))
-    return found
+def replayed_efficiency(
+    found: ca.AnalysisResult, item: ca.Decomposition, platform: Platform, serial_s: float
+) -> float:
+    """Efficiency of a replayed decomposition."""
+    work_flop = [found.work.flops / item.nodes * item.imbalance] * item.nodes
+    return serial_s / (
+        item.nodes * replayed_time(make_schedule(item.communication), work_flop, platform, _TIMEOUT_S)
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -119,7 +136,6 @@ def main(argv: Sequence[str] | None = None) -> None:
     arguments = parser.parse_args(argv)
     names = set(filter(None, arguments.only.split(",")))
     console = Console()
-    machines = measured_machines()
     found: list[Row] = []
     with tempfile.TemporaryDirectory() as folder:
         results = arguments.results or Path(folder)
@@ -127,10 +143,10 @@ def main(argv: Sequence[str] | None = None) -> None:
             if names and case.name not in names:
                 continue
             console.print(f"{case.title}: analysing")
-            for item in rows(case, prediction(case, results), machines, Path(folder)):
+            for item in rows(case, prediction(case, results), Path(folder)):
                 console.print(str(item), soft_wrap=True)
                 found.append(item)
-    settings = [(s.name, s.link, s.is_shuffled) for s in SETTINGS]
+    settings = [(s.name, s.link, s.placement) for s in SETTINGS]
     arguments.output.write_text(document(found, settings, smpi_version(), PLATFORM_NODES), encoding="utf-8")
     console.print(f"wrote {arguments.output}")
 

@@ -47,6 +47,13 @@ class Case:
     waits_per_step: int = 1
     is_cpp: bool = False
 
+    def blocks(self, ranks: int) -> str:
+        """Name that the analysis gives to the division of the MPI program."""
+        if not self.is_cpp:
+            return f"blocks {self.grids[ranks][-1]}"
+        edge = round(ranks ** (1 / 3))
+        return f"blocks {edge}x{edge}x{edge}"
+
     @property
     def title(self) -> str:
         """Name and arguments of the analysed run."""
@@ -74,7 +81,7 @@ CASES = (
     ),
     Case(
         *("stencil3d", ("48",), 20, 50, ("swap",), "stencil_run"),
-        {4: ("swap", "2x2x1"), 16: ("swap", "4x2x2"), 64: ("swap", "4x4x4")},
+        {4: ("swap", "1x2x2"), 16: ("swap", "2x2x4"), 64: ("swap", "4x4x4")},
     ),
     Case(
         *("hydro3d", ("12",), 4, 20, (), "hydro_run"),

@@ -59,7 +59,7 @@ def test_a_prediction_is_simulated_beside_its_bounds(saved: Path, tmp_path: Path
 def test_a_platform_file_gives_the_same_as_the_topology(saved: Path, tmp_path: Path) -> None:
     link = LinkParameters(1e9, 2e-6, 1e9)
     (tmp_path / "mine.xml").write_text(make_platform("fat-tree", 4, link).xml)
-    options = ("--json", "-", "--random-placement")
+    options = ("--json", "-", "--placement", "random")
     from_file = commanalyzer(tmp_path, "simulate", saved, "--platform", "mine.xml", *options)
     made = commanalyzer(tmp_path, "simulate", saved, "--platform", "fat-tree", *MACHINE, *options)
     assert from_file.status == 0, from_file.err
