@@ -82,7 +82,7 @@ def host_distances(platform: Platform) -> NDArray[np.int64]:
     """
     host = np.arange(len(platform.hosts))
     if platform.name == "star":
-        return 2 * (host[:, None] != host[None, :])
+        return _nested(host, (), (2,))
     if platform.name == "fat-tree":
         return _nested(host, (platform.sides[-1],), (2, 4))
     if platform.name == "dragonfly":

@@ -75,21 +75,21 @@ Made by `{command}` with {simulator}. Deterministic.
 Four networks of {nodes} nodes (`commanalyzer simulate --platform star`, `fat-tree`, `torus`, `dragonfly`) run
 
 * *MPI*: the MPI counterpart of the workload, compiled with SimGrid's `smpicc` or `smpicxx`. It computes and
-  communicates for real, its clock is simulated: after each exchange it is charged its share of the flops of the
-  sequential main loop. It does not overlap communication and computation.
-* *replay*: the prediction from the sequential program, replayed as rounds of messages: for the blocks that the
-  MPI program has (*own*), and for the cheapest division found (*best*).
+  communicates for real, its clock is simulated: after each exchange it is charged its share of the flops of
+  the sequential main loop. It does not overlap communication and computation.
+* *replay*: the prediction from the sequential program, replayed as rounds of messages: for the blocks that
+  the MPI program has (*own*), and for the cheapest division found (*best*).
 
 Beside them stand bounds of the efficiency for the same program:
 
-* *Eq. 4* of the paper with B_c measured as on a real machine, by 50 random matchings on the nodes in use, and with
-  the bandwidth of a link; for the division with the least bytes,
-* the bound *with latency* (`commanalyzer bound`), for the *best* of all divisions found, and for the blocks that the
-  MPI program has (*own*). Throughput, latency and bandwidths were measured on the simulated platform by replayed
-  benchmarks.
+* *Eq. 4* of the paper with B_c measured as on a real machine, by 50 random matchings on the nodes in use, and
+  with the bandwidth of a link; for the division with the least bytes,
+* the bound *with latency* (`commanalyzer bound`), for the *best* of all divisions found, and for the blocks
+  that the MPI program has (*own*). Throughput, latency and bandwidths were measured on the simulated platform
+  by replayed benchmarks.
 
-*Near*: ranks are placed so that bytes times links is small (`--placement near`); *random*: on random nodes, as a
-batch system may do.
+*Near*: ranks are placed so that bytes times links is small (`--placement near`); *random*: on random nodes, as
+a batch system may do.
 """
 
 
