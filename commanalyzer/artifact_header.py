@@ -60,7 +60,7 @@ def _decomposition_header(item: Decomposition) -> Json:
         "low_bytes": item.communication.low_bytes,
         "high_bytes": item.communication.high_bytes,
         "singleton_bytes": item.communication.singleton_bytes,
-        "collectives": _collectives_header(item.communication),
+        "collectives": collectives_header(item.communication),
         "intensity": item.intensity,
         "imbalance": item.imbalance,
         "efficiency_bound": item.efficiency_bound,
@@ -70,7 +70,8 @@ def _decomposition_header(item: Decomposition) -> Json:
     }
 
 
-def _collectives_header(communication: Communication) -> Json:
+def collectives_header(communication: Communication) -> Json:
+    """JSON list of what belongs to hub values; ``None`` when it was not told apart."""
     if communication.collectives is None:
         return None
     return [cast(Json, asdict(item)) for item in communication.collectives]

@@ -74,7 +74,8 @@ def parse_seconds(text: str) -> Seconds:
     number, unit = _split(text, "a time such as 50us or 2min")
     if unit and unit not in _TIME:
         raise _wrong_unit(unit, text, f"one of {', '.join(_TIME)}")
-    return Seconds(number * _TIME[unit or "s"])
+    # 5us is 5e-06, not 4.9999999999999996e-06
+    return Seconds(float(f"{number * _TIME[unit or 's']:.15g}"))
 
 
 def parse_fraction(text: str) -> Dimensionless:

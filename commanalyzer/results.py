@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from html import escape
@@ -23,6 +24,7 @@ from commanalyzer.vcg.graph import ValueGraph
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+_REGULAR = re.compile(r"(?:blocks|slabs) (\d+(?:x\d+)*)")
 _HTML_TITLES = ("nodes", "model", "method", "communication", "efficiency bound")
 
 
@@ -173,6 +175,12 @@ class Decomposition:
         linked = (matrix + matrix.T) > 0
         return np.asarray(linked.sum(axis=1, dtype=np.int64))
 
+    @property
+    def grid(self) -> tuple[int, ...]:
+        """Nodes per dimension where arrays are divided into plain blocks or slabs; empty for others."""
+        match = _REGULAR.fullmatch(self.method)
+        return tuple(int(extent) for extent in match.group(1).split("x")) if match else ()
+
     def __repr__(self) -> str:
         bound = "" if self.efficiency_bound is None else f", bound {format_percent(self.efficiency_bound)}"
         star = ", best" if self.best else ""
@@ -296,11 +304,16 @@ class AnalysisResult:
         wanted = model or (self.models[0] if self.models else "")
         fitting = [d for d in self.decompositions if d.model == wanted and method in ("", d.method)]
         known = {d.nodes for d in fitting}
-        counts = known if nodes is None else set(nodes) - {1}
-        if not known or not counts <= known:
-            missing = ", ".join(map(str, sorted(counts - known))) or f"none of {wanted} {method}".strip()
+        if not known:
+            counted = ", ".join(dict.fromkeys(f"{d.model} {d.method}" for d in self.decompositions)) or "none"
             raise ConfigError(
-                f"expected decompositions for some of {', '.join(map(str, sorted(known))) or 'no'} nodes, "
+                f"expected one of the decompositions {counted}, found {wanted} {method}".rstrip()
+            )
+        counts = known if nodes is None else set(nodes) - {1}
+        if not counts <= known:
+            missing = ",".join(map(str, sorted(counts - known)))
+            raise ConfigError(
+                f"expected some of the analysed node counts {', '.join(map(str, sorted(known)))}, "
                 f"found a request for {missing}",
                 hint=f"make them from the same result with: commanalyzer partition RESULT --nodes {missing}",
             )

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from commanalyzer.cli import options
-from commanalyzer.cli.machine_options import given, machine_from, machine_options
+from commanalyzer.cli.machine_options import latency_option, machine_from, machine_options
 from commanalyzer.cli.output import check_outputs
 from commanalyzer.files import write_text
 from commanalyzer.request import MODELS
@@ -20,9 +20,7 @@ from commanalyzer.request import MODELS
     "--nodes", type=options.nodes, help="Analysed node counts to show: 4,16 or 2..64x2; all if left out."
 )
 @machine_options
-@click.option(
-    "--latency", type=options.seconds_with_unit, help="Time of a small message to another node: 1.5us."
-)
+@latency_option
 @click.option("--model", type=click.Choice(MODELS), help="Communication model; the leading one if left out.")
 @click.option("--method", default="", help="Only this decomposition; the best of all if left out.")
 @click.option(
@@ -64,14 +62,14 @@ def command(
     from commanalyzer.report.bound_text import bound_text, show_bound
     from commanalyzer.report.text import make_console
 
-    machine = machine_from(machine_file, bandwidth, overlap, throughput).updated(latency=given(latency, "s"))
+    machine = machine_from(machine_file, bandwidth, overlap, throughput, latency)
     loaded = load(result)
     found = loaded.bound(machine, nodes=nodes, model=model or "", method=method)
     if json_output == "-":
-        sys.stdout.write(bound_text(found, loaded.program, efficiency))
+        sys.stdout.write(bound_text(found, loaded, efficiency))
         return
     if json_output is not None:
-        write_text(Path(json_output), bound_text(found, loaded.program, efficiency), force=force)
+        write_text(Path(json_output), bound_text(found, loaded, efficiency), force=force)
     show_bound(found, loaded.program, efficiency, make_console(sys.stdout), quiet=quiet)
     if json_output is not None and not quiet:
         click.echo(f"wrote {json_output}")

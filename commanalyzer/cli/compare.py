@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from commanalyzer.cli.machine_options import latency_option, machine_from, machine_options
 from commanalyzer.cli.output import check_outputs
 from commanalyzer.files import write_text
 from commanalyzer.request import MODELS
+
+if TYPE_CHECKING:
+    from commanalyzer.comparison.compare import Comparison
+    from commanalyzer.comparison.measured import MeasuredRuns
+    from commanalyzer.machine.parameters import MachineParameters
 
 
 @click.command()
@@ -18,6 +25,13 @@ from commanalyzer.request import MODELS
 @click.option("--model", type=click.Choice(MODELS), help="Communication model; the leading one if left out.")
 @click.option("--method", default="", help="Predicted decomposition; the cheapest if left out.")
 @click.option("--region", default="", metavar="NAME", help="Marked region of the counted run.")
+@click.option(
+    "--times",
+    metavar="P=SECONDS,...|FILE",
+    help="Measured times of the MPI program: 1=10.2s,4=2.8s, or a file with lines nodes,seconds.",
+)
+@machine_options
+@latency_option
 @click.option(
     "--json", "json_output", metavar="PATH|-", help="Write the JSON document; - for standard output."
 )
@@ -29,6 +43,12 @@ def command(
     model: str | None,
     method: str,
     region: str,
+    times: str | None,
+    machine_file: str | None,
+    bandwidth: float | None,
+    overlap: float | None,
+    throughput: float | None,
+    latency: float | None,
     json_output: str | None,
     force: bool,
     quiet: bool,
@@ -37,6 +57,8 @@ def command(
 
     Accuracy is 1 - |predicted - counted| / counted. Parts of a prediction have no natural numbers: the
     matrices are compared under the numbering that agrees best.
+
+    With --times, measured times are set against the bounds of the machine (see: commanalyzer bound).
     """
     check_outputs(None, json_output, force)
     from commanalyzer.artifacts import load
@@ -44,12 +66,24 @@ def command(
     from commanalyzer.report.comparison_text import comparison_text, show_comparison
     from commanalyzer.report.text import make_console
 
+    machine = machine_from(machine_file, bandwidth, overlap, throughput, latency)
     found = compare(load(predicted), load(counted), model=model or "", method=method, region=region)
+    runs = None if times is None else _measured(found, times, machine)
     if json_output == "-":
-        sys.stdout.write(comparison_text(found))
+        sys.stdout.write(comparison_text(found, runs))
         return
     if json_output is not None:
-        write_text(Path(json_output), comparison_text(found), force=force)
+        write_text(Path(json_output), comparison_text(found, runs), force=force)
     show_comparison(found, make_console(sys.stdout), quiet=quiet)
+    if runs is not None:
+        from commanalyzer.report.measured_text import show_measured
+
+        show_measured(runs, make_console(sys.stdout))
     if json_output is not None and not quiet:
         click.echo(f"wrote {json_output}")
+
+
+def _measured(comparison: Comparison, times: str, machine: MachineParameters) -> MeasuredRuns:
+    from commanalyzer.comparison.measured import measured_runs, parse_times
+
+    return measured_runs(comparison, parse_times(times), machine)

@@ -36,8 +36,21 @@ def machine_options(command: F) -> F:
     return command
 
 
+def latency_option(command: F) -> F:
+    """Add --latency to a command."""
+    return click.option(
+        "--latency",
+        type=options.latency,
+        help="Time of a small message to another node: 1.5us.",
+    )(command)
+
+
 def machine_from(
-    machine_file: str | None, bandwidth: float | None, overlap: float | None, throughput: float | None
+    machine_file: str | None,
+    bandwidth: float | None,
+    overlap: float | None,
+    throughput: float | None,
+    latency: float | None = None,
 ) -> MachineParameters:
     """Machine of the file or the name with the single options on top.
 
@@ -46,12 +59,13 @@ def machine_from(
     """
     machine = find_machine(machine_file) if machine_file is not None else MachineParameters()
     return machine.updated(
-        bandwidth=given(bandwidth, "B/s"),
-        overlap=given(overlap, "1"),
-        throughput=given(throughput, "Flop/s"),
+        bandwidth=_given(bandwidth, "B/s"),
+        overlap=_given(overlap, "1"),
+        throughput=_given(throughput, "Flop/s"),
+        latency=_given(latency, "s"),
     )
 
 
-def given(value: float | None, unit: str) -> Parameter | None:
+def _given(value: float | None, unit: str) -> Parameter | None:
     """Parameter of the command line; ``None`` when the option was left out."""
     return None if value is None else Parameter(value, unit, "given", note="command line")

@@ -21,7 +21,7 @@ from commanalyzer.roofline.equations import (
 @click.option("--comm-bytes", type=options.size, help="Communication C of all nodes: 12MB.")
 @click.option("--flops", type=float, help="Work W in floating-point operations: 3.2e9.")
 @click.option("--intensity", type=float, help="Intensity I_c in bytes per flop, instead of C and W.")
-@click.option("--nodes", type=click.IntRange(1), help="Node count p, for the parallel time.")
+@click.option("--nodes", type=click.IntRange(1), help="Node count p, for the parallel time and B_c(p).")
 @machine_options
 def command(
     comm_bytes: float | None,
@@ -44,7 +44,7 @@ def command(
         if comm_bytes is None or flops is None:
             raise click.UsageError("give --intensity, or both --comm-bytes and --flops")
         intensity = communication_intensity(Bytes(comm_bytes), Flop(flops))
-    bound = machine_bound(intensity, machine)
+    bound = machine_bound(intensity, machine, nodes=nodes)
     if bound is None:
         raise MachineModelError("expected some work, found 0 floating-point operations", where="--flops")
     click.echo(f"communication intensity  {intensity:.6g} bytes/flop")

@@ -37,7 +37,7 @@ def seconds(text: str) -> float:
     return _quantity(text, parse_seconds)
 
 
-def seconds_with_unit(text: str) -> float:
+def latency(text: str) -> float:
     """Seconds; a number alone could be microseconds."""
     if re.fullmatch(r"[-+.\deE\s]*", text):
         raise click.BadParameter(f"expected a time with its unit such as 1.5us, found {text!r}")

@@ -14,10 +14,12 @@ from commanalyzer.artifact_header import Json
 from commanalyzer.machine.kinds import KINDS
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.quantities import format_flop, format_percent, format_seconds
+from commanalyzer.report.json_document import provenance_document
+from commanalyzer.results import AnalysisResult
 from commanalyzer.roofline.bound import BETTER, BoundPoint, Change, ScalingBound
 
 SCHEMA = "commanalyzer.bound/1"
-_BAR_WIDTH = 20
+_BAR_WIDTH = 12
 _LATENCY_TERMS = ("latency", "message_overhead", "gap", "allreduce")
 
 
@@ -59,14 +61,15 @@ def machine_line(machine: MachineParameters) -> str:
 
 
 def _table(found: ScalingBound) -> Table:
-    table = Table(title="Best efficiency and time", title_justify="left")
-    for name, justify in (("nodes", "right"), ("decomposition", "left")):
-        table.add_column(name, justify="right" if justify == "right" else "left")
-    for name in ("efficiency (Eq. 4)", "with latency"):
+    table = Table(title="Best efficiency and time on each node count", title_justify="left")
+    table.add_column("nodes", justify="right")
+    table.add_column("decomposition")
+    for name in ("by Eq. 4", "with latency"):
         table.add_column(name, justify="right")
     table.add_column("", no_wrap=True, min_width=_BAR_WIDTH)
-    for name in ("speed-up", "time", "communication"):
+    for name in ("speed-up", "time"):
         table.add_column(name, justify="right")
+    table.add_column("communication")
     table.add_column("binds")
     for point in found.points:
         table.add_row(*_cells(point))
@@ -82,8 +85,8 @@ def _cells(point: BoundPoint) -> tuple[str | Text, ...]:
         _bar(point.efficiency),
         f"{point.speedup:.3g}",
         format_seconds(point.time_s),
-        format_seconds(point.times.exposed_s),
-        _binding(point),
+        _communication(point),
+        point.times.binds,
     )
 
 
@@ -91,11 +94,9 @@ def _bar(share: float) -> str:
     return "█" * round(_BAR_WIDTH * share) or "▏"
 
 
-def _binding(point: BoundPoint) -> str:
+def _communication(point: BoundPoint) -> str:
     times = point.times
-    if times.binds != "computation" or times.limit == "nothing":
-        return times.binds
-    return f"computation, then {times.limit}"
+    return f"{format_seconds(times.exposed_s)} ({times.limit})" if times.exposed_s else "none"
 
 
 def _advice(found: ScalingBound, efficiency: float) -> list[str]:
@@ -156,18 +157,21 @@ def _changes(found: ScalingBound) -> Table:
     return table
 
 
-def bound_document(found: ScalingBound, program: str, efficiency: float) -> dict[str, Json]:
+def bound_document(found: ScalingBound, result: AnalysisResult, efficiency: float) -> dict[str, Json]:
     """Contract document of ``found``: seconds, bytes, fractions.
 
     Args:
         found: Bounds.
-        program: Name of the program.
+        result: What they are bounds of.
         efficiency: Least acceptable efficiency.
     """
     largest, between = found.largest(efficiency), found.crossing_nodes(efficiency)
     return {
         "schema": SCHEMA,
-        "program": program,
+        "program": result.program,
+        "command": list(result.command),
+        "regions": list(result.regions),
+        "provenance": provenance_document(result),
         "work_flop": found.work_flop,
         "machine": cast(Json, asdict(found.machine)),
         "points": [_point(point) for point in found.points],
@@ -201,6 +205,6 @@ def _point(point: BoundPoint) -> Json:
     }
 
 
-def bound_text(found: ScalingBound, program: str, efficiency: float) -> str:
+def bound_text(found: ScalingBound, result: AnalysisResult, efficiency: float) -> str:
     """The document as JSON text, newline at the end."""
-    return json.dumps(bound_document(found, program, efficiency), indent=1, allow_nan=False) + "\n"
+    return json.dumps(bound_document(found, result, efficiency), indent=1, allow_nan=False) + "\n"

@@ -10,7 +10,9 @@ from rich.text import Text
 
 from commanalyzer.artifact_header import Json
 from commanalyzer.comparison.compare import Comparison, accuracy, ratio
+from commanalyzer.comparison.measured import MeasuredRuns
 from commanalyzer.quantities import format_bytes, format_count, format_percent
+from commanalyzer.report.measured_text import measured_document
 from commanalyzer.report.text import object_lines
 
 SCHEMA = "commanalyzer.comparison/1"
@@ -156,6 +158,9 @@ def comparison_document(comparison: Comparison) -> dict[str, Json]:
     }
 
 
-def comparison_text(comparison: Comparison) -> str:
-    """The document as JSON text, newline at the end."""
-    return json.dumps(comparison_document(comparison), indent=1, allow_nan=False) + "\n"
+def comparison_text(comparison: Comparison, measured: MeasuredRuns | None = None) -> str:
+    """The document as JSON text, newline at the end; with measured times if there are any."""
+    document = comparison_document(comparison)
+    if measured is not None:
+        document["measured"] = measured_document(measured)
+    return json.dumps(document, indent=1, allow_nan=False) + "\n"

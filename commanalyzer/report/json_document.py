@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 
-from commanalyzer.artifact_header import Json, counted_header
+from commanalyzer.artifact_header import Json, collectives_header, counted_header
 from commanalyzer.machine.curves import Curve
 from commanalyzer.machine.kinds import KINDS
 from commanalyzer.machine.parameters import MachineParameters, Parameter
@@ -22,7 +22,7 @@ def json_document(result: AnalysisResult) -> dict[str, Json]:
         "program": result.program,
         "command": list(result.command),
         "regions": list(result.regions),
-        "provenance": _provenance(result),
+        "provenance": provenance_document(result),
         "work": {
             "flops": work.flops,
             "loads": work.loads,
@@ -65,7 +65,8 @@ def json_text(result: AnalysisResult) -> str:
     return "{\n" + ",\n".join(entries) + "\n}\n"
 
 
-def _provenance(result: AnalysisResult) -> Json:
+def provenance_document(result: AnalysisResult) -> Json:
+    """Where a result comes from, as in every document made from it."""
     origin = result.provenance
     return {
         "tool_version": origin.tool_version,
@@ -117,6 +118,7 @@ def _decomposition(item: Decomposition) -> Json:
         "singleton_bytes": traffic.singleton_bytes,
         "messages": traffic.total_messages,
         "comm_matrix": traffic.comm_bytes.tolist(),
+        "collectives": collectives_header(traffic),
         # JSON has no infinity: communication without any floating-point work.
         "intensity": item.intensity if math.isfinite(item.intensity) else None,
         # None: not known, as for the bytes of a counted MPI run.

@@ -33,7 +33,8 @@ class NodeTimes:
         latency_s: r L of its own messages, or of the collectives where those take longer.
         gap_s: (M - r) g.
         transfer_s: S / B.
-        crossing_s: Time of the traffic across the middle of the network, for all nodes.
+        crossing_s: Time of the traffic across the middle of the network, for all nodes; 0 on a machine
+            whose bandwidth does not depend on the node count.
         collective_s: Time of the collectives (also in ``latency_s`` when it is what binds there).
         processor_s: o times its messages.
         exposed_s: What of all this does not hide behind computation.
@@ -194,9 +195,12 @@ def scaling_bound(
         raise MachineModelError(
             "expected a program with floating-point operations, found none: it has no efficiency bound"
         )
+    # Where all nodes together get the bandwidth that one gets alone, the middle is never in the way.
+    is_contended = machine.bandwidth is not None and machine.bandwidth.curve is not None
     groups: dict[int, list[tuple[str, NodeTraffic]]] = {}
     for name, communication in candidates:
-        groups.setdefault(communication.num_parts, []).append((name, node_traffic(communication)))
+        traffic = node_traffic(communication, with_crossing=is_contended)
+        groups.setdefault(communication.num_parts, []).append((name, traffic))
     alone = Communication(np.zeros((1, 1), np.int64), np.zeros((1, 1), np.int64), 0, 0, collectives=())
     groups[1] = [("", node_traffic(alone))]
     ordered = [groups[p] for p in sorted(groups)]

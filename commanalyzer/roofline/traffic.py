@@ -29,7 +29,7 @@ class NodeTraffic:
         rounds: float64[k], rounds r that wait for the answer to the round before.
         messages: float64[k], the more of sent and received messages M.
         handled: float64[k], sent and received messages together.
-        crossing_bytes: X, bytes between two halves of the nodes, at least.
+        crossing_bytes: X, bytes between two halves of the nodes, at least; 0 when not asked for.
         collective_rounds: Rounds in which hub values are reduced and spread again.
         collective_partners: Most partners f of a hub value.
         collective_bytes: Bytes of one such round at one node.
@@ -53,8 +53,12 @@ class NodeTraffic:
         return self.collective_rounds * collective_rounds(self.collective_partners)
 
 
-def node_traffic(communication: Communication) -> NodeTraffic:
+def node_traffic(communication: Communication, *, with_crossing: bool = True) -> NodeTraffic:
     """Traffic per node of ``communication``.
+
+    Args:
+        communication: Communication of one decomposition.
+        with_crossing: Find the traffic across the middle as well; O(p^3).
 
     Rounds: ``messages`` counts how often the values of one array travel from i to j. Where j answers, each
     round waits for the one before, so min(messages(i, j), messages(j, i)) latencies pass one after another;
@@ -79,7 +83,7 @@ def node_traffic(communication: Communication) -> NodeTraffic:
         rounds=_with_mean(rounds[: len(peer_messages)], min(float(rounds.mean()), mean)),
         messages=_with_mean(_busier(peer_messages), mean),
         handled=_with_mean(peer_messages.sum(axis=0) + peer_messages.sum(axis=1), 2.0 * mean),
-        crossing_bytes=least_crossing_bytes(communication.comm_bytes) if p > 1 else 0.0,
+        crossing_bytes=least_crossing_bytes(communication.comm_bytes) if with_crossing and p > 1 else 0.0,
         collective_rounds=steps,
         collective_partners=partners,
         collective_bytes=collective_bytes,

@@ -334,3 +334,34 @@ def test_python_interface(pipeline: Pipeline, saved: Path) -> None:
     finally:
         # It holds on to the stub.
         sys.modules.pop("commanalyzer.api", None)
+
+
+def test_bound(saved: Path, capsys: Capture, tmp_path: Path) -> None:
+    machine = ["--bandwidth", "1kB/s", "--throughput", "1MFlop/s", "--latency", "1us"]
+    assert main(["bound", str(saved), *machine, "--nodes", "4", "--json", "-"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    # 5 flops: T_1 = 5 us, and 40 B at 1 kB/s are 40 ms
+    assert [point["nodes"] for point in document["points"]] == [1, 4]
+    assert document["points"][1]["latency_aware"]["binds"] == "bandwidth"
+    assert document["machine"]["latency"]["value"] == pytest.approx(1e-6)
+    target = tmp_path / "bound.json"
+    assert main(["bound", str(saved), *machine, "--json", str(target)]) == 0
+    assert f"wrote {target}" in capsys.readouterr().out.replace("\n", "")
+    assert [point["nodes"] for point in json.loads(target.read_text())["points"]] == [1, 2, 4]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "text"),
+    [
+        (["--throughput", "1e9"], 1, "no bandwidth"),
+        (["--bandwidth", "1GB/s", "--throughput", "1e9", "--nodes", "3"], 1, "--nodes 3"),
+        (["--bandwidth", "1GB/s", "--throughput", "1e9", "--latency", "5"], 2, "unit"),
+        (["--bandwidth", "1e9", "--throughput", "1e9"], 2, "bits per second"),
+        (["--bandwidth", "1GB/s", "--throughput", "3.2"], 1, "3.2 Flop/s"),
+        (["--bandwidth", "1GB/s", "--throughput", "1e9", "--efficiency", "1.5"], 2, "between 0 and 1"),
+        (["--machine", "crey"], 1, "published machine"),
+    ],
+)
+def test_bound_refused(saved: Path, capsys: Capture, arguments: list[str], code: int, text: str) -> None:
+    assert main(["bound", str(saved), *arguments]) == code
+    assert text in capsys.readouterr().err

@@ -43,6 +43,7 @@ def test_contract() -> None:
         "singleton_bytes": 0,
         "messages": 1,
         "comm_matrix": [[0, 40], [0, 0]],
+        "collectives": [],
         "intensity": 8.0,
         "neighbours_mean": 1.0,
         "neighbours_max": 1,

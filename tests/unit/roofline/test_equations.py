@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commanalyzer.errors import MachineModelError
+from commanalyzer.machine.curves import Curve
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.quantities import Bytes, BytesPerSecond, Dimensionless, Flop, FlopPerSecond, Seconds
 from commanalyzer.roofline import equations
@@ -81,3 +82,16 @@ def test_ranges() -> None:
         equations.parallel_time_lower_bound(Seconds(1.0), 0, Dimensionless(1.0))
     with pytest.raises(MachineModelError):
         equations.parallel_time_lower_bound(Seconds(1.0), 2, Dimensionless(0.0))
+
+
+def test_machine_bound_reads_curves() -> None:
+    machine = MachineParameters(
+        bandwidth=Parameter(9e9, "B/s", curve=Curve((2.0, 8.0), (), (3e9, 1e9))),
+        overlap=Parameter(0.9, "1", curve=Curve((), (8.0, 800.0), (0.0, 0.5))),
+        throughput=Parameter(4e9, "Flop/s"),
+    )
+    # B_c(4) = 2 GB/s half way between, O_c(80 B) = 0.25: R I_c (1 - O_c) / B_c = 4 * 0.5 * 0.75 / 2
+    bound = equations.machine_bound(0.5, machine, nodes=4, message_bytes=80.0)
+    assert bound == pytest.approx(1 / 1.75)
+    # without node count and message size: 4 * 0.5 * 0.1 / 9
+    assert equations.machine_bound(0.5, machine) == pytest.approx(1 / (1 + 0.2 / 9))

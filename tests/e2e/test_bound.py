@@ -1,0 +1,43 @@
+"""Bounds of real programs against hand computation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import commanalyzer
+from commanalyzer.machine.parameters import MachineParameters, Parameter
+from commanalyzer.roofline.traffic import node_traffic
+
+WORKLOADS = Path(__file__).resolve().parents[2] / "workloads"
+MACHINE = MachineParameters(
+    bandwidth=Parameter(1e8, "B/s"), throughput=Parameter(1e9, "Flop/s"), latency=Parameter(1e-5, "s")
+)
+
+
+def test_halo_exchange_of_blocks() -> None:
+    result = commanalyzer.analyze(
+        *(WORKLOADS / "heat2d" / "heat2d.c", [32, 6]),
+        nodes=4,
+        program_output="discard",
+        regions=["heat_solve"],
+    )
+    found = result.bound(MACHINE, method="blocks 2x2").points[-1]
+    # Each of 6 steps needs two sides of 16 numbers. The first state, which no statement of the region made,
+    # is taken to travel with another message: 5 latencies.
+    assert found.times.latency_s == pytest.approx(5e-5)
+    assert found.times.transfer_s == pytest.approx(6 * 2 * 16 * 8 / 1e8)
+    assert found.time_s == pytest.approx(result.work.flops / 4e9 + 5e-5 + 6 * 256 / 1e8)
+
+
+def test_centroids_are_reduced_and_spread() -> None:
+    result = commanalyzer.analyze(
+        WORKLOADS / "kmeans" / "kmeans.c", [400, 2, 3, 5], nodes=8, program_output="discard"
+    )
+    traffic = node_traffic(result.best(8).communication)
+    assert (traffic.collective_rounds, traffic.collective_partners) == (4, 7)
+    assert traffic.messages[:-1].tolist() == [0] * 8
+    found = result.bound(MACHINE).points[-1]
+    assert found.times.latency_s == pytest.approx(4 * 3 * 1e-5)
+    assert found.times.limit == "collectives"
