@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from commanalyzer.cli import options
-from commanalyzer.cli.machine_options import given, machine_from, machine_options
+from commanalyzer.cli.machine_options import latency_option, machine_from, machine_options
 from commanalyzer.cli.output import check_outputs
 from commanalyzer.errors import ArtifactError
 from commanalyzer.files import write_text
@@ -45,9 +45,7 @@ class _Network:
 )
 @click.option("--nodes", type=options.nodes, help="Node counts of the result; all if left out.")
 @machine_options
-@click.option(
-    "--latency", type=options.seconds_with_unit, help="Time of a small message between neighbours: 1.5us."
-)
+@latency_option
 @click.option(
     "--platform-nodes",
     type=click.IntRange(1),
@@ -115,7 +113,7 @@ def command(
     from commanalyzer.artifacts import load
     from commanalyzer.simulation.run import SimulationOptions
 
-    machine = machine_from(machine_file, bandwidth, overlap, throughput).updated(latency=given(latency, "s"))
+    machine = machine_from(machine_file, bandwidth, overlap, throughput, latency)
     found = load(result)
     chosen = [found.decomposition(count, model or "", method) for count in nodes or found.nodes]
     network = _platform(_Network(platform, hosts, platform_nodes), found, machine, chosen)

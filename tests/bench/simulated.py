@@ -17,6 +17,7 @@ from pathlib import Path
 from rich.console import Console
 
 import commanalyzer as ca
+from commanalyzer.communication.matrix import Communication
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.quantities import Bytes, BytesPerSecond, Dimensionless, Flop, FlopPerSecond
 from commanalyzer.roofline import communication_intensity, efficiency_upper_bound
@@ -27,7 +28,15 @@ from commanalyzer.simulation.run import SimulationOptions, measured_machine, rep
 from commanalyzer.simulation.schedule import make_schedule
 from commanalyzer.simulation.smpirun import smpi_version
 from tests.bench.simulated_document import Row, document
-from tests.bench.simulated_programs import CASES, ROOT, Case, build, prediction, step_time
+from tests.bench.simulated_programs import (
+    CASES,
+    ROOT,
+    Case,
+    build,
+    own_communication,
+    prediction,
+    step_time,
+)
 
 PLATFORM_NODES = 64
 SEED = 1
@@ -57,21 +66,23 @@ def rows(case: Case, found: ca.AnalysisResult, scratch: Path) -> Iterator[Row]:
     programs = {
         nodes: build(case, nodes, found.work.flops / case.analysed_steps, scratch) for nodes in case.grids
     }
+    own = {nodes: own_communication(case, found, nodes) for nodes in case.grids}
     for setting in SETTINGS:
         for topology in TOPOLOGIES:
             platform = make_platform(topology, PLATFORM_NODES, setting.link)
-            yield from rows_on(platform, case, found, programs, setting)
+            yield from rows_on(platform, case, found, own, programs, setting)
 
 
 def rows_on(
-    platform: Platform, case: Case, found: ca.AnalysisResult, programs: Mapping[int, Path], setting: Setting
+    platform: Platform,
+    case: Case,
+    found: ca.AnalysisResult,
+    own: Mapping[int, Communication],
+    programs: Mapping[int, Path],
+    setting: Setting,
 ) -> Iterator[Row]:
     """Rows of a workload on one platform, for all node counts."""
-    own = {nodes: found.decomposition(nodes, "volume", case.blocks(nodes)) for nodes in case.grids}
-    placed = {
-        nodes: place(platform, setting.placement, SEED, item.communication.comm_bytes)
-        for nodes, item in own.items()
-    }
+    placed = {nodes: place(platform, setting.placement, SEED, item.comm_bytes) for nodes, item in own.items()}
     machine = measured_machine(platform, placed, SimulationOptions(seed=SEED, timeout_s=_TIMEOUT_S))
     for nodes, item in own.items():
         best = found.best(nodes)
@@ -79,18 +90,19 @@ def rows_on(
         step_s = step_time(case, programs[nodes], nodes, placed[nodes])
         serial_s = found.work.flops / setting.link.throughput
         candidates = [d for d in found.decompositions if (d.nodes, d.model) == (nodes, "volume")]
-        point, own_point = bound(found, candidates, machine), bound(found, [item], machine)
+        point = bound(found, [d.communication for d in candidates], machine)
+        own_point = bound(found, [item], machine)
         yield Row(
             setting=setting.name,
             workload=case.title,
             platform=platform.name,
             nodes=nodes,
-            message_ratio=(item.communication.mean_message_bytes or 0.0)
+            message_ratio=(item.mean_message_bytes or 0.0)
             / (setting.link.latency_s * setting.link.bandwidth),
             bandwidth_share=point.network.bandwidth / setting.link.bandwidth,
             program=serial_s / case.analysed_steps / (nodes * step_s),
-            replay_own=replayed_efficiency(found, item, placed[nodes], serial_s),
-            replay_best=replayed_efficiency(found, best, on, serial_s),
+            replay_own=replayed_efficiency(found, item, 1.0, placed[nodes], serial_s),
+            replay_best=replayed_efficiency(found, best.communication, best.imbalance, on, serial_s),
             paper_bound=point.paper_efficiency,
             link_bound=paper_bound_on_links(found, best, setting.link),
             bound=point.efficiency,
@@ -99,12 +111,9 @@ def rows_on(
         )
 
 
-def bound(
-    found: ca.AnalysisResult, items: Sequence[ca.Decomposition], machine: MachineParameters
-) -> BoundPoint:
-    """Bounds for the best of the decompositions."""
-    named = [(item.method, item.communication) for item in items]
-    return scaling_bound(found.work.flops, named, machine).points[-1]
+def bound(found: ca.AnalysisResult, items: Sequence[Communication], machine: MachineParameters) -> BoundPoint:
+    """Bounds for the best of the divisions."""
+    return scaling_bound(found.work.flops, [("", item) for item in items], machine).points[-1]
 
 
 def paper_bound_on_links(found: ca.AnalysisResult, item: ca.Decomposition, link: LinkParameters) -> float:
@@ -116,13 +125,12 @@ def paper_bound_on_links(found: ca.AnalysisResult, item: ca.Decomposition, link:
 
 
 def replayed_efficiency(
-    found: ca.AnalysisResult, item: ca.Decomposition, platform: Platform, serial_s: float
+    found: ca.AnalysisResult, item: Communication, imbalance: float, platform: Platform, serial_s: float
 ) -> float:
-    """Efficiency of a replayed decomposition."""
-    work_flop = [found.work.flops / item.nodes * item.imbalance] * item.nodes
-    return serial_s / (
-        item.nodes * replayed_time(make_schedule(item.communication), work_flop, platform, _TIMEOUT_S)
-    )
+    """Efficiency of a replayed prediction whose most loaded node has ``imbalance`` times the mean work."""
+    p = item.num_parts
+    work_flop = [found.work.flops / p * imbalance] * p
+    return serial_s / (p * replayed_time(make_schedule(item), work_flop, platform, _TIMEOUT_S))
 
 
 def main(argv: Sequence[str] | None = None) -> None:

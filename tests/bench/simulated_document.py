@@ -88,8 +88,8 @@ Beside them stand bounds of the efficiency for the same program:
   that the MPI program has (*own*). Throughput, latency and bandwidths were measured on the simulated platform
   by replayed benchmarks.
 
-*Near*: ranks are placed so that bytes times links is small (`--placement near`); *random*: on random nodes, as
-a batch system may do.
+*Near*: ranks are placed so that bytes times links is small (`--placement near`); *random*: on random nodes,
+as a batch system may do.
 """
 
 

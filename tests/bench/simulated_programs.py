@@ -10,8 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import commanalyzer as ca
+from commanalyzer.communication.collectives import with_collectives
+from commanalyzer.communication.matrix import Communication
+from commanalyzer.communication.volume import charge_volume
+from commanalyzer.decompose import volume_view
 from commanalyzer.simulation.platforms import Platform
 from commanalyzer.simulation.smpirun import smpirun
+from commanalyzer.validation.cases import read_cases
+from commanalyzer.validation.owners import owners_by_blocks
+from commanalyzer.vcg.singletons import HIGH
 
 ROOT = Path(__file__).resolve().parents[2]
 BENCH = Path(__file__).resolve().parent
@@ -47,12 +54,11 @@ class Case:
     waits_per_step: int = 1
     is_cpp: bool = False
 
-    def blocks(self, ranks: int) -> str:
-        """Name that the analysis gives to the division of the MPI program."""
-        if not self.is_cpp:
-            return f"blocks {self.grids[ranks][-1]}"
-        edge = round(ranks ** (1 / 3))
-        return f"blocks {edge}x{edge}x{edge}"
+    def extents(self, ranks: int) -> tuple[int, ...]:
+        """Process grid of the MPI program, the slowest dimension first."""
+        if self.is_cpp:
+            return (round(ranks ** (1 / 3)),) * 3
+        return tuple(map(int, self.grids[ranks][-1].split("x")))
 
     @property
     def title(self) -> str:
@@ -107,6 +113,18 @@ def prediction(case: Case, folder: Path) -> ca.AnalysisResult:
     )
     ca.save(found, saved)
     return found
+
+
+def own_communication(case: Case, found: ca.AnalysisResult, ranks: int) -> Communication:
+    """Prediction at the division of the MPI program, as `commanalyzer validate` makes it."""
+    workload = next(w for w in read_cases(WORKLOADS / "validation.toml") if w.name == case.name)
+    arguments = [*case.size, str(case.analysed_steps), *case.trailing]
+    flat, hubs = volume_view(found.graph, HIGH)
+    values = workload.values(arguments, ranks)
+    charges = charge_volume(
+        flat, owners_by_blocks(flat, hubs, workload, case.extents(ranks), values), ranks, hubs
+    )
+    return with_collectives(charges.communication(flat), charges, flat, hubs)
 
 
 def build(case: Case, ranks: int, flops_per_step: float, folder: Path) -> Path:
