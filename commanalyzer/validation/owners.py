@@ -65,7 +65,8 @@ def _elements(graph: ValueGraph, count: int) -> tuple[Int64, Int64]:
         fits = is_memory & ((size == count * bytes_each) | several)
         width[fits], stride[fits] = bytes_each, rounded + _MALLOC_BYTES
     home = graph.home_object
-    mine = np.flatnonzero((width[home] > 0) & ~graph.is_temporary)
+    # Half as many elements of twice the width have the same size: their values tell.
+    mine = np.flatnonzero((width[home] == graph.width_bytes) & ~graph.is_temporary)
     element = graph.home_offset[mine] % stride[home[mine]] // width[home[mine]]
     inside = element < count
     return mine[inside], element[inside]

@@ -6,7 +6,7 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import commanalyzer as ca
@@ -90,7 +90,7 @@ CASES = (
         {4: ("swap", "1x2x2"), 16: ("swap", "2x2x4"), 64: ("swap", "4x4x4")},
     ),
     Case(
-        *("hydro3d", ("12",), 4, 20, (), "hydro_run"),
+        *("hydro3d", ("12",), 20, 20, (), "hydro_run"),
         {8: ("owner",), 27: ("owner",), 64: ("owner",)},
         waits_per_step=3,
         is_cpp=True,
@@ -118,12 +118,12 @@ def prediction(case: Case, folder: Path) -> ca.AnalysisResult:
 def own_communication(case: Case, found: ca.AnalysisResult, ranks: int) -> Communication:
     """Prediction at the division of the MPI program, as `commanalyzer validate` makes it."""
     workload = next(w for w in read_cases(WORKLOADS / "validation.toml") if w.name == case.name)
+    grid = case.extents(ranks)
+    workload = replace(workload, grids={ranks: "x".join(map(str, grid))})
     arguments = [*case.size, str(case.analysed_steps), *case.trailing]
     flat, hubs = volume_view(found.graph, HIGH)
     values = workload.values(arguments, ranks)
-    charges = charge_volume(
-        flat, owners_by_blocks(flat, hubs, workload, case.extents(ranks), values), ranks, hubs
-    )
+    charges = charge_volume(flat, owners_by_blocks(flat, hubs, workload, grid, values), ranks, hubs)
     return with_collectives(charges.communication(flat), charges, flat, hubs)
 
 
