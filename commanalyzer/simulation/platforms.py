@@ -37,6 +37,7 @@ _PLAIN_NETWORK = {
     "network/crosstraffic": "0",
     "network/TCP-gamma": "0",
 }
+_OVERHEADS = ("smpi/os", "smpi/ois", "smpi/or")  # of a send, a nonblocking send, a receive
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,6 @@ class Platform:
         name: Topology, or file.
         xml: SimGrid's description.
         hosts: Names of the nodes, in their order in the network.
-        options: SimGrid options by name that belong to it.
         sides: Numbers that make up a generated topology: leaves and nodes per leaf; sides of the torus;
             groups, routers per group and nodes per router.
     """
@@ -88,7 +88,6 @@ class Platform:
     name: str
     xml: str
     hosts: tuple[str, ...]
-    options: tuple[tuple[str, str], ...] = ()
     sides: tuple[int, ...] = ()
 
 
@@ -148,7 +147,7 @@ def make_platform(topology: str, num_hosts: int, link: LinkParameters) -> Platfo
         # A node of a torus has a link per direction but sends and receives no faster than one of them.
         cluster["limiter_link"] = f"{2 * link.bandwidth!r}Bps"
     hosts = tuple(f"{_HOST}{number}" for number in range(count))
-    return Platform(topology, _document(cluster), hosts, _overhead_options(link), sides)
+    return Platform(topology, _document(cluster, link), hosts, sides)
 
 
 def _shape(topology: str, num_hosts: int) -> tuple[int, tuple[int, ...], Mapping[str, str]]:
@@ -180,15 +179,12 @@ def _near_cube(least: int, dimensions: int) -> tuple[int, ...]:
     return min(boxes, key=lambda sides: (math.prod(sides) * sum(sides), sum(sides)))
 
 
-def _overhead_options(link: LinkParameters) -> tuple[tuple[str, str], ...]:
+def _document(cluster: Mapping[str, str], link: LinkParameters) -> str:
     busy = f"0:{link.message_overhead_s!r}:0"
-    return tuple((name, busy) for name in ("smpi/os", "smpi/ois", "smpi/or") if link.message_overhead_s)
-
-
-def _document(cluster: Mapping[str, str]) -> str:
+    overheads = {name: busy for name in _OVERHEADS if link.message_overhead_s}
+    settings = {**_PLAIN_NETWORK, **overheads}
     options = "".join(
-        f"    <prop id={quoteattr(name)} value={quoteattr(value)}/>\n"
-        for name, value in _PLAIN_NETWORK.items()
+        f"    <prop id={quoteattr(name)} value={quoteattr(value)}/>\n" for name, value in settings.items()
     )
     attributes = " ".join(f"{name}={quoteattr(value)}" for name, value in cluster.items())
     return (

@@ -83,9 +83,8 @@ def replay(
     with tempfile.TemporaryDirectory(prefix="commanalyzer-") as scratch:
         place = Path(scratch) if folder is None else folder
         names = _write_traces(place, traces)
-        listing = place / "traces.txt"
-        listing.write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
-        options = ["-replay", str(listing), "--log=smpi_replay.thres:verbose", f"--log=root.fmt:{_FORMAT}"]
+        (place / "traces.txt").write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
+        options = ["-replay", "traces.txt", "--log=smpi_replay.thres:verbose", f"--log=root.fmt:{_FORMAT}"]
         text = smpirun(platform, len(traces), options, timeout_s, place)
     found = [(float(time), line.split()) for time, line in _EVENT.findall(text)]
     return [
@@ -103,7 +102,7 @@ def smpirun(platform: Platform, num_ranks: int, words: Sequence[str], timeout_s:
         num_ranks: Number of ranks, at most that of the hosts.
         words: Options for ``smpirun`` that say what to run.
         timeout_s: Wall-clock limit, seconds.
-        folder: Where to write platform and hosts.
+        folder: Where to write platform and hosts, and to run; paths in ``words`` are relative to it.
 
     Raises:
         ConfigError: If there is no SimGrid, or too few hosts.
@@ -114,30 +113,29 @@ def smpirun(platform: Platform, num_ranks: int, words: Sequence[str], timeout_s:
             f"expected a platform of at least {num_ranks} hosts, found {len(platform.hosts)}",
             where=platform.name,
         )
-    xml, hosts = folder / "platform.xml", folder / "hosts.txt"
-    xml.write_text(platform.xml, encoding="utf-8")
-    hosts.write_text("".join(f"{name}\n" for name in platform.hosts[:num_ranks]), encoding="utf-8")
-    options = [f"--cfg={name}:{value}" for name, value in platform.options]
+    (folder / "platform.xml").write_text(platform.xml, encoding="utf-8")
+    hosts = "".join(f"{name}\n" for name in platform.hosts[:num_ranks])
+    (folder / "hosts.txt").write_text(hosts, encoding="utf-8")
     command = [
-        *(str(find_smpirun()), "-np", str(num_ranks), "-platform", str(xml), "-hostfile", str(hosts)),
-        *options,
+        *(str(find_smpirun()), "-np", str(num_ranks), "-platform", "platform.xml", "-hostfile", "hosts.txt"),
         *words,
     ]
     with tempfile.TemporaryDirectory(prefix="commanalyzer-") as scratch:
-        return _output(command, timeout_s, Path(scratch))
+        return _output(command, timeout_s, folder, Path(scratch))
 
 
-def _write_traces(folder: Path, traces: Sequence[str]) -> list[Path]:
-    names = [folder / f"rank-{rank}.trace" for rank in range(len(traces))]
+def _write_traces(folder: Path, traces: Sequence[str]) -> list[str]:
+    names = [f"rank-{rank}.trace" for rank in range(len(traces))]
     for name, text in zip(names, traces, strict=True):
-        name.write_text(text, encoding="utf-8")
+        (folder / name).write_text(text, encoding="utf-8")
     return names
 
 
-def _output(command: Sequence[str], timeout_s: float, scratch: Path) -> str:
+def _output(command: Sequence[str], timeout_s: float, folder: Path, scratch: Path) -> str:
     """Output of a command that starts children of its own, which end with it."""
     process = subprocess.Popen(
         command,
+        cwd=folder,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -122,6 +122,19 @@ _SUMMARY = (
 )
 
 
+_READING = """
+* With B_c of random matchings, rows are above Eq. 4 where the network is slower for random partners than for
+  near ones, and the program's partners are near: that B_c is what random partners get, not the most that a
+  program can get. The bandwidth of a link is.
+* The bound with latency knows links and latency, not routes. On the star messages of different nodes share no
+  link on their way, and it is all there is to know. Elsewhere messages share links or take several steps,
+  more so with random placement; the bound is that of the best placement.
+* The replay of the MPI program's own division differs from the program by what the sequential program does
+  not tell (hydro3d exchanges three times per step, the replay once) and by what the main loop does not send
+  (initial values).
+"""
+
+
 def _summary(rows: Sequence[Row]) -> Iterator[str]:
     yield "## What it shows"
     yield ""
@@ -132,6 +145,7 @@ def _summary(rows: Sequence[Row]) -> Iterator[str]:
         yield _summary_row(name, mine)
         for platform in dict.fromkeys(row.platform for row in mine):
             yield _summary_row(f"... on {platform}", [row for row in mine if row.platform == platform])
+    yield _READING
 
 
 def _summary_row(name: str, rows: Sequence[Row]) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -48,6 +50,13 @@ def test_a_prediction_is_simulated_beside_its_bounds(saved: Path, tmp_path: Path
     assert run["efficiency"] == pytest.approx(run["serial_s"] / (4 * run["parallel_s"]))
     names = sorted(path.name for path in (keep / "4-nodes").iterdir())
     assert names == ["hosts.txt", "platform.xml", *(f"rank-{r}.trace" for r in range(4)), "traces.txt"]
+    files = ["-platform", "platform.xml", "-hostfile", "hosts.txt", "-replay", "traces.txt"]
+    alone = subprocess.run(
+        ["smpirun", "-np", "4", *files], cwd=keep / "4-nodes", capture_output=True, text=True, check=True
+    )
+    # Rank 0 says when it has finished, with six decimals.
+    ended_s = float(re.findall(r"Simulation time (\S+)", alone.stdout + alone.stderr)[0])
+    assert ended_s == pytest.approx(run["parallel_s"], abs=1e-6)
     again = commanalyzer(tmp_path, "simulate", saved, "--platform", "star", *MACHINE, "--json", "-")
     assert json.loads(again.out)["runs"] == document["runs"]
     assert leftovers(tmp_path) == []

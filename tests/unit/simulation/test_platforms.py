@@ -56,7 +56,9 @@ def test_links_and_nodes_are_those_of_the_machine() -> None:
 def test_message_overhead_is_part_of_the_latency() -> None:
     link = LinkParameters(1e9, 2e-6, 1e9, message_overhead_s=5e-7)
     platform = make_platform("star", 2, link)
-    assert dict(platform.options)["smpi/os"] == "0:5e-07:0"
+    props = {item.get("id"): item.get("value") for item in ElementTree.fromstring(platform.xml).iter("prop")}
+    assert props["smpi/os"] == props["smpi/ois"] == props["smpi/or"] == "0:5e-07:0"
+    assert props["smpi/bw-factor"] == props["smpi/lat-factor"] == "0:1"
     assert _cluster("star", 2, link)["lat"] == "5e-07s"
     with pytest.raises(MachineModelError, match="more than two message overheads"):
         LinkParameters(1e9, 1e-6, 1e9, message_overhead_s=5e-7)
