@@ -39,7 +39,7 @@ LAYERS = (
     ("artifact_header",),
     ("artifacts",),
     ("record", "decompose", "counting"),
-    ("pipeline",),
+    ("pipeline", "simulation"),
     ("sweep",),
     ("laws",),
     ("validation",),

@@ -39,6 +39,7 @@ _COMMANDS = {
     "partition": "Decompose a saved result for other node counts.",
     "report": "Write results as one HTML page with figures.",
     "show": "Print a saved result.",
+    "simulate": "Simulate a saved prediction on a cluster (SimGrid).",
     "sweep": "Analyse a program for many sizes, for scaling laws.",
     "validate": "Compare predictions with the counted MPI programs of the workloads.",
 }

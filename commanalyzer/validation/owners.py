@@ -36,7 +36,7 @@ def owners_by_blocks(
     leads = np.zeros(graph.num_vertices, dtype=np.bool_)
     for blocks in workload.arrays:  # one step per kind of array
         owner = element_owners(blocks, grid, values)
-        mine, element = _elements(graph, len(owner))
+        mine, element = elements_of(graph, len(owner))
         if not len(mine):
             raise ConfigError(
                 f"expected an array of {len(owner)} elements ({' x '.join(blocks.shape)}), found none"
@@ -49,7 +49,7 @@ def owners_by_blocks(
     return spread(graph, hubs, part, parts)
 
 
-def _elements(graph: ValueGraph, count: int) -> tuple[Int64, Int64]:
+def elements_of(graph: ValueGraph, count: int) -> tuple[Int64, Int64]:
     """Return the vertices of all arrays with ``count`` elements, and their element numbers.
 
     An object of several arrays of one allocation has them one behind the other, each with its header.
@@ -65,7 +65,8 @@ def _elements(graph: ValueGraph, count: int) -> tuple[Int64, Int64]:
         fits = is_memory & ((size == count * bytes_each) | several)
         width[fits], stride[fits] = bytes_each, rounded + _MALLOC_BYTES
     home = graph.home_object
-    mine = np.flatnonzero((width[home] > 0) & ~graph.is_temporary)
+    # Half as many elements of twice the width have the same size: their values tell.
+    mine = np.flatnonzero((width[home] == graph.width_bytes) & ~graph.is_temporary)
     element = graph.home_offset[mine] % stride[home[mine]] // width[home[mine]]
     inside = element < count
     return mine[inside], element[inside]

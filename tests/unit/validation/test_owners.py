@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from commanalyzer.validation.cases import ArrayBlocks
-from commanalyzer.validation.owners import block_of, element_owners
+from commanalyzer.validation.owners import block_of, element_owners, elements_of
+from commanalyzer.vcg.graph import HomeKind, HomeObject
+from tests.graphs import build
 
 
 @pytest.mark.parametrize(("points", "parts"), [(10, 3), (7, 7), (48, 27), (5, 1)])
@@ -34,3 +38,18 @@ def test_components_stay_together_and_arrays_without_points_belong_to_rank_0() -
         2,
     ]
     assert element_owners(ArrayBlocks(("M",), ()), (3,), {"M": 4}).tolist() == [0, 0, 0, 0]
+
+
+def test_arrays_of_equal_size_are_told_apart_by_the_width_of_their_values() -> None:
+    # One allocation site each, two arrays of 16 bytes with a header of 16 between them.
+    offsets = [0, 8, 32, 40, *range(0, 16, 4), *range(32, 48, 4)]
+    homes = [0] * 4 + [1] * 8
+    graph = replace(
+        build(12, [], widths=dict.fromkeys(range(4, 12), 4)),
+        home_object=np.array(homes, dtype=np.int32),
+        home_offset=np.array(offsets, dtype=np.int64),
+        objects=tuple(HomeObject(HomeKind.HEAP, name, size_bytes=48) for name in ("doubles", "ints")),
+    )
+    vertex, element = elements_of(graph, 4)
+    assert vertex.tolist() == list(range(4, 12))
+    assert element.tolist() == [0, 1, 2, 3, 0, 1, 2, 3]

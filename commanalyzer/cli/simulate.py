@@ -1,0 +1,196 @@
+"""``commanalyzer simulate``: a predicted decomposition on a simulated cluster (SimGrid)."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from commanalyzer.cli import options
+from commanalyzer.cli.machine_options import latency_option, machine_from, machine_options
+from commanalyzer.cli.output import check_outputs
+from commanalyzer.errors import ArtifactError
+from commanalyzer.files import write_text
+from commanalyzer.request import MODELS
+
+if TYPE_CHECKING:
+    from commanalyzer.machine.parameters import MachineParameters
+    from commanalyzer.results import AnalysisResult, Decomposition
+    from commanalyzer.simulation.placement import Placement
+    from commanalyzer.simulation.platforms import Platform
+    from commanalyzer.simulation.run import SimulationOptions
+
+_TOPOLOGIES = ("star", "fat-tree", "torus", "dragonfly")
+
+
+@dataclass(frozen=True, slots=True)
+class _Network:
+    """Where to simulate, as the user gave it."""
+
+    platform: str
+    hosts: Path | None
+    least_hosts: int | None
+
+
+@click.command()
+@click.argument("result", type=click.Path(path_type=Path))
+@click.option(
+    "--platform",
+    required=True,
+    metavar="|".join((*_TOPOLOGIES, "FILE.xml")),
+    help="Network: a topology made of the machine's parameters, or a platform file of SimGrid.",
+)
+@click.option("--nodes", type=options.nodes, help="Node counts of the result; all if left out.")
+@machine_options
+@latency_option
+@click.option(
+    "--platform-nodes",
+    type=click.IntRange(1),
+    help="Nodes of a generated platform; the largest node count if left out.",
+)
+@click.option(
+    "--hosts", type=click.Path(path_type=Path), help="Hosts of a platform file to use, one per line."
+)
+@click.option(
+    "--placement",
+    type=click.Choice(["order", "random", "near"]),
+    default="order",
+    show_default=True,
+    help="Hosts of the ranks: in order, random, or partners near each other (generated platforms).",
+)
+@click.option("--model", type=click.Choice(MODELS), help="Communication model; the leading one if left out.")
+@click.option("--method", default="", help="Decomposition; the cheapest if left out.")
+@click.option(
+    "--rounds",
+    type=click.IntRange(1),
+    default=500,
+    show_default=True,
+    help="Rounds that are simulated at most.",
+)
+@click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=1, show_default=True, help="Seed.")
+@click.option(
+    "--timeout", type=options.seconds, default="10min", show_default=True, help="Limit of one simulation."
+)
+@click.option("--keep", type=click.Path(path_type=Path), help="New folder for platform, hosts and traces.")
+@click.option(
+    "--json", "json_output", metavar="PATH|-", help="Write the JSON document; - for standard output."
+)
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
+@click.option("-q", "--quiet", is_flag=True, help="Only the table; no progress.")
+def command(
+    result: Path,
+    platform: str,
+    nodes: tuple[int, ...] | None,
+    machine_file: str | None,
+    bandwidth: float | None,
+    overlap: float | None,
+    throughput: float | None,
+    latency: float | None,
+    platform_nodes: int | None,
+    hosts: Path | None,
+    placement: Placement,
+    model: str | None,
+    method: str,
+    rounds: int,
+    seed: int,
+    timeout: float,
+    keep: Path | None,
+    json_output: str | None,
+    force: bool,
+    quiet: bool,
+) -> None:
+    """Simulate the decompositions of RESULT on a cluster that you do not have.
+
+    Writes one trace per rank (rounds of messages with the predicted bytes, work, collective operations) and
+    replays them with SimGrid, which must be installed (Debian: libsimgrid-dev). Shows simulated time and
+    efficiency beside the bound.
+    """
+    check_outputs(None, json_output, force)
+    _check_keep(keep, force)
+    from commanalyzer.artifacts import load
+    from commanalyzer.simulation.run import SimulationOptions
+
+    machine = machine_from(machine_file, bandwidth, overlap, throughput, latency)
+    found = load(result)
+    chosen = [found.decomposition(count, model or "", method) for count in nodes or found.nodes]
+    network = _platform(_Network(platform, hosts, platform_nodes), found, machine, chosen)
+    how = SimulationOptions(
+        seed=seed,
+        placement=placement,
+        most_rounds=rounds,
+        timeout_s=timeout,
+        keep=keep,
+        message_overhead_s=_overhead_s(machine),
+    )
+    _run(found, chosen, network, how, json_output, force, quiet)
+
+
+def _overhead_s(machine: MachineParameters) -> float:
+    return machine.message_overhead.value if machine.message_overhead is not None else 0.0
+
+
+def _check_keep(keep: Path | None, force: bool) -> None:
+    if keep is None:
+        return
+    if keep.exists() and not keep.is_dir():
+        raise ArtifactError("expected a folder, found a file", where=str(keep))
+    if keep.is_dir() and any(keep.iterdir()) and not force:
+        raise ArtifactError(
+            "expected a new or empty folder, found files", where=str(keep), hint="overwrite them with --force"
+        )
+
+
+def _platform(
+    network: _Network,
+    found: AnalysisResult,
+    machine: MachineParameters,
+    chosen: list[Decomposition],
+) -> Platform:
+    from commanalyzer.simulation.platform_files import read_platform
+    from commanalyzer.simulation.platforms import link_parameters, make_platform
+
+    if network.platform not in _TOPOLOGIES and ("." in network.platform or "/" in network.platform):
+        return read_platform(Path(network.platform), network.hosts)
+    most = max((item.nodes for item in chosen), default=1)
+    # What the analysis knows of the machine (the measured throughput) completes what is given here.
+    link = link_parameters(found.machine.updated_from(machine))
+    return make_platform(network.platform, max(most, network.least_hosts or 0), link)
+
+
+def _run(
+    found: AnalysisResult,
+    chosen: list[Decomposition],
+    network: Platform,
+    how: SimulationOptions,
+    json_output: str | None,
+    force: bool,
+    quiet: bool,
+) -> None:
+    from commanalyzer.progress import SilentProgress
+    from commanalyzer.provenance import collect_provenance
+    from commanalyzer.report.progress import TerminalProgress
+    from commanalyzer.report.simulation_text import SimulationReport, show_simulation, simulation_text
+    from commanalyzer.report.text import make_console
+    from commanalyzer.simulation.run import simulate
+    from commanalyzer.simulation.smpirun import smpi_version
+
+    version = smpi_version()
+    if quiet:
+        simulation = simulate(found, chosen, network, how, SilentProgress())
+    else:
+        with TerminalProgress(make_console(sys.stderr)) as progress:
+            simulation = simulate(found, chosen, network, how, progress)
+    provenance = collect_provenance(compiler=version, flags=(), input_hashes=(), seed=how.seed)
+    report = SimulationReport(found.program, network.name, version, how, simulation, provenance)
+    if json_output == "-":
+        sys.stdout.write(simulation_text(report))
+        return
+    if json_output is not None:
+        write_text(Path(json_output), simulation_text(report), force=force)
+    show_simulation(report, make_console(sys.stdout), quiet=quiet)
+    for path in (json_output, how.keep):
+        if path is not None and not quiet:
+            click.echo(f"wrote {path}")

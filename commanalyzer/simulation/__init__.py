@@ -1,0 +1,1 @@
+"""Simulated execution: generated platforms, replayed traces (SimGrid)."""

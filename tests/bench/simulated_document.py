@@ -1,0 +1,199 @@
+"""The document of simulated clusters: rows, what they show, and how they were made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from commanalyzer.quantities import format_bandwidth, format_seconds, format_throughput
+from commanalyzer.simulation.platforms import LinkParameters
+
+ABOVE = 1.02
+NEAR = 0.15
+_COMMAND = "python -m tests.bench.simulated"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A workload on a platform; efficiencies as fractions.
+
+    Attributes:
+        setting: Machine and placement.
+        workload: Program and arguments.
+        platform: Topology.
+        nodes: Node count.
+        message_ratio: Mean message size of the MPI program's division over latency times bandwidth.
+        bandwidth_share: Bandwidth of random matchings over that of a link.
+        program: Efficiency of the simulated MPI program.
+        replay_own: Efficiency of the replayed prediction for the division of the MPI program.
+        replay_best: Efficiency of the replayed prediction for the best division found.
+        paper_bound: Eq. 4 with the bandwidth of random matchings.
+        link_bound: Eq. 4 with the bandwidth of a link.
+        bound: Latency-aware bound for the best of all divisions found.
+        own_bound: Latency-aware bound for the division of the MPI program.
+        binds: What limits the communication in it.
+    """
+
+    setting: str
+    workload: str
+    platform: str
+    nodes: int
+    message_ratio: float
+    bandwidth_share: float
+    program: float
+    replay_own: float
+    replay_best: float
+    paper_bound: float
+    link_bound: float
+    bound: float
+    own_bound: float
+    binds: str
+
+    @property
+    def gap(self) -> float:
+        """Latency-aware bound of the MPI program's division over its efficiency, less one."""
+        return self.own_bound / self.program - 1.0
+
+
+def document(
+    rows: Sequence[Row],
+    settings: Sequence[tuple[str, LinkParameters, str]],
+    simulator: str,
+    platform_nodes: int,
+) -> str:
+    """Markdown text."""
+    lines = [*_head(simulator, platform_nodes), *_settings(settings), *_summary(rows)]
+    for name, _, _ in settings:
+        lines += ["", f"## {name[:1].upper()}{name[1:]}", "", *_table([r for r in rows if r.setting == name])]
+    return "\n".join(lines) + "\n"
+
+
+_TEXT = """# Simulated clusters
+
+Made by `{command}` with {simulator}. Deterministic.
+
+Four networks of {nodes} nodes (`commanalyzer simulate --platform star`, `fat-tree`, `torus`, `dragonfly`) run
+
+* *MPI*: the MPI counterpart of the workload, compiled with SimGrid's `smpicc` or `smpicxx`. It computes and
+  communicates for real, its clock is simulated: after each exchange it is charged its share of the flops of
+  the sequential main loop. It does not overlap communication and computation.
+* *replay*: the prediction from the sequential program, replayed as rounds of messages: for the blocks that
+  the MPI program has (*own*), and for the cheapest division found (*best*).
+
+Beside them stand bounds of the efficiency for the same program:
+
+* *Eq. 4* of the paper with B_c measured as on a real machine, by 50 random matchings on the nodes in use, and
+  with the bandwidth of a link; for the division with the least bytes,
+* the bound *with latency* (`commanalyzer bound`), for the *best* of all divisions found, and for the blocks
+  that the MPI program has (*own*). Throughput, latency and bandwidths were measured on the simulated platform
+  by replayed benchmarks.
+
+*Near*: ranks are placed so that bytes times links is small (`--placement near`); *random*: on random nodes,
+as a batch system may do.
+"""
+
+
+def _head(simulator: str, platform_nodes: int) -> Iterator[str]:
+    yield _TEXT.format(command=_COMMAND, simulator=simulator, nodes=platform_nodes)
+
+
+def _settings(settings: Sequence[tuple[str, LinkParameters, str]]) -> Iterator[str]:
+    yield "| machine | link | latency | node | placement |"
+    yield "| --- | --- | --- | --- | --- |"
+    for name, link, placement in settings:
+        yield (
+            f"| {name} | {format_bandwidth(link.bandwidth)} | {format_seconds(link.latency_s)} | "
+            f"{format_throughput(link.throughput)} | {placement} |"
+        )
+    yield ""
+
+
+_SUMMARY = (
+    "machine",
+    "rows",
+    "MPI above Eq. 4 with random matchings by 2 %",
+    "above Eq. 4 with the link by 2 %",
+    "above the bound with latency (best) by 2 %",
+    "largest MPI / bound with latency (best)",
+    "replay (own) / MPI",
+    "bound with latency (own) / MPI: mean",
+    "worst",
+    "more than 15 % off",
+)
+
+
+_READING = """
+* With B_c of random matchings, rows are above Eq. 4 where the network is slower for random partners than for
+  near ones, and the program's partners are near: that B_c is what random partners get, not the most that a
+  program can get. The bandwidth of a link is.
+* The bound with latency knows links and latency, not routes. On the star messages of different nodes share no
+  link on their way, and it is all there is to know. Elsewhere messages share links or take several steps,
+  more so with random placement; the bound is that of the best placement.
+* The replay of the MPI program's own division differs from the program by what the sequential program does
+  not tell (hydro3d exchanges three times per step, the replay once) and by what the main loop does not send
+  (initial values).
+"""
+
+
+def _summary(rows: Sequence[Row]) -> Iterator[str]:
+    yield "## What it shows"
+    yield ""
+    yield f"| {' | '.join(_SUMMARY)} |"
+    yield f"|{' --- |' * len(_SUMMARY)}"
+    for name in dict.fromkeys(row.setting for row in rows):
+        mine = [row for row in rows if row.setting == name]
+        yield _summary_row(name, mine)
+        for platform in dict.fromkeys(row.platform for row in mine):
+            yield _summary_row(f"... on {platform}", [row for row in mine if row.platform == platform])
+    yield _READING
+
+
+def _summary_row(name: str, rows: Sequence[Row]) -> str:
+    replays = [row.replay_own / row.program for row in rows]
+    gaps = [row.gap for row in rows]
+    cells = [
+        name,
+        str(len(rows)),
+        str(sum(row.program > ABOVE * row.paper_bound for row in rows)),
+        str(sum(row.program > ABOVE * row.link_bound for row in rows)),
+        str(sum(row.program > ABOVE * row.bound for row in rows)),
+        f"{max(row.program / row.bound for row in rows):.3f}",
+        f"{min(replays):.2f} to {max(replays):.2f}",
+        f"{1 + sum(gaps) / len(gaps):.3f}",
+        f"{1 + max(gaps, key=abs):.3f}",
+        str(sum(abs(gap) > NEAR for gap in gaps)),
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+_COLUMNS = (
+    "workload",
+    "nodes",
+    "network",
+    "B_c / link",
+    "message / (latency x link)",
+    "MPI",
+    "replay own",
+    "replay best",
+    "Eq. 4",
+    "Eq. 4, link",
+    "with latency, best",
+    "with latency, own",
+    "MPI / with latency, own",
+    "communication limited by",
+)
+
+
+def _table(rows: Sequence[Row]) -> Iterator[str]:
+    yield f"| {' | '.join(_COLUMNS)} |"
+    yield "| --- | ---: | --- |" + " ---: |" * (len(_COLUMNS) - 4) + " --- |"
+    for row in rows:
+        shares = (
+            *(row.program, row.replay_own, row.replay_best, row.paper_bound, row.link_bound),
+            *(row.bound, row.own_bound),
+        )
+        yield (
+            f"| {row.workload} | {row.nodes} | {row.platform} | {row.bandwidth_share:.2f} | "
+            f"{row.message_ratio:.1f} | {' | '.join(f'{100 * share:.1f} %' for share in shares)} | "
+            f"{row.program / row.own_bound:.3f} | {row.binds} |"
+        )

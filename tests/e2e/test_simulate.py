@@ -1,0 +1,104 @@
+"""``commanalyzer simulate`` as a user runs it, against hand computation and a simulated MPI program."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import commanalyzer as ca
+from commanalyzer.simulation.platforms import LinkParameters, make_platform
+from commanalyzer.simulation.run import replayed_time
+from commanalyzer.simulation.schedule import make_schedule
+from tests.bench.simulated_programs import CASES, build, step_time
+from tests.e2e.command import HEAT, commanalyzer, leftovers
+from tests.simgrid.tools import needs_simgrid, needs_smpicc
+
+N, STEPS = 64, 10
+MACHINE = ("--bandwidth", "1GB/s", "--latency", "2us", "--throughput", "1GFlop/s")
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A saved prediction for 4 nodes."""
+    path = tmp_path_factory.mktemp("result") / "heat2d.cmz"
+    found = ca.analyze(HEAT, [N, STEPS], nodes=[4], regions=["heat_solve"], program_output="discard")
+    ca.save(found, path)
+    return path
+
+
+@needs_simgrid
+def test_a_prediction_is_simulated_beside_its_bounds(saved: Path, tmp_path: Path) -> None:
+    keep = tmp_path / "kept"
+    done = commanalyzer(
+        tmp_path, "simulate", saved, "--platform", "star", *MACHINE, "--keep", keep, "--json", "s.json"
+    )
+    assert done.status == 0, done.err
+    assert "heat2d.c on star, hosts in order" in done.out
+    document = json.loads((tmp_path / "s.json").read_text())
+    (run,) = document["runs"]
+    assert document["schema"] == "commanalyzer.simulation/1"
+    assert document["throughput_flop_per_s"] == pytest.approx(1e9)
+    assert 0.0 < run["efficiency"] <= 1.02 * run["efficiency_bound_with_latency"]
+    assert run["efficiency_bound_with_latency"] < run["efficiency_bound"]
+    flops = ca.load(saved).work.flops
+    assert run["serial_s"] == pytest.approx(flops / 1e9)
+    assert run["efficiency"] == pytest.approx(run["serial_s"] / (4 * run["parallel_s"]))
+    names = sorted(path.name for path in (keep / "4-nodes").iterdir())
+    assert names == ["hosts.txt", "platform.xml", *(f"rank-{r}.trace" for r in range(4)), "traces.txt"]
+    files = ["-platform", "platform.xml", "-hostfile", "hosts.txt", "-replay", "traces.txt"]
+    alone = subprocess.run(
+        ["smpirun", "-np", "4", *files], cwd=keep / "4-nodes", capture_output=True, text=True, check=True
+    )
+    # Rank 0 says when it has finished, with six decimals.
+    ended_s = float(re.findall(r"Simulation time (\S+)", alone.stdout + alone.stderr)[0])
+    assert ended_s == pytest.approx(run["parallel_s"], abs=1e-6)
+    again = commanalyzer(tmp_path, "simulate", saved, "--platform", "star", *MACHINE, "--json", "-")
+    assert json.loads(again.out)["runs"] == document["runs"]
+    assert leftovers(tmp_path) == []
+    refused = commanalyzer(tmp_path, "simulate", saved, "--platform", "star", *MACHINE, "--keep", keep)
+    assert refused.status == 1 and "expected a new or empty folder" in refused.err
+
+
+@needs_simgrid
+def test_a_platform_file_gives_the_same_as_the_topology(saved: Path, tmp_path: Path) -> None:
+    link = LinkParameters(1e9, 2e-6, 1e9)
+    (tmp_path / "mine.xml").write_text(make_platform("fat-tree", 4, link).xml)
+    options = ("--json", "-", "--placement", "random")
+    from_file = commanalyzer(tmp_path, "simulate", saved, "--platform", "mine.xml", *options)
+    made = commanalyzer(tmp_path, "simulate", saved, "--platform", "fat-tree", *MACHINE, *options)
+    assert from_file.status == 0, from_file.err
+    assert json.loads(from_file.out)["runs"] == json.loads(made.out)["runs"]
+    few = commanalyzer(tmp_path, "simulate", saved, "--platform", "mine.xml", "--hosts", "hosts")
+    assert few.status == 1 and "hosts: expected a readable file" in few.err
+
+
+def test_what_is_missing_is_said(saved: Path, tmp_path: Path) -> None:
+    without = commanalyzer(
+        tmp_path, "simulate", saved, "--platform", "star", *MACHINE, extra={"PATH": str(tmp_path)}
+    )
+    assert without.status == 1
+    assert "expected SimGrid's smpirun" in without.err and "libsimgrid-dev" in without.err
+    machine = commanalyzer(tmp_path, "simulate", saved, "--platform", "star", "--bandwidth", "1GB/s")
+    assert machine.status == 1 and "latency" in machine.err
+    unknown = commanalyzer(tmp_path, "simulate", saved, "--platform", "ring", *MACHINE)
+    assert unknown.status == 1 and "star, fat-tree, torus, dragonfly" in unknown.err
+
+
+@needs_smpicc
+def test_the_replay_of_blocks_takes_as_long_as_the_mpi_program(saved: Path, tmp_path: Path) -> None:
+    """Same decomposition, same work: the rounds of the schedule are its time steps (2 %)."""
+    found = ca.load(saved)
+    blocks = next(d for d in found.decompositions if d.method.startswith("blocks 2x2"))
+    case = replace(next(case for case in CASES if case.name == "heat2d"), size=(str(N),))
+    link = LinkParameters(1e8, 1e-7, 1e9)
+    platform = make_platform("star", 4, link)
+    program = build(case, 4, found.work.flops / STEPS, tmp_path)
+    work_flop = [found.work.flops / 4] * 4
+    replayed_s = replayed_time(make_schedule(blocks.communication), work_flop, platform, 60.0) / STEPS
+    program_s = step_time(case, program, 4, platform)
+    assert replayed_s == pytest.approx(program_s, rel=0.02)
