@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from commanalyzer.api import analyze as analyze
     from commanalyzer.api import analyze_function as analyze_function
+    from commanalyzer.api import analyze_sweep as analyze_sweep
     from commanalyzer.api import load as load
+    from commanalyzer.api import load_table as load_table
     from commanalyzer.api import save as save
     from commanalyzer.errors import CommAnalyzerError as CommAnalyzerError
     from commanalyzer.machine.parameters import MachineParameters as MachineParameters
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from commanalyzer.machine.parameters import load_machine as load_machine
     from commanalyzer.results import AnalysisResult as AnalysisResult
     from commanalyzer.results import Decomposition as Decomposition
+    from commanalyzer.sweep.table import SweepTable as SweepTable
     from commanalyzer.vcg.graph import ValueGraph as ValueGraph
 
 _HOME = {
@@ -30,10 +33,13 @@ _HOME = {
     "Decomposition": "results",
     "MachineParameters": "machine.parameters",
     "Parameter": "machine.parameters",
+    "SweepTable": "sweep.table",
     "ValueGraph": "vcg.graph",
     "analyze": "api",
     "analyze_function": "api",
+    "analyze_sweep": "api",
     "load": "api",
+    "load_table": "api",
     "load_machine": "machine.parameters",
     "save": "api",
 }

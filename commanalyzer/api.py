@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any, TypeAlias, TypedDict, Unpack
 
@@ -24,6 +25,11 @@ from commanalyzer.request import (
     ordered_nodes,
 )
 from commanalyzer.results import AnalysisResult
+from commanalyzer.sweep.executors import executor_engine, process_engine, usable_cores
+from commanalyzer.sweep.points import Axis, check_name, grid
+from commanalyzer.sweep.run import Sweep, run_sweep
+from commanalyzer.sweep.table import SweepTable
+from commanalyzer.sweep.table import load_table as load_table
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
@@ -110,6 +116,47 @@ def analyze_function(
     with tempfile.TemporaryDirectory(prefix="commanalyzer-") as folder:
         sources, data = write_program(function, args, Path(folder))
         return analyze(sources, [str(data)], **options)
+
+
+def analyze_sweep(
+    sources: PathLike | Sequence[PathLike],
+    args: Sequence[str | int | float] = (),
+    *,
+    parameters: Mapping[str, Sequence[str | int | float]],
+    output: PathLike,
+    executor: Executor | None = None,
+    jobs: int | None = None,
+    memory_budget_bytes: int | None = None,
+    retry_failed: bool = False,
+    **options: Unpack[AnalyzeOptions],
+) -> SweepTable:
+    """Analyse a program for all combinations of parameters; returns the table of the points that worked.
+
+    Args:
+        sources: As for :func:`analyze`.
+        args: Arguments of the program, with parameters in braces: ``["{n}", 20]``.
+        parameters: Values of each parameter.
+        output: Directory of the sweep; what is finished there is not done again.
+        executor: Runs the points, and is not shut down; processes of this machine otherwise.
+        jobs: Number of these processes; one per core otherwise.
+        memory_budget_bytes: What points that run at once may need together.
+        retry_failed: Analyse points again that failed before.
+        options: See :class:`AnalyzeOptions`; texts may have parameters in braces.
+
+    Raises:
+        CommAnalyzerError: If the sweep cannot be made. Failures of single points are in its ``sweep.json``.
+    """
+    axes = [Axis(name, tuple(map(str, values))) for name, values in parameters.items()]
+    for axis in axes:
+        check_name(axis.name, "parameters")
+    outcome = run_sweep(
+        Sweep(_request(sources, args, options), grid(axes), Path(output)),
+        process_engine(jobs or usable_cores()) if executor is None else executor_engine(executor),
+        watch=lambda status: None,
+        memory_budget_bytes=memory_budget_bytes,
+        retry_failed=retry_failed,
+    )
+    return outcome.table
 
 
 def load(path: PathLike) -> AnalysisResult:

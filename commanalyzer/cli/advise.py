@@ -8,9 +8,10 @@ from pathlib import Path
 import click
 
 from commanalyzer.cli import options
-from commanalyzer.cli.machine_options import given, machine_from, machine_options
+from commanalyzer.cli.machine_options import machine_from, machine_options
 from commanalyzer.cli.output import check_outputs
 from commanalyzer.files import write_text
+from commanalyzer.machine.parameters import Parameter
 
 
 def _nodes_up_to(text: str | tuple[int, ...]) -> tuple[int, ...]:
@@ -47,9 +48,7 @@ def _nodes_up_to(text: str | tuple[int, ...]) -> tuple[int, ...]:
     "--cores", type=click.IntRange(1), default=1, show_default=True, help="Cores per node, for core-hours."
 )
 @machine_options
-@click.option(
-    "--gap", type=options.seconds_with_unit, help="Least time between two messages of a node: 0.5us."
-)
+@click.option("--gap", type=options.latency, help="Least time between two messages of a node: 0.5us.")
 @click.option(
     "--json", "json_output", metavar="PATH|-", help="Write the JSON document; - for standard output."
 )
@@ -86,7 +85,8 @@ def command(
     from commanalyzer.report.text import make_console
 
     document = load_laws(laws)
-    machine = machine_from(machine_file, bandwidth, overlap, throughput).updated(gap=given(gap, "s"))
+    known_gap = None if gap is None else Parameter(gap, "s", "given", note="command line")
+    machine = machine_from(machine_file, bandwidth, overlap, throughput).updated(gap=known_gap)
     strong = project(document.laws, machine, nodes, dict(sizes))
     curves = [strong]
     if weak_parameter:

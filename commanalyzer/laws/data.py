@@ -112,7 +112,7 @@ def _is_one_text(column: NDArray[np.generic], name: str, source: str) -> bool:
         return False
     if len(np.unique(column)) > 1:
         raise ConfigError(
-            f"expected numbers as values of {name}, found texts such as {column[0]!r}",
+            f"expected numbers as values of {name}, found texts such as {str(column[0])!r}",
             where=source,
             hint="sweep each of them by itself, or leave it out with --param",
         )

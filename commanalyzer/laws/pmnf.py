@@ -6,6 +6,8 @@ a + b, a b + a or a b + b, always with a constant. Coefficients may have any sig
 Reference: A. Calotoiu et al., *Using automated performance modeling to find scalability bugs in complex
 codes*, SC'13 (one parameter); *Fast multi-parameter performance modeling*, CLUSTER'16 (several). The
 exponents are those of Extra-P 4.2, the negative ones included.
+
+Negative powers of the logarithm, which Extra-P also tries, are left out: they have no value for one node.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ PAIRS: tuple[tuple[Fraction, int], ...] = tuple(
     for log, exponents in ((0, _PLAIN), (1, _LOG), (2, _LOG_SQUARED))
     for exponent in exponents.split()
 )
-NEGATIVE_PAIRS: tuple[tuple[Fraction, int], ...] = tuple((-i, -j) for i, j in PAIRS)
+NEGATIVE_PAIRS: tuple[tuple[Fraction, int], ...] = tuple((-i, 0) for i, j in PAIRS if not j)
 
 Numbers: TypeAlias = tuple[int, ...]  # of the functions in a product
 Hypothesis: TypeAlias = tuple[Numbers, ...]  # without the constant, which every hypothesis has
@@ -45,7 +47,7 @@ def pmnf_hypotheses(x: Floats, y: Floats) -> tuple[tuple[Term, ...], list[list[i
         x: float64[N, K], points.
         y: float64[N], metric.
     """
-    functions = [_functions(x, parameter) for parameter in range(x.shape[1])]
+    functions = [_functions(parameter) for parameter in range(x.shape[1])]
     if len(functions) > 2:
         functions = [_best_alone(x, y, parameter, own) for parameter, own in enumerate(functions)]
     every = [f for own in functions for f in own]
@@ -63,10 +65,8 @@ def pmnf_hypotheses(x: Floats, y: Floats) -> tuple[tuple[Term, ...], list[list[i
     return terms, [[used[numbers] for numbers in h] for h in found]
 
 
-def _functions(x: Floats, parameter: int) -> list[Factor]:
-    # A negative power of log2(x) has no value at x = 1.
-    pairs = (*PAIRS, *(pair for pair in NEGATIVE_PAIRS if pair[1] == 0 or x[:, parameter].min() > 1.0))
-    return [Factor(parameter, "power", exponent, log) for exponent, log in pairs]
+def _functions(parameter: int) -> list[Factor]:
+    return [Factor(parameter, "power", exponent, log) for exponent, log in (*PAIRS, *NEGATIVE_PAIRS)]
 
 
 def _pair_forms(a: int, b: int) -> list[Hypothesis]:

@@ -36,7 +36,7 @@ class SweepProgress:
             transient=True,
             disable=quiet or not console.is_terminal,
         )
-        self._task = self._bar.add_task("", total=None)
+        self._task = self._bar.add_task("", total=0, visible=False)
 
     def show(self, status: SweepStatus) -> None:
         """Show where the sweep is."""
@@ -49,6 +49,7 @@ class SweepProgress:
             self._console.print(Text(f"{ended} of {status.total} points were finished or failed before"))
         self._bar.update(
             self._task,
+            visible=True,
             total=status.total,
             completed=status.finished + status.failed,
             description=_description(status),

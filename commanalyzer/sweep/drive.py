@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from commanalyzer.errors import RuntimeBuildError
 from commanalyzer.quantities import format_bytes
 from commanalyzer.sweep.estimates import Needs, log_sizes, needs_of
 from commanalyzer.sweep.executors import Engine
@@ -16,6 +17,7 @@ from commanalyzer.sweep.spec import PointSpec
 from commanalyzer.sweep.store import PointError, PointRecord, SweepDirectory, point_error
 
 _POLL_S = 1.0
+_MOST_IDLE_BREAKS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,7 @@ class Drive:
         self._running: dict[Future[PointRecord], tuple[PointSpec, float]] = {}
         self._news: list[PointRecord] = []
         self._needs = needs_of(self._log_x, self.records)
+        self._idle_breaks = 0
 
     def run(self) -> None:
         """Analyse all points that have no record; returns when every point has one."""
@@ -94,7 +97,7 @@ class Drive:
         except BaseException:
             self._engine.abandon(executor)
             raise
-        executor.shutdown()
+        self._engine.finish(executor)
 
     def _submit(self, executor: Executor) -> bool:
         """Start what may start; true if the executor turns out to be broken."""
@@ -152,8 +155,15 @@ class Drive:
 
     def _restarted(self, executor: Executor) -> Executor:
         """A new executor after one lost a process: what ran then is tried again, one after the other."""
-        executor.shutdown(wait=True, cancel_futures=True)
         running, self._running = self._running, {}
+        self._idle_breaks = 0 if running else self._idle_breaks + 1
+        if self._idle_breaks > _MOST_IDLE_BREAKS:
+            raise RuntimeBuildError(
+                "expected an executor that takes points, found one that is broken before it has any",
+                hint="look for messages of its processes above",
+            )
+        wait(running)
+        self._engine.finish(executor)
         alone = len(running) == 1
         for future, (spec, _) in running.items():
             if future.done() and not isinstance(future.exception(), BrokenExecutor):

@@ -35,6 +35,7 @@ class Engine:
         task: What it runs.
         slots: Points it is given at a time.
         is_local: Points run on this machine and share its memory.
+        finish: Ends it, when it has nothing to do any more.
         abandon: Ends what it is running, after an interrupt.
     """
 
@@ -42,6 +43,7 @@ class Engine:
     task: Callable[[PointSpec], PointRecord] = analyse_point
     slots: int = _NO_LIMIT
     is_local: bool = False
+    finish: Callable[[Executor], None] = Executor.shutdown
     abandon: Callable[[Executor], None] = lambda executor: executor.shutdown(wait=False, cancel_futures=True)
 
 
@@ -68,6 +70,15 @@ def process_engine(jobs: int) -> Engine:
             child.terminate()
 
     return Engine(start, _analyse_in_worker, jobs, is_local=True, abandon=abandon)
+
+
+def executor_engine(executor: Executor) -> Engine:
+    """The user's own executor, which stays theirs: it is never shut down."""
+    return Engine(lambda: executor, finish=_leave, abandon=_leave)
+
+
+def _leave(executor: Executor) -> None:
+    del executor
 
 
 @contextmanager

@@ -15,7 +15,7 @@ def table_lines(
     result: AnalysisResult,
     parameters: Mapping[str, str],
     *,
-    per_point: Mapping[str, float] | None = None,
+    per_point: Mapping[str, Cell] | None = None,
     per_division: Costs | None = None,
     file: str = "",
 ) -> tuple[dict[str, Cell], ...]:

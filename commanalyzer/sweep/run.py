@@ -70,14 +70,14 @@ def run_sweep(
 
     Raises:
         ConfigError: If a parameter is used nowhere, or the directory is in use or not that of a sweep.
+        CommAnalyzerError: If no point has a program that compiles.
         ArtifactError: If results cannot be written.
     """
     directory = SweepDirectory(sweep.directory)
-    requests = filled(sweep.base, sweep.points)
+    plan, specs = _planned(sweep, filled(sweep.base, sweep.points), directory)
     directory.create()
     with directory.locked():
         directory.remove_drafts()
-        plan, specs = _planned(sweep, requests, directory)
         if retry_failed:
             _forget_failed(directory, specs)
         outcome = outcome_of(directory, plan)
@@ -102,10 +102,9 @@ def prepare_sweep(sweep: Sweep, *, retry_failed: bool = False) -> SweepOutcome:
         ArtifactError: If results cannot be written.
     """
     directory = SweepDirectory(sweep.directory)
-    requests = filled(sweep.base, sweep.points)
+    plan, specs = _planned(sweep, filled(sweep.base, sweep.points), directory)
     directory.create()
     with directory.locked():
-        plan, specs = _planned(sweep, requests, directory)
         if retry_failed:
             _forget_failed(directory, specs)
         outcome = outcome_of(directory, plan)

@@ -94,14 +94,23 @@ def _filled(base: AnalysisRequest, point: Point) -> AnalysisRequest:
 def specifications(
     points: Sequence[Point], requests: Sequence[AnalysisRequest], directory: Path
 ) -> tuple[PointSpec, ...]:
-    """Specifications with keys; programs are compiled for that (and kept in the cache)."""
+    """Specifications with keys; programs are compiled for that (and kept in the cache).
+
+    Raises:
+        CommAnalyzerError: If no point has a program that compiles: that of the first one.
+    """
+    _program.cache_clear()  # sources may have changed since the last sweep of this process
+    errors = [_program(r.sources, r.compiler, r.regions).error for r in requests]
+    if errors[0] is not None and all(error is not None for error in errors):
+        raise errors[0]
     pairs = enumerate(zip(points, requests, strict=True))
     return tuple(PointSpec(i, p, r, key_of(p, r), directory.absolute()) for i, (p, r) in pairs)
 
 
 def key_of(point: Point, request: AnalysisRequest) -> str:
     """Key of a point; where the program does not compile, the key says so and analysing it will fail."""
-    recording = [repr(point.values), *_tool(), *_program(request.sources, request.compiler, request.regions)]
+    program = _program(request.sources, request.compiler, request.regions)
+    recording = [repr(point.values), *_tool(), *program.content]
     counting: list[str] = []
     for field in fields(request):
         if field.name not in _WITHOUT_EFFECT:
@@ -116,16 +125,23 @@ def _tool() -> tuple[str, str]:
     return here.tool_version, here.git_revision
 
 
+@dataclass(frozen=True, slots=True)
+class _Program:
+    """What a key needs to know of a program, and why it does not compile."""
+
+    content: tuple[str, ...]
+    error: CommAnalyzerError | None = None
+
+
 @cache
-def _program(
-    sources: tuple[Path, ...], compiler: CompilerOptions, regions: tuple[str, ...]
-) -> tuple[str, ...]:
+def _program(sources: tuple[Path, ...], compiler: CompilerOptions, regions: tuple[str, ...]) -> _Program:
     try:
         frontend = compile_program(AnalysisRequest(sources, compiler=compiler, regions=regions))
     except CommAnalyzerError as error:
-        return (str(error), *(_content(source) for source in sources))
+        return _Program((str(error), *(_content(source) for source in sources)), error)
     inputs = [_content(path) for path in frontend.link_inputs]
-    return content_key([frontend.ir_text]), frontend.toolchain.version, *inputs, *frontend.link_flags
+    parts = (content_key([frontend.ir_text]), frontend.toolchain.version, *inputs, *frontend.link_flags)
+    return _Program(parts)
 
 
 def _content(value: object) -> str:

@@ -85,6 +85,11 @@ class SweepDirectory:
         """State of the sweep."""
         return self.path / STATE_FILE
 
+    @property
+    def no_input(self) -> Path:
+        """Empty file: standard input of programs that were not given one, in whichever process they run."""
+        return self.results / ".no-input"
+
     def result_path(self, key: str) -> Path:
         """Result of a point."""
         return self.results / f"{key}.cmz"
@@ -106,6 +111,7 @@ class SweepDirectory:
                     where=str(self.path),
                 )
             self.results.mkdir(parents=True, exist_ok=True)
+            self.no_input.touch()
         except OSError as error:
             raise ConfigError(
                 f"expected a directory that can be written, found: {error.strerror}", where=str(self.path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from dataclasses import replace
 
 from commanalyzer.artifacts import load, save
@@ -15,14 +14,21 @@ from commanalyzer.sweep.costs import (
     division_costs,
     forget_peak_memory,
     peak_memory_bytes,
+    seen_peak_bytes,
     stage_costs,
 )
 from commanalyzer.sweep.lines import table_lines
 from commanalyzer.sweep.spec import PointSpec
 from commanalyzer.sweep.store import PointRecord, SweepDirectory, point_error
+from commanalyzer.sweep.table import Cell
 from commanalyzer.sweep.warm_up import warm_up
 
-_KEPT_COSTS = ("compile_s", "graph_s", "tool_rss_bytes")  # of a recording that is used again
+_KEPT_COSTS = (
+    "compile_s",
+    "graph_s",
+    "tool_rss_bytes",
+    "peak_rss_bytes",
+)  # of a recording that is used again
 
 
 def analyse_point(spec: PointSpec) -> PointRecord:
@@ -51,16 +57,17 @@ def _finished(spec: PointSpec, directory: SweepDirectory) -> PointRecord:
     clock = StageClock()
     earlier = directory.finished_recording(spec.recording_key)
     if earlier is None:
-        result = analyze(spec.request, clock)
+        stdin = spec.request.stdin or directory.no_input
+        result = analyze(replace(spec.request, stdin=stdin), clock)
     else:
         result = _counted_anew(load(directory.result_path(earlier.key)), spec.request, clock)
     clock.finish()
     path = directory.result_path(spec.key)
     save(result, path, force=True)
-    own: Mapping[str, float] = {**stage_costs(clock), "tool_rss_bytes": peak_memory_bytes()}
-    if earlier is not None:
-        own = {name: float(earlier.lines[0][name]) for name in _KEPT_COSTS}
-    own = {**own, "tool_rss_bytes": int(own["tool_rss_bytes"])}
+    if earlier is None:
+        own: dict[str, Cell] = {**stage_costs(clock), **_memory(result)}
+    else:
+        own = {name: earlier.lines[0][name] for name in _KEPT_COSTS}
     lines = table_lines(
         result,
         dict(spec.point.values),
@@ -76,6 +83,11 @@ def _finished(spec: PointSpec, directory: SweepDirectory) -> PointRecord:
         warnings=result.warnings,
         memory_bytes=memory_bytes,
     )
+
+
+def _memory(result: AnalysisResult) -> dict[str, Cell]:
+    ours = peak_memory_bytes()
+    return {"tool_rss_bytes": ours, "peak_rss_bytes": seen_peak_bytes(result.recording.peak_rss_bytes, ours)}
 
 
 def _counted_anew(result: AnalysisResult, request: AnalysisRequest, clock: StageClock) -> AnalysisResult:

@@ -41,7 +41,9 @@ Q = np.cbrt(P)
         ),
     ],
 )
-def test_exact_data_give_their_law(y: np.ndarray[tuple[int], np.dtype[np.float64]], text: str, name: str) -> None:
+def test_exact_data_give_their_law(
+    y: np.ndarray[tuple[int], np.dtype[np.float64]], text: str, name: str
+) -> None:
     law = fit_law(X, ("p", "n"), y, metric="comm_bytes")
     assert (law_text(law), law_name(law)) == (text, name)
     far = {"p": 1000.0, "n": 4096.0}
@@ -83,7 +85,8 @@ def test_what_the_data_cannot_tell_is_listed_and_in_the_band() -> None:
     x = np.array(list(product((4.0, 16.0, 64.0), (16.0, 32.0, 64.0))))
     law = fit_law(x, ("p", "n"), 32 * x[:, 1] * (np.sqrt(x[:, 0]) - 1))
     assert "n (q1 + q2 - 2)" in " ".join(
-        law_text(type(law)(law.metric, law.parameters, f, (), law.lowest, law.highest, 9)) for f in law.alternatives
+        law_text(type(law)(law.metric, law.parameters, f, (), law.lowest, law.highest, 9))
+        for f in law.alternatives
     )
     low, high = law.band({"p": 32.0, "n": 64.0})
     assert low[0] <= 16 * 64 * (8 + 4 - 2) <= high[0]

@@ -16,7 +16,9 @@ TARGET = RNG.uniform(0.5, 1.5, 12)
 HELD = np.arange(12) >= 9
 
 
-def _fit(rows: np.ndarray[tuple[int], np.dtype[np.bool_]], chosen: list[int]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _fit(
+    rows: np.ndarray[tuple[int], np.dtype[np.bool_]], chosen: list[int]
+) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     found = np.linalg.lstsq(TABLE[rows][:, chosen], TARGET[rows], rcond=None)[0]
     return np.asarray(found)
 

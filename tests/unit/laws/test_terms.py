@@ -42,7 +42,13 @@ def test_one_node_has_nobody_to_talk_to(form: Form) -> None:
 
 @pytest.mark.parametrize(
     ("nodes", "square", "cube"),
-    [(1, (1, 1), (1, 1, 1)), (8, (4, 2), (2, 2, 2)), (12, (4, 3), (3, 2, 2)), (27, (9, 3), (3, 3, 3)), (7, (7, 1), (7, 1, 1))],
+    [
+        (1, (1, 1), (1, 1, 1)),
+        (8, (4, 2), (2, 2, 2)),
+        (12, (4, 3), (3, 2, 2)),
+        (27, (9, 3), (3, 3, 3)),
+        (7, (7, 1), (7, 1, 1)),
+    ],
 )
 def test_most_cubic_grids(nodes: int, square: tuple[int, ...], cube: tuple[int, ...]) -> None:
     assert (most_cubic_grid(nodes, 2), most_cubic_grid(nodes, 3)) == (square, cube)

@@ -1,0 +1,117 @@
+"""``fit`` and ``advise`` as a user calls them, and Extra-P in an environment of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from commanalyzer.laws.document import load_laws
+from tests.e2e.command import HEAT, commanalyzer
+
+EXTRA_P = os.environ.get("COMMANALYZER_TEST_EXTRA_P") or shutil.which("extrap") or ""
+needs_extra_p = pytest.mark.skipif(
+    not EXTRA_P, reason="Extra-P is not there: set COMMANALYZER_TEST_EXTRA_P to its program"
+)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """2-D halo of ten steps on square blocks, its messages and work."""
+    path = tmp_path / "table.csv"
+    rows = [
+        f"{p},{n},{320 * n * (round(p**0.5) - 1)},{40 * (p - round(p**0.5))},{70 * n * n}"
+        for p, n in product((4, 9, 16, 25, 36, 64), (32, 64, 96, 128, 192))
+    ]
+    path.write_text("\n".join(["p,n,comm_bytes,messages,work_flops", *rows]) + "\n")
+    return path
+
+
+def test_fit_prints_and_saves_laws(tmp_path: Path, table: Path) -> None:
+    done = commanalyzer(tmp_path, "fit", table, "--at", "p=1024", "--at", "n=4096", "-o", "laws.json")
+    assert done.status == 0, done.err
+    for text in (
+        "320 n (sqrt(p) - 1)",
+        "2-D halo",
+        "40 (p - sqrt(p))",
+        "70 n^2",
+        "40,632,320",
+        "extrapolated",
+    ):
+        assert text in done.out
+    laws = load_laws(tmp_path / "laws.json").laws
+    assert [law.metric for law in laws] == ["comm_bytes", "messages", "work_flops"]
+    document = json.loads((tmp_path / "laws.json").read_text())
+    assert document["provenance"]["input_hashes"][0][0] == str(table)
+    again = commanalyzer(tmp_path, "fit", table, "-o", "laws.json")
+    assert again.status == 1 and "--force" in again.err
+
+
+def test_advise_names_node_counts(tmp_path: Path, table: Path) -> None:
+    assert commanalyzer(tmp_path, "fit", table, "-o", "laws.json", "-q").status == 0
+    machine = ("--bandwidth", "1GB/s", "--throughput", "10GFlop/s", "--overlap", "0.5")
+    size = ("--param", "n=1000")
+    done = commanalyzer(tmp_path, "advise", "laws.json", *machine, *size, "--nodes", "..256", "--weak", "n")
+    assert done.status == 0, done.err
+    assert "Largest sensible: 128 nodes" in done.out
+    assert "weak scaling" in done.out
+    document = json.loads(commanalyzer(tmp_path, "advise", "laws.json", *machine, *size, "--json", "-").out)
+    assert document["advice"]["largest"] == 128
+    curve = document["curves"][0]
+    # 128 nodes: T_o / T_1 = 320 * 1000 * 10.31 * 0.5 / 1e9 s / 7e-3 s = 0.236; 256 nodes: 0.343.
+    # 16 nodes: T_o / T_1 = 320 * 1000 * 3 * 0.5 / 1e9 s / 7e-3 s.
+    assert curve["efficiency"][curve["nodes"].index(16)] == pytest.approx(1 / (1 + 0.48e-3 / 7e-3))
+
+
+def test_mistakes_are_explained(tmp_path: Path, table: Path) -> None:
+    unknown = commanalyzer(tmp_path, "fit", table, "--metric", "speed")
+    assert unknown.status == 1 and "comm_bytes" in unknown.err
+    assert commanalyzer(tmp_path, "fit", table, "-o", "laws.json", "-q").status == 0
+    no_machine = commanalyzer(tmp_path, "advise", "laws.json", "--param", "n=1000")
+    assert no_machine.status == 1 and "--bandwidth" in no_machine.err
+    no_size = commanalyzer(
+        tmp_path, "advise", "laws.json", "--bandwidth", "1GB/s", "--throughput", "1GFlop/s"
+    )
+    assert no_size.status == 1 and "--param n=VALUE" in no_size.err
+    no_laws = commanalyzer(tmp_path, "advise", table, "--bandwidth", "1GB/s", "--throughput", "1GFlop/s")
+    assert no_laws.status == 1 and "expected JSON" in no_laws.err
+
+
+def test_laws_of_results(tmp_path: Path) -> None:
+    """Three sizes analysed by themselves; n is the first argument. Work of heat2d: 7 n^2 flops in a step."""
+    for n in (8, 12, 16):
+        analyzed = ("analyze", HEAT, "--nodes", "2,4", "--region", "heat_solve", "-o", f"{n}.cmz", "-q")
+        done = commanalyzer(tmp_path, *analyzed, "--", n, 2)
+        assert done.status == 0, done.err
+    done = commanalyzer(tmp_path, "fit", "8.cmz", "12.cmz", "16.cmz", "--argument", "n=1", "--metric", "work")
+    assert done.status == 0, done.err
+    assert "14 n^2" in done.out
+    wrong = commanalyzer(tmp_path, "fit", "8.cmz", "12.cmz", "--argument", "n=7", "--metric", "work")
+    assert wrong.status == 1 and "argument 7" in wrong.err
+
+
+@needs_extra_p
+def test_extra_p_reads_what_is_exported(tmp_path: Path, table: Path) -> None:
+    """Both forms are read; Extra-P finds the same law of exact data within its search space."""
+    import subprocess
+
+    for name in ("data.jsonl", "data.txt"):
+        assert commanalyzer(tmp_path, "fit", table, "--export", name, "-q").status == 0
+        form = "--json" if name.endswith("jsonl") else "--text"
+        done = subprocess.run(
+            [EXTRA_P, form, name, "--disable-progress", "--print", "metrics"],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.split() == ["comm_bytes", "messages", "work_flops"]
+    done_fit = commanalyzer(tmp_path, "fit", table, "--extra-p", EXTRA_P, "--metric", "comm_bytes")
+    assert done_fit.status == 0, done_fit.err
+    assert "320 n sqrt(p) - 320 n" in done_fit.out
+    assert "  agrees at p = 128, n = 384" in done_fit.out
