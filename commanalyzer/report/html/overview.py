@@ -143,10 +143,8 @@ def _efficiency(subject: Subject, found: ScalingBound | None) -> list[str]:
         lines.append(f"None of the analysed node counts can reach an efficiency of {goal}")
     elif good is not last:
         between = found.crossing_nodes(GOOD_EFFICIENCY)
-        about = f" (about {between:.0f} between them)" if between and round(between) > good.num_nodes else ""
-        lines.append(
-            f"Ask for at most {good.num_nodes} of the analysed node counts{about} to stay above {goal}"
-        )
+        about = f" (interpolated: about {between:.0f})" if between and round(between) > good.num_nodes else ""
+        lines.append(f"To stay above {goal}, ask for at most {count_nodes(good.num_nodes)}{about}")
     return lines
 
 
