@@ -13,7 +13,7 @@ from commanalyzer.errors import ConfigError
 from commanalyzer.files import require_writable, write_text
 
 if TYPE_CHECKING:
-    from commanalyzer.machine.parameters import MachineParameters
+    from commanalyzer.machine.parameters import MachineParameters, Parameter
     from commanalyzer.report.html.laws import LawsRequest
 
 PROJECTED_NODES = tuple(2**k for k in range(11))
@@ -30,6 +30,11 @@ PROJECTED_NODES = tuple(2**k for k in range(11))
     metavar="NAME|FILE",
     multiple=True,
     help="Published machine or machine file (TOML) of the bounds; repeatable. Else that of each result.",
+)
+@click.option(
+    "--throughput",
+    type=options.throughput,
+    help="Throughput of one node, for machines that do not say it: 3.2GFlop/s. Else that of each result.",
 )
 @click.option(
     "--source",
@@ -71,6 +76,7 @@ def command(
     results: tuple[Path, ...],
     output: Path,
     machine_names: tuple[str, ...],
+    throughput: float | None,
     folders: tuple[Path, ...],
     laws_file: Path | None,
     sizes: tuple[tuple[str, float], ...],
@@ -93,7 +99,9 @@ def command(
     machines = [_named(find_machine(name), name) for name in machine_names]
     named = [NamedResult(path.stem, load(path)) for path in results]
     places = dict.fromkeys([Path(), *folders, *(path.parent for path in results)])
-    page = make_page(named, machines=machines, folders=tuple(places), laws=laws)
+    page = make_page(
+        named, machines=machines, folders=tuple(places), laws=laws, throughput=_throughput(throughput)
+    )
     if figures is not None:
         require_folder(figures)
         require_new(page.charts, figures, force)
@@ -104,6 +112,12 @@ def command(
         click.echo(f"wrote {output}")
         if figures is not None:
             click.echo(f"wrote {len(page.charts)} figures to {figures}")
+
+
+def _throughput(value: float | None) -> Parameter | None:
+    from commanalyzer.machine.parameters import Parameter
+
+    return None if value is None else Parameter(value, "Flop/s", "given", note="command line")
 
 
 def _laws(path: Path, sizes: dict[str, float], nodes: tuple[int, ...], weak_parameter: str) -> LawsRequest:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.machine.parameters import MachineParameters
-from commanalyzer.report.figures.style import FONT_SIZE, MARKERS, MUTED, SERIES, grid_lines
+from commanalyzer.report.figures.style import FONT_SIZE, MARKERS, MUTED, SERIES, grid_lines, short_name
 from commanalyzer.roofline.bound import ScalingBound
 from commanalyzer.roofline.equations import machine_bound
 
@@ -75,20 +75,21 @@ def draw_roofline(ax: Axes, roofs: Sequence[Roof]) -> None:
     for number, roof in enumerate(roofs):
         color = SERIES[number % len(SERIES)]
         marker = MARKERS[number % len(MARKERS)]
-        name = roof.machine.name
+        labels = ("Eq. 4", "with latency")
+        if len(roofs) > 1:
+            labels = (short_name(roof.machine.name), "_" if number else "hollow: with latency")
         low, high = ax.get_xlim()
         x = np.geomspace(low, high, _POINTS)
         most = max(roof.nodes, default=1)
         y = [eq4(roof.machine, float(i), most) for i in x]
-        ax.plot(x, y, color=color, label=f"{name}, Eq. 4" if name else "Eq. 4")
+        ax.plot(x, y, color=color, label=labels[0])
         ax.plot(roof.intensity, roof.efficiency, marker, color=color)
         ends = np.minimum(roof.aware, roof.efficiency), np.maximum(roof.aware, roof.efficiency)
         ax.vlines(roof.intensity, *ends, color=color, linewidth=0.8, linestyle=":")
-        label = f"{name}, with latency" if name else "with latency"
-        ax.plot(roof.intensity, roof.aware, marker, color=color, markerfacecolor="none", label=label)
+        ax.plot(roof.intensity, roof.aware, marker, color=color, markerfacecolor="none", label=labels[1])
         if number == 0:
             _name_dots(ax, roof)
-    ax.legend(loc="lower left")
+    ax.legend(loc="lower left").set_in_layout(False)
 
 
 def _draw_frame(ax: Axes, roofs: Sequence[Roof]) -> None:

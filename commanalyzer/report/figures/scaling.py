@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.quantities import format_count
-from commanalyzer.report.figures.style import MARKERS, MUTED, SERIES, grid_lines
+from commanalyzer.report.figures.style import MARKERS, MUTED, SERIES, grid_lines, short_name
 from commanalyzer.roofline.bound import ScalingBound
 
 if TYPE_CHECKING:
@@ -42,15 +42,15 @@ class ScalingCurve:
     group: int = 0
 
 
-def curves_of(bound: ScalingBound, group: int = 0) -> list[ScalingCurve]:
-    """Return the bounds of one machine: with latency, and Eq. 4 dashed."""
+def curves_of(bound: ScalingBound, group: int = 0, *, is_only: bool = True) -> list[ScalingCurve]:
+    """Return the bounds of one machine: with latency, and Eq. 4 dashed; one of several has its name."""
     nodes = np.array([p.num_nodes for p in bound.points], dtype=np.float64)
-    of = f"{bound.machine.name}, " if bound.machine.name else ""
+    names = ("with latency", "Eq. 4") if is_only else (short_name(bound.machine.name), "dashed: Eq. 4")
     aware = np.array([p.efficiency for p in bound.points])
     paper = np.array([p.paper_efficiency for p in bound.points])
     return [
-        ScalingCurve(f"{of}with latency", nodes, aware, group=group),
-        ScalingCurve(f"{of}Eq. 4", nodes, paper, dashed=True, group=group),
+        ScalingCurve(names[0], nodes, aware, group=group),
+        ScalingCurve(names[1], nodes, paper, dashed=True, group=group),
     ]
 
 
@@ -63,7 +63,7 @@ def draw_speedup(ax: Axes, curves: Sequence[ScalingCurve]) -> None:
     ax.set_yscale("log", base=2)
     _name_powers(ax, "y")
     ax.set_ylabel("speed-up, at best")
-    ax.legend(loc="upper left")
+    ax.legend(loc="upper left").set_in_layout(False)
 
 
 def draw_efficiency(ax: Axes, curves: Sequence[ScalingCurve]) -> None:

@@ -8,6 +8,7 @@ every kind of colour vision and in grey.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,7 @@ CSS_NAMES = {
 AMOUNTS = "cividis"
 FONT_SIZE = 9.0
 MARKERS = "osD^vP"
+_LEGEND_WIDTH = 24
 
 _SETTINGS: dict[Any, Any] = {
     "figure.facecolor": PAPER,
@@ -86,6 +88,12 @@ def new_figure(width_in: float, height_in: float) -> Figure:
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width_in, height_in), layout="constrained")
+
+
+def short_name(name: str) -> str:
+    """What of a machine's name fits a legend: up to comma, colon or bracket, at most 24 characters."""
+    short = re.split(r"[,:(]", name, maxsplit=1)[0].strip() or name
+    return short if len(short) <= _LEGEND_WIDTH else f"{short[: _LEGEND_WIDTH - 1].rstrip()}…"
 
 
 def grid_lines(ax: Axes) -> None:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.quantities import (
     format_bandwidth,
     format_bytes,
@@ -32,6 +33,7 @@ _METHOD = (
     "collectives, its own bytes, and those across the middle of the network. Both are limits, not forecasts."
 )
 _NO_LATENCY = "{} has no latency: both bounds count bytes only."
+_GIVE = "--machine NAME|FILE, --throughput"
 _TIMES = ("latency", "message_overhead", "gap", "allreduce")
 _COLUMNS = (
     Column("nodes", meaning="number of parts, one per node"),
@@ -59,9 +61,10 @@ def efficiency_section(subject: Subject, bounds: Sequence[ScalingBound]) -> Sect
     """How bytes, efficiency and speed-up depend on the number of nodes."""
     rows = tuple(Row(_cells(d)) for d in subject.bests)
     blocks: list[Block] = [Table("Least communication per node count, whole analysed run", _COLUMNS, rows)]
-    if not bounds:
-        blocks.append(Words((_why_no_bound(subject),)))
-    else:
+    missing = _without_bound(subject)
+    if missing:
+        blocks.append(Words(missing))
+    if bounds:
         blocks.append(Figures(_charts(subject, bounds)))
         blocks += [_bound_table(found) for found in bounds]
         blocks.append(Words((_METHOD, *(words for found in bounds for words in _machine_words(found)))))
@@ -127,7 +130,8 @@ def _better_table(found: ScalingBound) -> Table:
 
 def _charts(subject: Subject, bounds: Sequence[ScalingBound]) -> tuple[Chart, ...]:
     roofs = [roof_of(found) for found in bounds]
-    lines = [line for number, found in enumerate(bounds) for line in curves_of(found, number)]
+    is_only = len(bounds) == 1
+    lines = [c for number, found in enumerate(bounds) for c in curves_of(found, number, is_only=is_only)]
 
     def roofline(figure: Figure) -> None:
         draw_roofline(figure.subplots(), roofs)
@@ -203,7 +207,17 @@ def _machine_words(found: ScalingBound) -> list[str]:
     return words
 
 
-def _why_no_bound(subject: Subject) -> str:
+def _without_bound(subject: Subject) -> tuple[str, ...]:
+    """Why there is no bound, for each machine without one."""
     if not subject.result.work.flops:
-        return "No efficiency bound: the program executes no floating-point operations."
-    return "No efficiency bound: give a machine with bandwidth and throughput (--machine NAME|FILE)."
+        return ("No efficiency bound: the program executes no floating-point operations.",)
+    return tuple(
+        f"No efficiency bound on {machine_name(m)}: no {_missing(m)} is known ({_GIVE})."
+        for m in subject.judged_on
+        if not m.is_complete
+    )
+
+
+def _missing(machine: MachineParameters) -> str:
+    terms = {"bandwidth": machine.bandwidth, "throughput": machine.throughput}
+    return " and no ".join(name for name, value in terms.items() if value is None)

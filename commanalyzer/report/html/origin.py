@@ -69,8 +69,7 @@ def _sentence(text: str) -> str:
 
 def origin_section(subject: Subject) -> Section:
     """Machine and provenance."""
-    machines = subject.machines or (subject.result.machine,)
-    blocks: list[Block] = [t for t in map(_machine_table, machines) if t.rows]
+    blocks: list[Block] = [t for t in map(_machine_table, subject.judged_on) if t.rows]
     blocks += [provenance_facts(subject.result), *hashes(subject.result)]
     return Section(f"{subject.name}-origin", "Machine and provenance", tuple(blocks))
 

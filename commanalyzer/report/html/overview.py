@@ -15,6 +15,7 @@ from commanalyzer.quantities import (
     format_percent,
 )
 from commanalyzer.report.advice import advice_lines
+from commanalyzer.report.figures.style import short_name
 from commanalyzer.report.html.blocks import Points, Section, Tile, Tiles
 from commanalyzer.report.html.efficiency import binding
 from commanalyzer.report.html.subject import Subject, count_nodes, machine_name, place_of
@@ -60,7 +61,7 @@ def _tiles(subject: Subject, found: ScalingBound | None) -> tuple[Tile, ...]:
         tiles.append(Tile("Intensity", f"{largest.intensity:.3g}", f"bytes per flop, {on}"))
     if found is not None:
         best = format_percent(found.points[-1].efficiency)
-        tiles.append(Tile("Efficiency, at best", best, f"{on}, {machine_name(found.machine)}"))
+        tiles.append(Tile("Efficiency, at best", best, f"{on}, {short_name(machine_name(found.machine))}"))
     partners = largest.neighbours
     tiles.append(
         Tile("Partners", f"{np.median(partners):g}", f"median; {partners.min()} to {partners.max()} {on}")
@@ -142,10 +143,8 @@ def _efficiency(subject: Subject, found: ScalingBound | None) -> list[str]:
         lines.append(f"None of the analysed node counts can reach an efficiency of {goal}")
     elif good is not last:
         between = found.crossing_nodes(GOOD_EFFICIENCY)
-        about = f" (about {between:.0f} between them)" if between and round(between) > good.num_nodes else ""
-        lines.append(
-            f"Ask for at most {good.num_nodes} of the analysed node counts{about} to stay above {goal}"
-        )
+        about = f" (interpolated: about {between:.0f})" if between and round(between) > good.num_nodes else ""
+        lines.append(f"To stay above {goal}, ask for at most {count_nodes(good.num_nodes)}{about}")
     return lines
 
 

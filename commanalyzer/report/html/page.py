@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commanalyzer.machine.parameters import MachineParameters
+from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.quantities import format_bytes, format_count, format_flop, format_percent
 from commanalyzer.report.figures.chart import Chart, inline_svg
 from commanalyzer.report.html.blocks import Chapter, Column, Row, Section, Table, explained
@@ -22,7 +22,7 @@ from commanalyzer.report.html.efficiency import efficiency_section
 from commanalyzer.report.html.laws import LawsRequest, laws_chapter
 from commanalyzer.report.html.origin import origin_section, recording_section, warnings_of
 from commanalyzer.report.html.overview import overview_section
-from commanalyzer.report.html.subject import MOST_SHOWN_NODES, Subject, usable_machines
+from commanalyzer.report.html.subject import MOST_SHOWN_NODES, Subject, machines_of
 from commanalyzer.report.html.talk import talk_section
 from commanalyzer.results import AnalysisResult
 from commanalyzer.version import tool_version
@@ -65,6 +65,7 @@ def make_page(
     machines: Sequence[MachineParameters] = (),
     folders: Sequence[Path] = (),
     laws: LawsRequest | None = None,
+    throughput: Parameter | None = None,
 ) -> Page:
     """Return the report of one result or several.
 
@@ -73,11 +74,15 @@ def make_page(
         machines: Machines of the bounds; each result's own when there is none.
         folders: Where source files are looked for.
         laws: Scaling laws to show, and what to project with them.
+        throughput: Throughput of one node, Flop/s, for machines that do not say it.
 
     Raises:
         FitError: If a law or parameter of the projection is missing.
     """
-    subjects = _subjects(results, machines, folders)
+    subjects = [
+        Subject(named.result, name, title, machines_of(named.result, machines, throughput), tuple(folders))
+        for named, name, title in _names(results)
+    ]
     chapters = [_chapter(subject) for subject in subjects]
     if len(subjects) > 1:
         chapters.insert(0, _comparison(subjects))
@@ -101,16 +106,14 @@ def _with_columns(chapter: Chapter) -> Chapter:
     return chapter if last is None else replace(chapter, sections=(*chapter.sections, last))
 
 
-def _subjects(
-    results: Sequence[NamedResult], machines: Sequence[MachineParameters], folders: Sequence[Path]
-) -> list[Subject]:
+def _names(results: Sequence[NamedResult]) -> list[tuple[NamedResult, str, str]]:
+    """Results with an identifier and a title each."""
     taken: set[str] = set()
-    subjects = []
-    for named in results:
-        result, name = named.result, _free_name(named.name, taken)
-        title = named.name if result.counted is None else f"{named.name} (counted MPI run)"
-        subjects.append(Subject(result, name, title, usable_machines(result, machines), tuple(folders)))
-    return subjects
+    return [(named, _free_name(named.name, taken), _title(named)) for named in results]
+
+
+def _title(named: NamedResult) -> str:
+    return named.name if named.result.counted is None else f"{named.name} (counted MPI run)"
 
 
 def _free_name(text: str, taken: set[str]) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from commanalyzer.machine.parameters import MachineParameters
+from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.results import AnalysisResult, Decomposition
 from commanalyzer.roofline.bound import ScalingBound, scaling_bound
 from commanalyzer.vcg.dissolve import dissolve_registers
@@ -26,15 +26,20 @@ class Subject:
         result: The result.
         name: Unique in the page, for identifiers and file names.
         title: What to call it.
-        machines: Machines of the bounds that are known completely, the leading one first.
+        judged_on: Machines, the leading one first.
         folders: Where source files are looked for.
     """
 
     result: AnalysisResult
     name: str
     title: str
-    machines: tuple[MachineParameters, ...] = ()
+    judged_on: tuple[MachineParameters, ...] = ()
     folders: tuple[Path, ...] = ()
+
+    @property
+    def machines(self) -> tuple[MachineParameters, ...]:
+        """Machines that a bound can be computed for."""
+        return tuple(m for m in self.judged_on if m.is_complete)
 
     @property
     def bests(self) -> tuple[Decomposition, ...]:
@@ -74,17 +79,17 @@ def counted_graph(result: AnalysisResult, item: Decomposition) -> ValueGraph:
     return dissolve_registers(result.graph)
 
 
-def usable_machines(
-    result: AnalysisResult, given: Sequence[MachineParameters]
+def machines_of(
+    result: AnalysisResult, given: Sequence[MachineParameters], throughput: Parameter | None = None
 ) -> tuple[MachineParameters, ...]:
-    """Return the machines that a bound can be computed for.
+    """Return the machines to judge a result on: the given ones, or its own.
 
-    A given machine without a throughput is taken to have the nodes on which the program ran; parameters of
-    networks are not mixed. Without given machines, the result's own counts.
+    A machine without a throughput gets ``throughput``, or that of the nodes on which the program ran;
+    parameters of networks are not mixed.
     """
     own = result.machine
-    machines = [m if m.throughput else m.updated(throughput=own.throughput) for m in given] or [own]
-    return tuple(m for m in machines if m.is_complete)
+    default = throughput or own.throughput
+    return tuple(m if m.throughput else m.updated(throughput=default) for m in (given or [own]))
 
 
 def machine_name(machine: MachineParameters) -> str:

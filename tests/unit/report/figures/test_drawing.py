@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
@@ -13,6 +15,7 @@ from commanalyzer.report.figures.matrix import draw_matrix
 from commanalyzer.report.figures.network import draw_network, hidden_pairs, place_nodes
 from commanalyzer.report.figures.roofline import draw_roofline, eq4, roof_of
 from commanalyzer.report.figures.scaling import curves_of, draw_efficiency, draw_speedup
+from commanalyzer.report.figures.style import short_name
 from commanalyzer.report.figures.territory import draw_territory, map_colors, touching
 from commanalyzer.roofline.bound import ScalingBound, scaling_bound
 
@@ -142,7 +145,21 @@ def test_curves_show_both_bounds_and_the_ideal(ax: Axes) -> None:
     assert np.asarray(ax.lines[1].get_ydata()) == pytest.approx([1.0, 2 / 1.5, 4 / 2.5])
     assert np.array_equal(ax.lines[2].get_xdata(), ax.lines[2].get_ydata())
     labels = [text.get_text() for text in ax.get_legend().get_texts()]  # type: ignore[union-attr]
-    assert labels == ["m, with latency", "m, Eq. 4", "ideal"]
+    assert labels == ["with latency", "Eq. 4", "ideal"]
+
+
+def test_several_machines_are_told_apart_by_short_names(ax: Axes) -> None:
+    bound = _bound()
+    long_name = "Some cluster with a long name, of which nobody knows the end (2018)"
+    other = replace(bound, machine=replace(bound.machine, name=long_name))
+    draw_roofline(ax, [roof_of(bound), roof_of(other)])
+    legend = ax.get_legend()
+    assert legend is not None
+    labels = [text.get_text() for text in legend.get_texts()]
+    assert labels == ["m", "hollow: with latency", "Some cluster with a lon…"]
+    curves = [*curves_of(bound, is_only=False), *curves_of(other, 1, is_only=False)]
+    assert [c.name for c in curves] == ["m", "dashed: Eq. 4", "Some cluster with a lon…", "dashed: Eq. 4"]
+    assert short_name("Tofu: interconnect") == "Tofu"
 
 
 def test_efficiency_is_drawn_from_zero(ax: Axes) -> None:

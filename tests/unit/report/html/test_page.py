@@ -91,6 +91,17 @@ def test_machines_are_not_mixed() -> None:
     assert "cluster B has no latency" in text
 
 
+def test_a_machine_without_throughput_is_named_and_can_get_one() -> None:
+    network = MachineParameters("torus", bandwidth=Parameter(1e9, "B/s"))
+    text = " ".join(_read(sample_result(), machines=(MACHINE, network)).text.split())
+    assert "No efficiency bound on torus: no throughput is known" in text
+    assert "Best efficiency on torus" not in text
+    named = [NamedResult("x", sample_result())]
+    rate = Parameter(1e9, "Flop/s")
+    text = read_page(render_page(make_page(named, machines=[network], throughput=rate))).text
+    assert "Best efficiency on torus" in text
+
+
 @pytest.mark.parametrize("machines", [(), (MACHINE,)])
 def test_results_that_lack_something_have_a_page(machines: tuple[MachineParameters, ...]) -> None:
     whole = sample_result()
