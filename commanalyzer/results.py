@@ -19,6 +19,7 @@ from commanalyzer.machine.catalog import as_machine
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.quantities import format_bytes, format_count, format_percent
 from commanalyzer.roofline.bound import ScalingBound, scaling_bound
+from commanalyzer.roofline.traffic import Placement
 from commanalyzer.vcg.graph import ValueGraph
 
 if TYPE_CHECKING:
@@ -288,6 +289,7 @@ class AnalysisResult:
         nodes: Iterable[int] | None = None,
         model: str = "",
         method: str = "",
+        placement: Placement = "best",
     ) -> ScalingBound:
         """Bounds of efficiency and time over the analysed node counts.
 
@@ -296,6 +298,7 @@ class AnalysisResult:
             nodes: Node counts; all analysed ones when ``None``.
             model: ``volume`` or ``hpdc18``; empty for the first model that was counted.
             method: Only this decomposition; empty for the best of all.
+            placement: Neighbours are ``best`` placed in the network or at ``random``.
 
         Raises:
             ConfigError: If a node count, the model or the decomposition is not in the result.
@@ -318,7 +321,9 @@ class AnalysisResult:
                 hint=f"make them from the same result with: commanalyzer partition RESULT --nodes {missing}",
             )
         items = [(d.method, d.communication) for d in fitting if d.nodes in counts]
-        return scaling_bound(self.work.flops, items, self.machine.updated_from(as_machine(machine)))
+        return scaling_bound(
+            self.work.flops, items, self.machine.updated_from(as_machine(machine)), placement
+        )
 
     def to_frame(self) -> DataFrame:
         """All decompositions as a pandas table: one row each, units in the column names.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,6 +13,9 @@ from commanalyzer.cli.machine_options import latency_option, machine_from, machi
 from commanalyzer.cli.output import check_outputs
 from commanalyzer.files import write_text
 from commanalyzer.request import MODELS
+
+if TYPE_CHECKING:
+    from commanalyzer.roofline.traffic import Placement
 
 
 @click.command()
@@ -23,6 +27,13 @@ from commanalyzer.request import MODELS
 @latency_option
 @click.option("--model", type=click.Choice(MODELS), help="Communication model; the leading one if left out.")
 @click.option("--method", default="", help="Only this decomposition; the best of all if left out.")
+@click.option(
+    "--placement",
+    type=click.Choice(["best", "random"]),
+    default="best",
+    show_default=True,
+    help="Parts that exchange much are close in the network, or anywhere (mean of random placements).",
+)
 @click.option(
     "--efficiency",
     type=options.fraction,
@@ -45,6 +56,7 @@ def command(
     latency: float | None,
     model: str | None,
     method: str,
+    placement: Placement,
     efficiency: float,
     json_output: str | None,
     force: bool,
@@ -64,7 +76,7 @@ def command(
 
     machine = machine_from(machine_file, bandwidth, overlap, throughput, latency)
     loaded = load(result)
-    found = loaded.bound(machine, nodes=nodes, model=model or "", method=method)
+    found = loaded.bound(machine, nodes=nodes, model=model or "", method=method, placement=placement)
     if json_output == "-":
         sys.stdout.write(bound_text(found, loaded, efficiency))
         return

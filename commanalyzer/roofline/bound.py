@@ -21,7 +21,7 @@ from commanalyzer.roofline.equations import (
     serial_time,
 )
 from commanalyzer.roofline.network import Network, network_at
-from commanalyzer.roofline.traffic import NodeTraffic, node_traffic
+from commanalyzer.roofline.traffic import NodeTraffic, Placement, node_traffic
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +32,9 @@ class NodeTimes:
         computation_s: T_1 / p.
         latency_s: r L of its own messages, or of the collectives where those take longer.
         gap_s: (M - r) g.
-        transfer_s: S / B.
-        crossing_s: Time of the traffic across the middle of the network, for all nodes; 0 on a machine
-            whose bandwidth does not depend on the node count.
+        transfer_s: S / B, or ``crossing_s`` where that is longer.
+        crossing_s: Time of the traffic across the middle of the network; 0 on a machine whose bandwidth does
+            not depend on the node count.
         collective_s: Time of the collectives (also in ``latency_s`` when it is what binds there).
         processor_s: o times its messages.
         exposed_s: What of all this does not hide behind computation.
@@ -55,12 +55,13 @@ class NodeTimes:
         if not self.exposed_s:
             return "nothing"
         own_s = self.latency_s + self.gap_s + self.transfer_s
-        network_s = max(own_s, self.crossing_s, self.collective_s)
+        network_s = max(own_s, self.collective_s)
         if self.exposed_s == self.processor_s and self.processor_s >= network_s:
             return "message overhead"
         if network_s > own_s:
-            return "bisection bandwidth" if network_s == self.crossing_s else "collectives"
-        terms = {"bandwidth": self.transfer_s, "latency": self.latency_s, "message rate": self.gap_s}
+            return "collectives"
+        link = "bisection bandwidth" if self.transfer_s == self.crossing_s else "bandwidth"
+        terms = {link: self.transfer_s, "latency": self.latency_s, "message rate": self.gap_s}
         largest = max(terms, key=lambda name: terms[name])
         is_collective = largest == "latency" and self.latency_s == self.collective_s
         return "collectives" if is_collective else largest
@@ -179,7 +180,10 @@ BETTER: Mapping[str, Mapping[str, float]] = {
 
 
 def scaling_bound(
-    work_flop: int, candidates: Iterable[tuple[str, Communication]], machine: MachineParameters
+    work_flop: int,
+    candidates: Iterable[tuple[str, Communication]],
+    machine: MachineParameters,
+    placement: Placement = "best",
 ) -> ScalingBound:
     """Bounds for every node count of ``candidates``; a point for one node is added.
 
@@ -187,6 +191,9 @@ def scaling_bound(
         work_flop: W, > 0.
         candidates: Decompositions: name and communication; several per node count.
         machine: Bandwidth and throughput must be known.
+        placement: Parts that exchange much are close in the network (``best``), or anywhere (``random``, as
+            batch systems do it; of the mean placement: a lucky one may be faster). It matters where the
+            bandwidth per node falls with the node count.
 
     Raises:
         MachineModelError: If the machine is incomplete or there is no work.
@@ -199,7 +206,7 @@ def scaling_bound(
     is_contended = machine.bandwidth is not None and machine.bandwidth.curve is not None
     groups: dict[int, list[tuple[str, NodeTraffic]]] = {}
     for name, communication in candidates:
-        traffic = node_traffic(communication, with_crossing=is_contended)
+        traffic = node_traffic(communication, placement if is_contended else None)
         groups.setdefault(communication.num_parts, []).append((name, traffic))
     alone = Communication(np.zeros((1, 1), np.int64), np.zeros((1, 1), np.int64), 0, 0, collectives=())
     groups[1] = [("", node_traffic(alone))]
@@ -225,15 +232,14 @@ def node_times(traffic: NodeTraffic, network: Network, serial_s: float) -> NodeT
         traffic.messages, np.minimum(traffic.rounds, traffic.messages), Seconds(network.gap_s)
     )
     transfer_s = loggp.transfer_time(traffic.node_bytes, BytesPerSecond(network.link_bandwidth))
+    crossing_s = loggp.crossing_time(
+        Bytes(traffic.crossing_bytes), traffic.num_nodes, BytesPerSecond(network.bandwidth)
+    )
+    transfer_s[-1] = max(transfer_s[-1], crossing_s)
     busiest = int(np.argmax(latency_s + gap_s + transfer_s))
     own = [float(term[busiest]) for term in (latency_s, gap_s, transfer_s)]
-    crossing_s = 0.0
-    if traffic.num_nodes > 1:
-        crossing_s = loggp.crossing_time(
-            Bytes(traffic.crossing_bytes), traffic.num_nodes, BytesPerSecond(network.bandwidth)
-        )
     processor_s = float(loggp.processor_time(traffic.handled, Seconds(network.overhead_s)).max())
-    network_s = Seconds(max(sum(own), crossing_s, collective_s))
+    network_s = Seconds(max(sum(own), collective_s))
     return NodeTimes(
         computation_s=serial_s / traffic.num_nodes,
         latency_s=own[0],

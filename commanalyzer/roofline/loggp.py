@@ -9,7 +9,8 @@ round cannot start before the messages of the round before have come, spends at 
 
     r L           waiting for one message per round; the others of the round travel at the same time
     (M - r) g     since the further messages of a round leave or arrive at least g apart
-    S / B         since its link carries B bytes per second in each direction
+    S / B         since its link carries B bytes per second in each direction (and on the mean node no less
+                  than the traffic across the middle of the network takes)
 
 on the network, of which a share of at most O_c hides behind computation, and o (M_sent + M_received) of its
 processor, which never hides. A reduction or a broadcast over f partners takes ceil(log2(f + 1)) latencies one
@@ -74,6 +75,18 @@ def least_crossing_bytes(comm_bytes: NDArray[np.int64]) -> Bytes:
     second = float(np.linalg.eigvalsh(laplacian)[1])
     p = len(comm_bytes)
     return Bytes(max(second, 0.0) * (p // 2) * ((p + 1) // 2) / p)
+
+
+def mean_crossing_bytes(comm_bytes: Bytes, num_nodes: int) -> Bytes:
+    """Bytes that cross between the halves on average when parts are placed at random, C p / (2 (p - 1)).
+
+    With it, :func:`crossing_time` is C / (p B_c), the paper's Eq. 2 per node.
+
+    Args:
+        comm_bytes: C, all bytes.
+        num_nodes: p, >= 2.
+    """
+    return Bytes(comm_bytes * num_nodes / (2.0 * (num_nodes - 1)))
 
 
 def processor_time(handled: Amount, overhead_s: Seconds) -> Amount:

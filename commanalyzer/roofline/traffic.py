@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.communication.matrix import Collective, Communication
-from commanalyzer.roofline.loggp import collective_rounds, least_crossing_bytes
+from commanalyzer.quantities import Bytes
+from commanalyzer.roofline.loggp import collective_rounds, least_crossing_bytes, mean_crossing_bytes
 
 Float = NDArray[np.float64]
+Placement = Literal["best", "random"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +32,7 @@ class NodeTraffic:
         rounds: float64[k], rounds r that wait for the answer to the round before.
         messages: float64[k], the more of sent and received messages M.
         handled: float64[k], sent and received messages together.
-        crossing_bytes: X, bytes between two halves of the nodes, at least; 0 when not asked for.
+        crossing_bytes: X, bytes between the halves of the network; 0 when it is not contended.
         collective_rounds: Rounds in which hub values are reduced and spread again.
         collective_partners: Most partners f of a hub value.
         collective_bytes: Bytes of one such round at one node.
@@ -53,12 +56,13 @@ class NodeTraffic:
         return self.collective_rounds * collective_rounds(self.collective_partners)
 
 
-def node_traffic(communication: Communication, *, with_crossing: bool = True) -> NodeTraffic:
+def node_traffic(communication: Communication, placement: Placement | None = "best") -> NodeTraffic:
     """Traffic per node of ``communication``.
 
     Args:
         communication: Communication of one decomposition.
-        with_crossing: Find the traffic across the middle as well; O(p^3).
+        placement: How parts are placed in the network, which decides how much crosses its middle; ``None``
+            when it is not contended. Finding the least for ``best`` takes O(p^3).
 
     Rounds: ``messages`` counts how often the values of one array travel from i to j. Where j answers, each
     round waits for the one before, so min(messages(i, j), messages(j, i)) latencies pass one after another;
@@ -83,11 +87,19 @@ def node_traffic(communication: Communication, *, with_crossing: bool = True) ->
         rounds=_with_mean(rounds[: len(peer_messages)], min(float(rounds.mean()), mean)),
         messages=_with_mean(_busier(peer_messages), mean),
         handled=_with_mean(peer_messages.sum(axis=0) + peer_messages.sum(axis=1), 2.0 * mean),
-        crossing_bytes=least_crossing_bytes(communication.comm_bytes) if with_crossing and p > 1 else 0.0,
+        crossing_bytes=_crossing_bytes(communication, placement),
         collective_rounds=steps,
         collective_partners=partners,
         collective_bytes=collective_bytes,
     )
+
+
+def _crossing_bytes(communication: Communication, placement: Placement | None) -> float:
+    if placement is None or communication.num_parts == 1:
+        return 0.0
+    if placement == "best":
+        return least_crossing_bytes(communication.comm_bytes)
+    return mean_crossing_bytes(Bytes(communication.total_bytes), communication.num_parts)
 
 
 def _peers(own: NDArray[np.int64] | None, everything: NDArray[np.int64]) -> NDArray[np.int64]:

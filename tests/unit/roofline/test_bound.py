@@ -105,16 +105,21 @@ def test_crossing_traffic_needs_the_bisection() -> None:
     everyone = np.full((8, 8), 1000, dtype=np.int64) - 1000 * np.eye(8, dtype=np.int64)
     item = Communication(everyone, everyone // 1000, 56_000, 56_000, collectives=())
     (_, eight) = scaling_bound(80_000, [("all", item)], machine).points
-    # as Eq. 2: 7 kB per node at 0.1 GB/s
-    assert eight.times.exposed_s == pytest.approx(70e-6)
+    # as Eq. 2: 7 kB per node at 0.1 GB/s; and 1 us
+    assert eight.times.exposed_s == pytest.approx(71e-6)
     assert eight.times.binds == "bisection bandwidth"
-    assert eight.efficiency == pytest.approx(eight.paper_efficiency)
-    # Neighbours in a ring do not need it: 2 kB at 1 GB/s and 1 us. Across the middle go at least
+    assert eight.paper_efficiency == pytest.approx(10 / 80)
+    # Neighbours in a ring need less of it: 2 kB at 1 GB/s, but across the middle go at least
     # (2 - sqrt 2) 2 kB 8 / 4 at 0.1 GB/s 64 / 14.
     (_, eight) = scaling_bound(80_000, [("ring", _ring(8, 1000, 1))], machine).points
-    assert eight.times.transfer_s == pytest.approx(2e-6)
     assert eight.times.crossing_s == pytest.approx((2 - 2**0.5) * 4000 * 14 / 64 / 1e8)
+    assert eight.times.exposed_s == pytest.approx(eight.times.crossing_s + 1e-6)
+    assert eight.times.limit == "bisection bandwidth"
     assert eight.efficiency > eight.paper_efficiency
+    # At random places they do, as Eq. 2 says: 2 kB per node at 0.1 GB/s
+    (_, eight) = scaling_bound(80_000, [("ring", _ring(8, 1000, 1))], machine, "random").points
+    assert eight.times.exposed_s == pytest.approx(21e-6)
+    assert eight.paper_efficiency == pytest.approx(10 / 30)
 
 
 def test_each_bound_is_the_highest_of_all_decompositions() -> None:
