@@ -117,6 +117,8 @@ def command(
     found = load(result)
     chosen = [found.decomposition(count, model or "", method) for count in nodes or found.nodes]
     network = _platform(_Network(platform, hosts, platform_nodes), found, machine, chosen)
+    if not quiet:
+        _say_unused(machine, is_file=network.name not in _TOPOLOGIES)
     how = SimulationOptions(
         seed=seed,
         placement=placement,
@@ -126,6 +128,14 @@ def command(
         message_overhead_s=_overhead_s(machine),
     )
     _run(found, chosen, network, how, json_output, force, quiet)
+
+
+def _say_unused(machine: MachineParameters, *, is_file: bool) -> None:
+    if machine.overlap is not None:
+        click.echo("the overlap of the machine is not used: replayed programs do not overlap", err=True)
+    unused = [name for name in ("bandwidth", "latency", "throughput") if name in machine.parameters]
+    if is_file and unused:
+        click.echo(f"{', '.join(unused)}: not used, the platform file says them", err=True)
 
 
 def _overhead_s(machine: MachineParameters) -> float:

@@ -124,14 +124,18 @@ _SUMMARY = (
 
 _READING = """
 * With B_c of random matchings, rows are above Eq. 4 where the network is slower for random partners than for
-  near ones, and the program's partners are near: that B_c is what random partners get, not the most that a
-  program can get. The bandwidth of a link is.
+  those of the program: that B_c is what random partners get, not the most that a program can get. The
+  bandwidth of a link is (on the torus a node that sends more than it receives may use two links at once).
 * The bound with latency knows links and latency, not routes. On the star messages of different nodes share no
-  link on their way, and it is all there is to know. Elsewhere messages share links or take several steps,
-  more so with random placement; the bound is that of the best placement.
-* The replay of the MPI program's own division differs from the program by what the sequential program does
-  not tell (hydro3d exchanges three times per step, the replay once) and by what the main loop does not send
-  (initial values).
+  link on their way. Elsewhere messages share links or take several steps, more so with random placement; the
+  bound is that of the best placement (*near* is a heuristic).
+* Rows above the bound with latency (best) are of hydro3d: on the torus as said, and because in the divisions
+  found one node has up to three times the mean traffic (a central block that owns all nodes on its surface);
+  in the MPI program's own division owners are more even. That bound is one for the divisions found, not for
+  all that exist; Eq. 4 takes the mean node.
+* hydro3d sends forces to the owners of nodes and then positions back. The bound with latency takes the larger
+  one of sent and received bytes of a node, the program does one after the other, and more so the smaller its
+  parts are. The prediction does not know these phases; its replay has one exchange per step.
 """
 
 

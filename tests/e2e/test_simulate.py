@@ -73,6 +73,8 @@ def test_a_platform_file_gives_the_same_as_the_topology(saved: Path, tmp_path: P
     made = commanalyzer(tmp_path, "simulate", saved, "--platform", "fat-tree", *MACHINE, *options)
     assert from_file.status == 0, from_file.err
     assert json.loads(from_file.out)["runs"] == json.loads(made.out)["runs"]
+    told = commanalyzer(tmp_path, "simulate", saved, "--platform", "mine.xml", *MACHINE, "--overlap", "0.5")
+    assert "bandwidth, latency, throughput: not used" in told.err and "do not overlap" in told.err
     few = commanalyzer(tmp_path, "simulate", saved, "--platform", "mine.xml", "--hosts", "hosts")
     assert few.status == 1 and "hosts: expected a readable file" in few.err
 
