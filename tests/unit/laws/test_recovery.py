@@ -6,7 +6,10 @@ import pytest
 
 from tests.bench.recovery import Truth, recover, truths
 
-SAMPLE = list(truths())[3::80]
+ALL = list(truths())
+PHYSICAL = [truth for truth in ALL if truth.family == "physical"][3::150]
+NORMAL_FORM = [truth for truth in ALL if truth.family == "normal form"][5::15]
+SAMPLE = [*PHYSICAL, *NORMAL_FORM]
 
 
 @pytest.mark.parametrize("truth", SAMPLE, ids=lambda truth: truth.family)
@@ -17,4 +20,5 @@ def test_exact_data_give_their_formula(truth: Truth) -> None:
 
 
 def test_both_families_are_in_the_sample() -> None:
-    assert {truth.family for truth in SAMPLE} == {"physical", "normal form"}
+    assert len(PHYSICAL) >= 4
+    assert len(NORMAL_FORM) >= 4
