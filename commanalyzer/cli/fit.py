@@ -142,6 +142,8 @@ def _second_opinions(
 
 
 def _export(seen: Observations, laws: Sequence[Law], path: Path, force: bool) -> None:
+    import numpy as np
+
     from commanalyzer.errors import ConfigError
     from commanalyzer.export.extrap import write_extrap, write_extrap_text
     from commanalyzer.laws.extrap import measurements
@@ -150,6 +152,7 @@ def _export(seen: Observations, laws: Sequence[Law], path: Path, force: bool) ->
     if path.suffix not in writers:
         raise ConfigError("expected a name that ends in .jsonl or .txt, found another", where=str(path))
     names = [law.metric for law in laws]
-    writers[path.suffix](
-        path, measurements(seen.points, seen.parameters, {n: seen.metrics[n] for n in names})
-    )
+    # Extra-P reads no missing values: only points where all metrics are known.
+    known = np.all([np.isfinite(seen.metrics[name]) for name in names], axis=0)
+    metrics = {name: seen.metrics[name][known] for name in names}
+    writers[path.suffix](path, measurements(seen.points[known], seen.parameters, metrics))

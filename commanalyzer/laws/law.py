@@ -106,7 +106,7 @@ class Law:
             raise FitError(
                 f"expected a value of {', '.join(missing)}, found none",
                 where=f"law of {self.metric}",
-                hint=f"give --param {missing[0]}=VALUE",
+                hint=f"give {missing[0]}=VALUE with --param (advise) or --at (fit)",
             )
         arrays = [np.asarray(values[name], dtype=np.float64) for name in self.parameters]
         length = max((array.size for array in map(np.asarray, values.values())), default=1)

@@ -30,6 +30,9 @@ Parts have at least {LEAST_POINTS} points along each divided direction, in the f
 smaller ones exchange other things. q1 x q2 (x q3) is the most cubic grid of p nodes. Error is predicted /
 counted - 1. Extra-P is version 4.2 with negative exponents allowed, fitted to the same points; it is not
 told that p is a node count.
+
+The terms of process grids, of neighbours and of random gathers, the sizes, and what the notes say were
+chosen with these workloads in view. This table joins several runs of the command (`--data`).
 """
 
 

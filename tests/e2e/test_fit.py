@@ -76,7 +76,7 @@ def test_mistakes_are_explained(tmp_path: Path, table: Path) -> None:
     no_size = commanalyzer(
         tmp_path, "advise", "laws.json", "--bandwidth", "1GB/s", "--throughput", "1GFlop/s"
     )
-    assert no_size.status == 1 and "--param n=VALUE" in no_size.err
+    assert no_size.status == 1 and "n=VALUE with --param" in no_size.err
     no_laws = commanalyzer(tmp_path, "advise", table, "--bandwidth", "1GB/s", "--throughput", "1GFlop/s")
     assert no_laws.status == 1 and "expected JSON" in no_laws.err
 
