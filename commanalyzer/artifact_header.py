@@ -107,6 +107,7 @@ def result_from_header(
             exit_status=_int(recording["exit_status"]),
             unmodelled_calls=calls,
             dropped_events=_int(recording["dropped_events"]),
+            warnings=_texts(recording.get("warnings", [])),
         ),
         graph=graph,
         singletons=SingletonCounts(*(_int(singletons[name]) for name in ("source", "sink", "reduction"))),

@@ -36,7 +36,7 @@ def repartition(result: AnalysisResult, request: PartitionRequest, progress: Pro
     Raises:
         CommAnalyzerError: A subclass says what went wrong and what to do.
     """
-    machine = result.machine.updated_from(request.machine)
+    machine = result.machine.replaced_by(request.machine)
     options = _count_options(request, machine)
     counted = decompose(result.graph, result.work.flops, options, progress)
     return replace(
@@ -45,7 +45,7 @@ def repartition(result: AnalysisResult, request: PartitionRequest, progress: Pro
         vcg_words=counted.vcg_words,
         machine=machine,
         decompositions=counted.decompositions,
-        warnings=counted.warnings,
+        warnings=(*result.recording.warnings, *counted.warnings),
     )
 
 
@@ -116,7 +116,7 @@ def _result(
         ),
         seed=request.seed,
     )
-    warnings = [*recorded.warnings, *counted.warnings]
+    warnings = [*recorded.recording.warnings, *counted.warnings]
     if machine.bandwidth is not None and machine.throughput is None:
         reason = "a region has no time of its own" if request.regions else "its plain run is too short"
         warnings.append(

@@ -50,14 +50,12 @@ class RecordedProgram:
         graph: Value communication graph.
         work: Operations of the analysed region.
         recording: Recording quality.
-        warnings: Sentences for the user.
     """
 
     frontend: FrontendResult
     graph: ValueGraph
     work: WorkCounts
     recording: Recording
-    warnings: tuple[str, ...]
 
 
 def compile_program(request: AnalysisRequest) -> FrontendResult:
@@ -185,6 +183,8 @@ def _finished(
     unmodelled = tuple((n, c) for n, c in zip(plan.sites.externals, calls, strict=False) if c)
     _require_one_thread(unmodelled, plan.options.library)
     statistics = trace.statistics
+    work = work_counts(trace, plan.sites)
+    warnings = _warnings(request, unmodelled, plain, traced, trace, graph, work)
     recording = Recording(
         native_s=plain.cpu_s,
         instrumented_s=traced.cpu_s,
@@ -192,10 +192,9 @@ def _finished(
         exit_status=traced.exit_status,
         unmodelled_calls=unmodelled,
         dropped_events=statistics.dropped_rows + statistics.hash_collisions,
+        warnings=(*frontend.diagnostics, *warnings),
     )
-    work = work_counts(trace, plan.sites)
-    warnings = _warnings(request, unmodelled, plain, traced, trace, graph, work)
-    return RecordedProgram(frontend, graph, work, recording, (*frontend.diagnostics, *warnings))
+    return RecordedProgram(frontend, graph, work, recording)
 
 
 def _require_one_thread(called: Sequence[tuple[str, int]], library: LibraryModel) -> None:

@@ -61,6 +61,7 @@ class Recording:
         exit_status: Exit status of the program.
         unmodelled_calls: External functions without a model, with the number of calls.
         dropped_events: Events that could not be recorded.
+        warnings: What the user should know about the recording, one sentence each.
     """
 
     native_s: float | None
@@ -69,6 +70,7 @@ class Recording:
     exit_status: int = 0
     unmodelled_calls: tuple[tuple[str, int], ...] = ()
     dropped_events: int = 0
+    warnings: tuple[str, ...] = ()
 
     @property
     def slowdown(self) -> float | None:
@@ -326,7 +328,7 @@ class AnalysisResult(PlotMethods):
             )
         items = [(d.method, d.communication) for d in fitting if d.nodes in counts]
         return scaling_bound(
-            self.work.flops, items, self.machine.updated_from(as_machine(machine)), placement
+            self.work.flops, items, self.machine.replaced_by(as_machine(machine)), placement
         )
 
     def to_frame(self) -> DataFrame:

@@ -166,7 +166,7 @@ def _platform(
         return read_platform(Path(network.platform), network.hosts)
     most = max((item.nodes for item in chosen), default=1)
     # What the analysis knows of the machine (the measured throughput) completes what is given here.
-    link = link_parameters(found.machine.updated_from(machine))
+    link = link_parameters(found.machine.replaced_by(machine))
     return make_platform(network.platform, max(most, network.least_hosts or 0), link)
 
 

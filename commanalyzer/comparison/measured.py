@@ -133,7 +133,7 @@ def measured_runs(
         MachineModelError: If the machine is incomplete or there is no work.
     """
     prediction, model = comparison.prediction, comparison.predicted.model
-    known = prediction.machine.updated_from(as_machine(machine))
+    known = prediction.machine.replaced_by(as_machine(machine))
     remarks = []
     if 1 in times and prediction.work.flops:
         rate = Parameter(

@@ -134,6 +134,16 @@ class MachineParameters:
         """The machine with all parameters that ``other`` knows replaced, and its name if it has one."""
         return replace(self.updated(**other.parameters), name=other.name or self.name)
 
+    def replaced_by(self, other: MachineParameters) -> MachineParameters:
+        """The machine that a question about ``other`` means.
+
+        A machine with a name is another one: networks are not mixed, and only the throughput, which belongs to
+        the program, is kept where ``other`` has none. Without a name, single parameters are replaced.
+        """
+        if not other.name:
+            return self.updated_from(other)
+        return other.updated(throughput=other.throughput or self.throughput)
+
 
 def load_machine(path: Path) -> MachineParameters:
     """Machine described by a TOML file.
