@@ -327,9 +327,7 @@ class AnalysisResult(PlotMethods):
                 hint=f"make them from the same result with: commanalyzer partition RESULT --nodes {missing}",
             )
         items = [(d.method, d.communication) for d in fitting if d.nodes in counts]
-        return scaling_bound(
-            self.work.flops, items, self.machine.replaced_by(as_machine(machine)), placement
-        )
+        return scaling_bound(self.work.flops, items, self.machine.replaced_by(as_machine(machine)), placement)
 
     def to_frame(self) -> DataFrame:
         """All decompositions as a pandas table: one row each, units in the column names.

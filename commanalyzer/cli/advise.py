@@ -8,10 +8,10 @@ from pathlib import Path
 import click
 
 from commanalyzer.cli import options
-from commanalyzer.cli.machine_options import machine_from, machine_options
+from commanalyzer.cli.machine_options import machine_options
 from commanalyzer.cli.output import check_outputs
 from commanalyzer.files import write_text
-from commanalyzer.machine.parameters import Parameter
+from commanalyzer.machine.parameters import MachineParameters, Parameter
 
 
 def _nodes_up_to(text: str | tuple[int, ...]) -> tuple[int, ...]:
@@ -62,10 +62,7 @@ def command(
     efficiency: float,
     deadline: float | None,
     cores: int,
-    machine_file: str | None,
-    bandwidth: float | None,
-    overlap: float | None,
-    throughput: float | None,
+    machine: MachineParameters,
     gap: float | None,
     json_output: str | None,
     force: bool,
@@ -86,7 +83,7 @@ def command(
 
     document = load_laws(laws)
     known_gap = None if gap is None else Parameter(gap, "s", "given", note="command line")
-    machine = machine_from(machine_file, bandwidth, overlap, throughput).updated(gap=known_gap)
+    machine = machine.updated(gap=known_gap)
     strong = project(document.laws, machine, nodes, dict(sizes))
     curves = [strong]
     if weak_parameter:

@@ -10,7 +10,7 @@ import click
 
 from commanalyzer.cli import options
 from commanalyzer.cli.division_options import division_options
-from commanalyzer.cli.machine_options import machine_from, machine_options
+from commanalyzer.cli.machine_options import machine_options
 from commanalyzer.request import DEFAULT_NODES, MODELS, AnalysisRequest, CompilerOptions, ProgramOutput
 
 _PROGRAM_ARGUMENTS = "commanalyzer.program_arguments"
@@ -122,14 +122,12 @@ def request_from(
     """
     fields = dict(given)
     model, memory = fields.pop("model"), fields.pop("memory_limit")
-    machine = (fields.pop(name) for name in ("machine_file", "bandwidth", "overlap", "throughput"))
     compiler = (fields.pop(name) for name in ("cc", "cflags", "ldflags", "fc"))
     return AnalysisRequest(
         sources=sources,
         arguments=arguments,
         models=tuple(m for m in MODELS if model in (m, "both")),
         compiler=CompilerOptions(*compiler),
-        machine=machine_from(*machine),
         program_output=program_output,
         timeout_s=fields.pop("timeout"),
         memory_limit_bytes=None if memory is None else int(memory),

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from commanalyzer.cli import options
-from commanalyzer.cli.machine_options import latency_option, machine_from, machine_options
+from commanalyzer.cli.machine_options import machine_and_latency_options
 from commanalyzer.cli.output import check_outputs
 from commanalyzer.files import write_text
+from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.request import MODELS
 
 if TYPE_CHECKING:
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
 @click.option(
     "--nodes", type=options.nodes, help="Analysed node counts to show: 4,16 or 2..64x2; all if left out."
 )
-@machine_options
-@latency_option
+@machine_and_latency_options
 @click.option("--model", type=click.Choice(MODELS), help="Communication model; the leading one if left out.")
 @click.option("--method", default="", help="Only this decomposition; the best of all if left out.")
 @click.option(
@@ -49,11 +49,7 @@ if TYPE_CHECKING:
 def command(
     result: Path,
     nodes: tuple[int, ...] | None,
-    machine_file: str | None,
-    bandwidth: float | None,
-    overlap: float | None,
-    throughput: float | None,
-    latency: float | None,
+    machine: MachineParameters,
     model: str | None,
     method: str,
     placement: Placement,
@@ -74,7 +70,6 @@ def command(
     from commanalyzer.report.bound_text import bound_text, show_bound
     from commanalyzer.report.text import make_console
 
-    machine = machine_from(machine_file, bandwidth, overlap, throughput, latency)
     loaded = load(result)
     found = loaded.bound(machine, nodes=nodes, model=model or "", method=method, placement=placement)
     if json_output == "-":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from commanalyzer.cli.machine_options import latency_option, machine_from, machine_options
+from commanalyzer.cli.machine_options import machine_and_latency_options
 from commanalyzer.cli.output import check_outputs
 from commanalyzer.files import write_text
 from commanalyzer.request import MODELS
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     metavar="P=SECONDS,...|FILE",
     help="Measured times of the MPI program: 1=10.2s,4=2.8s, or a file with lines nodes,seconds.",
 )
-@machine_options
-@latency_option
+@machine_and_latency_options
 @click.option(
     "--json", "json_output", metavar="PATH|-", help="Write the JSON document; - for standard output."
 )
@@ -44,11 +43,7 @@ def command(
     method: str,
     region: str,
     times: str | None,
-    machine_file: str | None,
-    bandwidth: float | None,
-    overlap: float | None,
-    throughput: float | None,
-    latency: float | None,
+    machine: MachineParameters,
     json_output: str | None,
     force: bool,
     quiet: bool,
@@ -66,7 +61,6 @@ def command(
     from commanalyzer.report.comparison_text import comparison_text, show_comparison
     from commanalyzer.report.text import make_console
 
-    machine = machine_from(machine_file, bandwidth, overlap, throughput, latency)
     found = compare(load(predicted), load(counted), model=model or "", method=method, region=region)
     runs = None if times is None else _measured(found, times, machine)
     if json_output == "-":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from commanalyzer.cli import options
-from commanalyzer.cli.machine_options import machine_from, machine_options
+from commanalyzer.cli.machine_options import machine_options
 from commanalyzer.errors import MachineModelError
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.quantities import Bytes, Dimensionless, Flop, FlopPerSecond, format_percent, format_seconds
@@ -28,13 +28,9 @@ def command(
     flops: float | None,
     intensity: float | None,
     nodes: int | None,
-    machine_file: str | None,
-    bandwidth: float | None,
-    overlap: float | None,
-    throughput: float | None,
+    machine: MachineParameters,
 ) -> None:
     """Compute the upper bound of parallel efficiency."""
-    machine = machine_from(machine_file, bandwidth, overlap, throughput)
     if not machine.is_complete:
         raise MachineModelError(
             "expected a bandwidth and a throughput, found at least one missing",

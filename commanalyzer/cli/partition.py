@@ -9,9 +9,10 @@ import click
 
 from commanalyzer.cli import options
 from commanalyzer.cli.division_options import division_options
-from commanalyzer.cli.machine_options import machine_from, machine_options
+from commanalyzer.cli.machine_options import machine_options
 from commanalyzer.cli.output import check_outputs, emit
 from commanalyzer.errors import ConfigError
+from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.request import MODELS, PartitionRequest
 
 
@@ -46,10 +47,7 @@ def command(
     decompose: tuple[str, ...],
     owner_map: Path | None,
     imbalance: float,
-    machine_file: str | None,
-    bandwidth: float | None,
-    overlap: float | None,
-    throughput: float | None,
+    machine: MachineParameters,
     output: Path | None,
     json_output: str | None,
     force: bool,
@@ -63,7 +61,7 @@ def command(
         nodes=nodes,
         models=tuple(m for m in MODELS if model in (m, "both")),
         high=high,
-        machine=machine_from(machine_file, bandwidth, overlap, throughput),
+        machine=machine,
         seed=seed,
         imbalance=imbalance,
         check=check,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from commanalyzer.cli import options
-from commanalyzer.cli.machine_options import latency_option, machine_from, machine_options
+from commanalyzer.cli.machine_options import machine_and_latency_options
 from commanalyzer.cli.output import check_outputs
 from commanalyzer.errors import ArtifactError
 from commanalyzer.files import write_text
@@ -44,8 +44,7 @@ class _Network:
     help="Network: a topology made of the machine's parameters, or a platform file of SimGrid.",
 )
 @click.option("--nodes", type=options.nodes, help="Node counts of the result; all if left out.")
-@machine_options
-@latency_option
+@machine_and_latency_options
 @click.option(
     "--platform-nodes",
     type=click.IntRange(1),
@@ -84,11 +83,7 @@ def command(
     result: Path,
     platform: str,
     nodes: tuple[int, ...] | None,
-    machine_file: str | None,
-    bandwidth: float | None,
-    overlap: float | None,
-    throughput: float | None,
-    latency: float | None,
+    machine: MachineParameters,
     platform_nodes: int | None,
     hosts: Path | None,
     placement: Placement,
@@ -113,7 +108,6 @@ def command(
     from commanalyzer.artifacts import load
     from commanalyzer.simulation.run import SimulationOptions
 
-    machine = machine_from(machine_file, bandwidth, overlap, throughput, latency)
     found = load(result)
     chosen = [found.decomposition(count, model or "", method) for count in nodes or found.nodes]
     network = _platform(_Network(platform, hosts, platform_nodes), found, machine, chosen)

@@ -137,8 +137,8 @@ class MachineParameters:
     def replaced_by(self, other: MachineParameters) -> MachineParameters:
         """The machine that a question about ``other`` means.
 
-        A machine with a name is another one: networks are not mixed, and only the throughput, which belongs to
-        the program, is kept where ``other`` has none. Without a name, single parameters are replaced.
+        A machine with a name is another one: networks are not mixed, and only the throughput, which belongs
+        to the program, is kept where ``other`` has none. Without a name, single parameters are replaced.
         """
         if not other.name:
             return self.updated_from(other)
