@@ -263,6 +263,12 @@ class AnalysisResult(PlotMethods):
         """
         return self.decomposition(nodes, model)
 
+    def regular(self, nodes: int, model: str = "") -> Decomposition | None:
+        """The cheapest division of the arrays into plain blocks or slabs; ``None`` if none was found."""
+        wanted = model or (self.models[0] if self.models else "")
+        found = (d for d in self.decompositions if (d.nodes, d.model) == (nodes, wanted) and d.grid)
+        return min(found, key=lambda d: d.comm_bytes, default=None)
+
     def decomposition(self, nodes: int, model: str = "", method: str = "") -> Decomposition:
         """One decomposition; the cheapest when no method is named.
 

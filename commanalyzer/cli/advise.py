@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,6 +13,9 @@ from commanalyzer.cli.machine_options import machine_options
 from commanalyzer.cli.output import check_outputs
 from commanalyzer.files import write_text
 from commanalyzer.machine.parameters import MachineParameters, Parameter
+
+if TYPE_CHECKING:
+    from commanalyzer.laws.projection import Division
 
 
 def _nodes_up_to(text: str | tuple[int, ...]) -> tuple[int, ...]:
@@ -43,6 +47,13 @@ def _nodes_up_to(text: str | tuple[int, ...]) -> tuple[int, ...]:
     show_default=True,
     help="Least acceptable efficiency.",
 )
+@click.option(
+    "--division",
+    type=click.Choice(["best", "regular"]),
+    default="best",
+    show_default=True,
+    help="Laws of the cheapest division, or of the cheapest plain blocks.",
+)
 @click.option("--deadline", type=options.seconds, help="The run must be done by then: 2h, 30min.")
 @click.option(
     "--cores", type=click.IntRange(1), default=1, show_default=True, help="Cores per node, for core-hours."
@@ -60,6 +71,7 @@ def command(
     nodes: tuple[int, ...],
     weak_parameter: str,
     efficiency: float,
+    division: Division,
     deadline: float | None,
     cores: int,
     machine: MachineParameters,
@@ -84,11 +96,11 @@ def command(
     document = load_laws(laws)
     known_gap = None if gap is None else Parameter(gap, "s", "given", note="command line")
     machine = machine.updated(gap=known_gap)
-    strong = project(document.laws, machine, nodes, dict(sizes))
-    curves = [strong]
-    if weak_parameter:
-        curves.append(project(document.laws, machine, nodes, dict(sizes), weak_parameter=weak_parameter))
-    advice = advise(strong, efficiency, deadline)
+    curves = [
+        project(document.laws, machine, nodes, dict(sizes), weak_parameter=weak, division=division)
+        for weak in dict.fromkeys(("", weak_parameter))
+    ]
+    advice = advise(curves[0], efficiency, deadline)
     text = projection_json(document, machine, curves, advice, cores)
     if json_output == "-":
         sys.stdout.write(text)

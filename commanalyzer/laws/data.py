@@ -17,7 +17,10 @@ from commanalyzer.sweep.columns import FIRST, NAMES, PER_POINT
 from commanalyzer.sweep.table import SweepTable, load_table
 
 NODES = "p"
-DEFAULT_METRICS = ("comm_bytes", "messages", "intensity", "work_flops", "vcg_words")
+DEFAULT_METRICS = (
+    *("comm_bytes", "messages", "regular_bytes", "regular_messages"),
+    *("intensity", "work_flops", "vcg_words"),
+)
 ALIASES: Mapping[str, str] = {"work": "work_flops", "bytes": "comm_bytes", "vcg": "vcg_words"}
 
 
@@ -38,6 +41,10 @@ class Observations:
     metrics: Mapping[str, Floats]
     per_program: frozenset[str] = field(default_factory=frozenset)
     source: str = ""
+
+    def knows(self, metric: str) -> bool:
+        """It has a value somewhere."""
+        return metric in self.metrics and bool(np.isfinite(self.metrics[metric]).any())
 
     def of(self, metric: str) -> tuple[Floats, tuple[str, ...], Floats]:
         """Points float64[n, k], their parameters and the metric float64[n], where it is known.
@@ -130,9 +137,12 @@ def _of_results(paths: Sequence[Path], model: str, arguments: Mapping[str, int])
         for nodes in result.nodes:
             item = result.best(nodes, model)
             rows.append([*own, float(nodes)])
+            regular = result.regular(nodes, model)
             seen = (
                 item.comm_bytes,
                 item.communication.total_messages,
+                np.nan if regular is None else regular.comm_bytes,
+                np.nan if regular is None else regular.communication.total_messages,
                 item.intensity,
                 result.work.flops,
                 result.vcg_words,

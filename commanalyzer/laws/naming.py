@@ -14,7 +14,12 @@ import numpy as np
 from commanalyzer.laws.law import Formula, Law
 from commanalyzer.laws.terms import Factor, Floats, Term, columns
 
-COMMUNICATION = frozenset({"comm_bytes", "comm_bytes_low", "comm_bytes_high", "messages"})
+COMMUNICATION = frozenset(
+    {
+        *("comm_bytes", "comm_bytes_low", "comm_bytes_high", "messages"),
+        *("regular_bytes", "regular_messages"),
+    }
+)
 _LEAST_SHARE = 0.05  # of the value at the largest point: smaller terms do not name a law
 _HALF, _THIRD = Fraction(1, 2), Fraction(1, 3)
 # By dimensions that are cut, then by the power of the size.

@@ -41,7 +41,7 @@ def fit_observations(seen: Observations, request: FitRequest, inputs: Sequence[P
         FitError: If a metric is missing, or its data cannot be fitted.
     """
     metrics = [ALIASES.get(name, name) for name in request.metrics]
-    metrics = metrics or [name for name in DEFAULT_METRICS if name in seen.metrics]
+    metrics = metrics or [name for name in DEFAULT_METRICS if seen.knows(name)]
     if not metrics:
         raise FitError(
             f"expected metrics to fit, found the columns {', '.join(seen.metrics)}",

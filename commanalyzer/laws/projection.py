@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -19,7 +20,10 @@ from commanalyzer.laws.terms import Floats
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.roofline.equations import bandwidth_at, overlap_at
 
+Division = Literal["best", "regular"]
 NODES = "p"
+_BYTES: Mapping[Division, str] = {"best": "comm_bytes", "regular": "regular_bytes"}
+_MESSAGES: Mapping[Division, str] = {"best": "messages", "regular": "regular_messages"}
 _MOST_DOUBLINGS = 200
 _STEPS = 100
 
@@ -90,22 +94,24 @@ def project(
     sizes: Mapping[str, float],
     *,
     weak_parameter: str = "",
+    division: Division = "best",
 ) -> Projection:
     """Bounds over node counts.
 
     Args:
-        laws: Of ``comm_bytes`` and ``work_flops``; that of ``messages`` is used if there.
+        laws: Of the bytes of the division and ``work_flops``; that of its messages is used if there.
         machine: Bandwidth and throughput must be known.
         nodes: p, each at least 1.
         sizes: Value of every parameter of the program that a law depends on.
         weak_parameter: Grow this one so that the work per node stays that of ``sizes`` on one node; empty for
             strong scaling.
+        division: ``best`` of all that were found (``comm_bytes``), or plain blocks (``regular_bytes``).
 
     Raises:
         FitError: If a law or a parameter is missing, or the work does not grow with ``weak_parameter``.
         MachineModelError: If the machine is incomplete.
     """
-    work, traffic = law_of(laws, "work_flops"), law_of(laws, "comm_bytes")
+    work, traffic = law_of(laws, "work_flops"), law_of(laws, _BYTES[division])
     p = np.array(sorted(set(nodes)), dtype=np.int64)
     values: dict[str, Floats] = {name: np.full(len(p), float(value)) for name, value in sizes.items()}
     if weak_parameter:
@@ -117,7 +123,7 @@ def project(
     alone = p == 1
     bytes_mid, (bytes_low, bytes_high) = traffic.predict(points), traffic.band(points)
     mid, low, high = (np.where(alone, 0.0, b) for b in (bytes_mid, bytes_low, bytes_high))
-    messages = _messages(laws, points, alone) if _has_message_time(machine) else None
+    messages = _messages(laws, _MESSAGES[division], points, alone) if _has_message_time(machine) else None
     speed = _value(machine.throughput)
     serial_s = work_flop / speed
     bounds = [_efficiency(machine, p, serial_s, b, messages) for b in (mid, high, low)]
@@ -161,12 +167,13 @@ def _has_message_time(machine: MachineParameters) -> bool:
 
 def _messages(
     laws: Sequence[Law],
+    metric: str,
     points: Mapping[str, Floats | float],
     alone: np.ndarray[tuple[int, ...], np.dtype[np.bool_]],
 ) -> Floats | None:
-    if all(law.metric != "messages" for law in laws):
+    if all(law.metric != metric for law in laws):
         return None
-    return np.where(alone, 0.0, law_of(laws, "messages").predict(points))
+    return np.where(alone, 0.0, law_of(laws, metric).predict(points))
 
 
 def _efficiency(

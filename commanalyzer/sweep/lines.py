@@ -33,7 +33,8 @@ def table_lines(
     for item in result.decompositions:
         if item.best:
             partition_s, count_s = (per_division or {}).get((item.nodes, item.model), (math.nan, math.nan))
-            lines.append({**common, **_of_division(item), "partition_s": partition_s, "count_s": count_s})
+            divisions = {**_of_division(item), **_of_regular(result.regular(item.nodes, item.model))}
+            lines.append({**common, **divisions, "partition_s": partition_s, "count_s": count_s})
     return tuple({name: _cell(value) for name, value in line.items()} for line in lines)
 
 
@@ -66,6 +67,14 @@ def _of_division(item: Decomposition) -> dict[str, Cell]:
         "comm_bytes_high": traffic.high_bytes,
         "efficiency_bound": math.nan if item.efficiency_bound is None else item.efficiency_bound,
         "lower_bound_bytes": float(item.lower_bound_bytes) if item.lower_bound_bytes else math.nan,
+    }
+
+
+def _of_regular(item: Decomposition | None) -> dict[str, Cell]:
+    return {
+        "regular_method": "" if item is None else item.method,
+        "regular_bytes": math.nan if item is None else float(item.comm_bytes),
+        "regular_messages": math.nan if item is None else float(item.communication.total_messages),
     }
 
 

@@ -244,8 +244,7 @@ def _row(case: Case, nodes: int, predicted: AnalysisResult, counted: AnalysisRes
     workload, arguments = case
     found = compare(predicted, counted, model="volume")
     paper = predicted.best(nodes, "hpdc18").comm_bytes if "hpdc18" in predicted.models else None
-    candidates = [d for d in predicted.decompositions if d.nodes == nodes and d.model == "volume"]
-    regular = min((d for d in candidates if d.grid), key=lambda d: d.comm_bytes, default=None)
+    regular = predicted.regular(nodes, "volume")
     return Row(
         workload,
         arguments,

@@ -51,6 +51,14 @@ def test_messages_cost_their_time() -> None:
     assert found.efficiency[0] == pytest.approx(1 / (1 + max(0.5 * network_s, busy_s) / 7e-3))
 
 
+def test_plain_blocks_have_laws_of_their_own() -> None:
+    blocks = law("regular_bytes", (640.0, (factor(0, "rise", "1/2"), factor(1))))
+    found = project((HALO, WORK, blocks), MACHINE, (64,), SIZE, division="regular")
+    assert found.comm_bytes.tolist() == pytest.approx([4480e3])
+    with pytest.raises(FitError, match="expected a law of regular_bytes"):
+        project((HALO, WORK), MACHINE, (64,), SIZE, division="regular")
+
+
 def test_an_uncertain_law_gives_a_band() -> None:
     unsure = law("comm_bytes", (320.0, (factor(0, "rise", "1/2"), factor(1))), error=0.1)
     found = project((unsure, WORK), MACHINE, (64,), SIZE)

@@ -85,6 +85,18 @@ def test_lines_are_those_of_the_best_decompositions() -> None:
     assert second["work_flops"] == result.work.flops
 
 
+def test_the_cheapest_regular_division_stands_beside_the_best() -> None:
+    best = sample_decomposition(4)
+    blocks = replace(best, best=False, method="blocks 2x2 of 8x8 by work")
+    refined = replace(best, best=False, method="blocks 2x2 refined")
+    (with_blocks,) = table_lines(sample_result(best, blocks, refined), {"n": "8"})
+    assert with_blocks["regular_method"] == blocks.method
+    assert with_blocks["regular_bytes"] == blocks.comm_bytes
+    assert with_blocks["regular_messages"] == blocks.communication.total_messages
+    (without,) = table_lines(sample_result(best, refined), {"n": "8"})
+    assert (without["regular_method"], without["regular_bytes"]) == ("", "")
+
+
 def test_a_peak_like_our_own_is_doubtful() -> None:
     assert seen_peak_bytes(4_000_000, 240_000_000) == 4e6
     assert math.isnan(seen_peak_bytes(218_000_000, 240_000_000))
