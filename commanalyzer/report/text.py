@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Iterable
 from typing import TextIO
 
 from rich.console import Console
@@ -29,6 +28,8 @@ from commanalyzer.vcg.graph import HomeKind, HomeObject
 
 _TOP_OBJECTS = 5
 _METHOD_WIDTH = 24
+_ROOMY = 110  # characters that the table with all columns takes
+_BOUND = "efficiency bound"
 
 
 def make_console(stream: TextIO, width: int | None = None) -> Console:
@@ -130,31 +131,42 @@ def _show_decompositions(result: AnalysisResult, console: Console, every: bool) 
     table.add_column("nodes", justify="right")
     if several_models:
         table.add_column("model")
+    # A least width is added after all columns were made to fit: only where there is room for it.
     longest = max(len(item.method) for item in items) + 2
-    table.add_column("decomposition", min_width=min(longest, _METHOD_WIDTH))
-    for name in ("bytes", "per node", "messages", "bytes/flop", "imbalance", "bracket"):
+    is_wide = several_models and with_bound
+    table.add_column(
+        "decomposition", min_width=None if is_wide or console.width < _ROOMY else min(longest, _METHOD_WIDTH)
+    )
+    left_out = _left_out(console.width, is_wide)
+    names = [name for name in _numbers(items[0]) if name not in left_out and (name != _BOUND or with_bound)]
+    for name in names:
         table.add_column(name, justify="right")
-    if with_bound:
-        table.add_column("efficiency bound", justify="right")
     for item in items:
-        table.add_row(*_cells(item, several_models, with_bound))
+        numbers = _numbers(item)
+        model = (item.model,) if several_models else ()
+        table.add_row(str(item.nodes), *model, Text(item.method), *(numbers[name] for name in names))
     console.print(table)
 
 
-def _cells(item: Decomposition, several_models: bool, with_bound: bool) -> Iterable[str | Text]:
+def _left_out(width: int, is_wide: bool) -> tuple[str, ...]:
+    """Columns that a narrow terminal has no room for; the JSON document has them all."""
+    if width >= _ROOMY:
+        return ()
+    return ("per node", "bytes/flop", "bracket") if is_wide else ("per node", "bytes/flop")
+
+
+def _numbers(item: Decomposition) -> dict[str, str]:
+    """Cells of one decomposition by the name of their column."""
     traffic = item.communication
-    yield str(item.nodes)
-    if several_models:
-        yield item.model
-    yield Text(item.method)
-    yield format_bytes(traffic.total_bytes)
-    yield format_bytes(traffic.total_bytes / item.nodes)
-    yield format_count(traffic.total_messages)
-    yield f"{item.intensity:.3g}" if math.isfinite(item.intensity) else "no flops"
-    yield f"{item.imbalance:.3f}"
-    yield _bracket(item)
-    if with_bound:
-        yield "" if item.efficiency_bound is None else format_percent(item.efficiency_bound)
+    return {
+        "bytes": format_bytes(traffic.total_bytes),
+        "per node": format_bytes(traffic.total_bytes / item.nodes),
+        "messages": format_count(traffic.total_messages),
+        "bytes/flop": f"{item.intensity:.3g}" if math.isfinite(item.intensity) else "no flops",
+        "imbalance": f"{item.imbalance:.3f}",
+        "bracket": _bracket(item),
+        _BOUND: "" if item.efficiency_bound is None else format_percent(item.efficiency_bound),
+    }
 
 
 def _bracket(item: Decomposition) -> str:
