@@ -6,12 +6,41 @@ module's text.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from commanalyzer.abi.hooks import HOOKS, MAX_LABELS
 
 SCRATCH = "%ca.scratch"
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedLoop:
+    """A loop that also exists without hooks, see :mod:`commanalyzer.instrument.repeats`.
+
+    Attributes:
+        preheader: Block before it; its branch becomes the choice.
+        header: First block.
+        exiting: The block that leaves the loop.
+        exit: Where that leads.
+        blocks: All blocks, in printed order.
+        number: Of the loop in its function, for the names of its copy.
+        guard: Lines that compute ``known``, at the end of the preheader.
+        known: Register (i1): the copy may run.
+        before_copy: Lines in front of the copy.
+        behind: Lines behind the instrumented loop.
+    """
+
+    preheader: str
+    header: str
+    exiting: str
+    exit: str
+    blocks: tuple[str, ...]
+    number: int
+    guard: tuple[str, ...]
+    known: str
+    before_copy: tuple[str, ...]
+    behind: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -25,6 +54,7 @@ class FunctionPatch:
         tops: Lines per block, inserted behind all phis.
         entry: Lines at the very start of the entry block (local storage).
         replaced: New text of a line.
+        repeated: Loops that get a copy without hooks.
         renamed_parameters: New names of parameters whose old names the entry block defines.
         needs_scratch: The function needs the scratch array for hooks that take labels in memory.
         is_noinline: The function must keep a stack frame of its own.
@@ -36,11 +66,19 @@ class FunctionPatch:
     tops: dict[str, list[str]] = field(default_factory=dict)
     entry: list[str] = field(default_factory=list)
     replaced: dict[int, str] = field(default_factory=dict)
+    repeated: list[RepeatedLoop] = field(default_factory=list)
     renamed_parameters: dict[str, str] = field(default_factory=dict)
     needs_scratch: bool = False
     is_noinline: bool = False
     used_hooks: set[str] = field(default_factory=set)
     _counter: int = 0
+
+    def lines(self) -> Iterator[str]:
+        """All lines that are inserted."""
+        yield from self.entry
+        for places in (self.before, self.after, self.phis, self.tops):
+            for lines in places.values():
+                yield from lines
 
     def fresh(self) -> str:
         """A new register name; the prefix cannot clash with the program's names."""

@@ -13,6 +13,7 @@ from commanalyzer.abi import hooks
 from commanalyzer.errors import InstrumentationError
 from commanalyzer.frontend.regions import prevent_inlining
 from commanalyzer.instrument.code import SCRATCH, FunctionPatch
+from commanalyzer.instrument.loop_copies import LoopCopies
 from commanalyzer.instrument.plan import ModulePlan
 from commanalyzer.ir.model import Block, Function, Module
 
@@ -86,12 +87,16 @@ def _function(module: Module, function: Function, patch: FunctionPatch) -> list[
     if patch.needs_scratch:
         entry.insert(0, f"  {SCRATCH} = alloca [{hooks.MAX_LABELS} x i64], align 8")
     position = function.first_line + 1
+    copies = LoopCopies(function, patch.repeated)
     for block in function.blocks:
         first = block.instructions[0].first_line
         result.extend(_plain(module.lines[position:first]))
-        result.extend(_block(module, block, patch, entry if block is function.blocks[0] else []))
+        lines = _block(module, block, patch, entry if block is function.blocks[0] else [])
+        result.extend(copies.joined(block, lines))
         position = block.instructions[-1].last_line + 1
-    result.extend(_plain(module.lines[position : function.last_line + 1]))
+    result.extend(_plain(module.lines[position : function.last_line]))
+    result.extend(copies.blocks(lambda line: _text(module.lines[line])))
+    result.extend(_plain(module.lines[function.last_line : function.last_line + 1]))
     return result
 
 

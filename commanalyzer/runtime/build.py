@@ -20,9 +20,10 @@ from commanalyzer.frontend.shim import shim_directory
 from commanalyzer.frontend.subprocesses import run_tool
 from commanalyzer.frontend.toolchain import Toolchain, bundled_toolchain
 
-INLINED = ("hooks.c", "accumulators.c", "library.c", "variadics.c")
+INLINED = ("hooks.c", "loops.c", "accumulators.c", "library.c", "variadics.c")
 SEPARATE = (
     "rows.c",
+    "repeats.c",
     "packing.c",
     "columns.c",
     "heap.c",

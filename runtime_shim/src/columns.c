@@ -50,10 +50,10 @@ void *ca_arena_take(uint64_t bytes, uint64_t alignment) {
 }
 
 void ca_forget_range(uint64_t address, uint64_t bytes) {
-  uint64_t *state = ca_shadow(ca_word(address));
+  const uint64_t *state = ca_shadow(ca_word(address));
   for (uint64_t i = 0; i < (bytes + 3) / 4; i++)
     if (state[i])
-      state[i] = ca_own_state(ca_word(address) + i);
+      ca_set_state(ca_word(address) + i, ca_own_state(ca_word(address) + i));
 }
 
 /* A range of words became constant. */
@@ -112,6 +112,7 @@ void ca_move_words(uint64_t to, uint64_t from, uint64_t bytes) {
 CA_CALL void ca_copy_words(uint32_t site, uint64_t to, uint64_t from, uint64_t bytes) {
   if ((to - from) & 3) {
     ca_statistics.unaligned_copies++;
+    ca_spoil_repeats(); /* they are counted one by one */
     ca_forget_range(to, bytes);
   } else if (ca_has_workspace) {
     uint64_t skipped = (4 - (to & 3)) & 3;

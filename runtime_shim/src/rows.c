@@ -9,7 +9,7 @@
 
 uint64_t ca_num_rows;
 
-#define LONGEST_CHAIN 24u
+#define LONGEST_CHAIN 8u
 
 static uint32_t *by_word;  /* row + 1, newest row of each word */
 static uint32_t *by_row;   /* row + 1, newest row anchored at a register value */
@@ -126,6 +126,8 @@ uint64_t ca_row_find(const struct ca_event *event) {
 
 /* Counts a row and predicts that the one behind it comes next. */
 void ca_row_repeat(uint64_t row) {
+  if (ca_state.num_recording && ca_state.cursor != ca_state.cells + row)
+    ca_note_jump((uint64_t)(ca_state.cursor - ca_state.cells), row);
   ca_state.cells[row].count += ca_active;
   ca_state.cursor = ca_state.cells + row + 1;
 }
@@ -156,8 +158,10 @@ struct ca_found ca_row_lookup(const struct ca_event *event) {
   uint64_t found = find(event, &depth);
   bool is_new = !found;
   if (is_new) {
-    if (!insert(event, depth == LONGEST_CHAIN))
+    if (!insert(event, depth == LONGEST_CHAIN)) {
+      ca_spoil_repeats();
       return (struct ca_found){0, false};
+    }
     found = ca_num_rows;
   } else {
     const struct ca_head *head = (const struct ca_head *)ca_heads.data + (found - 1);
