@@ -16,6 +16,8 @@ uint64_t ca_join(uint32_t site, uint32_t count, const uint64_t *labels);
 
 #define SHORTEST_RUN_KEPT 64u /* terms; shorter runs are written to the buffer at once */
 
+#define FAR_BYTES (1u << 18) /* columns of large matrices: their changes are looked up per 2 MiB */
+
 static void *free_buffers; /* released buffers, linked through their first word */
 
 static uint64_t *take_buffer(void) {
@@ -256,7 +258,9 @@ static uint64_t close_loop(struct ca_accumulator *acc, uint32_t site) {
     if (!(acc->later_loaded >> k & 1))
       continue;
     uint64_t last = words[0] + (acc->later_rounds - 1) * words[1];
-    changes += (int64_t)words[1] < 0 ? ca_changes_in(last, words[0]) : ca_changes_in(words[0], last);
+    bool is_downward = (int64_t)words[1] < 0;
+    uint64_t low = is_downward ? last : words[0], high = is_downward ? words[0] : last;
+    changes += high - low < FAR_BYTES ? ca_changes_in(low, high) : coarse_changes(low, high);
   }
   struct ca_repeat *known = ca_repeat_again(hash | 1, changes);
   if (known)

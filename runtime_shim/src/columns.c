@@ -12,10 +12,20 @@ void *ca_map(uint64_t bytes) {
   return data == MAP_FAILED ? 0 : data;
 }
 
+#define HUGE_FROM (1ull << 21)
+
+/* Large tables are faulted in by large pages; what small programs use of them stays small. */
+void ca_prefer_huge_pages(void *data, uint64_t bytes) {
+  if (bytes > HUGE_FROM)
+    madvise((unsigned char *)data + HUGE_FROM, bytes - HUGE_FROM, MADV_HUGEPAGE);
+}
+
 void ca_unmap(void *data, uint64_t bytes) { munmap(data, bytes); }
 
 bool ca_column_reserve(struct ca_column *column, uint64_t capacity) {
   column->data = ca_map(capacity);
+  if (column->data)
+    ca_prefer_huge_pages(column->data, capacity);
   column->capacity = capacity;
   column->bytes = 0;
   return column->data != 0;

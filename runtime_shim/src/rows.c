@@ -25,7 +25,12 @@ bool ca_rows_reserve(void) {
   by_row = ca_map((1ull << 32) * sizeof *by_row);
   next_row = ca_map((1ull << 32) * sizeof *next_row);
   detour = ca_map((1ull << 32) * sizeof *detour);
-  return by_word && by_row && next_row && detour;
+  if (!by_word || !by_row || !next_row || !detour)
+    return false;
+  ca_prefer_huge_pages(next_row, (1ull << 32) * sizeof *next_row);
+  ca_prefer_huge_pages(detour, (1ull << 32) * sizeof *detour);
+  ca_prefer_huge_pages(by_word + ca_word(CA_ARENA_BASE), CA_ARENA_BYTES / 4 * sizeof *by_word);
+  return true;
 }
 
 static uint64_t slot_of(uint64_t hash) {

@@ -49,6 +49,7 @@ extern uint64_t ca_num_rows;
 bool ca_column_reserve(struct ca_column *column, uint64_t capacity);
 void *ca_column_push(struct ca_column *column, uint64_t bytes);
 void *ca_map(uint64_t bytes);
+void ca_prefer_huge_pages(void *data, uint64_t bytes);
 void ca_unmap(void *data, uint64_t bytes);
 bool ca_rows_reserve(void);
 void ca_add_extent(uint32_t kind, uint32_t object, uint64_t start, uint64_t size, uint64_t offset,

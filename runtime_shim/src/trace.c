@@ -43,6 +43,8 @@ __attribute__((constructor(1), used)) static void start(void) {
   ca_state.cells = ca_map(TIB / 8);
   if (!reserved || !ca_rows_reserve() || !ca_repeats_reserve() || !ca_state.cells)
     give_up("no address space for the rows");
+  ca_prefer_huge_pages(ca_state.cells, TIB / 8);
+  ca_prefer_huge_pages(ca_shadow(ca_word(CA_ARENA_BASE)), CA_ARENA_BYTES * 2);
   ca_state.cursor = ca_state.cells;
   const char *path = getenv("COMMANALYZER_TRACE");
   if (path && strlen(path) < sizeof trace_path)
