@@ -6,12 +6,14 @@ module's text.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from commanalyzer.abi.hooks import HOOKS, MAX_LABELS
 
 SCRATCH = "%ca.scratch"
+_DEBUG_ATTACHMENT = re.compile(r",? !dbg !\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,9 @@ class RepeatedLoop:
         known: Register (i1): the copy may run.
         before_copy: Lines in front of the copy.
         behind: Lines behind the instrumented loop.
+        due: Lines that compute ``is_due``, at the end of the preheader of a loop with a preview.
+        is_due: Register (i1): the preview is worth while.
+        preview: Blocks of the preview, the first for the branch from the preheader; they lead to the guard.
     """
 
     preheader: str
@@ -41,6 +46,9 @@ class RepeatedLoop:
     known: str
     before_copy: tuple[str, ...]
     behind: tuple[str, ...]
+    due: tuple[str, ...] = ()
+    is_due: str = ""
+    preview: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -113,3 +121,13 @@ class FunctionPatch:
                 slot = self.value(out, f"getelementptr inbounds i64, ptr {SCRATCH}, i64 {index}")
             out.append(f"  store i64 {label}, ptr {slot}, align 8")
         return SCRATCH
+
+
+def without_debug(line: str) -> str:
+    """The line without its source place."""
+    return _DEBUG_ATTACHMENT.sub("", line)
+
+
+def plain_text(line: str) -> str:
+    """An instruction's line as it is written into the instrumented module."""
+    return without_debug(line).replace("musttail call", "call", 1)

@@ -10,9 +10,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from commanalyzer.instrument.code import SCRATCH, FunctionPatch
-from commanalyzer.ir.induction import NestNumbers
 from commanalyzer.ir.model import Block, Operand
 from commanalyzer.ir.polynomials import Polynomial
 from commanalyzer.ir.types import I64, PTR
@@ -25,6 +25,7 @@ _LABEL_ARITHMETIC = re.compile(r"  (%ca\.\d+) = (?:add|and|or|phi) i64 ")
 _SPILL = re.compile(
     rf"  (?:store i64 \S+, ptr \S+, align 8|(%ca\.\d+) = getelementptr inbounds i64, ptr {SCRATCH}, i64 \d+)$"
 )
+_CHOICE = re.compile(r"  (%ca\.\d+) = select i1 (%\S+), (i64 \S+, i64 \S+)$")
 _INCOMING = re.compile(r", %(?:[\w.$-]+|\"[^\"]*\") \]")
 # position of the address among the arguments, bytes (None: the next argument says how many words)
 _ACCESSES: dict[str, tuple[int, int | None]] = {
@@ -87,7 +88,17 @@ def inserted_lines(patch: FunctionPatch, block: Block) -> Iterator[str]:
         yield from patch.after.get(instruction.last_line, ())
 
 
-def loop_code(patch: FunctionPatch, blocks: list[Block], numbers: NestNumbers) -> LoopCode | None:
+class Numbers(Protocol):
+    """What is known about integers and addresses in a loop."""
+
+    def polynomial(self, operand: Operand) -> Polynomial | None:
+        """Value of an integer or pointer; ``None`` if it is not known in advance."""
+
+    def decides(self, condition: str) -> bool:
+        """A condition of the loop is known in advance."""
+
+
+def loop_code(patch: FunctionPatch, blocks: list[Block], numbers: Numbers) -> LoopCode | None:
     """Read the code that was inserted into ``blocks``, a loop nest."""
     reader = _Reader(numbers)
     for block in blocks:
@@ -98,7 +109,7 @@ def loop_code(patch: FunctionPatch, blocks: list[Block], numbers: NestNumbers) -
 
 
 class _Reader:
-    def __init__(self, numbers: NestNumbers) -> None:
+    def __init__(self, numbers: Numbers) -> None:
         self._numbers = numbers
         self._code = LoopCode()
         self._addresses: dict[str, Polynomial] = {}
@@ -119,6 +130,8 @@ class _Reader:
             return self._set_address(found[1], self._addresses[found[2]] + Polynomial.number(int(found[3])))
         if found := _CALL.match(line):
             return self._call(found[1] or "", found[2], found[3], block)
+        if found := _CHOICE.match(line):
+            return self._numbers.decides(found[2]) and self._define(found[1]) and self._use(found[3])
         if found := _LABEL_ARITHMETIC.match(line):
             return self._define(found[1]) and self._use(_INCOMING.sub(" ]", line.split("=", 1)[1]))
         if found := _SPILL.match(line):

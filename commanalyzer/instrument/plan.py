@@ -89,6 +89,7 @@ def plan_module(module: Module, options: PlanOptions) -> ModulePlan:
     for function in module.functions:
         patch = FunctionPatch()
         _plan_function(
+            module,
             facts[function.name],
             parts[function.name],
             patch,
@@ -104,6 +105,7 @@ def plan_module(module: Module, options: PlanOptions) -> ModulePlan:
 
 
 def _plan_function(
+    module: Module,
     values: FunctionValues,
     parts: list[Component],
     patch: FunctionPatch,
@@ -140,7 +142,7 @@ def _plan_function(
     if is_region:
         patch.call(patch.entry, "ca_region_enter")
     attribute_flops(values, stores.site_of_store, book.site_of, counters, sites, first_site)
-    plan_repeats(values, patch)
+    plan_repeats(values, patch, module)
 
 
 def _wanted(values: FunctionValues, calls: CallFacts, *, has_result: bool = True) -> tuple[str, ...]:

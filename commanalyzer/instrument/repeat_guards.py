@@ -40,8 +40,8 @@ class GuardWriter:
                 term = self.compute("mul", term, str(coefficient))
             total = self.compute("add", total, term) if total else term
         if not total:
-            return str(_signed(polynomial.constant))
-        return self.compute("add", total, str(_signed(polynomial.constant))) if polynomial.constant else total
+            return str(signed(polynomial.constant))
+        return self.compute("add", total, str(signed(polynomial.constant))) if polynomial.constant else total
 
     def compute(self, operation: str, left: str, right: str) -> str:
         """``left operation right``."""
@@ -68,7 +68,7 @@ class GuardWriter:
         """Hash of all values given so far and these."""
         for value in values:
             self._num_hashed += 1
-            term = self.compute("mul", value, str(_signed(_multiplier(self._num_hashed))))
+            term = self.compute("mul", value, str(signed(_multiplier(self._num_hashed))))
             self._hash = self.compute("add", self._hash, term) if self._hash else term
         return self._hash
 
@@ -92,7 +92,8 @@ class GuardWriter:
         return self._symbols[symbol]
 
 
-def _signed(value: int) -> int:
+def signed(value: int) -> int:
+    """The 64-bit pattern as LLVM prints it."""
     value &= _MASK
     return value - (1 << 64) if value >> 63 else value
 

@@ -27,14 +27,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-from commanalyzer.instrument.code import FunctionPatch, RepeatedLoop
+from commanalyzer.instrument.code import FunctionPatch, RepeatedLoop, plain_text
 from commanalyzer.instrument.loop_code import TOKEN, Collected, LoopCode, inserted_lines, loop_code
+from commanalyzer.instrument.previews import PreviewWriter, previewed
 from commanalyzer.instrument.repeat_guards import GuardWriter
 from commanalyzer.instrument.values import FunctionValues
+from commanalyzer.ir.access_types import AccessTypes
 from commanalyzer.ir.cfg import Loop
 from commanalyzer.ir.induction import LoopEnds, NestNumbers, Rounds, loop_ends, round_number
 from commanalyzer.ir.libcalls import CallKind
-from commanalyzer.ir.model import Block, Instruction
+from commanalyzer.ir.model import Block, Instruction, Module
 from commanalyzer.ir.polynomials import Polynomial
 
 MAX_INSTRUCTIONS = 2000  # of a nest: it is written out once more per level
@@ -45,26 +47,63 @@ _SIDE_EFFECTS = frozenset(
 )
 
 
-def plan_repeats(values: FunctionValues, patch: FunctionPatch) -> None:
+def plan_repeats(values: FunctionValues, patch: FunctionPatch, module: Module) -> None:
     """Find the loops of a function whose effect can be known in advance, and plan their copies.
 
     Comes last: it reads what was inserted.
     """
     used_in = _uses_of_inserted(values, patch)
+    accesses = AccessTypes(module.metadata)
+    previews: list[Loop] = []
     for loop in values.cfg.loops.values():
-        nest = _nest(values, loop)
-        if nest is None:
+        blocks = [b for b in values.function.blocks if b.label in loop.blocks]
+        ends = loop_ends(values.cfg, loop)
+        if ends is None or not _is_plain_loop(values, blocks):
             continue
-        numbers = NestNumbers(values.function, values.cfg, loop)
-        rounds = {h: numbers.rounds(nest.loops[h], ends) for h, ends in nest.ends.items()}
-        code = loop_code(patch, nest.blocks, numbers)
-        if code is None or _is_read_outside(values, nest, code, used_in):
-            continue
-        known = {header: found for header, found in rounds.items() if found is not None}
-        if len(known) == len(rounds) and (not code.collected or len(nest.ends) == 1):
-            written = _write(patch, nest, numbers, code, known)
-            if written is not None:
-                patch.repeated.append(written)
+        found = _by_polynomials(values, patch, loop, blocks, used_in)
+        if found is None and not any(loop.header in outer.blocks for outer in previews):
+            plan = previewed(values, patch, loop, ends, blocks, accesses, lambda n: module.lines[n])
+            if plan is not None and not _is_read_outside(values, loop, ends, plan.code, used_in):
+                writer = PreviewWriter(
+                    patch, plan, len(patch.repeated), lambda n: plain_text(module.lines[n])
+                )
+                found = writer.write(_identity(values, loop, plan.code))
+                previews += [loop] if found is not None else []
+        if found is not None:
+            patch.repeated.append(found)
+
+
+def _by_polynomials(
+    values: FunctionValues,
+    patch: FunctionPatch,
+    loop: Loop,
+    blocks: list[Block],
+    used_in: dict[str, set[str]],
+) -> RepeatedLoop | None:
+    """The loop with a guard that computes its rounds and addresses, if they are polynomials."""
+    nest = _nest(values, loop, blocks)
+    if nest is None:
+        return None
+    numbers = NestNumbers(values.function, values.cfg, loop)
+    rounds = {h: numbers.rounds(nest.loops[h], ends) for h, ends in nest.ends.items()}
+    known = {header: found for header, found in rounds.items() if found is not None}
+    code = loop_code(patch, blocks, numbers)
+    if code is None or len(known) != len(rounds) or (code.collected and len(nest.ends) != 1):
+        return None
+    if _is_read_outside(values, loop, nest.ends[loop.header], code, used_in):
+        return None
+    return _write(patch, nest, numbers, code, known, _identity(values, loop, code))
+
+
+def _identity(values: FunctionValues, loop: Loop, code: LoopCode) -> int:
+    """A block counter that belongs to this loop alone."""
+    return next(number for number, block in code.counters if values.cfg.innermost_loop[block] == loop.header)
+
+
+def _is_plain_loop(values: FunctionValues, blocks: list[Block]) -> bool:
+    return sum(len(b.instructions) for b in blocks) <= MAX_INSTRUCTIONS and all(
+        _is_plain(values, i) for b in blocks for i in b.instructions
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,20 +116,9 @@ class _Nest:
     blocks: list[Block]
     short: dict[str, frozenset[str]]  # per block, loops in whose last round it is not executed
 
-    @property
-    def own_blocks(self) -> frozenset[str]:
-        """Blocks that are in no inner loop."""
-        inner = [loop.blocks for header, loop in self.loops.items() if header != self.loop.header]
-        return self.loop.blocks.difference(*inner)
 
-
-def _nest(values: FunctionValues, loop: Loop) -> _Nest | None:
+def _nest(values: FunctionValues, loop: Loop, blocks: list[Block]) -> _Nest | None:
     cfg = values.cfg
-    blocks = [b for b in values.function.blocks if b.label in loop.blocks]
-    if sum(len(b.instructions) for b in blocks) > MAX_INSTRUCTIONS:
-        return None
-    if not all(_is_plain(values, i) for b in blocks for i in b.instructions):
-        return None
     loops = {h: inner for h, inner in cfg.loops.items() if h in loop.blocks}
     ends = {}
     for header, inner in loops.items():
@@ -142,11 +170,11 @@ def _uses_of_inserted(values: FunctionValues, patch: FunctionPatch) -> dict[str,
 
 
 def _is_read_outside(
-    values: FunctionValues, nest: _Nest, code: LoopCode, used_in: dict[str, set[str]]
+    values: FunctionValues, loop: Loop, ends: LoopEnds, code: LoopCode, used_in: dict[str, set[str]]
 ) -> bool:
-    """Something defined in the nest is read outside, other than by phis of the exit."""
-    inside, ends = nest.loop.blocks, nest.ends[nest.loop.header]
-    registers = [i.name for b in nest.blocks for i in b.instructions if i.name]
+    """Something defined in the loop is read outside, other than by phis of the exit."""
+    inside = loop.blocks
+    registers = [name for name, d in values.definitions.items() if d.block in inside]
     if any(used_in.get(name, set()) - inside for name in (*registers, *code.defined)):
         return True
     return any(
@@ -157,7 +185,12 @@ def _is_read_outside(
 
 
 def _write(
-    patch: FunctionPatch, nest: _Nest, numbers: NestNumbers, code: LoopCode, rounds: dict[str, Rounds]
+    patch: FunctionPatch,
+    nest: _Nest,
+    numbers: NestNumbers,
+    code: LoopCode,
+    rounds: dict[str, Rounds],
+    identity: int,
 ) -> RepeatedLoop | None:
     """Code of the guard and of what surrounds the copy and the instrumented loop."""
     guard = GuardWriter(patch, numbers.types)
@@ -170,7 +203,6 @@ def _write(
         if any(span is None for span in spans) or len(spans) > MAX_RANGES:
             return None
         values = [*made.values(), *(v for span in spans if span is not None for v in span.hashed)]
-        identity = next(c for c, block in code.counters if block in nest.own_blocks)
         key = guard.hashed([str(identity + 1), *dict.fromkeys(values), *code.entering])
         changes = _changes(patch, guard.lines, [span for span in spans if span is not None])
         found = guard.call("ca_repeat_known", key, changes, total)

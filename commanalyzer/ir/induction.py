@@ -114,6 +114,10 @@ class NestNumbers:
             self._known[text] = found if is_small else None
         return self._known[text]
 
+    def decides(self, condition: str) -> bool:
+        """A condition is known in advance."""
+        return False
+
     def rounds(self, loop: Loop, ends: LoopEnds) -> Rounds | None:
         """What decides how many rounds ``loop`` makes, if only invariants of the nest do."""
         terminator = self._blocks[ends.exiting].terminator

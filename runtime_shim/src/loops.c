@@ -6,6 +6,10 @@
 
 uint32_t ca_repeat_unpredicted(uint64_t hash, uint64_t changes, uint64_t rounds);
 void ca_repeat_over(uint64_t changes);
+uint32_t ca_preview_begin(uint32_t loop);
+void ca_preview_repeated(uint32_t loop, const struct ca_repeat *known);
+void ca_preview_failed(uint32_t loop, uint64_t hash, uint64_t changes, uint32_t first_counter,
+                       uint32_t num_counters);
 
 /* Rounds of a loop that ends when two numbers are equal, compared before a round ends; their difference changes
  * by `step` per round. 0 if it would end otherwise than by meeting exactly. */
@@ -36,6 +40,22 @@ CA_HOOK uint64_t ca_changes(uint64_t low, uint64_t high) { return ca_changes_in(
 /* A loop is entered: 1 if it is known what it will do, and that is counted. Otherwise it is recorded. */
 CA_HOOK uint32_t ca_repeat_known(uint64_t hash, uint64_t changes, uint64_t rounds) {
   return ca_repeat_predicted(hash | 1, changes) || ca_repeat_unpredicted(hash | 1, changes, rounds);
+}
+
+/* 1 if a preview is worth while; otherwise the loop is not recorded either. `loop` is a block counter. */
+CA_CALL uint32_t ca_preview_due(uint32_t loop) { return ca_preview_begin(loop); }
+
+/* The same as ca_repeat_known for a loop that was previewed: its block counters are part of what is known. */
+CA_CALL uint32_t ca_repeat_previewed(uint32_t loop, uint64_t hash, uint64_t changes, uint32_t first_counter,
+                                     uint32_t num_counters) {
+  hash = (hash + ca_active * ca_multipliers[60]) | 1;
+  const struct ca_repeat *known = ca_repeat_again(hash, changes);
+  if (known) {
+    ca_preview_repeated(loop, known);
+    return 1;
+  }
+  ca_preview_failed(loop, hash, changes, first_counter, num_counters);
+  return 0;
 }
 
 CA_HOOK void ca_repeat_end(uint64_t changes) { ca_repeat_over(changes); }

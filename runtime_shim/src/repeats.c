@@ -9,6 +9,8 @@
 #define LONGEST_NEST 16u
 #define MOST_JUMPS 4096u
 #define FEWEST_ROUNDS 4u /* shorter loops are not worth remembering */
+#define MOST_COUNTERS 256u
+#define PATIENCE 8u
 #define MOST_REPEATS (1u << 27)
 
 /* Rows [first, end) of the log. */
@@ -29,21 +31,32 @@ struct recording {
   uint64_t start; /* cell */
   uint32_t first_jump;
   bool is_spoilt;
+  uint32_t first_counter;
+  uint32_t num_counters;
+  uint64_t counters[MOST_COUNTERS]; /* when it began */
+};
+
+/* Previews of a loop: how many in a row were in vain, how many are left out therefore. */
+struct preview {
+  uint32_t failures;
+  uint32_t skipped;
 };
 
 static struct recording recordings[LONGEST_NEST];
 static struct jump jumps[MOST_JUMPS];
 static uint32_t num_jumps;
-static struct ca_column repeats, stretches;
-static uint32_t *table; /* number of the loop, open addressing; 0 is none */
+static struct ca_column repeats, stretches, deltas;
+static struct preview *previews; /* by block counter */
+static uint32_t *table;          /* number of the loop, open addressing; 0 is none */
 static uint64_t table_mask;
 
 #define GIB (1ull << 30)
 
 bool ca_repeats_reserve(void) {
   bool reserved = ca_column_reserve(&repeats, MOST_REPEATS * sizeof(struct ca_repeat)) &&
-                  ca_column_reserve(&stretches, 64 * GIB);
-  if (!reserved)
+                  ca_column_reserve(&stretches, 64 * GIB) && ca_column_reserve(&deltas, 64 * GIB);
+  previews = ca_map((ca_num_block_counters + 1) * sizeof *previews);
+  if (!reserved || !previews)
     return false;
   ca_state.repeats = (struct ca_repeat *)repeats.data;
   return ca_column_push(&repeats, sizeof(struct ca_repeat)) != 0; /* number 0 stands for the start */
@@ -127,7 +140,13 @@ static void begin(uint64_t hash, uint64_t changes, bool is_spoilt) {
     num_jumps = 0;
   if (ca_state.num_recording < LONGEST_NEST) {
     uint64_t start = (uint64_t)(ca_state.cursor - ca_state.cells);
-    recordings[ca_state.num_recording] = (struct recording){hash, changes, start, num_jumps, is_spoilt};
+    struct recording *recording = &recordings[ca_state.num_recording];
+    recording->hash = hash;
+    recording->changes = changes;
+    recording->start = start;
+    recording->first_jump = num_jumps;
+    recording->is_spoilt = is_spoilt;
+    recording->num_counters = 0;
   }
   ca_state.num_recording++;
 }
@@ -147,6 +166,53 @@ CA_SLOW uint32_t ca_repeat_unpredicted(uint64_t hash, uint64_t changes, uint64_t
     return 1;
   begin(hash, changes, rounds < FEWEST_ROUNDS);
   return 0;
+}
+
+uint32_t ca_preview_begin(uint32_t loop) {
+  if (!previews[loop].skipped)
+    return 1;
+  previews[loop].skipped--;
+  begin(0, 0, true);
+  return 0;
+}
+
+void ca_preview_repeated(uint32_t loop, const struct ca_repeat *known) {
+  previews[loop].failures = 0;
+  const uint64_t *delta = (const uint64_t *)deltas.data + known->first_delta;
+  for (uint32_t i = 0; i < known->num_counters; i++)
+    ca_block_counters[known->first_counter + i] += delta[i];
+}
+
+CA_SLOW void ca_preview_failed(uint32_t loop, uint64_t hash, uint64_t changes, uint32_t first_counter,
+                               uint32_t num_counters) {
+  struct preview *preview = &previews[loop];
+  preview->failures++;
+  if (preview->failures > PATIENCE) {
+    uint32_t excess = preview->failures - PATIENCE;
+    preview->skipped = 1u << (excess < 10 ? excess : 10);
+  }
+  begin(hash, changes, false);
+  if (ca_state.num_recording > LONGEST_NEST)
+    return;
+  struct recording *recording = &recordings[ca_state.num_recording - 1];
+  recording->first_counter = first_counter;
+  recording->num_counters = num_counters;
+  memcpy(recording->counters, ca_block_counters + first_counter, num_counters * sizeof(uint64_t));
+}
+
+/* How the block counters advanced since the recording began. */
+static bool push_deltas(const struct recording *recording, struct ca_repeat *repeat) {
+  if (repeat->num_counters != recording->num_counters) {
+    repeat->first_delta = deltas.bytes / sizeof(uint64_t);
+    if (!ca_column_push(&deltas, recording->num_counters * sizeof(uint64_t)))
+      return false;
+  }
+  repeat->first_counter = recording->first_counter;
+  repeat->num_counters = recording->num_counters;
+  uint64_t *delta = (uint64_t *)deltas.data + repeat->first_delta;
+  for (uint32_t i = 0; i < recording->num_counters; i++)
+    delta[i] = ca_block_counters[recording->first_counter + i] - recording->counters[i];
+  return true;
 }
 
 /* Rows since the recording began, as stretches. */
@@ -192,7 +258,9 @@ CA_SLOW void ca_repeat_row(uint64_t hash, uint64_t changes, uint64_t row) {
       return;
   }
   ((struct stretch *)stretches.data)[first] = (struct stretch){row, row + 1};
-  *repeat = (struct ca_repeat){hash, changes, 0, row + 1, first, 1, repeat->next};
+  *repeat = (struct ca_repeat){.hash = hash, .changes = changes, .end = row + 1, .next = repeat->next};
+  repeat->first_stretch = first;
+  repeat->num_stretches = 1;
   came_next(number);
 }
 
@@ -216,6 +284,11 @@ CA_SLOW void ca_repeat_over(uint64_t changes) {
     first = repeat->first_stretch;
   }
   uint64_t end = (uint64_t)(ca_state.cursor - ca_state.cells);
-  *repeat = (struct ca_repeat){recording->hash, changes, 0, end, first, count, repeat->next};
+  repeat->hash = recording->hash;
+  repeat->changes = push_deltas(recording, repeat) ? changes : UINT64_MAX;
+  repeat->count = 0;
+  repeat->end = end;
+  repeat->first_stretch = first;
+  repeat->num_stretches = count;
   came_next(number);
 }

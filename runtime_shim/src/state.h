@@ -30,6 +30,9 @@ struct ca_repeat {
   uint64_t first_stretch;
   uint32_t num_stretches;
   uint32_t next; /* the loop that came after it last time */
+  uint64_t first_delta;
+  uint32_t first_counter; /* block counters that a previewed loop advances, by its deltas */
+  uint32_t num_counters;
 };
 
 struct ca_state {
