@@ -21,7 +21,7 @@ TOKEN = re.compile(r'%(?:[\w.$-]+|"[^"]*")')
 _ADDRESS = re.compile(r"  (%ca\.\d+) = ptrtoint ptr (.+) to i64$")
 _OFFSET = re.compile(r"  (%ca\.\d+) = add i64 (%ca\.\d+), (-?\d+)$")
 _CALL = re.compile(r"  (?:(%ca\.\d+) = )?call (?:void|i64) @(ca_\w+)\((.*)\)$")
-_LABEL_ARITHMETIC = re.compile(r"  (%ca\.\d+) = (?:add|and|or|phi) i64 ")
+_LABEL_ARITHMETIC = re.compile(r"  (%ca\.\d+) = (?:add|and|or|phi|icmp \w+|select i1 %ca\.\d+,) i64 ")
 _SPILL = re.compile(
     rf"  (?:store i64 \S+, ptr \S+, align 8|(%ca\.\d+) = getelementptr inbounds i64, ptr {SCRATCH}, i64 \d+)$"
 )
@@ -130,7 +130,7 @@ class _Reader:
             return self._set_address(found[1], self._addresses[found[2]] + Polynomial.number(int(found[3])))
         if found := _CALL.match(line):
             return self._call(found[1] or "", found[2], found[3], block)
-        if found := _CHOICE.match(line):
+        if (found := _CHOICE.match(line)) and not found[2].startswith("%ca."):
             return self._numbers.decides(found[2]) and self._define(found[1]) and self._use(found[3])
         if found := _LABEL_ARITHMETIC.match(line):
             return self._define(found[1]) and self._use(_INCOMING.sub(" ]", line.split("=", 1)[1]))

@@ -78,7 +78,7 @@ class LoopCopies:
                 block = self._blocks[label]
                 result += ["", f"{renamed[f'%{label}'][1:]}:"]
                 lines = range(block.instructions[0].first_line, block.instructions[-1].last_line + 1)
-                result += [self._copied(loop, text(line)) for line in lines]
+                result += [self._copied(loop, text(line)) for line in lines if text(line)]
             result += [
                 "",
                 f"{exit_of(loop.header, loop.number)[1:]}:",

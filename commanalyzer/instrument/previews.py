@@ -26,7 +26,7 @@ from commanalyzer.ir.induction import LoopEnds, NestNumbers, loop_ends, round_nu
 from commanalyzer.ir.model import Block, Instruction, IrType, Operand
 from commanalyzer.ir.polynomials import Polynomial
 
-_MAX_TRACKED = 24
+_MAX_TRACKED = 96
 _MAX_COUNTERS = 256
 _COMPUTING = frozenset(
     {

@@ -45,6 +45,7 @@ _NEAR_BYTES = 4096  # accesses at constant distances up to this are one range
 _SIDE_EFFECTS = frozenset(
     {"invoke", "fence", "atomicrmw", "cmpxchg", "alloca", "va_arg", "switch", "indirectbr", "callbr"}
 )
+_NOTES = ("@llvm.lifetime.", "@llvm.assume", "@llvm.experimental.noalias.")  # for the compiler only
 
 
 def plan_repeats(values: FunctionValues, patch: FunctionPatch, module: Module) -> None:
@@ -152,6 +153,8 @@ def _is_plain(values: FunctionValues, instruction: Instruction) -> bool:
     if instruction.opcode == "br":
         return True
     if instruction.opcode == "call":
+        if instruction.callee.startswith(_NOTES):
+            return True
         known = values.calls.effect(instruction)
         if known is None or known.reads or known.writes:
             return False

@@ -94,7 +94,7 @@ def _function(module: Module, function: Function, patch: FunctionPatch) -> list[
         result.extend(copies.joined(block, lines))
         position = block.instructions[-1].last_line + 1
     result.extend(_plain(module.lines[position : function.last_line]))
-    result.extend(copies.blocks(lambda line: plain_text(module.lines[line])))
+    result.extend(copies.blocks(lambda line: patch.replaced.get(line, plain_text(module.lines[line]))))
     result.extend(_plain(module.lines[function.last_line : function.last_line + 1]))
     return result
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define LONGEST_NEST 16u
-#define MOST_JUMPS 4096u
+#define MOST_JUMPS (1u << 26)
 #define FEWEST_ROUNDS 4u /* shorter loops are not worth remembering */
 #define MOST_COUNTERS 256u
 #define PATIENCE 8u
@@ -43,7 +43,7 @@ struct preview {
 };
 
 static struct recording recordings[LONGEST_NEST];
-static struct jump jumps[MOST_JUMPS];
+static struct jump *jumps;
 static uint32_t num_jumps;
 static struct ca_column repeats, stretches, deltas;
 static struct preview *previews; /* by block counter */
@@ -56,7 +56,8 @@ bool ca_repeats_reserve(void) {
   bool reserved = ca_column_reserve(&repeats, MOST_REPEATS * sizeof(struct ca_repeat)) &&
                   ca_column_reserve(&stretches, 64 * GIB) && ca_column_reserve(&deltas, 64 * GIB);
   previews = ca_map((ca_num_block_counters + 1) * sizeof *previews);
-  if (!reserved || !previews)
+  jumps = ca_map(MOST_JUMPS * sizeof *jumps);
+  if (!reserved || !previews || !jumps)
     return false;
   ca_state.repeats = (struct ca_repeat *)repeats.data;
   return ca_column_push(&repeats, sizeof(struct ca_repeat)) != 0; /* number 0 stands for the start */
@@ -103,6 +104,24 @@ static void settle(struct ca_repeat *repeat) {
 void ca_repeats_settle(void) {
   for (uint32_t i = 1; i < num_repeats(); i++)
     settle(&ca_state.repeats[i]);
+}
+
+/* Digest of the shadow of the addresses from `low` to `high` that lie in a page. */
+CA_SLOW uint64_t ca_digest(uint64_t page, uint64_t low, uint64_t high) {
+  uint64_t first = page << CA_CHANGES_PAGE, last = first + (1u << CA_CHANGES_PAGE) - 1;
+  uint64_t begin = ca_word(low > first ? low : first), end = ca_word(high < last ? high : last) + 1;
+  uint64_t lanes[4] = {1, 2, 3, 4};
+  const uint64_t *state = ca_shadow(0);
+  uint64_t word = begin;
+  for (; word + 4 <= end; word += 4)
+    for (uint32_t k = 0; k < 4; k++)
+      lanes[k] = (lanes[k] ^ state[word + k]) * ca_multipliers[k];
+  for (; word < end; word++)
+    lanes[0] = (lanes[0] ^ state[word]) * ca_multipliers[4];
+  uint64_t digest = 0;
+  for (uint32_t k = 0; k < 4; k++)
+    digest += (lanes[k] ^ (lanes[k] >> 32)) * ca_multipliers[8 + k];
+  return digest;
 }
 
 CA_SLOW void ca_spoil_repeats(void) {

@@ -16,6 +16,12 @@ static uint32_t *by_row;   /* row + 1, newest row anchored at a register value *
 static uint32_t *next_row; /* row + 1, next older row of the same anchor */
 static uint32_t *detour;   /* row + 1, what came instead when the row at this place was predicted last */
 
+/* Where the log was left lately for rows elsewhere: rows that many elements share (constants, temporaries) are
+ * stored with the first one, and the others go on behind them. */
+#define NUM_INTERRUPTED 8u
+static uint64_t interrupted[NUM_INTERRUPTED];
+static uint32_t last_interrupted;
+
 static uint32_t *table; /* row + 1, open addressing */
 static uint64_t table_mask;
 static uint64_t table_rows;
@@ -154,7 +160,17 @@ static bool insert(const struct ca_event *event, bool in_table) {
 
 /* The row of an event that was not predicted: looks it up or appends it, moves the cursor behind it. */
 struct ca_found ca_row_lookup(const struct ca_event *event) {
-  uint32_t *instead = &detour[ca_state.cursor - ca_state.cells];
+  uint64_t expected = (uint64_t)(ca_state.cursor - ca_state.cells);
+  for (uint32_t k = 0; k < NUM_INTERRUPTED; k++) {
+    uint64_t row = interrupted[(last_interrupted - k) % NUM_INTERRUPTED];
+    if (ca_state.cells[row].hash == event->hash) {
+      interrupted[(last_interrupted - k) % NUM_INTERRUPTED] = expected;
+      ca_row_repeat(row);
+      return (struct ca_found){row, false};
+    }
+  }
+  interrupted[++last_interrupted % NUM_INTERRUPTED] = expected;
+  uint32_t *instead = &detour[expected];
   if (*instead && ca_state.cells[*instead - 1].hash == event->hash) {
     ca_row_repeat(*instead - 1);
     return (struct ca_found){*instead - 1, false};

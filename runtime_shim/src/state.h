@@ -94,6 +94,8 @@ void ca_row_repeat(uint64_t row);
 /* Loops that repeat (repeats.c). */
 bool ca_repeats_reserve(void);
 void ca_repeats_settle(void);
+#define CA_MANY_CHANGES 16384u /* of a page's shadow */
+uint64_t ca_digest(uint64_t page, uint64_t low, uint64_t high);
 struct ca_repeat *ca_repeat_find(uint64_t hash, uint64_t changes);
 void ca_repeat_row(uint64_t hash, uint64_t changes, uint64_t row);
 void ca_note_jump(uint64_t from, uint64_t to);
@@ -160,15 +162,18 @@ CA_INLINE bool ca_predicted(uint64_t hash) {
   return true;
 }
 
-/* Changes so far of the shadow of the pages with these addresses. They only grow: an equal sum means that none
- * of them has changed. */
+/* State of the shadow of these addresses, as a number: that of the pages that seldom change is the number of
+ * their changes, which only grow; that of the others (temporaries) is a digest of the entries, because they
+ * change in every round and are the same again behind the loop. */
 CA_INLINE uint64_t ca_changes_in(uint64_t low, uint64_t high) {
   const uint64_t *pages = (const uint64_t *)CA_CHANGES_BASE;
   const uint64_t mask = CA_ADDRESS_MASK >> CA_CHANGES_PAGE;
-  uint64_t page = low >> CA_CHANGES_PAGE, last = high >> CA_CHANGES_PAGE, sum = pages[page & mask];
+  uint64_t page = low >> CA_CHANGES_PAGE, last = high >> CA_CHANGES_PAGE, sum = 0;
 #pragma clang loop vectorize(disable) unroll(disable)
-  while (page < last)
-    sum += pages[++page & mask];
+  do {
+    uint64_t changes = pages[page & mask];
+    sum += CA_LIKELY(changes < CA_MANY_CHANGES) ? changes : ca_digest(page, low, high);
+  } while (page++ < last);
   return sum;
 }
 
