@@ -33,6 +33,8 @@ struct ca_repeat {
   uint64_t first_delta;
   uint32_t first_counter; /* block counters that a previewed loop advances, by its deltas */
   uint32_t num_counters;
+  uint64_t first_outcome; /* entries of the shadow as the loop leaves them, where it changes some */
+  uint64_t num_outcomes;
 };
 
 struct ca_state {
@@ -41,6 +43,7 @@ struct ca_state {
   struct ca_repeat *repeats;
   uint32_t last_repeat;   /* the loop that was left last */
   uint32_t num_recording; /* loops that are being recorded, one inside the other */
+  uint32_t num_digested;  /* ranges whose shadow was digested since the last loop was entered or left */
 };
 
 #pragma GCC visibility push(hidden)
@@ -95,6 +98,7 @@ void ca_row_repeat(uint64_t row);
 bool ca_repeats_reserve(void);
 void ca_repeats_settle(void);
 #define CA_MANY_CHANGES 16384u /* of a page's shadow */
+void ca_repeat_outcome(const struct ca_repeat *repeat);
 uint64_t ca_digest(uint64_t page, uint64_t low, uint64_t high);
 struct ca_repeat *ca_repeat_find(uint64_t hash, uint64_t changes);
 void ca_repeat_row(uint64_t hash, uint64_t changes, uint64_t row);
@@ -186,6 +190,8 @@ CA_INLINE struct ca_repeat *ca_repeat_predicted(uint64_t hash, uint64_t changes)
   if (next->num_stretches)
     ca_state.cursor = ca_state.cells + next->end;
   ca_state.last_repeat = (uint32_t)(next - ca_state.repeats);
+  if (!CA_LIKELY(!(ca_state.num_digested | next->num_outcomes)))
+    ca_repeat_outcome(next);
   return next;
 }
 
