@@ -192,15 +192,16 @@ def test_immediate_exit_writes_the_trace_first(driver: Driver) -> None:
 
 def test_rounds_of_loops_are_known_or_refused(driver: Driver) -> None:
     numbers, _ = driver.run("rounds")
-    # until 10; down to 0 by 2; at once; steps that miss the end; away from it, twice; below; over; unsigned; endless
+    # up to 10; down to 0; at once; steps that miss the end; away from it, twice; below, in steps; at once;
+    # when past it; from a negative number, which is a large one if unsigned; without end
     assert list(numbers.values()) == [11, 6, 1, 0, 0, 0, 5, 1, 1, 5, 0, 0]
 
 
 def test_sums_are_one_row_however_their_terms_are_found(driver: Driver) -> None:
     numbers, trace = driver.run("collected")
     _check(numbers)
-    # 11 lengths x 8 widths, closed 7 times each; the copy at double 40 is a source of widths 6 to 8 (which start
-    # at 40) for lengths 2 and 3, and of everything longer: those rows are others than before
+    # 11 lengths x 8 widths, closed 7 times each; the copy at double 40 is a source of widths 6 to 8, which
+    # start there, for lengths 2 and 3, and of everything longer: those rows are others than before
     assert Counter(trace.cells["count"].tolist()) == {14: 2 * 5, 7: 2 * (2 * 3 + 9 * 8)}
 
 
