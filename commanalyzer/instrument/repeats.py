@@ -41,6 +41,7 @@ from commanalyzer.ir.polynomials import Polynomial
 
 MAX_INSTRUCTIONS = 2000  # of a nest: it is written out once more per level
 MAX_RANGES = 32
+FEWEST_ROUNDS = 8  # of a loop whose rounds are constant: a guard would cost more
 _NEAR_BYTES = 4096  # accesses at constant distances up to this are one range
 _SIDE_EFFECTS = frozenset(
     {"invoke", "fence", "atomicrmw", "cmpxchg", "alloca", "va_arg", "switch", "indirectbr", "callbr"}
@@ -59,7 +60,7 @@ def plan_repeats(values: FunctionValues, patch: FunctionPatch, module: Module) -
     for loop in values.cfg.loops.values():
         blocks = [b for b in values.function.blocks if b.label in loop.blocks]
         ends = loop_ends(values.cfg, loop)
-        if ends is None or not _is_plain_loop(values, blocks):
+        if ends is None or not _is_plain_loop(values, blocks) or _is_short(values, loop, ends):
             continue
         found = _by_polynomials(values, patch, loop, blocks, used_in)
         if found is None and not any(loop.header in outer.blocks for outer in previews):
@@ -99,6 +100,15 @@ def _by_polynomials(
 def _identity(values: FunctionValues, loop: Loop, code: LoopCode) -> int:
     """A block counter that belongs to this loop alone."""
     return next(number for number, block in code.counters if values.cfg.innermost_loop[block] == loop.header)
+
+
+def _is_short(values: FunctionValues, loop: Loop, ends: LoopEnds) -> bool:
+    """A loop without inner ones makes few rounds, always."""
+    if any(inner.parent == loop.header for inner in values.cfg.loops.values()):
+        return False
+    rounds = NestNumbers(values.function, values.cfg, loop).rounds(loop, ends)
+    count = None if rounds is None else rounds.constant
+    return count is not None and count < FEWEST_ROUNDS
 
 
 def _is_plain_loop(values: FunctionValues, blocks: list[Block]) -> bool:

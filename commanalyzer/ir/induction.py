@@ -50,6 +50,14 @@ class Rounds:
     until_equal: bool
     is_unsigned: bool = False
 
+    @property
+    def constant(self) -> int | None:
+        """Number of rounds, where it is known without running the program."""
+        if not (self.left.is_constant and self.right.is_constant):
+            return None
+        distance = self.right.constant - self.left.constant
+        return 1 + max(0, -(-distance // self.step))
+
 
 @dataclass(frozen=True, slots=True)
 class LoopEnds:

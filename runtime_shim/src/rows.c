@@ -189,7 +189,8 @@ struct ca_found ca_row_lookup(const struct ca_event *event) {
     if (head->site != event->site || head->sink != event->sink || head->num_labels != event->count)
       ca_statistics.hash_collisions++;
   }
-  *instead = (uint32_t)found;
+  if (found - 1 != expected) /* what is where it was expected needs no detour */
+    *instead = (uint32_t)found;
   ca_row_repeat(found - 1);
   return (struct ca_found){found - 1, is_new};
 }

@@ -39,6 +39,7 @@ F(rewritten, int n, int *index, double *b)
 { for (int i = 0; i < n; i++) { index[i * 7L % n] = i; b[index[i]] += 1; } }
 F(sink, double *b) { *b += 1; }
 F(called, int n, double *b) { for (int i = 0; i < n; i++) sink(b + i); }
+F(three, int n, double *b) { for (int i = 0; i < 3; i++) b[n * i] += 1; }
 F(observed, int n, volatile double *b) { for (int i = 0; i < n; i++) b[i] = b[i] + 1; }
 int main(void) { return 0; }
 """
@@ -71,6 +72,7 @@ def planned(tmp_path_factory: pytest.TempPathFactory) -> tuple[ModulePlan, str]:
         ("rewritten", []),  # stores may change what addresses come from
         ("called", []),
         ("observed", []),
+        ("three", []),  # a guard would cost more
     ],
 )
 def test_loops_with_a_copy(planned: tuple[ModulePlan, str], function: str, expected: list[str]) -> None:

@@ -135,6 +135,20 @@ def test_other_rounds_are_none(start: str, step: str, test: str) -> None:
     assert _numbers(start=start, step=step, test=test)[1] is None
 
 
+@pytest.mark.parametrize(
+    ("start", "step", "test", "expected"),
+    [
+        ("0", "1", "ne i64 %j.next, 3", 3),
+        ("8", "-2", "ne i64 %j.next, 0", 4),
+        ("0", "2", "slt i64 %j.next, 5", 3),
+        ("0", "1", "slt i64 %j.next, %m", None),
+    ],
+)
+def test_constant_rounds(start: str, step: str, test: str, expected: int | None) -> None:
+    rounds = _numbers(start=start, step=step, test=test)[1]
+    assert rounds is not None and rounds.constant == expected
+
+
 def test_polynomials_multiply_and_split() -> None:
     x, y = Polynomial.of("x"), Polynomial.of("y")
     product = (x + Polynomial.number(2)) * (y - x)
