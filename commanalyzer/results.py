@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from html import escape
 
@@ -15,6 +16,7 @@ from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.quantities import format_bytes, format_count, format_percent
 from commanalyzer.vcg.graph import ValueGraph
 
+_REGULAR = re.compile(r"(?:blocks|slabs) (\d+(?:x\d+)*)")
 _HTML_TITLES = ("nodes", "model", "method", "communication", "efficiency bound")
 
 
@@ -164,6 +166,12 @@ class Decomposition:
         matrix = self.communication.comm_bytes
         linked = (matrix + matrix.T) > 0
         return np.asarray(linked.sum(axis=1, dtype=np.int64))
+
+    @property
+    def grid(self) -> tuple[int, ...]:
+        """Nodes per dimension where arrays are divided into plain blocks or slabs; empty for others."""
+        match = _REGULAR.fullmatch(self.method)
+        return tuple(int(extent) for extent in match.group(1).split("x")) if match else ()
 
     def __repr__(self) -> str:
         bound = "" if self.efficiency_bound is None else f", bound {format_percent(self.efficiency_bound)}"

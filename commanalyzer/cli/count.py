@@ -24,7 +24,9 @@ class _WithCommand(WithProgramArguments):
 @click.option(
     "--json", "json_output", metavar="PATH|-", help="Write the JSON document; - for standard output."
 )
-@click.option("--region", default="", metavar="NAME", help="Marked region that the result's matrix covers.")
+@click.option(
+    "--region", default="", metavar="NAME", help="Mark or function that the result's matrix covers."
+)
 @click.option("--mpicc", default="", help="Compiler wrapper of the program's MPI, if not beside mpiexec.")
 @click.option("--timeout", type=options.seconds, help="Limit of the run: 60, 10min.")
 @click.option("--force", is_flag=True, help="Overwrite existing files.")

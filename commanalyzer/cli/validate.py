@@ -27,6 +27,9 @@ _WIDE = 200  # characters of a table when nobody's terminal says otherwise
 @click.option("--workloads", default="", metavar="NAMES", help="Workloads: heat2d,cg.  [default: all]")
 @click.option("--nodes", type=options.nodes, default=(), help="Numbers of processes: 4,8.  [default: all]")
 @click.option("--quick", is_flag=True, help="Only the smallest size of each workload, on 4 or 8 processes.")
+@click.option(
+    "--jobs", type=click.IntRange(1), default=1, show_default=True, help="Cases to run side by side."
+)
 @click.option("--ablation", is_flag=True, help="Leave out one rule of the analysis after the other as well.")
 @click.option(
     "--cases",
@@ -47,6 +50,7 @@ def command(
     workloads: str,
     nodes: tuple[int, ...],
     quick: bool,
+    jobs: int,
     ablation: bool,
     cases: Path,
     output: Path | None,
@@ -69,7 +73,7 @@ def command(
 
     names = tuple(name.strip() for name in workloads.split(",") if name.strip())
     words = _command(names, nodes, quick, ablation, cases)
-    document = _document(cases, Selection(names, nodes, quick), ablation, words, quiet)
+    document = _document(cases, Selection(names, nodes, quick), ablation, words, quiet, jobs)
     console = make_console(sys.stdout)
     if not console.is_terminal:
         console.width = _WIDE
@@ -104,7 +108,9 @@ def _command(names: tuple[str, ...], nodes: tuple[int, ...], quick: bool, ablati
     return shlex.join(words)
 
 
-def _document(cases: Path, selection: Selection, ablation: bool, words: str, quiet: bool) -> Document:
+def _document(
+    cases: Path, selection: Selection, ablation: bool, words: str, quiet: bool, jobs: int
+) -> Document:
     from commanalyzer.progress import Progress, SilentProgress
     from commanalyzer.report.progress import TerminalProgress
     from commanalyzer.report.text import make_console
@@ -117,8 +123,9 @@ def _document(cases: Path, selection: Selection, ablation: bool, words: str, qui
     selected(found, selection)
 
     def run(progress: Progress) -> Document:
-        rows = list(validate(found, selection, progress))
-        left_out = list(ablate(found, replace(selection, quick=True), progress)) if ablation else []
+        rows = list(validate(found, selection, progress, jobs))
+        smallest = replace(selection, quick=True)
+        left_out = list(ablate(found, smallest, progress, jobs)) if ablation else []
         return validation_document(rows, left_out, words, versions())
 
     if quiet:

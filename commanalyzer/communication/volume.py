@@ -10,9 +10,8 @@ where their operands live and *folded* (sent once per round) into the sink.
     hub operands (parameters, centroids) are available everywhere: they are expanded to where the term is
     computed and have no say in where that is.
 
-Whether the terms of one (sink, part) are folded or their operands expanded is decided by what is cheaper
-given the operands that part o receives anyway: two passes of a greedy rule, because the exact minimum
-is a vertex cover over all values of the pair of parts.
+Whether the terms of one (sink, part) are folded or their operands expanded is what costs the least bytes over
+all of them, given the operands that part o receives anyway (:mod:`commanalyzer.communication.cover`).
 
 Reference: paper Section 4.2.3, Algorithm 4; folds, hubs and version brackets extend it.
 """
@@ -32,11 +31,10 @@ from commanalyzer.communication.charges import (
     collapse,
     expand_transfers,
 )
+from commanalyzer.communication.cover import groups_to_combine
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.vcg.graph import Bool, Fold, Int32, Int64, ValueGraph
 from commanalyzer.vcg.segments import expand_ranges, fresh_versions, group_starts
-
-PASSES = 2
 
 
 def count_volume(graph: ValueGraph, part: Int32, num_parts: int, hubs: Bool | None = None) -> Communication:
@@ -178,12 +176,9 @@ def _settle(graph: ValueGraph, forced: Uses, terms: _RemoteTerms, num_parts: int
     """Return all expansions and all fold contributions."""
     if len(terms.row) == 0:
         return forced, Uses(terms.sink, terms.home, terms.row)
-    expand = np.zeros(terms.num_groups, dtype=np.bool_)
-    expanded = forced
-    for _ in range(PASSES):
-        expand |= _cheaper_to_expand(graph, terms, collapse(graph, expanded, num_parts), num_parts)
-        expanded = Uses.join(forced, _entry_uses(terms, expand))
-    folds = ~expand[terms.group]
+    folded = _cheaper_to_fold(graph, terms, collapse(graph, forced, num_parts), num_parts)
+    folds = folded[terms.group]
+    expanded = Uses.join(forced, _entry_uses(terms, ~folded))
     return expanded, Uses(terms.sink[folds], terms.home[folds], terms.row[folds])
 
 
@@ -195,30 +190,44 @@ def _entry_uses(terms: _RemoteTerms, expand: Bool) -> Uses:
     return Uses(terms.entry_value[away], dest[away], terms.row[t[away]])
 
 
-def _cheaper_to_expand(graph: ValueGraph, terms: _RemoteTerms, sent: PairUses, num_parts: int) -> Bool:
-    """Return bool[G], sending the operands costs no more bytes per round than sending the combined term.
+def _cheaper_to_fold(graph: ValueGraph, terms: _RemoteTerms, sent: PairUses, num_parts: int) -> Bool:
+    """Return bool[G], sending the combined term costs less bytes than sending the operands.
 
     Operands that the owner receives anyway (``sent``) cost what more of their versions have to be sent. For
     others versions play no part: sending all constant items of a reduction once would be fewer bytes than
     combining them in every round, but it would move the work of the reduction to one part.
+
+    An operand that groups need different numbers of times is one operand per step of that number.
     """
     mine = ~terms.entry_hub
     value, term = terms.entry_value[mine], terms.entry_term[mine]
-    key = terms.group[term] * graph.num_vertices + value
-    order = np.argsort(key, kind="stable")
-    start = group_starts(key[order])
-    first = order[start]
     count = graph.row_count[terms.row]
-    uses = np.maximum.reduceat(count[term[order]], start)
-    operand, group = value[first], terms.group[term[first]]
-    have = _already_sent(sent, operand, terms.owner[term[first]], num_parts)
-    versions = np.maximum(graph.versions[operand], 1)
-    extra = np.where(have > 0, np.minimum(uses, versions) - np.minimum(have, versions), uses)
-    extra = np.maximum(extra, 0)
-    expand_bytes = np.bincount(group, extra * graph.width_bytes[operand].astype(np.int64), terms.num_groups)
-    fold_bytes = np.zeros(terms.num_groups, dtype=np.int64)
-    np.maximum.at(fold_bytes, terms.group, count * graph.width_bytes[terms.sink].astype(np.int64))
-    return expand_bytes <= fold_bytes
+    group_bytes = np.zeros(terms.num_groups, dtype=np.int64)
+    np.maximum.at(group_bytes, terms.group, count * graph.width_bytes[terms.sink].astype(np.int64))
+
+    operand, item = np.unique(value * num_parts + terms.owner[term], return_inverse=True)
+    pair, place = np.unique(item * terms.num_groups + terms.group[term], return_inverse=True)
+    uses = np.zeros(len(pair), dtype=np.int64)
+    np.maximum.at(uses, place, count[term])
+    item, group = np.divmod(pair, terms.num_groups)
+
+    step, number = np.unique(item * (int(count.max()) + 1) + uses, return_inverse=True)
+    owner_of_step, needed = np.divmod(step, int(count.max()) + 1)
+    vertex, dest = np.divmod(operand[owner_of_step], num_parts)
+    cost = _sending_bytes(graph, vertex, needed, _already_sent(sent, vertex, dest, num_parts))
+    first = group_starts(owner_of_step)
+    extra = np.diff(cost, prepend=0)
+    extra[first] = cost[first]
+    start = np.repeat(first, np.diff(np.append(first, len(step))))[number]
+    length = number - start + 1
+    return groups_to_combine(extra, group_bytes, expand_ranges(start, length), np.repeat(group, length))
+
+
+def _sending_bytes(graph: ValueGraph, vertex: Int64, uses: Int64, have: Int64) -> Int64:
+    """Return the bytes of sending each vertex ``uses`` times where ``have`` times are paid for."""
+    versions = np.maximum(graph.versions[vertex], 1)
+    more = np.where(have > 0, np.minimum(uses, versions) - np.minimum(have, versions), uses)
+    return np.maximum(more, 0) * graph.width_bytes[vertex].astype(np.int64)
 
 
 def _already_sent(sent: PairUses, value: Int64, dest: Int64, num_parts: int) -> Int64:

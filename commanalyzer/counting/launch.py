@@ -27,7 +27,7 @@ class CountRequest:
 
     Attributes:
         command: Launcher, its options, program and arguments.
-        region: Marked region that the result's leading matrix covers; empty for the whole run.
+        region: Mark or function that the result's leading matrix covers; empty for the whole run.
         mpicc: Compiler wrapper of the program's MPI; found beside the launcher when empty.
         timeout_s: Limit of the run, seconds.
         output_to_stderr: The program's standard output goes to standard error.
@@ -46,7 +46,7 @@ def count(request: CountRequest) -> AnalysisResult:
     """Counted bytes of one run of an MPI program.
 
     Raises:
-        ConfigError: If the launcher or its MPI is not found, or the region was not marked.
+        ConfigError: If the launcher or its MPI is not found, or the region is unknown.
         RuntimeBuildError: If the counter cannot be built for this MPI.
         TargetRunError: If the program cannot be started, is ended by a signal, or no rank reports.
     """
@@ -71,6 +71,7 @@ def _run(request: CountRequest, program: Path, mpi: MpiLibrary, library: Path, f
     variables = {
         "LD_PRELOAD": f"{library}:{preload}" if preload else str(library),
         "COMMANALYZER_COUNTS": str(folder),
+        **({"COMMANALYZER_REGION": request.region} if request.region else {}),
     }
     options = launcher_options(mpi.flavour, variables)
     stdout = sys.stderr.fileno() if request.output_to_stderr else None

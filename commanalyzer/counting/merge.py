@@ -76,13 +76,13 @@ def counted_result(
     Args:
         command: Command that was run.
         mpi: MPI library.
-        region: Region that the best decomposition covers; empty for the whole run.
+        region: Mark or function that the best decomposition covers; empty for the whole run.
         run: How the run ended.
         ranks: Counts of the processes that reported, at least one.
         provenance: Origin.
 
     Raises:
-        ConfigError: If ``region`` was not marked in the program.
+        ConfigError: If ``region`` is no mark, and no function that communicates.
         TraceError: If the ranks disagree about their number.
     """
     own = [item for item in ranks if not item.flags & SPAWNED] or list(ranks)
@@ -91,9 +91,10 @@ def counted_result(
     if region and region not in regions:
         known = ", ".join(regions) or "none"
         raise ConfigError(
-            f"expected a region marked in the program [{known}], found {region!r}",
+            f"expected a mark [{known}] or a function that calls MPI, found {region!r}",
             where="--region",
-            hint='mark it with COMMANALYZER_BEGIN("name") and COMMANALYZER_END("name") of commanalyzer.h',
+            hint="a function must not be inlined, nor its name stripped; or mark the region with "
+            'COMMANALYZER_BEGIN("name") and COMMANALYZER_END("name") of commanalyzer.h',
         )
     calls = _calls(merged)
     return AnalysisResult(

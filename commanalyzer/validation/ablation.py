@@ -7,8 +7,9 @@ and at the decomposition of the MPI program.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,9 +20,10 @@ from commanalyzer.decompose import volume_view
 from commanalyzer.errors import ConfigError
 from commanalyzer.pipeline import analyze, repartition
 from commanalyzer.progress import Progress, SilentProgress
-from commanalyzer.request import AnalysisRequest, Model, PartitionRequest
+from commanalyzer.request import Model, PartitionRequest
 from commanalyzer.results import AnalysisResult
 from commanalyzer.validation.cases import Workload
+from commanalyzer.validation.jobs import Case, Failure, each_case
 from commanalyzer.validation.mpi_build import build_mpi
 from commanalyzer.validation.owners import owners_by_blocks
 from commanalyzer.validation.run import HIGH, Selection, counted_run, request_for, selected
@@ -36,14 +38,16 @@ class Variant:
 
     Attributes:
         name: What is left out.
-        change: Request of the default -> request of the variant.
+        control_flows: Flows through the conditions of selections are recorded.
+        private_temporaries: Workspaces are recorded as values of the element that they serve.
         high: Threshold of the singleton scores.
         folds: Contributions to a reduction are combined.
         paper: The paper's model instead of ``volume``.
     """
 
     name: str
-    change: Callable[[AnalysisRequest], AnalysisRequest] = lambda request: request
+    control_flows: bool = True
+    private_temporaries: bool = True
     high: float = HIGH
     folds: bool = True
     paper: bool = False
@@ -51,8 +55,8 @@ class Variant:
 
 VARIANTS = (
     Variant("default"),
-    Variant("no control flows", lambda request: replace(request, control_flows=False)),
-    Variant("no private temporaries", lambda request: replace(request, private_temporaries=False)),
+    Variant("no control flows", control_flows=False),
+    Variant("no private temporaries", private_temporaries=False),
     Variant("no folds", folds=False),
     Variant("no hubs", high=_NO_HUBS),
     Variant("model hpdc18", paper=True),
@@ -80,23 +84,28 @@ class AblationRow:
     own_accuracy: float | None
 
 
-def ablate(workloads: Sequence[Workload], selection: Selection, progress: Progress) -> Iterator[AblationRow]:
-    """Rows of all variants for the smallest size of each selected entry.
+def ablate(
+    workloads: Sequence[Workload], selection: Selection, progress: Progress, jobs: int = 1
+) -> Iterator[AblationRow | Failure]:
+    """Rows of all variants for the smallest size of each selected entry; arguments as of ``validate``.
 
     Raises:
-        CommAnalyzerError: A subclass says which program cannot be built, run or analysed.
+        ConfigError: If the selection is empty.
     """
+    chosen = selected(workloads, selection)
+    yield from each_case(
+        partial(_all_variants, selection), [(w, w.sizes[0]) for w in chosen], "ablation", progress, jobs
+    )
+
+
+def _all_variants(selection: Selection, case: Case) -> list[AblationRow]:
+    workload, arguments = case
+    nodes = selection.processes(workload)
     with tempfile.TemporaryDirectory(prefix="commanalyzer-ablation-") as folder:
-        for number, workload in enumerate(selected(workloads, selection)):  # one step per entry
-            nodes = selection.processes(workload)
-            arguments = workload.sizes[0]
-            progress.stage(f"{workload.name}, ablation", len(VARIANTS))
-            program = build_mpi(workload.mpi_sources, Path(folder) / f"mpi{number}", workload.flags)
-            runs = [counted_run(workload, arguments, p, program) for p in nodes]
-            counted = [next(d.comm_bytes for d in run.decompositions if d.best) for run in runs]
-            for variant in VARIANTS:
-                yield from _rows(workload, arguments, nodes, counted, variant)
-                progress.advance()
+        program = build_mpi(workload.mpi_sources, Path(folder) / "mpi", workload.flags)
+        runs = [counted_run(workload, arguments, p, program) for p in nodes]
+    counted = [next(d.comm_bytes for d in run.decompositions if d.best) for run in runs]
+    return [row for v in VARIANTS for row in _rows(workload, arguments, nodes, counted, v)]
 
 
 def _rows(
@@ -121,9 +130,15 @@ def _prediction(
 ) -> AnalysisResult | None:
     """Analysis of a variant; ``None`` where the paper's graph would be too large."""
     models: tuple[Model, ...] = ("hpdc18",) if variant.paper else ("volume",)
-    request = replace(request_for(workload, arguments, nodes), models=models, high=variant.high)
+    request = replace(
+        request_for(workload, arguments, nodes),
+        models=models,
+        high=variant.high,
+        control_flows=variant.control_flows,
+        private_temporaries=variant.private_temporaries,
+    )
     try:
-        result = analyze(variant.change(request), SilentProgress())
+        result = analyze(request, SilentProgress())
     except ConfigError:
         return None
     if variant.folds:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -39,7 +39,7 @@ class ArrayBlocks:
     leads: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Excess:
     """Bytes that one side has and the other has not, for a reason that is known.
 
@@ -55,11 +55,11 @@ class Excess:
     name: str
     side: Side
     bytes: str
-    counts: Mapping[str, int]
+    counts: Mapping[str, int] = field(hash=False)
     why: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Workload:
     """A sequential program, its MPI counterpart and the runs to compare.
 
@@ -91,7 +91,7 @@ class Workload:
     parameters: tuple[str, ...]
     sizes: tuple[tuple[str, ...], ...]
     mpi_arguments: int
-    grids: Mapping[int, str]
+    grids: Mapping[int, str] = field(hash=False)
     own_replaces: tuple[tuple[str, str], ...]
     arrays: tuple[ArrayBlocks, ...]
     tasks: Tasks

@@ -9,9 +9,11 @@ from statistics import fmean
 from commanalyzer.errors import ConfigError
 from commanalyzer.validation.ablation import VARIANTS, AblationRow
 from commanalyzer.validation.cases import Workload
-from commanalyzer.validation.run import Failure, OwnDecomposition, Row
+from commanalyzer.validation.jobs import Failure
+from commanalyzer.validation.run import OwnDecomposition, Row
 
 _NONE = "-"
+_ACCURATE = 0.97
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +46,16 @@ class Document:
 
 
 def validation_document(
-    found: Sequence[Row | Failure], ablation: Sequence[AblationRow], command: str, versions: Sequence[str]
+    found: Sequence[Row | Failure],
+    ablation: Sequence[AblationRow | Failure],
+    command: str,
+    versions: Sequence[str],
 ) -> Document:
     """Everything that a validation says.
 
     Args:
         found: Comparisons, at least one, and what failed.
-        ablation: Rows of the ablation; may be empty.
+        ablation: Rows of the ablation, and what failed; may be empty.
         command: Command that made them.
         versions: Tool, compiler, MPI.
 
@@ -58,20 +63,22 @@ def validation_document(
         ConfigError: If every case failed.
     """
     rows = [item for item in found if isinstance(item, Row)]
-    failures = [item for item in found if isinstance(item, Failure)]
+    failures = [item for item in (*found, *ablation) if isinstance(item, Failure)]
+    variants = [item for item in ablation if isinstance(item, AblationRow)]
     if not rows:
         raise ConfigError(f"expected a case that can be compared, found none: {failures[0].reason}")
     sections = [
         _head(rows, command, versions),
         _summary(rows),
         _found(rows),
+        _reasons(rows),
         _own(rows),
         _excesses(rows),
         _notes(rows),
         _failed(failures),
     ]
-    if ablation:
-        sections.append(_ablation(ablation))
+    if variants:
+        sections.append(_ablation(variants))
     return Document("Accuracy", tuple(section for section in sections if section is not None))
 
 
@@ -120,7 +127,7 @@ def _summary(rows: Sequence[Row]) -> Section:
     lines.append(_summary_line("all runs", rows))
     columns = (
         *("workload", "runs", "accuracy, mean", "worst", "better than MPI", "MPI in bracket", "ratio"),
-        *("pair agreement", "hpdc18, mean", "MPI's blocks, mean", "worst", "exact"),
+        *("pair agreement", "regular, mean", "hpdc18, mean", "MPI's blocks, mean", "worst", "exact"),
     )
     return Section("Summary", (), columns, tuple(lines))
 
@@ -141,6 +148,7 @@ def _summary_line(name: str, rows: Sequence[Row]) -> tuple[str, ...]:
         f"{inside} of {len(rows)}",
         spread,
         percent(_mean(row.agreement for row in rows)),
+        percent(_mean(row.regular_accuracy for row in rows)),
         percent(_mean(row.paper_accuracy for row in rows)),
         percent(_mean(own)),
         percent(_least(own)),
@@ -151,9 +159,13 @@ def _summary_line(name: str, rows: Sequence[Row]) -> tuple[str, ...]:
 def _found(rows: Sequence[Row]) -> Section:
     columns = (
         *("workload", "arguments", "MPI blocks", "best decomposition", "p", "counted", "predicted"),
-        *("upper end", "ratio", "accuracy", "pair agreement", "imbalance", "hpdc18", "accuracy of hpdc18"),
+        *("upper end", "ratio", "accuracy", "pair agreement", "imbalance", "regular division", "its bytes"),
+        *("its accuracy", "hpdc18", "accuracy of hpdc18"),
     )
-    text = "Best decomposition found, model `volume`; bytes."
+    text = (
+        "Best decomposition found, model `volume`; bytes. Regular division: the cheapest plain blocks or "
+        "slabs of the arrays that were found; what programs with blocks compare with."
+    )
     return Section("Best decomposition", (text,), columns, tuple(map(_found_cells, rows)), 4)
 
 
@@ -171,8 +183,44 @@ def _found_cells(row: Row) -> tuple[str, ...]:
         percent(row.accuracy),
         percent(row.agreement),
         f"{row.imbalance:.3f}",
+        row.regular_method or _NONE,
+        _NONE if row.regular_bytes is None else f"{row.regular_bytes:,}",
+        percent(row.regular_accuracy),
         _NONE if row.paper_bytes is None else f"{row.paper_bytes:,}",
         percent(row.paper_accuracy),
+    )
+
+
+def _reasons(rows: Sequence[Row]) -> Section | None:
+    """Difference of every run that is not accurate, as a sum of its reasons."""
+    misfits = [(row, row.own) for row in rows if row.own is not None and row.accuracy < _ACCURATE]
+    if not misfits:
+        return None
+    columns = (
+        *("workload", "arguments", "p", "predicted - counted", "division found", "known differences", "rest"),
+        "accuracy of the rest",
+    )
+    text = (
+        f"Runs of less than {percent(_ACCURATE)}, in percent of the counted bytes. Division found: bytes of "
+        "the best decomposition less those of the MPI program's blocks, both predicted; negative where the "
+        "search has found something cheaper than the program's blocks, positive where it has missed them. "
+        "Known differences: the excesses listed below. Rest: what is left; this alone is error of the model."
+    )
+    cells = tuple(_reason_cells(row, own) for row, own in misfits)
+    return Section("Reasons of differences", (text,), columns, cells, 2)
+
+
+def _reason_cells(row: Row, own: OwnDecomposition) -> tuple[str, ...]:
+    division = row.predicted_bytes - own.predicted_bytes
+    known = own.excess("predicted") - own.excess("counted")
+    difference = row.predicted_bytes - row.counted_bytes
+    shares = (difference, division, known, difference - division - known)
+    return (
+        row.workload.name,
+        " ".join(row.arguments),
+        str(row.nodes),
+        *(f"{100 * amount / row.counted_bytes:+.1f} %" for amount in shares),
+        percent(row.own_accuracy),
     )
 
 
@@ -215,7 +263,7 @@ def _excesses(rows: Sequence[Row]) -> Section | None:
     lines = []
     for workload in _workloads(rows):
         for item in workload.excesses:
-            mine = [row for row in rows if row.workload is workload and row.own is not None]
+            mine = [row for row in rows if row.workload == workload and row.own is not None]
             amounts = [(row.own.excesses[item], row.counted_bytes) for row in mine if row.own is not None]
             shares = [amount / counted for amount, counted in amounts if counted]
             where = "sent by the MPI program only" if item.side == "counted" else "predicted only"
@@ -260,7 +308,7 @@ def _ablation_lines(
 ) -> list[tuple[str, ...]]:
     lines = []
     for variant in VARIANTS:
-        mine = [row for row in rows if row.variant is variant]
+        mine = [row for row in rows if row.variant == variant]
         if all(value(row) is None for row in mine):
             continue
         means = [_mean(value(row) for row in mine if row.workload.name == name) for name in names]

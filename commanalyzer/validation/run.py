@@ -9,6 +9,7 @@ import math
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ from commanalyzer.comparison.compare import accuracy, compare
 from commanalyzer.counting.launch import CountRequest, count
 from commanalyzer.counting.mpi import find_mpi
 from commanalyzer.decompose import volume_view
-from commanalyzer.errors import CommAnalyzerError, ConfigError, TargetRunError
+from commanalyzer.errors import ConfigError, TargetRunError
 from commanalyzer.frontend.toolchain import bundled_toolchain
 from commanalyzer.pipeline import analyze
 from commanalyzer.progress import Progress, SilentProgress
@@ -28,6 +29,7 @@ from commanalyzer.record import record
 from commanalyzer.request import MODELS, AnalysisRequest, CompilerOptions, Model
 from commanalyzer.results import AnalysisResult
 from commanalyzer.validation.cases import Excess, Side, Workload
+from commanalyzer.validation.jobs import Case, Failure, each_case
 from commanalyzer.validation.mpi_build import build_mpi, mpi_tool
 from commanalyzer.validation.owners import owners_by_blocks
 from commanalyzer.vcg.graph import ValueGraph
@@ -72,6 +74,8 @@ class Row:
         method: What found the best decomposition.
         imbalance: Of the best decomposition.
         agreement: Of the matrices per pair of ranks after the best relabelling, 0 to 1.
+        regular_method: Cheapest division of the arrays into plain blocks or slabs that was found.
+        regular_bytes: What it moves; ``None`` if there is none.
         own: At the MPI program's decomposition; ``None`` if the file does not say how it divides.
     """
 
@@ -85,12 +89,19 @@ class Row:
     method: str
     imbalance: float
     agreement: float
+    regular_method: str
+    regular_bytes: int | None
     own: OwnDecomposition | None
 
     @property
     def accuracy(self) -> float:
         """Of the best decomposition."""
         return accuracy(self.predicted_bytes, self.counted_bytes) or 0.0
+
+    @property
+    def regular_accuracy(self) -> float | None:
+        """Of the cheapest regular division; ``None`` without one."""
+        return None if self.regular_bytes is None else accuracy(self.regular_bytes, self.counted_bytes)
 
     @property
     def paper_accuracy(self) -> float | None:
@@ -148,36 +159,22 @@ def selected(workloads: Sequence[Workload], selection: Selection) -> tuple[Workl
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """Runs that could not be compared, and why."""
-
-    workload: Workload
-    arguments: tuple[str, ...]
-    reason: str
-
-
 def validate(
-    workloads: Sequence[Workload], selection: Selection, progress: Progress
+    workloads: Sequence[Workload], selection: Selection, progress: Progress, jobs: int = 1
 ) -> Iterator[Row | Failure]:
     """Rows of all selected cases, as they are ready; a case that fails does not end the others.
+
+    Args:
+        workloads: Entries of the data file.
+        selection: Which of them, and what of them.
+        progress: Receives one step per case.
+        jobs: Processes that run cases side by side; the rows are the same.
 
     Raises:
         ConfigError: If the selection is empty.
     """
-    with tempfile.TemporaryDirectory(prefix="commanalyzer-validate-") as folder:
-        for number, workload in enumerate(selected(workloads, selection)):  # one step per entry
-            nodes = selection.processes(workload)
-            steps = len(selection.sizes(workload)) * (1 + len(nodes))
-            progress.stage(f"{workload.name} ({workload.region})", steps)
-            program = Path(folder) / f"mpi{number}"
-            for arguments in selection.sizes(workload):
-                try:
-                    if not program.exists():
-                        build_mpi(workload.mpi_sources, program, workload.flags)
-                    yield from _rows(workload, arguments, nodes, program, progress)
-                except CommAnalyzerError as error:
-                    yield Failure(workload, arguments, str(error))
+    cases = [(w, arguments) for w in selected(workloads, selection) for arguments in selection.sizes(w)]
+    yield from each_case(partial(_rows, selection), cases, "compare", progress, jobs)
 
 
 def versions() -> tuple[str, ...]:
@@ -231,31 +228,39 @@ def counted_run(workload: Workload, arguments: Sequence[str], nodes: int, progra
     return result
 
 
-def _rows(
-    workload: Workload, arguments: tuple[str, ...], nodes: Sequence[int], program: Path, progress: Progress
-) -> Iterator[Row]:
+def _rows(selection: Selection, case: Case) -> list[Row]:
+    workload, arguments = case
+    nodes = selection.processes(workload)
+    with tempfile.TemporaryDirectory(prefix="commanalyzer-validate-") as folder:
+        program = Path(folder) / "mpi"
+        build_mpi(workload.mpi_sources, program, workload.flags)
+        counted = [counted_run(workload, arguments, p, program) for p in nodes]
     predicted = _prediction(workload, arguments, nodes)
     graph = own_graph(workload, arguments, predicted.graph)
-    progress.advance()
-    for p in nodes:  # one step per run
-        counted = counted_run(workload, arguments, p, program)
-        found = compare(predicted, counted, model="volume")
-        paper = predicted.best(p, "hpdc18").comm_bytes if "hpdc18" in predicted.models else None
-        matrix = found.counted.communication.comm_bytes
-        yield Row(
-            workload,
-            arguments,
-            p,
-            found.counted.comm_bytes,
-            found.predicted.comm_bytes,
-            found.predicted.communication.high_bytes,
-            paper,
-            found.predicted.method,
-            found.predicted.imbalance,
-            found.relabelling.agreement,
-            own_decomposition(workload, arguments, p, graph, matrix),
-        )
-        progress.advance()
+    return [_row(case, p, predicted, run, graph) for p, run in zip(nodes, counted, strict=True)]
+
+
+def _row(case: Case, nodes: int, predicted: AnalysisResult, counted: AnalysisResult, own: ValueGraph) -> Row:
+    workload, arguments = case
+    found = compare(predicted, counted, model="volume")
+    paper = predicted.best(nodes, "hpdc18").comm_bytes if "hpdc18" in predicted.models else None
+    candidates = [d for d in predicted.decompositions if d.nodes == nodes and d.model == "volume"]
+    regular = min((d for d in candidates if d.grid), key=lambda d: d.comm_bytes, default=None)
+    return Row(
+        workload,
+        arguments,
+        nodes,
+        found.counted.comm_bytes,
+        found.predicted.comm_bytes,
+        found.predicted.communication.high_bytes,
+        paper,
+        found.predicted.method,
+        found.predicted.imbalance,
+        found.relabelling.agreement,
+        "" if regular is None else regular.method,
+        None if regular is None else regular.comm_bytes,
+        own_decomposition(workload, arguments, nodes, own, found.counted.communication.comm_bytes),
+    )
 
 
 def _prediction(workload: Workload, arguments: Sequence[str], nodes: Sequence[int]) -> AnalysisResult:

@@ -80,6 +80,10 @@ void ca_write(uint32_t flags);
 uint32_t ca_text(const char *text);
 void ca_count(const ca_call *call);
 
+/* --- functions.c --- */
+void ca_find_functions(const char *name);
+int ca_is_inside(void); /* 1 while a function of that name is running */
+
 /* --- ranks.c --- */
 const ca_ranks *ca_ranks_of(MPI_Comm comm);
 const ca_ranks *ca_ranks_of_window(MPI_Win window);

@@ -32,7 +32,7 @@ static uint32_t num_texts;
 static region *regions;
 static uint32_t num_regions, current;
 static const char *open_names[MAX_DEPTH];
-static int num_open, is_off;
+static int num_open, is_off, is_inside; /* the function that COMMANALYZER_REGION names */
 static ca_file_call *calls;
 static uint64_t num_calls, room_calls;
 static uint32_t *slots; /* hash table over calls, entry + 1 */
@@ -96,6 +96,8 @@ static void choose_region(void) {
     path[0] = 0;
     for (int i = 0; i < num_open && used < sizeof path; i++)
       used += (size_t)snprintf(path + used, sizeof path - used, "%s%s", i ? "\1" : "", open_names[i]);
+    if (is_inside && used < sizeof path)
+      snprintf(path + used, sizeof path - used, "%s%s", used ? "\1" : "", getenv("COMMANALYZER_REGION"));
   }
   enter_region(text_number(path));
 }
@@ -183,7 +185,12 @@ static ca_file_call *row_of(uint32_t where, const ca_call *call) {
 }
 
 void ca_count(const ca_call *call) {
+  const int inside = ca_is_inside();
   pthread_mutex_lock(&lock);
+  if (inside != is_inside) {
+    is_inside = inside;
+    choose_region();
+  }
   region *here = &regions[current];
   ca_file_call *row = row_of(here->text, call);
   row->operations += call->operations;
@@ -211,6 +218,7 @@ void ca_start(void) {
     return;
   owner = getpid();
   CA_REAL(PMPI_Comm_size)(MPI_COMM_WORLD, &size);
+  ca_find_functions(getenv("COMMANALYZER_REGION"));
   pthread_mutex_lock(&lock);
   CA_REAL(PMPI_Comm_rank)(MPI_COMM_WORLD, &rank);
   choose_region();

@@ -34,7 +34,7 @@ def mpi(request: pytest.FixtureRequest) -> Mpi:
 @pytest.fixture(scope="module")
 def programs(mpi: Mpi, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp(mpi.name)
-    for name in ("families", "regions"):
+    for name in ("families", "regions", "functions"):
         mpi.compile(SOURCES / f"{name}.c", folder / name)
     return folder
 
@@ -200,7 +200,24 @@ def test_marked_regions_have_matrices_of_their_own(mpi: Mpi, programs: Path) -> 
 def test_an_unknown_region_is_refused(mpi: Mpi, programs: Path) -> None:
     done = count(programs, mpi, P, programs / "regions", options=("--region", "sweep"))
     assert done.status == 1
-    assert "expected a region marked in the program [loop, norm], found 'sweep'" in done.err
+    assert "expected a mark [loop, norm] or a function that calls MPI, found 'sweep'" in done.err
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        ("exchange", lambda: ring(3 * 8 * 5 + 8 * 7)),  # called three times, and by rounds
+        ("rounds", lambda: ring(8 * 7)),
+        ("norm", lambda: star(0, 8, 8)),  # norm_ of Fortran
+    ],
+)
+def test_functions_are_regions(
+    mpi: Mpi, programs: Path, function: str, expected: Callable[[], Matrix]
+) -> None:
+    options = ("--json", "-", "--region", function)
+    found = document(count(programs, mpi, P, programs / "functions", options=options))
+    assert matrix_of(found, f"region {function}").tolist() == expected().tolist()
+    assert matrix_of(found).tolist() == (ring(3 * 8 * 5 + 8 * 7 + 8) + star(0, 8, 8)).tolist()
 
 
 def test_the_exit_status_is_reported(mpi: Mpi, programs: Path) -> None:

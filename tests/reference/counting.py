@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 
 from commanalyzer.vcg.graph import ValueGraph
 
@@ -53,24 +54,20 @@ def rows_of(graph: ValueGraph) -> list[RowTuple]:
 
 
 def volume_transfers(
-    graph: ValueGraph, part: Sequence[int], hubs: Sequence[bool], passes: int = 2
+    graph: ValueGraph, part: Sequence[int], hubs: Sequence[bool]
 ) -> tuple[dict[Pair, Pair], dict[Pair, Pair]]:
     """Return expand {(value, reading part): (low, high)} and fold {(sink, part): (low, high)}."""
     rows = rows_of(graph)
     forced, terms = split_terms(rows, part, hubs)
     groups = grouped(rows, terms)
-    chosen: set[int] = set()
-    expanded = forced
-    for _ in range(passes):
-        sent = {key: max(rows[r][1] for r in needs) for key, needs in expanded.rows.items()}
-        wins = [expansion_wins(graph, part, rows, members, sent) for members in groups]
-        chosen |= {g for g, win in enumerate(wins) if win}
-        expanded = Tally(defaultdict(set, {k: set(v) for k, v in forced.rows.items()}))
-        for g, members in enumerate(groups):
-            for term in members:
-                dest = part[rows[term.row][0]] if g in chosen else term.home
-                for v in [v for v in term.operands + term.hubs if part[v] != dest]:
-                    expanded.need(v, dest, term.row)
+    sent = {key: max(rows[r][1] for r in needs) for key, needs in forced.rows.items()}
+    chosen = set(cheapest_expansion(graph, part, rows, groups, sent))
+    expanded = Tally(defaultdict(set, {k: set(v) for k, v in forced.rows.items()}))
+    for g, members in enumerate(groups):
+        for term in members:
+            dest = part[rows[term.row][0]] if g in chosen else term.home
+            for v in [v for v in term.operands + term.hubs if part[v] != dest]:
+                expanded.need(v, dest, term.row)
     folds = Tally()
     for term in (t for g, members in enumerate(groups) if g not in chosen for t in members):
         folds.need(rows[term.row][0], term.home, term.row)
@@ -107,24 +104,42 @@ def grouped(rows: list[RowTuple], terms: list[Term]) -> list[list[Term]]:
     return list(groups.values())
 
 
-def expansion_wins(
+def cheapest_expansion(
     graph: ValueGraph,
     part: Sequence[int],
     rows: list[RowTuple],
-    members: list[Term],
+    groups: list[list[Term]],
     sent: dict[Pair, int],
-) -> bool:
-    sink = rows[members[0].row][0]
-    uses: dict[int, int] = defaultdict(int)
-    for t in members:
-        for v in t.operands:
-            uses[v] = max(uses[v], rows[t.row][1])
-    extra = 0
-    for v, u in uses.items():
-        have, versions = sent.get((v, part[sink]), 0), max(int(graph.versions[v]), 1)
+) -> tuple[int, ...]:
+    """Groups to expand: of all choices the one of least bytes, of these the one that expands most groups."""
+    every = range(len(groups))
+    choices = (c for k in reversed(range(len(groups) + 1)) for c in combinations(every, k))
+    return min(choices, key=lambda chosen: choice_bytes(graph, part, rows, groups, sent, chosen))
+
+
+def choice_bytes(
+    graph: ValueGraph,
+    part: Sequence[int],
+    rows: list[RowTuple],
+    groups: list[list[Term]],
+    sent: dict[Pair, int],
+    chosen: tuple[int, ...],
+) -> int:
+    """Bytes of expanding the ``chosen`` groups and folding the others."""
+    total, uses = 0, dict[Pair, int]()
+    for g, members in enumerate(groups):
+        sink = rows[members[0].row][0]
+        if g not in chosen:
+            total += max(rows[t.row][1] for t in members) * int(graph.width_bytes[sink])
+            continue
+        for t in members:
+            for v in t.operands:
+                uses[v, part[sink]] = max(uses.get((v, part[sink]), 0), rows[t.row][1])
+    for (v, dest), u in uses.items():
+        have, versions = sent.get((v, dest), 0), max(int(graph.versions[v]), 1)
         more = min(u, versions) - min(have, versions) if have else u
-        extra += max(more, 0) * int(graph.width_bytes[v])
-    return extra <= max(rows[t.row][1] for t in members) * int(graph.width_bytes[sink])
+        total += max(more, 0) * int(graph.width_bytes[v])
+    return total
 
 
 def brackets(graph: ValueGraph, value: int, needs: set[int], rows: list[RowTuple]) -> Pair:

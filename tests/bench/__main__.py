@@ -1,0 +1,73 @@
+"""All benchmarks in one run: cost of recording, size of graphs, time of the stages, growth, other tools.
+
+    python -m tests.bench [--scale S] [--repeat N] [--only heat2d,cg] [--no-peers] [-o FILE.md]
+
+Run from the checkout. Times of one run compare with each other; the history keeps ratios of earlier runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from commanalyzer.files import write_text
+from commanalyzer.provenance import collect_provenance
+from commanalyzer.report.document_files import markdown_text
+from commanalyzer.report.document_text import show_document
+from commanalyzer.report.text import make_console
+from tests.bench.cases import ROOT, chosen, request_of
+from tests.bench.document import performance_document
+from tests.bench.exponents import SERIES, growth
+from tests.bench.history import append, slow_downs
+from tests.bench.measuring import measure
+from tests.bench.peers import peers
+
+_HISTORY = ROOT / "tests" / "bench" / "history.jsonl"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure, print, write."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    options = _options(words)
+    is_complete = not options.only
+    progress = make_console(sys.stderr)
+    measured, laws = [], []
+    for case in chosen(options.only.split(",") if options.only else ()):
+        progress.print(f"{case.name} {' '.join(case.command(options.scale))}")
+        measured.append(
+            measure(request_of(case.name, case.command(options.scale)), case.name, options.repeat)
+        )
+    for series in SERIES if is_complete else ():
+        progress.print(f"growth of {series.name} in {series.grows}")
+        laws.append(growth(series, options.repeat))
+    others = list(peers(options.repeat)) if is_complete and not options.no_peers else []
+    made = collect_provenance(compiler="", flags=(), input_hashes=(), seed=0)
+    machine = f"{made.host_class}, Python {platform.python_version()}"
+    origin = f"Made by `{shlex.join(['python', '-m', 'tests.bench', *words])}` on {machine}."
+    changes = slow_downs(options.history, made.host_class, measured)
+    document = performance_document(measured, laws, others, changes, origin)
+    show_document(document, make_console(sys.stdout, width=200))
+    if options.output is not None:
+        write_text(options.output, markdown_text(document), force=True)
+    if is_complete:
+        append(options.history, made.git_revision, made.created, made.host_class, measured)
+    return 0
+
+
+def _options(words: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser("python -m tests.bench", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--scale", type=float, default=1.0, help="of the number of steps")
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--only", default="", help="comma-separated workloads; no growth, tools and history")
+    parser.add_argument("--no-peers", action="store_true", help="leave out other tools")
+    parser.add_argument("--history", type=Path, default=_HISTORY)
+    parser.add_argument("-o", "--output", type=Path, help="Markdown file")
+    return parser.parse_args(words)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,158 @@
+"""Measures one workload: recording against the plain program, size of the graph, time of every stage."""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from commanalyzer.artifacts import save
+from commanalyzer.communication.volume import charge_volume
+from commanalyzer.decompose import volume_view
+from commanalyzer.machine.parameters import MachineParameters
+from commanalyzer.pipeline import repartition
+from commanalyzer.progress import SilentProgress
+from commanalyzer.provenance import collect_provenance
+from commanalyzer.record import RecordedProgram, compile_request, record
+from commanalyzer.request import AnalysisRequest, PartitionRequest
+from commanalyzer.results import AnalysisResult, SingletonCounts
+from commanalyzer.runtime.build import build_native
+from commanalyzer.runtime.launch import run_target
+
+HIGH = 0.9
+
+
+@dataclass(slots=True)
+class StageClock:
+    """Progress that adds up the wall-clock seconds of each stage."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    _name: str = ""
+    _start_s: float = 0.0
+
+    def stage(self, name: str, steps: int = 1) -> None:
+        """End the running stage, begin ``name``."""
+        now = time.perf_counter()
+        if self._name:
+            self.seconds[self._name] = self.seconds.get(self._name, 0.0) + now - self._start_s
+        self._name, self._start_s = name, now
+
+    def advance(self, steps: int = 1) -> None:
+        """Do nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One workload; medians over the repetitions.
+
+    Attributes:
+        case: Name and arguments.
+        plain_s: CPU time of the plain program, seconds.
+        recorded_s: CPU time of all recordings of one analysis, seconds.
+        recordings: How often it is recorded: twice where it has private temporaries.
+        spread: Largest less least recorded time, over the median.
+        plain_bytes: Peak memory of the plain program.
+        recorded_bytes: Peak memory of the recorded one.
+        flows: Distinct flows of the graph.
+        graph_bytes: Memory of the graph.
+        file_bytes: Size of the result file with this graph.
+        graph_s: Reading the trace and building the graph.
+        divide_s: Whole portfolio of divisions for 16 nodes; ``None`` if left out.
+        count_s: Counting one division.
+    """
+
+    case: str
+    plain_s: float
+    recorded_s: float
+    recordings: int
+    spread: float
+    plain_bytes: int
+    recorded_bytes: int
+    flows: int
+    graph_bytes: int
+    file_bytes: int
+    graph_s: float
+    divide_s: float | None
+    count_s: float
+
+    @property
+    def ratio(self) -> float:
+        """Recorded over plain CPU time."""
+        return self.recorded_s / self.plain_s
+
+
+def measure(request: AnalysisRequest, name: str, repeat: int, divide: bool = True) -> Measured:
+    """Run one workload plainly and recorded, ``repeat`` times in turn."""
+    runs, clock = [], StageClock()
+    for _ in range(repeat):
+        clock = StageClock()
+        runs.append(record(request, clock))
+        clock.stage("")
+    recorded = [run.recording.instrumented_s for run in runs]
+    graph = runs[-1].graph
+    count_s = _seconds_of_count(runs[-1])
+    return Measured(
+        " ".join((name, *request.arguments)),
+        statistics.median(run.recording.native_s or 0.0 for run in runs),
+        statistics.median(recorded),
+        2 if "record the private temporaries" in clock.seconds else 1,
+        (max(recorded) - min(recorded)) / statistics.median(recorded),
+        _plain_memory(request),
+        max(run.recording.peak_rss_bytes for run in runs),
+        graph.num_flows,
+        graph.nbytes,
+        _file_size(runs[-1], request),
+        clock.seconds["build the value graph"],
+        _seconds_of_division(runs[-1], request) if divide else None,
+        count_s,
+    )
+
+
+def _plain_memory(request: AnalysisRequest) -> int:
+    native = build_native(compile_request(request)[0])
+    run = run_target(native, request.arguments, stdin=subprocess.DEVNULL, capture=True)
+    return run.peak_rss_bytes
+
+
+def _result(run: RecordedProgram, request: AnalysisRequest) -> AnalysisResult:
+    made = collect_provenance(compiler="", flags=(), input_hashes=(), seed=0)
+    command = (request.sources[0].name, *request.arguments)
+    return AnalysisResult(
+        command[0],
+        command,
+        made,
+        run.work,
+        run.recording,
+        run.graph,
+        SingletonCounts(),
+        0,
+        MachineParameters(),
+        (),
+    )
+
+
+def _file_size(run: RecordedProgram, request: AnalysisRequest) -> int:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "result.cmz"
+        save(_result(run, request), path)
+        return path.stat().st_size
+
+
+def _seconds_of_division(run: RecordedProgram, request: AnalysisRequest) -> float:
+    start = time.perf_counter()
+    repartition(_result(run, request), PartitionRequest(request.nodes), SilentProgress())
+    return time.perf_counter() - start
+
+
+def _seconds_of_count(run: RecordedProgram) -> float:
+    """Count a division of the homes into 16 equal runs: as good as any for the time."""
+    flat, hubs = volume_view(run.graph, HIGH)
+    part = (np.arange(flat.num_vertices) * 16 // max(flat.num_vertices, 1)).astype(np.int32)
+    start = time.perf_counter()
+    charge_volume(flat, part, 16, hubs)
+    return time.perf_counter() - start

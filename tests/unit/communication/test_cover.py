@@ -1,0 +1,81 @@
+"""Least weight of sent operands and combined groups: small cases by hand and by trying all choices."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from commanalyzer.communication.cover import groups_to_combine
+
+Pairs = set[tuple[int, int]]
+
+
+def combine(operand_bytes: list[int], group_bytes: list[int], pairs: Pairs) -> list[bool]:
+    ends = np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)
+    weights = (np.array(operand_bytes, dtype=np.int64), np.array(group_bytes, dtype=np.int64))
+    return [bool(c) for c in groups_to_combine(*weights, ends[:, 0], ends[:, 1])]
+
+
+def cost(operand_bytes: list[int], group_bytes: list[int], pairs: Pairs, combined: list[bool]) -> int:
+    sent = {operand for operand, group in pairs if not combined[group]}
+    return sum(operand_bytes[o] for o in sent) + sum(
+        b for b, c in zip(group_bytes, combined, strict=True) if c
+    )
+
+
+def test_one_operand_for_one_group_is_sent() -> None:
+    assert combine([8], [8], {(0, 0)}) == [False]
+
+
+def test_operands_that_others_need_are_free() -> None:
+    # Group 0 sends operand 0; group 1 needs it and another one, which alone costs no more than combining.
+    assert combine([8, 8], [8, 8], {(0, 0), (0, 1), (1, 1)}) == [False, False]
+
+
+def test_groups_share_their_operands() -> None:
+    # Each of four groups reads the same three operands: 24 bytes sent once, 32 bytes if all were combined.
+    assert combine([8] * 3, [8] * 4, set(product(range(3), range(4)))) == [False] * 4
+    assert combine([8] * 4, [8] * 3, set(product(range(4), range(3)))) == [True] * 3
+
+
+def test_star_of_operands_and_star_of_groups_in_one_problem() -> None:
+    # Group 0 combines operands 0 to 3; operand 4 serves groups 1 to 4, each with an operand of its own.
+    pairs = {(i, 0) for i in range(4)} | {(4, g) for g in range(1, 5)} | {(4 + g, g) for g in range(1, 5)}
+    assert combine([8] * 9, [8] * 5, pairs) == [True] + [True] * 4
+    assert combine([8] * 9, [8] + [16] * 4, pairs) == [True] + [False] * 4
+
+
+@pytest.mark.parametrize("unit", [1, 2**33, 2**33 + 1])
+def test_weights_beyond_32_bits(unit: int) -> None:
+    shared = set(product(range(2), range(2)))  # sent: 6 units, both combined: 10
+    assert combine([3 * unit] * 2, [5 * unit] * 2, shared) == [False, False]
+    assert combine([3 * unit] * 2, [4 * unit, unit], {(0, 0), (1, 0), (1, 1)}) == [True, True]
+
+
+_NEAR_ONE = st.sampled_from([1, 1, 1, 2, 3])
+
+
+@given(st.data(), st.integers(1, 6), st.integers(1, 6), st.booleans())
+@settings(max_examples=300, deadline=None)
+def test_is_the_minimum_with_fewest_groups(
+    data: st.DataObject, operands: int, groups: int, equal: bool
+) -> None:
+    weight = st.just(8) if equal else _NEAR_ONE.map(lambda n: 4 * n)
+    operand_bytes = data.draw(st.lists(weight, min_size=operands, max_size=operands))
+    group_bytes = data.draw(st.lists(weight, min_size=groups, max_size=groups))
+    pair = st.tuples(st.integers(0, operands - 1), st.integers(0, groups - 1))
+    pairs = (
+        data.draw(st.sets(pair, min_size=operands + groups))
+        if operands * groups >= operands + groups
+        else {(0, 0)}
+    )
+    found = combine(operand_bytes, group_bytes, pairs)
+    best = min(
+        (cost(operand_bytes, group_bytes, pairs, list(choice)), sum(choice))
+        for choice in product((False, True), repeat=groups)
+    )
+    assert (cost(operand_bytes, group_bytes, pairs, found), sum(found)) == best
