@@ -24,6 +24,7 @@ INLINED = ("hooks.c", "loops.c", "accumulators.c", "library.c", "variadics.c")
 SEPARATE = (
     "rows.c",
     "repeats.c",
+    "digests.c",
     "packing.c",
     "columns.c",
     "heap.c",
@@ -96,7 +97,13 @@ def _include() -> tuple[str, ...]:
 
 def _headers() -> tuple[Path, ...]:
     shim = shim_directory()
-    names = ("include/comm_shim.h", "src/state.h", "src/accumulator.h", "src/multipliers.inc")
+    names = (
+        "include/comm_shim.h",
+        "src/state.h",
+        "src/accumulator.h",
+        "src/digests.h",
+        "src/multipliers.inc",
+    )
     return tuple(shim / name for name in names)
 
 

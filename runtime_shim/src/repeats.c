@@ -3,6 +3,7 @@
  * A run of a loop is remembered by the rows that it counted, as stretches of the log, if it left the shadow as
  * it found it. How rows are predicted does not matter then: the same labels make the same rows.
  */
+#include "digests.h"
 #include "state.h"
 #include <string.h>
 
@@ -10,8 +11,6 @@
 #define MOST_JUMPS (1u << 26)
 #define FEWEST_ROUNDS 4u /* shorter loops are not worth remembering */
 #define MOST_COUNTERS 256u
-#define MOST_RANGES 32u
-#define MOST_STATES 2048u
 #define PATIENCE 8u
 #define MOST_REPEATS (1u << 27)
 
@@ -26,17 +25,6 @@ struct jump {
   uint64_t to;
 };
 
-/* Words [first, end). */
-struct range {
-  uint64_t first;
-  uint64_t end;
-};
-
-struct outcome {
-  uint64_t word;
-  uint64_t state;
-};
-
 /* A loop that is being recorded. */
 struct recording {
   uint64_t hash;
@@ -47,10 +35,7 @@ struct recording {
   uint32_t first_counter;
   uint32_t num_counters;
   uint64_t counters[MOST_COUNTERS]; /* when it began */
-  uint64_t digest;                  /* part of `changes` */
-  uint32_t num_ranges;              /* that it is of; more than fit are not kept */
-  struct range ranges[MOST_RANGES];
-  uint64_t states[MOST_STATES]; /* their entries when it began */
+  struct ca_kept kept;
 };
 
 /* Previews of a loop: how many in a row were in vain, how many are left out therefore. */
@@ -62,9 +47,7 @@ struct preview {
 static struct recording recordings[LONGEST_NEST];
 static struct jump *jumps;
 static uint32_t num_jumps;
-static struct ca_column repeats, stretches, deltas, outcomes;
-static struct range digested[MOST_RANGES]; /* since the last loop was entered or left */
-static uint64_t digest_total;
+static struct ca_column repeats, stretches, deltas;
 static struct preview *previews; /* by block counter */
 static uint32_t *table;          /* number of the loop, open addressing; 0 is none */
 static uint64_t table_mask;
@@ -74,7 +57,7 @@ static uint64_t table_mask;
 bool ca_repeats_reserve(void) {
   bool reserved = ca_column_reserve(&repeats, MOST_REPEATS * sizeof(struct ca_repeat)) &&
                   ca_column_reserve(&stretches, 64 * GIB) && ca_column_reserve(&deltas, 64 * GIB) &&
-                  ca_column_reserve(&outcomes, 64 * GIB);
+                  ca_digests_reserve();
   previews = ca_map((ca_num_block_counters + 1) * sizeof *previews);
   jumps = ca_map(MOST_JUMPS * sizeof *jumps);
   if (!reserved || !previews || !jumps)
@@ -126,28 +109,6 @@ void ca_repeats_settle(void) {
     settle(&ca_state.repeats[i]);
 }
 
-/* Digest of the shadow of the addresses from `low` to `high` that lie in a page. */
-CA_SLOW uint64_t ca_digest(uint64_t page, uint64_t low, uint64_t high) {
-  uint64_t first = page << CA_CHANGES_PAGE, last = first + (1u << CA_CHANGES_PAGE) - 1;
-  uint64_t begin = ca_word(low > first ? low : first), end = ca_word(high < last ? high : last) + 1;
-  uint64_t lanes[4] = {1, 2, 3, 4};
-  const uint64_t *state = ca_shadow(0);
-  uint64_t word = begin;
-  for (; word + 4 <= end; word += 4)
-    for (uint32_t k = 0; k < 4; k++)
-      lanes[k] = (lanes[k] ^ state[word + k]) * ca_multipliers[k];
-  for (; word < end; word++)
-    lanes[0] = (lanes[0] ^ state[word]) * ca_multipliers[4];
-  uint64_t digest = 0;
-  for (uint32_t k = 0; k < 4; k++)
-    digest += (lanes[k] ^ (lanes[k] >> 32)) * ca_multipliers[8 + k];
-  if (ca_state.num_digested < MOST_RANGES)
-    digested[ca_state.num_digested] = (struct range){begin, end};
-  ca_state.num_digested++;
-  digest_total += digest;
-  return digest;
-}
-
 CA_SLOW void ca_spoil_repeats(void) {
   uint32_t depth = ca_state.num_recording < LONGEST_NEST ? ca_state.num_recording : LONGEST_NEST;
   for (uint32_t i = 0; i < depth; i++)
@@ -173,65 +134,6 @@ static void count_again(struct ca_repeat *repeat) {
   }
 }
 
-static void forget_digests(void) {
-  ca_state.num_digested = 0;
-  digest_total = 0;
-}
-
-/* A loop was known: the shadow becomes what the loop would have made it. */
-CA_SLOW void ca_repeat_outcome(const struct ca_repeat *repeat) {
-  const struct outcome *outcome = (const struct outcome *)outcomes.data + repeat->first_outcome;
-  for (uint64_t i = 0; i < repeat->num_outcomes; i++)
-    ca_set_state(outcome[i].word, outcome[i].state);
-  forget_digests();
-}
-
-/* Keeps what was digested with the loop that begins. */
-static void keep_states(struct recording *recording) {
-  recording->digest = digest_total;
-  recording->num_ranges = ca_state.num_digested;
-  uint64_t num_states = 0;
-  for (uint32_t i = 0; i < recording->num_ranges && i < MOST_RANGES; i++) {
-    uint64_t words = digested[i].end - digested[i].first;
-    if (digested[i].end < digested[i].first || num_states + words > MOST_STATES) {
-      recording->num_ranges = UINT32_MAX;
-      break;
-    }
-    recording->ranges[i] = digested[i];
-    memcpy(recording->states + num_states, ca_shadow(digested[i].first), words * sizeof(uint64_t));
-    num_states += words;
-  }
-  forget_digests();
-}
-
-/* Entries of the digested shadow that the loop changed; false if they are not known. */
-static bool push_outcomes(const struct recording *recording, struct ca_repeat *repeat) {
-  uint64_t before = repeat->num_outcomes, start = outcomes.bytes, at = 0;
-  repeat->num_outcomes = 0;
-  if (recording->digest == digest_total)
-    return true;
-  if (recording->num_ranges > MOST_RANGES)
-    return false;
-  for (uint32_t i = 0; i < recording->num_ranges; i++)
-    for (uint64_t word = recording->ranges[i].first; word < recording->ranges[i].end; word++, at++)
-      if (*ca_shadow(word) != recording->states[at]) {
-        struct outcome *outcome = ca_column_push(&outcomes, sizeof *outcome);
-        if (!outcome)
-          return false;
-        *outcome = (struct outcome){word, *ca_shadow(word)};
-      }
-  uint64_t count = (outcomes.bytes - start) / sizeof(struct outcome);
-  if (count <= before) { /* take the place of the old ones */
-    memmove((struct outcome *)outcomes.data + repeat->first_outcome, outcomes.data + start,
-            count * sizeof(struct outcome));
-    outcomes.bytes = start;
-  } else {
-    repeat->first_outcome = start / sizeof(struct outcome);
-  }
-  repeat->num_outcomes = count;
-  return true;
-}
-
 static void came_next(uint32_t number) {
   ca_state.repeats[ca_state.last_repeat].next = number;
   ca_state.last_repeat = number;
@@ -249,9 +151,9 @@ static void begin(uint64_t hash, uint64_t changes, bool is_spoilt) {
     recording->first_jump = num_jumps;
     recording->is_spoilt = is_spoilt;
     recording->num_counters = 0;
-    keep_states(recording);
+    ca_digests_keep(&recording->kept);
   }
-  forget_digests();
+  ca_digests_forget();
   ca_state.num_recording++;
 }
 
@@ -353,7 +255,7 @@ static uint32_t number_of(uint64_t hash) {
 
 /* Remembers a loop that counts one row and has no other effect. */
 CA_SLOW void ca_repeat_row(uint64_t hash, uint64_t changes, uint64_t row) {
-  forget_digests();
+  ca_digests_forget();
   uint32_t number = number_of(hash);
   if (!number)
     return;
@@ -385,7 +287,7 @@ static void remember(const struct recording *recording) {
     first = repeat->first_stretch;
   }
   uint64_t end = (uint64_t)(ca_state.cursor - ca_state.cells);
-  bool is_known = push_deltas(recording, repeat) && push_outcomes(recording, repeat);
+  bool is_known = push_deltas(recording, repeat) && ca_outcomes_push(&recording->kept, repeat);
   repeat->hash = recording->hash;
   repeat->changes = is_known ? recording->changes : UINT64_MAX;
   repeat->count = 0;
@@ -398,11 +300,11 @@ static void remember(const struct recording *recording) {
 CA_SLOW void ca_repeat_over(uint64_t changes) {
   uint32_t depth = --ca_state.num_recording;
   if (depth >= LONGEST_NEST) {
-    forget_digests();
+    ca_digests_forget();
     return;
   }
   const struct recording *recording = &recordings[depth];
-  if (!recording->is_spoilt && recording->changes - recording->digest == changes - digest_total)
+  if (!recording->is_spoilt && recording->changes - recording->kept.digest == changes - ca_digest_total)
     remember(recording);
-  forget_digests();
+  ca_digests_forget();
 }

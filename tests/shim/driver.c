@@ -441,20 +441,55 @@ static void temporary(void) {
   }
 }
 
+/* Two temporaries that exchange what they hold are not as they were. */
+static void exchanged(void) {
+  for (uint64_t i = 0; i < 40000; i++)
+    ca_copy_4(1, at(&field[2]), word(&field[i % 2]));
+  for (uint32_t step = 0; step < 2; step++) {
+    ca_copy_8(1, at(&field[2 + step]), word(&field[0]), word(&field[0]) + 1);
+    ca_copy_8(1, at(&field[3 - step]), word(&field[1]), word(&field[1]) + 1);
+    uint64_t changes =
+        ca_changes(at(&field[2]), at(&field[3]) - 1) + ca_changes(at(&field[3]), at(&field[4]) - 1);
+    show(step ? "exchanged" : "first", ca_repeat_known(9, changes, 4));
+    ca_repeat_end(ca_changes(at(&field[2]), at(&field[3]) - 1) + ca_changes(at(&field[3]), at(&field[4]) - 1));
+  }
+}
+
 static const struct {
   const char *name;
   void (*run)(void);
 } scenarios[] = {
-    {"rounds", rounds},           {"collected", collected}, {"repeated", repeated},
-    {"temporary", temporary},     {"rows", rows},           {"many_labels", many_labels},
-    {"replication", replication}, {"overlap", overlap},     {"roles", roles},
-    {"registers", registers},     {"heap", heap},           {"reallocation", reallocation},
-    {"reductions", reductions},   {"frames", frames},       {"regions", regions},
-    {"counters", counters},       {"fills", fills},         {"unknown", unknown},
-    {"environment", environment}, {"forked", forked},       {"leave_at_once", leave_at_once},
-    {"running", running},         {"mixed", mixed},         {"crowded", crowded},
-    {"lifetimes", lifetimes},     {"updates", updates},     {"constants", constants},
-    {"copies", copies},           {"carried", carried},     {"extents", extents},
+    {"exchanged", exchanged},
+    {"rounds", rounds},
+    {"collected", collected},
+    {"repeated", repeated},
+    {"temporary", temporary},
+    {"rows", rows},
+    {"many_labels", many_labels},
+    {"replication", replication},
+    {"overlap", overlap},
+    {"roles", roles},
+    {"registers", registers},
+    {"heap", heap},
+    {"reallocation", reallocation},
+    {"reductions", reductions},
+    {"frames", frames},
+    {"regions", regions},
+    {"counters", counters},
+    {"fills", fills},
+    {"unknown", unknown},
+    {"environment", environment},
+    {"forked", forked},
+    {"leave_at_once", leave_at_once},
+    {"running", running},
+    {"mixed", mixed},
+    {"crowded", crowded},
+    {"lifetimes", lifetimes},
+    {"updates", updates},
+    {"constants", constants},
+    {"copies", copies},
+    {"carried", carried},
+    {"extents", extents},
 };
 
 int main(int argc, char **argv) {

@@ -218,3 +218,8 @@ def test_known_loops_leave_temporaries_as_they_would(driver: Driver) -> None:
     numbers, _ = driver.run("temporary")
     assert [numbers[name] for name in ("first", "second", "third")] == [0, 1, 1]
     assert numbers["filled"] == 1
+
+
+def test_temporaries_that_exchange_their_contents_are_others(driver: Driver) -> None:
+    numbers, _ = driver.run("exchanged")
+    assert numbers == {"first": 0, "exchanged": 0}
