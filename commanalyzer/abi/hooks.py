@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-ABI_VERSION = 3
+ABI_VERSION = 4
 
 EXACT_8 = 1 << 63
 EXACT_4 = 1 << 59
@@ -26,7 +26,7 @@ MAX_TERM_LABELS = 8
 MAX_INLINE_TERM_LABELS = 4
 MAX_INITIAL_LABELS = 32
 MAX_CALL_ARGUMENTS = 64
-ACCUMULATOR_BYTES = 312
+ACCUMULATOR_BYTES = 600
 VARIADICS_BYTES = 8 + 64 * 24
 
 PREFIX = "ca_"
@@ -90,6 +90,20 @@ HOOKS: dict[str, Hook] = {
         Hook("ca_accumulator_close", "i64", ("ptr", "i32"), "label of the reduced value"),
         Hook("ca_accumulator_free", "void", ("ptr",), "the function returns"),
         Hook("ca_count_block", "void", ("i32",), "a block was executed"),
+        Hook("ca_count_blocks", "void", ("i32", "i64"), "a block will have been executed so often"),
+        Hook("ca_rounds_until", "i64", ("i64", "i64", "i64"), "rounds until two numbers are equal"),
+        Hook("ca_rounds_below", "i64", ("i64", "i64", "i64", "i32"), "rounds while one is smaller"),
+        Hook("ca_changes", "i64", ("i64", "i64"), "changes of the shadow of addresses so far"),
+        Hook("ca_repeat_known", "i32", ("i64", "i64", "i64"), "a loop will do what it did before"),
+        Hook("ca_preview_due", "i32", ("i32",), "a preview of a loop is worth while"),
+        Hook(
+            "ca_repeat_previewed", "i32", ("i32", "i64", "i64", "i32", "i32"), "ca_repeat_known, counts too"
+        ),
+        Hook("ca_repeat_end", "void", ("i64",), "the loop that was not known is left"),
+        Hook(
+            "ca_collect_later", "void", ("ptr", "i64", "i32", "i32", "ptr"), "the same, closed right behind"
+        ),
+        Hook("ca_collect", "void", ("ptr", "i64", "i32", "i32", "ptr"), "terms of a whole loop"),
         Hook("ca_count_external", "void", ("i32",), "an unmodelled function was called"),
         Hook("ca_region_enter", "void", (), "the analysed region begins"),
         Hook("ca_region_leave", "void", (), "the analysed region ends"),

@@ -6,12 +6,49 @@ module's text.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from commanalyzer.abi.hooks import HOOKS, MAX_LABELS
 
 SCRATCH = "%ca.scratch"
+_DEBUG_ATTACHMENT = re.compile(r",? !dbg !\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedLoop:
+    """A loop that also exists without hooks, see :mod:`commanalyzer.instrument.repeats`.
+
+    Attributes:
+        preheader: Block before it; its branch becomes the choice.
+        header: First block.
+        exiting: The block that leaves the loop.
+        exit: Where that leads.
+        blocks: All blocks, in printed order.
+        number: Of the loop in its function, for the names of its copy.
+        guard: Lines that compute ``known``, at the end of the preheader.
+        known: Register (i1): the copy may run.
+        before_copy: Lines in front of the copy.
+        behind: Lines behind the instrumented loop.
+        due: Lines that compute ``is_due``, at the end of the preheader of a loop with a preview.
+        is_due: Register (i1): the preview is worth while.
+        preview: Blocks of the preview, the first for the branch from the preheader; they lead to the guard.
+    """
+
+    preheader: str
+    header: str
+    exiting: str
+    exit: str
+    blocks: tuple[str, ...]
+    number: int
+    guard: tuple[str, ...]
+    known: str
+    before_copy: tuple[str, ...]
+    behind: tuple[str, ...]
+    due: tuple[str, ...] = ()
+    is_due: str = ""
+    preview: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -25,6 +62,7 @@ class FunctionPatch:
         tops: Lines per block, inserted behind all phis.
         entry: Lines at the very start of the entry block (local storage).
         replaced: New text of a line.
+        repeated: Loops that get a copy without hooks.
         renamed_parameters: New names of parameters whose old names the entry block defines.
         needs_scratch: The function needs the scratch array for hooks that take labels in memory.
         is_noinline: The function must keep a stack frame of its own.
@@ -36,11 +74,19 @@ class FunctionPatch:
     tops: dict[str, list[str]] = field(default_factory=dict)
     entry: list[str] = field(default_factory=list)
     replaced: dict[int, str] = field(default_factory=dict)
+    repeated: list[RepeatedLoop] = field(default_factory=list)
     renamed_parameters: dict[str, str] = field(default_factory=dict)
     needs_scratch: bool = False
     is_noinline: bool = False
     used_hooks: set[str] = field(default_factory=set)
     _counter: int = 0
+
+    def lines(self) -> Iterator[str]:
+        """All lines that are inserted."""
+        yield from self.entry
+        for places in (self.before, self.after, self.phis, self.tops):
+            for lines in places.values():
+                yield from lines
 
     def fresh(self) -> str:
         """A new register name; the prefix cannot clash with the program's names."""
@@ -75,3 +121,13 @@ class FunctionPatch:
                 slot = self.value(out, f"getelementptr inbounds i64, ptr {SCRATCH}, i64 {index}")
             out.append(f"  store i64 {label}, ptr {slot}, align 8")
         return SCRATCH
+
+
+def without_debug(line: str) -> str:
+    """The line without its source place."""
+    return _DEBUG_ATTACHMENT.sub("", line)
+
+
+def plain_text(line: str) -> str:
+    """An instruction's line as it is written into the instrumented module."""
+    return without_debug(line).replace("musttail call", "call", 1)

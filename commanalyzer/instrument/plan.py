@@ -19,6 +19,7 @@ from commanalyzer.instrument.label_code import write_labels
 from commanalyzer.instrument.labels import LabelBook
 from commanalyzer.instrument.recurrences import Component, components
 from commanalyzer.instrument.regions import Regions, is_mark, plan_marks, resolve_regions
+from commanalyzer.instrument.repeats import plan_repeats
 from commanalyzer.instrument.sites import DebugInfo, ObjectRecord, SiteTable
 from commanalyzer.instrument.stores import StorePlanner
 from commanalyzer.instrument.values import (
@@ -88,6 +89,7 @@ def plan_module(module: Module, options: PlanOptions) -> ModulePlan:
     for function in module.functions:
         patch = FunctionPatch()
         _plan_function(
+            module,
             facts[function.name],
             parts[function.name],
             patch,
@@ -103,6 +105,7 @@ def plan_module(module: Module, options: PlanOptions) -> ModulePlan:
 
 
 def _plan_function(
+    module: Module,
     values: FunctionValues,
     parts: list[Component],
     patch: FunctionPatch,
@@ -139,6 +142,7 @@ def _plan_function(
     if is_region:
         patch.call(patch.entry, "ca_region_enter")
     attribute_flops(values, stores.site_of_store, book.site_of, counters, sites, first_site)
+    plan_repeats(values, patch, module)
 
 
 def _wanted(values: FunctionValues, calls: CallFacts, *, has_result: bool = True) -> tuple[str, ...]:

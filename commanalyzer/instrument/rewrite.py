@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from commanalyzer.abi import hooks
 from commanalyzer.errors import InstrumentationError
 from commanalyzer.frontend.regions import prevent_inlining
-from commanalyzer.instrument.code import SCRATCH, FunctionPatch
+from commanalyzer.instrument.code import SCRATCH, FunctionPatch, plain_text, without_debug
+from commanalyzer.instrument.loop_copies import LoopCopies
 from commanalyzer.instrument.plan import ModulePlan
 from commanalyzer.ir.model import Block, Function, Module
 
 # the attributes of a variable follow its initializer: the last match on its line
 _SMALL_ALIGNMENT = re.compile(r", align [12](?=(?:, !\w+ !\d+)*$)")
-_DEBUG_ATTACHMENT = re.compile(r",? !dbg !\d+")
 # attributes inferred for the program as it was: with recording, functions do write memory
 _MEMORY_ATTRIBUTE = re.compile(
     r"\b(?:memory\([^)]*\)|readnone|readonly|writeonly|argmemonly|inaccessiblememonly|speculatable|"
@@ -70,13 +70,13 @@ def _outside(lines: Sequence[str]) -> list[str]:
         if line.startswith("attributes #"):
             line = _MEMORY_ATTRIBUTE.sub("", line)
         elif line.startswith("@"):
-            line = _DEBUG_ATTACHMENT.sub("", line)
+            line = without_debug(line)
         result.append(line)
     return result
 
 
 def _function(module: Module, function: Function, patch: FunctionPatch) -> list[str]:
-    header = _DEBUG_ATTACHMENT.sub("", module.lines[function.first_line])
+    header = without_debug(module.lines[function.first_line])
     for old, new in patch.renamed_parameters.items():
         header = re.sub(rf"{re.escape(old)}(?=[,)])", new, header)
     if patch.is_noinline:
@@ -86,12 +86,16 @@ def _function(module: Module, function: Function, patch: FunctionPatch) -> list[
     if patch.needs_scratch:
         entry.insert(0, f"  {SCRATCH} = alloca [{hooks.MAX_LABELS} x i64], align 8")
     position = function.first_line + 1
+    copies = LoopCopies(function, patch.repeated)
     for block in function.blocks:
         first = block.instructions[0].first_line
         result.extend(_plain(module.lines[position:first]))
-        result.extend(_block(module, block, patch, entry if block is function.blocks[0] else []))
+        lines = _block(module, block, patch, entry if block is function.blocks[0] else [])
+        result.extend(copies.joined(block, lines))
         position = block.instructions[-1].last_line + 1
-    result.extend(_plain(module.lines[position : function.last_line + 1]))
+    result.extend(_plain(module.lines[position : function.last_line]))
+    result.extend(copies.blocks(lambda line: patch.replaced.get(line, plain_text(module.lines[line]))))
+    result.extend(_plain(module.lines[function.last_line : function.last_line + 1]))
     return result
 
 
@@ -104,7 +108,7 @@ def _block(module: Module, block: Block, patch: FunctionPatch, entry: list[str])
     heading = [i for i in block.instructions if i.opcode == "phi"]
     rest = block.instructions[len(heading) :]
     for instruction in heading:
-        result.append(_text(module.lines[instruction.first_line]))
+        result.append(plain_text(module.lines[instruction.first_line]))
     result.extend(patch.phis.get(block.label, ()))
     tops = patch.tops.get(block.label, [])
     if rest[0].opcode not in ("landingpad", "catchpad", "cleanuppad"):
@@ -113,18 +117,13 @@ def _block(module: Module, block: Block, patch: FunctionPatch, entry: list[str])
     for instruction in rest:
         result.extend(patch.before.get(instruction.first_line, ()))
         for line in range(instruction.first_line, instruction.last_line + 1):
-            text = patch.replaced.get(line, _text(module.lines[line]))
+            text = patch.replaced.get(line, plain_text(module.lines[line]))
             if text:
                 result.append(text)
         result.extend(tops)  # a landing pad comes first in its block
         tops = []
         result.extend(patch.after.get(instruction.last_line, ()))
     return result
-
-
-def _text(line: str) -> str:
-    line = _DEBUG_ATTACHMENT.sub("", line)
-    return line.replace("musttail call", "call", 1)
 
 
 def _tables(plan: ModulePlan) -> list[str]:

@@ -20,9 +20,11 @@ from commanalyzer.frontend.shim import shim_directory
 from commanalyzer.frontend.subprocesses import run_tool
 from commanalyzer.frontend.toolchain import Toolchain, bundled_toolchain
 
-INLINED = ("hooks.c", "accumulators.c", "library.c", "variadics.c")
+INLINED = ("hooks.c", "loops.c", "accumulators.c", "library.c", "variadics.c")
 SEPARATE = (
     "rows.c",
+    "repeats.c",
+    "digests.c",
     "packing.c",
     "columns.c",
     "heap.c",
@@ -95,7 +97,13 @@ def _include() -> tuple[str, ...]:
 
 def _headers() -> tuple[Path, ...]:
     shim = shim_directory()
-    names = ("include/comm_shim.h", "src/state.h", "src/accumulator.h", "src/multipliers.inc")
+    names = (
+        "include/comm_shim.h",
+        "src/state.h",
+        "src/accumulator.h",
+        "src/digests.h",
+        "src/multipliers.inc",
+    )
     return tuple(shim / name for name in names)
 
 

@@ -24,8 +24,12 @@
  *
  *   program word a  ->  CA_SHADOW_BASE + ((a mod 2^44) / 4) * 8
  *
+ * CHANGES. One 64-bit counter per 4 KiB and one per 2 MiB of the program's memory: how often a shadow entry of
+ * it has changed.
+ *
  * MEMORY MAP (virtual, reserved without committing)
  *   0x110000000000 - 0x310000000000   shadow (32 TiB)
+ *   0x310000000000 - 0x310804000000   changes (32 GiB, then 64 MiB)
  *   0x680000000000 - 0x6c0000000000   arena: heap blocks and local arrays of the program (4 TiB)
  *
  * ROWS. A row is a distinct chain (site, sink, labels). The log keeps them in order of first occurrence; the
@@ -41,10 +45,16 @@
 extern "C" {
 #endif
 
-#define CA_ABI_VERSION 3u
+#define CA_ABI_VERSION 4u
 
 #define CA_SHADOW_BASE 0x110000000000ull
 #define CA_SHADOW_BYTES 0x200000000000ull
+#define CA_CHANGES_BASE 0x310000000000ull
+#define CA_CHANGES_BYTES 0x800000000ull
+#define CA_CHANGES_PAGE 12u /* address bits within a page */
+#define CA_COARSE_BASE 0x310800000000ull
+#define CA_COARSE_BYTES 0x4000000ull
+#define CA_COARSE_PAGE 21u
 #define CA_ARENA_BASE 0x680000000000ull
 #define CA_ARENA_BYTES 0x40000000000ull
 #define CA_ADDRESS_MASK 0xfffffffffffull

@@ -12,10 +12,20 @@ void *ca_map(uint64_t bytes) {
   return data == MAP_FAILED ? 0 : data;
 }
 
+#define HUGE_FROM (1ull << 21)
+
+/* Large tables are faulted in by large pages; what small programs use of them stays small. */
+void ca_prefer_huge_pages(void *data, uint64_t bytes) {
+  if (bytes > HUGE_FROM)
+    madvise((unsigned char *)data + HUGE_FROM, bytes - HUGE_FROM, MADV_HUGEPAGE);
+}
+
 void ca_unmap(void *data, uint64_t bytes) { munmap(data, bytes); }
 
 bool ca_column_reserve(struct ca_column *column, uint64_t capacity) {
   column->data = ca_map(capacity);
+  if (column->data)
+    ca_prefer_huge_pages(column->data, capacity);
   column->capacity = capacity;
   column->bytes = 0;
   return column->data != 0;
@@ -50,10 +60,10 @@ void *ca_arena_take(uint64_t bytes, uint64_t alignment) {
 }
 
 void ca_forget_range(uint64_t address, uint64_t bytes) {
-  uint64_t *state = ca_shadow(ca_word(address));
+  const uint64_t *state = ca_shadow(ca_word(address));
   for (uint64_t i = 0; i < (bytes + 3) / 4; i++)
     if (state[i])
-      state[i] = ca_own_state(ca_word(address) + i);
+      ca_set_state(ca_word(address) + i, ca_own_state(ca_word(address) + i));
 }
 
 /* A range of words became constant. */
@@ -112,6 +122,7 @@ void ca_move_words(uint64_t to, uint64_t from, uint64_t bytes) {
 CA_CALL void ca_copy_words(uint32_t site, uint64_t to, uint64_t from, uint64_t bytes) {
   if ((to - from) & 3) {
     ca_statistics.unaligned_copies++;
+    ca_spoil_repeats(); /* they are counted one by one */
     ca_forget_range(to, bytes);
   } else if (ca_has_workspace) {
     uint64_t skipped = (4 - (to & 3)) & 3;

@@ -63,7 +63,7 @@ CA_INLINE bool are_own(uint64_t word, uint32_t words) {
 CA_INLINE void own_words(uint64_t word, uint32_t words) {
   if (!are_own(word, words))
     for (uint32_t i = 0; i < words; i++)
-      *ca_shadow(word + i) = ca_own_state(word + i);
+      ca_set_state(word + i, ca_own_state(word + i));
 }
 
 /* A store over replicated values, or to a workspace; the latter is done when true is returned. */
@@ -170,6 +170,8 @@ CA_HOOK void ca_copy_8(uint32_t site, uint64_t address, uint64_t low, uint64_t h
   if ((state[0] ^ low) | (state[1] ^ high)) {
     state[0] = low;
     state[1] = high;
+    ca_shadow_changed(word);
+    ca_shadow_changed(word + 1);
   }
 }
 
@@ -230,6 +232,8 @@ CA_CALL void ca_store_if(uint32_t active, uint32_t site, uint64_t address, uint3
 CA_HOOK void ca_forget(uint64_t address, uint32_t words) { own_words(ca_word(address), words); }
 
 CA_HOOK void ca_count_block(uint32_t block) { ca_block_counters[block] += ca_active; }
+
+CA_HOOK void ca_count_blocks(uint32_t block, uint64_t times) { ca_block_counters[block] += times * ca_active; }
 
 CA_HOOK void ca_count_external(uint32_t function) { ca_external_calls[function]++; }
 

@@ -9,12 +9,18 @@
 
 uint64_t ca_num_rows;
 
-#define LONGEST_CHAIN 24u
+#define LONGEST_CHAIN 8u
 
 static uint32_t *by_word;  /* row + 1, newest row of each word */
 static uint32_t *by_row;   /* row + 1, newest row anchored at a register value */
 static uint32_t *next_row; /* row + 1, next older row of the same anchor */
 static uint32_t *detour;   /* row + 1, what came instead when the row at this place was predicted last */
+
+/* Where the log was left lately for rows elsewhere: rows that many elements share (constants, temporaries) are
+ * stored with the first one, and the others go on behind them. */
+#define NUM_INTERRUPTED 8u
+static uint64_t interrupted[NUM_INTERRUPTED];
+static uint32_t last_interrupted;
 
 static uint32_t *table; /* row + 1, open addressing */
 static uint64_t table_mask;
@@ -25,7 +31,12 @@ bool ca_rows_reserve(void) {
   by_row = ca_map((1ull << 32) * sizeof *by_row);
   next_row = ca_map((1ull << 32) * sizeof *next_row);
   detour = ca_map((1ull << 32) * sizeof *detour);
-  return by_word && by_row && next_row && detour;
+  if (!by_word || !by_row || !next_row || !detour)
+    return false;
+  ca_prefer_huge_pages(next_row, (1ull << 32) * sizeof *next_row);
+  ca_prefer_huge_pages(detour, (1ull << 32) * sizeof *detour);
+  ca_prefer_huge_pages(by_word + ca_word(CA_ARENA_BASE), CA_ARENA_BYTES / 4 * sizeof *by_word);
+  return true;
 }
 
 static uint64_t slot_of(uint64_t hash) {
@@ -126,6 +137,8 @@ uint64_t ca_row_find(const struct ca_event *event) {
 
 /* Counts a row and predicts that the one behind it comes next. */
 void ca_row_repeat(uint64_t row) {
+  if (ca_state.num_recording && ca_state.cursor != ca_state.cells + row)
+    ca_note_jump((uint64_t)(ca_state.cursor - ca_state.cells), row);
   ca_state.cells[row].count += ca_active;
   ca_state.cursor = ca_state.cells + row + 1;
 }
@@ -147,7 +160,17 @@ static bool insert(const struct ca_event *event, bool in_table) {
 
 /* The row of an event that was not predicted: looks it up or appends it, moves the cursor behind it. */
 struct ca_found ca_row_lookup(const struct ca_event *event) {
-  uint32_t *instead = &detour[ca_state.cursor - ca_state.cells];
+  uint64_t expected = (uint64_t)(ca_state.cursor - ca_state.cells);
+  for (uint32_t k = 0; k < NUM_INTERRUPTED; k++) {
+    uint64_t row = interrupted[(last_interrupted - k) % NUM_INTERRUPTED];
+    if (ca_state.cells[row].hash == event->hash) {
+      interrupted[(last_interrupted - k) % NUM_INTERRUPTED] = expected;
+      ca_row_repeat(row);
+      return (struct ca_found){row, false};
+    }
+  }
+  interrupted[++last_interrupted % NUM_INTERRUPTED] = expected;
+  uint32_t *instead = &detour[expected];
   if (*instead && ca_state.cells[*instead - 1].hash == event->hash) {
     ca_row_repeat(*instead - 1);
     return (struct ca_found){*instead - 1, false};
@@ -156,15 +179,18 @@ struct ca_found ca_row_lookup(const struct ca_event *event) {
   uint64_t found = find(event, &depth);
   bool is_new = !found;
   if (is_new) {
-    if (!insert(event, depth == LONGEST_CHAIN))
+    if (!insert(event, depth == LONGEST_CHAIN)) {
+      ca_spoil_repeats();
       return (struct ca_found){0, false};
+    }
     found = ca_num_rows;
   } else {
     const struct ca_head *head = (const struct ca_head *)ca_heads.data + (found - 1);
     if (head->site != event->site || head->sink != event->sink || head->num_labels != event->count)
       ca_statistics.hash_collisions++;
   }
-  *instead = (uint32_t)found;
+  if (found - 1 != expected) /* what is where it was expected needs no detour */
+    *instead = (uint32_t)found;
   ca_row_repeat(found - 1);
   return (struct ca_found){found - 1, is_new};
 }

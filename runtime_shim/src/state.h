@@ -20,9 +20,30 @@ struct ca_column {
   uint64_t capacity;
 };
 
+/* A loop that was recorded and left the shadow as it was: another run with the same hash, while the shadow has
+ * not changed either, counts the same rows. */
+struct ca_repeat {
+  uint64_t hash;
+  uint64_t changes; /* of the shadow that the loop looks at, until then */
+  uint64_t count;   /* further runs */
+  uint64_t end;     /* cell behind its last row */
+  uint64_t first_stretch;
+  uint32_t num_stretches;
+  uint32_t next; /* the loop that came after it last time */
+  uint64_t first_delta;
+  uint32_t first_counter; /* block counters that a previewed loop advances, by its deltas */
+  uint32_t num_counters;
+  uint64_t first_outcome; /* entries of the shadow as the loop leaves them, where it changes some */
+  uint64_t num_outcomes;
+};
+
 struct ca_state {
   struct ca_cell *cursor; /* next expected row */
   struct ca_cell *cells;  /* all rows */
+  struct ca_repeat *repeats;
+  uint32_t last_repeat;   /* the loop that was left last */
+  uint32_t num_recording; /* loops that are being recorded, one inside the other */
+  uint32_t num_digested;  /* ranges whose shadow was digested since the last loop was entered or left */
 };
 
 #pragma GCC visibility push(hidden)
@@ -34,6 +55,7 @@ extern uint64_t ca_num_rows;
 bool ca_column_reserve(struct ca_column *column, uint64_t capacity);
 void *ca_column_push(struct ca_column *column, uint64_t bytes);
 void *ca_map(uint64_t bytes);
+void ca_prefer_huge_pages(void *data, uint64_t bytes);
 void ca_unmap(void *data, uint64_t bytes);
 bool ca_rows_reserve(void);
 void ca_add_extent(uint32_t kind, uint32_t object, uint64_t start, uint64_t size, uint64_t offset,
@@ -72,6 +94,17 @@ struct ca_found ca_row_lookup(const struct ca_event *event);
 uint64_t ca_row_find(const struct ca_event *event); /* row + 1, 0 for none */
 void ca_row_repeat(uint64_t row);
 
+/* Loops that repeat (repeats.c). */
+bool ca_repeats_reserve(void);
+void ca_repeats_settle(void);
+#define CA_MANY_CHANGES 16384u /* of a page's shadow */
+void ca_repeat_outcome(const struct ca_repeat *repeat);
+uint64_t ca_digest(uint64_t page, uint64_t low, uint64_t high);
+struct ca_repeat *ca_repeat_find(uint64_t hash, uint64_t changes);
+void ca_repeat_row(uint64_t hash, uint64_t changes, uint64_t row);
+void ca_note_jump(uint64_t from, uint64_t to);
+void ca_spoil_repeats(void);
+
 /* Workspaces (workspace.c). */
 extern bool ca_has_workspace;
 void ca_workspace_read(const char *path);
@@ -94,6 +127,20 @@ CA_INLINE uint64_t ca_word(uint64_t address) { return (address & CA_ADDRESS_MASK
 
 CA_INLINE uint64_t *ca_shadow(uint64_t word) { return (uint64_t *)CA_SHADOW_BASE + word; }
 
+/* Counts a change of a shadow entry. */
+CA_INLINE void ca_shadow_changed(uint64_t word) {
+  ((uint64_t *)CA_CHANGES_BASE)[word >> (CA_CHANGES_PAGE - 2)]++;
+  ((uint64_t *)CA_COARSE_BASE)[word >> (CA_COARSE_PAGE - 2)]++;
+}
+
+CA_INLINE void ca_set_state(uint64_t word, uint64_t state) {
+  uint64_t *entry = ca_shadow(word);
+  if (*entry != state) {
+    *entry = state;
+    ca_shadow_changed(word);
+  }
+}
+
 CA_INLINE uint64_t ca_value_at(uint64_t word) {
   uint64_t state = *ca_shadow(word);
   return state ? state : word;
@@ -104,12 +151,7 @@ CA_INLINE uint64_t ca_own_state(uint64_t word) {
   return CA_LIKELY(!ca_has_workspace) || !ca_is_workspace(word) ? 0 : CA_NOTHING;
 }
 
-CA_INLINE void ca_replicate(uint64_t word, uint64_t label) {
-  uint64_t state = label == word ? 0 : label;
-  uint64_t *entry = ca_shadow(word);
-  if (*entry != state)
-    *entry = state;
-}
+CA_INLINE void ca_replicate(uint64_t word, uint64_t label) { ca_set_state(word, label == word ? 0 : label); }
 
 /* Label of the second word of an 8-byte value; a named value has one label for both. */
 CA_INLINE uint64_t ca_high_of(uint64_t label) { return label & CA_REG ? label : label + 1; }
@@ -122,6 +164,40 @@ CA_INLINE bool ca_predicted(uint64_t hash) {
   cell->count += ca_active;
   ca_state.cursor = cell + 1;
   return true;
+}
+
+/* State of the shadow of these addresses, as a number: that of the pages that seldom change is the number of
+ * their changes, which only grow; that of the others (temporaries) is a digest of the entries, because they
+ * change in every round and are the same again behind the loop. */
+CA_INLINE uint64_t ca_changes_in(uint64_t low, uint64_t high) {
+  const uint64_t *pages = (const uint64_t *)CA_CHANGES_BASE;
+  const uint64_t mask = CA_ADDRESS_MASK >> CA_CHANGES_PAGE;
+  uint64_t page = low >> CA_CHANGES_PAGE, last = high >> CA_CHANGES_PAGE, sum = 0;
+#pragma clang loop vectorize(disable) unroll(disable)
+  do {
+    uint64_t changes = pages[page & mask];
+    sum += CA_LIKELY(changes < CA_MANY_CHANGES) ? changes : ca_digest(page, low, high);
+  } while (page++ < last);
+  return sum;
+}
+
+/* Counts the loop that was expected next, if this is it. */
+CA_INLINE struct ca_repeat *ca_repeat_predicted(uint64_t hash, uint64_t changes) {
+  struct ca_repeat *next = ca_state.repeats + ca_state.repeats[ca_state.last_repeat].next;
+  if (!CA_LIKELY(next->hash == hash && next->changes == changes && !ca_state.num_recording))
+    return 0;
+  next->count += ca_active;
+  if (next->num_stretches)
+    ca_state.cursor = ca_state.cells + next->end;
+  ca_state.last_repeat = (uint32_t)(next - ca_state.repeats);
+  if (!CA_LIKELY(!(ca_state.num_digested | next->num_outcomes)))
+    ca_repeat_outcome(next);
+  return next;
+}
+
+CA_INLINE struct ca_repeat *ca_repeat_again(uint64_t hash, uint64_t changes) {
+  struct ca_repeat *found = ca_repeat_predicted(hash, changes);
+  return found ? found : ca_repeat_find(hash, changes);
 }
 
 /* The row that was counted last. */

@@ -35,13 +35,16 @@ void ca_finish(void);
 
 __attribute__((constructor(1), used)) static void start(void) {
   map_at(CA_SHADOW_BASE, CA_SHADOW_BYTES, "no address space for the shadow memory");
+  map_at(CA_CHANGES_BASE, CA_CHANGES_BYTES + CA_COARSE_BYTES, "no address space for the changes of the shadow");
   map_at(CA_ARENA_BASE, CA_ARENA_BYTES, "no address space for the program's heap");
   bool reserved = ca_column_reserve(&ca_heads, TIB / 8) && ca_column_reserve(&ca_labels, TIB) &&
                   ca_column_reserve(&ca_groups, TIB / 4) && ca_column_reserve(&ca_runs, TIB / 4) &&
                   ca_column_reserve(&ca_listed, TIB / 2) && ca_column_reserve(&ca_extents, TIB / 1024);
   ca_state.cells = ca_map(TIB / 8);
-  if (!reserved || !ca_rows_reserve() || !ca_state.cells)
+  if (!reserved || !ca_rows_reserve() || !ca_repeats_reserve() || !ca_state.cells)
     give_up("no address space for the rows");
+  ca_prefer_huge_pages(ca_state.cells, TIB / 8);
+  ca_prefer_huge_pages(ca_shadow(ca_word(CA_ARENA_BASE)), CA_ARENA_BYTES * 2);
   ca_state.cursor = ca_state.cells;
   const char *path = getenv("COMMANALYZER_TRACE");
   if (path && strlen(path) < sizeof trace_path)
@@ -78,6 +81,7 @@ struct section {
 
 static bool write_trace(int file) {
   ca_trim_extents();
+  ca_repeats_settle();
   for (uint64_t i = 0; i < ca_num_globals; i++)
     ca_add_extent(CA_EXTENT_GLOBAL, (uint32_t)ca_globals[i].object, (uint64_t)ca_globals[i].start,
                   ca_globals[i].size, 0, 0);

@@ -101,7 +101,7 @@ void ca_workspace_extent(const struct ca_extent *extent) {
     for (uint64_t byte = first; byte < last; byte += 4) {
       uint64_t word = ca_word(extent->start + byte);
       is_workspace[word] = 1;
-      *ca_shadow(word) = CA_NOTHING;
+      ca_set_state(word, CA_NOTHING);
     }
   }
 }
@@ -216,6 +216,7 @@ static uint64_t lifetime(uint32_t site, uint64_t word, uint32_t count, const uin
 /* A store over replicated values or to a workspace; true if the row was dealt with. */
 CA_SLOW bool ca_store_over(uint32_t site, uint64_t word, uint32_t words, uint32_t count,
                            const uint64_t *labels) {
+  ca_spoil_repeats(); /* what happens depends on the row that is predicted, too */
   bool found = false;
   for (uint32_t i = 0; ca_has_workspace && i < words; i++)
     found |= ca_is_workspace(word + i);
@@ -223,7 +224,7 @@ CA_SLOW bool ca_store_over(uint32_t site, uint64_t word, uint32_t words, uint32_
   if (found)
     state = first_source(count, labels) ? lifetime(site, word, count, labels) : CA_NOTHING;
   for (uint32_t i = 0; i < words; i++)
-    *ca_shadow(word + i) = state;
+    ca_set_state(word + i, state);
   return found;
 }
 
@@ -237,7 +238,7 @@ static void copy_to_home(uint32_t site, uint64_t word, uint64_t words, uint64_t 
       ca_row_lookup(&(struct ca_event){hash, word, word, site, 0, 1, &label});
   }
   for (uint64_t i = 0; i < words; i++)
-    *ca_shadow(word + i) = 0;
+    ca_set_state(word + i, 0);
 }
 
 /* Words are copied, some of them from workspaces: inside workspaces values are replicated, a named value that
@@ -272,6 +273,7 @@ static bool is_carried(uint64_t before, uint32_t count, const uint64_t *labels) 
  * in a register and through workspaces stays one vertex: otherwise each step would get new ones.
  * `labels` are sources (of a reduction: a selection); those in the event go into the row. */
 struct ca_version ca_register_version(struct ca_event *event, uint32_t count, const uint64_t *labels) {
+  ca_spoil_repeats();
   uint64_t found = ca_row_find(event);
   if (found) {
     ca_row_repeat(found - 1);

@@ -54,6 +54,12 @@ CASES = (
     Case("matmul", "{0}", 250, 3.0),
     Case("spmv", "100000 random 8 {0}", 500, 1.0),
     Case("kmeans", "20000 16 10 {0}", 80, 1.0),
+    Case("cg", "200 2d natural {0}", 2000, 1.0),
+    Case("adi", "500 {0}", 60, 1.0),
+    Case("fem2d", "128 {0}", 400, 1.0),
+    Case("pagerank", "20000 smallworld 10 {0}", 400, 1.0),
+    Case("pic", "64 10 {0}", 30, 1.0),
+    Case("hydro3d", "16 {0}", 60, 1.0),
 )
 
 
@@ -72,15 +78,16 @@ class Measured:
 
 def measure(case: Case, scale: float, repeat: int) -> Measured:
     """Run a case plainly and recorded, alternating."""
-    source = ROOT / "workloads" / case.name / f"{case.name}.c"
-    frontend = compile_sources([source])
+    folder = ROOT / "workloads" / case.name
+    sources = sorted(folder.glob("*.cpp")) or [folder / f"{case.name}.c"]
+    frontend = compile_sources(sources)
     module = parse_module(frontend.ir_text)
     plan = plan_module(module, PlanOptions())
     native, instrumented = build_native(frontend), build_instrumented(rewrite(module, plan), frontend)
     plain: list[TargetRun] = []
     recorded: list[TargetRun] = []
-    with tempfile.TemporaryDirectory() as folder:
-        trace = Path(folder) / "trace"
+    with tempfile.TemporaryDirectory() as scratch:
+        trace = Path(scratch) / "trace"
         for _ in range(repeat):
             plain.append(_run(native, case.command(scale), {}))
             recorded.append(_run(instrumented, case.command(scale), {"COMMANALYZER_TRACE": str(trace)}))

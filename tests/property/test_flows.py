@@ -7,6 +7,7 @@ import os
 from hypothesis import HealthCheck, Phase, given, settings
 
 from commanalyzer.interpreter.run import interpret
+from tests.property.loop_programs import loop_programs
 from tests.property.programs import c_programs
 from tests.recorded import Recorded, record_source
 from tests.reference.flows import describe_difference, native_chains, oracle_chains
@@ -37,3 +38,15 @@ def check(text: str, recorded: Recorded) -> None:
     native = native_chains(recorded.graph)
     expected = oracle_chains(oracle.chains, recorded.graph)
     assert native == expected, f"{describe_difference(native, expected)}\n{text}"
+
+
+@settings(
+    max_examples=max(EXAMPLES // 5, 1),
+    deadline=None,
+    derandomize="COMMANALYZER_FLOW_EXAMPLES" not in os.environ,
+    phases=[Phase.generate],
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+@given(loop_programs())
+def test_chains_of_repeated_loops_equal_the_interpreters(text: str) -> None:
+    check(text, record_source(text))

@@ -96,7 +96,7 @@ static void registers(void) {
   show("field", word(field));
 }
 
-static unsigned char accumulator[312];
+static unsigned char accumulator[600];
 
 static uint64_t reduce(uint32_t count, uint64_t stride) {
   uint64_t none = 0;
@@ -338,10 +338,132 @@ static void extents(void) {
   show("freed", ca_malloc(0, 32) == (void *)a && ca_load(at(&a[0])) == CA_NOTHING);
 }
 
+/* Rounds of loops, in the order of the expected list. */
+static void rounds(void) {
+  const uint64_t found[] = {
+      ca_rounds_until(0, 10, 1),
+      ca_rounds_until(10, 0, (uint64_t)-2),
+      ca_rounds_until(5, 5, 1),
+      ca_rounds_until(0, 10, 3),
+      ca_rounds_until(6, 5, 1),
+      ca_rounds_until(5, 6, (uint64_t)-1),
+      ca_rounds_below(0, 10, 3, 0),
+      ca_rounds_below(10, 10, 1, 0),
+      ca_rounds_below(11, 10, 1, 0),
+      ca_rounds_below((uint64_t)-3, 1, 1, 0),
+      ca_rounds_below((uint64_t)-3, 1, 1, 1),
+      ca_rounds_below(0, UINT64_MAX >> 1, 1, 0),
+  };
+  for (uint32_t i = 0; i < sizeof found / sizeof *found; i++) {
+    char name[16];
+    snprintf(name, sizeof name, "rounds_%u", i);
+    show(name, found[i]);
+  }
+}
+
+static double series[8192];
+
+/* Label of the sum of `count` terms of `width` loads, `stride` doubles apart: one by one, or all at once. */
+static uint64_t series_sum(uint32_t how, uint64_t count, uint32_t width, uint64_t stride) {
+  uint64_t none = 0, labels[8], words[16];
+  ca_accumulator_reset(accumulator, 1, &none);
+  for (uint32_t k = 0; k < width; k++) {
+    words[2 * k] = at(&series[8 * k]);
+    words[2 * k + 1] = stride * 8;
+  }
+  for (uint64_t i = 0; how == 0 && i < count; i++) {
+    for (uint32_t k = 0; k < width; k++)
+      labels[k] = ca_load(words[2 * k] + i * words[2 * k + 1]);
+    ca_term_many(accumulator, width, labels);
+  }
+  if (how == 1)
+    ca_collect(accumulator, count, width, (1u << width) - 1, words);
+  if (how == 2)
+    ca_collect_later(accumulator, count, width, (1u << width) - 1, words);
+  return ca_accumulator_close(accumulator, 6 + width);
+}
+
+/* Sums are the same row however their terms are found, also when some words hold copies. */
+static void collected(void) {
+  static const uint64_t counts[] = {2, 3, 63, 64, 65, 511, 512, 2048, 2049, 4096, 7000};
+  memset(accumulator, 0, sizeof accumulator);
+  uint64_t are_equal = 1;
+  for (uint32_t copied = 0; copied < 2; copied++) {
+    for (uint32_t c = 0; c < sizeof counts / sizeof *counts; c++)
+      for (uint32_t width = 1; width <= 8; width++) {
+        uint64_t label = series_sum(0, counts[c], width, 1);
+        for (uint32_t how = 1; how < 3; how++)
+          for (uint32_t again = 0; again < 3; again++)
+            are_equal &= label == series_sum(how, counts[c], width, 1);
+      }
+    ca_copy_8(1, at(&series[40]), word(field), word(field) + 1);
+  }
+  show("equal", are_equal);
+  ca_accumulator_free(accumulator);
+}
+
+/* A loop over four doubles; whether it was known. */
+static uint32_t four_rows(uint64_t hash) {
+  uint64_t low = at(&field[0]), high = at(&field[8]) - 1;
+  if (ca_repeat_known(hash, ca_changes(low, high), 4))
+    return 1;
+  for (uint64_t i = 0; i < 4; i++)
+    ca_row_1(1, at(&field[i]), 2, ca_load(at(&field[4 + i])));
+  ca_repeat_end(ca_changes(low, high));
+  return 0;
+}
+
+static void repeated(void) {
+  for (uint32_t step = 0; step < 3; step++)
+    show(step == 0 ? "first" : step == 1 ? "second" : "third", four_rows(1));
+  show("other", four_rows(2)); /* another hash: the same rows, but not known */
+  ca_copy_8(1, at(&field[5]), word(&field[9]), word(&field[9]) + 1);
+  show("changed", four_rows(1)); /* another source: one new row */
+  show("again", four_rows(1));
+  show("field", word(field));
+}
+
+/* A temporary that the loop fills with a copy and that is its own again before the next one. */
+static void temporary(void) {
+  static const char *names[] = {"first", "second", "third"};
+  for (uint64_t i = 0; i < 40000; i++)
+    ca_copy_4(1, at(&field[2]), word(&field[i % 2]));
+  for (uint32_t step = 0; step < 3; step++) {
+    ca_forget(at(&field[2]), 2);
+    uint64_t low = at(&field[2]), high = low + 7;
+    uint32_t known = ca_repeat_known(9, ca_changes(low, high), 4);
+    if (!known) {
+      ca_copy_8(1, at(&field[2]), word(&field[0]), word(&field[0]) + 1);
+      ca_repeat_end(ca_changes(low, high));
+    }
+    show(names[step], known);
+    show("filled", ca_load(at(&field[2])) == word(&field[0]));
+  }
+}
+
+/* Two temporaries that exchange what they hold are not as they were. */
+static void exchanged(void) {
+  for (uint64_t i = 0; i < 40000; i++)
+    ca_copy_4(1, at(&field[2]), word(&field[i % 2]));
+  for (uint32_t step = 0; step < 2; step++) {
+    ca_copy_8(1, at(&field[2 + step]), word(&field[0]), word(&field[0]) + 1);
+    ca_copy_8(1, at(&field[3 - step]), word(&field[1]), word(&field[1]) + 1);
+    uint64_t changes =
+        ca_changes(at(&field[2]), at(&field[3]) - 1) + ca_changes(at(&field[3]), at(&field[4]) - 1);
+    show(step ? "exchanged" : "first", ca_repeat_known(9, changes, 4));
+    ca_repeat_end(ca_changes(at(&field[2]), at(&field[3]) - 1) + ca_changes(at(&field[3]), at(&field[4]) - 1));
+  }
+}
+
 static const struct {
   const char *name;
   void (*run)(void);
 } scenarios[] = {
+    {"exchanged", exchanged},
+    {"rounds", rounds},
+    {"collected", collected},
+    {"repeated", repeated},
+    {"temporary", temporary},
     {"rows", rows},
     {"many_labels", many_labels},
     {"replication", replication},

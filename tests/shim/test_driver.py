@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -186,3 +188,38 @@ def test_a_forked_child_leaves_the_trace_alone(driver: Driver) -> None:
 def test_immediate_exit_writes_the_trace_first(driver: Driver) -> None:
     _, trace = driver.run("leave_at_once", status=9)
     assert trace.heads["site"].tolist() == [1]
+
+
+def test_rounds_of_loops_are_known_or_refused(driver: Driver) -> None:
+    numbers, _ = driver.run("rounds")
+    # up to 10; down to 0; at once; steps that miss the end; away from it, twice; below, in steps; at once;
+    # when past it; from a negative number, which is a large one if unsigned; without end
+    assert list(numbers.values()) == [11, 6, 1, 0, 0, 0, 5, 1, 1, 5, 0, 0]
+
+
+def test_sums_are_one_row_however_their_terms_are_found(driver: Driver) -> None:
+    numbers, trace = driver.run("collected")
+    _check(numbers)
+    # 11 lengths x 8 widths, closed 7 times each; the copy at double 40 is a source of widths 6 to 8, which
+    # start there, for lengths 2 and 3, and of everything longer: those rows are others than before
+    assert Counter(trace.cells["count"].tolist()) == {14: 2 * 5, 7: 2 * (2 * 3 + 9 * 8)}
+
+
+def test_known_loops_count_their_rows_again(driver: Driver) -> None:
+    numbers, trace = driver.run("repeated")
+    expected = {"first": 0, "second": 1, "third": 1, "other": 0, "changed": 0, "again": 1}
+    assert {name: numbers[name] for name in expected} == expected
+    # four rows, six times; the second one had another source in the last two
+    assert trace.cells["count"].tolist() == [6, 4, 6, 6, 2]
+    assert (trace.heads["sink"] - numbers["field"]).tolist() == [0, 2, 4, 6, 2]
+
+
+def test_known_loops_leave_temporaries_as_they_would(driver: Driver) -> None:
+    numbers, _ = driver.run("temporary")
+    assert [numbers[name] for name in ("first", "second", "third")] == [0, 1, 1]
+    assert numbers["filled"] == 1
+
+
+def test_temporaries_that_exchange_their_contents_are_others(driver: Driver) -> None:
+    numbers, _ = driver.run("exchanged")
+    assert numbers == {"first": 0, "exchanged": 0}

@@ -1,0 +1,310 @@
+/* Loops that do again what they did before.
+ *
+ * A run of a loop is remembered by the rows that it counted, as stretches of the log, if it left the shadow as
+ * it found it. How rows are predicted does not matter then: the same labels make the same rows.
+ */
+#include "digests.h"
+#include "state.h"
+#include <string.h>
+
+#define LONGEST_NEST 16u
+#define MOST_JUMPS (1u << 26)
+#define FEWEST_ROUNDS 4u /* shorter loops are not worth remembering */
+#define MOST_COUNTERS 256u
+#define PATIENCE 8u
+#define MOST_REPEATS (1u << 27)
+
+/* Rows [first, end) of the log. */
+struct stretch {
+  uint64_t first;
+  uint64_t end;
+};
+
+struct jump {
+  uint64_t from; /* cell that was expected */
+  uint64_t to;
+};
+
+/* A loop that is being recorded. */
+struct recording {
+  uint64_t hash;
+  uint64_t changes;
+  uint64_t start; /* cell */
+  uint32_t first_jump;
+  bool is_spoilt;
+  uint32_t first_counter;
+  uint32_t num_counters;
+  uint64_t counters[MOST_COUNTERS]; /* when it began */
+  struct ca_kept kept;
+};
+
+/* Previews of a loop: how many in a row were in vain, how many are left out therefore. */
+struct preview {
+  uint32_t failures;
+  uint32_t skipped;
+};
+
+static struct recording recordings[LONGEST_NEST];
+static struct jump *jumps;
+static uint32_t num_jumps;
+static struct ca_column repeats, stretches, deltas;
+static struct preview *previews; /* by block counter */
+static uint32_t *table;          /* number of the loop, open addressing; 0 is none */
+static uint64_t table_mask;
+
+#define GIB (1ull << 30)
+
+bool ca_repeats_reserve(void) {
+  bool reserved = ca_column_reserve(&repeats, MOST_REPEATS * sizeof(struct ca_repeat)) &&
+                  ca_column_reserve(&stretches, 64 * GIB) && ca_column_reserve(&deltas, 64 * GIB) &&
+                  ca_digests_reserve();
+  previews = ca_map((ca_num_block_counters + 1) * sizeof *previews);
+  jumps = ca_map(MOST_JUMPS * sizeof *jumps);
+  if (!reserved || !previews || !jumps)
+    return false;
+  ca_state.repeats = (struct ca_repeat *)repeats.data;
+  return ca_column_push(&repeats, sizeof(struct ca_repeat)) != 0; /* number 0 stands for the start */
+}
+
+static uint32_t num_repeats(void) { return (uint32_t)(repeats.bytes / sizeof(struct ca_repeat)); }
+
+static uint64_t slot_of(uint64_t hash) {
+  uint64_t slot = (hash ^ (hash >> 29)) * 0xbf58476d1ce4e5b9ull;
+  slot = (slot ^ (slot >> 32)) & table_mask;
+  while (table[slot] && ca_state.repeats[table[slot]].hash != hash)
+    slot = (slot + 1) & table_mask;
+  return slot;
+}
+
+static bool grow_table(void) {
+  uint64_t old_bytes = table ? (table_mask + 1) * sizeof *table : 0;
+  uint64_t size = table ? (table_mask + 1) * 2 : 1u << 12;
+  uint32_t *fresh = ca_map(size * sizeof *table);
+  if (!fresh)
+    return false;
+  if (table)
+    ca_unmap(table, old_bytes);
+  table = fresh;
+  table_mask = size - 1;
+  for (uint32_t i = 1; i < num_repeats(); i++)
+    table[slot_of(ca_state.repeats[i].hash)] = i;
+  return true;
+}
+
+static const struct stretch *stretches_of(const struct ca_repeat *repeat) {
+  return (const struct stretch *)stretches.data + repeat->first_stretch;
+}
+
+/* Further runs become counts of rows. */
+static void settle(struct ca_repeat *repeat) {
+  const struct stretch *stretch = stretches_of(repeat);
+  for (uint32_t k = 0; repeat->count && k < repeat->num_stretches; k++)
+    for (uint64_t row = stretch[k].first; row < stretch[k].end; row++)
+      ca_state.cells[row].count += repeat->count;
+  repeat->count = 0;
+}
+
+void ca_repeats_settle(void) {
+  for (uint32_t i = 1; i < num_repeats(); i++)
+    settle(&ca_state.repeats[i]);
+}
+
+CA_SLOW void ca_spoil_repeats(void) {
+  uint32_t depth = ca_state.num_recording < LONGEST_NEST ? ca_state.num_recording : LONGEST_NEST;
+  for (uint32_t i = 0; i < depth; i++)
+    recordings[i].is_spoilt = true;
+}
+
+CA_SLOW void ca_note_jump(uint64_t from, uint64_t to) {
+  if (num_jumps == MOST_JUMPS)
+    ca_spoil_repeats();
+  else
+    jumps[num_jumps++] = (struct jump){from, to};
+}
+
+/* The rows of a loop count once more; for loops around it that are being recorded, this is part of them. */
+static void count_again(struct ca_repeat *repeat) {
+  const struct stretch *stretch = stretches_of(repeat);
+  repeat->count += ca_active;
+  for (uint32_t k = 0; k < repeat->num_stretches; k++) {
+    uint64_t at = (uint64_t)(ca_state.cursor - ca_state.cells);
+    if (ca_state.num_recording && at != stretch[k].first)
+      ca_note_jump(at, stretch[k].first);
+    ca_state.cursor = ca_state.cells + stretch[k].end;
+  }
+}
+
+static void came_next(uint32_t number) {
+  ca_state.repeats[ca_state.last_repeat].next = number;
+  ca_state.last_repeat = number;
+}
+
+static void begin(uint64_t hash, uint64_t changes, bool is_spoilt) {
+  if (ca_state.num_recording == 0)
+    num_jumps = 0;
+  if (ca_state.num_recording < LONGEST_NEST) {
+    uint64_t start = (uint64_t)(ca_state.cursor - ca_state.cells);
+    struct recording *recording = &recordings[ca_state.num_recording];
+    recording->hash = hash;
+    recording->changes = changes;
+    recording->start = start;
+    recording->first_jump = num_jumps;
+    recording->is_spoilt = is_spoilt;
+    recording->num_counters = 0;
+    ca_digests_keep(&recording->kept);
+  }
+  ca_digests_forget();
+  ca_state.num_recording++;
+}
+
+/* Counts a loop that did this before; 0 if there is none. */
+CA_SLOW struct ca_repeat *ca_repeat_find(uint64_t hash, uint64_t changes) {
+  uint32_t found = table ? table[slot_of(hash)] : 0;
+  if (!found || ca_state.repeats[found].changes != changes)
+    return 0;
+  count_again(&ca_state.repeats[found]);
+  came_next(found);
+  if (ca_state.num_digested | ca_state.repeats[found].num_outcomes)
+    ca_repeat_outcome(&ca_state.repeats[found]);
+  return &ca_state.repeats[found];
+}
+
+CA_SLOW uint32_t ca_repeat_unpredicted(uint64_t hash, uint64_t changes, uint64_t rounds) {
+  if (rounds >= FEWEST_ROUNDS && ca_repeat_find(hash, changes))
+    return 1;
+  begin(hash, changes, rounds < FEWEST_ROUNDS);
+  return 0;
+}
+
+uint32_t ca_preview_begin(uint32_t loop) {
+  if (!previews[loop].skipped)
+    return 1;
+  previews[loop].skipped--;
+  begin(0, 0, true);
+  return 0;
+}
+
+void ca_preview_repeated(uint32_t loop, const struct ca_repeat *known) {
+  previews[loop].failures = 0;
+  const uint64_t *delta = (const uint64_t *)deltas.data + known->first_delta;
+  for (uint32_t i = 0; i < known->num_counters; i++)
+    ca_block_counters[known->first_counter + i] += delta[i];
+}
+
+CA_SLOW void ca_preview_failed(uint32_t loop, uint64_t hash, uint64_t changes, uint32_t first_counter,
+                               uint32_t num_counters) {
+  struct preview *preview = &previews[loop];
+  preview->failures++;
+  if (preview->failures > PATIENCE) {
+    uint32_t excess = preview->failures - PATIENCE;
+    preview->skipped = 1u << (excess < 10 ? excess : 10);
+  }
+  begin(hash, changes, false);
+  if (ca_state.num_recording > LONGEST_NEST)
+    return;
+  struct recording *recording = &recordings[ca_state.num_recording - 1];
+  recording->first_counter = first_counter;
+  recording->num_counters = num_counters;
+  memcpy(recording->counters, ca_block_counters + first_counter, num_counters * sizeof(uint64_t));
+}
+
+/* How the block counters advanced since the recording began. */
+static bool push_deltas(const struct recording *recording, struct ca_repeat *repeat) {
+  if (repeat->num_counters != recording->num_counters) {
+    repeat->first_delta = deltas.bytes / sizeof(uint64_t);
+    if (!ca_column_push(&deltas, recording->num_counters * sizeof(uint64_t)))
+      return false;
+  }
+  repeat->first_counter = recording->first_counter;
+  repeat->num_counters = recording->num_counters;
+  uint64_t *delta = (uint64_t *)deltas.data + repeat->first_delta;
+  for (uint32_t i = 0; i < recording->num_counters; i++)
+    delta[i] = ca_block_counters[recording->first_counter + i] - recording->counters[i];
+  return true;
+}
+
+/* Rows since the recording began, as stretches. */
+static uint32_t push_stretches(const struct recording *recording) {
+  uint32_t count = 0;
+  uint64_t first = recording->start;
+  for (uint32_t k = recording->first_jump; k <= num_jumps; k++) {
+    uint64_t end = k < num_jumps ? jumps[k].from : (uint64_t)(ca_state.cursor - ca_state.cells);
+    if (end > first) {
+      struct stretch *stretch = ca_column_push(&stretches, sizeof *stretch);
+      if (!stretch)
+        return UINT32_MAX;
+      *stretch = (struct stretch){first, end};
+      count++;
+    }
+    if (k < num_jumps)
+      first = jumps[k].to;
+  }
+  return count;
+}
+
+static uint32_t number_of(uint64_t hash) {
+  if ((!table || num_repeats() * 2ull > table_mask) && !grow_table())
+    return 0;
+  uint64_t slot = slot_of(hash);
+  if (table[slot])
+    settle(&ca_state.repeats[table[slot]]);
+  else if (ca_column_push(&repeats, sizeof(struct ca_repeat)))
+    table[slot] = num_repeats() - 1;
+  return table[slot];
+}
+
+/* Remembers a loop that counts one row and has no other effect. */
+CA_SLOW void ca_repeat_row(uint64_t hash, uint64_t changes, uint64_t row) {
+  ca_digests_forget();
+  uint32_t number = number_of(hash);
+  if (!number)
+    return;
+  struct ca_repeat *repeat = &ca_state.repeats[number];
+  uint64_t first = repeat->first_stretch;
+  if (!repeat->num_stretches) {
+    first = stretches.bytes / sizeof(struct stretch);
+    if (!ca_column_push(&stretches, sizeof(struct stretch)))
+      return;
+  }
+  ((struct stretch *)stretches.data)[first] = (struct stretch){row, row + 1};
+  *repeat = (struct ca_repeat){.hash = hash, .changes = changes, .end = row + 1, .next = repeat->next};
+  repeat->first_stretch = first;
+  repeat->num_stretches = 1;
+  came_next(number);
+}
+
+static void remember(const struct recording *recording) {
+  uint64_t first = stretches.bytes / sizeof(struct stretch);
+  uint32_t count = push_stretches(recording);
+  uint32_t number = count == UINT32_MAX ? 0 : number_of(recording->hash);
+  if (!number)
+    return;
+  struct ca_repeat *repeat = &ca_state.repeats[number];
+  if (count <= repeat->num_stretches) { /* take the place of the old ones, so that memory does not grow */
+    struct stretch *all = (struct stretch *)stretches.data;
+    memcpy(all + repeat->first_stretch, all + first, count * sizeof *all);
+    stretches.bytes = first * sizeof *all;
+    first = repeat->first_stretch;
+  }
+  uint64_t end = (uint64_t)(ca_state.cursor - ca_state.cells);
+  bool is_known = push_deltas(recording, repeat) && ca_outcomes_push(&recording->kept, repeat);
+  repeat->hash = recording->hash;
+  repeat->changes = is_known ? recording->changes : UINT64_MAX;
+  repeat->count = 0;
+  repeat->end = end;
+  repeat->first_stretch = first;
+  repeat->num_stretches = count;
+  came_next(number);
+}
+
+CA_SLOW void ca_repeat_over(uint64_t changes) {
+  uint32_t depth = --ca_state.num_recording;
+  if (depth >= LONGEST_NEST) {
+    ca_digests_forget();
+    return;
+  }
+  const struct recording *recording = &recordings[depth];
+  if (!recording->is_spoilt && recording->changes - recording->kept.digest == changes - ca_digest_total)
+    remember(recording);
+  ca_digests_forget();
+}

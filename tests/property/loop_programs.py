@@ -1,0 +1,154 @@
+"""Hypothesis strategy for C programs that repeat loops over arrays: what a recorder may take a short cut for.
+
+Every loop runs in every time step, so that it can be known from before; the sizes are known at run time only.
+"""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from tests.property.c_expressions import pick
+
+LOOPS = {
+    "stencil": "for (int i = 1; i < n - 1; i++) b[i] = 0.25 * (a[i - 1] + 2.0 * a[i] + a[i + 1]);",
+    "in place": "for (int i = 1; i < n - 1; i++) a[i] = 0.5 * (a[i - 1] + a[i + 1]);",
+    "copy": "for (int i = 0; i < n; i++) a[i] = b[i];",
+    "backward copy": "for (int i = 0; i < n; i++) b[i] = a[n - 1 - i];",
+    "shift down": "for (int i = 0; i + 1 < n; i++) a[i] = a[i + 1];",
+    "shift up": "for (int i = n - 1; i > 0; i--) b[i] = b[i - 1];",
+    "negative stride": "for (int i = n - 1; i >= 0; i--) c[i] = a[i] * b[i] + c[i];",
+    "stride of two": "for (int i = 0; i < n; i += 2) c[i] = a[i] + b[i / 2];",
+    "unsigned stride": "for (unsigned i = 0; i < (unsigned)n; i += 3) c[i] += 1.0 + a[i];",
+    "long index": "for (size_t i = 2; i <= (size_t)n - 1; i++) c[i - 2] = a[i] - c[i];",
+    "swap": "{ double *x = p; p = q; q = x; }",
+    "through pointers": "for (int i = 0; i < n; i++) q[i] = p[i] + 0.125 * a[i];",
+    "pointer to pointer": "for (int i = 0; i < n; i++) a[i] = p[i];",
+    "walking pointers": "{ double *o = c; for (const double *x = a, *e = a + n; x != e; x++) *o++ = *x * 2.0;"
+    " }",
+    "overlapping": "{ const double *x = a; double *y = a + 1; for (int i = 0; i < n - 1; i++) y[i] = 0.5 *"
+    " x[i]; }",
+    "overlapping copy": "{ const double *x = b; double *y = b + 2; for (int i = 0; i < n - 2; i++) y[i] ="
+    " x[i]; }",
+    "plane": "for (int i = 1; i < R - 1; i++) for (int j = 1; j < C - 1; j++)"
+    " w[i][j] = 0.25 * (m[i - 1][j] + m[i + 1][j] + m[i][j - 1] + m[i][j + 1]);",
+    "plane back": "for (int i = 1; i < R - 1; i++) for (int j = 1; j < C - 1; j++) m[i][j] = w[i][j];",
+    "part of a plane": "for (int i = 0; i < rows; i++) for (int j = 0; j < n % C; j++)"
+    " m[i][j] = 0.5 * m[i][j] + w[i][j];",
+    "triangle": "for (int i = 0; i < rows; i++) for (int j = 0; j <= i; j++) m[i][j] += w[j][i];",
+    "rows copied": "for (int i = 0; i < rows; i++) memcpy(w[i], m[i], sizeof w[i]);",
+    "product": "for (int i = 0; i < rows; i++) for (int j = 0; j < C; j++)"
+    " { double s = 0.0; for (int k = 0; k < rows; k++) s += m[i][k] * w[k][j]; v[i][j] = s; }",
+    "product in memory": "for (int i = 0; i < rows; i++) for (int k = 0; k < rows; k++)"
+    " for (int j = 0; j < C; j++) v[i][j] += m[i][k] * w[k][j];",
+    "matrix times vector": "for (int i = 0; i < rows; i++)"
+    " { double s = 0.0; for (int j = 0; j < C; j++) s += m[i][j] * a[j % n]; b[i % n] = s; }",
+    "columns": "for (int j = 0; j < C; j++) { double s = 0.0; for (int i = 0; i < rows; i++) s +="
+    " m[i][j]; c[j % n] = s; }",
+    "dot product": "{ double s = 0.0; for (int i = 0; i < n; i++) s += a[i] * b[i]; d[t % 4] = s; }",
+    "long sum": "{ double s = 0.0; for (int i = 0; i < 700; i++) s += big[i] * big[700 + i] + big[2 * i];"
+    " d[0] = s; }",
+    "longer sum": "{ double s = 0.0; for (int i = 0; i < 5000; i++) s += big[i % 2000]; d[1] += s; }",
+    "sum of rows": "{ double s = 0.0; for (int i = 0; i < rows; i++) for (int j = 0; j < C; j++) s +="
+    " m[i][j]; d[2] = s; }",
+    "carried sum": "{ double s = d[1]; for (int i = 0; i < n; i++) s += a[i]; d[1] = s; }",
+    "sum and store": "{ double s = 0.0; for (int i = 0; i < n; i++) { s += a[i]; c[i] = a[i] * 0.5 + b[i]; }"
+    " d[3] = s; }",
+    "sum and copy": "{ double s = 0.0; for (int i = 0; i < n; i++) { s += p[i]; q[i] = a[i]; } d[3] = s; }",
+    "two sums": "{ double s = 0.0, z = 1.0; for (int i = 0; i < n; i++) { s += a[i]; z *= b[i]; } d[0] ="
+    " s; d[1] = z; }",
+    "scaled": "{ double alpha = a[0] + b[n - 1]; for (int i = 0; i < n; i++) c[i] = alpha * a[i] + b[i]; }",
+    "constant": "for (int i = 0; i < n; i++) c[i] = 1.5;",
+    "from the step": "for (int i = 0; i < n; i++) c[i] = t + i;",
+    "minimum": "{ double s = a[0]; for (int i = 1; i < n; i++) if (a[i] < s) s = a[i]; d[2] = s; }",
+    "condition": "for (int i = 0; i < n; i++) if (a[i] > 0.5) b[i] = a[i] * 0.5;",
+    "selection": "for (int i = 0; i < n; i++) b[i] = a[i] > c[i] ? a[i] : c[i] + 1.0;",
+    "early exit": "for (int i = 0; i < n; i++) { if (a[i] > 1.25) break; c[i] = a[i] + 1.0; }",
+    "library": "for (int i = 0; i < n; i++) c[i] = sin(a[i]) + fabs(b[i]);",
+    "floats": "for (int i = 0; i < n; i++) f[i] = f[i] * 0.5f + g[i];",
+    "copied floats": "for (int i = 0; i < n; i++) g[i] = f[i];",
+    "floats to doubles": "for (int i = 0; i < n; i++) a[i] = f[i];",
+    "doubles to floats": "for (int i = 0; i < n; i++) f[i] = (float)a[i];",
+    "integers": "for (int i = 0; i < n; i++) k[i] = k[i] % 97 + 3 * i;",
+    "shorts": "for (int i = 0; i < n; i++) h[i] = (short)(h[i] % 50 + k[i] % 5);",
+    "copied shorts": "for (int i = 0; i < n; i++) h[i] = h[n - 1 - i];",
+    "indirect read": "for (int i = 0; i < n; i++) c[i] = a[idx[i]] + b[i];",
+    "indirect copy": "for (int i = 0; i < n; i++) c[i] = a[idx[i]];",
+    "indirect sum": "for (int i = 0; i < n; i++) c[idx[i]] += b[i];",
+    "changing index": "for (int i = 0; i < n; i++) idx[i] = (idx[i] + 1) % n;",
+    "sparse": "for (int i = 0; i < rows; i++) { double s = 0.0;"
+    " for (int j = first[i]; j < first[i + 1]; j++) s += a[j] * b[idx[j]]; c[i] = s; }",
+    "recurrence": "for (int i = 1; i < n; i++) a[i] = 0.5 * a[i - 1] + b[i];",
+    "rotation": "{ double x = a[0], y = a[1]; for (int i = 0; i < n; i++)"
+    " { double z = x + y; x = y; y = z * 0.5; c[i] = z; } }",
+    "structures": "for (int i = 0; i < n; i++) pts[i].x += 0.125 * pts[i].v;",
+    "copied structures": "for (int i = 1; i < n; i++) pts[i] = pts[i - 1];",
+    "no rounds": "for (int i = 0; i < zero; i++) a[i] += 1.0;",
+    "one round": "for (int i = 0; i < zero + 1; i++) a[i] += 1.0;",
+    "cleared": "memset(c, 0, sizeof(double) * (size_t)n);",
+    "cleared rows": "for (int i = 0; i < rows; i++) { memset(v[i], 0, sizeof v[i]); v[i][0] = a[i % n]; }",
+    "call": "for (int i = 0; i < n; i++) c[i] = mixed(a[i], b[i]);",
+    "half words apart": "for (int i = 0; i < n; i++) raw[i].x = raw[i].x * 0.5 + a[i];",
+    "long integers": "for (int i = 0; i < n; i++) l[i] = l[i] % 1000 + k[i];",
+    "copied long integers": "for (int i = 0; i < n; i++) l[i] = l[(i + 1) % n];",
+    "global sum": "for (int i = 0; i < n; i++) total += a[i];",
+}
+
+_TEMPLATE = """\
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#define R 7
+#define C 11
+struct point { double x, v; };
+#pragma pack(push, 4)
+struct packed { int tag; double x; };
+#pragma pack(pop)
+static double b[64], m[R][C], w[R][C], v[R][C], d[4], big[2000], total;
+static float f[64], g[64];
+static int k[64], idx[64], first[R + 1];
+static short h[64];
+static long l[64];
+static struct point pts[64];
+static struct packed raw[64];
+__attribute__((noinline)) static double mixed(double x, double y) { return 0.5 * (x + y); }
+
+int main(int argc, char **argv)
+{
+    (void)argv;
+    int zero = argc - 1, n = zero + SIZE, rows = zero + R;
+    double c[64];
+    double *a = malloc(64 * sizeof *a), *e = calloc(64, sizeof *e), *p = b, *q = e;
+    for (int i = 0; i < 64; i++) {
+        a[i] = 0.0625 * (i * 7 % 13); b[i] = 1.0 / (i + 1); c[i] = 0.5 * i;
+        f[i] = 0.5f * i; g[i] = 1.0f; k[i] = i; idx[i] = i * 5 % n; h[i] = (short)i; l[i] = 3 * i;
+        pts[i].x = i; pts[i].v = 0.25; raw[i].tag = i; raw[i].x = 0.5 * i;
+    }
+    for (int i = 0; i < 2000; i++) big[i] = 0.001 * i;
+    for (int i = 0; i <= R; i++) first[i] = i * (n / (R + 1));
+    for (int i = 0; i < R; i++) for (int j = 0; j < C; j++) { m[i][j] = i + 0.1 * j; w[i][j] = 0.01 * i * j; }
+    for (int t = 0; t < STEPS; t++) {
+BODY
+    }
+    double sum = total + p[1] + q[2];
+    for (int i = 0; i < 64; i++) sum += a[i] + b[i] + c[i] + e[i] + f[i] + g[i] + k[i] + h[i] + l[i] + idx[i];
+    for (int i = 0; i < 64; i++) sum += pts[i].x + raw[i].x;
+    for (int i = 0; i < R; i++) for (int j = 0; j < C; j++) sum += m[i][j] + w[i][j] + v[i][j];
+    printf("%.9e %.9e %.9e %.9e %.9e\\n", sum, d[0], d[1], d[2], d[3]);
+    free(a); free(e);
+    return 0;
+}
+"""
+
+
+def loop_program(names: list[str], size: int, steps: int) -> str:
+    """The program that does these loops in every time step."""
+    body = "\n".join(f"        {LOOPS[name]}" for name in names)
+    return _TEMPLATE.replace("BODY", body).replace("SIZE", str(size)).replace("STEPS", str(steps))
+
+
+@st.composite
+def loop_programs(draw: st.DrawFn) -> str:
+    """C11 programs that repeat some of :data:`LOOPS`."""
+    names = draw(st.lists(st.sampled_from(sorted(LOOPS)), min_size=1, max_size=8))
+    return loop_program(names, pick(draw, (5, 16, 40, 64)), draw(st.integers(2, 5)))

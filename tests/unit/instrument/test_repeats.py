@@ -1,0 +1,102 @@
+"""Which loops are run without hooks when their effect is known, and how the instrumented text says so."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from commanalyzer.frontend.compile import compile_sources
+from commanalyzer.instrument.plan import ModulePlan, PlanOptions, plan_module
+from commanalyzer.instrument.rewrite import rewrite
+from commanalyzer.ir.parser import parse_module
+
+_SOURCE = """
+#include <string.h>
+#define F(name, ...) __attribute__((noinline)) void name(__VA_ARGS__)
+extern int output;
+F(stencil, int n, const double *a, double *b) { for (int i = 1; i < n; i++) b[i] = a[i - 1] + a[i + 1]; }
+F(copy, int n, const double *a, double *b) { for (int i = 0; i < n; i++) b[2 * i] = a[i]; }
+F(plane, int n, int m, const double *a, double *b)
+{ for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) b[i * m + j] = 0.5 * a[i * m + j]; }
+F(square, int n, const double *a, double *b)
+{ for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) b[(long)i * n + j] = 0.5 * a[(long)j * n + i]; }
+F(rows, int n, int m, const double *a, double *b)
+{ for (int i = 0; i < n; i++) memcpy(b + 2L * i * m, a + (long)i * m, sizeof(double) * (size_t)m); }
+F(sum, int n, const double *a, double *b) { double s = 0; for (int i = 0; i < n; i++) s += a[i]; *b = s; }
+F(triangle, int n, const double *a, double *b)
+{ for (int i = 0; i < n; i++) for (int j = 0; j < i; j++) b[i * n + j] = a[j] * 2; }
+F(sparse, int n, const int *first, const int *col, const double *a, double *b)
+{ for (int i = 0; i < n; i++)
+  { double s = 0; for (int k = first[i]; k < first[i + 1]; k++) s += a[col[k]]; b[i] = s; } }
+F(even, int n, const double *a, double *b) { for (int i = 0; i < n; i++) if (i % 3 == 0) b[i] = a[i] + 1; }
+F(positive, int n, const double *a, double *b) { for (int i = 0; i < n; i++) if (a[i] > 0) b[i] = a[i] + 1; }
+F(until, int n, const double *a, double *b)
+{ for (int i = 0; i < n; i++) { if (a[i] > 9) break; b[i] = a[i] + 1; } }
+F(cell, int n, const double *a, double *b) { for (int i = 0; i < n; i++) b[(int)a[i]] += 1.5; }
+F(rewritten, int n, int *index, double *b)
+{ for (int i = 0; i < n; i++) { index[i * 7L % n] = i; b[index[i]] += 1; } }
+F(sink, double *b) { *b += 1; }
+F(called, int n, double *b) { for (int i = 0; i < n; i++) sink(b + i); }
+F(three, int n, double *b) { for (int i = 0; i < 3; i++) b[n * i] += 1; }
+F(observed, int n, volatile double *b) { for (int i = 0; i < n; i++) b[i] = b[i] + 1; }
+int main(void) { return 0; }
+"""
+
+
+@pytest.fixture(scope="module")
+def planned(tmp_path_factory: pytest.TempPathFactory) -> tuple[ModulePlan, str]:
+    source: Path = tmp_path_factory.mktemp("loops") / "loops.c"
+    source.write_text(_SOURCE)
+    module = parse_module(compile_sources([source]).ir_text)
+    plan = plan_module(module, PlanOptions())
+    return plan, rewrite(module, plan)
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        ("stencil", ["known"]),
+        ("copy", ["known"]),
+        ("plane", ["previewed", "known"]),  # there may be no columns; row by row
+        ("square", ["known", "known"]),  # as a nest and row by row
+        ("rows", ["known"]),
+        ("sum", ["known"]),
+        ("triangle", ["previewed", "known"]),
+        ("sparse", ["previewed"]),
+        ("even", ["previewed"]),
+        ("positive", []),  # decided by values
+        ("until", []),
+        ("cell", []),
+        ("rewritten", []),  # stores may change what addresses come from
+        ("called", []),
+        ("observed", []),
+        ("three", []),  # a guard would cost more
+    ],
+)
+def test_loops_with_a_copy(planned: tuple[ModulePlan, str], function: str, expected: list[str]) -> None:
+    loops = planned[0].patches[f"@{function}"].repeated
+    assert ["previewed" if loop.preview else "known" for loop in loops] == expected
+
+
+def test_a_copy_has_no_hooks(planned: tuple[ModulePlan, str]) -> None:
+    text = planned[1]
+    body = text[text.index("define void @square(") :]
+    body = body[: body.index("\n}")]
+    blocks = re.split(r"\n\n(?=\S+:)", body)
+    copies = [b for b in blocks if re.match(r"\S*\.ca\.\d+:", b)]
+    assert len(copies) == 2 + 5  # the inner loop has two blocks, the outer one three more
+    assert not any("@ca_" in block for block in copies)
+    # what the copies do not do is done at once: executions of blocks
+    entries = [b for b in blocks if re.match(r"\S*\.ca\.\d+\.entry:", b)]
+    assert len(entries) == 2
+    assert all("@ca_count_blocks(" in block for block in entries)
+
+
+def test_exits_join_both_ways(planned: tuple[ModulePlan, str]) -> None:
+    text = planned[1]
+    body = text[text.index("define void @sum(") :]
+    body = body[: body.index("\n}")]
+    phi = next(line for line in body.splitlines() if "lcssa = phi double" in line and ".ca.0" in line)
+    assert re.search(r"\[ %(\S+), %\S+\.ca\.0\.exit \], \[ %\1\.ca\.0, %\S+\.ca\.0 \]", phi)
