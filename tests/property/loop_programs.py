@@ -150,5 +150,5 @@ def loop_program(names: list[str], size: int, steps: int) -> str:
 @st.composite
 def loop_programs(draw: st.DrawFn) -> str:
     """C11 programs that repeat some of :data:`LOOPS`."""
-    names = draw(st.lists(st.sampled_from(sorted(LOOPS)), min_size=1, max_size=8))
-    return loop_program(names, pick(draw, (5, 16, 40, 64)), draw(st.integers(2, 5)))
+    names = draw(st.lists(st.sampled_from(sorted(LOOPS)), min_size=1, max_size=5))
+    return loop_program(names, pick(draw, (5, 16, 40)), draw(st.integers(2, 4)))
