@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
 Owners = NDArray[np.int32]
 
 
-def matmul_volume_words(a: Owners, b: Owners, c: Owners, passes: int = 2) -> int:
+def matmul_volume_words(a: Owners, b: Owners, c: Owners) -> int:
     """Words that C = A B moves if its elements have these owners.
 
     Product a(i,k) b(k,j) belongs to element c(i,j) with owner o. Where both factors live in one other part q,
     that part may add up all its products of c(i,j) and send one word; otherwise every factor that o does not
-    own is sent to o, once for all products there. Factors are sent instead of the sum if that takes no more
-    words, given what o receives anyway; since each decision changes what is received, they are made twice.
+    own is sent to o, once for all products there. Between these, each factor of each such sum is sent or the
+    sum is: the fewest words are a minimum vertex cover, as large as a maximum matching (König).
 
     Args:
         a: int32[n, n] owner of each element of A; ``b`` and ``c`` alike.
         b: Owners of B.
         c: Owners of C.
-        passes: How often the decision is made.
     """
     n = len(a)
     sent: set[tuple[str, int, int, int]] = set()
@@ -36,12 +36,10 @@ def matmul_volume_words(a: Owners, b: Owners, c: Owners, passes: int = 2) -> int
                     remote[i, j, int(a[i, k])] |= {f[:3] for f in factors}
                 else:
                     sent |= {(*f[:3], owner) for f in factors if f[3] != owner}
-    folded = set(remote)
-    for _ in range(passes):
-        known = frozenset(sent)
-        for key in sorted(folded):
-            wanted = {(*f, int(c[key[0], key[1]])) for f in remote[key]}
-            if len(wanted - known) <= 1:
-                folded.discard(key)
-                sent |= wanted
-    return len(sent) + len(folded)
+    choices = nx.Graph()
+    for (i, j, home), factors_there in remote.items():
+        wanted = {(*f, int(c[i, j])) for f in factors_there}
+        choices.add_edges_from(((i, j, home), factor) for factor in wanted - sent)
+    sums = [key for key in remote if key in choices]
+    matching = nx.bipartite.hopcroft_karp_matching(choices, top_nodes=sums)
+    return len(sent) + len(matching) // 2
