@@ -112,6 +112,7 @@ def record(request: AnalysisRequest, progress: Progress) -> RecordedProgram:
         traced = _run(instrumented, request, stdin, trace=trace_path)
         progress.stage("build the value graph", 1)
         trace = read_trace(trace_path)
+        traced = _with_own_peak(traced, trace)
         graph = build_graph(trace, plan.sites, has_regions=bool(request.regions))
         mask = find_workspaces(graph) if request.private_temporaries else np.zeros(0, np.bool_)
         if mask.any():
@@ -120,12 +121,18 @@ def record(request: AnalysisRequest, progress: Progress) -> RecordedProgram:
             write_workspaces(workspace, graph, mask, plan.sites)
             del graph
             again = _run(instrumented, request, stdin, trace=trace_path, workspace=workspace, discard=True)
-            peak_rss_bytes = max(traced.peak_rss_bytes, again.peak_rss_bytes)
-            traced = replace(traced, cpu_s=traced.cpu_s + again.cpu_s, peak_rss_bytes=peak_rss_bytes)
             progress.stage("build the value graph", 1)
             trace = read_trace(trace_path)
+            again = _with_own_peak(again, trace)
+            peak_rss_bytes = max(traced.peak_rss_bytes, again.peak_rss_bytes)
+            traced = replace(traced, cpu_s=traced.cpu_s + again.cpu_s, peak_rss_bytes=peak_rss_bytes)
             graph = build_graph(trace, plan.sites, has_regions=bool(request.regions))
         return _finished(request, frontend, plan, trace, graph, plain, traced)
+
+
+def _with_own_peak(run: TargetRun, trace: Trace) -> TargetRun:
+    """The run with the peak memory that the recorder saw; from outside, ours would be mixed into it."""
+    return replace(run, peak_rss_bytes=trace.statistics.peak_rss_bytes or run.peak_rss_bytes)
 
 
 def _run(

@@ -56,6 +56,7 @@ STATISTICS = np.dtype(
         ("dropped_rows", "<u8"),
         ("unnamed_lifetimes", "<u8"),
         ("recorder_bytes", "<u8"),
+        ("peak_rss_bytes", "<u8"),
     ]
 )
 HEADER = np.dtype(

@@ -51,7 +51,7 @@ COLUMNS = (
     Column("graph_s", "number", "CPU time of building the value graph from the trace."),
     Column("partition_s", "number", "CPU time of finding all candidate decompositions of these nodes."),
     Column("count_s", "number", "CPU time of counting these candidates."),
-    Column("peak_rss_bytes", "number", "Largest resident memory of a recorded run, where it was seen."),
+    Column("peak_rss_bytes", "number", "Largest resident memory of a recorded run of the program."),
     Column("tool_rss_bytes", "integer", "Largest resident memory of the analysis around it."),
     Column("graph_bytes", "integer", "Memory of the value graph."),
     Column("result", "text", "File of the whole result, relative to the directory of the sweep."),

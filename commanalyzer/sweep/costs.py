@@ -17,7 +17,6 @@ from commanalyzer.results import AnalysisResult
 _COMPILING = ("compile", "instrument")
 _GRAPH = "build the value graph"
 _COUNTING = "partition and count"
-_LIKE_OURS = (0.7, 1.05)  # of our own peak
 _STEPS = 2  # per (nodes, model): candidates found and counted, then refined ones
 
 
@@ -103,16 +102,6 @@ def division_costs(result: AnalysisResult, clock: StageClock) -> dict[tuple[int,
         share = min(1.0, found_s[pair] / spent.wall_s) if spent.wall_s > 0 else 0.0
         costs[pair] = (share * spent.cpu_s, (1.0 - share) * spent.cpu_s)
     return costs
-
-
-def seen_peak_bytes(peak_rss_bytes: int, tool_rss_bytes: int) -> float:
-    """Peak memory of a program; NaN where it may be that of the process that started it.
-
-    Linux passes the peak of a process on to what it starts. A program that ends before it is looked at then
-    seems to have had that much.
-    """
-    is_doubtful = _LIKE_OURS[0] * tool_rss_bytes <= peak_rss_bytes <= _LIKE_OURS[1] * tool_rss_bytes
-    return math.nan if is_doubtful else float(peak_rss_bytes)
 
 
 def forget_peak_memory() -> None:

@@ -14,7 +14,6 @@ from commanalyzer.sweep.costs import (
     division_costs,
     forget_peak_memory,
     peak_memory_bytes,
-    seen_peak_bytes,
     stage_costs,
 )
 from commanalyzer.sweep.lines import table_lines
@@ -86,8 +85,7 @@ def _finished(spec: PointSpec, directory: SweepDirectory) -> PointRecord:
 
 
 def _memory(result: AnalysisResult) -> dict[str, Cell]:
-    ours = peak_memory_bytes()
-    return {"tool_rss_bytes": ours, "peak_rss_bytes": seen_peak_bytes(result.recording.peak_rss_bytes, ours)}
+    return {"tool_rss_bytes": peak_memory_bytes(), "peak_rss_bytes": result.recording.peak_rss_bytes}
 
 
 def _counted_anew(result: AnalysisResult, request: AnalysisRequest, clock: StageClock) -> AnalysisResult:

@@ -26,6 +26,7 @@ class TraceStatistics:
         dropped_rows: Rows lost because the recorder had no memory left.
         unnamed_lifetimes: Lifetimes of workspace words that were merged with the one before: too many.
         recorder_bytes: Bytes of all columns.
+        peak_rss_bytes: Largest resident memory of the recorded process, 0 if not known.
     """
 
     hash_collisions: int
@@ -33,6 +34,7 @@ class TraceStatistics:
     dropped_rows: int
     unnamed_lifetimes: int
     recorder_bytes: int
+    peak_rss_bytes: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,6 +149,7 @@ struct ca_statistics {
   uint64_t dropped_rows;      /* rows not recorded (out of memory) */
   uint64_t unnamed_lifetimes; /* of workspace words, beyond the limit of rows */
   uint64_t recorder_bytes;
+  uint64_t peak_rss_bytes; /* of this process since exec, 0 if not known */
 };
 
 #define CA_TRACE_MAGIC 0x3152544d4d4f43ull /* "COMMTR1" */

@@ -79,6 +79,19 @@ struct section {
   uint64_t size;
 };
 
+/* The kernel's own count: what a parent sees (ru_maxrss) contains the memory of the process that forked us. */
+static uint64_t peak_rss_bytes(void) {
+  char text[4096];
+  int file = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+  if (file < 0)
+    return 0;
+  ssize_t length = read(file, text, sizeof text - 1);
+  close(file);
+  text[length > 0 ? length : 0] = 0;
+  const char *line = strstr(text, "VmHWM:");
+  return line ? strtoull(line + 6, NULL, 10) * 1024 : 0;
+}
+
 static bool write_trace(int file) {
   ca_trim_extents();
   ca_repeats_settle();
@@ -109,6 +122,7 @@ static bool write_trace(int file) {
   ca_statistics.num_block_counters = ca_num_block_counters;
   ca_statistics.recorder_bytes =
       ca_num_rows * 16 + ca_heads.bytes + ca_labels.bytes + ca_groups.bytes + ca_runs.bytes + ca_listed.bytes;
+  ca_statistics.peak_rss_bytes = peak_rss_bytes();
   header.statistics = ca_statistics;
   if (!write_all(file, &header, sizeof header, 0))
     return false;

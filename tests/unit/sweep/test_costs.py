@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from commanalyzer.sweep import costs
-from commanalyzer.sweep.costs import Spent, StageClock, division_costs, seen_peak_bytes, stage_costs
+from commanalyzer.sweep.costs import Spent, StageClock, division_costs, stage_costs
 from commanalyzer.sweep.lines import table_lines
 from commanalyzer.sweep.warm_up import warm_up
 from tests.samples import sample_decomposition, sample_result
@@ -95,12 +95,6 @@ def test_the_cheapest_regular_division_stands_beside_the_best() -> None:
     assert with_blocks["regular_messages"] == blocks.communication.total_messages
     (without,) = table_lines(sample_result(best, refined), {"n": "8"})
     assert (without["regular_method"], without["regular_bytes"]) == ("", "")
-
-
-def test_a_peak_like_our_own_is_doubtful() -> None:
-    assert seen_peak_bytes(4_000_000, 240_000_000) == 4e6
-    assert math.isnan(seen_peak_bytes(218_000_000, 240_000_000))
-    assert seen_peak_bytes(700_000_000, 240_000_000) == 7e8
 
 
 def test_kernels_are_warm() -> None:
