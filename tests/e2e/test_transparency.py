@@ -79,5 +79,5 @@ def test_peak_memory_is_the_programs_own() -> None:
     """The memory of the process that starts it, which Linux passes on to children, is left out."""
     ballast = bytearray(300_000_000)
     ballast[::4096] = b"x" * len(range(0, len(ballast), 4096))
-    recorded = record_file(workload("heat2d"), ["8", "2"])
+    recorded = record_file(workload("heat2d"), "8", "2")
     assert 1_000_000 < recorded.statistics.peak_rss_bytes < 30_000_000
