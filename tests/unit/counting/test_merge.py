@@ -86,7 +86,7 @@ def test_what_cannot_be_seen_is_said() -> None:
 
 
 def test_an_unknown_region_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"\[loop\], found 'lop'"):
+    with pytest.raises(ConfigError, match=r"\[loop\] or a function that calls MPI, found 'lop'"):
         merged(FIRST, SECOND, region="lop")
 
 
