@@ -57,8 +57,8 @@ class ScalingCase:
 
 
 _HYDRO = (
-    "Sizes 4, 12 and 15 are left out: when this was made, the owners of the validation file were not those that "
-    "are meant there (since corrected for 12: 139,224 bytes on 8 ranks, as hydro3d/README.md says)."
+    "Sizes 4, 12 and 15 are left out: when this was made, the owners of the validation file were not those "
+    "that are meant there (since corrected for 12: 139,224 bytes on 8 ranks, as hydro3d/README.md says)."
 )
 _GRAPHS = (256, 512, 1024, 2048, 4096)
 _PULL = "The MPI program sends every share by itself, so it is analysed without combining shares."
