@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from commanalyzer.cli import options
-from commanalyzer.cli.machine_options import machine_options
+from commanalyzer.cli.machine_options import efficiency_option, machine_options
 from commanalyzer.cli.output import check_outputs
 from commanalyzer.files import write_text
 from commanalyzer.machine.parameters import MachineParameters, Parameter
@@ -40,13 +40,7 @@ def _nodes_up_to(text: str | tuple[int, ...]) -> tuple[int, ...]:
 @click.option(
     "--weak", "weak_parameter", default="", metavar="NAME", help="The parameter that weak scaling grows."
 )
-@click.option(
-    "--efficiency",
-    type=options.fraction,
-    default="0.8",
-    show_default=True,
-    help="Least acceptable efficiency.",
-)
+@efficiency_option
 @click.option(
     "--division",
     type=click.Choice(["best", "regular"]),

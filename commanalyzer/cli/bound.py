@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from commanalyzer.cli import options
-from commanalyzer.cli.machine_options import machine_and_latency_options
+from commanalyzer.cli.machine_options import efficiency_option, machine_and_latency_options
 from commanalyzer.cli.output import check_outputs
 from commanalyzer.files import write_text
 from commanalyzer.machine.parameters import MachineParameters
@@ -34,13 +34,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Parts that exchange much are close in the network, or anywhere (mean of random placements).",
 )
-@click.option(
-    "--efficiency",
-    type=options.fraction,
-    default="0.8",
-    show_default=True,
-    help="Least acceptable efficiency.",
-)
+@efficiency_option
 @click.option(
     "--json", "json_output", metavar="PATH|-", help="Write the JSON document; - for standard output."
 )

@@ -32,6 +32,14 @@ _LATENCY = click.option(
     "--latency", type=options.latency, help="Time of a small message to another node: 1.5us."
 )
 
+efficiency_option = click.option(
+    "--efficiency",
+    type=options.fraction,
+    default="0.8",
+    show_default=True,
+    help="Least acceptable efficiency.",
+)
+
 
 def machine_options(command: F) -> F:
     """Add --machine, --bandwidth, --overlap and --throughput; the command takes them as ``machine``."""

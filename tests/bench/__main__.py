@@ -1,6 +1,6 @@
 """All benchmarks in one run: cost of recording, size of graphs, time of the stages, growth, other tools.
 
-    python -m tests.bench [--scale S] [--repeat N] [--only heat2d,cg] [--no-peers] [-o FILE.md]
+    python -m tests.bench [--scale S] [--repeat N] [--only heat2d,cg] [--no-division] [--no-peers] [-o FILE]
 
 Run from the checkout. Times of one run compare with each other; the history keeps ratios of earlier runs.
 """
@@ -38,9 +38,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     measured, laws = [], []
     for case in chosen(options.only.split(",") if options.only else ()):
         progress.print(f"{case.name} {' '.join(case.command(options.scale))}")
-        measured.append(
-            measure(request_of(case.name, case.command(options.scale)), case.name, options.repeat)
-        )
+        request = request_of(case.name, case.command(options.scale))
+        measured.append(measure(request, case.name, options.repeat, divide=not options.no_division))
     for series in SERIES if is_complete else ():
         progress.print(f"growth of {series.name} in {series.grows}")
         laws.append(growth(series, options.repeat))
@@ -63,6 +62,7 @@ def _options(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--scale", type=float, default=1.0, help="of the number of steps")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--only", default="", help="comma-separated workloads; no growth, tools and history")
+    parser.add_argument("--no-division", action="store_true", help="leave out finding divisions")
     parser.add_argument("--no-peers", action="store_true", help="leave out other tools")
     parser.add_argument("--history", type=Path, default=_HISTORY)
     parser.add_argument("-o", "--output", type=Path, help="Markdown file")
