@@ -178,9 +178,12 @@ def _is_sweep_table(path: Path) -> bool:
 def _of_csv(path: Path, parameters: Sequence[str]) -> Observations:
     try:
         with path.open(encoding="utf-8", newline="") as stream:
-            header, *rows = csv.reader(stream)
-    except (OSError, UnicodeDecodeError, csv.Error, ValueError) as error:
+            lines = list(csv.reader(stream))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise ArtifactError(f"expected a CSV table with a header, found: {error}", where=str(path)) from error
+    if not lines:
+        raise ArtifactError("expected a CSV table with a header, found an empty file", where=str(path))
+    header, *rows = lines
     columns = {
         name: _numbers([row[i] for row in rows if len(row) == len(header)]) for i, name in enumerate(header)
     }

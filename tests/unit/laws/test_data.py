@@ -87,6 +87,9 @@ def test_files_that_are_no_tables(tmp_path: Path) -> None:
     ragged.write_text("p,y\n4,1\n8\n")
     with pytest.raises(ArtifactError, match="one length"):
         read_observations([ragged])
+    (tmp_path / "empty.csv").touch()
+    with pytest.raises(ArtifactError, match="found an empty file"):
+        read_observations([tmp_path / "empty.csv"], parameters=["n"])
     with pytest.raises(ArtifactError, match="No such file"):
         read_observations([tmp_path / "none.csv"])
     with pytest.raises(ConfigError, match="several of them"):
