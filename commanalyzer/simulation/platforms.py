@@ -8,7 +8,7 @@ that share a switch takes exactly latency + s / bandwidth.
     topology    links between nodes             latency       remarks
     star        2                               L             every pattern runs at full speed
     fat tree    2 below one switch, else 4      L or 2 L      a spine for each node of a switch, static routes
-    torus       1 per step                      L per step    a node sends no faster than one link
+    torus       1 per step and 2 at the ends    L per step    dimension order, the short way round
     dragonfly   2 in one router, at most 5      L ... 2.5 L   parallel links, minimal routes
 
 Reference: H. Casanova et al., Versatile, scalable, and accurate simulation of distributed applications and
@@ -19,12 +19,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from xml.sax.saxutils import quoteattr
 
 from commanalyzer.errors import ConfigError, MachineModelError
 from commanalyzer.machine.parameters import MachineParameters, Parameter
+from commanalyzer.simulation.torus import torus_elements
 
 TOPOLOGIES = ("star", "fat-tree", "torus", "dragonfly")
 MAX_HOSTS = 65536
@@ -131,7 +132,10 @@ def make_platform(topology: str, num_hosts: int, link: LinkParameters) -> Platfo
     if not 1 <= num_hosts <= MAX_HOSTS:
         raise ConfigError(f"expected 1 to {MAX_HOSTS} nodes, found {num_hosts}")
     count, sides, attributes = _shape(topology, num_hosts)
-    links_per_latency = 1 if topology == "torus" else 2
+    hosts = tuple(f"{_HOST}{number}" for number in range(count))
+    if topology == "torus":
+        zone = torus_elements(_HOST, sides, link.throughput, link.bandwidth, link.wire_s)
+        return Platform(topology, _document(zone, link), hosts, sides)
     cluster = {
         "id": "machine",
         "prefix": _HOST,
@@ -139,15 +143,12 @@ def make_platform(topology: str, num_hosts: int, link: LinkParameters) -> Platfo
         "radical": f"0-{count - 1}",
         "speed": f"{link.throughput!r}f",
         "bw": f"{link.bandwidth!r}Bps",
-        "lat": f"{link.wire_s / links_per_latency!r}s",
+        "lat": f"{link.wire_s / 2!r}s",
         "sharing_policy": "SPLITDUPLEX",
         **attributes,
     }
-    if topology == "torus":
-        # A node of a torus has a link per direction but sends and receives no faster than one of them.
-        cluster["limiter_link"] = f"{2 * link.bandwidth!r}Bps"
-    hosts = tuple(f"{_HOST}{number}" for number in range(count))
-    return Platform(topology, _document(cluster, link), hosts, sides)
+    words = " ".join(f"{name}={quoteattr(value)}" for name, value in cluster.items())
+    return Platform(topology, _document([f"<cluster {words}/>"], link), hosts, sides)
 
 
 def _shape(topology: str, num_hosts: int) -> tuple[int, tuple[int, ...], Mapping[str, str]]:
@@ -160,7 +161,7 @@ def _shape(topology: str, num_hosts: int) -> tuple[int, tuple[int, ...], Mapping
         return leaves * per_leaf, (leaves, per_leaf), {"topology": "FAT_TREE", "topo_parameters": words}
     if topology == "torus":
         sides = tuple(side for side in _near_cube(max(num_hosts, 2), 3) if side > 1)
-        return math.prod(sides), sides, {"topology": "TORUS", "topo_parameters": ",".join(map(str, sides))}
+        return math.prod(sides), sides, {}
     groups, routers, per_router = _near_cube(max(num_hosts, 2), 3)
     # A group needs a router for each other group (one global link per router), hence the order of the sides.
     # Parallel links: as many as random traffic needs, global ones between groups, local ones within a group.
@@ -179,17 +180,16 @@ def _near_cube(least: int, dimensions: int) -> tuple[int, ...]:
     return min(boxes, key=lambda sides: (math.prod(sides) * sum(sides), sum(sides)))
 
 
-def _document(cluster: Mapping[str, str], link: LinkParameters) -> str:
+def _document(elements: Iterable[str], link: LinkParameters) -> str:
     busy = f"0:{link.message_overhead_s!r}:0"
     overheads = {name: busy for name in _OVERHEADS if link.message_overhead_s}
     settings = {**_PLAIN_NETWORK, **overheads}
     options = "".join(
         f"    <prop id={quoteattr(name)} value={quoteattr(value)}/>\n" for name, value in settings.items()
     )
-    attributes = " ".join(f"{name}={quoteattr(value)}" for name, value in cluster.items())
+    lines = "".join(f"  {line}\n" for line in elements)
     return (
         "<?xml version='1.0'?>\n"
         '<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n'
-        f'<platform version="4.1">\n  <config>\n{options}  </config>\n'
-        f"  <cluster {attributes}/>\n</platform>\n"
+        f'<platform version="4.1">\n  <config>\n{options}  </config>\n{lines}</platform>\n'
     )

@@ -23,10 +23,6 @@ def _cluster(topology: str, hosts: int, link: LinkParameters = LINK) -> dict[str
     [
         ("fat-tree", 16, "2;4,4;1,4;1,1"),
         ("fat-tree", 64, "2;8,8;1,8;1,1"),
-        ("torus", 4, "2,2"),
-        ("torus", 27, "3,3,3"),
-        ("torus", 64, "4,4,4"),
-        ("torus", 16, "2,2,4"),
         ("dragonfly", 64, "4,4;1,1;4,2;4"),
     ],
 )
@@ -36,21 +32,38 @@ def test_topology_parameters(topology: str, hosts: int, words: str) -> None:
     assert found["radical"] == f"0-{hosts - 1}"
 
 
+@pytest.mark.parametrize(("hosts", "sides"), [(4, (2, 2)), (27, (3, 3, 3)), (64, (4, 4, 4)), (16, (2, 2, 4))])
+def test_sides_of_a_torus(hosts: int, sides: tuple[int, ...]) -> None:
+    assert make_platform("torus", hosts, LINK).sides == sides
+
+
 @pytest.mark.parametrize("topology", TOPOLOGIES)
 @pytest.mark.parametrize("hosts", [1, 2, 3, 5, 7, 13, 100, 1000])
 def test_a_platform_has_enough_hosts_and_not_many_more(topology: str, hosts: int) -> None:
     platform = make_platform(topology, hosts, LINK)
     assert hosts <= len(platform.hosts) <= max(2, math.ceil(1.25 * hosts))
     assert platform.hosts[:2] == ("node-0", "node-1")[: len(platform.hosts)]
-    assert _cluster(topology, hosts)["radical"] == f"0-{len(platform.hosts) - 1}"
+    if topology != "torus":
+        assert _cluster(topology, hosts)["radical"] == f"0-{len(platform.hosts) - 1}"
 
 
 def test_links_and_nodes_are_those_of_the_machine() -> None:
-    star, torus = _cluster("star", 4), _cluster("torus", 4)
+    star = _cluster("star", 4)
     assert (star["bw"], star["lat"], star["speed"]) == ("1000000000.0Bps", "1e-06s", "4000000000.0f")
     assert star["sharing_policy"] == "SPLITDUPLEX"
-    assert torus["lat"] == "2e-06s"  # one link, not two, between neighbours
-    assert torus["limiter_link"] == "2000000000.0Bps"  # both directions of one link
+
+
+def test_a_torus_has_one_link_to_each_neighbour_and_an_interface_per_direction() -> None:
+    zone = ElementTree.fromstring(make_platform("torus", 16, LINK).xml).find("zone")
+    assert zone is not None
+    links = {str(item.get("id")): item for item in zone.iter("link")}
+    # 2 x 2 x 4: one neighbour along the sides of 2, two along the side of 4.
+    assert sum(name.startswith("step-") for name in links) == 16 * (1 + 1 + 2)
+    assert sum(name.startswith(("up-", "down-")) for name in links) == 2 * 16
+    step, up = links["step-0-0-1"], links["up-0"]
+    assert (step.get("bandwidth"), step.get("latency")) == ("1000000000.0Bps", "2e-06s")
+    assert (up.get("bandwidth"), up.get("latency")) == ("1000000000.0Bps", "0.0s")
+    assert {"step-2-0-4", "step-2-0-12", "step-1-2-0"} <= set(links)
 
 
 def test_message_overhead_is_part_of_the_latency() -> None:

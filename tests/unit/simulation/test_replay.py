@@ -64,6 +64,20 @@ def test_two_messages_share_the_link_of_their_receiver() -> None:
 
 
 @needs_simgrid
+@pytest.mark.parametrize("topology", TOPOLOGIES)
+@pytest.mark.parametrize("sends", [True, False])
+def test_a_node_moves_what_a_link_carries_in_one_direction(topology: str, sends: bool) -> None:
+    platform = make_platform(topology, 64, LINK)
+    partners = [1, 4, 16, 63]  # on a torus along three dimensions, so that no two share a link
+    comm_bytes = np.zeros((64, 64), dtype=np.int64)
+    comm_bytes[0, partners] = 10**8
+    one_way = comm_bytes if sends else comm_bytes.T
+    schedule = make_schedule(communication(one_way.tolist(), (one_way > 0).astype(int).tolist()))
+    found_s = replayed_time(schedule, [0.0] * 64, platform, TIMEOUT_S)
+    assert found_s == pytest.approx(4e8 / 1e9, rel=1e-3)
+
+
+@needs_simgrid
 def test_message_overheads_add_up_to_the_latency() -> None:
     platform = make_platform("star", 2, LinkParameters(1e9, 1e-4, 4e9, message_overhead_s=3e-5))
     four = communication([[0, 400], [0, 0]], [[0, 1], [0, 0]])
