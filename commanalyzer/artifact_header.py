@@ -166,6 +166,8 @@ def _decomposition(item: Mapping[str, object], arrays: Arrays) -> Decomposition:
             collectives=_collectives(item.get("collectives")),
             peer_bytes=arrays.get("peer_bytes"),
             peer_messages=arrays.get("peer_messages"),
+            phase_bytes=arrays.get("phase_bytes"),
+            phase_messages=arrays.get("phase_messages"),
         ),
         part=arrays["part"].astype(np.int32),
         intensity=_float(item["intensity"]),

@@ -9,7 +9,8 @@ Layout, schema 2 (1 had no ``graph/is_temporary``)::
     /graph/objects, /graph/sites
                  int64 tables, one row per entry; strings are indices into text
     /decompositions/0, 1, ...
-                 comm_bytes, messages, part, object_bytes, and with collectives peer_bytes, peer_messages;
+                 comm_bytes, messages, part, object_bytes, and with collectives peer_bytes, peer_messages,
+                 with phases phase_bytes, phase_messages;
                  scalars are in the header
 
 Datasets carry checksums (fletcher32), so a damaged file is refused, never misread.
@@ -34,7 +35,8 @@ from commanalyzer.vcg.graph import Fold, HomeKind, HomeObject, Site, ValueGraph
 
 KIND = "commanalyzer.analysis"
 SCHEMA = 2
-_PEERS = ("peer_bytes", "peer_messages")  # only where there are collectives
+# Only where there are collectives, and where phases are known.
+_PEERS = ("peer_bytes", "peer_messages", "phase_bytes", "phase_messages")
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _ARRAYS = tuple(f.name for f in fields(ValueGraph) if f.name not in ("objects", "sites"))
 

@@ -17,6 +17,7 @@ from commanalyzer.communication.collectives import with_collectives
 from commanalyzer.communication.hpdc18 import charge_hpdc18, count_hpdc18
 from commanalyzer.communication.invariants import check_charges, check_matrix
 from commanalyzer.communication.matrix import Communication
+from commanalyzer.communication.phases import StepOrder, step_order, with_phases
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.errors import ConfigError
 from commanalyzer.machine.parameters import MachineParameters
@@ -78,6 +79,7 @@ class _View:
     removed: NDArray[np.bool_]
     singletons: Singletons | None
     work: TermWork
+    order: StepOrder | None = None
 
 
 def decompose(graph: ValueGraph, flops: int, options: CountOptions, progress: Progress) -> Counted:
@@ -154,7 +156,7 @@ def _paper_view(graph: ValueGraph, options: CountOptions) -> tuple[SingletonCoun
 def _view(model: Model, graph: ValueGraph, options: CountOptions) -> _View:
     if model == "volume":
         flat, hubs = volume_view(graph, options.high)
-        return _View(model, flat, hubs, None, term_work(flat))
+        return _View(model, flat, hubs, None, term_work(flat), step_order(flat))
     dissolved = dissolve_registers(graph)
     singletons = find_singletons(dissolved, options.high)
     return _View(model, dissolved, singletons.mask, singletons, term_work(dissolved))
@@ -224,6 +226,7 @@ def _count(view: _View, candidate: Candidate, nodes: int, flops: int, options: C
         check_matrix(charges, communication)
     if view.singletons is None:
         communication = with_collectives(communication, charges, view.graph, view.removed)
+        communication = with_phases(communication, charges, view.graph, part, view.removed, view.order)
     intensity = communication_intensity(Bytes(communication.total_bytes), Flop(flops))
     per_value = charges.bytes_per_value(view.graph.num_vertices)
     objects = np.bincount(view.graph.home_object, weights=per_value, minlength=len(view.graph.objects))

@@ -124,6 +124,10 @@ class Transfers:
     def __len__(self) -> int:
         return len(self.value)
 
+    def chosen(self, wanted: Bool) -> Transfers:
+        """Return some of the items; ``wanted``: bool[K]."""
+        return Transfers(*(getattr(self, f.name)[wanted] for f in fields(self)))
+
     @property
     def low_bytes(self) -> int:
         """Bytes at the lower end."""

@@ -36,17 +36,12 @@ def with_collectives(
         return replace(communication, collectives=())
     peers = Charges(
         charges.num_parts,
-        _chosen(charges.expand, ~hubs[charges.expand.value]),
-        _chosen(charges.fold, ~hubs[charges.fold.value]),
+        charges.expand.chosen(~hubs[charges.expand.value]),
+        charges.fold.chosen(~hubs[charges.fold.value]),
     ).communication(graph)
     return replace(
         communication, collectives=found, peer_bytes=peers.comm_bytes, peer_messages=peers.messages
     )
-
-
-def _chosen(item: Transfers, wanted: Bool) -> Transfers:
-    names = ("value", "sender", "receiver", "low", "high", "width_bytes")
-    return Transfers(*(getattr(item, name)[wanted] for name in names))
 
 
 def _collectives(

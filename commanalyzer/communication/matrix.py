@@ -54,6 +54,10 @@ class Communication:
         peer_bytes: int64[p, p], bytes without those of ``collectives``; ``None`` when that is all of them or
             not known.
         peer_messages: int64[p, p], messages without those of ``collectives``; ``None`` likewise.
+        phase_bytes: int64[K, p, p], bytes that are exchanged in phase k of every step, where a phase cannot
+            start before the one before has ended; what is in no phase may overlap any. ``None`` where fewer
+            than two phases are known.
+        phase_messages: int64[K, p, p], messages likewise.
 
     Reference: paper Algorithm 4 (COMM_MAT).
     """
@@ -66,6 +70,8 @@ class Communication:
     collectives: tuple[Collective, ...] | None = None
     peer_bytes: NDArray[np.int64] | None = None
     peer_messages: NDArray[np.int64] | None = None
+    phase_bytes: NDArray[np.int64] | None = None
+    phase_messages: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         p = len(self.comm_bytes)
@@ -79,6 +85,7 @@ class Communication:
                 f"[{self.low_bytes}, {self.high_bytes}]"
             )
         self._check_peers()
+        self._check_phases()
         self.comm_bytes.setflags(write=False)
         self.messages.setflags(write=False)
 
@@ -92,6 +99,20 @@ class Communication:
             raise GraphInvariantError("bytes of peers and collectives must add up to the matrix")
         self.peer_bytes.setflags(write=False)
         self.peer_messages.setflags(write=False)
+
+    def _check_phases(self) -> None:
+        if self.phase_bytes is None or self.phase_messages is None:
+            if self.phase_bytes is not self.phase_messages:
+                raise GraphInvariantError("phases need both bytes and messages")
+            return
+        everything = self.comm_bytes if self.peer_bytes is None else self.peer_bytes
+        shape = (len(self.phase_bytes), *everything.shape)
+        if self.phase_bytes.shape != shape or self.phase_messages.shape != shape:
+            raise GraphInvariantError("phases need matrices as large as the one of all communication")
+        if np.any(self.phase_bytes < 0) or np.any(self.phase_bytes.sum(axis=0) > everything):
+            raise GraphInvariantError("phases must not exchange more than all communication")
+        self.phase_bytes.setflags(write=False)
+        self.phase_messages.setflags(write=False)
 
     @property
     def num_parts(self) -> int:

@@ -33,8 +33,8 @@ class NodeTimes:
         latency_s: r L of its own messages, or of the collectives where those take longer.
         gap_s: (M - r) g.
         transfer_s: S / B, or ``crossing_s`` where that is longer.
-        crossing_s: Time of the traffic across the middle of the network; 0 on a machine whose bandwidth does
-            not depend on the node count.
+        crossing_s: Mean time of the traffic across the middle of the network with parts at random places; 0
+            for the best placement, and on a machine whose bandwidth does not depend on the node count.
         collective_s: Time of the collectives (also in ``latency_s`` when it is what binds there).
         processor_s: o times its messages.
         exposed_s: What of all this does not hide behind computation.
@@ -79,9 +79,14 @@ class BoundPoint:
     Attributes:
         num_nodes: p.
         serial_s: T_1, seconds.
-        paper_efficiency: E_u of the paper's Eq. 4, for the decomposition with the least bytes.
+        paper_efficiency: E_u of the paper's Eq. 4, for the decomposition with the least bytes: with the
+            bandwidth of a link no program that moves as many bytes is above it (with random placement it is
+            ``expected_efficiency``).
+        expected_efficiency: Eq. 4 with B_c(p), for the same: no bound but what to expect when nodes that talk
+            to each other are at random places.
         paper_method: That decomposition.
-        efficiency: Latency-aware bound, for the decomposition where it is highest.
+        efficiency: Latency-aware bound of programs with a decomposition that was found, for the one where it
+            is highest.
         method: That decomposition (with many messages another one than ``paper_method``).
         comm_bytes: C of ``method``.
         times: Least times of its busiest node.
@@ -91,6 +96,7 @@ class BoundPoint:
     num_nodes: int
     serial_s: float
     paper_efficiency: float
+    expected_efficiency: float
     paper_method: str
     efficiency: float
     method: str
@@ -143,12 +149,14 @@ class ScalingBound:
         work_flop: W.
         points: By increasing node count.
         changes: What better machines bring, by node count, then as in :data:`BETTER`.
+        placement: With ``random`` the numbers are those of the mean placement, not bounds of each one.
     """
 
     machine: MachineParameters
     work_flop: int
     points: tuple[BoundPoint, ...]
     changes: tuple[Change, ...]
+    placement: Placement = "best"
 
     def largest(self, least_efficiency: float) -> BoundPoint | None:
         """Point of the most nodes whose latency-aware bound is at least that; ``None`` without any."""
@@ -191,9 +199,9 @@ def scaling_bound(
         work_flop: W, > 0.
         candidates: Decompositions: name and communication; several per node count.
         machine: Bandwidth and throughput must be known.
-        placement: Parts that exchange much are close in the network (``best``), or anywhere (``random``, as
-            batch systems do it; of the mean placement: a lucky one may be faster). It matters where the
-            bandwidth per node falls with the node count.
+        placement: Parts that exchange much are close in the network (``best``: nothing but the links of the
+            nodes limits them), or anywhere (``random``, as batch systems do it; of the mean placement: a lucky
+            one may be faster). It matters where the bandwidth per node falls with the node count.
 
     Raises:
         MachineModelError: If the machine is incomplete or there is no work.
@@ -211,14 +219,14 @@ def scaling_bound(
     alone = Communication(np.zeros((1, 1), np.int64), np.zeros((1, 1), np.int64), 0, 0, collectives=())
     groups[1] = [("", node_traffic(alone))]
     ordered = [groups[p] for p in sorted(groups)]
-    points = tuple(_point(work_flop, group, machine, {}) for group in ordered)
+    points = tuple(_point(work_flop, group, machine, placement, {}) for group in ordered)
     changes = tuple(
-        _change(work_flop, group, machine, name, point)
+        _change(work_flop, group, machine, placement, name, point)
         for group, point in zip(ordered, points, strict=True)
         if point.num_nodes > 1
         for name in BETTER
     )
-    return ScalingBound(machine, work_flop, points, changes)
+    return ScalingBound(machine, work_flop, points, changes, placement)
 
 
 def node_times(traffic: NodeTraffic, network: Network, serial_s: float) -> NodeTimes:
@@ -256,22 +264,26 @@ def _point(
     work_flop: int,
     group: Sequence[tuple[str, NodeTraffic]],
     machine: MachineParameters,
+    placement: Placement,
     factors: Mapping[str, float],
 ) -> BoundPoint:
     """The best that any of the decompositions allows, by either bound."""
     networks = [_scaled(network_at(machine, traffic), factors) for _, traffic in group]
     rated = [
-        (*_efficiencies(work_flop, traffic, network), name, traffic, network)
+        (*_latency_aware(work_flop, traffic, network), name, traffic, network)
         for (name, traffic), network in zip(group, networks, strict=True)
     ]
-    paper = max(rated, key=lambda item: item[0])
-    best = max(rated, key=lambda item: item[1])
-    _, bound, times, method, traffic, network = best
+    # Overlap, and with it Eq. 4, depends on the size of messages as well.
+    papers = [_paper(work_flop, t, n, n.link_bandwidth) for (_, t), n in zip(group, networks, strict=True)]
+    least = int(np.argmax(papers))
+    expected = _paper(work_flop, group[least][1], networks[least], networks[least].bandwidth)
+    bound, times, method, traffic, network = max(rated, key=lambda item: item[0])
     return BoundPoint(
         num_nodes=traffic.num_nodes,
         serial_s=serial_time(Flop(work_flop), FlopPerSecond(network.throughput)),
-        paper_efficiency=paper[0],
-        paper_method=paper[3],
+        paper_efficiency=expected if placement == "random" else papers[least],
+        expected_efficiency=expected,
+        paper_method=group[least][0],
         efficiency=bound,
         method=method,
         comm_bytes=traffic.comm_bytes,
@@ -280,28 +292,33 @@ def _point(
     )
 
 
-def _efficiencies(work_flop: int, traffic: NodeTraffic, network: Network) -> tuple[float, float, NodeTimes]:
-    """Eq. 4, latency-aware bound, times of the busiest node."""
-    paper = efficiency_upper_bound(
+def _paper(work_flop: int, traffic: NodeTraffic, network: Network, bandwidth: float) -> float:
+    """Eq. 4 with that bandwidth, B/s."""
+    return efficiency_upper_bound(
         communication_intensity(Bytes(traffic.comm_bytes), Flop(work_flop)),
         FlopPerSecond(network.throughput),
-        BytesPerSecond(network.bandwidth),
+        BytesPerSecond(bandwidth),
         Dimensionless(network.overlap),
     )
+
+
+def _latency_aware(work_flop: int, traffic: NodeTraffic, network: Network) -> tuple[float, NodeTimes]:
+    """Bound that knows latency, times of the busiest node."""
     serial_s = serial_time(Flop(work_flop), FlopPerSecond(network.throughput))
     times = node_times(traffic, network, serial_s)
     overhead_s = loggp.node_overhead(Seconds(times.exposed_s), traffic.num_nodes)
-    return paper, efficiency(overhead_s, serial_s), times
+    return efficiency(overhead_s, serial_s), times
 
 
 def _change(
     work_flop: int,
     group: Sequence[tuple[str, NodeTraffic]],
     machine: MachineParameters,
+    placement: Placement,
     name: str,
     now: BoundPoint,
 ) -> Change:
-    better = _point(work_flop, group, machine, BETTER[name])
+    better = _point(work_flop, group, machine, placement, BETTER[name])
     return Change(name, now.num_nodes, better.efficiency, better.time_s / now.time_s)
 
 

@@ -137,29 +137,42 @@ def machine_bound(
     nodes: int | None = None,
     message_bytes: float | None = None,
 ) -> Dimensionless | None:
-    """Eq. 4 on a machine; ``None`` when the machine or the intensity is not known (no flops).
+    """Eq. 4 with the bandwidth of a link; ``None`` when machine or intensity is not known (no flops).
 
     Args:
         intensity: I_c, bytes per floating-point operation.
         machine: B_c, O_c and R.
-        nodes: p, for a machine whose bandwidth depends on it.
+        nodes: p, for a machine whose overlap depends on it.
         message_bytes: Mean message size, bytes, for a machine whose overlap depends on it.
     """
     if machine.throughput is None or not math.isfinite(intensity):
         return None
-    bandwidth = bandwidth_at(machine, nodes)
+    bandwidth = link_bandwidth(machine)
     if bandwidth is None:
         return None
     return efficiency_upper_bound(
         intensity,
         FlopPerSecond(machine.throughput.value),
-        BytesPerSecond(bandwidth.value),
+        bandwidth,
         Dimensionless(overlap_at(machine, nodes, message_bytes).value),
     )
 
 
+def link_bandwidth(machine: MachineParameters) -> BytesPerSecond | None:
+    """B of one node's link, B/s: the largest measured B_c, that of the fewest nodes; ``None`` when not known.
+
+    B_c(p) is what partners drawn at random get. Nodes that talk to few others near them get more, but no node
+    moves more than its link carries: with B in it, Eq. 4 is a bound for every program; with B_c(p) it is what
+    to expect of traffic between random partners.
+    """
+    found = machine.bandwidth
+    if found is None:
+        return None
+    return BytesPerSecond(max(found.curve.values) if found.curve else found.value)
+
+
 def bandwidth_at(machine: MachineParameters, nodes: int | None) -> Reading | None:
-    """B_c(p) of long messages, B/s; ``None`` when it is not known.
+    """B_c(p) of long messages between random partners, B/s; ``None`` when it is not known.
 
     The time that each message takes however short it is belongs to the latency, so of a bandwidth that was
     measured over message sizes the longest counts.

@@ -9,8 +9,8 @@ round cannot start before the messages of the round before have come, spends at 
 
     r L           waiting for one message per round; the others of the round travel at the same time
     (M - r) g     since the further messages of a round leave or arrive at least g apart
-    S / B         since its link carries B bytes per second in each direction (and on the mean node no less
-                  than the traffic across the middle of the network takes)
+    S / B         since its link carries B bytes per second in each direction; with exchanges that wait for
+                  each other S is a sum over these phases
 
 on the network, of which a share of at most O_c hides behind computation, and o (M_sent + M_received) of its
 processor, which never hides. A reduction or a broadcast over f partners takes ceil(log2(f + 1)) latencies one
@@ -49,32 +49,31 @@ def crossing_time(crossing: Bytes, num_nodes: int, bandwidth: BytesPerSecond) ->
     """Time that traffic needs to cross the middle of the network, 2 X (p - 1) / (p^2 B_c), seconds.
 
     While all p nodes exchange B_c with partners drawn at random, p / (2 (p - 1)) of the traffic p B_c crosses
-    any given division of the nodes into halves: the network carries at least p^2 B_c / (2 (p - 1)) across.
-    Traffic between all pairs alike has X = C p / (2 (p - 1)), which gives C / (p B_c), the paper's Eq. 2 per
-    node; traffic between neighbours crosses less.
+    any given division of the nodes into halves: the network carries p^2 B_c / (2 (p - 1)) across. Traffic
+    between all pairs alike, or between parts at random places, has X = C p / (2 (p - 1)) on average, which
+    gives C / (p B_c), the paper's Eq. 2 per node. It is no bound: parts may be placed so that less crosses, and
+    a network may carry more across than random partners use.
 
     Args:
-        crossing: X, bytes between the halves in both directions, in the division with the least.
+        crossing: X, bytes between the halves in both directions.
         num_nodes: p, >= 2.
         bandwidth: B_c(p), effective bisection bandwidth per node, B/s.
     """
     return Seconds(2.0 * crossing * (num_nodes - 1) / (num_nodes**2 * bandwidth))
 
 
-def least_crossing_bytes(comm_bytes: NDArray[np.int64]) -> Bytes:
-    """Bytes that cross between two halves of the nodes at least, however the parts are placed.
+def phased_amount(sent: NDArray[np.int64], received: NDArray[np.int64]) -> NDArray[np.int64]:
+    """int64[p], what passes a node's link one after another in phases that wait for each other.
 
-    Of a graph with Laplacian eigenvalues 0 = l_1 <= l_2 <= ..., every division into a and b of p = a + b
-    vertices cuts at least l_2 a b / p (Fiedler 1973; Mohar 1991). Exact when all pairs exchange the same.
+    The link carries both directions at once, but only within a phase: sum over k of
+    max(sent_k, received_k). Phase 0 receives 10 and sends 2, phase 1 sends 20 and receives 4: 10 + 20, where
+    without phases max(2 + 20, 10 + 4) would be enough.
 
     Args:
-        comm_bytes: int64[p, p], bytes from row to column, p >= 2.
+        sent: int64[K, p], of each phase (bytes or messages).
+        received: int64[K, p].
     """
-    traffic = (comm_bytes + comm_bytes.T).astype(np.float64)
-    laplacian = np.diag(traffic.sum(axis=1)) - traffic
-    second = float(np.linalg.eigvalsh(laplacian)[1])
-    p = len(comm_bytes)
-    return Bytes(max(second, 0.0) * (p // 2) * ((p + 1) // 2) / p)
+    return np.asarray(np.maximum(sent, received).sum(axis=0))
 
 
 def mean_crossing_bytes(comm_bytes: Bytes, num_nodes: int) -> Bytes:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from commanalyzer.errors import MachineModelError
 from commanalyzer.machine.curves import Reading
 from commanalyzer.machine.parameters import MachineParameters, Parameter
-from commanalyzer.roofline.equations import bandwidth_at, overlap_at
+from commanalyzer.roofline.equations import bandwidth_at, link_bandwidth, overlap_at
 from commanalyzer.roofline.traffic import NodeTraffic
 
 
@@ -17,7 +17,7 @@ class Network:
 
     Attributes:
         throughput: R of one node, Flop/s.
-        bandwidth: B_c(p), effective bisection bandwidth per node, B/s.
+        bandwidth: B_c(p), effective bisection bandwidth per node, B/s: what random partners get.
         link_bandwidth: B, what one node's link carries when nothing else is in its way, B/s: the largest
             measured B_c (that of the fewest nodes).
         overlap: O_c, in [0, 1).
@@ -47,8 +47,8 @@ def network_at(machine: MachineParameters, traffic: NodeTraffic) -> Network:
         MachineModelError: If bandwidth or throughput is not known.
     """
     p, size = traffic.num_nodes, traffic.mean_message_bytes
-    bandwidth = bandwidth_at(machine, p)
-    if bandwidth is None or machine.bandwidth is None or machine.throughput is None:
+    bandwidth, link = bandwidth_at(machine, p), link_bandwidth(machine)
+    if bandwidth is None or link is None or machine.throughput is None:
         missing = [name for name in ("bandwidth", "throughput") if getattr(machine, name) is None]
         raise MachineModelError(
             f"expected a machine with bandwidth and throughput, found no {' and no '.join(missing)}",
@@ -61,11 +61,10 @@ def network_at(machine: MachineParameters, traffic: NodeTraffic) -> Network:
         partners = traffic.collective_partners + 1
         readings["allreduce"] = _read(machine.allreduce, partners, traffic.collective_bytes)
     allreduce = readings.get("allreduce")
-    curve = machine.bandwidth.curve
     return Network(
         throughput=machine.throughput.value,
         bandwidth=bandwidth.value,
-        link_bandwidth=max(curve.values) if curve else bandwidth.value,
+        link_bandwidth=link,
         overlap=overlap.value,
         latency_s=_value(small["latency"]),
         overhead_s=_value(small["message_overhead"]),

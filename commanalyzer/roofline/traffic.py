@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from commanalyzer.communication.matrix import Collective, Communication
 from commanalyzer.quantities import Bytes
-from commanalyzer.roofline.loggp import collective_rounds, least_crossing_bytes, mean_crossing_bytes
+from commanalyzer.roofline.loggp import collective_rounds, mean_crossing_bytes, phased_amount
 
 Float = NDArray[np.float64]
 Placement = Literal["best", "random"]
@@ -28,9 +28,10 @@ class NodeTraffic:
         num_nodes: p.
         comm_bytes: C, all bytes.
         mean_message_bytes: C over all messages; ``None`` without messages.
-        node_bytes: float64[k], the more of sent and received bytes S.
-        rounds: float64[k], rounds r that wait for the answer to the round before.
-        messages: float64[k], the more of sent and received messages M.
+        node_bytes: float64[k], the more of sent and received bytes S; where phases of a step wait for each
+            other, their sum over the phases.
+        rounds: float64[k], rounds r that wait for the answer to the round before; each phase is one.
+        messages: float64[k], the more of sent and received messages M, likewise.
         handled: float64[k], sent and received messages together.
         crossing_bytes: X, bytes between the halves of the network; 0 when it is not contended.
         collective_rounds: Rounds in which hub values are reduced and spread again.
@@ -61,12 +62,13 @@ def node_traffic(communication: Communication, placement: Placement | None = "be
 
     Args:
         communication: Communication of one decomposition.
-        placement: How parts are placed in the network, which decides how much crosses its middle; ``None``
-            when it is not contended. Finding the least for ``best`` takes O(p^3).
+        placement: How parts are placed in the network: at random places the mean traffic crosses its middle;
+            at the best ones none need to. ``None`` when it is not contended.
 
     Rounds: ``messages`` counts how often the values of one array travel from i to j. Where j answers, each
     round waits for the one before, so min(messages(i, j), messages(j, i)) latencies pass one after another;
-    a stream in one direction passes in a single one. The same holds for reductions and broadcasts.
+    a stream in one direction passes in a single one. The same holds for reductions and broadcasts. Where the
+    phases of a step are known, every step waits once per phase.
     """
     p = communication.num_parts
     collectives = communication.collectives
@@ -77,15 +79,15 @@ def node_traffic(communication: Communication, placement: Placement | None = "be
         peer_bytes = _peers(communication.peer_bytes, communication.comm_bytes)
         pairs = peer_messages = _peers(communication.peer_messages, communication.messages)
     mean = communication.total_messages / p
-    rounds = _rounds(pairs)
+    rounds = np.maximum(_rounds(pairs), _phase_rounds(communication))
     steps, partners, collective_bytes = _collective_rounds(collectives or ())
     return NodeTraffic(
         num_nodes=p,
         comm_bytes=communication.total_bytes,
         mean_message_bytes=communication.mean_message_bytes,
-        node_bytes=_with_mean(_busier(peer_bytes), communication.total_bytes / p),
+        node_bytes=_with_mean(_passing(peer_bytes, communication.phase_bytes), communication.total_bytes / p),
         rounds=_with_mean(rounds[: len(peer_messages)], min(float(rounds.mean()), mean)),
-        messages=_with_mean(_busier(peer_messages), mean),
+        messages=_with_mean(_passing(peer_messages, communication.phase_messages), mean),
         handled=_with_mean(peer_messages.sum(axis=0) + peer_messages.sum(axis=1), 2.0 * mean),
         crossing_bytes=_crossing_bytes(communication, placement),
         collective_rounds=steps,
@@ -95,10 +97,8 @@ def node_traffic(communication: Communication, placement: Placement | None = "be
 
 
 def _crossing_bytes(communication: Communication, placement: Placement | None) -> float:
-    if placement is None or communication.num_parts == 1:
+    if placement != "random" or communication.num_parts == 1:
         return 0.0
-    if placement == "best":
-        return least_crossing_bytes(communication.comm_bytes)
     return mean_crossing_bytes(Bytes(communication.total_bytes), communication.num_parts)
 
 
@@ -106,8 +106,21 @@ def _peers(own: NDArray[np.int64] | None, everything: NDArray[np.int64]) -> NDAr
     return everything if own is None else own
 
 
-def _busier(matrix: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.asarray(np.maximum(matrix.sum(axis=0), matrix.sum(axis=1)))
+def _passing(matrix: NDArray[np.int64], phases: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    """int64[p], the more of sent and received; what is in no phase may fill the gaps of the phases."""
+    busier = np.asarray(np.maximum(matrix.sum(axis=0), matrix.sum(axis=1)))
+    if phases is None or not len(matrix):
+        return busier
+    return np.asarray(np.maximum(busier, phased_amount(phases.sum(axis=2), phases.sum(axis=1))))
+
+
+def _phase_rounds(communication: Communication) -> NDArray[np.int64]:
+    """int64[p], sum over the phases of the most messages with any other part; 0 without phases."""
+    phases = communication.phase_messages
+    if phases is None:
+        return np.zeros(communication.num_parts, dtype=np.int64)
+    both = np.maximum(phases, phases.transpose(0, 2, 1))
+    return np.asarray(both.max(axis=2).sum(axis=0))
 
 
 def _rounds(messages: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -12,6 +12,7 @@ from pathlib import Path
 import commanalyzer as ca
 from commanalyzer.communication.collectives import with_collectives
 from commanalyzer.communication.matrix import Communication
+from commanalyzer.communication.phases import step_order, with_phases
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.decompose import volume_view
 from commanalyzer.simulation.platforms import Platform
@@ -123,8 +124,10 @@ def own_communication(case: Case, found: ca.AnalysisResult, ranks: int) -> Commu
     arguments = [*case.size, str(case.analysed_steps), *case.trailing]
     flat, hubs = volume_view(found.graph, HIGH)
     values = workload.values(arguments, ranks)
-    charges = charge_volume(flat, owners_by_blocks(flat, hubs, workload, grid, values), ranks, hubs)
-    return with_collectives(charges.communication(flat), charges, flat, hubs)
+    owners = owners_by_blocks(flat, hubs, workload, grid, values)
+    charges = charge_volume(flat, owners, ranks, hubs)
+    item = with_collectives(charges.communication(flat), charges, flat, hubs)
+    return with_phases(item, charges, flat, owners, hubs, step_order(flat))
 
 
 def build(case: Case, ranks: int, flops_per_step: float, folder: Path) -> Path:

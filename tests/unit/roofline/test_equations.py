@@ -90,8 +90,11 @@ def test_machine_bound_reads_curves() -> None:
         overlap=Parameter(0.9, "1", curve=Curve((), (8.0, 800.0), (0.0, 0.5))),
         throughput=Parameter(4e9, "Flop/s"),
     )
-    # B_c(4) = 2 GB/s half way between, O_c(80 B) = 0.25: R I_c (1 - O_c) / B_c = 4 * 0.5 * 0.75 / 2
+    # B = 3 GB/s, O_c(80 B) = 0.25: R I_c (1 - O_c) / B = 4 * 0.5 * 0.75 / 3
     bound = equations.machine_bound(0.5, machine, nodes=4, message_bytes=80.0)
-    assert bound == pytest.approx(1 / 1.75)
-    # without node count and message size: 4 * 0.5 * 0.1 / 9
-    assert equations.machine_bound(0.5, machine) == pytest.approx(1 / (1 + 0.2 / 9))
+    assert bound == pytest.approx(1 / 1.5)
+    # without a message size: 4 * 0.5 * 0.1 / 3
+    assert equations.machine_bound(0.5, machine) == pytest.approx(1 / (1 + 0.2 / 3))
+    # B_c(4) = 2 GB/s, half way between, is what random partners get
+    reading = equations.bandwidth_at(machine, 4)
+    assert reading is not None and reading.value == pytest.approx(2e9)

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import itertools
 
 import numpy as np
 import pytest
@@ -35,40 +34,15 @@ def test_overhead_of_all_nodes() -> None:
     assert efficiency(overhead_s, Seconds(100e-6)) == pytest.approx(0.625)
 
 
-def _least_cut(matrix: np.ndarray[tuple[int, int], np.dtype[np.int64]]) -> int:
-    p = len(matrix)
-    both = matrix + matrix.T
-    return min(
-        int(both[np.ix_(half, [i for i in range(p) if i not in half])].sum())
-        for half in itertools.combinations(range(p), p // 2)
-    )
+def test_phases_share_no_link_time() -> None:
+    # Node 0: receives 10 and sends 2, then sends 20 and receives 4; node 1: the same both times.
+    sent, received = np.array([[2, 5], [20, 5]]), np.array([[10, 5], [4, 5]])
+    assert loggp.phased_amount(sent, received).tolist() == [30, 10]
 
 
-@pytest.mark.parametrize("p", [2, 3, 4, 7, 8])
-def test_crossing_is_exact_when_all_exchange_the_same(p: int) -> None:
-    matrix = np.full((p, p), 5, dtype=np.int64) - 5 * np.eye(p, dtype=np.int64)
-    assert loggp.least_crossing_bytes(matrix) == pytest.approx(_least_cut(matrix))
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_crossing_is_never_more_than_the_least_cut(seed: int) -> None:
-    random = np.random.default_rng(seed)
-    matrix = random.integers(0, 100, (7, 7)) * random.integers(0, 2, (7, 7))
-    np.fill_diagonal(matrix, 0)
-    assert -1e-9 <= loggp.least_crossing_bytes(matrix) <= _least_cut(matrix) + 1e-9
-
-
-def test_crossing_of_a_ring_and_of_two_islands() -> None:
-    ring = np.roll(np.eye(8, dtype=np.int64), 1, axis=1)
-    # Laplacian of the cycle: 2 - 2 cos(2 pi / 8); the true least cut is 2
-    assert loggp.least_crossing_bytes(ring) == pytest.approx((2 - np.sqrt(2)) * 8 / 4)
-    islands = np.kron(np.eye(2, dtype=np.int64), np.array([[0, 9], [9, 0]]))
-    assert loggp.least_crossing_bytes(islands) == pytest.approx(0.0, abs=1e-9)
-
-
-def test_uniform_traffic_across_the_middle_takes_as_long_as_equation_2_says() -> None:
-    p, each = 6, 1000
-    matrix = np.full((p, p), each, dtype=np.int64) - each * np.eye(p, dtype=np.int64)
-    crossing_s = loggp.crossing_time(loggp.least_crossing_bytes(matrix), p, BytesPerSecond(1e6))
-    assert crossing_s == pytest.approx(matrix.sum() / (p * 1e6))
-    assert loggp.crossing_time(Bytes(0.0), p, BytesPerSecond(1e6)) == 0.0
+def test_traffic_at_random_places_takes_as_long_as_equation_2_says() -> None:
+    # C = 30 kB among 6 nodes at 1 MB/s each: 5 ms. Of the mean placement 3 / 5 of the traffic crosses.
+    crossing = loggp.mean_crossing_bytes(Bytes(30_000), 6)
+    assert crossing == pytest.approx(18_000)
+    assert loggp.crossing_time(crossing, 6, BytesPerSecond(1e6)) == pytest.approx(5e-3)
+    assert loggp.crossing_time(Bytes(0.0), 6, BytesPerSecond(1e6)) == 0.0

@@ -1,0 +1,224 @@
+"""Phases of a step: exchanges that wait for each other, from the order in which statements happened.
+
+A time step may exchange several arrays one after another: forces go to the owners of nodes, then the positions
+that follow from them come back, then gradients of what was received go to neighbours. An exchange of a phase
+sends what is computed from what the phase before delivered, so that the two cannot overlap; and where the last
+phase of a step leads to the first one of the next, steps cannot overlap either.
+
+Exchanges are told apart by the statement that makes the values (a :class:`Site`), and by whether finished values
+go to their readers or contributions to their owner. Rows of a graph are in the order of their first occurrence,
+which for a loop over time is the order within its first step:
+
+    maker before reader, each value stored before it is read   ->  the value of this step is read
+    otherwise                                                  ->  that of the step before
+
+What is assumed: steps repeat that order; if some values of an exchange depend on one before, all do (programs
+exchange whole arrays), and all exchanges of a phase are over before the next one starts. An exchange whose phase the
+dependences leave open belongs to no phase, and an order in which steps could overlap has none: fewer phases
+allow more.
+
+Reference: the longest chain of exchanges is the critical path of a step, as in static timing analysis (as soon
+as possible, as late as possible).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from commanalyzer.communication.charges import Charges, Transfers, main_sites
+from commanalyzer.communication.matrix import Communication
+from commanalyzer.vcg.graph import Bool, Int32, Int64, ValueGraph
+
+_MOST_SITES = 4096  # matrices of sites x sites
+_EVERY_STEP = 0.9  # share of the rounds of the most frequent exchange
+
+
+@dataclass(frozen=True, slots=True)
+class StepOrder:
+    """Which statement reads what of which other one, in a step of the outermost loop over time.
+
+    Attributes:
+        main_site: int64[V], site that makes each value (the last one that adds to it), -1 for none.
+        first_row: int64[N], first row of each site.
+        now: bool[N, N], the column site reads values that the row site made in the same step.
+        reach: bool[N, N], the column site depends on the row site within a step; every site on itself.
+        reach_next: bool[N, N], likewise on the row site in the step before.
+        before: bool[N, N], the column site reads values that the row site made in the step before.
+    """
+
+    main_site: Int64
+    first_row: Int64
+    now: Bool
+    before: Bool
+    reach: Bool
+    reach_next: Bool
+
+
+def step_order(graph: ValueGraph) -> StepOrder | None:
+    """Order of the statements of ``graph``; ``None`` without statements, or with too many to relate them all.
+
+    Time O(S + N^3 / word) for S source entries and N sites.
+    """
+    n = len(graph.sites)
+    if not 0 < n <= _MOST_SITES or not graph.num_flows:
+        return None
+    main = main_sites(graph)
+    rows = np.arange(graph.num_rows)
+    # Of repeated indices the last assignment stays.
+    first_row = np.full(n, graph.num_rows)
+    first_row[graph.row_site[::-1]] = rows[::-1]
+    first_store = np.full(graph.num_vertices, graph.num_rows)
+    first_store[graph.row_sink[::-1]] = rows[::-1]
+    row, maker = graph.row_of_source(), main[graph.source]
+    pair = maker * n + graph.row_site[row]
+    known = maker >= 0
+    read = _pairs(pair[known], n) | _continued(graph, main)
+    old = _pairs(pair[known & (first_store[graph.source] >= row)], n)
+    now = read & ~old & (first_row[:, None] < first_row[None, :])
+    before = read & ~now
+    reach = _closure(now, np.argsort(first_row, kind="stable"))
+    return StepOrder(main, first_row, now, before, reach, _product(_product(reach, before), reach))
+
+
+def _pairs(numbers: Int64, n: int) -> Bool:
+    found = np.zeros(n * n, dtype=np.bool_)
+    found[numbers] = True
+    return found.reshape(n, n)
+
+
+def _continued(graph: ValueGraph, main: Int64) -> Bool:
+    """bool[N, N], the column site adds to values that the row site made (``x = a; x += b``)."""
+    finisher = main[graph.row_sink]
+    adds = np.zeros(graph.num_vertices, dtype=np.bool_)
+    adds[graph.row_sink[graph.row_accumulates & (graph.row_site == finisher)]] = True
+    row = np.flatnonzero(adds[graph.row_sink])
+    found = np.zeros((len(graph.sites),) * 2, dtype=np.bool_)
+    found[graph.row_site[row], finisher[row]] = True
+    np.fill_diagonal(found, False)
+    return found
+
+
+def _closure(now: Bool, order: Int64) -> Bool:
+    """bool[N, N], reflexive and transitive closure of ``now``, all of whose pairs follow ``order``."""
+    reach = np.eye(len(now), dtype=np.bool_)
+    for site in order[::-1].tolist():
+        reach[site] |= reach[now[site]].any(axis=0)
+    return reach
+
+
+def _product(left: Bool, right: Bool) -> Bool:
+    return np.asarray(left.astype(np.float32) @ right.astype(np.float32) > 0)
+
+
+def with_phases(
+    communication: Communication,
+    charges: Charges,
+    graph: ValueGraph,
+    part: Int32,
+    hubs: Bool,
+    order: StepOrder | None,
+) -> Communication:
+    """``communication`` that also says which of it is exchanged one after another in every step.
+
+    Args:
+        communication: Communication of ``charges``.
+        charges: Every transfer of the decomposition.
+        graph: The graph that was charged.
+        part: int32[V], owner of each value.
+        hubs: bool[V], values that travel by collectives: they belong to no phase.
+        order: Order of the statements of ``graph``.
+    """
+    if order is None:
+        return communication
+    fold, expand = (
+        _Group(kind, item, order.main_site, hubs) for kind, item in enumerate((charges.fold, charges.expand))
+    )
+    groups = _every_step(fold, expand)
+    if len(groups) < 2:
+        return communication
+    readers = _remote_readers(graph, part, expand, charges.num_parts, order)
+    phase = _phases(groups, readers, order)
+    count = int(phase.max(initial=-1)) + 1
+    if count < 2:
+        return communication
+    members = [groups[phase == k] for k in range(count)]
+    parts = [
+        Charges(charges.num_parts, expand.chosen(m), fold.chosen(m)).communication(graph) for m in members
+    ]
+    return replace(
+        communication,
+        phase_bytes=np.stack([item.comm_bytes for item in parts]),
+        phase_messages=np.stack([item.messages for item in parts]),
+    )
+
+
+class _Group:
+    """Transfers of one kind (0 fold, 1 expand) and the number of the exchange of each: 2 site + kind."""
+
+    def __init__(self, kind: int, item: Transfers, main_site: Int64, hubs: Bool) -> None:
+        self.item = item
+        site = main_site[item.value]
+        self.number = np.where((site >= 0) & ~hubs[item.value], 2 * site + kind, -1)
+
+    def chosen(self, groups: Int64) -> Transfers:
+        """Transfers of some exchanges."""
+        return self.item.chosen(np.isin(self.number, groups))
+
+
+def _every_step(*kinds: _Group) -> Int64:
+    """Exchanges that happen about as often as the most frequent one, ascending."""
+    number = np.concatenate([k.number for k in kinds])
+    low = np.concatenate([k.item.low for k in kinds])[number >= 0]
+    groups, place = np.unique(number[number >= 0], return_inverse=True)
+    rounds = np.zeros(len(groups), dtype=np.int64)
+    np.maximum.at(rounds, place, low)
+    return groups[rounds >= _EVERY_STEP * max(int(rounds.max(initial=0)), 1)]
+
+
+def _remote_readers(graph: ValueGraph, part: Int32, expand: _Group, num_parts: int, order: StepOrder) -> Bool:
+    """bool[N, N], the column site reads values of the row site that were sent to its node."""
+    n = len(graph.sites)
+    row = graph.row_of_source()
+    reader_part = part[graph.row_sink[row]]
+    crossing = np.flatnonzero(part[graph.source] != reader_part)
+    mine = expand.number >= 0
+    arriving = expand.item.value[mine].astype(np.int64) * num_parts + expand.item.receiver[mine]
+    arrives = np.isin(graph.source[crossing].astype(np.int64) * num_parts + reader_part[crossing], arriving)
+    entry = crossing[arrives]
+    found = np.zeros((n, n), dtype=np.bool_)
+    found[order.main_site[graph.source[entry]], graph.row_site[row[entry]]] = True
+    return found
+
+
+def _phases(groups: Int64, readers: Bool, order: StepOrder) -> Int64:
+    """int64[G], phase of each exchange, -1 where it is open; all of them where steps could overlap."""
+    site, is_expand = groups // 2, groups % 2 == 1
+    soon = np.where(is_expand[:, None], _product(readers & order.now, order.reach)[site], order.reach[site])
+    later = np.where(
+        is_expand[:, None],
+        (_product(readers & order.now, order.reach_next) | _product(readers & order.before, order.reach))[
+            site
+        ],
+        order.reach_next[site],
+    )
+    # Contributions come in before a value is finished, and a value is finished before it goes out.
+    rank = np.lexsort((is_expand, order.first_row[site]))
+    place = np.argsort(rank)
+    precedes = soon[:, site] & (place[:, None] < place[None, :])
+    head, tail = _longest(precedes, rank), _longest(precedes.T, rank[::-1])
+    count = int(head.max())
+    critical = head + tail - 1 == count
+    first, last = critical & (head == 1), critical & (tail == 1)
+    chained = _closure(precedes, rank)
+    closes = (later[:, site] & last[:, None] & first[None, :]).T & chained
+    return np.where(critical, head - 1, -1) if closes.any() else np.full(len(groups), -1)
+
+
+def _longest(precedes: Bool, rank: Int64) -> Int64:
+    """int64[G], exchanges on the longest chain that ends with each one."""
+    length = np.ones(len(precedes), dtype=np.int64)
+    for k in rank.tolist():
+        length[k] += length[precedes[:, k]].max(initial=0)
+    return length
