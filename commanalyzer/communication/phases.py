@@ -1,24 +1,24 @@
 """Phases of a step: exchanges that wait for each other, from the order in which statements happened.
 
-A time step may exchange several arrays one after another: forces go to the owners of nodes, then the positions
-that follow from them come back, then gradients of what was received go to neighbours. An exchange of a phase
-sends what is computed from what the phase before delivered, so that the two cannot overlap; and where the last
-phase of a step leads to the first one of the next, steps cannot overlap either.
+A time step may exchange several arrays one after another: forces go to the owners of nodes, then the
+positions that follow from them come back, then gradients of what was received go to neighbours. An exchange
+of a phase sends what is computed from what the phase before delivered, so that the two cannot overlap; and
+where the last phase of a step leads to the first one of the next, steps cannot overlap either.
 
-Exchanges are told apart by the statement that makes the values (a :class:`Site`), and by whether finished values
-go to their readers or contributions to their owner. Rows of a graph are in the order of their first occurrence,
-which for a loop over time is the order within its first step:
+Exchanges are told apart by the statement that makes the values (a :class:`Site`), and by whether finished
+values go to their readers or contributions to their owner. Rows of a graph are in the order of their first
+occurrence, which for a loop over time is the order within its first step:
 
     maker before reader, each value stored before it is read   ->  the value of this step is read
     otherwise                                                  ->  that of the step before
 
-What is assumed: steps repeat that order; if some values of an exchange depend on one before, all do (programs
-exchange whole arrays), and all exchanges of a phase are over before the next one starts. An exchange whose phase the
-dependences leave open belongs to no phase, and an order in which steps could overlap has none: fewer phases
-allow more.
+What is assumed: steps repeat that order; if some values of an exchange depend on one before, all do
+(programs exchange whole arrays), and all exchanges of a phase are over before the next one starts. An
+exchange whose phase the dependences leave open belongs to no phase, and an order in which steps could
+overlap has none: fewer phases allow more.
 
-Reference: the longest chain of exchanges is the critical path of a step, as in static timing analysis (as soon
-as possible, as late as possible).
+Reference: the longest chain of exchanges is the critical path of a step, as in static timing analysis (as
+soon as possible, as late as possible).
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def _table(found: ScalingBound) -> Table:
     table = Table(title="Best efficiency and time on each node count", title_justify="left")
     table.add_column("nodes", justify="right")
     table.add_column("decomposition")
-    for name in ("by Eq. 4", "with latency"):
+    for name in (*_efficiency_names(found), "with latency"):
         table.add_column(name, justify="right")
     table.add_column("", no_wrap=True, min_width=_BAR_WIDTH)
     for name in ("speed-up", "time"):
@@ -72,15 +72,23 @@ def _table(found: ScalingBound) -> Table:
     table.add_column("communication")
     table.add_column("binds")
     for point in found.points:
-        table.add_row(*_cells(point))
+        table.add_row(*_cells(point, len(_efficiency_names(found))))
     return table
 
 
-def _cells(point: BoundPoint) -> tuple[str | Text, ...]:
+def _efficiency_names(found: ScalingBound) -> tuple[str, ...]:
+    """Columns of Eq. 4: the bound and, where it differs, what random partners get."""
+    if found.placement == "random":
+        return ("random partners",)
+    differs = any(p.expected_efficiency < 0.999 * p.paper_efficiency for p in found.points)
+    return ("bound (Eq. 4)", "random partners") if differs else ("bound (Eq. 4)",)
+
+
+def _cells(point: BoundPoint, names: int) -> tuple[str | Text, ...]:
     return (
         str(point.num_nodes),
         Text(point.method or "one node"),
-        format_percent(point.paper_efficiency),
+        *map(format_percent, (point.paper_efficiency, point.expected_efficiency)[:names]),
         format_percent(point.efficiency),
         _bar(point.efficiency),
         f"{point.speedup:.3g}",
@@ -129,10 +137,12 @@ def _remarks(found: ScalingBound) -> list[str]:
         lines.append(
             f"{name.replace('_', ' ')} was not measured as far as {count} nodes: its nearest value is used"
         )
-    if any(p.efficiency > 1.001 * p.paper_efficiency for p in found.points):
+    if found.placement == "random":
+        lines.append("all numbers are for the mean of random placements: a lucky one may be faster")
+    elif len(_efficiency_names(found)) > 1:
         lines.append(
-            "where the bound with latency is the higher one, Eq. 4 takes all traffic to cross the whole "
-            "network, but the parts talk to few others"
+            "random partners: Eq. 4 with the bandwidth that nodes at random places get from each other, an "
+            "estimate; the bounds are those of the best placement"
         )
     differing = [p for p in found.points if p.method != p.paper_method]
     if differing:
@@ -176,6 +186,7 @@ def bound_document(found: ScalingBound, result: AnalysisResult, efficiency: floa
         "machine": cast(Json, asdict(found.machine)),
         "points": [_point(point) for point in found.points],
         "changes": [cast(Json, asdict(change)) for change in found.changes],
+        "placement": found.placement,
         "least_efficiency": efficiency,
         "largest_nodes": None if largest is None else largest.num_nodes,
         "crossing_nodes": between,
@@ -188,6 +199,7 @@ def _point(point: BoundPoint) -> Json:
         "serial_s": point.serial_s,
         "eq4": {
             "efficiency": point.paper_efficiency,
+            "expected_efficiency": point.expected_efficiency,
             "time_s": point.paper_time_s,
             "method": point.paper_method,
         },

@@ -200,8 +200,8 @@ def scaling_bound(
         candidates: Decompositions: name and communication; several per node count.
         machine: Bandwidth and throughput must be known.
         placement: Parts that exchange much are close in the network (``best``: nothing but the links of the
-            nodes limits them), or anywhere (``random``, as batch systems do it; of the mean placement: a lucky
-            one may be faster). It matters where the bandwidth per node falls with the node count.
+            nodes limits them), or anywhere (``random``, as batch systems do it; of the mean placement: a
+            lucky one may be faster). It matters where the bandwidth per node falls with the node count.
 
     Raises:
         MachineModelError: If the machine is incomplete or there is no work.

@@ -48,11 +48,11 @@ def transfer_time(sent: Amount, bandwidth: BytesPerSecond) -> Amount:
 def crossing_time(crossing: Bytes, num_nodes: int, bandwidth: BytesPerSecond) -> Seconds:
     """Time that traffic needs to cross the middle of the network, 2 X (p - 1) / (p^2 B_c), seconds.
 
-    While all p nodes exchange B_c with partners drawn at random, p / (2 (p - 1)) of the traffic p B_c crosses
-    any given division of the nodes into halves: the network carries p^2 B_c / (2 (p - 1)) across. Traffic
-    between all pairs alike, or between parts at random places, has X = C p / (2 (p - 1)) on average, which
-    gives C / (p B_c), the paper's Eq. 2 per node. It is no bound: parts may be placed so that less crosses, and
-    a network may carry more across than random partners use.
+    While all p nodes exchange B_c with partners drawn at random, p / (2 (p - 1)) of the traffic p B_c
+    crosses any given division of the nodes into halves: the network carries p^2 B_c / (2 (p - 1)) across.
+    Traffic between all pairs alike, or between parts at random places, has X = C p / (2 (p - 1)) on average,
+    which gives C / (p B_c), the paper's Eq. 2 per node. It is no bound: parts may be placed so that less
+    crosses, and a network may carry more across than random partners use.
 
     Args:
         crossing: X, bytes between the halves in both directions.

@@ -6,6 +6,9 @@ it, and computes its share. The busiest pair of nodes sends one message in each 
 rounds as it has messages; pairs with fewer messages send in rounds at even distances, first in the first one.
 Bytes of a pair are divided evenly among its messages.
 
+Where a step is known to have several phases that wait for each other, each is a round of its own: the
+messages of phase k are sent in the k-th round of a step, and a node computes the same share in each.
+
 Values that nearly everybody reads or contributes to (hubs) are collective operations at the ends of rounds.
 """
 
@@ -84,31 +87,42 @@ def make_schedule(communication: Communication, most_rounds: int = 500) -> Sched
     """
     if most_rounds < 1:
         raise ConfigError(f"expected at least one round to simulate, found {most_rounds}")
-    pair_bytes, pair_messages = communication.peer_bytes, communication.peer_messages
-    if pair_bytes is None or pair_messages is None:
-        pair_bytes, pair_messages = communication.comm_bytes, communication.messages
+    size_bytes, counted = _exchanges(communication)
+    phases = len(size_bytes)
     operations = collective_operations(communication.collectives or ())
-    sender, receiver = np.nonzero(pair_bytes)
-    total_bytes = pair_bytes[sender, receiver]
+    phase, sender, receiver = np.nonzero(size_bytes)
+    total_bytes = size_bytes[phase, sender, receiver]
     # Bytes need a message; messages are counted by arrays, and none may be counted for a lone value.
-    messages = np.maximum(pair_messages[sender, receiver], 1)
-    all_rounds = max(int(messages.max(initial=1)), max((item.count for item in operations), default=1))
-    num_rounds = min(all_rounds, most_rounds)
-    kept = _share(messages, num_rounds, all_rounds)
+    messages = np.maximum(counted[phase, sender, receiver], 1)
+    all_steps = max(int(messages.max(initial=1)), max((item.count for item in operations), default=1))
+    steps = min(all_steps, max(most_rounds // phases, 1))
+    kept = _share(messages, steps, all_steps)
     kept_bytes = np.rint(total_bytes * (kept / messages)).astype(np.int64)
     pair = np.repeat(np.arange(len(kept)), kept)
     number = np.arange(int(kept.sum())) - np.repeat(np.cumsum(kept) - kept, kept)
     whole, count = kept_bytes[pair], kept[pair]
     return Schedule(
         communication.num_parts,
-        num_rounds,
-        all_rounds,
-        number * num_rounds // count,
+        steps * phases,
+        all_steps * phases,
+        number * steps // count * phases + phase[pair],
         sender[pair],
         receiver[pair],
         whole * (number + 1) // count - whole * number // count,
-        tuple(_shortened(item, num_rounds, all_rounds) for item in operations),
+        tuple(_shortened(item, steps, all_steps) for item in operations),
     )
+
+
+def _exchanges(communication: Communication) -> tuple[Int64, Int64]:
+    """int64[K, p, p], bytes and messages of each phase; what is in none travels with the first one."""
+    c = communication
+    everything = c.comm_bytes if c.peer_bytes is None else c.peer_bytes
+    if c.phase_bytes is None or c.phase_messages is None:
+        messages = c.messages if c.peer_messages is None else c.peer_messages
+        return everything[None], messages[None]
+    found = c.phase_bytes.copy()
+    found[0] += everything - found.sum(axis=0)
+    return found, c.phase_messages
 
 
 def collective_operations(found: Sequence[Collective]) -> tuple[Operation, ...]:

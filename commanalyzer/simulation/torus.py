@@ -2,8 +2,8 @@
 
 SimGrid's own torus cluster has either no limit of what a node sends, so that it feeds all its links at once,
 or one for both directions and the traffic that passes through: a node that only receives would take in twice
-what one that exchanges does. Here every node has an interface that sends and receives B at the same time, as the
-nodes of all other generated platforms do, and passing traffic uses links only.
+what one that exchanges does. Here every node has an interface that sends and receives B at the same time, as
+the nodes of all other generated platforms do, and passing traffic uses links only.
 
 Messages go along the first dimension, then the second, then the third, the short way round (dimension order,
 free of deadlocks). A shortest path does that where each router stands once per dimension:

@@ -19,8 +19,6 @@ from rich.console import Console
 import commanalyzer as ca
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.machine.parameters import MachineParameters
-from commanalyzer.quantities import Bytes, BytesPerSecond, Dimensionless, Flop, FlopPerSecond
-from commanalyzer.roofline import communication_intensity, efficiency_upper_bound
 from commanalyzer.roofline.bound import BoundPoint, scaling_bound
 from commanalyzer.simulation.placement import Placement, place
 from commanalyzer.simulation.platforms import TOPOLOGIES, LinkParameters, Platform, make_platform
@@ -103,9 +101,9 @@ def rows_on(
             program=serial_s / case.analysed_steps / (nodes * step_s),
             replay_own=replayed_efficiency(found, item, 1.0, placed[nodes], serial_s),
             replay_best=replayed_efficiency(found, best.communication, best.imbalance, on, serial_s),
+            expected=point.expected_efficiency,
             paper_bound=point.paper_efficiency,
-            link_bound=paper_bound_on_links(found, best, setting.link),
-            bound=point.efficiency,
+            found_bound=point.efficiency,
             own_bound=own_point.efficiency,
             binds=own_point.times.limit,
         )
@@ -114,14 +112,6 @@ def rows_on(
 def bound(found: ca.AnalysisResult, items: Sequence[Communication], machine: MachineParameters) -> BoundPoint:
     """Bounds for the best of the divisions."""
     return scaling_bound(found.work.flops, [("", item) for item in items], machine).points[-1]
-
-
-def paper_bound_on_links(found: ca.AnalysisResult, item: ca.Decomposition, link: LinkParameters) -> float:
-    """Eq. 4 with the bandwidth of a link, which no pattern of messages exceeds."""
-    intensity = communication_intensity(Bytes(item.comm_bytes), Flop(found.work.flops))
-    return efficiency_upper_bound(
-        intensity, FlopPerSecond(link.throughput), BytesPerSecond(link.bandwidth), Dimensionless(0.0)
-    )
 
 
 def replayed_efficiency(

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _METHOD = (
-    "Both bounds are for the best of all candidate divisions. Eq. 4 of the paper, "
-    "E = 1 / (1 + R I (1 - O) / B) with throughput R, intensity I, overlap O and bandwidth B, takes all "
-    "bytes through the network. The bound with latency follows the busiest node: rounds, messages, "
-    "collectives, its own bytes, and those across the middle of the network. Both are limits, not forecasts."
+    "The bound is Eq. 4 of the paper, E = 1 / (1 + R I (1 - O) / B) with throughput R, intensity I, overlap "
+    "O and bandwidth B of a node's link, for the candidate division with the least bytes: no program that "
+    "moves as many is above it. With latency follows the busiest node of a division, the best one for it: rounds, "
+    "messages, collectives, its bytes, phases that wait for each other. Both are limits, not forecasts."
 )
 _NO_LATENCY = "{} has no latency: both bounds count bytes only."
 _GIVE = "--machine NAME|FILE, --throughput"
@@ -47,8 +47,8 @@ _COLUMNS = (
 )
 _BOUND_COLUMNS = (
     Column("nodes"),
-    Column("Eq. 4", meaning="best possible efficiency by bytes and bandwidth"),
-    Column("with latency", meaning="best possible efficiency, messages and collectives counted"),
+    Column("bound (Eq. 4)", meaning="best possible efficiency by bytes and bandwidth of a link"),
+    Column("with latency", meaning="best possible efficiency of this decomposition, messages counted"),
     Column("speed-up", meaning="over one node, with latency"),
     Column("time", meaning="least time, with latency"),
     Column("communication", meaning="what of it is communication that does not hide"),
@@ -191,13 +191,18 @@ def _numbers(bounds: Sequence[ScalingBound]) -> dict[str, Values]:
 
 def _machine_words(found: ScalingBound) -> list[str]:
     machine, network = found.machine, found.points[-1].network
-    rate = network.throughput * (1.0 - network.overlap) / network.bandwidth
+    rate = network.throughput * (1.0 - network.overlap) / network.link_bandwidth
     name, nodes = machine_name(machine), count_nodes(found.points[-1].num_nodes)
     words = [
-        f"With {nodes} of {name}, bandwidth is {format_bandwidth(network.bandwidth)} per node, overlap "
+        f"With {nodes} of {name}, bandwidth is {format_bandwidth(network.link_bandwidth)} per node, overlap "
         f"{format_percent(network.overlap)}, throughput {format_throughput(network.throughput)} per node: by "
         f"Eq. 4, half of the time is communication at {1.0 / rate:.3g} bytes per flop."
     ]
+    if network.bandwidth < 0.999 * network.link_bandwidth:
+        words.append(
+            f"Partners at random places get {format_bandwidth(network.bandwidth)} on so many nodes: "
+            f"by Eq. 4 expect {format_percent(found.points[-1].expected_efficiency)} there."
+        )
     if not any(getattr(machine, term) for term in _TIMES):
         words.append(_NO_LATENCY.format(f"{name[:1].upper()}{name[1:]}" if not machine.name else name))
     extrapolated = sorted({term for p in found.points for term in p.network.extrapolated})

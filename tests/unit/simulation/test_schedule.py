@@ -1,5 +1,7 @@
 """Messages in rounds, and their traces, by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -68,6 +70,24 @@ def test_every_byte_is_sent() -> None:
     np.add.at(sent, (found.sender, found.receiver), found.size_bytes)
     assert sent.tolist() == size_bytes.tolist()
     assert len(found.round) == np.maximum(messages, size_bytes > 0).sum()
+
+
+def test_phases_take_turns_within_a_step() -> None:
+    # 2 steps: 0 sends 10 bytes to 1, then 1 answers with 20; 4 bytes that are in no phase go with the first.
+    phases = np.zeros((2, 2, 2), dtype=np.int64)
+    phases[0, 0, 1], phases[1, 1, 0] = 20, 40
+    plain = communication([[0, 20], [44, 0]], [[0, 2], [2, 0]])
+    found = make_schedule(replace(plain, phase_bytes=phases, phase_messages=np.sign(phases) * 2))
+    assert (found.num_rounds, found.all_rounds) == (4, 4)
+    assert list(zip(found.round, found.sender, found.size_bytes, strict=True)) == [
+        (0, 0, 10),
+        (2, 0, 10),
+        (0, 1, 4),
+        (1, 1, 20),
+        (3, 1, 20),
+    ]
+    half = make_schedule(replace(plain, phase_bytes=phases, phase_messages=np.sign(phases) * 2), 3)
+    assert (half.num_rounds, half.all_rounds, half.scale) == (2, 4, 2.0)
 
 
 def test_hub_values_are_collective_operations() -> None:
