@@ -128,19 +128,18 @@ _SUMMARY = (
 
 
 _READING = """
-* With B_c of random matchings, rows are above Eq. 4 where the network is slower for random partners than for
-  those of the program: that B_c is what random partners get, not the most that a program can get. The
-  bandwidth of a link is (on the torus a node that sends more than it receives may use two links at once).
-* The bound with latency knows links and latency, not routes. On the star messages of different nodes share no
-  link on their way. Elsewhere messages share links or take several steps, more so with random placement; the
-  bound is that of the best placement (*near* is a heuristic).
-* Rows above the bound with latency (best) are of hydro3d: on the torus as said, and because in the divisions
-  found one node has up to three times the mean traffic (a central block that owns all nodes on its surface);
-  in the MPI program's own division owners are more even. That bound is one for the divisions found, not for
-  all that exist; Eq. 4 takes the mean node.
-* hydro3d sends forces to the owners of nodes and then positions back. The bound with latency takes the larger
-  one of sent and received bytes of a node, the program does one after the other, and more so the smaller its
-  parts are. The prediction does not know these phases; its replay has one exchange per step.
+* The bound with latency (own) knows links and latency, not routes. On the star messages of different nodes
+  share no link on their way. Elsewhere messages share links or take several steps, more so with random
+  placement; the bound is that of the best placement (*near* is a heuristic).
+* A step of hydro3d has three phases: forces go to the owners of nodes, positions and velocities back,
+  gradients to neighbouring elements. The prediction finds them in the order of the sequential statements: the
+  bound adds them up and the replay waits for each. The rest of the gap on large messages is mostly the
+  reduction of the time step, which the bound lets overlap and SMPI does by messages of all ranks to one.
+* In the divisions found for hydro3d one node has up to twice the traffic of the busiest one in the MPI
+  program (a block that owns all nodes on its surface). So the MPI program may come above the bound with latency
+  of those (*found*), which is no bound for divisions that were not found. Eq. 4 takes the mean node.
+* MPI is above *random partners* where its ranks are near their partners and the network is slower for others:
+  that bandwidth is what random partners get, not the most that a program can get.
 """
 
 
