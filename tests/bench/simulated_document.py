@@ -136,8 +136,8 @@ _READING = """
   bound adds them up and the replay waits for each. The rest of the gap on large messages is mostly the
   reduction of the time step, which the bound lets overlap and SMPI does by messages of all ranks to one.
 * In the divisions found for hydro3d one node has up to twice the traffic of the busiest one in the MPI
-  program (a block that owns all nodes on its surface). So the MPI program may come above the bound with latency
-  of those (*found*), which is no bound for divisions that were not found. Eq. 4 takes the mean node.
+  program (a block that owns all nodes on its surface). So the MPI program may come above the bound with
+  latency of those (*found*), which is no bound for divisions that were not found. Eq. 4 takes the mean node.
 * MPI is above *random partners* where its ranks are near their partners and the network is slower for others:
   that bandwidth is what random partners get, not the most that a program can get.
 """

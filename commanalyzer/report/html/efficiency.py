@@ -30,7 +30,7 @@ _METHOD = (
     "The bound is Eq. 4 of the paper, E = 1 / (1 + R I (1 - O) / B) with throughput R, intensity I, overlap "
     "O and bandwidth B of a node's link, for the candidate division with the least bytes: no program that "
     "moves as many is above it. With latency follows the busiest node of a division, the best one for it: "
-    "rounds, messages, collectives, its bytes, phases that wait for each other. Both are limits, no forecasts."
+    "rounds, messages, collectives, bytes, phases that wait for each other. Both are limits, no forecasts."
 )
 _NO_LATENCY = "{} has no latency: both bounds count bytes only."
 _GIVE = "--machine NAME|FILE, --throughput"
