@@ -154,10 +154,11 @@ def _platform(
     chosen: list[Decomposition],
 ) -> Platform:
     from commanalyzer.simulation.platform_files import read_platform
-    from commanalyzer.simulation.platforms import link_parameters, make_platform
+    from commanalyzer.simulation.platforms import check_topology, link_parameters, make_platform
 
     if network.platform not in _TOPOLOGIES and ("." in network.platform or "/" in network.platform):
         return read_platform(Path(network.platform), network.hosts)
+    check_topology(network.platform)  # before what else it needs is asked for
     most = max((item.nodes for item in chosen), default=1)
     # What the analysis knows of the machine (the measured throughput) completes what is given here.
     link = link_parameters(found.machine.replaced_by(machine))

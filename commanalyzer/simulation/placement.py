@@ -60,6 +60,9 @@ def near_hosts(
     from scipy.optimize import quadratic_assignment
 
     count, p = len(distances), len(comm_bytes)
+    apart = distances[~np.eye(count, dtype=np.bool_)]
+    if not len(apart) or apart.min() == apart.max():
+        return np.arange(count)  # all hosts are equally near
     flow = np.zeros((count, count))
     flow[:p, :p] = (comm_bytes + comm_bytes.T) / max(int(comm_bytes.max()), 1)
     found = [np.arange(count)]

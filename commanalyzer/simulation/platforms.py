@@ -116,6 +116,12 @@ def link_parameters(machine: MachineParameters) -> LinkParameters:
     )
 
 
+def check_topology(topology: str) -> None:
+    """Raise ConfigError unless ``topology`` is one of ``TOPOLOGIES``."""
+    if topology not in TOPOLOGIES:
+        raise ConfigError(f"expected a platform file or one of {', '.join(TOPOLOGIES)}, found {topology!r}")
+
+
 def make_platform(topology: str, num_hosts: int, link: LinkParameters) -> Platform:
     """Smallest platform of a topology with at least ``num_hosts`` nodes.
 
@@ -127,8 +133,7 @@ def make_platform(topology: str, num_hosts: int, link: LinkParameters) -> Platfo
     Raises:
         ConfigError: If the topology is unknown or the number of nodes is out of range.
     """
-    if topology not in TOPOLOGIES:
-        raise ConfigError(f"expected a platform file or one of {', '.join(TOPOLOGIES)}, found {topology!r}")
+    check_topology(topology)
     if not 1 <= num_hosts <= MAX_HOSTS:
         raise ConfigError(f"expected 1 to {MAX_HOSTS} nodes, found {num_hosts}")
     count, sides, attributes = _shape(topology, num_hosts)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -59,16 +59,31 @@ SETTINGS = (
 )
 
 
+class Placements:
+    """Hosts of ranks, found once for all machines with the same network."""
+
+    def __init__(self) -> None:
+        self._hosts: dict[tuple[str, str, bytes], tuple[str, ...]] = {}
+
+    def place(self, platform: Platform, placement: Placement, item: Communication) -> Platform:
+        """As :func:`commanalyzer.simulation.placement.place`."""
+        key = (platform.name, placement, item.comm_bytes.tobytes())
+        if key not in self._hosts:
+            self._hosts[key] = place(platform, placement, SEED, item.comm_bytes).hosts
+        return replace(platform, hosts=self._hosts[key])
+
+
 def rows(case: Case, found: ca.AnalysisResult, scratch: Path) -> Iterator[Row]:
     """All rows of a workload."""
     programs = {
         nodes: build(case, nodes, found.work.flops / case.analysed_steps, scratch) for nodes in case.grids
     }
     own = {nodes: own_communication(case, found, nodes) for nodes in case.grids}
+    placements = Placements()
     for setting in SETTINGS:
         for topology in TOPOLOGIES:
             platform = make_platform(topology, PLATFORM_NODES, setting.link)
-            yield from rows_on(platform, case, found, own, programs, setting)
+            yield from rows_on(platform, case, found, own, programs, setting, placements)
 
 
 def rows_on(
@@ -78,13 +93,14 @@ def rows_on(
     own: Mapping[int, Communication],
     programs: Mapping[int, Path],
     setting: Setting,
+    placements: Placements,
 ) -> Iterator[Row]:
     """Rows of a workload on one platform, for all node counts."""
-    placed = {nodes: place(platform, setting.placement, SEED, item.comm_bytes) for nodes, item in own.items()}
+    placed = {nodes: placements.place(platform, setting.placement, item) for nodes, item in own.items()}
     machine = measured_machine(platform, placed, SimulationOptions(seed=SEED, timeout_s=_TIMEOUT_S))
     for nodes, item in own.items():
         best = found.best(nodes)
-        on = place(platform, setting.placement, SEED, best.communication.comm_bytes)
+        on = placements.place(platform, setting.placement, best.communication)
         step_s = step_time(case, programs[nodes], nodes, placed[nodes])
         serial_s = found.work.flops / setting.link.throughput
         candidates = [d for d in found.decompositions if (d.nodes, d.model) == (nodes, "volume")]
