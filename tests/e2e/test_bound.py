@@ -41,3 +41,35 @@ def test_centroids_are_reduced_and_spread() -> None:
     found = result.bound(MACHINE).points[-1]
     assert found.times.latency_s == pytest.approx(4 * 3 * 1e-5)
     assert found.times.limit == "collectives"
+
+
+RED_BLACK = """
+#include <stdio.h>
+#include <stdlib.h>
+double red[65], black[65];
+__attribute__((noinline)) void sweep(int n, int steps) {
+    for (int step = 0; step < steps; step++) {
+        for (int i = 0; i < n; i++) red[i] = 0.5 * (black[i] + black[i + 1]);
+        for (int i = 1; i < n; i++) black[i] = 0.25 * (red[i] + red[i - 1]);
+    }
+}
+int main(int argc, char **argv) {
+    int n = atoi(argv[1]), steps = atoi(argv[2]);
+    for (int i = 0; i <= n; i++) black[i] = i * i;
+    sweep(n, steps);
+    printf("%.15g\\n", red[n / 2]);
+}
+"""
+
+
+def test_half_steps_that_need_each_other_are_phases(tmp_path: Path) -> None:
+    source = tmp_path / "red_black.c"
+    source.write_text(RED_BLACK, encoding="utf-8")
+    result = commanalyzer.analyze(source, [64, 6], nodes=2, program_output="discard", regions=["sweep"])
+    item = result.decomposition(2, method="slabs 2").communication
+    assert item.phase_bytes is not None and item.phase_messages is not None
+    # 6 steps: red to the right, then black back to the left, 8 bytes each.
+    assert item.phase_bytes.tolist() == [[[0, 48], [0, 0]], [[0, 0], [48, 0]]]
+    found = result.bound(MACHINE, method="slabs 2").points[-1]
+    assert found.times.latency_s == pytest.approx(12 * 1e-5)
+    assert found.times.transfer_s == pytest.approx(96 / 1e8)
