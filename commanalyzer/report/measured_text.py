@@ -11,7 +11,7 @@ from commanalyzer.comparison.measured import MeasuredPoint, MeasuredRuns
 from commanalyzer.quantities import format_percent, format_seconds
 from commanalyzer.report.bound_text import machine_line
 
-_COLUMNS = ("nodes", "time", "least time", "efficiency", "bound", "Eq. 4", "reached")
+_COLUMNS = ("nodes", "time", "least time", "efficiency", "with latency", "bound (Eq. 4)", "reached")
 
 
 def show_measured(runs: MeasuredRuns, console: Console) -> None:
