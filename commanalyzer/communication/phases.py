@@ -180,15 +180,22 @@ def _every_step(*kinds: _Group) -> Int64:
 def _remote_readers(graph: ValueGraph, part: Int32, expand: _Group, num_parts: int, order: StepOrder) -> Bool:
     """bool[N, N], the column site reads values of the row site that were sent to its node."""
     n = len(graph.sites)
-    row = graph.row_of_source()
-    reader_part = part[graph.row_sink[row]]
-    crossing = np.flatnonzero(part[graph.source] != reader_part)
     mine = expand.number >= 0
-    arriving = expand.item.value[mine].astype(np.int64) * num_parts + expand.item.receiver[mine]
-    arrives = np.isin(graph.source[crossing].astype(np.int64) * num_parts + reader_part[crossing], arriving)
-    entry = crossing[arrives]
+    if not np.any(mine):
+        return np.zeros((n, n), dtype=np.bool_)
+    value = expand.item.value[mine].astype(np.int64)
+    is_sent = np.zeros(graph.num_vertices, dtype=np.bool_)
+    is_sent[value] = True
+    entry = np.flatnonzero(is_sent[graph.source])
+    row = np.searchsorted(graph.source_ptr[graph.term_ptr], entry, side="right") - 1
+    read, reader_part = graph.source[entry], part[graph.row_sink[row]]
+    crossing = np.flatnonzero(part[read] != reader_part)
+    read, row = read[crossing].astype(np.int64), row[crossing]
+    arriving = np.sort(value * num_parts + expand.item.receiver[mine])
+    wanted = read * num_parts + reader_part[crossing]
+    arrives = arriving[np.minimum(np.searchsorted(arriving, wanted), len(arriving) - 1)] == wanted
     found = np.zeros((n, n), dtype=np.bool_)
-    found[order.main_site[graph.source[entry]], graph.row_site[row[entry]]] = True
+    found[order.main_site[read[arrives]], graph.row_site[row[arrives]]] = True
     return found
 
 
