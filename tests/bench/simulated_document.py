@@ -135,11 +135,11 @@ _READING = """
   gradients to neighbouring elements. The prediction finds them in the order of the sequential statements: the
   bound adds them up and the replay waits for each. The rest of the gap on large messages is mostly the
   reduction of the time step, which the bound counts as a tree that may overlap.
-* Rows that are more than 15 % off have random placement, or latency binds: each step of a route adds to it, and
-  reductions take longer than the tree of the bound.
-* In every division found for hydro3d on 27 and 64 nodes the busiest node has more traffic than that of the MPI
-  program (in blocks more than twice as much: one block owns all nodes on its surface). So the program may come
-  above the bound with latency of those (*found*), which is none for divisions that were not found. Eq. 4
+* Rows that are more than 15 % off have random placement, or latency binds: each step of a route adds to it,
+  and reductions take longer than the tree of the bound.
+* In every division found for hydro3d on 27 and 64 nodes the busiest node has more traffic than that of the
+  MPI program (in blocks more than twice as much: one block owns all nodes on its surface). So the program may
+  come above the bound with latency of those (*found*), which is none for divisions that were not found. Eq. 4
   takes the mean node.
 * MPI is above *random partners* where its ranks are near their partners and the network is slower for others:
   that bandwidth is what random partners get, not the most that a program can get.
