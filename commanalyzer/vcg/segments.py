@@ -90,14 +90,3 @@ def undirected_degree(edges: Edges, num_vertices: int) -> Int64:
     inward = csr_array((ones, edges.source, pointer), shape=(num_vertices, num_vertices))
     either = inward + inward.T.tocsr()
     return np.asarray(np.diff(either.indptr), dtype=np.int64)
-
-
-def fresh_versions(graph: ValueGraph) -> Int64:
-    """Return int64[V], versions that start a new round: made without reading the previous version.
-
-    The input version is one of them. Successive ``x += term`` versions belong to the round they continue.
-    """
-    starts = ~graph.row_accumulates
-    rounds = np.zeros(graph.num_vertices, dtype=np.int64)
-    np.add.at(rounds, graph.row_sink[starts], graph.row_count[starts])
-    return rounds + graph.is_input
