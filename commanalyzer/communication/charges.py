@@ -115,11 +115,11 @@ class Charges:
         np.maximum.at(messages, pair[site_starts], per_site)
         return messages.reshape(self.num_parts, self.num_parts)
 
-    def bytes_per_value(self, num_vertices: int) -> Int64:
-        """Return int64[V], bytes (lower end) charged because of each value."""
-        total = np.zeros(num_vertices, dtype=np.int64)
+    def bytes_per_object(self, graph: ValueGraph) -> Int64:
+        """Return int64[O], bytes (lower end) charged because of the values of each object."""
+        total = np.zeros(len(graph.objects), dtype=np.int64)
         for item in (self.expand, self.fold):
-            np.add.at(total, item.value, item.low * item.width_bytes)
+            np.add.at(total, graph.home_object[item.value], item.low * item.width_bytes)
         return total
 
 
