@@ -32,6 +32,7 @@ from commanalyzer.request import Model
 from commanalyzer.results import Decomposition, SingletonCounts
 from commanalyzer.roofline.equations import communication_intensity, machine_bound
 from commanalyzer.vcg.dissolve import DEFAULT_LIMIT, dissolve_registers
+from commanalyzer.vcg.edges import distinct_edges
 from commanalyzer.vcg.graph import ValueGraph
 from commanalyzer.vcg.hubs import find_hubs
 from commanalyzer.vcg.invariants import check_dissolved, check_graph, check_singletons
@@ -140,7 +141,8 @@ def _paper_view(graph: ValueGraph, options: CountOptions) -> tuple[SingletonCoun
             raise
         dissolved = graph
         warnings = (f"singletons were counted with register values as vertices: {error.message}",)
-    found = find_singletons(dissolved, options.high)
+    edges = distinct_edges(dissolved)
+    found = find_singletons(dissolved, options.high, edges)
     if options.check:
         check_singletons(dissolved, found)
         if dissolved is not graph:
@@ -150,7 +152,7 @@ def _paper_view(graph: ValueGraph, options: CountOptions) -> tuple[SingletonCoun
         found.count(SingletonKind.SINK),
         found.count(SingletonKind.REDUCTION),
     )
-    return counts, 0 if dissolved is graph else vcg_words(dissolved, found), warnings
+    return counts, 0 if dissolved is graph else vcg_words(dissolved, found, edges), warnings
 
 
 def _view(model: Model, graph: ValueGraph, options: CountOptions) -> _View:
