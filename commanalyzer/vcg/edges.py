@@ -1,7 +1,8 @@
 """Distinct edges of a value graph, compressed by sink, and its undirected neighbours.
 
 Everything is linear in the number of flows: pairs are distributed to their sources and then, source by
-source, to their sinks, which leaves the sources of each sink ascending without sorting (a radix sort on two digits);
+source, to their sinks, which leaves the sources of each sink ascending without sorting (a radix sort on two
+digits);
 repetitions are seen by the last source of a sink.
 
 Reference: paper Section 4.2.1 (edge set E), Definition 4.2 (degree).
