@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from commanalyzer.vcg import contract_kernels as kernels
-from commanalyzer.vcg.edges import Edges
+from commanalyzer.vcg.edges import Edges, order_by
 from commanalyzer.vcg.graph import Bool, Int64, ValueGraph
 
 
@@ -84,16 +84,9 @@ def merge_leaves(graph: ValueGraph, edges: Edges, target: Int64) -> Int64:
     columns = (graph.row_sink, graph.row_fold, graph.term_ptr, graph.source_ptr, graph.source)
     kernels.point_leaves_to_sinks(*columns, leaf, merged)
     if graph.row_fold.any():
-        kernels.point_leaves_to_operands(_rows_by_sink(graph), *columns, leaf, merged)
+        _, rows = order_by(graph.row_sink, v)
+        kernels.point_leaves_to_operands(rows, *columns, leaf, merged)
     return merged
-
-
-def _rows_by_sink(graph: ValueGraph) -> Int64:
-    """Return int64[R], the rows in ascending order of their sinks."""
-    place = np.zeros(graph.num_vertices + 1, dtype=np.int64)
-    order = np.empty(graph.num_rows, dtype=np.int64)
-    kernels.order_by_sink(graph.row_sink, place, order)
-    return order
 
 
 def representatives(target: Int64) -> Int64:

@@ -114,18 +114,6 @@ def point_leaves_to_operands(
 
 
 @compiled
-def order_by_sink(row_sink: Any, place: Any, order: Any) -> None:
-    """Write the rows in ascending order of (sink, row) to ``order``; ``place`` holds V + 1 zeros."""
-    for r in range(len(row_sink)):
-        place[row_sink[r] + 1] += 1
-    for v in range(1, len(place)):
-        place[v] += place[v - 1]
-    for r in range(len(row_sink)):
-        order[place[row_sink[r]]] = r
-        place[row_sink[r]] += 1
-
-
-@compiled
 def _root(parent: Any, v: Any) -> Any:
     while parent[v] != v:
         parent[v] = parent[parent[v]]

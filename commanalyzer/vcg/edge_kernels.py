@@ -111,3 +111,21 @@ def mark_sinks_of_role(
         for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
             if source_role[i] == role:
                 mark[row_sink[r]] = True
+
+
+@compiled
+def order_by(key: Any, place: Any, order: Any) -> None:
+    """Write the indices of ``key``, stably sorted by it, to ``order``; ``place`` (zeros): the pointer."""
+    for i in range(len(key)):
+        place[key[i]] += 1
+    total = 0
+    for v in range(len(place)):
+        amount = place[v]
+        place[v] = total
+        total += amount
+    for i in range(len(key)):
+        order[place[key[i]]] = i
+        place[key[i]] += 1
+    for v in range(len(place) - 1, 0, -1):
+        place[v] = place[v - 1]
+    place[0] = 0

@@ -112,6 +112,19 @@ def undirected_degree(edges: Edges) -> Int64:
     return degree
 
 
+def order_by(key: Int32 | Int64, size: int) -> tuple[Int64, Int64]:
+    """Return where the entries of each key begin, and their indices: int64[size + 1] and int64[N].
+
+    Args:
+        key: int[N], in [0, size).
+        size: Number of keys.
+    """
+    place = np.zeros(size + 1, dtype=np.int64)
+    order = np.empty(len(key), dtype=np.int64)
+    kernels.order_by(frozen(key, np.int32), place, order)
+    return place, order
+
+
 def _reversed(edges: Edges) -> tuple[Int64, Int32]:
     """Return the sinks of each vertex, ascending: int64[V + 1] and int32[E]."""
     v = edges.num_vertices
