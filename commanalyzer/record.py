@@ -34,6 +34,7 @@ from commanalyzer.runtime.launch import RunLimits, TargetRun, run_target, spool_
 from commanalyzer.trace.reader import Trace, read_trace
 from commanalyzer.vcg.build import build_graph
 from commanalyzer.vcg.graph import ValueGraph
+from commanalyzer.vcg.store import GraphStore
 from commanalyzer.vcg.workspaces import find_workspaces, write_workspaces
 
 _STANDARD_ERROR = 2  # descriptor: sys.stderr may be replaced (notebooks, test runners)
@@ -47,15 +48,20 @@ class RecordedProgram:
 
     Attributes:
         frontend: Canonical program and how it was compiled.
-        graph: Value communication graph.
+        store: Value communication graph in coded form.
         work: Operations of the analysed region.
         recording: Recording quality.
     """
 
     frontend: FrontendResult
-    graph: ValueGraph
+    store: GraphStore
     work: WorkCounts
     recording: Recording
+
+    @property
+    def graph(self) -> ValueGraph:
+        """The graph, expanded."""
+        return self.store.graph()
 
 
 def compile_program(request: AnalysisRequest) -> FrontendResult:
@@ -201,7 +207,7 @@ def _finished(
         dropped_events=statistics.dropped_rows + statistics.hash_collisions,
         warnings=(*frontend.diagnostics, *warnings),
     )
-    return RecordedProgram(frontend, graph, work, recording)
+    return RecordedProgram(frontend, GraphStore.of(graph), work, recording)
 
 
 def _require_one_thread(called: Sequence[tuple[str, int]], library: LibraryModel) -> None:

@@ -1,14 +1,14 @@
 """Columns of integers in coded form: patterns that repeat with strides, and literals as narrow as they fit.
 
-A column that a loop nest made takes a few bytes: its innermost loop is one block, the tables of blocks are coded
-by the same code, level by level. Irregular stretches take as many bytes as the differences of their entries.
-What a block is says :mod:`commanalyzer.vcg.coding_kernels`.
+A column that a loop nest made takes a few bytes: its innermost loop is one block, the tables of blocks are
+coded by the same code, level by level. Irregular stretches take as many bytes as the differences of their
+entries. What a block is says :mod:`commanalyzer.vcg.coding_kernels`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from commanalyzer.errors import GraphInvariantError
 from commanalyzer.vcg.spill import Bytes, Spill
 
+Entry = TypeVar("Entry", bound=np.generic)
 Int64 = NDArray[np.int64]
 UInt8 = NDArray[np.uint8]
 Hints: TypeAlias = tuple[Int64, Int64]
@@ -81,7 +82,7 @@ class ColumnWriter:
         """Append ``values`` (integers or booleans); patterns of width 1 need no hints."""
         from commanalyzer.vcg.coding_kernels import encode
 
-        x = np.ascontiguousarray(values, np.int64)
+        x = _frozen(np.ascontiguousarray(values, np.int64))
         at, lag = hints if hints is not None else _no_hints()
         tables = [np.empty(len(x) + 1, np.int64) for _ in range(4)]
         literal = np.empty(8 * len(x) + 8, np.uint8)
@@ -97,7 +98,8 @@ class ColumnWriter:
         """The coded column."""
         tables = [np.concatenate(pieces) if pieces else np.zeros(0, np.int8) for pieces in self._tables]
         literal = np.zeros(0, np.uint8) if self._literal is None else self._literal.finish()
-        return Coded(self._length, *_coded_tables(tables), literal)
+        width, repeat, start, stride = _coded_tables(tables)
+        return Coded(self._length, width, repeat, start, stride, literal)
 
 
 def periods(key: Int64, end: Int64) -> Hints:
@@ -110,7 +112,7 @@ def periods(key: Int64, end: Int64) -> Hints:
     from commanalyzer.vcg.coding_kernels import find_periods
 
     at, lag = np.empty(len(key), np.int64), np.empty(len(key), np.int64)
-    count = find_periods(key, end, at, lag)
+    count = find_periods(_frozen(key), _frozen(end), at, lag)
     return at[:count], lag[:count]
 
 
@@ -160,12 +162,13 @@ class Reader:
         """Write entries ``low`` to ``low + len(out) - 1`` to ``out``, converted to its type."""
         from commanalyzer.vcg.coding_kernels import decode
 
+        literal = _frozen(self.coded.literal)
         for first in range(0, len(out), _PIECE):
             piece = out[first : first + _PIECE]
             direct = piece.dtype == np.int64
             target = piece if direct else np.empty(len(piece), np.int64)
             begin = low + first
-            decode(*self._tables, self.coded.literal, *self._places, begin, begin + len(piece), target)
+            decode(*self._tables, literal, *self._places, begin, begin + len(piece), target)
             if not direct:
                 piece[:] = target
 
@@ -174,6 +177,13 @@ class Reader:
         out = np.empty((self.coded.length if high is None else high) - low, np.int64)
         self.fill(out, low)
         return out
+
+
+def _frozen(array: NDArray[Entry]) -> NDArray[Entry]:
+    """``array`` read-only: kernels are compiled once, not also for arrays that may be written."""
+    view = array.view()
+    view.setflags(write=False)
+    return view
 
 
 def _no_hints() -> Hints:

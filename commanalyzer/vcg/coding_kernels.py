@@ -2,8 +2,8 @@
 
 A column is a sequence of *blocks*. A strided block repeats a pattern of ``width`` entries ``repeat`` times:
 entry (i, j) is ``start[j] + i * stride[j]``. A literal block has width 0 and ``repeat`` entries of ``bits``
-bits each above a base: one ``start`` (the base) and one ``stride`` (the bits), the rest in ``literal``, in planes
-of bytes (so that later compression finds equal bytes side by side) or, below 8 bits, in packed bytes.
+bits each above a base: one ``start`` (the base) and one ``stride`` (the bits), the rest in ``literal``, in
+planes of bytes (so that later compression finds equal bytes side by side) or, below 8 bits, packed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from commanalyzer.compiled import compiled
+from commanalyzer.vcg.compiled import compiled
 
 _TABLE = 4096  # keys remembered; a collision costs a hint, nothing else
 _LITERALS = 4096  # entries of a literal block at most: ranges are often narrow locally
@@ -101,8 +101,40 @@ def literal_bytes(count: Any, bits: Any) -> Any:
 
 
 @compiled
+def _best_pattern(x: Any, p: Any, at: Any, lag: Any, hint: Any, entry_bytes: Any, wasted: Any) -> Any:
+    """Return the pattern at ``p`` that saves most, and what is left to try.
+
+    That is: bytes saved (none if not positive), width, repetitions; hints seen and entries looked at in vain.
+    """
+    n = len(x)
+    seen = _run(x, p, 1, n)
+    best = (seen - 2) * entry_bytes - _HEADER
+    width, repeat = 1, seen
+    while hint < len(at) and at[hint] <= p:
+        w = lag[hint] if at[hint] == p else 0
+        hint += 1
+        if w < 2 or p + 3 * w > n or wasted > _PATIENCE * (p + w) + _TABLE:
+            continue
+        seen = _run(x, p, w, n)
+        gain = (seen // w - 2) * w * entry_bytes - _HEADER
+        if gain > best:
+            best, width, repeat = gain, w, seen // w
+        else:
+            wasted += seen - 2 * w
+    return best, width, repeat, hint, wasted
+
+
+@compiled
 def encode(
-    x: Any, at: Any, lag: Any, entry_bytes: Any, width: Any, repeat: Any, start: Any, stride: Any, literal: Any
+    x: Any,
+    at: Any,
+    lag: Any,
+    entry_bytes: Any,
+    width: Any,
+    repeat: Any,
+    start: Any,
+    stride: Any,
+    literal: Any,
 ) -> Any:
     """Fill the tables of blocks; return numbers of blocks, of starts and of literal bytes.
 
@@ -121,43 +153,24 @@ def encode(
     blocks, starts, size = 0, 0, 0
     p, pending, hint, wasted = 0, 0, 0, 0
     while p < n or pending < p:
-        best, best_width, best_repeat = 0, 0, 0
+        best, w, m = 0, 0, 0
         if p < n:
-            seen = _run(x, p, 1, n)
-            best = seen * entry_bytes - _HEADER - 2 * entry_bytes
-            best_width, best_repeat = 1, seen
-            while hint < len(at) and at[hint] < p:
-                hint += 1
-            i = hint
-            while i < len(at) and at[i] == p:
-                w = lag[i]
-                i += 1
-                if w < 2 or p + 3 * w > n or wasted > _PATIENCE * (p + w) + _TABLE:
-                    continue
-                seen = _run(x, p, w, n)
-                gain = (seen // w - 2) * w * entry_bytes - _HEADER
-                if gain > best:
-                    best, best_width, best_repeat = gain, w, seen // w
-                else:
-                    wasted += seen - 2 * w
-        if best <= 0 and p < n:
-            p += 1
+            best, w, m, hint, wasted = _best_pattern(x, p, at, lag, hint, entry_bytes, wasted)
+            p += best <= 0
         if pending < p and (best > 0 or p == n or p - pending == _LITERALS):
-            base, bits = _bits(x, pending, p)
             width[blocks], repeat[blocks] = 0, p - pending
-            start[starts], stride[starts] = base, bits
+            start[starts], stride[starts] = _bits(x, pending, p)
+            size = _pack(x, pending, p, start[starts], stride[starts], literal, size)
             blocks += 1
             starts += 1
-            size = _pack(x, pending, p, base, bits, literal, size)
             pending = p
         if best > 0:
-            width[blocks], repeat[blocks] = best_width, best_repeat
-            blocks += 1
-            for j in range(best_width):
-                start[starts] = x[p + j]
-                stride[starts] = x[p + best_width + j] - x[p + j]
+            width[blocks], repeat[blocks] = w, m
+            for j in range(p, p + w):
+                start[starts], stride[starts] = x[j], x[j + w] - x[j]
                 starts += 1
-            p += best_width * best_repeat
+            blocks += 1
+            p += w * m
             pending = p
     return blocks, starts, size
 
@@ -247,9 +260,7 @@ def decode(
 
 
 @compiled
-def place_blocks(
-    width: Any, repeat: Any, stride: Any, entry_at: Any, start_at: Any, byte_at: Any
-) -> Any:
+def place_blocks(width: Any, repeat: Any, stride: Any, entry_at: Any, start_at: Any, byte_at: Any) -> Any:
     """Fill the positions of blocks as :func:`decode` wants them; return starts and literal bytes needed.
 
     A table that needs more starts than there are is left early and returns -1 for both.

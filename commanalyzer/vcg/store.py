@@ -1,7 +1,7 @@
 """The value graph as it is kept: every column coded, expanded only where somebody looks.
 
-Input: pieces of columns (:class:`StoreWriter`) or a :class:`ValueGraph`. Output: :class:`GraphStore`, from which
-come the whole graph (:meth:`GraphStore.graph`) or, one after the other, slices of its rows
+Input: pieces of columns (:class:`StoreWriter`) or a :class:`ValueGraph`. Output: :class:`GraphStore`, from
+which come the whole graph (:meth:`GraphStore.graph`) or, one after the other, slices of its rows
 (:meth:`GraphStore.slices`). Pointers are kept as lengths, which repeat.
 """
 
@@ -88,7 +88,7 @@ class GraphStore:
     objects: tuple[HomeObject, ...] = ()
     sites: tuple[Site, ...] = ()
     spilled_bytes: int = 0
-    _expanded: _Expanded = field(default_factory=_Expanded, compare=False, repr=False)
+    _expanded: _Expanded = field(init=False, default_factory=_Expanded, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         counts = (self.num_rows, self.num_terms, self.num_flows)
@@ -96,7 +96,9 @@ class GraphStore:
             self._require_length(group, count)
         self._require_length(VERTEX_COLUMNS, self.num_vertices)
         if self.pages.shape[1:] != (3,) or self.pages[-1].tolist() != list(counts):
-            raise GraphInvariantError("value graph is inconsistent: its pages do not end where its columns do")
+            raise GraphInvariantError(
+                "value graph is inconsistent: its pages do not end where its columns do"
+            )
 
     @classmethod
     def of(cls, graph: ValueGraph) -> GraphStore:
@@ -194,10 +196,16 @@ class GraphStore:
         return {column.name: Reader.of(self.columns[column.name]) for column in groups}
 
     def _vertices(self) -> dict[str, NDArray[np.generic]]:
-        return {c.name: _entries(c, Reader.of(self.columns[c.name]), 0, self.num_vertices) for c in VERTEX_COLUMNS}
+        return {
+            c.name: _entries(c, Reader.of(self.columns[c.name]), 0, self.num_vertices) for c in VERTEX_COLUMNS
+        }
 
     def _part(
-        self, readers: Mapping[str, Reader], vertices: Mapping[str, NDArray[np.generic]], first: int, last: int
+        self,
+        readers: Mapping[str, Reader],
+        vertices: Mapping[str, NDArray[np.generic]],
+        first: int,
+        last: int,
     ) -> ValueGraph:
         """Rows of pages ``first`` to ``last - 1``, with all vertices."""
         arrays = dict(vertices)
@@ -242,7 +250,11 @@ class StoreWriter:
     def add_rows(self, rows: Rows) -> None:
         """Append ``rows``; they make one page."""
         row_hints, term_hints, flow_hints = _hints(rows)
-        for group, hints in ((ROW_COLUMNS, row_hints), (TERM_COLUMNS, term_hints), (FLOW_COLUMNS, flow_hints)):
+        for group, hints in (
+            (ROW_COLUMNS, row_hints),
+            (TERM_COLUMNS, term_hints),
+            (FLOW_COLUMNS, flow_hints),
+        ):
             for column in group:
                 self._writers[column.name].append(getattr(rows, column.name), hints)
         counts = (len(rows.row_sink), len(rows.term_sources), len(rows.source))
@@ -250,8 +262,10 @@ class StoreWriter:
 
     def add_vertices(self, columns: Mapping[str, NDArray[np.generic]]) -> None:
         """Append vertices: the columns of :data:`VERTEX_COLUMNS`."""
-        offset, number = columns["home_offset"], columns["home_object"].astype(np.int64)
-        key = np.diff(offset.astype(np.int64), append=0) + (number << 40)
+        offset = columns["home_offset"].astype(np.int64)
+        number = columns["home_object"].astype(np.int64)
+        key = (number << 40) - offset
+        key[:-1] += offset[1:]
         hints = periods(key, np.arange(1, len(key) + 1))
         for column in VERTEX_COLUMNS:
             values = columns[column.name]
@@ -265,7 +279,7 @@ class StoreWriter:
 
 
 def _hints(rows: Rows) -> tuple[Hints, Hints, Hints]:
-    """Where patterns of rows, terms and flows may begin: rows of one site come again in loops, so do terms."""
+    """Where patterns of rows, terms and flows may begin: rows of one site come again in loops."""
     key = rows.row_site.astype(np.int64)
     term_end = np.cumsum(rows.row_terms)
     source_end = np.cumsum(rows.term_sources)

@@ -59,7 +59,7 @@ class Measured:
         plain_bytes: Peak memory of the plain program.
         recorded_bytes: Peak memory of the recorded one.
         flows: Distinct flows of the graph.
-        graph_bytes: Memory of the graph.
+        graph_bytes: Memory of the coded graph.
         file_bytes: Size of the result file with this graph.
         graph_s: Reading the trace and building the graph.
         divide_s: Whole portfolio of divisions for 16 nodes; ``None`` if left out.
@@ -94,7 +94,7 @@ def measure(request: AnalysisRequest, name: str, repeat: int, divide: bool = Tru
         runs.append(record(request, clock))
         clock.stage("")
     recorded = [run.recording.instrumented_s for run in runs]
-    graph = runs[-1].graph
+    store = runs[-1].store
     count_s = _seconds_of_count(runs[-1])
     return Measured(
         " ".join((name, *request.arguments)),
@@ -104,8 +104,8 @@ def measure(request: AnalysisRequest, name: str, repeat: int, divide: bool = Tru
         (max(recorded) - min(recorded)) / statistics.median(recorded),
         _plain_memory(request),
         max(run.recording.peak_rss_bytes for run in runs),
-        graph.num_flows,
-        graph.nbytes,
+        store.num_flows,
+        store.nbytes,
         _file_size(runs[-1], request),
         clock.seconds["build the value graph"],
         _seconds_of_division(runs[-1], request) if divide else None,
@@ -128,7 +128,7 @@ def _result(run: RecordedProgram, request: AnalysisRequest) -> AnalysisResult:
         made,
         run.work,
         run.recording,
-        run.graph,
+        run.store,
         SingletonCounts(),
         0,
         MachineParameters(),
