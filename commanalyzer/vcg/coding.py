@@ -77,6 +77,7 @@ class ColumnWriter:
         default_factory=lambda: tuple([] for _ in range(4))
     )
     _literal: Bytes | None = None
+    _finished: Coded | None = None
 
     def append(self, values: NDArray[np.generic], hints: Hints | None = None) -> None:
         """Append ``values`` (integers or booleans); patterns of width 1 need no hints."""
@@ -95,11 +96,14 @@ class ColumnWriter:
         self._length += len(x)
 
     def finish(self) -> Coded:
-        """The coded column."""
+        """The coded column; nothing may be appended any more."""
+        if self._finished is not None:
+            return self._finished
         tables = [np.concatenate(pieces) if pieces else np.zeros(0, np.int8) for pieces in self._tables]
         literal = np.zeros(0, np.uint8) if self._literal is None else self._literal.finish()
         width, repeat, start, stride = _coded_tables(tables)
-        return Coded(self._length, width, repeat, start, stride, literal)
+        self._finished = Coded(self._length, width, repeat, start, stride, literal)
+        return self._finished
 
 
 def periods(key: Int64, end: Int64) -> Hints:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -271,6 +272,14 @@ class StoreWriter:
             values = columns[column.name]
             bits = values.view(np.int64) if column.dtype.kind == "f" else values
             self._writers[column.name].append(bits, hints)
+
+    def row_columns(self, names: tuple[str, ...]) -> Iterator[tuple[NDArray[np.generic], ...]]:
+        """Yield columns of all rows, some at a time; no rows may be added any more."""
+        columns = {c.name: c for c in ROW_COLUMNS}
+        readers = [(columns[name], Reader.of(self._writers[name].finish())) for name in names]
+        bounds = [int(page[0]) for page in self._pages]
+        for low, high in pairwise(bounds):
+            yield tuple(_entries(column, reader, low, high) for column, reader in readers)
 
     def finish(self, objects: tuple[HomeObject, ...], sites: tuple[Site, ...]) -> GraphStore:
         """The store; nothing may be added any more."""
