@@ -27,8 +27,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from commanalyzer.communication.charges import Charges, Transfers, main_sites
+from commanalyzer.communication.charges import Charges, Transfers
 from commanalyzer.communication.matrix import Communication
+from commanalyzer.communication.totals import GraphTotals, totals_of
 from commanalyzer.vcg.graph import Bool, Int32, Int64, ValueGraph
 
 _MOST_SITES = 4096  # matrices of sites x sites
@@ -40,7 +41,7 @@ class StepOrder:
     """Which statement reads what of which other one, in a step of the outermost loop over time.
 
     Attributes:
-        main_site: int64[V], site that makes each value (the last one that adds to it), -1 for none.
+        totals: Totals of the graph; ``site`` is what makes each value (the last one that adds to it).
         first_row: int64[N], first row of each site.
         now: bool[N, N], the column site reads values that the row site made in the same step.
         reach: bool[N, N], the column site depends on the row site within a step; every site on itself.
@@ -48,7 +49,7 @@ class StepOrder:
         before: bool[N, N], the column site reads values that the row site made in the step before.
     """
 
-    main_site: Int64
+    totals: GraphTotals
     first_row: Int64
     now: Bool
     before: Bool
@@ -56,15 +57,20 @@ class StepOrder:
     reach_next: Bool
 
 
-def step_order(graph: ValueGraph) -> StepOrder | None:
+def step_order(graph: ValueGraph, totals: GraphTotals | None = None) -> StepOrder | None:
     """Order of the statements of ``graph``; ``None`` without statements, or with too many to relate them all.
+
+    Args:
+        graph: Value graph, rows in the order of their first occurrence.
+        totals: Its totals; computed if not given.
 
     Time O(S + N^3 / word) for S source entries and N sites.
     """
     n = len(graph.sites)
     if not 0 < n <= _MOST_SITES or not graph.num_flows:
         return None
-    main = main_sites(graph)
+    totals = totals or totals_of(graph)
+    main = totals.site.astype(np.int64)
     rows = np.arange(graph.num_rows)
     # Of repeated indices the last assignment stays.
     first_row = np.full(n, graph.num_rows)
@@ -79,7 +85,7 @@ def step_order(graph: ValueGraph) -> StepOrder | None:
     now = read & ~old & (first_row[:, None] < first_row[None, :])
     before = read & ~now
     reach = _closure(now, np.argsort(first_row, kind="stable"))
-    return StepOrder(main, first_row, now, before, reach, _product(_product(reach, before), reach))
+    return StepOrder(totals, first_row, now, before, reach, _product(_product(reach, before), reach))
 
 
 def _pairs(numbers: Int64, n: int) -> Bool:
@@ -133,7 +139,8 @@ def with_phases(
     if order is None:
         return communication
     fold, expand = (
-        _Group(kind, item, order.main_site, hubs) for kind, item in enumerate((charges.fold, charges.expand))
+        _Group(kind, item, order.totals.site, hubs)
+        for kind, item in enumerate((charges.fold, charges.expand))
     )
     groups = _every_step(fold, expand)
     if len(groups) < 2:
@@ -145,7 +152,8 @@ def with_phases(
         return communication
     members = [groups[phase == k] for k in range(count)]
     parts = [
-        Charges(charges.num_parts, expand.chosen(m), fold.chosen(m)).communication(graph) for m in members
+        Charges(charges.num_parts, expand.chosen(m), fold.chosen(m)).communication(graph, order.totals)
+        for m in members
     ]
     return replace(
         communication,
@@ -157,9 +165,9 @@ def with_phases(
 class _Group:
     """Transfers of one kind (0 fold, 1 expand) and the number of the exchange of each: 2 site + kind."""
 
-    def __init__(self, kind: int, item: Transfers, main_site: Int64, hubs: Bool) -> None:
+    def __init__(self, kind: int, item: Transfers, main_site: Int32, hubs: Bool) -> None:
         self.item = item
-        site = main_site[item.value]
+        site = main_site[item.value].astype(np.int64)
         self.number = np.where((site >= 0) & ~hubs[item.value], 2 * site + kind, -1)
 
     def chosen(self, groups: Int64) -> Transfers:
@@ -195,7 +203,7 @@ def _remote_readers(graph: ValueGraph, part: Int32, expand: _Group, num_parts: i
     wanted = read * num_parts + reader_part[crossing]
     arrives = arriving[np.minimum(np.searchsorted(arriving, wanted), len(arriving) - 1)] == wanted
     found = np.zeros((n, n), dtype=np.bool_)
-    found[order.main_site[read[arrives]], graph.row_site[row[arrives]]] = True
+    found[order.totals.site[read[arrives]], graph.row_site[row[arrives]]] = True
     return found
 
 
