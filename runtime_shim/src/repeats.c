@@ -199,7 +199,7 @@ CA_SLOW void ca_preview_failed(uint32_t loop, uint64_t hash, uint64_t changes, u
     uint32_t excess = preview->failures - PATIENCE;
     preview->skipped = 1u << (excess < 10 ? excess : 10);
   }
-  begin(hash, changes, false);
+  begin(hash, changes, !num_counters);
   if (ca_state.num_recording > LONGEST_NEST)
     return;
   struct recording *recording = &recordings[ca_state.num_recording - 1];
