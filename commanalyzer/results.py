@@ -62,6 +62,7 @@ class Recording:
         unmodelled_calls: External functions without a model, with the number of calls.
         dropped_events: Events that could not be recorded.
         warnings: What the user should know about the recording, one sentence each.
+        spilled_bytes: What the recorder kept in its file instead of in memory while the program ran, bytes.
     """
 
     native_s: float | None
@@ -71,6 +72,7 @@ class Recording:
     unmodelled_calls: tuple[tuple[str, int], ...] = ()
     dropped_events: int = 0
     warnings: tuple[str, ...] = ()
+    spilled_bytes: int = 0
 
     @property
     def slowdown(self) -> float | None:
