@@ -34,7 +34,7 @@ from commanalyzer.ir.induction import LoopEnds, NestNumbers, loop_ends, round_nu
 from commanalyzer.ir.model import Block, Instruction, IrType, Operand
 from commanalyzer.ir.polynomials import Polynomial
 
-_MAX_TRACKED = 96
+_MAX_TRACKED = 192
 Text = Callable[[int], str]
 
 
