@@ -137,19 +137,24 @@ void ca_note_definition(uint64_t row, uint32_t count, const uint64_t *labels) {
   }
 }
 
+/* Row of the oldest named value that values with these labels were computed from; NONE if there is none. */
+static uint64_t oldest_of(uint32_t count, const uint64_t *labels) {
+  uint64_t oldest = NONE;
+  for (uint32_t i = 0; i < count; i++)
+    if (is_named(labels[i]) && defined[row_of(labels[i])].oldest < oldest)
+      oldest = defined[row_of(labels[i])].oldest;
+  return oldest;
+}
+
 /* Depth-first search for `ancestor`. Rows are numbered in the order of their creation and are computed from
  * older ones only, so nothing older than the ancestor needs to be looked at. */
 static bool descends(uint64_t ancestor, uint32_t count, const uint64_t *labels) {
-  uint64_t oldest = NONE;
+  if (oldest_of(count, labels) > ancestor)
+    return false;
   uint32_t stack[MAX_VISITED + MAX_PARENTS], depth = 0;
   for (uint32_t i = 0; i < count; i++)
-    if (is_named(labels[i]) && depth < MAX_PARENTS) {
-      uint64_t row = row_of(labels[i]);
-      oldest = defined[row].oldest < oldest ? defined[row].oldest : oldest;
-      stack[depth++] = (uint32_t)row;
-    }
-  if (oldest > ancestor)
-    return false;
+    if (is_named(labels[i]) && depth < MAX_PARENTS)
+      stack[depth++] = (uint32_t)row_of(labels[i]);
   searches++;
   for (uint32_t steps = 0; depth && steps < MAX_VISITED; steps++) {
     uint32_t row = stack[--depth];
@@ -182,7 +187,8 @@ static uint64_t first_source(uint32_t count, const uint64_t *labels) {
   return 0;
 }
 
-/* The vertex that a store to a workspace word belongs to. */
+/* The vertex that a store to a workspace word belongs to. What was decided once about a store, its labels and
+ * its tenant is decided in the same way from then on, whatever is predicted: loops may be known therefore. */
 static uint64_t lifetime(uint32_t site, uint64_t word, uint32_t count, const uint64_t *labels) {
   uint64_t tenant = tenant_of(word);
   bool reads_itself = false;
@@ -196,7 +202,8 @@ static uint64_t lifetime(uint32_t site, uint64_t word, uint32_t count, const uin
   const struct ca_event next = {next_hash, CA_REG | tenant, tenant, site, CA_ROW_UPDATE, count, labels};
   if (tenant != NONE && ca_predicted(next_hash))
     return CA_REG | tenant;
-  if (!reads_itself) {
+  bool may_go_on = tenant != NONE && oldest_of(count, labels) <= tenant;
+  if (!reads_itself && !(may_go_on && ca_row_find(&next))) {
     if (ca_predicted(first_hash))
       return CA_REG | ca_last_row();
     uint64_t found = ca_row_find(&first);
@@ -204,9 +211,10 @@ static uint64_t lifetime(uint32_t site, uint64_t word, uint32_t count, const uin
       ca_row_repeat(found - 1);
       return CA_REG | (found - 1);
     }
-    if (ca_num_rows >= header.max_rows && tenant != NONE)
+    if (ca_num_rows >= header.max_rows && tenant != NONE) {
       ca_statistics.unnamed_lifetimes++;
-    else if (tenant == NONE || !descends(tenant, count, labels)) {
+      ca_spoil_repeats();
+    } else if (!may_go_on || !descends(tenant, count, labels)) {
       struct ca_found made = ca_row_lookup(&first);
       if (made.is_new)
         ca_note_definition(made.row, count, labels);
@@ -220,7 +228,6 @@ static uint64_t lifetime(uint32_t site, uint64_t word, uint32_t count, const uin
 /* A store over replicated values or to a workspace; true if the row was dealt with. */
 CA_SLOW bool ca_store_over(uint32_t site, uint64_t word, uint32_t words, uint32_t count,
                            const uint64_t *labels) {
-  ca_spoil_repeats(); /* what happens depends on the row that is predicted, too */
   bool found = false;
   for (uint32_t i = 0; ca_has_workspace && i < words; i++)
     found |= ca_is_workspace(word + i);
@@ -277,7 +284,6 @@ static bool is_carried(uint64_t before, uint32_t count, const uint64_t *labels) 
  * in a register and through workspaces stays one vertex: otherwise each step would get new ones.
  * `labels` are sources (of a reduction: a selection); those in the event go into the row. */
 struct ca_version ca_register_version(struct ca_event *event, uint32_t count, const uint64_t *labels) {
-  ca_spoil_repeats();
   uint64_t found = ca_row_find(event);
   if (found) {
     ca_row_repeat(found - 1);
@@ -285,6 +291,7 @@ struct ca_version ca_register_version(struct ca_event *event, uint32_t count, co
   }
   uint64_t before = last_of_site[event->site];
   if (before && is_carried(before - 1, count, labels)) {
+    ca_spoil_repeats(); /* what the site makes next may be another version */
     event->hash = (event->hash + before * ca_multipliers[60]) | 1;
     event->sink = before - 1;
     event->anchor = CA_REG | (before - 1);
