@@ -102,6 +102,7 @@ struct ca_found {
 
 struct ca_found ca_row_lookup(const struct ca_event *event);
 uint64_t ca_row_find(const struct ca_event *event); /* row + 1, 0 for none */
+uint64_t ca_row_near(uint64_t hash);
 void ca_row_repeat(uint64_t row);
 
 /* Loops that repeat (repeats.c). */
@@ -208,11 +209,17 @@ CA_INLINE struct ca_repeat *ca_repeat_again(uint64_t hash, uint64_t changes) {
 /* The row that was counted last. */
 CA_INLINE uint64_t ca_last_row(void) { return (uint64_t)(ca_state.cursor - 1 - ca_state.cells); }
 
-CA_INLINE uint64_t ca_hash_chain(uint32_t site, uint64_t sink, uint32_t count, const uint64_t *labels) {
-  uint64_t hash = site * ca_multipliers[62] + sink * ca_multipliers[63];
+/* What a chain's hash has of its labels and its site. */
+CA_INLINE uint64_t ca_hash_sum(uint32_t site, uint32_t count, const uint64_t *labels) {
+  uint64_t sum = site * ca_multipliers[62];
   for (uint32_t i = 0; i < count; i++)
-    hash += labels[i] * ca_multipliers[i];
-  return hash | 1; /* 0 marks the unused cell behind the last row */
+    sum += labels[i] * ca_multipliers[i];
+  return sum;
+}
+
+CA_INLINE uint64_t ca_hash_chain(uint32_t site, uint64_t sink, uint32_t count, const uint64_t *labels) {
+  /* 0 marks the unused cell behind the last row */
+  return (ca_hash_sum(site, count, labels) + sink * ca_multipliers[63]) | 1;
 }
 
 #endif
