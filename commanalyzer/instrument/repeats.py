@@ -29,7 +29,8 @@ from functools import reduce
 
 from commanalyzer.instrument.code import FunctionPatch, RepeatedLoop, plain_text
 from commanalyzer.instrument.loop_code import TOKEN, Collected, LoopCode, inserted_lines, loop_code
-from commanalyzer.instrument.previews import PreviewWriter, previewed
+from commanalyzer.instrument.preview_code import PreviewWriter
+from commanalyzer.instrument.previews import previewed
 from commanalyzer.instrument.repeat_guards import GuardWriter
 from commanalyzer.instrument.values import FunctionValues
 from commanalyzer.ir.access_types import AccessTypes
@@ -70,7 +71,7 @@ def plan_repeats(values: FunctionValues, patch: FunctionPatch, module: Module) -
                     patch, plan, len(patch.repeated), lambda n: plain_text(module.lines[n])
                 )
                 found = writer.write(_identity(values, loop, plan.code))
-                previews += [loop] if found is not None else []
+                previews += [loop] if found is not None and not plan.follows_values else []
         if found is not None:
             patch.repeated.append(found)
 

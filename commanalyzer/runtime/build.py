@@ -24,7 +24,7 @@ INLINED = ("hooks.c", "loops.c", "accumulators.c", "library.c", "variadics.c")
 SEPARATE = (
     "rows.c",
     "repeats.c",
-    "digests.c",
+    "outcomes.c",
     "packing.c",
     "columns.c",
     "spill.c",
@@ -102,7 +102,7 @@ def _headers() -> tuple[Path, ...]:
         "include/comm_shim.h",
         "src/state.h",
         "src/accumulator.h",
-        "src/digests.h",
+        "src/outcomes.h",
         "src/multipliers.inc",
     )
     return tuple(shim / name for name in names)

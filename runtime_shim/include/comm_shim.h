@@ -24,8 +24,8 @@
  *
  *   program word a  ->  CA_SHADOW_BASE + ((a mod 2^44) / 4) * 8
  *
- * CHANGES. One 64-bit counter per 4 KiB and one per 2 MiB of the program's memory: how often a shadow entry of
- * it has changed.
+ * CHANGES. One 64-bit digest per 4 KiB and one per 2 MiB of the program's memory: the sum of a hash of every
+ * shadow entry that is not 0 and its place. Equal shadow has equal digests, whatever happened in between.
  *
  * MEMORY MAP (virtual, reserved without committing)
  *   0x110000000000 - 0x310000000000   shadow (32 TiB)

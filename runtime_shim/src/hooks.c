@@ -164,14 +164,12 @@ CA_HOOK void ca_copy_8(uint32_t site, uint64_t address, uint64_t low, uint64_t h
     ca_copy_named(site, word, 2, labels);
     return;
   }
-  uint64_t *state = ca_shadow(word);
+  const uint64_t *state = ca_shadow(word);
   low = low == word ? 0 : low;
   high = high == word + 1 ? 0 : high;
   if ((state[0] ^ low) | (state[1] ^ high)) {
-    state[0] = low;
-    state[1] = high;
-    ca_shadow_changed(word);
-    ca_shadow_changed(word + 1);
+    ca_set_state(word, low);
+    ca_set_state(word + 1, high);
   }
 }
 

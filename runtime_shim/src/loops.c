@@ -45,11 +45,12 @@ CA_HOOK uint32_t ca_repeat_known(uint64_t hash, uint64_t changes, uint64_t round
 /* 1 if a preview is worth while; otherwise the loop is not recorded either. `loop` is a block counter. */
 CA_CALL uint32_t ca_preview_due(uint32_t loop) { return ca_preview_begin(loop); }
 
-/* The same as ca_repeat_known for a loop that was previewed: its block counters are part of what is known. */
+/* The same as ca_repeat_known for a loop that was previewed: its block counters are part of what is known. None
+ * are given if the loop may change what the preview read: then nothing is known, and nothing is remembered. */
 CA_CALL uint32_t ca_repeat_previewed(uint32_t loop, uint64_t hash, uint64_t changes, uint32_t first_counter,
                                      uint32_t num_counters) {
   hash = (hash + ca_active * ca_multipliers[60]) | 1;
-  const struct ca_repeat *known = ca_repeat_again(hash, changes);
+  const struct ca_repeat *known = num_counters ? ca_repeat_again(hash, changes) : 0;
   if (known) {
     ca_preview_repeated(loop, known);
     return 1;

@@ -1,9 +1,9 @@
 /* Loops that do again what they did before.
  *
- * A run of a loop is remembered by the rows that it counted, as stretches of the log, if it left the shadow as
- * it found it. How rows are predicted does not matter then: the same labels make the same rows.
+ * A run of a loop is remembered by the rows that it counted, as stretches of the log, and by what it did to the
+ * shadow (outcomes.c). How rows are predicted does not matter: the same labels make the same rows.
  */
-#include "digests.h"
+#include "outcomes.h"
 #include "state.h"
 #include <string.h>
 
@@ -12,6 +12,7 @@
 #define FEWEST_ROUNDS 4u /* shorter loops are not worth remembering */
 #define MOST_COUNTERS 256u
 #define PATIENCE 8u
+#define FEW_OUTCOMES 4096u          /* more are kept only for loops that come again */
 #define SETTLED_TOGETHER (1u << 19) /* rows */
 #define MOST_REPEATS (1u << 27)
 
@@ -36,7 +37,7 @@ struct recording {
   uint32_t first_counter;
   uint32_t num_counters;
   uint64_t counters[MOST_COUNTERS]; /* when it began */
-  struct ca_kept kept;
+  uint64_t first_change;
 };
 
 /* Previews of a loop: how many in a row were in vain, how many are left out therefore. */
@@ -56,7 +57,7 @@ static uint64_t table_mask;
 bool ca_repeats_reserve(void) {
   bool reserved = ca_column_reserve(&repeats, MOST_REPEATS * sizeof(struct ca_repeat)) &&
                   ca_column_reserve(&stretches, 64 * GIB) && ca_column_reserve(&deltas, 64 * GIB) &&
-                  ca_column_reserve(&jumps, MOST_JUMPS * sizeof(struct jump)) && ca_digests_reserve();
+                  ca_column_reserve(&jumps, MOST_JUMPS * sizeof(struct jump)) && ca_outcomes_reserve();
   previews = ca_map((ca_num_block_counters + 1) * sizeof *previews);
   if (!reserved || !previews)
     return false;
@@ -147,9 +148,15 @@ static void came_next(uint32_t number) {
   ca_state.last_repeat = number;
 }
 
+/* Forgets what was noted for loops that are over. */
+static void forget_notes(void) {
+  jumps.bytes = 0;
+  ca_changes_forget();
+}
+
 static void begin(uint64_t hash, uint64_t changes, bool is_spoilt) {
   if (ca_state.num_recording == 0)
-    jumps.bytes = 0;
+    forget_notes();
   if (ca_state.num_recording < LONGEST_NEST) {
     uint64_t start = (uint64_t)(ca_state.cursor - ca_state.cells);
     struct recording *recording = &recordings[ca_state.num_recording];
@@ -159,9 +166,8 @@ static void begin(uint64_t hash, uint64_t changes, bool is_spoilt) {
     recording->first_jump = num_jumps();
     recording->is_spoilt = is_spoilt;
     recording->num_counters = 0;
-    ca_digests_keep(&recording->kept);
+    recording->first_change = ca_changes_noted();
   }
-  ca_digests_forget();
   ca_state.num_recording++;
 }
 
@@ -172,7 +178,7 @@ CA_SLOW struct ca_repeat *ca_repeat_find(uint64_t hash, uint64_t changes) {
     return 0;
   count_again(&ca_state.repeats[found]);
   came_next(found);
-  if (ca_state.num_digested | ca_state.repeats[found].num_outcomes)
+  if (ca_state.repeats[found].num_outcomes)
     ca_repeat_outcome(&ca_state.repeats[found]);
   return &ca_state.repeats[found];
 }
@@ -207,7 +213,7 @@ CA_SLOW void ca_preview_failed(uint32_t loop, uint64_t hash, uint64_t changes, u
     uint32_t excess = preview->failures - PATIENCE;
     preview->skipped = 1u << (excess < 10 ? excess : 10);
   }
-  begin(hash, changes, false);
+  begin(hash, changes, !num_counters);
   if (ca_state.num_recording > LONGEST_NEST)
     return;
   struct recording *recording = &recordings[ca_state.num_recording - 1];
@@ -251,6 +257,11 @@ static uint32_t push_stretches(const struct recording *recording) {
   return count;
 }
 
+uint64_t ca_recording_since(void) {
+  uint32_t depth = ca_state.num_recording < LONGEST_NEST ? ca_state.num_recording : LONGEST_NEST;
+  return recordings[depth - 1].first_change;
+}
+
 static uint32_t number_of(uint64_t hash) {
   if ((!table || num_repeats() * 2ull > table_mask) && !grow_table())
     return 0;
@@ -264,7 +275,6 @@ static uint32_t number_of(uint64_t hash) {
 
 /* Remembers a loop that counts one row and has no other effect. */
 CA_SLOW void ca_repeat_row(uint64_t hash, uint64_t changes, uint64_t row) {
-  ca_digests_forget();
   uint32_t number = number_of(hash);
   if (!number)
     return;
@@ -282,7 +292,18 @@ CA_SLOW void ca_repeat_row(uint64_t hash, uint64_t changes, uint64_t row) {
   came_next(number);
 }
 
-static void remember(const struct recording *recording) {
+/* Whether it is known what the loop does to the shadow. Much is kept only for loops that come again. */
+static bool keep_outcomes(const struct recording *recording, uint64_t changes, bool comes_again,
+                          struct ca_repeat *repeat) {
+  if (recording->changes == changes) {
+    repeat->num_outcomes = 0;
+    return true;
+  }
+  return ca_outcomes_push(recording->first_change, comes_again ? UINT64_MAX : FEW_OUTCOMES, repeat);
+}
+
+static void remember(const struct recording *recording, uint64_t changes) {
+  uint32_t known = num_repeats();
   uint64_t first = stretches.bytes / sizeof(struct stretch);
   uint32_t count = push_stretches(recording);
   uint32_t number = count == UINT32_MAX ? 0 : number_of(recording->hash);
@@ -296,7 +317,7 @@ static void remember(const struct recording *recording) {
     first = repeat->first_stretch;
   }
   uint64_t end = (uint64_t)(ca_state.cursor - ca_state.cells);
-  bool is_known = push_deltas(recording, repeat) && ca_outcomes_push(&recording->kept, repeat);
+  bool is_known = push_deltas(recording, repeat) && keep_outcomes(recording, changes, number < known, repeat);
   repeat->hash = recording->hash;
   repeat->changes = is_known ? recording->changes : UINT64_MAX;
   repeat->count = 0;
@@ -308,12 +329,6 @@ static void remember(const struct recording *recording) {
 
 CA_SLOW void ca_repeat_over(uint64_t changes) {
   uint32_t depth = --ca_state.num_recording;
-  if (depth >= LONGEST_NEST) {
-    ca_digests_forget();
-    return;
-  }
-  const struct recording *recording = &recordings[depth];
-  if (!recording->is_spoilt && recording->changes - recording->kept.digest == changes - ca_digest_total)
-    remember(recording);
-  ca_digests_forget();
+  if (depth < LONGEST_NEST && !recordings[depth].is_spoilt)
+    remember(&recordings[depth], changes);
 }

@@ -1,15 +1,16 @@
 /* Rows that were not predicted: finding them again, appending new ones.
  *
- * Every row has an anchor, the word or register it is about (its sink, or the first source of a register
- * value). The rows of an anchor are chained in the order of their creation, newest first, so sweeps over arrays
- * walk memory in order. Anchors with many rows (a histogram's bin) keep the rest in a hash table.
+ * Every row has an anchor, the word or register it is about (its sink, or the first source of a
+ * register value). The rows of an anchor are chained in the order of their creation, newest first, so sweeps
+ * over arrays walk memory in order. Rows of anchors with many (a histogram's bin) are in a hash table instead.
  */
 #include "state.h"
 #include <string.h>
 
 uint64_t ca_num_rows;
 
-#define LONGEST_CHAIN 8u
+#define LONGEST_CHAIN 16u
+#define MANY UINT32_MAX /* instead of a row: the anchor's rows are in the table */
 
 static uint32_t *by_word;  /* row + 1, newest row of each word */
 static uint32_t *by_row;   /* row + 1, newest row anchored at the register value of the row before this place */
@@ -34,7 +35,12 @@ static uint64_t rows_ready;
 static uint64_t interrupted[NUM_INTERRUPTED];
 static uint32_t last_interrupted;
 
-static uint32_t *table; /* row + 1, open addressing */
+/* Open addressing. An entry knows half of its row's mixed hash, so that other rows are not looked at. */
+struct entry {
+  uint32_t row; /* + 1 */
+  uint32_t tag;
+};
+static struct entry *table;
 static uint64_t table_mask;
 static uint64_t table_rows;
 
@@ -77,43 +83,47 @@ bool ca_rows_reserve(void) {
   return true;
 }
 
-static uint64_t slot_of(uint64_t hash) {
-  /* the chain hash is linear in its labels: mix before taking low bits */
+/* The chain hash is linear in its labels: mixed before bits of it are taken. */
+static uint32_t tag_of(uint64_t hash) {
   hash ^= hash >> 29;
   hash *= 0xbf58476d1ce4e5b9ull;
-  return (hash ^ (hash >> 32)) & table_mask;
+  return (uint32_t)(hash ^ (hash >> 32));
 }
 
-static void put(uint64_t row) {
-  uint64_t slot = slot_of(ca_state.cells[row].hash);
-  while (table[slot])
+static void put(struct entry entry) {
+  uint64_t slot = entry.tag & table_mask;
+  while (table[slot].row)
     slot = (slot + 1) & table_mask;
-  table[slot] = (uint32_t)(row + 1);
+  table[slot] = entry;
+}
+
+static void put_row(uint64_t row) {
+  put((struct entry){(uint32_t)(row + 1), tag_of(ca_state.cells[row].hash)});
+  table_rows++;
 }
 
 static bool grow_table(void) {
   uint64_t old_size = table ? table_mask + 1 : 0;
   uint64_t size = table ? old_size * 2 : 1u << 16;
-  uint32_t *old = table;
-  uint32_t *fresh = ca_map(size * sizeof *table);
+  struct entry *old = table, *fresh = ca_map(size * sizeof *table);
   if (!fresh)
     return false;
+  ca_prefer_huge_pages(fresh, size * sizeof *table);
   table = fresh;
   table_mask = size - 1;
   for (uint64_t slot = 0; slot < old_size; slot++)
-    if (old[slot])
-      put(old[slot] - 1);
+    if (old[slot].row)
+      put(old[slot]);
   if (old)
     ca_unmap(old, old_size * sizeof *table);
   return true;
 }
 
 static uint64_t find_in_table(uint64_t hash) {
-  if (!table)
-    return 0;
-  for (uint64_t slot = slot_of(hash); table[slot]; slot = (slot + 1) & table_mask)
-    if (ca_state.cells[table[slot] - 1].hash == hash)
-      return table[slot];
+  uint32_t tag = tag_of(hash);
+  for (uint64_t slot = tag & table_mask; table[slot].row; slot = (slot + 1) & table_mask)
+    if (table[slot].tag == tag && ca_state.cells[table[slot].row - 1].hash == hash)
+      return table[slot].row;
   return 0;
 }
 
@@ -157,17 +167,19 @@ static bool append(const struct ca_event *event) {
 static uint32_t *anchor_of(const struct ca_event *event) {
   if (event->anchor & CA_REG)
     return &by_row[(event->anchor + 1) & UINT32_MAX]; /* 0 is CA_NOTHING's */
-  return &by_word[event->anchor & (CA_ADDRESS_MASK >> 2)];
+  return &by_word[(event->anchor & (CA_ADDRESS_MASK >> 2))];
 }
 
 static uint64_t find(const struct ca_event *event, uint32_t *depth) {
   uint64_t found = *anchor_of(event);
   *depth = 0;
-  while (found && *depth < LONGEST_CHAIN && ca_state.cells[found - 1].hash != event->hash) {
+  if (found == MANY)
+    return find_in_table(event->hash);
+  while (found && ca_state.cells[found - 1].hash != event->hash) {
     found = next_row[found - 1];
     ++*depth;
   }
-  return *depth == LONGEST_CHAIN ? find_in_table(event->hash) : found;
+  return found;
 }
 
 uint64_t ca_row_find(const struct ca_event *event) {
@@ -183,19 +195,50 @@ void ca_row_repeat(uint64_t row) {
   ca_state.cursor = ca_state.cells + row + 1;
 }
 
-static bool insert(const struct ca_event *event, bool in_table) {
-  if ((in_table && table_rows * 2 >= table_mask && !grow_table()) || !append(event))
+/* The rows of an anchor become too many for a chain. */
+static void move_to_table(uint32_t *anchor) {
+  for (uint64_t row = *anchor; row; row = next_row[row - 1])
+    put_row(row - 1);
+  *anchor = MANY;
+}
+
+static bool insert(const struct ca_event *event, uint32_t depth) {
+  uint32_t *anchor = anchor_of(event);
+  bool in_table = *anchor == MANY || depth == LONGEST_CHAIN;
+  if ((in_table && (table_rows + LONGEST_CHAIN) * 2 >= table_mask && !grow_table()) || !append(event))
     return false;
   uint64_t row = ca_num_rows - 1;
   if (in_table) {
-    put(row);
-    table_rows++;
+    if (*anchor != MANY)
+      move_to_table(anchor);
+    put_row(row);
   } else {
-    uint32_t *anchor = anchor_of(event);
-    next_row[row] = *anchor;
+    if (*anchor) /* the pages of rows without older ones stay untouched */
+      next_row[row] = *anchor;
     *anchor = (uint32_t)(row + 1);
   }
   return true;
+}
+
+/* Row + 1 that is counted if the log was left here before for one with this hash, or for others lately; else 0.
+ */
+uint64_t ca_row_near(uint64_t hash) {
+  uint64_t expected = (uint64_t)(ca_state.cursor - ca_state.cells);
+  for (uint32_t k = 0; k < NUM_INTERRUPTED; k++) {
+    uint64_t row = interrupted[(last_interrupted - k) % NUM_INTERRUPTED];
+    if (ca_state.cells[row].hash == hash) {
+      interrupted[(last_interrupted - k) % NUM_INTERRUPTED] = expected;
+      ca_row_repeat(row);
+      return row + 1;
+    }
+  }
+  bool is_end = expected == ca_num_rows; /* what is behind the log was never left */
+  uint32_t instead = is_end ? 0 : detour[expected];
+  if (!instead || ca_state.cells[instead - 1].hash != hash)
+    return 0;
+  interrupted[++last_interrupted % NUM_INTERRUPTED] = expected;
+  ca_row_repeat(instead - 1);
+  return instead;
 }
 
 /* The row of an event that was not predicted: looks it up or appends it, moves the cursor behind it. */
@@ -204,25 +247,15 @@ struct ca_found ca_row_lookup(const struct ca_event *event) {
   if (!(++lookups % CHECKED_LOOKUPS))
     ca_spill_check();
   uint64_t expected = (uint64_t)(ca_state.cursor - ca_state.cells);
-  for (uint32_t k = 0; k < NUM_INTERRUPTED; k++) {
-    uint64_t row = interrupted[(last_interrupted - k) % NUM_INTERRUPTED];
-    if (ca_state.cells[row].hash == event->hash) {
-      interrupted[(last_interrupted - k) % NUM_INTERRUPTED] = expected;
-      ca_row_repeat(row);
-      return (struct ca_found){row, false};
-    }
-  }
-  interrupted[++last_interrupted % NUM_INTERRUPTED] = expected;
-  uint32_t *instead = &detour[expected];
-  if (*instead && ca_state.cells[*instead - 1].hash == event->hash) {
-    ca_row_repeat(*instead - 1);
-    return (struct ca_found){*instead - 1, false};
-  }
+  __builtin_prefetch(anchor_of(event));
+  uint64_t near = ca_row_near(event->hash);
+  if (near)
+    return (struct ca_found){near - 1, false};
   uint32_t depth;
   uint64_t found = find(event, &depth);
   bool is_new = !found;
   if (is_new) {
-    if (!insert(event, depth == LONGEST_CHAIN)) {
+    if (!insert(event, depth)) {
       ca_spoil_repeats();
       return (struct ca_found){0, false};
     }
@@ -232,8 +265,10 @@ struct ca_found ca_row_lookup(const struct ca_event *event) {
     if (head->site != event->site || head->sink != event->sink || head->num_labels != event->count)
       ca_statistics.hash_collisions++;
   }
-  if (found - 1 != expected) /* what is where it was expected needs no detour */
-    *instead = (uint32_t)found;
+  if (found - 1 != expected) { /* what is where it was expected needs no detour */
+    interrupted[++last_interrupted % NUM_INTERRUPTED] = expected;
+    detour[expected] = (uint32_t)found;
+  }
   ca_row_repeat(found - 1);
   return (struct ca_found){found - 1, is_new};
 }

@@ -28,7 +28,7 @@ struct ca_column {
  * not changed either, counts the same rows. */
 struct ca_repeat {
   uint64_t hash;
-  uint64_t changes; /* of the shadow that the loop looks at, until then */
+  uint64_t changes; /* digest of the shadow that the loop looks at, before it */
   uint64_t count;   /* further runs */
   uint64_t end;     /* cell behind its last row */
   uint64_t first_stretch;
@@ -47,7 +47,6 @@ struct ca_state {
   struct ca_repeat *repeats;
   uint32_t last_repeat;   /* the loop that was left last */
   uint32_t num_recording; /* loops that are being recorded, one inside the other */
-  uint32_t num_digested;  /* ranges whose shadow was digested since the last loop was entered or left */
 };
 
 #pragma GCC visibility push(hidden)
@@ -103,14 +102,14 @@ struct ca_found {
 
 struct ca_found ca_row_lookup(const struct ca_event *event);
 uint64_t ca_row_find(const struct ca_event *event); /* row + 1, 0 for none */
+uint64_t ca_row_near(uint64_t hash);
 void ca_row_repeat(uint64_t row);
 
 /* Loops that repeat (repeats.c). */
 bool ca_repeats_reserve(void);
 void ca_repeats_settle(void);
-#define CA_MANY_CHANGES 16384u /* of a page's shadow */
 void ca_repeat_outcome(const struct ca_repeat *repeat);
-uint64_t ca_digest(uint64_t page, uint64_t low, uint64_t high);
+void ca_state_changed(uint64_t word, uint64_t before, uint64_t state);
 struct ca_repeat *ca_repeat_find(uint64_t hash, uint64_t changes);
 void ca_repeat_row(uint64_t hash, uint64_t changes, uint64_t row);
 void ca_note_jump(uint64_t from, uint64_t to);
@@ -143,17 +142,11 @@ CA_INLINE uint64_t ca_word(uint64_t address) { return (address & CA_ADDRESS_MASK
 
 CA_INLINE uint64_t *ca_shadow(uint64_t word) { return (uint64_t *)CA_SHADOW_BASE + word; }
 
-/* Counts a change of a shadow entry. */
-CA_INLINE void ca_shadow_changed(uint64_t word) {
-  ((uint64_t *)CA_CHANGES_BASE)[word >> (CA_CHANGES_PAGE - 2)]++;
-  ((uint64_t *)CA_COARSE_BASE)[word >> (CA_COARSE_PAGE - 2)]++;
-}
-
 CA_INLINE void ca_set_state(uint64_t word, uint64_t state) {
-  uint64_t *entry = ca_shadow(word);
-  if (*entry != state) {
+  uint64_t *entry = ca_shadow(word), before = *entry;
+  if (before != state) {
     *entry = state;
-    ca_shadow_changed(word);
+    ca_state_changed(word, before, state);
   }
 }
 
@@ -182,17 +175,14 @@ CA_INLINE bool ca_predicted(uint64_t hash) {
   return true;
 }
 
-/* State of the shadow of these addresses, as a number: that of the pages that seldom change is the number of
- * their changes, which only grow; that of the others (temporaries) is a digest of the entries, because they
- * change in every round and are the same again behind the loop. */
+/* Digest of the shadow of the pages that these addresses lie in: the sum of what its entries add. */
 CA_INLINE uint64_t ca_changes_in(uint64_t low, uint64_t high) {
   const uint64_t *pages = (const uint64_t *)CA_CHANGES_BASE;
   const uint64_t mask = CA_ADDRESS_MASK >> CA_CHANGES_PAGE;
   uint64_t page = low >> CA_CHANGES_PAGE, last = high >> CA_CHANGES_PAGE, sum = 0;
 #pragma clang loop vectorize(disable) unroll(disable)
   do {
-    uint64_t changes = pages[page & mask];
-    sum += CA_LIKELY(changes < CA_MANY_CHANGES) ? changes : ca_digest(page, low, high);
+    sum += pages[page & mask];
   } while (page++ < last);
   return sum;
 }
@@ -206,7 +196,7 @@ CA_INLINE struct ca_repeat *ca_repeat_predicted(uint64_t hash, uint64_t changes)
   if (next->num_stretches)
     ca_state.cursor = ca_state.cells + next->end;
   ca_state.last_repeat = (uint32_t)(next - ca_state.repeats);
-  if (!CA_LIKELY(!(ca_state.num_digested | next->num_outcomes)))
+  if (!CA_LIKELY(!next->num_outcomes))
     ca_repeat_outcome(next);
   return next;
 }
@@ -219,11 +209,17 @@ CA_INLINE struct ca_repeat *ca_repeat_again(uint64_t hash, uint64_t changes) {
 /* The row that was counted last. */
 CA_INLINE uint64_t ca_last_row(void) { return (uint64_t)(ca_state.cursor - 1 - ca_state.cells); }
 
-CA_INLINE uint64_t ca_hash_chain(uint32_t site, uint64_t sink, uint32_t count, const uint64_t *labels) {
-  uint64_t hash = site * ca_multipliers[62] + sink * ca_multipliers[63];
+/* What a chain's hash has of its labels and its site. */
+CA_INLINE uint64_t ca_hash_sum(uint32_t site, uint32_t count, const uint64_t *labels) {
+  uint64_t sum = site * ca_multipliers[62];
   for (uint32_t i = 0; i < count; i++)
-    hash += labels[i] * ca_multipliers[i];
-  return hash | 1; /* 0 marks the unused cell behind the last row */
+    sum += labels[i] * ca_multipliers[i];
+  return sum;
+}
+
+CA_INLINE uint64_t ca_hash_chain(uint32_t site, uint64_t sink, uint32_t count, const uint64_t *labels) {
+  /* 0 marks the unused cell behind the last row */
+  return (ca_hash_sum(site, count, labels) + sink * ca_multipliers[63]) | 1;
 }
 
 #endif

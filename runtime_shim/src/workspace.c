@@ -137,19 +137,24 @@ void ca_note_definition(uint64_t row, uint32_t count, const uint64_t *labels) {
   }
 }
 
+/* Row of the oldest named value that values with these labels were computed from; NONE if there is none. */
+static uint64_t oldest_of(uint32_t count, const uint64_t *labels) {
+  uint64_t oldest = NONE;
+  for (uint32_t i = 0; i < count; i++)
+    if (is_named(labels[i]) && defined[row_of(labels[i])].oldest < oldest)
+      oldest = defined[row_of(labels[i])].oldest;
+  return oldest;
+}
+
 /* Depth-first search for `ancestor`. Rows are numbered in the order of their creation and are computed from
  * older ones only, so nothing older than the ancestor needs to be looked at. */
 static bool descends(uint64_t ancestor, uint32_t count, const uint64_t *labels) {
-  uint64_t oldest = NONE;
+  if (oldest_of(count, labels) > ancestor)
+    return false;
   uint32_t stack[MAX_VISITED + MAX_PARENTS], depth = 0;
   for (uint32_t i = 0; i < count; i++)
-    if (is_named(labels[i]) && depth < MAX_PARENTS) {
-      uint64_t row = row_of(labels[i]);
-      oldest = defined[row].oldest < oldest ? defined[row].oldest : oldest;
-      stack[depth++] = (uint32_t)row;
-    }
-  if (oldest > ancestor)
-    return false;
+    if (is_named(labels[i]) && depth < MAX_PARENTS)
+      stack[depth++] = (uint32_t)row_of(labels[i]);
   searches++;
   for (uint32_t steps = 0; depth && steps < MAX_VISITED; steps++) {
     uint32_t row = stack[--depth];
@@ -175,38 +180,66 @@ static uint64_t tenant_of(uint64_t word) {
   return (head->flags & CA_ROW_TEMPORARY) && head->sink == word ? row_of(state) : NONE;
 }
 
-static uint64_t first_source(uint32_t count, const uint64_t *labels) {
-  for (uint32_t i = 0; i < count; i++)
-    if (labels[i] && (labels[i] & ~CA_ROLES) != CA_NOTHING)
-      return labels[i];
-  return 0;
+/* Counts the row of an event that was not predicted, if there is one: row + 1, otherwise 0. */
+static uint64_t row_that_exists(const struct ca_event *event) {
+  uint64_t near = ca_row_near(event->hash);
+  if (near)
+    return near;
+  return ca_row_find(event) ? ca_row_lookup(event).row + 1 : 0;
 }
 
-/* The vertex that a store to a workspace word belongs to. */
+/* What a store to a workspace word is decided by. */
+struct traits {
+  uint64_t hash;   /* of site and labels */
+  uint64_t anchor; /* first source, 0 if there is none */
+  uint64_t oldest; /* named value that it was computed from */
+  bool reads_tenant;
+};
+
+static struct traits traits_of(uint32_t site, uint64_t tenant, uint32_t count, const uint64_t *labels) {
+  struct traits traits = {site * ca_multipliers[62], 0, NONE, false};
+  for (uint32_t i = 0; i < count; i++) {
+    uint64_t label = labels[i];
+    traits.hash += label * ca_multipliers[i];
+    if (!label || (label & ~CA_ROLES) == CA_NOTHING)
+      continue;
+    if (!traits.anchor)
+      traits.anchor = label;
+    if (label & CA_REG) {
+      uint64_t oldest = defined[row_of(label)].oldest;
+      traits.oldest = oldest < traits.oldest ? oldest : traits.oldest;
+      traits.reads_tenant |= row_of(label) == tenant;
+    }
+  }
+  return traits;
+}
+
+/* The label that a store gives to a workspace word: nothing, or the vertex it belongs to. What was decided once
+ * about a store, its labels and its tenant is decided in the same way from then on, whatever is predicted:
+ * loops may be known therefore. */
 static uint64_t lifetime(uint32_t site, uint64_t word, uint32_t count, const uint64_t *labels) {
   uint64_t tenant = tenant_of(word);
-  bool reads_itself = false;
-  for (uint32_t i = 0; i < count; i++)
-    reads_itself |= is_named(labels[i]) && row_of(labels[i]) == tenant;
+  const struct traits traits = traits_of(site, tenant, count, labels);
+  if (!traits.anchor)
+    return CA_NOTHING;
   /* rows of ordinary stores to the same word have other hashes */
-  uint64_t first_hash = ca_hash_chain(site, word + ca_multipliers[61], count, labels);
-  const struct ca_event first = {first_hash, first_source(count, labels), word, site, CA_ROW_TEMPORARY, count,
-                                 labels};
-  uint64_t next_hash = ca_hash_chain(site, (CA_REG | tenant) + ca_multipliers[61], count, labels);
-  const struct ca_event next = {next_hash, CA_REG | tenant, tenant, site, CA_ROW_UPDATE, count, labels};
+  uint64_t first_hash = (traits.hash + (word + ca_multipliers[61]) * ca_multipliers[63]) | 1;
+  uint64_t next_hash = (traits.hash + ((CA_REG | tenant) + ca_multipliers[61]) * ca_multipliers[63]) | 1;
   if (tenant != NONE && ca_predicted(next_hash))
     return CA_REG | tenant;
-  if (!reads_itself) {
+  const struct ca_event first = {first_hash, traits.anchor, word, site, CA_ROW_TEMPORARY, count, labels};
+  const struct ca_event next = {next_hash, CA_REG | tenant, tenant, site, CA_ROW_UPDATE, count, labels};
+  bool may_go_on = tenant != NONE && traits.oldest <= tenant;
+  if (!traits.reads_tenant && !(may_go_on && ca_row_find(&next))) {
     if (ca_predicted(first_hash))
       return CA_REG | ca_last_row();
-    uint64_t found = ca_row_find(&first);
-    if (found) {
-      ca_row_repeat(found - 1);
+    uint64_t found = row_that_exists(&first);
+    if (found)
       return CA_REG | (found - 1);
-    }
-    if (ca_num_rows >= header.max_rows && tenant != NONE)
+    if (ca_num_rows >= header.max_rows && tenant != NONE) {
       ca_statistics.unnamed_lifetimes++;
-    else if (tenant == NONE || !descends(tenant, count, labels)) {
+      ca_spoil_repeats();
+    } else if (!may_go_on || !descends(tenant, count, labels)) {
       struct ca_found made = ca_row_lookup(&first);
       if (made.is_new)
         ca_note_definition(made.row, count, labels);
@@ -220,13 +253,12 @@ static uint64_t lifetime(uint32_t site, uint64_t word, uint32_t count, const uin
 /* A store over replicated values or to a workspace; true if the row was dealt with. */
 CA_SLOW bool ca_store_over(uint32_t site, uint64_t word, uint32_t words, uint32_t count,
                            const uint64_t *labels) {
-  ca_spoil_repeats(); /* what happens depends on the row that is predicted, too */
   bool found = false;
   for (uint32_t i = 0; ca_has_workspace && i < words; i++)
     found |= ca_is_workspace(word + i);
   uint64_t state = 0;
   if (found)
-    state = first_source(count, labels) ? lifetime(site, word, count, labels) : CA_NOTHING;
+    state = lifetime(site, word, count, labels);
   for (uint32_t i = 0; i < words; i++)
     ca_set_state(word + i, state);
   return found;
@@ -277,14 +309,12 @@ static bool is_carried(uint64_t before, uint32_t count, const uint64_t *labels) 
  * in a register and through workspaces stays one vertex: otherwise each step would get new ones.
  * `labels` are sources (of a reduction: a selection); those in the event go into the row. */
 struct ca_version ca_register_version(struct ca_event *event, uint32_t count, const uint64_t *labels) {
-  ca_spoil_repeats();
-  uint64_t found = ca_row_find(event);
-  if (found) {
-    ca_row_repeat(found - 1);
+  uint64_t found = row_that_exists(event);
+  if (found)
     return (struct ca_version){found - 1, found - 1, false};
-  }
   uint64_t before = last_of_site[event->site];
   if (before && is_carried(before - 1, count, labels)) {
+    ca_spoil_repeats(); /* what the site makes next may be another version */
     event->hash = (event->hash + before * ca_multipliers[60]) | 1;
     event->sink = before - 1;
     event->anchor = CA_REG | (before - 1);

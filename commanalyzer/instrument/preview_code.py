@@ -1,0 +1,203 @@
+"""Writes previews, see :mod:`commanalyzer.instrument.previews`: code only, nothing is decided here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from commanalyzer.instrument.code import FunctionPatch, RepeatedLoop
+from commanalyzer.instrument.loop_code import TOKEN
+from commanalyzer.instrument.loop_copies import guard_of, look_of, suffixed
+from commanalyzer.instrument.preview_slices import Place
+from commanalyzer.instrument.previews import Previewed
+from commanalyzer.instrument.repeat_guards import GuardWriter, signed
+from commanalyzer.ir.model import Instruction, IrType
+from commanalyzer.ir.polynomials import Polynomial
+
+_MAX_COUNTERS = 256
+_HASH, _STEP, _FIRST_TRACKED = 0, 1, 2  # slots of a preview's storage
+_STRIDE = signed(0x9E3779B97F4A7C15)
+_MIXER = signed(0xD6E8FEB86659FD93)
+_DECIDING = ("load", "fcmp", "fptosi", "fptoui")  # the rest is computed from these
+_LEAST, _MOST = -(1 << 63), (1 << 63) - 1
+
+Text = Callable[[int], str]
+
+
+class PreviewWriter:
+    """Writes a preview and what surrounds it.
+
+    Args:
+        patch: Receives the storage and gives names to registers.
+        plan: What to write.
+        number: Of the loop in its function.
+        text: Gives a line of the module without debug information.
+    """
+
+    def __init__(self, patch: FunctionPatch, plan: Previewed, number: int, text: Text) -> None:
+        self._patch = patch
+        self._plan = plan
+        self._number = number
+        self._text = text
+        self._storage = f"%ca.look.{number}"
+        self._slots = {name: _FIRST_TRACKED + 2 * k for k, name in enumerate(plan.watched)}
+        names = [f"%{label}" for label in plan.loop.blocks] + list(plan.computed)
+        self._renamed = {name: suffixed(name, f".ca.{number}.p") for name in names}
+        self._renamed[f"%{plan.ends.preheader}"] = look_of(plan.loop.header, number)
+        self._renamed[f"%{plan.ends.exit}"] = guard_of(plan.loop.header, number)
+
+    def write(self, identity: int) -> RepeatedLoop | None:
+        """The loop as it will be; ``identity`` is the block counter of its header."""
+        plan = self._plan
+        counters = [number for number, _ in plan.code.counters]
+        first, count = min(counters), max(counters) - min(counters) + 1
+        if count > _MAX_COUNTERS:
+            return None
+        size = _FIRST_TRACKED + 2 * len(self._slots)
+        self._patch.entry += [
+            f"  {self._storage} = alloca [{size} x i64], align 16",
+            f"  store [{size} x i64] zeroinitializer, ptr {self._storage}, align 16",
+        ]
+        due: list[str] = []
+        asked = self._patch.call(due, "ca_preview_due", identity)
+        is_due = self._patch.value(due, f"icmp ne i32 {asked}, 0")
+        guard: list[str] = []
+        changes, key = self._changes(guard), self._get(guard, _HASH)
+        number = self._unless_overlapping(guard, count)
+        found = self._patch.call(guard, "ca_repeat_previewed", identity, key, changes, first, number)
+        known = self._patch.value(guard, f"icmp ne i32 {found}, 0")
+        behind: list[str] = []
+        self._patch.call(behind, "ca_repeat_end", self._changes(behind))
+        return RepeatedLoop(
+            plan.ends.preheader, plan.loop.header, plan.ends.exiting, plan.ends.exit,
+            tuple(b.label for b in plan.blocks), self._number, tuple(guard), known, (), tuple(behind),
+            tuple(due), is_due, tuple(self._blocks(identity)),
+        )  # fmt: skip
+
+    def _blocks(self, identity: int) -> Iterator[str]:
+        look = look_of(self._plan.loop.header, self._number)
+        start = GuardWriter(self._patch, self._plan.outside)
+        integers = [name for name, type_ in self._plan.outside.items() if type_.kind != "float"]
+        entering = [start.value(Polynomial.of(name)) for name in integers]
+        self._set(start.lines, _HASH, start.hashed([str(identity + 1), *entering, *self._plan.code.entering]))
+        self._set(start.lines, _STEP, "0")
+        for slot in self._slots.values():
+            self._set(start.lines, slot, str(_MOST))
+            self._set(start.lines, slot + 1, str(_LEAST))
+        yield from ("", f"{look[1:]}:", *start.lines)
+        yield f"  br label {self._renamed[f'%{self._plan.loop.header}']}"
+        for block in self._plan.blocks:
+            yield from ("", f"{self._renamed[f'%{block.label}'][1:]}:")
+            phis = [i for i in block.instructions if i.opcode == "phi" and i.name in self._plan.computed]
+            for phi in phis:
+                yield self._copied(phi)
+            for phi in phis:
+                yield from self._noted(phi)
+            yield from self._behind_inner_loop(block.label)
+            for instruction in block.instructions:
+                if instruction is block.terminator:
+                    yield from self._before_inner_loop(block.label)
+                    yield self._copied(instruction)
+                elif instruction.name in self._plan.computed and instruction.opcode != "phi":
+                    yield self._copied(instruction)
+                    yield from self._noted(instruction)
+
+    def _copied(self, instruction: Instruction) -> str:
+        lines = [self._text(n) for n in range(instruction.first_line, instruction.last_line + 1)]
+        return TOKEN.sub(lambda m: self._renamed.get(m[0], m[0]), "\n".join(lines))
+
+    def _noted(self, instruction: Instruction) -> list[str]:
+        """What is done about a register of the preview: what decides is hashed, addresses are noted."""
+        out: list[str] = []
+        value = ""
+        is_noted = instruction.name in self._slots and instruction.name not in self._plan.steady
+        is_hashed = instruction.opcode in _DECIDING and instruction.type.kind != "float"
+        if is_hashed or is_noted:
+            value = self._as_i64(out, self._renamed[instruction.name], instruction.type)
+        if is_hashed:
+            step = self._patch.value(out, f"add i64 {self._get(out, _STEP)}, {_STRIDE}")
+            self._set(out, _STEP, step)
+            moved = self._patch.value(out, f"add i64 {value}, {step}")
+            mixed = self._patch.value(out, f"mul i64 {moved}, {_MIXER}")
+            high = self._patch.value(out, f"lshr i64 {mixed}, 32")
+            folded = self._patch.value(out, f"xor i64 {mixed}, {high}")
+            total = self._patch.value(out, f"add i64 {self._get(out, _HASH)}, {folded}")
+            self._set(out, _HASH, total)
+        if is_noted:
+            self._note_address(out, instruction.name, value)
+        return out
+
+    def _note_address(self, out: list[str], name: str, value: str) -> None:
+        slot = self._slots[name]
+        for place, predicate in ((slot, "slt"), (slot + 1, "sgt")):
+            known = self._get(out, place)
+            bit = self._patch.value(out, f"icmp {predicate} i64 {value}, {known}")
+            self._set(out, place, self._patch.value(out, f"select i1 {bit}, i64 {value}, i64 {known}"))
+
+    def _before_inner_loop(self, block: str) -> list[str]:
+        """The first addresses of the loop that is entered from ``block``."""
+        out: list[str] = []
+        for name, steady in self._plan.steady.items():
+            if steady.ends.preheader == block and name in self._slots:
+                writer = GuardWriter(self._patch, steady.types)
+                value = writer.value(steady.first)
+                out += [TOKEN.sub(lambda m: self._renamed.get(m[0], m[0]), line) for line in writer.lines]
+                self._note_address(out, name, self._renamed.get(value, value))
+        return out
+
+    def _behind_inner_loop(self, block: str) -> list[str]:
+        """The last addresses of the loop that leads to ``block``."""
+        out: list[str] = []
+        for name, steady in self._plan.steady.items():
+            if steady.ends.exit == block and name in self._slots:
+                value = self._as_i64(out, self._renamed[name], self._plan.computed[name].type)
+                self._note_address(out, name, value)
+        return out
+
+    def _as_i64(self, out: list[str], name: str, type_: IrType) -> str:
+        if type_.kind == "ptr":
+            return self._patch.value(out, f"ptrtoint ptr {name} to i64")
+        return name if type_.bits == 64 else self._patch.value(out, f"sext {type_} {name} to i64")
+
+    def _changes(self, out: list[str]) -> str:
+        """Changes so far of the shadow of all addresses."""
+        total = "0"
+        for name, (first, end) in self._plan.tracked.items():
+            low, high = self._range(out, Place(name, first, end))
+            found = self._patch.call(out, "ca_changes", low, high)
+            total = found if total == "0" else self._patch.value(out, f"add i64 {total}, {found}")
+        return total
+
+    def _range(self, out: list[str], place: Place) -> tuple[str, str]:
+        """First and last address of a place in all rounds; the first behind the last if there were none."""
+        name = place.address
+        if name in self._slots:
+            low, high = self._get(out, self._slots[name]), self._get(out, self._slots[name] + 1)
+        else:
+            type_ = self._plan.outside.get(name)
+            low = high = name
+            if type_ is None or type_.kind == "ptr":  # globals, too
+                low = high = self._patch.value(out, f"ptrtoint ptr {name} to i64")
+        low = self._patch.value(out, f"add i64 {low}, {place.first}")
+        return low, self._patch.value(out, f"add i64 {high}, {place.end - 1}")
+
+    def _unless_overlapping(self, out: list[str], count: int) -> str:
+        """``count``, or 0 if the loop may change what the preview read."""
+        places = dict.fromkeys(p for o in self._plan.overlaps for p in (o.read, o.written))
+        ranges = {place: self._range(out, place) for place in places}
+        result = str(count)
+        for overlap in self._plan.overlaps:
+            (low, high), (first, last) = ranges[overlap.read], ranges[overlap.written]
+            begins = self._patch.value(out, f"icmp sle i64 {low}, {last}")
+            ends = self._patch.value(out, f"icmp sle i64 {first}, {high}")
+            both = self._patch.value(out, f"and i1 {begins}, {ends}")
+            result = self._patch.value(out, f"select i1 {both}, i32 0, i32 {result}")
+        return result
+
+    def _slot(self, out: list[str], number: int) -> str:
+        return self._patch.value(out, f"getelementptr inbounds i64, ptr {self._storage}, i64 {number}")
+
+    def _get(self, out: list[str], number: int) -> str:
+        return self._patch.value(out, f"load i64, ptr {self._slot(out, number)}, align 8")
+
+    def _set(self, out: list[str], number: int, value: str) -> None:
+        out.append(f"  store i64 {value}, ptr {self._slot(out, number)}, align 8")

@@ -1,0 +1,100 @@
+/* What loops do to the shadow. Every change is noted while a loop is recorded; what is different behind it are
+ * its outcomes, which are restored whenever the loop is known. */
+#include "outcomes.h"
+
+#define NUM_RECENT 4096u
+#define MOST_CHANGES (1ull << 22)
+
+struct entry {
+  uint64_t word;
+  uint64_t state;
+};
+
+/* Where a word was noted last. */
+struct recent {
+  uint64_t word;
+  uint64_t number;
+};
+
+static struct ca_column changes;  /* entries as they were before each change */
+static struct ca_column outcomes; /* entries as they are behind loops */
+static uint64_t forgotten = 1;    /* changes that were noted before those in the column */
+static struct recent recent[NUM_RECENT];
+
+bool ca_outcomes_reserve(void) {
+  return ca_column_reserve(&outcomes, 1ull << 36) &&
+         ca_column_reserve(&changes, MOST_CHANGES * sizeof(struct entry));
+}
+
+static uint64_t num_noted(void) { return changes.bytes / sizeof(struct entry); }
+
+uint64_t ca_changes_noted(void) { return forgotten + num_noted(); }
+
+void ca_changes_forget(void) {
+  forgotten += num_noted();
+  changes.bytes = 0;
+}
+
+/* Notes the entry that a word had, unless that was done since the change `since`. */
+static void note(uint64_t word, uint64_t state, uint64_t since) {
+  struct recent *place = &recent[word % NUM_RECENT];
+  if (place->word == word && place->number >= since)
+    return;
+  struct entry *entry = ca_column_push(&changes, sizeof *entry);
+  if (!entry) {
+    ca_spoil_repeats();
+    return;
+  }
+  *entry = (struct entry){word, state};
+  *place = (struct recent){word, ca_changes_noted() - 1};
+}
+
+/* What an entry adds to the digest of its page; nothing if the word holds its own value. */
+static uint64_t mixed(uint64_t word, uint64_t state) {
+  uint64_t sum = (state + word * ca_multipliers[0]) * ca_multipliers[1];
+  sum = (sum ^ (sum >> 32)) * ca_multipliers[2];
+  return state ? sum ^ (sum >> 29) : 0;
+}
+
+CA_CALL void ca_state_changed(uint64_t word, uint64_t before, uint64_t state) {
+  uint64_t difference = mixed(word, state) - mixed(word, before);
+  ((uint64_t *)CA_CHANGES_BASE)[word >> (CA_CHANGES_PAGE - 2)] += difference;
+  ((uint64_t *)CA_COARSE_BASE)[word >> (CA_COARSE_PAGE - 2)] += difference;
+  if (ca_state.num_recording)
+    note(word, before, ca_recording_since());
+}
+
+/* A loop was known: the shadow becomes what the loop would have made it. */
+CA_SLOW void ca_repeat_outcome(const struct ca_repeat *repeat) {
+  const struct entry *outcome = (const struct entry *)outcomes.data + repeat->first_outcome;
+  for (uint64_t i = 0; i < repeat->num_outcomes; i++)
+    ca_set_state(outcome[i].word, outcome[i].state);
+}
+
+/* Keeps what has become of the entries that changed since the change `since`, if there are at most `most`. */
+bool ca_outcomes_push(uint64_t since, uint64_t most, struct ca_repeat *repeat) {
+  uint64_t before = repeat->num_outcomes, start = outcomes.bytes;
+  const struct entry *end = (const struct entry *)changes.data + num_noted();
+  repeat->num_outcomes = 0;
+  for (const struct entry *old = end - (ca_changes_noted() - since); old < end; old++) {
+    uint64_t state = *ca_shadow(old->word);
+    if (state == old->state)
+      continue;
+    struct entry *outcome = ca_column_push(&outcomes, sizeof *outcome);
+    if (!outcome || (outcomes.bytes - start) / sizeof *outcome > most) {
+      outcomes.bytes = start;
+      return false;
+    }
+    *outcome = (struct entry){old->word, state};
+  }
+  uint64_t count = (outcomes.bytes - start) / sizeof(struct entry);
+  if (count <= before) { /* take the place of the old ones */
+    memmove((struct entry *)outcomes.data + repeat->first_outcome, outcomes.data + start,
+            count * sizeof(struct entry));
+    outcomes.bytes = start;
+  } else {
+    repeat->first_outcome = start / sizeof(struct entry);
+  }
+  repeat->num_outcomes = count;
+  return true;
+}
