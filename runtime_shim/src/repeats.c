@@ -56,7 +56,7 @@ static uint64_t table_mask;
 
 bool ca_repeats_reserve(void) {
   bool reserved = ca_column_reserve(&repeats, MOST_REPEATS * sizeof(struct ca_repeat)) &&
-                  ca_column_reserve(&stretches, 64 * GIB) && ca_column_reserve(&deltas, 64 * GIB) &&
+                  ca_column_reserve(&stretches, 64 * GIB) && ca_column_reserve(&deltas, 32 * GIB) &&
                   ca_column_reserve(&jumps, MOST_JUMPS * sizeof(struct jump)) && ca_outcomes_reserve();
   previews = ca_map((ca_num_block_counters + 1) * sizeof *previews);
   if (!reserved || !previews)

@@ -226,6 +226,13 @@ struct ca_found ca_row_lookup(const struct ca_event *event) {
   if (!(++lookups % CHECKED_LOOKUPS))
     ca_spill_check();
   uint64_t expected = (uint64_t)(ca_state.cursor - ca_state.cells);
+  bool is_end = expected == ca_num_rows; /* what is behind the log was never left */
+  uint32_t instead = is_end ? 0 : detour[expected];
+  if (instead && ca_state.cells[instead - 1].hash == event->hash) {
+    interrupted[++last_interrupted % NUM_INTERRUPTED] = expected;
+    ca_row_repeat(instead - 1);
+    return (struct ca_found){instead - 1, false};
+  }
   __builtin_prefetch(anchor_of(event));
   for (uint32_t k = 0; k < NUM_INTERRUPTED; k++) {
     uint64_t row = interrupted[(last_interrupted - k) % NUM_INTERRUPTED];
@@ -234,13 +241,6 @@ struct ca_found ca_row_lookup(const struct ca_event *event) {
       ca_row_repeat(row);
       return (struct ca_found){row, false};
     }
-  }
-  bool is_end = expected == ca_num_rows; /* what is behind the log was never left */
-  uint32_t instead = is_end ? 0 : detour[expected];
-  if (instead && ca_state.cells[instead - 1].hash == event->hash) {
-    interrupted[++last_interrupted % NUM_INTERRUPTED] = expected;
-    ca_row_repeat(instead - 1);
-    return (struct ca_found){instead - 1, false};
   }
   uint32_t depth;
   uint64_t found = find(event, &depth);
