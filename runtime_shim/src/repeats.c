@@ -121,6 +121,7 @@ CA_SLOW void ca_spoil_repeats(void) {
   uint32_t depth = ca_state.num_recording < LONGEST_NEST ? ca_state.num_recording : LONGEST_NEST;
   for (uint32_t i = 0; i < depth; i++)
     recordings[i].is_spoilt = true;
+  ca_state.num_kept = 0;
 }
 
 CA_SLOW void ca_note_jump(uint64_t from, uint64_t to) {
@@ -137,7 +138,7 @@ static void count_again(struct ca_repeat *repeat) {
   repeat->count += ca_active;
   for (uint32_t k = 0; k < repeat->num_stretches; k++) {
     uint64_t at = (uint64_t)(ca_state.cursor - ca_state.cells);
-    if (ca_state.num_recording && at != stretch[k].first)
+    if (ca_state.num_kept && at != stretch[k].first)
       ca_note_jump(at, stretch[k].first);
     ca_state.cursor = ca_state.cells + stretch[k].end;
   }
@@ -155,7 +156,7 @@ static void forget_notes(void) {
 }
 
 static void begin(uint64_t hash, uint64_t changes, bool is_spoilt) {
-  if (ca_state.num_recording == 0)
+  if (ca_state.num_kept == 0)
     forget_notes();
   if (ca_state.num_recording < LONGEST_NEST) {
     uint64_t start = (uint64_t)(ca_state.cursor - ca_state.cells);
@@ -167,6 +168,7 @@ static void begin(uint64_t hash, uint64_t changes, bool is_spoilt) {
     recording->is_spoilt = is_spoilt;
     recording->num_counters = 0;
     recording->first_change = ca_changes_noted();
+    ca_state.num_kept += !is_spoilt;
   }
   ca_state.num_recording++;
 }
@@ -329,6 +331,8 @@ static void remember(const struct recording *recording, uint64_t changes) {
 
 CA_SLOW void ca_repeat_over(uint64_t changes) {
   uint32_t depth = --ca_state.num_recording;
-  if (depth < LONGEST_NEST && !recordings[depth].is_spoilt)
+  if (depth < LONGEST_NEST && !recordings[depth].is_spoilt) {
+    ca_state.num_kept--;
     remember(&recordings[depth], changes);
+  }
 }

@@ -189,7 +189,7 @@ uint64_t ca_row_find(const struct ca_event *event) {
 
 /* Counts a row and predicts that the one behind it comes next. */
 void ca_row_repeat(uint64_t row) {
-  if (ca_state.num_recording && ca_state.cursor != ca_state.cells + row)
+  if (ca_state.num_kept && ca_state.cursor != ca_state.cells + row)
     ca_note_jump((uint64_t)(ca_state.cursor - ca_state.cells), row);
   ca_state.cells[row].count += ca_active;
   ca_state.cursor = ca_state.cells + row + 1;
@@ -220,28 +220,38 @@ static bool insert(const struct ca_event *event, uint32_t depth) {
   return true;
 }
 
+/* Row + 1 that is counted if the log was left here before for one with this hash, or for others lately; else 0.
+ */
+uint64_t ca_row_near(uint64_t hash) {
+  uint64_t expected = (uint64_t)(ca_state.cursor - ca_state.cells);
+  bool is_end = expected == ca_num_rows; /* what is behind the log was never left */
+  uint32_t instead = is_end ? 0 : detour[expected];
+  if (instead && ca_state.cells[instead - 1].hash == hash) {
+    interrupted[++last_interrupted % NUM_INTERRUPTED] = expected;
+    ca_row_repeat(instead - 1);
+    return instead;
+  }
+  for (uint32_t k = 0; k < NUM_INTERRUPTED; k++) {
+    uint64_t row = interrupted[(last_interrupted - k) % NUM_INTERRUPTED];
+    if (ca_state.cells[row].hash == hash) {
+      interrupted[(last_interrupted - k) % NUM_INTERRUPTED] = expected;
+      ca_row_repeat(row);
+      return row + 1;
+    }
+  }
+  return 0;
+}
+
 /* The row of an event that was not predicted: looks it up or appends it, moves the cursor behind it. */
 struct ca_found ca_row_lookup(const struct ca_event *event) {
   static uint32_t lookups;
   if (!(++lookups % CHECKED_LOOKUPS))
     ca_spill_check();
   uint64_t expected = (uint64_t)(ca_state.cursor - ca_state.cells);
-  bool is_end = expected == ca_num_rows; /* what is behind the log was never left */
-  uint32_t instead = is_end ? 0 : detour[expected];
-  if (instead && ca_state.cells[instead - 1].hash == event->hash) {
-    interrupted[++last_interrupted % NUM_INTERRUPTED] = expected;
-    ca_row_repeat(instead - 1);
-    return (struct ca_found){instead - 1, false};
-  }
   __builtin_prefetch(anchor_of(event));
-  for (uint32_t k = 0; k < NUM_INTERRUPTED; k++) {
-    uint64_t row = interrupted[(last_interrupted - k) % NUM_INTERRUPTED];
-    if (ca_state.cells[row].hash == event->hash) {
-      interrupted[(last_interrupted - k) % NUM_INTERRUPTED] = expected;
-      ca_row_repeat(row);
-      return (struct ca_found){row, false};
-    }
-  }
+  uint64_t near = ca_row_near(event->hash);
+  if (near)
+    return (struct ca_found){near - 1, false};
   uint32_t depth;
   uint64_t found = find(event, &depth);
   bool is_new = !found;

@@ -49,6 +49,7 @@ struct ca_state {
   struct ca_repeat *repeats;
   uint32_t last_repeat;   /* the loop that was left last */
   uint32_t num_recording; /* loops that are being recorded, one inside the other */
+  uint32_t num_kept;      /* those of them that may be remembered */
 };
 
 #pragma GCC visibility push(hidden)
@@ -104,6 +105,7 @@ struct ca_found {
 
 struct ca_found ca_row_lookup(const struct ca_event *event);
 uint64_t ca_row_find(const struct ca_event *event); /* row + 1, 0 for none */
+uint64_t ca_row_near(uint64_t hash);
 void ca_row_repeat(uint64_t row);
 
 /* Loops that repeat (repeats.c). */
@@ -191,7 +193,7 @@ CA_INLINE uint64_t ca_changes_in(uint64_t low, uint64_t high) {
 /* Counts the loop that was expected next, if this is it. */
 CA_INLINE struct ca_repeat *ca_repeat_predicted(uint64_t hash, uint64_t changes) {
   struct ca_repeat *next = ca_state.repeats + ca_state.repeats[ca_state.last_repeat].next;
-  if (!CA_LIKELY(next->hash == hash && next->changes == changes && !ca_state.num_recording))
+  if (!CA_LIKELY(next->hash == hash && next->changes == changes && !ca_state.num_kept))
     return 0;
   next->count += ca_active;
   if (next->num_stretches)
@@ -211,11 +213,17 @@ CA_INLINE struct ca_repeat *ca_repeat_again(uint64_t hash, uint64_t changes) {
 /* The row that was counted last. */
 CA_INLINE uint64_t ca_last_row(void) { return (uint64_t)(ca_state.cursor - 1 - ca_state.cells); }
 
-CA_INLINE uint64_t ca_hash_chain(uint32_t site, uint64_t sink, uint32_t count, const uint64_t *labels) {
-  uint64_t hash = site * ca_multipliers[62] + sink * ca_multipliers[63];
+/* What a chain's hash has of its labels and its site. */
+CA_INLINE uint64_t ca_hash_sum(uint32_t site, uint32_t count, const uint64_t *labels) {
+  uint64_t sum = site * ca_multipliers[62];
   for (uint32_t i = 0; i < count; i++)
-    hash += labels[i] * ca_multipliers[i];
-  return hash | 1; /* 0 marks the unused cell behind the last row */
+    sum += labels[i] * ca_multipliers[i];
+  return sum;
+}
+
+CA_INLINE uint64_t ca_hash_chain(uint32_t site, uint64_t sink, uint32_t count, const uint64_t *labels) {
+  /* 0 marks the unused cell behind the last row */
+  return (ca_hash_sum(site, count, labels) + sink * ca_multipliers[63]) | 1;
 }
 
 #endif

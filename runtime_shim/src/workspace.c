@@ -187,6 +187,14 @@ static uint64_t first_source(uint32_t count, const uint64_t *labels) {
   return 0;
 }
 
+/* Counts the row of an event that was not predicted, if there is one: row + 1, otherwise 0. */
+static uint64_t row_that_exists(const struct ca_event *event) {
+  uint64_t near = ca_row_near(event->hash);
+  if (near)
+    return near;
+  return ca_row_find(event) ? ca_row_lookup(event).row + 1 : 0;
+}
+
 /* The vertex that a store to a workspace word belongs to. What was decided once about a store, its labels and
  * its tenant is decided in the same way from then on, whatever is predicted: loops may be known therefore. */
 static uint64_t lifetime(uint32_t site, uint64_t word, uint32_t count, const uint64_t *labels) {
@@ -195,10 +203,11 @@ static uint64_t lifetime(uint32_t site, uint64_t word, uint32_t count, const uin
   for (uint32_t i = 0; i < count; i++)
     reads_itself |= is_named(labels[i]) && row_of(labels[i]) == tenant;
   /* rows of ordinary stores to the same word have other hashes */
-  uint64_t first_hash = ca_hash_chain(site, word + ca_multipliers[61], count, labels);
+  uint64_t chain = ca_hash_sum(site, count, labels);
+  uint64_t first_hash = (chain + (word + ca_multipliers[61]) * ca_multipliers[63]) | 1;
   const struct ca_event first = {first_hash, first_source(count, labels), word, site, CA_ROW_TEMPORARY, count,
                                  labels};
-  uint64_t next_hash = ca_hash_chain(site, (CA_REG | tenant) + ca_multipliers[61], count, labels);
+  uint64_t next_hash = (chain + ((CA_REG | tenant) + ca_multipliers[61]) * ca_multipliers[63]) | 1;
   const struct ca_event next = {next_hash, CA_REG | tenant, tenant, site, CA_ROW_UPDATE, count, labels};
   if (tenant != NONE && ca_predicted(next_hash))
     return CA_REG | tenant;
@@ -206,11 +215,9 @@ static uint64_t lifetime(uint32_t site, uint64_t word, uint32_t count, const uin
   if (!reads_itself && !(may_go_on && ca_row_find(&next))) {
     if (ca_predicted(first_hash))
       return CA_REG | ca_last_row();
-    uint64_t found = ca_row_find(&first);
-    if (found) {
-      ca_row_repeat(found - 1);
+    uint64_t found = row_that_exists(&first);
+    if (found)
       return CA_REG | (found - 1);
-    }
     if (ca_num_rows >= header.max_rows && tenant != NONE) {
       ca_statistics.unnamed_lifetimes++;
       ca_spoil_repeats();
@@ -284,11 +291,9 @@ static bool is_carried(uint64_t before, uint32_t count, const uint64_t *labels) 
  * in a register and through workspaces stays one vertex: otherwise each step would get new ones.
  * `labels` are sources (of a reduction: a selection); those in the event go into the row. */
 struct ca_version ca_register_version(struct ca_event *event, uint32_t count, const uint64_t *labels) {
-  uint64_t found = ca_row_find(event);
-  if (found) {
-    ca_row_repeat(found - 1);
+  uint64_t found = row_that_exists(event);
+  if (found)
     return (struct ca_version){found - 1, found - 1, false};
-  }
   uint64_t before = last_of_site[event->site];
   if (before && is_carried(before - 1, count, labels)) {
     ca_spoil_repeats(); /* what the site makes next may be another version */
