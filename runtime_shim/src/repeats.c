@@ -142,6 +142,7 @@ static void count_again(struct ca_repeat *repeat) {
       ca_note_jump(at, stretch[k].first);
     ca_state.cursor = ca_state.cells + stretch[k].end;
   }
+  __builtin_prefetch(ca_state.cursor);
 }
 
 static void came_next(uint32_t number) {

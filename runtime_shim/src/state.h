@@ -196,8 +196,10 @@ CA_INLINE struct ca_repeat *ca_repeat_predicted(uint64_t hash, uint64_t changes)
   if (!CA_LIKELY(next->hash == hash && next->changes == changes && !ca_state.num_kept))
     return 0;
   next->count += ca_active;
-  if (next->num_stretches)
+  if (next->num_stretches) {
     ca_state.cursor = ca_state.cells + next->end;
+    __builtin_prefetch(ca_state.cursor); /* it is needed behind the loop */
+  }
   __builtin_prefetch(ca_state.repeats + next->next);
   ca_state.last_repeat = (uint32_t)(next - ca_state.repeats);
   if (!CA_LIKELY(!next->num_outcomes))
