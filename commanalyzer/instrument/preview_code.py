@@ -121,7 +121,7 @@ class PreviewWriter:
         return out
 
     def _hash(self, out: list[str], value: str) -> None:
-        """Horner's rule per block, so that rounds differ by their place; a weight for each value in a block."""
+        """Horner's rule per block, as the order of rounds counts; a weight per value of a block."""
         total = self._get(out, _HASH)
         if self._num_hashed == 0:
             total = self._patch.value(out, f"mul i64 {total}, {_MIXER}")
