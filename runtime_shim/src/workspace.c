@@ -180,13 +180,6 @@ static uint64_t tenant_of(uint64_t word) {
   return (head->flags & CA_ROW_TEMPORARY) && head->sink == word ? row_of(state) : NONE;
 }
 
-static uint64_t first_source(uint32_t count, const uint64_t *labels) {
-  for (uint32_t i = 0; i < count; i++)
-    if (labels[i] && (labels[i] & ~CA_ROLES) != CA_NOTHING)
-      return labels[i];
-  return 0;
-}
-
 /* Counts the row of an event that was not predicted, if there is one: row + 1, otherwise 0. */
 static uint64_t row_that_exists(const struct ca_event *event) {
   uint64_t near = ca_row_near(event->hash);
@@ -195,24 +188,49 @@ static uint64_t row_that_exists(const struct ca_event *event) {
   return ca_row_find(event) ? ca_row_lookup(event).row + 1 : 0;
 }
 
-/* The vertex that a store to a workspace word belongs to. What was decided once about a store, its labels and
- * its tenant is decided in the same way from then on, whatever is predicted: loops may be known therefore. */
+/* What a store to a workspace word is decided by. */
+struct traits {
+  uint64_t hash;   /* of site and labels */
+  uint64_t anchor; /* first source, 0 if there is none */
+  uint64_t oldest; /* named value that it was computed from */
+  bool reads_tenant;
+};
+
+static struct traits traits_of(uint32_t site, uint64_t tenant, uint32_t count, const uint64_t *labels) {
+  struct traits traits = {site * ca_multipliers[62], 0, NONE, false};
+  for (uint32_t i = 0; i < count; i++) {
+    uint64_t label = labels[i];
+    traits.hash += label * ca_multipliers[i];
+    if (!label || (label & ~CA_ROLES) == CA_NOTHING)
+      continue;
+    if (!traits.anchor)
+      traits.anchor = label;
+    if (label & CA_REG) {
+      uint64_t oldest = defined[row_of(label)].oldest;
+      traits.oldest = oldest < traits.oldest ? oldest : traits.oldest;
+      traits.reads_tenant |= row_of(label) == tenant;
+    }
+  }
+  return traits;
+}
+
+/* The label that a store gives to a workspace word: nothing, or the vertex it belongs to. What was decided once
+ * about a store, its labels and its tenant is decided in the same way from then on, whatever is predicted:
+ * loops may be known therefore. */
 static uint64_t lifetime(uint32_t site, uint64_t word, uint32_t count, const uint64_t *labels) {
   uint64_t tenant = tenant_of(word);
-  bool reads_itself = false;
-  for (uint32_t i = 0; i < count; i++)
-    reads_itself |= is_named(labels[i]) && row_of(labels[i]) == tenant;
+  const struct traits traits = traits_of(site, tenant, count, labels);
+  if (!traits.anchor)
+    return CA_NOTHING;
   /* rows of ordinary stores to the same word have other hashes */
-  uint64_t chain = ca_hash_sum(site, count, labels);
-  uint64_t first_hash = (chain + (word + ca_multipliers[61]) * ca_multipliers[63]) | 1;
-  const struct ca_event first = {first_hash, first_source(count, labels), word, site, CA_ROW_TEMPORARY, count,
-                                 labels};
-  uint64_t next_hash = (chain + ((CA_REG | tenant) + ca_multipliers[61]) * ca_multipliers[63]) | 1;
-  const struct ca_event next = {next_hash, CA_REG | tenant, tenant, site, CA_ROW_UPDATE, count, labels};
+  uint64_t first_hash = (traits.hash + (word + ca_multipliers[61]) * ca_multipliers[63]) | 1;
+  uint64_t next_hash = (traits.hash + ((CA_REG | tenant) + ca_multipliers[61]) * ca_multipliers[63]) | 1;
   if (tenant != NONE && ca_predicted(next_hash))
     return CA_REG | tenant;
-  bool may_go_on = tenant != NONE && oldest_of(count, labels) <= tenant;
-  if (!reads_itself && !(may_go_on && ca_row_find(&next))) {
+  const struct ca_event first = {first_hash, traits.anchor, word, site, CA_ROW_TEMPORARY, count, labels};
+  const struct ca_event next = {next_hash, CA_REG | tenant, tenant, site, CA_ROW_UPDATE, count, labels};
+  bool may_go_on = tenant != NONE && traits.oldest <= tenant;
+  if (!traits.reads_tenant && !(may_go_on && ca_row_find(&next))) {
     if (ca_predicted(first_hash))
       return CA_REG | ca_last_row();
     uint64_t found = row_that_exists(&first);
@@ -240,7 +258,7 @@ CA_SLOW bool ca_store_over(uint32_t site, uint64_t word, uint32_t words, uint32_
     found |= ca_is_workspace(word + i);
   uint64_t state = 0;
   if (found)
-    state = first_source(count, labels) ? lifetime(site, word, count, labels) : CA_NOTHING;
+    state = lifetime(site, word, count, labels);
   for (uint32_t i = 0; i < words; i++)
     ca_set_state(word + i, state);
   return found;

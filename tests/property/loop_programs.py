@@ -91,6 +91,35 @@ LOOPS = {
     "long integers": "for (int i = 0; i < n; i++) l[i] = l[i] % 1000 + k[i];",
     "copied long integers": "for (int i = 0; i < n; i++) l[i] = l[(i + 1) % n];",
     "global sum": "for (int i = 0; i < n; i++) total += a[i];",
+    "condition in place": "for (int i = 0; i < n; i++) if (a[i] > 0.5) a[i] = a[i] * 0.5;",
+    "condition on what follows": "for (int i = 0; i + 1 < n; i++) if (a[i + 1] > 0.25) a[i] = 0.5 * a[i + 1];",
+    "condition on what was stored": "for (int i = 1; i < n; i++) if (a[i - 1] > 0.25) a[i] = 0.5 * a[i - 1] +"
+    " 0.125;",
+    "condition that may overlap": "{ const double *x = t % 2 ? a : c; for (int i = 0; i < n; i++)"
+    " if (x[i] > 0.5) a[n - 1 - i] = 0.25 * x[i]; }",
+    "clipped": "for (int i = 0; i < n; i++) c[i] = fabs(a[i] - b[i]) < 0.25 ? 0.0 : a[i];",
+    "clipped in place": "for (int i = 0; i < n; i++) { double x = a[i] + 0.125 * b[i]; a[i] = fabs(x) < 0.5 ?"
+    " 0.0 : x; }",
+    "cells": "for (int i = 0; i < n; i++) c[(int)(fabs(a[i]) * 4.0) % n] += b[i];",
+    "limited": "for (int i = 1; i < rows; i++) { double x = m[i][0] - m[i - 1][0];"
+    " for (int j = 1; j < C; j++) if (w[i][j] > x) v[i][j] = 0.5 * w[i][j]; else v[i][j] = x; }",
+    "local arrays": "for (int i = 0; i < rows; i++) { double s[C], z[3]; memset(z, 0, sizeof z);"
+    " for (int j = 0; j < C; j++) s[j] = m[i][idx[j] % C]; for (int j = 0; j < C; j++) z[j % 3] += s[j] * s[0];"
+    " for (int j = 0; j < 3; j++) v[i][j] = z[j]; }",
+    "copied to a local array": "for (int i = 0; i < rows; i++) { double s[C]; memcpy(s, m[i], sizeof s);"
+    " if (s[1] > 0.5) s[idx[i] % C] = 0.5 * s[0]; for (int j = 0; j < C; j++) w[idx[i] % R][j] = s[j]; }",
+    "scratch on the heap": "{ double *s = malloc(4 * sizeof *s); for (int i = 0; i < n; i++)"
+    " { for (int j = 0; j < 4; j++) s[j] = a[(idx[i] + j) % n] * (j + 1);"
+    " for (int j = 1; j < 4; j++) s[j] += s[j - 1]; c[idx[i]] = s[3]; } free(s); }",
+    "fresh copies": "{ double *x = malloc(64 * sizeof *x); for (int i = 0; i < n; i++) x[i] = a[idx[i]];"
+    " for (int i = 0; i < n; i++) b[i] = 0.5 * x[n - 1 - i]; free(x); }",
+    "exchanged memory": "{ double *x = malloc(64 * sizeof *x), *y = malloc(64 * sizeof *y);"
+    " for (int i = 0; i < n; i++) { x[i] = a[i]; y[i] = x[i] + b[i]; } for (int i = 0; i < n; i++)"
+    " c[i] = x[i] + y[n - 1 - i]; free(t % 2 ? x : y); free(t % 2 ? y : x); }",
+    "cleared indices": "for (int i = 0; i < rows; i++) { memset(&k[3 * i], 0, 2 * sizeof *k);"
+    " c[abs(k[2 * i]) % n] += 1.0; }",
+    "search": "for (int i = 0; i < rows; i++) { int j = 0; while (j < C - 1 && m[i][j] < 0.75) j++;"
+    " c[i % n] = m[i][j] + j; }",
 }
 
 _TEMPLATE = """\
@@ -151,4 +180,4 @@ def loop_program(names: list[str], size: int, steps: int) -> str:
 def loop_programs(draw: st.DrawFn) -> str:
     """C11 programs that repeat some of :data:`LOOPS`."""
     names = draw(st.lists(st.sampled_from(sorted(LOOPS)), min_size=1, max_size=5))
-    return loop_program(names, pick(draw, (5, 16, 40)), draw(st.integers(2, 4)))
+    return loop_program(names, pick(draw, (5, 16, 40)), draw(st.integers(2, 5)))

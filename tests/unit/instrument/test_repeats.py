@@ -32,6 +32,12 @@ F(sparse, int n, const int *first, const int *col, const double *a, double *b)
   { double s = 0; for (int k = first[i]; k < first[i + 1]; k++) s += a[col[k]]; b[i] = s; } }
 F(even, int n, const double *a, double *b) { for (int i = 0; i < n; i++) if (i % 3 == 0) b[i] = a[i] + 1; }
 F(positive, int n, const double *a, double *b) { for (int i = 0; i < n; i++) if (a[i] > 0) b[i] = a[i] + 1; }
+F(in_place, int n, double *a) { for (int i = 0; i < n; i++) if (a[i] > 0) a[i] = 0.5 * a[i]; }
+F(chain, int n, double *a) { for (int i = 1; i < n; i++) if (a[i - 1] > 0) a[i] = 0.5 * a[i - 1]; }
+F(gathered, int n, const int *k, const double *a, double *b)
+{ for (int i = 0; i < n; i++)
+  { double s[16]; memset(s, 0, sizeof s); for (int j = 0; j < 40; j++) s[j % 16] += a[k[40 * i + j]];
+    b[i] = s[k[i] & 15]; } }
 F(until, int n, const double *a, double *b)
 { for (int i = 0; i < n; i++) { if (a[i] > 9) break; b[i] = a[i] + 1; } }
 F(cell, int n, const double *a, double *b) { for (int i = 0; i < n; i++) b[(int)a[i]] += 1.5; }
@@ -66,9 +72,12 @@ def planned(tmp_path_factory: pytest.TempPathFactory) -> tuple[ModulePlan, str]:
         ("triangle", ["previewed", "known"]),
         ("sparse", ["previewed"]),
         ("even", ["previewed"]),
-        ("positive", []),  # decided by values
+        ("positive", ["previewed"]),  # decided by values that are apart from what is stored
+        ("in_place", ["previewed"]),  # read before they are stored
+        ("chain", []),  # what is stored decides
+        ("gathered", ["previewed", "previewed"]),
         ("until", []),
-        ("cell", []),
+        ("cell", ["previewed"]),
         ("rewritten", []),  # stores may change what addresses come from
         ("called", []),
         ("observed", []),
