@@ -22,6 +22,7 @@ from commanalyzer.report.figures.methods import PlotMethods
 from commanalyzer.roofline.bound import ScalingBound, scaling_bound
 from commanalyzer.roofline.traffic import Placement
 from commanalyzer.vcg.graph import ValueGraph
+from commanalyzer.vcg.store import GraphStore
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -207,7 +208,7 @@ class AnalysisResult(PlotMethods):
         provenance: Origin.
         work: Operation counts.
         recording: Recording quality.
-        graph: Value communication graph.
+        store: Value communication graph in coded form.
         singletons: Singleton counts of the paper's rule.
         vcg_words: Size of the graph in the unit of the paper's Table 2, 0 when not counted.
         machine: Machine of the efficiency bounds.
@@ -226,7 +227,7 @@ class AnalysisResult(PlotMethods):
     provenance: Provenance
     work: WorkCounts
     recording: Recording
-    graph: ValueGraph
+    store: GraphStore
     singletons: SingletonCounts
     vcg_words: int
     machine: MachineParameters
@@ -242,6 +243,11 @@ class AnalysisResult(PlotMethods):
                 raise GraphInvariantError(
                     f"expected one best decomposition for {nodes} nodes and model {model}, found {bests}"
                 )
+
+    @property
+    def graph(self) -> ValueGraph:
+        """Value communication graph, expanded (:meth:`GraphStore.graph`)."""
+        return self.store.graph()
 
     @property
     def nodes(self) -> tuple[int, ...]:
@@ -354,7 +360,7 @@ class AnalysisResult(PlotMethods):
     def __repr__(self) -> str:
         return (
             f"AnalysisResult({self.program}, {format_count(self.work.flops)} flop, "
-            f"{format_count(self.graph.num_vertices)} values, nodes {list(self.nodes)})"
+            f"{format_count(self.store.num_vertices)} values, nodes {list(self.nodes)})"
         )
 
     def _repr_html_(self) -> str:

@@ -16,7 +16,7 @@ SCHEMA = "commanalyzer.analysis/1"
 
 def json_document(result: AnalysisResult) -> dict[str, Json]:
     """Contract document of ``result``; bytes, seconds, floating-point operations, fractions."""
-    work, recording, graph = result.work, result.recording, result.graph
+    work, recording, graph = result.work, result.recording, result.store
     return {
         "schema": SCHEMA,
         "program": result.program,

@@ -65,7 +65,7 @@ def _show_prediction(result: AnalysisResult, console: Console, quiet: bool, ever
 
 
 def _show_run(result: AnalysisResult, console: Console) -> None:
-    work, recording, graph = result.work, result.recording, result.graph
+    work, recording, graph = result.work, result.recording, result.store
     grid = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     grid.add_column(no_wrap=True, style="bold")
     grid.add_column(overflow="fold")
@@ -180,10 +180,10 @@ def _bracket(item: Decomposition) -> str:
 def _show_largest(result: AnalysisResult, console: Console) -> None:
     """Causes and matrix of the largest node count, leading model."""
     item = result.best(result.nodes[-1])
-    for line in object_lines(item, result.graph.objects):
+    for line in object_lines(item, result.store.objects):
         console.print(Text(line))
     candidates = [d for d in result.decompositions if (d.nodes, d.model) == (item.nodes, item.model)]
-    for line in advice_lines(candidates, _names_of_largest(item, result.graph.objects)):
+    for line in advice_lines(candidates, _names_of_largest(item, result.store.objects)):
         console.print(Text(line))
     console.print()
     for line in matrix_lines(item.communication):
