@@ -1,7 +1,7 @@
 /* Loops that do again what they did before.
  *
- * A run of a loop is remembered by the rows that it counted, as stretches of the log, if it left the shadow as
- * it found it. How rows are predicted does not matter then: the same labels make the same rows.
+ * A run of a loop is remembered by the rows that it counted, as stretches of the log, and by what it did to the
+ * shadow (outcomes.c). How rows are predicted does not matter: the same labels make the same rows.
  */
 #include "outcomes.h"
 #include "state.h"

@@ -92,19 +92,21 @@ LOOPS = {
     "copied long integers": "for (int i = 0; i < n; i++) l[i] = l[(i + 1) % n];",
     "global sum": "for (int i = 0; i < n; i++) total += a[i];",
     "condition in place": "for (int i = 0; i < n; i++) if (a[i] > 0.5) a[i] = a[i] * 0.5;",
-    "condition on what follows": "for (int i = 0; i + 1 < n; i++) if (a[i + 1] > 0.25) a[i] = 0.5 * a[i + 1];",
+    "condition on what follows": "for (int i = 0; i + 1 < n; i++) if (a[i + 1] > 0.25) a[i] = 0.5 *"
+    " a[i + 1];",
     "condition on what was stored": "for (int i = 1; i < n; i++) if (a[i - 1] > 0.25) a[i] = 0.5 * a[i - 1] +"
     " 0.125;",
     "condition that may overlap": "{ const double *x = t % 2 ? a : c; for (int i = 0; i < n; i++)"
     " if (x[i] > 0.5) a[n - 1 - i] = 0.25 * x[i]; }",
     "clipped": "for (int i = 0; i < n; i++) c[i] = fabs(a[i] - b[i]) < 0.25 ? 0.0 : a[i];",
-    "clipped in place": "for (int i = 0; i < n; i++) { double x = a[i] + 0.125 * b[i]; a[i] = fabs(x) < 0.5 ?"
-    " 0.0 : x; }",
+    "clipped in place": "for (int i = 0; i < n; i++) { double x = a[i] + 0.125 * b[i];"
+    " a[i] = fabs(x) < 0.5 ? 0.0 : x; }",
     "cells": "for (int i = 0; i < n; i++) c[(int)(fabs(a[i]) * 4.0) % n] += b[i];",
     "limited": "for (int i = 1; i < rows; i++) { double x = m[i][0] - m[i - 1][0];"
     " for (int j = 1; j < C; j++) if (w[i][j] > x) v[i][j] = 0.5 * w[i][j]; else v[i][j] = x; }",
     "local arrays": "for (int i = 0; i < rows; i++) { double s[C], z[3]; memset(z, 0, sizeof z);"
-    " for (int j = 0; j < C; j++) s[j] = m[i][idx[j] % C]; for (int j = 0; j < C; j++) z[j % 3] += s[j] * s[0];"
+    " for (int j = 0; j < C; j++) s[j] = m[i][idx[j] % C];"
+    " for (int j = 0; j < C; j++) z[j % 3] += s[j] * s[0];"
     " for (int j = 0; j < 3; j++) v[i][j] = z[j]; }",
     "copied to a local array": "for (int i = 0; i < rows; i++) { double s[C]; memcpy(s, m[i], sizeof s);"
     " if (s[1] > 0.5) s[idx[i] % C] = 0.5 * s[0]; for (int j = 0; j < C; j++) w[idx[i] % R][j] = s[j]; }",

@@ -7,7 +7,7 @@ import os
 from hypothesis import HealthCheck, Phase, given, settings
 
 from commanalyzer.interpreter.run import interpret
-from tests.property.loop_programs import loop_programs
+from tests.property.loop_programs import LOOPS, loop_program, loop_programs
 from tests.property.programs import c_programs
 from tests.recorded import Recorded, record_source
 from tests.reference.flows import describe_difference, native_chains, oracle_chains
@@ -49,4 +49,11 @@ def check(text: str, recorded: Recorded) -> None:
 )
 @given(loop_programs())
 def test_chains_of_repeated_loops_equal_the_interpreters(text: str) -> None:
+    check(text, record_source(text))
+
+
+def test_chains_of_loops_with_previews_equal_the_interpreters() -> None:
+    """Conditions on values, local arrays, blocks of memory, fresh memory, all in every time step."""
+    names = list(LOOPS)
+    text = loop_program(names[names.index("condition in place") :], 16, 5)
     check(text, record_source(text))

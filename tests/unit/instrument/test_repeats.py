@@ -75,7 +75,7 @@ def planned(tmp_path_factory: pytest.TempPathFactory) -> tuple[ModulePlan, str]:
         ("positive", ["previewed"]),  # decided by values that are apart from what is stored
         ("in_place", ["previewed"]),  # read before they are stored
         ("chain", []),  # what is stored decides
-        ("gathered", ["previewed", "previewed"]),
+        ("gathered", ["previewed"]),  # with local arrays
         ("until", []),
         ("cell", ["previewed"]),
         ("rewritten", []),  # stores may change what addresses come from
