@@ -14,8 +14,8 @@ from commanalyzer.ir.model import Instruction, IrType
 from commanalyzer.ir.polynomials import Polynomial
 
 _MAX_COUNTERS = 256
-_HASH, _STEP, _FIRST_TRACKED = 0, 1, 2  # slots of a preview's storage
-_STRIDE = signed(0x9E3779B97F4A7C15)
+_HASH, _FIRST_TRACKED = 0, 1  # slots of a preview's storage
+_WEIGHT = 0x9E3779B97F4A7C15
 _MIXER = signed(0xD6E8FEB86659FD93)
 _DECIDING = ("load", "fcmp", "fptosi", "fptoui")  # the rest is computed from these
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
@@ -39,6 +39,7 @@ class PreviewWriter:
         self._number = number
         self._text = text
         self._storage = f"%ca.look.{number}"
+        self._num_hashed = 0  # in the block that is written
         self._slots = {name: _FIRST_TRACKED + 2 * k for k, name in enumerate(plan.watched)}
         names = [f"%{label}" for label in plan.loop.blocks] + list(plan.computed)
         self._renamed = {name: suffixed(name, f".ca.{number}.p") for name in names}
@@ -79,13 +80,13 @@ class PreviewWriter:
         integers = [name for name, type_ in self._plan.outside.items() if type_.kind != "float"]
         entering = [start.value(Polynomial.of(name)) for name in integers]
         self._set(start.lines, _HASH, start.hashed([str(identity + 1), *entering, *self._plan.code.entering]))
-        self._set(start.lines, _STEP, "0")
         for slot in self._slots.values():
             self._set(start.lines, slot, str(_MOST))
             self._set(start.lines, slot + 1, str(_LEAST))
         yield from ("", f"{look[1:]}:", *start.lines)
         yield f"  br label {self._renamed[f'%{self._plan.loop.header}']}"
         for block in self._plan.blocks:
+            self._num_hashed = 0
             yield from ("", f"{self._renamed[f'%{block.label}'][1:]}:")
             phis = [i for i in block.instructions if i.opcode == "phi" and i.name in self._plan.computed]
             for phi in phis:
@@ -114,17 +115,21 @@ class PreviewWriter:
         if is_hashed or is_noted:
             value = self._as_i64(out, self._renamed[instruction.name], instruction.type)
         if is_hashed:
-            step = self._patch.value(out, f"add i64 {self._get(out, _STEP)}, {_STRIDE}")
-            self._set(out, _STEP, step)
-            moved = self._patch.value(out, f"add i64 {value}, {step}")
-            mixed = self._patch.value(out, f"mul i64 {moved}, {_MIXER}")
-            high = self._patch.value(out, f"lshr i64 {mixed}, 32")
-            folded = self._patch.value(out, f"xor i64 {mixed}, {high}")
-            total = self._patch.value(out, f"add i64 {self._get(out, _HASH)}, {folded}")
-            self._set(out, _HASH, total)
+            self._hash(out, value)
         if is_noted:
             self._note_address(out, instruction.name, value)
         return out
+
+    def _hash(self, out: list[str], value: str) -> None:
+        """Horner's rule per block, as the order of rounds counts; a weight per value of a block."""
+        total = self._get(out, _HASH)
+        if self._num_hashed == 0:
+            total = self._patch.value(out, f"mul i64 {total}, {_MIXER}")
+        else:
+            weight = signed(_WEIGHT * (2 * self._num_hashed + 1) % (1 << 64))
+            value = self._patch.value(out, f"mul i64 {value}, {weight}")
+        self._num_hashed += 1
+        self._set(out, _HASH, self._patch.value(out, f"add i64 {total}, {value}"))
 
     def _note_address(self, out: list[str], name: str, value: str) -> None:
         slot = self._slots[name]

@@ -56,7 +56,7 @@ static uint64_t table_mask;
 
 bool ca_repeats_reserve(void) {
   bool reserved = ca_column_reserve(&repeats, MOST_REPEATS * sizeof(struct ca_repeat)) &&
-                  ca_column_reserve(&stretches, 64 * GIB) && ca_column_reserve(&deltas, 64 * GIB) &&
+                  ca_column_reserve(&stretches, 64 * GIB) && ca_column_reserve(&deltas, 32 * GIB) &&
                   ca_column_reserve(&jumps, MOST_JUMPS * sizeof(struct jump)) && ca_outcomes_reserve();
   previews = ca_map((ca_num_block_counters + 1) * sizeof *previews);
   if (!reserved || !previews)
@@ -121,6 +121,7 @@ CA_SLOW void ca_spoil_repeats(void) {
   uint32_t depth = ca_state.num_recording < LONGEST_NEST ? ca_state.num_recording : LONGEST_NEST;
   for (uint32_t i = 0; i < depth; i++)
     recordings[i].is_spoilt = true;
+  ca_state.num_kept = 0;
 }
 
 CA_SLOW void ca_note_jump(uint64_t from, uint64_t to) {
@@ -137,10 +138,11 @@ static void count_again(struct ca_repeat *repeat) {
   repeat->count += ca_active;
   for (uint32_t k = 0; k < repeat->num_stretches; k++) {
     uint64_t at = (uint64_t)(ca_state.cursor - ca_state.cells);
-    if (ca_state.num_recording && at != stretch[k].first)
+    if (ca_state.num_kept && at != stretch[k].first)
       ca_note_jump(at, stretch[k].first);
     ca_state.cursor = ca_state.cells + stretch[k].end;
   }
+  __builtin_prefetch(ca_state.cursor);
 }
 
 static void came_next(uint32_t number) {
@@ -155,7 +157,7 @@ static void forget_notes(void) {
 }
 
 static void begin(uint64_t hash, uint64_t changes, bool is_spoilt) {
-  if (ca_state.num_recording == 0)
+  if (ca_state.num_kept == 0)
     forget_notes();
   if (ca_state.num_recording < LONGEST_NEST) {
     uint64_t start = (uint64_t)(ca_state.cursor - ca_state.cells);
@@ -167,6 +169,7 @@ static void begin(uint64_t hash, uint64_t changes, bool is_spoilt) {
     recording->is_spoilt = is_spoilt;
     recording->num_counters = 0;
     recording->first_change = ca_changes_noted();
+    ca_state.num_kept += !is_spoilt;
   }
   ca_state.num_recording++;
 }
@@ -329,6 +332,8 @@ static void remember(const struct recording *recording, uint64_t changes) {
 
 CA_SLOW void ca_repeat_over(uint64_t changes) {
   uint32_t depth = --ca_state.num_recording;
-  if (depth < LONGEST_NEST && !recordings[depth].is_spoilt)
+  if (depth < LONGEST_NEST && !recordings[depth].is_spoilt) {
+    ca_state.num_kept--;
     remember(&recordings[depth], changes);
+  }
 }

@@ -189,7 +189,7 @@ uint64_t ca_row_find(const struct ca_event *event) {
 
 /* Counts a row and predicts that the one behind it comes next. */
 void ca_row_repeat(uint64_t row) {
-  if (ca_state.num_recording && ca_state.cursor != ca_state.cells + row)
+  if (ca_state.num_kept && ca_state.cursor != ca_state.cells + row)
     ca_note_jump((uint64_t)(ca_state.cursor - ca_state.cells), row);
   ca_state.cells[row].count += ca_active;
   ca_state.cursor = ca_state.cells + row + 1;
@@ -224,6 +224,13 @@ static bool insert(const struct ca_event *event, uint32_t depth) {
  */
 uint64_t ca_row_near(uint64_t hash) {
   uint64_t expected = (uint64_t)(ca_state.cursor - ca_state.cells);
+  bool is_end = expected == ca_num_rows; /* what is behind the log was never left */
+  uint32_t instead = is_end ? 0 : detour[expected];
+  if (instead && ca_state.cells[instead - 1].hash == hash) {
+    interrupted[++last_interrupted % NUM_INTERRUPTED] = expected;
+    ca_row_repeat(instead - 1);
+    return instead;
+  }
   for (uint32_t k = 0; k < NUM_INTERRUPTED; k++) {
     uint64_t row = interrupted[(last_interrupted - k) % NUM_INTERRUPTED];
     if (ca_state.cells[row].hash == hash) {
@@ -232,13 +239,7 @@ uint64_t ca_row_near(uint64_t hash) {
       return row + 1;
     }
   }
-  bool is_end = expected == ca_num_rows; /* what is behind the log was never left */
-  uint32_t instead = is_end ? 0 : detour[expected];
-  if (!instead || ca_state.cells[instead - 1].hash != hash)
-    return 0;
-  interrupted[++last_interrupted % NUM_INTERRUPTED] = expected;
-  ca_row_repeat(instead - 1);
-  return instead;
+  return 0;
 }
 
 /* The row of an event that was not predicted: looks it up or appends it, moves the cursor behind it. */

@@ -26,20 +26,22 @@ struct ca_column {
 
 /* A loop that was recorded and left the shadow as it was: another run with the same hash, while the shadow has
  * not changed either, counts the same rows. */
-struct ca_repeat {
+struct ca_repeat { /* a cache line */
   uint64_t hash;
   uint64_t changes; /* digest of the shadow that the loop looks at, before it */
   uint64_t count;   /* further runs */
-  uint64_t end;     /* cell behind its last row */
-  uint64_t first_stretch;
+  uint32_t end;     /* cell behind its last row */
+  uint32_t next;    /* the loop that came after it last time */
   uint32_t num_stretches;
-  uint32_t next; /* the loop that came after it last time */
-  uint64_t first_delta;
+  uint32_t num_outcomes; /* entries of the shadow as the loop leaves them, where it changes some */
+  uint32_t first_stretch;
+  uint32_t first_outcome;
+  uint32_t first_delta;
   uint32_t first_counter; /* block counters that a previewed loop advances, by its deltas */
   uint32_t num_counters;
-  uint64_t first_outcome; /* entries of the shadow as the loop leaves them, where it changes some */
-  uint64_t num_outcomes;
+  uint32_t unused;
 };
+_Static_assert(sizeof(struct ca_repeat) == 64, "a cache line");
 
 struct ca_state {
   struct ca_cell *cursor; /* next expected row */
@@ -47,6 +49,7 @@ struct ca_state {
   struct ca_repeat *repeats;
   uint32_t last_repeat;   /* the loop that was left last */
   uint32_t num_recording; /* loops that are being recorded, one inside the other */
+  uint32_t num_kept;      /* those of them that may be remembered */
 };
 
 #pragma GCC visibility push(hidden)
@@ -190,11 +193,14 @@ CA_INLINE uint64_t ca_changes_in(uint64_t low, uint64_t high) {
 /* Counts the loop that was expected next, if this is it. */
 CA_INLINE struct ca_repeat *ca_repeat_predicted(uint64_t hash, uint64_t changes) {
   struct ca_repeat *next = ca_state.repeats + ca_state.repeats[ca_state.last_repeat].next;
-  if (!CA_LIKELY(next->hash == hash && next->changes == changes && !ca_state.num_recording))
+  if (!CA_LIKELY(next->hash == hash && next->changes == changes && !ca_state.num_kept))
     return 0;
   next->count += ca_active;
-  if (next->num_stretches)
+  if (next->num_stretches) {
     ca_state.cursor = ca_state.cells + next->end;
+    __builtin_prefetch(ca_state.cursor); /* it is needed behind the loop */
+  }
+  __builtin_prefetch(ca_state.repeats + next->next);
   ca_state.last_repeat = (uint32_t)(next - ca_state.repeats);
   if (!CA_LIKELY(!next->num_outcomes))
     ca_repeat_outcome(next);
