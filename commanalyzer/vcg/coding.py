@@ -106,18 +106,23 @@ class ColumnWriter:
         return self._finished
 
 
-def periods(key: Int64, end: Int64) -> Hints:
-    """Hints for entries of items that come again.
+def periods(key: Int64, *ends: Int64) -> list[Hints]:
+    """Hints for entries of items that come again, for several columns.
 
     Args:
         key: int64[n], kind of each item: those of one kind are expected to alternate regularly with others.
-        end: int64[n], entries up to the end of each item.
+        ends: int64[n], entries of a column up to the end of each item.
     """
-    from commanalyzer.vcg.coding_kernels import find_periods
+    from commanalyzer.vcg.coding_kernels import find_lags, find_next
 
-    at, lag = np.empty(len(key), np.int64), np.empty(len(key), np.int64)
-    count = find_periods(_frozen(key), _frozen(end), at, lag)
-    return at[:count], lag[:count]
+    next_item = np.empty(len(key), np.int64)
+    find_next(_frozen(key), next_item)
+    result = []
+    for end in ends:
+        at, lag = np.empty(len(key), np.int64), np.empty(len(key), np.int64)
+        count = find_lags(next_item, _frozen(end), at, lag)
+        result.append((at[:count], lag[:count]))
+    return result
 
 
 def merged(first: Hints, second: Hints) -> Hints:
@@ -213,8 +218,8 @@ def _coded_tables(tables: list[NDArray[np.signedinteger]]) -> list[Table]:
     if len(tables[2]) <= _SMALL:
         return list(tables)
     key = width * 1_000_003 + repeat
-    of_blocks = periods(key, np.arange(1, len(width) + 1))
-    of_starts = periods(key, np.cumsum(np.maximum(width, 1)))
+    ends = np.arange(1, len(width) + 1), np.cumsum(np.maximum(width, 1))
+    of_blocks, of_starts = periods(key, *ends)
     hints = (of_blocks, of_blocks, of_starts, of_starts)
     coded = (encoded(table, hint) for table, hint in zip(tables, hints, strict=True))
     return [c if 2 * c.nbytes < table.nbytes else table for c, table in zip(coded, tables, strict=True)]

@@ -1,6 +1,7 @@
-"""Compiled loops: Numba with a cache on disk. Nobody else imports Numba for loops over values.
+"""Compiled loops: Numba with a cache on disk.
 
 Modules of kernels hold nothing but functions over plain arrays, so that the machine code can be cached.
+Innermost loops call no functions with arrays: each such call would count references, atomically.
 """
 
 from __future__ import annotations
