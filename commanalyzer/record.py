@@ -121,11 +121,11 @@ def record(request: AnalysisRequest, progress: Progress) -> RecordedProgram:
         trace = read_trace(trace_path)
         traced = _with_own_peak(traced, trace)
         store = _built(request, trace, plan.sites)
-        mask = find_workspaces(store.graph()) if request.private_temporaries else np.zeros(0, np.bool_)
+        mask = find_workspaces(store) if request.private_temporaries else np.zeros(0, np.bool_)
         if mask.any():
             progress.stage("record the private temporaries", 1)
             workspace = directory / "workspace"
-            write_workspaces(workspace, store.graph(), mask, plan.sites)
+            write_workspaces(workspace, store, mask, plan.sites)
             del store
             again = _run(instrumented, request, stdin, trace=trace_path, workspace=workspace, discard=True)
             progress.stage("build the value graph", 1)

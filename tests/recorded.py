@@ -25,6 +25,7 @@ from commanalyzer.runtime.launch import RunLimits, TargetRun, run_target
 from commanalyzer.trace.reader import Trace, TraceStatistics, read_trace
 from commanalyzer.vcg.build import build_graph
 from commanalyzer.vcg.graph import ValueGraph
+from commanalyzer.vcg.store import GraphStore
 from commanalyzer.vcg.workspaces import write_workspaces
 from tests.graphs import assert_same_graph
 from tests.reference.build import build_graph as build_reference
@@ -105,7 +106,7 @@ def record_file(
 def record_again(recorded: Recorded, mask: NDArray[np.bool_], folder: Path) -> ValueGraph:
     """Graph of a second run in which the vertices in ``mask`` are words of workspaces."""
     executable = build_instrumented(rewrite(recorded.module, recorded.plan), recorded.frontend)
-    write_workspaces(folder / "workspace", recorded.graph, mask, recorded.plan.sites)
+    write_workspaces(folder / "workspace", GraphStore.of(recorded.graph), mask, recorded.plan.sites)
     environment = {
         "COMMANALYZER_TRACE": str(folder / "trace"),
         "COMMANALYZER_WORKSPACE": str(folder / "workspace"),

@@ -156,6 +156,10 @@ class GraphStore:
         self._remember(graph)
         return graph
 
+    def vertices(self) -> ValueGraph:
+        """All vertices, and no rows."""
+        return self._part(self._readers(), self._vertices(), 0, 0)
+
     def slices(self, flows: int = SLICE_FLOWS) -> Iterator[ValueGraph]:
         """Yield the graph in slices of at most ``flows`` flows each (more where a single row has more).
 
