@@ -115,6 +115,24 @@ def test_changed_array_is_refused(tmp_path: Path) -> None:
         load(path)
 
 
+def test_files_with_plain_arrays_are_read(tmp_path: Path) -> None:
+    """Schema 2 had one dataset per array of the graph, schema 1 no temporaries."""
+    path, result = tmp_path / "r.cmz", sample_result()
+    save(result, path)
+    with h5py.File(path, "r+") as file:
+        del file["graph/columns"], file["graph/pages"]
+        for f in fields(ValueGraph):
+            value = getattr(result.graph, f.name)
+            if isinstance(value, np.ndarray) and f.name != "is_temporary":
+                file["graph"].create_dataset(f.name, data=value)
+        file.attrs["schema"] = 1
+    _assert_equal(load(path), result)
+    with h5py.File(path, "r+") as file:
+        file["graph/row_sink"][...] = 99
+    with pytest.raises(ArtifactError, match="row_sink"):
+        load(path)
+
+
 @pytest.mark.parametrize("content", [b"", b"hello", b"\x7fELF" + bytes(100)])
 def test_other_files_are_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "x.cmz"
