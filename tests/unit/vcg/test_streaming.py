@@ -16,6 +16,7 @@ from commanalyzer.runtime.launch import run_target
 from commanalyzer.trace.reader import read_trace
 from commanalyzer.vcg import homes, tables
 from commanalyzer.vcg.build import build_store
+from commanalyzer.vcg.spill import Spill
 from tests.graphs import assert_same_graph
 from tests.reference.build import build_graph as reference
 
@@ -64,6 +65,7 @@ def test_chunks_make_no_difference(
     assert {int(f) for f in trace.heads["flags"]} >= {0, 3, 5} and len(trace.groups)
     monkeypatch.setattr(tables, "CHUNK", chunk)
     monkeypatch.setattr(homes, "_DENSE_LIMIT", dense_limit)
-    store = build_store(trace, plan.sites)
+    store = build_store(trace, plan.sites, spill=Spill(budget_bytes=chunk))
+    assert (store.spilled_bytes > 0) is (chunk < store.nbytes)
     assert_same_graph(store.graph(), reference(trace, plan.sites))
     assert store.num_rows > 300
