@@ -109,6 +109,7 @@ def result_from_header(
             unmodelled_calls=calls,
             dropped_events=_int(recording["dropped_events"]),
             warnings=_texts(recording.get("warnings", [])),
+            spilled_bytes=_int(recording.get("spilled_bytes", 0)),
         ),
         store=store,
         singletons=SingletonCounts(*(_int(singletons[name]) for name in ("source", "sink", "reduction"))),

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO
 
 import numpy as np
+import psutil
 
 from commanalyzer.errors import TargetRunError
 from commanalyzer.frontend.compile import FrontendResult, compile_sources
@@ -147,6 +148,17 @@ def _with_own_peak(run: TargetRun, trace: Trace) -> TargetRun:
     return replace(run, peak_rss_bytes=trace.statistics.peak_rss_bytes or run.peak_rss_bytes)
 
 
+def recorder_environment(trace: Path, memory_limit_bytes: int | None) -> dict[str, str]:
+    """What the recorder is told: its file, and the memory beyond half of which it uses that file.
+
+    Args:
+        trace: File to write.
+        memory_limit_bytes: Limit of the run's memory; that of the machine without one.
+    """
+    allowed = memory_limit_bytes or psutil.virtual_memory().available
+    return {"COMMANALYZER_TRACE": str(trace), "COMMANALYZER_MEMORY": f"{allowed:020d}"}
+
+
 def _run(
     executable: Path,
     request: AnalysisRequest,
@@ -156,7 +168,7 @@ def _run(
     workspace: Path | None = None,
     discard: bool = False,
 ) -> TargetRun:
-    environment = {} if trace is None else {"COMMANALYZER_TRACE": str(trace)}
+    environment = {} if trace is None else recorder_environment(trace, request.memory_limit_bytes)
     if workspace is not None:
         environment["COMMANALYZER_WORKSPACE"] = str(workspace)
     limits = RunLimits(request.timeout_s, request.memory_limit_bytes)
@@ -208,6 +220,7 @@ def _finished(
         native_s=plain.cpu_s,
         instrumented_s=traced.cpu_s,
         peak_rss_bytes=traced.peak_rss_bytes,
+        spilled_bytes=statistics.spilled_bytes,
         exit_status=traced.exit_status,
         unmodelled_calls=unmodelled,
         dropped_events=statistics.dropped_rows + statistics.hash_collisions,

@@ -63,6 +63,7 @@ class Recording:
         unmodelled_calls: External functions without a model, with the number of calls.
         dropped_events: Events that could not be recorded.
         warnings: What the user should know about the recording, one sentence each.
+        spilled_bytes: What the recorder kept in its file instead of in memory while the program ran, bytes.
     """
 
     native_s: float | None
@@ -72,6 +73,7 @@ class Recording:
     unmodelled_calls: tuple[tuple[str, int], ...] = ()
     dropped_events: int = 0
     warnings: tuple[str, ...] = ()
+    spilled_bytes: int = 0
 
     @property
     def slowdown(self) -> float | None:

@@ -109,7 +109,8 @@ def _recording_line(result: AnalysisResult) -> str:
     text = f"{format_seconds(recording.instrumented_s)} CPU"
     if recording.slowdown is not None and recording.native_s is not None:
         text += f" ({recording.slowdown:.1f} x the plain {format_seconds(recording.native_s)})"
-    return f"{text}, peak {format_bytes(recording.peak_rss_bytes)}"
+    text += f", peak {format_bytes(recording.peak_rss_bytes)}"
+    return f"{text}, {format_bytes(recording.spilled_bytes)} spilled" if recording.spilled_bytes else text
 
 
 def _machine_line(result: AnalysisResult) -> str:

@@ -83,7 +83,7 @@ class ColumnWriter:
         """Append ``values`` (integers or booleans); patterns of width 1 need no hints."""
         from commanalyzer.vcg.coding_kernels import encode
 
-        x = _frozen(np.ascontiguousarray(values, np.int64))
+        x = read_only(np.ascontiguousarray(values, np.int64))
         at, lag = hints if hints is not None else _no_hints()
         tables = [np.empty(len(x) + 1, np.int64) for _ in range(4)]
         literal = np.empty(8 * len(x) + 8, np.uint8)
@@ -116,11 +116,11 @@ def periods(key: Int64, *ends: Int64) -> list[Hints]:
     from commanalyzer.vcg.coding_kernels import find_lags, find_next
 
     next_item = np.empty(len(key), np.int64)
-    find_next(_frozen(key), next_item)
+    find_next(read_only(key), next_item)
     result = []
     for end in ends:
         at, lag = np.empty(len(key), np.int64), np.empty(len(key), np.int64)
-        count = find_lags(next_item, _frozen(end), at, lag)
+        count = find_lags(next_item, read_only(end), at, lag)
         result.append((at[:count], lag[:count]))
     return result
 
@@ -171,7 +171,7 @@ class Reader:
         """Write entries ``low`` to ``low + len(out) - 1`` to ``out``, converted to its type."""
         from commanalyzer.vcg.coding_kernels import decode
 
-        literal = _frozen(self.coded.literal)
+        literal = read_only(self.coded.literal)
         for first in range(0, len(out), _PIECE):
             piece = out[first : first + _PIECE]
             direct = piece.dtype == np.int64
@@ -188,8 +188,8 @@ class Reader:
         return out
 
 
-def _frozen(array: NDArray[Entry]) -> NDArray[Entry]:
-    """``array`` read-only: kernels are compiled once, not also for arrays that may be written."""
+def read_only(array: NDArray[Entry]) -> NDArray[Entry]:
+    """``array``, read-only: kernels are compiled once, not also for arrays that may be written."""
     view = array.view()
     view.setflags(write=False)
     return view

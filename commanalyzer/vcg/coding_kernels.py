@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from commanalyzer.vcg.compiled import compiled
+from commanalyzer.compiled import compiled
 
 _TABLE = 4096  # keys remembered; a collision costs a hint, nothing else
 _LITERALS = 4096  # entries of a literal block at most: ranges are often narrow locally

@@ -11,7 +11,7 @@ import numpy as np
 
 from commanalyzer.abi.hooks import ADDRESS, CONTROL, NOTHING, REGISTER, WORD_MASK
 from commanalyzer.abi.trace_layout import ROW_FILL, ROW_REGISTER, ROW_TEMPORARY, ROW_UPDATE
-from commanalyzer.vcg.compiled import compiled
+from commanalyzer.compiled import compiled
 from commanalyzer.vcg.trace_kernels import CACHED, COUNT, FLAGS, LOW, NONE, find_range
 
 _ADDRESS_BIT, _CONTROL_BIT = ADDRESS.bit_length() - 1, CONTROL.bit_length() - 1

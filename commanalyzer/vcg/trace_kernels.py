@@ -19,7 +19,7 @@ import numpy as np
 
 from commanalyzer.abi.hooks import REGISTER, WORD_MASK
 from commanalyzer.abi.trace_layout import ROW_FILL, ROW_REGISTER, ROW_TEMPORARY, ROW_UPDATE, ROW_WIDE
-from commanalyzer.vcg.compiled import compiled
+from commanalyzer.compiled import compiled
 
 LOW = (1 << 32) - 1
 COUNT = (1 << 16) - 1
