@@ -43,6 +43,7 @@ def header_of(result: AnalysisResult) -> dict[str, Json]:
         "warnings": list(result.warnings),
         "decompositions": [_decomposition_header(d) for d in result.decompositions],
         "counted": None if result.counted is None else counted_header(result.counted),
+        "peak_memory_bytes": result.peak_memory_bytes,
     }
 
 
@@ -120,6 +121,7 @@ def result_from_header(
         regions=_texts(header["regions"]),
         warnings=_texts(header["warnings"]),
         counted=_counted(header.get("counted")),
+        peak_memory_bytes=_int(header.get("peak_memory_bytes", 0)),
     )
 
 

@@ -5,8 +5,11 @@ Layout, schema 3 (2 had the plain arrays of the graph, 1 had no ``graph/is_tempo
     /            attributes kind, schema
     /header      JSON text: all scalars, texts and small tuples of the result
     /graph/pages int64[P + 1, 3], rows, terms and flows before each place where the graph may be cut
-    /graph/columns/NAME
-                 tables and literals of each coded column (:mod:`commanalyzer.vcg.packing`), with their CRC-32
+    /graph/tables, /graph/literals/NAME
+                 coded columns (:mod:`commanalyzer.vcg.packing`): tables of all, one after the other;
+                 literals of those that have any
+    /graph/columns
+                 int64[columns, 2], bytes of the tables of each column; CRC-32 of its tables and literals
     /graph/text  uint8, UTF-8 of all distinct strings of objects and sites, separated by NUL
     /graph/objects, /graph/sites
                  int64 tables, one row per entry; strings are indices into text
@@ -34,15 +37,15 @@ from commanalyzer.artifact_header import header_of, result_from_header
 from commanalyzer.errors import ArtifactError, GraphInvariantError
 from commanalyzer.files import write_atomically
 from commanalyzer.results import AnalysisResult
-from commanalyzer.vcg.coding import Coded
 from commanalyzer.vcg.graph import Fold, HomeKind, HomeObject, Site, ValueGraph
 from commanalyzer.vcg.packing import pack, unpack
-from commanalyzer.vcg.store import GraphStore
+from commanalyzer.vcg.store import COLUMNS, GraphStore
 
 KIND = "commanalyzer.analysis"
 SCHEMA = 3
 # Only where there are collectives, and where phases are known.
 _PEERS = ("peer_bytes", "peer_messages", "phase_bytes", "phase_messages")
+_COLUMNS = tuple(column.name for column in COLUMNS)
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _ARRAYS = tuple(f.name for f in fields(ValueGraph) if f.name not in ("objects", "sites"))
 
@@ -129,12 +132,15 @@ def _write(result: AnalysisResult, draft: Path) -> None:
 
 def _write_graph(group: h5py.Group, graph: GraphStore) -> None:
     _put(group, "pages", graph.pages)
-    for name, coded in graph.columns.items():
-        tables, literal = pack(coded)
-        column = group.create_group(f"columns/{name}")
-        _put(column, "tables", tables)
-        _put(column, "literal", literal)
-        column.attrs["crc32"] = _checksum(tables, literal)
+    tables, columns = [], []
+    for name in _COLUMNS:
+        table, literal = pack(graph.columns[name])
+        tables.append(table)
+        columns.append((len(table), _checksum(table, literal)))
+        if len(literal):
+            _put(group, f"literals/{name}", literal)
+    _put(group, "tables", np.concatenate(tables))
+    _put(group, "columns", np.array(columns, dtype=np.int64))
     numbers: dict[str, int] = {}
 
     def number(text: str) -> int:
@@ -186,15 +192,16 @@ def _read_arrays(group: h5py.Group) -> dict[str, NDArray[np.int64]]:
 
 
 def _read_store(group: h5py.Group) -> GraphStore:
-    columns = {name: _read_column(name, column) for name, column in group["columns"].items()}
+    tables, columns, begin = np.asarray(group["tables"][...]), {}, 0
+    literals = group.get("literals", {})
+    for name, (size, checksum) in zip(_COLUMNS, group["columns"][...].tolist(), strict=True):
+        literal = np.asarray(literals[name][...]) if name in literals else np.zeros(0, np.uint8)
+        table = tables[begin : begin + size]
+        if _checksum(table, literal) != checksum:
+            raise ValueError(f"column {name} was changed after it was written")
+        columns[name] = unpack(table, literal)
+        begin += size
     return GraphStore(columns, np.asarray(group["pages"][...]), *_read_names(group))
-
-
-def _read_column(name: str, group: h5py.Group) -> Coded:
-    tables, literal = np.asarray(group["tables"][...]), np.asarray(group["literal"][...])
-    if _checksum(tables, literal) != group.attrs["crc32"]:
-        raise ValueError(f"column {name} was changed after it was written")
-    return unpack(tables, literal)
 
 
 def _checksum(tables: NDArray[np.uint8], literal: NDArray[np.uint8]) -> int:

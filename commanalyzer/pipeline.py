@@ -9,7 +9,7 @@ from dataclasses import replace
 from commanalyzer.decompose import Counted, CountOptions, decompose
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.progress import Progress
-from commanalyzer.provenance import collect_provenance, file_hash
+from commanalyzer.provenance import collect_provenance, file_hash, peak_memory_bytes
 from commanalyzer.record import RecordedProgram, compile_request, record
 from commanalyzer.request import AnalysisRequest, PartitionRequest
 from commanalyzer.results import AnalysisResult, Recording, WorkCounts
@@ -46,6 +46,7 @@ def repartition(result: AnalysisResult, request: PartitionRequest, progress: Pro
         machine=machine,
         decompositions=counted.decompositions,
         warnings=(*result.recording.warnings, *counted.warnings),
+        peak_memory_bytes=peak_memory_bytes(),
     )
 
 
@@ -136,4 +137,5 @@ def _result(
         decompositions=counted.decompositions,
         regions=request.regions,
         warnings=tuple(warnings),
+        peak_memory_bytes=peak_memory_bytes(),
     )

@@ -67,3 +67,11 @@ def _host_class() -> str:
     except OSError:
         model = platform.processor()
     return " ".join(part for part in (platform.system(), platform.machine(), model) if part)
+
+
+def peak_memory_bytes() -> int:
+    """Largest resident memory of this process so far."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) * 1024
+    return 0

@@ -35,6 +35,7 @@ from commanalyzer.runtime.launch import RunLimits, TargetRun, run_target, spool_
 from commanalyzer.trace.reader import Trace, read_trace
 from commanalyzer.vcg.build import build_store
 from commanalyzer.vcg.graph import ValueGraph
+from commanalyzer.vcg.spill import Spill
 from commanalyzer.vcg.store import GraphStore
 from commanalyzer.vcg.workspaces import find_workspaces, write_workspaces
 
@@ -120,12 +121,12 @@ def record(request: AnalysisRequest, progress: Progress) -> RecordedProgram:
         progress.stage("build the value graph", 1)
         trace = read_trace(trace_path)
         traced = _with_own_peak(traced, trace)
-        store = build_store(trace, plan.sites, has_regions=bool(request.regions))
-        mask = find_workspaces(store.graph()) if request.private_temporaries else np.zeros(0, np.bool_)
+        store = _built(request, trace, plan.sites)
+        mask = find_workspaces(store) if request.private_temporaries else np.zeros(0, np.bool_)
         if mask.any():
             progress.stage("record the private temporaries", 1)
             workspace = directory / "workspace"
-            write_workspaces(workspace, store.graph(), mask, plan.sites)
+            write_workspaces(workspace, store, mask, plan.sites)
             del store
             again = _run(instrumented, request, stdin, trace=trace_path, workspace=workspace, discard=True)
             progress.stage("build the value graph", 1)
@@ -133,8 +134,13 @@ def record(request: AnalysisRequest, progress: Progress) -> RecordedProgram:
             again = _with_own_peak(again, trace)
             peak_rss_bytes = max(traced.peak_rss_bytes, again.peak_rss_bytes)
             traced = replace(traced, cpu_s=traced.cpu_s + again.cpu_s, peak_rss_bytes=peak_rss_bytes)
-            store = build_store(trace, plan.sites, has_regions=bool(request.regions))
+            store = _built(request, trace, plan.sites)
         return _finished(request, frontend, plan, trace, store, plain, traced)
+
+
+def _built(request: AnalysisRequest, trace: Trace, sites: SiteTable) -> GraphStore:
+    spill = Spill.within(request.memory_limit_bytes)
+    return build_store(trace, sites, has_regions=bool(request.regions), spill=spill)
 
 
 def _with_own_peak(run: TargetRun, trace: Trace) -> TargetRun:

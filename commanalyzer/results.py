@@ -215,6 +215,7 @@ class AnalysisResult(PlotMethods):
         decompositions: All candidates, ordered by nodes; exactly one best per (nodes, model).
         regions: Functions the analysis was restricted to.
         warnings: What the user should know, one sentence each.
+        peak_memory_bytes: Peak resident memory of this tool during the analysis, bytes; 0 when not known.
         counted: How it was counted, when it is a counted MPI run and not a prediction: then there is no
             value graph, no work and no machine, and decompositions are regions of the run.
 
@@ -235,6 +236,7 @@ class AnalysisResult(PlotMethods):
     regions: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     counted: CountedRun | None = None
+    peak_memory_bytes: int = 0
 
     def __post_init__(self) -> None:
         for nodes, model in {(d.nodes, d.model) for d in self.decompositions}:

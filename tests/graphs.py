@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -132,3 +132,14 @@ def grid(n: int, *, count: int = 1, fold: bool = False) -> ValueGraph:
                 rows.append(row(cell, old, *near, count=count))
     rows += [row(k, n * n + k, count=count) for k in range(n * n)]
     return build(2 * n * n, rows, inputs=range(n * n), work={n * n + k: 5.0 for k in range(n * n)})
+
+
+def assert_same_graph(found: ValueGraph, expected: ValueGraph) -> None:
+    """All arrays, their types and all names are the same."""
+    for f in fields(ValueGraph):
+        left, right = getattr(found, f.name), getattr(expected, f.name)
+        if isinstance(right, np.ndarray):
+            assert left.dtype == right.dtype, f.name
+            assert np.array_equal(left, right), f.name
+        else:
+            assert left == right, f.name

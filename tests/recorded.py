@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from commanalyzer.frontend.compile import FrontendResult, compile_sources
 from commanalyzer.instrument.plan import ModulePlan, PlanOptions, plan_module
 from commanalyzer.instrument.rewrite import rewrite
+from commanalyzer.instrument.sites import SiteTable
 from commanalyzer.instrument.thunks import with_thunks
 from commanalyzer.ir.library_files import library_with
 from commanalyzer.ir.model import Module
@@ -24,7 +25,10 @@ from commanalyzer.runtime.launch import RunLimits, TargetRun, run_target
 from commanalyzer.trace.reader import Trace, TraceStatistics, read_trace
 from commanalyzer.vcg.build import build_graph
 from commanalyzer.vcg.graph import ValueGraph
+from commanalyzer.vcg.store import GraphStore
 from commanalyzer.vcg.workspaces import write_workspaces
+from tests.graphs import assert_same_graph
+from tests.reference.build import build_graph as build_reference
 
 LIMITS = RunLimits(timeout_s=60.0)
 
@@ -94,7 +98,7 @@ def record_file(
             environment={"COMMANALYZER_TRACE": str(path)},
         )
         trace: Trace = read_trace(path)
-        graph = build_graph(trace, plan.sites, has_regions=bool(regions))
+        graph = _checked_graph(trace, plan.sites, has_regions=bool(regions))
         work = work_counts(trace, plan.sites)
         return Recorded(module, frontend, plan, plain, traced, graph, work, trace.statistics)
 
@@ -102,7 +106,7 @@ def record_file(
 def record_again(recorded: Recorded, mask: NDArray[np.bool_], folder: Path) -> ValueGraph:
     """Graph of a second run in which the vertices in ``mask`` are words of workspaces."""
     executable = build_instrumented(rewrite(recorded.module, recorded.plan), recorded.frontend)
-    write_workspaces(folder / "workspace", recorded.graph, mask, recorded.plan.sites)
+    write_workspaces(folder / "workspace", GraphStore.of(recorded.graph), mask, recorded.plan.sites)
     environment = {
         "COMMANALYZER_TRACE": str(folder / "trace"),
         "COMMANALYZER_WORKSPACE": str(folder / "workspace"),
@@ -116,4 +120,11 @@ def record_again(recorded: Recorded, mask: NDArray[np.bool_], folder: Path) -> V
         environment=environment,
     )
     assert (run.stdout, run.exit_status) == (recorded.plain.stdout, recorded.plain.exit_status)
-    return build_graph(read_trace(folder / "trace"), recorded.plan.sites)
+    return _checked_graph(read_trace(folder / "trace"), recorded.plan.sites)
+
+
+def _checked_graph(trace: Trace, sites: SiteTable, *, has_regions: bool = False) -> ValueGraph:
+    """Graph of a trace, compared with the one that the reference builds from expanded rows."""
+    graph = build_graph(trace, sites, has_regions=has_regions)
+    assert_same_graph(graph, build_reference(trace, sites, has_regions=has_regions))
+    return graph

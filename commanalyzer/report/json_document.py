@@ -34,6 +34,7 @@ def json_document(result: AnalysisResult) -> dict[str, Json]:
             "flows": graph.num_flows,
             "rows": graph.num_rows,
             "bytes": graph.nbytes,
+            "spilled_bytes": graph.spilled_bytes,
             "words": result.vcg_words,
         },
         "recording": {
@@ -45,6 +46,7 @@ def json_document(result: AnalysisResult) -> dict[str, Json]:
             "dropped_events": recording.dropped_events,
             "exit_status": recording.exit_status,
         },
+        "peak_memory_bytes": result.peak_memory_bytes,
         "singletons": {
             "source": result.singletons.source,
             "sink": result.singletons.sink,

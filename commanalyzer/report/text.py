@@ -25,6 +25,7 @@ from commanalyzer.report.counted_text import show_counted
 from commanalyzer.report.matrix_text import matrix_lines
 from commanalyzer.results import AnalysisResult, Decomposition
 from commanalyzer.vcg.graph import HomeKind, HomeObject
+from commanalyzer.vcg.store import GraphStore
 
 _TOP_OBJECTS = 5
 _METHOD_WIDTH = 24
@@ -83,8 +84,10 @@ def _show_run(result: AnalysisResult, console: Console) -> None:
     grid.add_row(
         "value graph",
         f"{format_count(graph.num_vertices)} values, {format_count(graph.num_flows)} flows in "
-        f"{format_count(graph.num_rows)} chains, {format_bytes(graph.nbytes)}",
+        f"{format_count(graph.num_rows)} chains, {format_bytes(graph.nbytes)}{_spilled(graph)}",
     )
+    if result.peak_memory_bytes:
+        grid.add_row("analysis", f"peak {format_bytes(result.peak_memory_bytes)}")
     if result.singletons.total:
         counts = result.singletons
         grid.add_row(
@@ -95,6 +98,10 @@ def _show_run(result: AnalysisResult, console: Console) -> None:
         grid.add_row("machine", Text(machine))
     console.print(grid)
     console.print()
+
+
+def _spilled(graph: GraphStore) -> str:
+    return f" ({format_bytes(graph.spilled_bytes)} in files)" if graph.spilled_bytes else ""
 
 
 def _recording_line(result: AnalysisResult) -> str:

@@ -105,16 +105,8 @@ def division_costs(result: AnalysisResult, clock: StageClock) -> dict[tuple[int,
 
 
 def forget_peak_memory() -> None:
-    """Let :func:`peak_memory_bytes` start anew: a worker analyses one point after the other."""
+    """Let the peak start anew that is read afterwards: a worker analyses one point after the other."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:
         return  # not allowed here: the peak is then that of the process
-
-
-def peak_memory_bytes() -> int:
-    """Largest resident memory of this process since it was forgotten."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1]) * 1024
-    return 0

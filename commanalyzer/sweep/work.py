@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from commanalyzer.artifacts import load, save
 from commanalyzer.pipeline import analyze, repartition, with_throughput
+from commanalyzer.provenance import peak_memory_bytes
 from commanalyzer.request import AnalysisRequest, PartitionRequest
 from commanalyzer.results import AnalysisResult
 from commanalyzer.sweep.costs import (
     StageClock,
     division_costs,
     forget_peak_memory,
-    peak_memory_bytes,
     stage_costs,
 )
 from commanalyzer.sweep.lines import table_lines

@@ -137,12 +137,17 @@ def _form(chunk: Chunk, tables: Tables, homes: Homes, sites: _SiteColumns, verti
         *happened, sink, row_sink, row_count, row_site, vertices.versions, vertices.producer
     )
     fold, accumulates = np.empty(num_rows, np.uint8), np.empty(num_rows, np.bool_)
-    row_terms, term_sources = np.empty(num_rows, np.int64), np.empty(num_labels, np.int64)
-    source, role = np.empty(num_labels, np.int32), np.empty(num_labels, np.uint8)
-    _, terms, sources = kernels.form_rows(
-        *happened, chunk.end, key, own, tables.groups, chunk.group, sites.fold, fold, accumulates, row_terms,
-        term_sources, source, role,
+    row_terms = np.empty(num_rows, np.int64)
+    begin, end, term_sources = (np.empty(num_labels + num_rows, np.int64) for _ in range(3))
+    _, terms = kernels.split_rows(
+        *happened, chunk.end, own, tables.groups, chunk.group, sites.fold, fold, accumulates, row_terms,
+        begin, end,
     )  # fmt: skip
+    kernels.sort_terms(begin[:terms], end[:terms], key)
+    source, role = np.empty(num_labels, np.int32), np.empty(num_labels, np.uint8)
+    terms, sources = kernels.write_terms(
+        begin[:terms], end[:terms], key, row_terms, term_sources, source, role
+    )
     return Rows(
         row_sink[:num_rows], row_count[:num_rows], row_site[:num_rows], fold, accumulates, row_terms,
         term_sources[:terms], source[:sources], role[:sources],

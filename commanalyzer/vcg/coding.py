@@ -83,7 +83,7 @@ class ColumnWriter:
         """Append ``values`` (integers or booleans); patterns of width 1 need no hints."""
         from commanalyzer.vcg.coding_kernels import encode
 
-        x = _frozen(np.ascontiguousarray(values, np.int64))
+        x = read_only(np.ascontiguousarray(values, np.int64))
         at, lag = hints if hints is not None else _no_hints()
         tables = [np.empty(len(x) + 1, np.int64) for _ in range(4)]
         literal = np.empty(8 * len(x) + 8, np.uint8)
@@ -106,18 +106,23 @@ class ColumnWriter:
         return self._finished
 
 
-def periods(key: Int64, end: Int64) -> Hints:
-    """Hints for entries of items that come again.
+def periods(key: Int64, *ends: Int64) -> list[Hints]:
+    """Hints for entries of items that come again, for several columns.
 
     Args:
         key: int64[n], kind of each item: those of one kind are expected to alternate regularly with others.
-        end: int64[n], entries up to the end of each item.
+        ends: int64[n], entries of a column up to the end of each item.
     """
-    from commanalyzer.vcg.coding_kernels import find_periods
+    from commanalyzer.vcg.coding_kernels import find_lags, find_next
 
-    at, lag = np.empty(len(key), np.int64), np.empty(len(key), np.int64)
-    count = find_periods(_frozen(key), _frozen(end), at, lag)
-    return at[:count], lag[:count]
+    next_item = np.empty(len(key), np.int64)
+    find_next(read_only(key), next_item)
+    result = []
+    for end in ends:
+        at, lag = np.empty(len(key), np.int64), np.empty(len(key), np.int64)
+        count = find_lags(next_item, read_only(end), at, lag)
+        result.append((at[:count], lag[:count]))
+    return result
 
 
 def merged(first: Hints, second: Hints) -> Hints:
@@ -166,7 +171,7 @@ class Reader:
         """Write entries ``low`` to ``low + len(out) - 1`` to ``out``, converted to its type."""
         from commanalyzer.vcg.coding_kernels import decode
 
-        literal = _frozen(self.coded.literal)
+        literal = read_only(self.coded.literal)
         for first in range(0, len(out), _PIECE):
             piece = out[first : first + _PIECE]
             direct = piece.dtype == np.int64
@@ -183,8 +188,8 @@ class Reader:
         return out
 
 
-def _frozen(array: NDArray[Entry]) -> NDArray[Entry]:
-    """``array`` read-only: kernels are compiled once, not also for arrays that may be written."""
+def read_only(array: NDArray[Entry]) -> NDArray[Entry]:
+    """``array``, read-only: kernels are compiled once, not also for arrays that may be written."""
     view = array.view()
     view.setflags(write=False)
     return view
@@ -213,8 +218,8 @@ def _coded_tables(tables: list[NDArray[np.signedinteger]]) -> list[Table]:
     if len(tables[2]) <= _SMALL:
         return list(tables)
     key = width * 1_000_003 + repeat
-    of_blocks = periods(key, np.arange(1, len(width) + 1))
-    of_starts = periods(key, np.cumsum(np.maximum(width, 1)))
+    ends = np.arange(1, len(width) + 1), np.cumsum(np.maximum(width, 1))
+    of_blocks, of_starts = periods(key, *ends)
     hints = (of_blocks, of_blocks, of_starts, of_starts)
     coded = (encoded(table, hint) for table, hint in zip(tables, hints, strict=True))
     return [c if 2 * c.nbytes < table.nbytes else table for c, table in zip(coded, tables, strict=True)]

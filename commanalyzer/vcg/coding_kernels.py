@@ -21,31 +21,35 @@ _PATIENCE = 8  # entries looked at in vain per entry, at most
 
 
 @compiled
-def find_periods(key: Any, end: Any, at: Any, lag: Any) -> Any:
+def find_next(key: Any, next_item: Any) -> None:
+    """Fill ``next_item`` with the next item that has the same key, the number of items if there is none."""
+    n = len(key)
+    seen = np.full(_TABLE, n, np.int64)
+    for item in range(n - 1, -1, -1):
+        slot = ((key[item] * -7046029254386353131) >> 40) & (_TABLE - 1)
+        found = seen[slot]
+        next_item[item] = found if found < n and key[found] == key[item] else n
+        seen[slot] = item
+
+
+@compiled
+def find_lags(next_item: Any, end: Any, at: Any, lag: Any) -> Any:
     """Fill ``at`` and ``lag`` with the items that come again, and how many entries later; return how many.
 
     Args:
-        key: int64[n], what kind of item it is; items with the same key are expected to alternate regularly.
+        next_item: int64[n], from :func:`find_next`.
         end: int64[n], entries up to the end of each item.
         at: int64[n], result: first entry of the item.
-        lag: int64[n], result: entries from it to the next item with its key.
+        lag: int64[n], result: entries from it to the next one.
     """
-    n = len(key)
-    seen = np.full(_TABLE, -1, np.int64)
-    found = n
-    for item in range(n - 1, -1, -1):
-        slot = ((key[item] * -7046029254386353131) >> 40) & (_TABLE - 1)
-        next_item = seen[slot]
-        seen[slot] = item
-        if next_item < 0 or key[next_item] != key[item]:
-            continue
-        begin = end[item - 1] if item else 0
-        found -= 1
-        at[found] = begin
-        lag[found] = end[next_item - 1] - begin
-    count = n - found
-    at[:count] = at[found:].copy()
-    lag[:count] = lag[found:].copy()
+    count, begin = 0, 0
+    for item in range(len(end)):
+        if next_item[item] < len(end):
+            w = end[next_item[item] - 1] - begin
+            if w > 1:
+                at[count], lag[count] = begin, w
+                count += 1
+        begin = end[item]
     return count
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from commanalyzer.abi.hooks import ADDRESS_MASK
 from commanalyzer.trace.reader import Trace
-from commanalyzer.vcg.tables import Tables
+from commanalyzer.vcg.tables import CHUNK, Tables
 
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
@@ -111,12 +111,10 @@ def find_homes(trace: Trace, tables: Tables, site_width: Int64) -> Homes:
     width, is_read, outside = _marked(tables, ranges, site_width, shift)
     if is_large:
         starts, lengths, extent = _touched(ranges, (width > 0) | is_read)
-    if is_large or len(outside):
-        starts = np.concatenate([starts, outside])
-        lengths = np.concatenate([lengths, np.ones(len(outside), np.int64)])
-        extent = np.concatenate([extent, np.full(len(outside), -1)])
         ranges = Ranges.of(starts, lengths, extent)
-        width, is_read, _ = _marked(tables, ranges, site_width, 0)
+        width, is_read, outside = _marked(tables, ranges, site_width, 0)
+    if len(outside.words):
+        ranges, width, is_read = _with_outside(ranges, width, is_read, outside)
     vertex = np.empty(ranges.size, np.int32)
     count = number_homes(width, is_read, vertex)
     return Homes(ranges, vertex, width, int(count))
@@ -135,23 +133,59 @@ def _named_extents(trace: Trace) -> tuple[Int64, Int64, Int64]:
     return starts[kept], lengths[kept], number[kept]
 
 
-def _marked(tables: Tables, ranges: Ranges, site_width: Int64, shift: int) -> tuple[UInt8, Bool, Int64]:
-    """Widths stored and what is read, per dense number or block; sorted, distinct words in no range."""
-    from commanalyzer.vcg.trace_kernels import mark_words
+@dataclass(frozen=True, slots=True)
+class _Outside:
+    """Words in no range: distinct and increasing, greatest width stored to each, whether it is a home."""
+
+    words: Int64
+    width: UInt8
+    is_home: Bool
+
+    @classmethod
+    def of(cls, words: Int64, widths: Int64) -> _Outside:
+        """Words in any order; width 0 for those that are read, -1 for those in workspaces."""
+        distinct, which = np.unique(words, return_inverse=True)
+        greatest = np.full(len(distinct), -1, np.int64)
+        np.maximum.at(greatest, which, widths)
+        return cls(distinct, np.maximum(greatest, 0).astype(np.uint8), greatest >= 0)
+
+
+def _marked(tables: Tables, ranges: Ranges, site_width: Int64, shift: int) -> tuple[UInt8, Bool, _Outside]:
+    """Widths stored and what is read, per dense number or block, and for words in no range."""
+    from commanalyzer.vcg.trace_kernels import mark_read, mark_stored
 
     width, is_read = np.zeros(ranges.size, np.uint8), np.zeros(ranges.size, np.bool_)
-    outside = np.empty(0, np.int64)
-    found = [outside]
+    places = ranges.starts, ranges.length, ranges.base, shift
+    found = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
+    words, widths = (np.empty(CHUNK, np.int64) for _ in range(2))
     for chunk in tables.chunks():
-        if len(outside) < len(chunk.label) + len(chunk.end):
-            outside = np.empty(len(chunk.label) + len(chunk.end), np.int64)
-        count = mark_words(
-            tables.heads, chunk.first, chunk.last, chunk.label, chunk.end, site_width, ranges.starts,
-            ranges.length, ranges.base, shift, width, is_read, outside,
-        )  # fmt: skip
-        if count:
-            found.append(np.unique(outside[:count]))
-    return width, is_read, np.unique(np.concatenate(found))
+        if len(words) < len(chunk.label):
+            words, widths = (np.empty(len(chunk.label), np.int64) for _ in range(2))
+        reads = mark_read(chunk.label, chunk.end, *places, is_read, words, widths)
+        found.append((words[:reads].copy(), widths[:reads].copy()))
+        stores = mark_stored(tables.heads, chunk.first, chunk.last, site_width, *places, width, words, widths)
+        found.append((words[:stores].copy(), widths[:stores].copy()))
+    return width, is_read, _Outside.of(*(np.concatenate(pieces) for pieces in zip(*found, strict=True)))
+
+
+def _with_outside(
+    ranges: Ranges, width: UInt8, is_read: Bool, outside: _Outside
+) -> tuple[Ranges, UInt8, Bool]:
+    """Ranges with a range more for each of these words, and what is marked in them."""
+    count = len(outside.words)
+    result = Ranges.of(
+        np.concatenate([ranges.starts[1:-1], outside.words]),
+        np.concatenate([ranges.length[1:], np.ones(count, np.int64)]),
+        np.concatenate([ranges.extent[1:], np.full(count, -1)]),
+    )
+    all_width, all_read = np.zeros(result.size, np.uint8), np.zeros(result.size, np.bool_)
+    moved = result.number(ranges.starts[1:-1])
+    for old, new, length in zip(ranges.base[1:], moved, ranges.length[1:], strict=True):  # once per extent
+        all_width[new : new + length] = width[old : old + length]
+        all_read[new : new + length] = is_read[old : old + length]
+    at = result.number(outside.words)
+    all_width[at], all_read[at] = outside.width, outside.is_home
+    return result, all_width, all_read
 
 
 def _touched(ranges: Ranges, is_touched: Bool) -> tuple[Int64, Int64, Int64]:

@@ -14,6 +14,7 @@ from commanalyzer.abi.trace_layout import ROW_FILL, ROW_REGISTER, ROW_TEMPORARY,
 from commanalyzer.compiled import compiled
 from commanalyzer.vcg.trace_kernels import CACHED, COUNT, FLAGS, LOW, NONE, find_range
 
+_ADDRESS_BIT, _CONTROL_BIT = ADDRESS.bit_length() - 1, CONTROL.bit_length() - 1
 _INSERTED = 24  # keys that are sorted by insertion
 
 STORED = 1  # states of vertices
@@ -31,73 +32,6 @@ def number_defined(heads: Any, first_vertex: Any, vertex_of_row: Any) -> Any:
             vertex_of_row[row] = first_vertex
             first_vertex += 1
     return first_vertex
-
-
-@compiled
-def _home(word: Any, starts: Any, base: Any, vertex: Any, cache: Any, slot: Any) -> Any:
-    """Vertex of a word."""
-    c = find_range(word, starts, cache, slot)
-    d = base[c] + word - starts[c]
-    v = vertex[d]
-    return vertex[d + v + 1] if v < NONE else v
-
-
-@compiled
-def _source(
-    label: Any, slot: Any, starts: Any, base: Any, vertex: Any, vertex_of_row: Any, cache: Any
-) -> Any:
-    """Vertex that a label names, -1 for none."""
-    if label == 0 or (label & NOTHING) == NOTHING:
-        return np.int64(NONE)
-    if label & REGISTER:
-        return np.int64(vertex_of_row[label & WORD_MASK])
-    return np.int64(_home(label & WORD_MASK, starts, base, vertex, cache, slot))
-
-
-@compiled
-def _sort(key: Any, count: Any) -> None:
-    """Sort the first ``count`` keys."""
-    if count > _INSERTED:
-        for i in range(1, count):
-            if key[i] < key[i - 1]:
-                key[:count] = np.sort(key[:count])
-                return
-        return
-    for i in range(1, count):
-        moved = key[i]
-        j = i - 1
-        while j >= 0 and key[j] > moved:
-            key[j + 1] = key[j]
-            j -= 1
-        key[j + 1] = moved
-
-
-@compiled
-def _close_term(
-    key: Any, begin: Any, end: Any, source: Any, role: Any, term_sources: Any, terms: Any, sources: Any
-) -> Any:
-    """Write the distinct sources of a term, each with its strongest role.
-
-    Return the numbers of terms and sources. A term without sources is none. The keys are changed.
-    """
-    count = 0
-    for i in range(begin, end):
-        if key[i] >= 0:
-            key[begin + count] = key[i]
-            count += 1
-    if count == 0:
-        return terms, sources
-    term = key[begin : begin + count]
-    _sort(term, count)
-    at = sources
-    for i in range(count):
-        if i and term[i] >> 2 == term[i - 1] >> 2:
-            continue
-        source[at] = term[i] >> 2
-        role[at] = term[i] & 3
-        at += 1
-    term_sources[terms] = at - sources
-    return terms + 1, at
 
 
 @compiled
@@ -124,11 +58,27 @@ def sources_of(
     """Fill ``key`` with ``vertex << 2 | role`` of every label, -1 where it names none."""
     cache = np.zeros(CACHED, np.int64)
     at = 0
-    for row in range(len(end)):
+    for stop in end:
         begin = at
-        while at < end[row]:
-            v = _source(label[at], at - begin, starts, base, vertex, vertex_of_row, cache)
-            role = 2 if label[at] & ADDRESS else 1 if label[at] & CONTROL else 0
+        while at < stop:
+            named = label[at]
+            word = named & WORD_MASK
+            v = np.int64(NONE)
+            if named & REGISTER:
+                if named & NOTHING != NOTHING:
+                    v = np.int64(vertex_of_row[word])
+            elif named != 0:
+                slot = (at - begin) & (CACHED - 1)
+                c = cache[slot]
+                if word < starts[c] or word >= starts[c + 1]:
+                    c = find_range(word, starts)
+                    cache[slot] = c
+                d = base[c] + word - starts[c]
+                v = np.int64(vertex[d])
+                if v < NONE:
+                    v = np.int64(vertex[d + v + 1])
+            is_address = (named >> _ADDRESS_BIT) & 1
+            role = 2 * is_address | (~is_address & (named >> _CONTROL_BIT) & 1)
             key[at] = (v << 2) | role if v >= 0 else NONE
             at += 1
 
@@ -145,14 +95,16 @@ def sinks_of(
     sink: Any,
 ) -> None:
     """Fill ``sink`` with the sink vertex of each row, -1 for fills."""
-    cache = np.zeros(CACHED, np.int64)
+    c = 0
     for row in range(first, last):
-        flags = heads[row, 1] >> FLAGS
+        flags, word = heads[row, 1] >> FLAGS, heads[row, 0]
         v = np.int64(vertex_of_row[row])
         if flags & ROW_UPDATE:
-            v = np.int64(vertex_of_row[heads[row, 0]])
+            v = np.int64(vertex_of_row[word])
         elif v < 0 and not flags & ROW_FILL:
-            v = np.int64(_home(heads[row, 0], starts, base, vertex, cache, flags))
+            if word < starts[c] or word >= starts[c + 1]:
+                c = find_range(word, starts)
+            v = np.int64(vertex[base[c] + word - starts[c]])  # what is stored to is no part of a home
         sink[row - first] = v
 
 
@@ -205,39 +157,12 @@ def note_rows(
 
 
 @compiled
-def _form_row(
-    plain: Any,
-    groups: Any,
-    group: Any,
-    key: Any,
-    begin: Any,
-    end: Any,
-    source: Any,
-    role: Any,
-    term_sources: Any,
-    terms: Any,
-    sources: Any,
-) -> Any:
-    """Write the terms of a row: ``plain`` labels, then those of groups from ``group`` on; as _close_term."""
-    stop = begin + plain
-    terms, sources = _close_term(key, begin, stop, source, role, term_sources, terms, sources)
-    while stop < end:
-        width = groups[group, 3] & LOW
-        for _ in range(groups[group, 2]):
-            begin, stop = stop, stop + width
-            terms, sources = _close_term(key, begin, stop, source, role, term_sources, terms, sources)
-        group += 1
-    return terms, sources
-
-
-@compiled
-def form_rows(
+def split_rows(
     heads: Any,
     cells: Any,
     first: Any,
     last: Any,
     end: Any,
-    key: Any,
     own: Any,
     groups: Any,
     group: Any,
@@ -245,34 +170,88 @@ def form_rows(
     row_fold: Any,
     row_accumulates: Any,
     row_terms: Any,
-    term_sources: Any,
-    source: Any,
-    role: Any,
+    term_begin: Any,
+    term_end: Any,
 ) -> Any:
-    """Write the rows that happened in final form; return numbers of rows, terms and sources.
+    """Cut the rows that happened into terms; return numbers of rows and terms.
 
-    Terms are joined where nothing folds, and no term has a source twice. ``group`` is the first group of
-    these rows or later ones; what is from ``row_fold`` on is the result.
+    The plain labels of a row are one term, those of its groups several; all are one where nothing folds.
+    ``group`` is the first group of these rows or later ones; what is from ``row_fold`` on is the result, with
+    terms that may turn out to be empty.
     """
-    rows, terms, sources, begin = 0, 0, 0, 0
+    rows, terms, begin = 0, 0, 0
     for row in range(first, last):
         flags, stop = heads[row, 1] >> FLAGS, end[row - first]
         if not flags & ROW_FILL and cells[row, 1] != 0:
-            while group < len(groups) and groups[group, 0] < row:
-                group += 1
             fold = np.int64(0)
             if own[row - first] == 3 or flags & ROW_REGISTER:
                 fold = site_fold[heads[row, 1] & LOW]
-            plain = stop - begin if fold == 0 else (heads[row, 1] >> 32) & COUNT
             opened = terms
-            terms, sources = _form_row(
-                plain, groups, group, key, begin, stop, source, role, term_sources, terms, sources
-            )
+            at = begin + ((heads[row, 1] >> 32) & COUNT) if fold != 0 else stop
+            term_begin[terms], term_end[terms] = begin, at
+            terms += 1
+            while at < stop:
+                while groups[group, 0] < row:
+                    group += 1
+                width = groups[group, 3] & LOW
+                for _ in range(groups[group, 2]):
+                    term_begin[terms], term_end[terms] = at, at + width
+                    at += width
+                    terms += 1
+                group += 1
             row_fold[rows], row_accumulates[rows] = fold, own[row - first] != 0
             row_terms[rows] = terms - opened
             rows += 1
         begin = stop
-    return rows, terms, sources
+    return rows, terms
+
+
+@compiled
+def sort_terms(term_begin: Any, term_end: Any, key: Any) -> None:
+    """Sort the keys of each term, with labels that name nothing out; ``term_end`` is changed."""
+    for term in range(len(term_begin)):
+        begin = term_begin[term]
+        stop = begin
+        for i in range(begin, term_end[term]):
+            moved = key[i]
+            if moved < 0:
+                continue
+            j = stop
+            if stop - begin < _INSERTED:
+                while j > begin and key[j - 1] > moved:
+                    key[j] = key[j - 1]
+                    j -= 1
+            key[j] = moved
+            stop += 1
+        term_end[term] = stop
+        if stop - begin > _INSERTED:
+            key[begin:stop] = np.sort(key[begin:stop])
+
+
+@compiled
+def write_terms(
+    term_begin: Any, term_end: Any, key: Any, row_terms: Any, term_sources: Any, source: Any, role: Any
+) -> Any:
+    """Write the distinct sources of terms, each with its strongest role; return numbers of terms and sources.
+
+    ``row_terms`` becomes the number of terms that have any.
+    """
+    term, terms, sources = 0, 0, 0
+    for row in range(len(row_terms)):
+        opened = terms
+        for _ in range(row_terms[row]):
+            first, last = sources, np.int64(NONE)
+            for i in range(term_begin[term], term_end[term]):
+                if key[i] >> 2 != last:
+                    last = key[i] >> 2
+                    source[sources], role[sources] = last, key[i] & 3
+                    sources += 1
+            term += 1
+            if sources > first:
+                term_sources[terms] = sources - first
+                terms += 1
+        row_terms[row] = terms - opened
+    return terms, sources
 
 
 @compiled

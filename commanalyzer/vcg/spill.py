@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from dataclasses import dataclass, field
 from typing import IO
@@ -9,9 +10,12 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
+from commanalyzer.errors import ArtifactError
+
 UInt8 = NDArray[np.uint8]
 
 _LEAST = 1 << 10
+_SHARE = 8  # the rest is for chunks, sums per vertex and expanded slices
 
 
 @dataclass(slots=True)
@@ -27,6 +31,12 @@ class Spill:
     budget_bytes: int | None = None
     memory_bytes: int = 0
     file_bytes: int = 0
+
+    @classmethod
+    def within(cls, memory_limit_bytes: int | None) -> Spill:
+        """Budget for one who may use ``memory_limit_bytes``, or the machine's memory: an eighth of it."""
+        machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        return cls((memory_limit_bytes or machine) // _SHARE)
 
     def bytes(self) -> Bytes:
         """A new array."""
@@ -50,12 +60,12 @@ class Bytes:
         """Append ``data``.
 
         Raises:
-            OSError: If there is no space for the file.
+            ArtifactError: If there is no space for the file.
         """
         if self._file is None and not self.spill.takes(len(data)):
             self._move_to_file()
         if self._file is not None:
-            self._file.write(data.data)
+            _write(self._file, data)
             self.spill.file_bytes += len(data)
             return
         end = self._size + len(data)
@@ -71,16 +81,29 @@ class Bytes:
             self._data.resize(self._size, refcheck=False)
             result = self._data
         else:
-            self._file.flush()
             size = self._file.tell()
             result = np.memmap(self._file, np.uint8, "r", shape=(size,)) if size else np.zeros(0, np.uint8)
         result.setflags(write=False)
         return result
 
     def _move_to_file(self) -> None:
-        self._file = tempfile.TemporaryFile(prefix="commanalyzer-")  # noqa: SIM115
-        self._file.write(self._data[: self._size].data)
+        self._file = tempfile.TemporaryFile(prefix="commanalyzer-", buffering=0)  # noqa: SIM115
+        _write(self._file, self._data[: self._size])
         self.spill.memory_bytes -= self._size
         self.spill.file_bytes += self._size
         self._data = np.empty(0, np.uint8)
         self._size = 0
+
+
+def _write(file: IO[bytes], data: UInt8) -> None:
+    """Append all of ``data`` to an unbuffered file."""
+    rest = data.data
+    try:
+        while len(rest):
+            rest = rest[file.write(rest) :]
+    except OSError as error:
+        raise ArtifactError(
+            f"expected space for a graph larger than its share of the memory, found: {error.strerror}",
+            where=tempfile.gettempdir(),
+            hint="set TMPDIR to a larger file system, or allow more memory with --memory-limit",
+        ) from error

@@ -156,6 +156,10 @@ class GraphStore:
         self._remember(graph)
         return graph
 
+    def vertices(self) -> ValueGraph:
+        """All vertices, and no rows."""
+        return self._part(self._readers(), self._vertices(), 0, 0)
+
     def slices(self, flows: int = SLICE_FLOWS) -> Iterator[ValueGraph]:
         """Yield the graph in slices of at most ``flows`` flows each (more where a single row has more).
 
@@ -267,7 +271,7 @@ class StoreWriter:
         number = columns["home_object"].astype(np.int64)
         key = (number << 40) - offset
         key[:-1] += offset[1:]
-        hints = periods(key, np.arange(1, len(key) + 1))
+        (hints,) = periods(key, np.arange(1, len(key) + 1))
         for column in VERTEX_COLUMNS:
             values = columns[column.name]
             bits = values.view(np.int64) if column.dtype.kind == "f" else values
@@ -293,10 +297,10 @@ def _hints(rows: Rows) -> tuple[Hints, Hints, Hints]:
     term_end = np.cumsum(rows.row_terms)
     source_end = np.cumsum(rows.term_sources)
     padded = np.concatenate([np.zeros(1, np.int64), source_end])
-    of_flows = periods(key, padded[term_end])
+    of_rows, of_terms, of_flows = periods(key, np.arange(1, len(key) + 1), term_end, padded[term_end])
     if len(source_end) > len(key):  # reductions: their terms alternate, too
-        of_flows = merged(of_flows, periods(rows.term_sources, source_end))
-    return periods(key, np.arange(1, len(key) + 1)), periods(key, term_end), of_flows
+        of_flows = merged(of_flows, *periods(rows.term_sources, source_end))
+    return of_rows, of_terms, of_flows
 
 
 def _entries(column: Column, reader: Reader, low: int, high: int) -> NDArray[np.generic]:

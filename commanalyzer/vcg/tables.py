@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.trace.reader import Trace
+from commanalyzer.vcg.coding import read_only
 
-Entry = TypeVar("Entry", bound=np.generic)
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
 
@@ -51,10 +50,10 @@ class Tables:
         return cls(
             _words(trace.heads, 2),
             _words(trace.cells, 2),
-            frozen(np.asarray(trace.labels)),
-            frozen(groups),
+            read_only(np.asarray(trace.labels)),
+            read_only(groups),
             _words(trace.runs, 2),
-            frozen(np.asarray(trace.listed).view(np.int64)),
+            read_only(np.asarray(trace.listed).view(np.int64)),
         )
 
     @property
@@ -109,14 +108,7 @@ class Chunk:
     filled: Int64
 
 
-def frozen(array: NDArray[Entry]) -> NDArray[Entry]:
-    """A read-only view: kernels are compiled once, not also for arrays that may be written."""
-    view = array.view()
-    view.setflags(write=False)
-    return view
-
-
 def _words(records: NDArray[np.void], columns: int) -> Int64:
     """Records of ``columns`` 8-byte words as a table."""
     plain = np.asarray(records).view(np.int64)
-    return frozen(plain.reshape(-1, columns))
+    return read_only(plain.reshape(-1, columns))

@@ -113,75 +113,101 @@ def write_labels(
 
 
 @compiled
-def find_range(word: Any, starts: Any, cache: Any, slot: Any) -> Any:
+def find_range(word: Any, starts: Any) -> Any:
     """Range that begins at or before ``word``."""
-    c = cache[slot % CACHED]
-    if word < starts[c] or word >= starts[c + 1]:
-        c = np.searchsorted(starts, word, side="right") - 1
-        cache[slot % CACHED] = c
-    return c
+    low, high = 0, len(starts) - 1
+    while high - low > 1:
+        middle = (low + high) >> 1
+        if starts[middle] <= word:
+            low = middle
+        else:
+            high = middle
+    return low
 
 
 @compiled
-def mark_words(
+def mark_read(
+    label: Any,
+    end: Any,
+    starts: Any,
+    length: Any,
+    base: Any,
+    shift: Any,
+    is_read: Any,
+    outside: Any,
+    outside_width: Any,
+) -> Any:
+    """Mark words that are read; return how many lie in no range.
+
+    Args:
+        label: int64, labels of some rows.
+        end: int64, end of each row's labels.
+        starts: Ranges, as the next two.
+        length: int64.
+        base: int64; in blocks of ``1 << shift`` words.
+        shift: 0, or larger to mark blocks.
+        is_read: bool, result, per dense word or block.
+        outside: int64[len(label)], result: words in no range.
+        outside_width: int64[len(label)], result: width stored to each, 0 if it is read, -1 if in a workspace.
+    """
+    cache = np.zeros(CACHED, np.int64)
+    count, at = 0, 0
+    for stop in end:
+        begin = at
+        while at < stop:
+            named = label[at]
+            slot = (at - begin) & (CACHED - 1)
+            at += 1
+            if named == 0 or named & REGISTER:
+                continue
+            word = named & WORD_MASK
+            c = cache[slot]
+            if word < starts[c] or word >= starts[c + 1]:
+                c = find_range(word, starts)
+                cache[slot] = c
+            within = word - starts[c]
+            if within < length[c]:
+                is_read[base[c] + (within >> shift)] = True
+            else:
+                outside[count], outside_width[count] = word, 0
+                count += 1
+    return count
+
+
+@compiled
+def mark_stored(
     heads: Any,
     first: Any,
     last: Any,
-    label: Any,
-    end: Any,
     site_width: Any,
     starts: Any,
     length: Any,
     base: Any,
     shift: Any,
     width: Any,
-    is_read: Any,
     outside: Any,
+    outside_width: Any,
 ) -> Any:
-    """Mark words that are stored to and read; return how many lie in no range.
+    """Mark words that are stored to, as :func:`mark_read`.
 
-    Args:
-        heads: Heads of all rows.
-        first: First row.
-        last: Row behind the last one.
-        label: int64, their labels.
-        end: int64[last - first], end of each row's labels.
-        site_width: int64, width of the values of each site, bytes.
-        starts: Ranges.
-        length: Ranges.
-        base: Ranges; in blocks of ``1 << shift`` words.
-        shift: 0, or larger to mark blocks, then words of workspaces are marked, too.
-        width: uint8, result: greatest width stored to each word or block.
-        is_read: bool, result.
-        outside: int64[len(label) + last - first], result: words in no range.
+    Words of workspaces are no homes; they are marked with width 1 where blocks are.
     """
-    cache = np.zeros(CACHED, np.int64)
-    count, at = 0, 0
+    c, count = 0, 0
     for row in range(first, last):
-        sink, flags = heads[row, 0], heads[row, 1] >> FLAGS
-        if not flags & (ROW_FILL | ROW_UPDATE | ROW_REGISTER):
-            c = find_range(sink, starts, cache, CACHED - 1)
-            within = sink - starts[c]
-            if within >= length[c]:
-                outside[count] = sink
-                count += 1
-            elif not flags & ROW_TEMPORARY:
-                d = base[c] + (within >> shift)
-                width[d] = max(width[d], site_width[heads[row, 1] & LOW])
-            elif shift:
-                is_read[base[c] + (within >> shift)] = True
-        begin = at
-        while at < end[row - first]:
-            if label[at] != 0 and not label[at] & REGISTER:
-                word = label[at] & WORD_MASK
-                c = find_range(word, starts, cache, at - begin)
-                within = word - starts[c]
-                if within < length[c]:
-                    is_read[base[c] + (within >> shift)] = True
-                else:
-                    outside[count] = word
-                    count += 1
-            at += 1
+        word, flags = heads[row, 0], heads[row, 1] >> FLAGS
+        if flags & (ROW_FILL | ROW_UPDATE | ROW_REGISTER):
+            continue
+        if word < starts[c] or word >= starts[c + 1]:
+            c = find_range(word, starts)
+        is_home = not flags & ROW_TEMPORARY
+        stored = site_width[heads[row, 1] & LOW] if is_home else 1
+        within = word - starts[c]
+        if within >= length[c]:
+            outside[count], outside_width[count] = word, stored if is_home else NONE
+            count += 1
+        elif is_home or shift:
+            d = base[c] + (within >> shift)
+            width[d] = max(width[d], stored)
     return count
 
 

@@ -23,6 +23,7 @@ from commanalyzer.instrument.sites import ObjectRecord, SiteTable
 from commanalyzer.vcg.graph import Bool, HomeKind, Int64, ValueGraph
 from commanalyzer.vcg.naming import BLOCK_HEADER_BYTES
 from commanalyzer.vcg.segments import sink_of_source
+from commanalyzer.vcg.store import GraphStore
 
 LIFETIMES_FACTOR = 4
 """How many times more lifetimes than the median of the rewritten words make a workspace."""
@@ -35,61 +36,74 @@ _NEVER = np.iinfo(np.int64).max
 _MEMORY = (int(HomeKind.GLOBAL), int(HomeKind.HEAP), int(HomeKind.STACK))
 
 
-def find_workspaces(graph: ValueGraph) -> Bool:
+def find_workspaces(store: GraphStore) -> Bool:
     """Return bool[V], the vertex is a word of a workspace.
 
     Args:
-        graph: Graph of a recording without named lifetimes.
+        store: Graph of a recording without named lifetimes; expanded slice by slice.
     """
-    v = graph.num_vertices
-    kinds = np.array([int(o.kind) for o in graph.objects] or [0], dtype=np.int64)
-    in_memory = np.isin(kinds, _MEMORY)[graph.home_object]
-    begins = ~graph.row_accumulates
-    lifetimes = np.bincount(graph.row_sink[begins], graph.row_count[begins], v).astype(np.int64)
-    usual = _usual_rewrites(graph, in_memory, lifetimes)
+    vertices = store.vertices()
+    v = vertices.num_vertices
+    kinds = np.array([int(o.kind) for o in vertices.objects] or [0], dtype=np.int64)
+    in_memory = np.isin(kinds, _MEMORY)[vertices.home_object]
+    lifetimes, commonest = np.zeros(v, np.int64), np.zeros(v, np.int64)
+    for part in store.slices():
+        begins, has_sources = ~part.row_accumulates, _has_sources(part)
+        lifetimes += np.bincount(part.row_sink[begins], part.row_count[begins], v).astype(np.int64)
+        np.maximum.at(commonest, part.row_sink[has_sources], part.row_count[has_sources])
+    usual = _usual_rewrites(vertices, in_memory, lifetimes)
     eligible = in_memory & (lifetimes >= LIFETIMES_FACTOR * usual) & (lifetimes >= LIFETIMES_FACTOR)
-    commonest = np.zeros(v, np.int64)
-    has_sources = np.diff(graph.source_ptr[graph.term_ptr]) > 0
-    np.maximum.at(commonest, graph.row_sink[has_sources], graph.row_count[has_sources])
-    found = eligible & _differs(graph, has_sources) & (2 * commonest <= lifetimes)
-    return _closed(graph, eligible, found, lifetimes, commonest)
+    found = eligible & (2 * commonest <= lifetimes)
+    if found.any():
+        found &= _differs(store, found)
+    if not found.any():
+        return found
+    return _closed(store, vertices.is_register, eligible, found, lifetimes, commonest)
 
 
-def _usual_rewrites(graph: ValueGraph, in_memory: Bool, lifetimes: Int64) -> int:
+def _has_sources(part: ValueGraph) -> Bool:
+    """bool[R], the row has any."""
+    return np.asarray(np.diff(part.source_ptr[part.term_ptr]) > 0)
+
+
+def _usual_rewrites(vertices: ValueGraph, in_memory: Bool, lifetimes: Int64) -> int:
     """How often the words that are rewritten at all usually are."""
-    stored = graph.versions - graph.is_input
+    stored = vertices.versions - vertices.is_input
     rewrites = np.where(lifetimes > 1, lifetimes, stored)[in_memory]
     rewrites = rewrites[rewrites > 1]
     return int(np.median(rewrites)) if len(rewrites) else 1
 
 
-def _differs(graph: ValueGraph, has_sources: Bool) -> Bool:
-    """bool[V], one place in the code stored chains with different sources there."""
-    rows = np.flatnonzero(has_sources)
-    num_sites = max(len(graph.sites), 1)
-    keys = graph.row_sink[rows].astype(np.int64) * num_sites + graph.row_site[rows]
-    distinct, count = np.unique(keys, return_counts=True)
-    result = np.zeros(graph.num_vertices, np.bool_)
+def _differs(store: GraphStore, candidates: Bool) -> Bool:
+    """bool[V], one place in the code stored chains with different sources there; only for ``candidates``."""
+    num_sites = max(len(store.sites), 1)
+    keys = [np.zeros(0, np.int64)]
+    for part in store.slices():
+        rows = np.flatnonzero(_has_sources(part) & candidates[part.row_sink])
+        keys.append(part.row_sink[rows].astype(np.int64) * num_sites + part.row_site[rows])
+    distinct, count = np.unique(np.concatenate(keys), return_counts=True)
+    result = np.zeros(len(candidates), np.bool_)
     result[distinct[count > 1] // num_sites] = True
     return result
 
 
-def _closed(graph: ValueGraph, eligible: Bool, found: Bool, lifetimes: Int64, commonest: Int64) -> Bool:
+def _closed(
+    store: GraphStore, is_register: Bool, eligible: Bool, found: Bool, lifetimes: Int64, commonest: Int64
+) -> Bool:
     """Add what is computed from workspaces, through register values, until nothing changes.
 
     Every word of a workspace and every register value computed from one passes on how often the commonest of
     its contents occurs at most; a word that begins more lifetimes than that must have seen several contents.
     """
-    sink = sink_of_source(graph).astype(np.int64)
-    source = graph.source.astype(np.int64)
     reach = np.where(found, commonest, _NEVER)
     while True:
-        passed = np.full(graph.num_vertices, _NEVER)
-        np.minimum.at(passed, sink, reach[source])
+        passed = np.full(len(found), _NEVER)
+        for part in store.slices():
+            np.minimum.at(passed, sink_of_source(part), reach[part.source])
         fresh = eligible & ~found & (lifetimes > passed)
         found = found | fresh
         reach[fresh] = np.minimum(commonest[fresh], passed[fresh])
-        deeper = (graph.is_register | found) & (passed < reach)
+        deeper = (is_register | found) & (passed < reach)
         if not deeper.any() and not fresh.any():
             return found
         reach[deeper] = passed[deeper]
@@ -99,7 +113,7 @@ def workspace_pieces(graph: ValueGraph, mask: Bool, sites: SiteTable) -> NDArray
     """Return the bytes of objects that the vertices in ``mask`` cover, as the recorder reads them.
 
     Args:
-        graph: The graph that ``mask`` is about.
+        graph: The graph that ``mask`` is about; its rows do not matter.
         mask: bool[V].
         sites: Site table of the module that was recorded.
 
@@ -119,10 +133,10 @@ def workspace_pieces(graph: ValueGraph, mask: Bool, sites: SiteTable) -> NDArray
     return pieces
 
 
-def write_workspaces(path: Path, graph: ValueGraph, mask: Bool, sites: SiteTable) -> None:
+def write_workspaces(path: Path, store: GraphStore, mask: Bool, sites: SiteTable) -> None:
     """Write the file that ``COMMANALYZER_WORKSPACE`` names; arguments as :func:`workspace_pieces`."""
-    pieces = workspace_pieces(graph, mask, sites)
-    header = np.array((MOST_ROWS * graph.num_rows + SPARE_ROWS, len(pieces)), dtype=WORKSPACE)
+    pieces = workspace_pieces(store.vertices(), mask, sites)
+    header = np.array((MOST_ROWS * store.num_rows + SPARE_ROWS, len(pieces)), dtype=WORKSPACE)
     path.write_bytes(header.tobytes() + pieces.tobytes())
 
 

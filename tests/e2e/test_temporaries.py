@@ -15,6 +15,7 @@ import pytest
 
 from commanalyzer.communication.volume import count_volume
 from commanalyzer.vcg.graph import HomeKind, ValueGraph
+from commanalyzer.vcg.store import GraphStore
 from commanalyzer.vcg.workspaces import find_workspaces
 from tests.recorded import record_again, record_source
 
@@ -79,7 +80,7 @@ def program(name: str, steps: int) -> str:
 def named_graph(text: str) -> ValueGraph:
     """Graph after the second recording."""
     recorded = record_source(text)
-    mask = find_workspaces(recorded.graph)
+    mask = find_workspaces(GraphStore.of(recorded.graph))
     assert mask.any()
     with tempfile.TemporaryDirectory() as folder:
         return record_again(recorded, mask, Path(folder))
@@ -140,7 +141,7 @@ def test_arrays_of_a_stencil_are_no_workspaces() -> None:
       return u[5] > 1000;
     }
     """
-    assert not find_workspaces(record_source(text).graph).any()
+    assert not find_workspaces(GraphStore.of(record_source(text).graph)).any()
 
 
 def test_a_state_that_is_carried_on_stays_one_vertex() -> None:

@@ -21,6 +21,7 @@ from commanalyzer.runtime.launch import RunLimits, TargetRun, run_target
 from commanalyzer.trace.reader import read_trace
 from commanalyzer.vcg.build import build_graph
 from commanalyzer.vcg.graph import ValueGraph
+from commanalyzer.vcg.store import GraphStore
 from commanalyzer.vcg.workspaces import find_workspaces, write_workspaces
 
 PLAIN_LIMITS = RunLimits(timeout_s=2.0)
@@ -96,9 +97,10 @@ def _behaviour(run: TargetRun | str) -> str:
 
 def _write_workspaces(path: Path, graph: ValueGraph, sites: SiteTable) -> None:
     """The program's workspaces; all its memory, to try the recorder, if it has none."""
-    found = find_workspaces(graph)
+    store = GraphStore.of(graph)
+    found = find_workspaces(store)
     mask = found if found.any() else ~graph.is_register & (graph.home_object > 0)
-    write_workspaces(path, graph, mask, sites)
+    write_workspaces(path, store, mask, sites)
 
 
 def _run(executable: Path, limits: RunLimits, environment: dict[str, str]) -> TargetRun | str:

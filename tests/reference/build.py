@@ -295,4 +295,5 @@ def _work(
     flops = np.array([s.flops for s in sites] or [0], dtype=np.float64)
     per_site = np.bincount(row_site, weights=share, minlength=len(flops))
     rate = np.divide(flops, per_site, out=np.zeros_like(flops), where=per_site > 0)
-    return np.asarray(np.bincount(row_sink, weights=share * rate[row_site], minlength=num_vertices))
+    flops_of = np.bincount(row_sink, weights=share * rate[row_site], minlength=num_vertices)
+    return np.asarray(flops_of, dtype=np.float64)

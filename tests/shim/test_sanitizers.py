@@ -25,6 +25,7 @@ from commanalyzer.ir.library_files import library_with
 from commanalyzer.ir.parser import parse_module
 from commanalyzer.trace.reader import read_trace
 from commanalyzer.vcg.build import build_graph
+from commanalyzer.vcg.store import GraphStore
 from commanalyzer.vcg.workspaces import write_workspaces
 from tests.native import ROOT
 from tests.recorded import record_file
@@ -104,7 +105,9 @@ def test_instrumented_programs_run_clean(
     assert (first.returncode, first.stdout, first.stderr) == (expected.returncode, expected.stdout, "")
     graph = build_graph(read_trace(trace), plan.sites)
     assert graph.num_rows > 0
-    write_workspaces(workspace, graph, ~graph.is_register & (graph.home_object > 0), plan.sites)
+    write_workspaces(
+        workspace, GraphStore.of(graph), ~graph.is_register & (graph.home_object > 0), plan.sites
+    )
     second = sanitized.run(
         recording, *arguments, COMMANALYZER_TRACE=str(trace), COMMANALYZER_WORKSPACE=str(workspace)
     )

@@ -110,7 +110,25 @@ def test_changed_array_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "r.cmz"
     save(sample_result(), path)
     with h5py.File(path, "r+") as file:
-        file["graph/columns/row_sink/tables"][-1] += 1
+        file["graph/tables"][-1] += 1
+    with pytest.raises(ArtifactError, match="source_role was changed"):
+        load(path)
+
+
+def test_files_with_plain_arrays_are_read(tmp_path: Path) -> None:
+    """Schema 2 had one dataset per array of the graph, schema 1 no temporaries."""
+    path, result = tmp_path / "r.cmz", sample_result()
+    save(result, path)
+    with h5py.File(path, "r+") as file:
+        del file["graph/columns"], file["graph/pages"], file["graph/tables"]
+        for f in fields(ValueGraph):
+            value = getattr(result.graph, f.name)
+            if isinstance(value, np.ndarray) and f.name != "is_temporary":
+                file["graph"].create_dataset(f.name, data=value)
+        file.attrs["schema"] = 1
+    _assert_equal(load(path), result)
+    with h5py.File(path, "r+") as file:
+        file["graph/row_sink"][...] = 99
     with pytest.raises(ArtifactError, match="row_sink"):
         load(path)
 

@@ -40,6 +40,7 @@ def recording_section(subject: Subject) -> Section:
             f"{format_count(graph.num_vertices)} values, {format_count(graph.num_flows)} flows in "
             f"{format_count(graph.num_rows)} chains, {format_bytes(graph.nbytes)}",
         ),
+        ("Analysis", f"peak {format_bytes(result.peak_memory_bytes)}"),
         ("Singletons", _singletons(result)),
         ("Events that could not be recorded", format_count(recording.dropped_events)),
     ]

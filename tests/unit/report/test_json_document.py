@@ -25,7 +25,8 @@ def test_contract() -> None:
         "values": 3,
         "flows": 2,
         "rows": 1,
-        "bytes": result.graph.nbytes,
+        "bytes": result.store.nbytes,
+        "spilled_bytes": 0,
         "words": 10,
     }
     assert document["recording"]["unmodelled_calls"] == {"qsort": 3}

@@ -37,7 +37,7 @@ def columns(draw: st.DrawFn) -> Int64:
 def test_whole_columns_and_ranges_come_back(values: Int64, key: int, cut: int, data: st.DataObject) -> None:
     writer = ColumnWriter(Spill(data.draw(st.sampled_from((None, 0, 50)))))
     for piece in (values[:cut], values[cut:]):
-        writer.append(piece, periods(np.arange(len(piece)) % key, np.arange(1, len(piece) + 1)))
+        writer.append(piece, *periods(np.arange(len(piece)) % key, np.arange(1, len(piece) + 1)))
     coded = unpack(*pack(writer.finish()))
     reader = Reader.of(coded)
     assert coded.length == len(values)
@@ -51,11 +51,11 @@ def test_loop_nests_take_a_few_bytes() -> None:
     """Five sources of a 200 x 300 stencil; operands of a 40 x 40 x 40 matrix product; both 64-bit."""
     line = np.arange(1, 299)[:, None] + np.array([-300, -1, 0, 1, 300])
     stencil = (np.arange(1, 199)[:, None, None] * 300 + line).ravel()
-    rows = periods(np.zeros(len(stencil) // 5, np.int64), np.arange(5, len(stencil) + 1, 5))
+    (rows,) = periods(np.zeros(len(stencil) // 5, np.int64), np.arange(5, len(stencil) + 1, 5))
     assert encoded(stencil, rows).nbytes < 300
     i, j, k = np.meshgrid(*[np.arange(40)] * 3, indexing="ij")
     product = np.stack([i * 40 + k, 1600 + k * 40 + j], axis=-1).ravel()
-    terms = periods(np.zeros(len(product) // 2, np.int64), np.arange(2, len(product) + 1, 2))
+    (terms,) = periods(np.zeros(len(product) // 2, np.int64), np.arange(2, len(product) + 1, 2))
     assert encoded(product, terms).nbytes < 1000
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,19 +15,8 @@ from commanalyzer.vcg.graph import ValueGraph
 from commanalyzer.vcg.slices import row_slices
 from commanalyzer.vcg.spill import Spill
 from commanalyzer.vcg.store import GraphStore, Rows, StoreWriter
-from tests.graphs import chain
+from tests.graphs import assert_same_graph, chain
 from tests.strategies import graphs
-
-
-def assert_same(found: ValueGraph, expected: ValueGraph) -> None:
-    """All arrays, their types and all names are the same."""
-    for f in fields(ValueGraph):
-        left, right = getattr(found, f.name), getattr(expected, f.name)
-        if isinstance(right, np.ndarray):
-            assert left.dtype == right.dtype, f.name
-            assert np.array_equal(left, right), f.name
-        else:
-            assert left == right, f.name
 
 
 def coded(graph: ValueGraph, page_flows: int) -> GraphStore:
@@ -46,7 +35,7 @@ def test_expanded_graph_and_slices(graph: ValueGraph, page_flows: int, flows: in
     assert (store.num_vertices, store.num_rows) == (graph.num_vertices, graph.num_rows)
     assert (store.num_terms, store.num_flows) == (len(graph.source_ptr) - 1, graph.num_flows)
     assert store.expanded_bytes == graph.nbytes
-    assert_same(store.graph(), graph)
+    assert_same_graph(store.graph(), graph)
     slices = list(store.slices(flows))
     assert all(part.num_flows <= flows or part.num_rows == 1 for part in slices)
     assert sum(part.num_rows for part in slices) == graph.num_rows

@@ -12,6 +12,7 @@ import pytest
 from commanalyzer.abi.trace_layout import EXTENT_GLOBAL, EXTENT_HEAP, EXTENT_STACK, PIECE, WORKSPACE
 from commanalyzer.instrument.sites import ObjectRecord, SiteTable, SourcePlace
 from commanalyzer.vcg.graph import HomeKind, HomeObject, SourceRole, ValueGraph
+from commanalyzer.vcg.store import GraphStore
 from commanalyzer.vcg.workspaces import find_workspaces, workspace_pieces, write_workspaces
 from tests.graphs import Row, build, folded, row
 
@@ -31,7 +32,7 @@ def per_element(count: int = ELEMENTS, steps: int = STEPS) -> list[Row]:
 
 
 def found(rows: Sequence[Row], registers: Sequence[int] = (R,), num_vertices: int = 19) -> list[int]:
-    mask = find_workspaces(build(num_vertices, rows, registers=registers))
+    mask = find_workspaces(GraphStore.of(build(num_vertices, rows, registers=registers)))
     return [int(v) for v in np.flatnonzero(mask)]
 
 
@@ -120,7 +121,7 @@ def test_the_sums_and_memberships_of_kmeans_are_none() -> None:
 
 def test_a_graph_without_rows_has_none() -> None:
     assert found([]) == []
-    assert find_workspaces(build(0, [])).tolist() == []
+    assert find_workspaces(GraphStore.of(build(0, []))).tolist() == []
 
 
 # --- the recorder's list ----------------------------------------------------------------------------------
@@ -169,7 +170,7 @@ def test_pieces_are_the_bytes_of_extents_in_order() -> None:
 def test_the_file_says_how_many_rows_and_pieces(tmp_path: Path) -> None:
     graph, sites = placed()
     mask = np.arange(6) == 2
-    write_workspaces(tmp_path / "list", graph, mask, sites)
+    write_workspaces(tmp_path / "list", GraphStore.of(graph), mask, sites)
     data = (tmp_path / "list").read_bytes()
     header = np.frombuffer(data[: WORKSPACE.itemsize], WORKSPACE)
     assert header.tolist() == [(64 * graph.num_rows + 2**20, 1)]
