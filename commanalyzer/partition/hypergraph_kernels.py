@@ -66,8 +66,8 @@ def collect_pins(
     """Count pins that flows cause at their vertices, or put the nets to ``place``, which moves on.
 
     The columns of the graph are followed by ``vertex`` int64[V] (vertex of each value, -1 for hubs),
-    ``readers`` int64[V] (flows out of each value) and ``base`` (the first term that is a vertex). ``net_bytes``
-    int64[2 V] is raised to the bytes that one more part costs, ``nets`` int32[P] is the output.
+    ``readers`` int64[V] (flows out of each value) and ``base`` (the first term that is a vertex).
+    ``net_bytes`` int64[2 V] is raised to the bytes that one more part costs, ``nets`` int32[P] is the output.
     """
     v = len(vertex)
     for r in range(len(row_sink)):
@@ -136,8 +136,8 @@ def move_work(
 ) -> None:
     """Write the work of terms that are not computed at their sinks to where they are.
 
-    The work of hubs was spread over their operands before. ``total`` float64[V] is an output as well: terms of
-    all rows of a sink.
+    The work of hubs was spread over their operands before. ``total`` float64[V] is an output as well: the
+    terms of all rows of a sink.
     """
     for r in range(len(row_sink)):
         total[row_sink[r]] += np.float64(row_count[r]) * max(term_ptr[r + 1] - term_ptr[r], 1)

@@ -133,8 +133,8 @@ def close_levels(
     """Write the memory sources of the nodes of all levels from ``begin`` on to ``pool``.
 
     Returns:
-        Level that does not fit or exceeds ``limit`` (or the number of levels), entries used, and those
-        needed with that level.
+        Level that does not fit or exceeds ``limit`` (or the number of levels), entries used, entries needed
+        with that level.
     """
     for level in range(begin, len(level_ptr) - 1):
         needed = used
