@@ -12,11 +12,12 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from commanalyzer.communication import kernels
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.totals import GraphTotals, totals_of
-from commanalyzer.communication.uses import PairUses
+from commanalyzer.communication.uses import PairUses, numbered_keys
 from commanalyzer.errors import ConfigError, GraphInvariantError
-from commanalyzer.vcg.graph import Bool, Int32, Int64, ValueGraph
+from commanalyzer.vcg.graph import Int32, Int64, ValueGraph
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,16 +108,18 @@ class Charges:
         receiver = np.concatenate((self.expand.receiver, self.fold.receiver)).astype(np.int64)
         count = np.concatenate((self.expand.low, self.fold.low))
         pair = sender * self.num_parts + receiver
-        site = totals.site[value]
-        order = np.lexsort((graph.home_object[value], site, pair))
-        pair, site, home, count = pair[order], site[order], graph.home_object[value][order], count[order]
-        array_starts = np.flatnonzero(_changes(pair, site, home))
-        per_array = np.maximum.reduceat(count, array_starts) if len(count) else count
-        pair, site = pair[array_starts], site[array_starts]
-        site_starts = np.flatnonzero(_changes(pair, site))
-        per_site = np.add.reduceat(per_array, site_starts) if len(per_array) else per_array
+        site, home = totals.site[value].astype(np.int64) + 1, graph.home_object[value]
+        arrays, array = numbered_keys(site * max(len(graph.objects), 1) + home)
+        found, number = numbered_keys(pair * max(len(arrays), 1) + array)
+        per_array = np.zeros(len(found), dtype=np.int64)
+        kernels.raise_to(per_array, number, count)
+        pair, array = np.divmod(found, max(len(arrays), 1))
+        sites = len(graph.sites) + 1
+        found, number = numbered_keys(pair * sites + arrays[array] // max(len(graph.objects), 1))
+        per_site = np.zeros(len(found), dtype=np.int64)
+        np.add.at(per_site, number, per_array)
         messages = np.zeros(self.num_parts * self.num_parts, dtype=np.int64)
-        np.maximum.at(messages, pair[site_starts], per_site)
+        np.maximum.at(messages, found // sites, per_site)
         return messages.reshape(self.num_parts, self.num_parts)
 
     def bytes_per_object(self, graph: ValueGraph) -> Int64:
@@ -125,15 +128,6 @@ class Charges:
         for item in (self.expand, self.fold):
             np.add.at(total, graph.home_object[item.value], item.low * item.width_bytes)
         return total
-
-
-def _changes(*keys: Int64 | Int32) -> Bool:
-    """Return bool[n], where any of the keys differs from the entry before."""
-    changed = np.zeros(len(keys[0]), dtype=np.bool_)
-    changed[:1] = True
-    for key in keys:
-        changed[1:] |= key[1:] != key[:-1]
-    return changed
 
 
 def expand_transfers(graph: ValueGraph, totals: GraphTotals, part: Int32, uses: PairUses) -> Transfers:

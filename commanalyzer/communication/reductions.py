@@ -12,7 +12,7 @@ import numpy as np
 
 from commanalyzer.communication import kernels
 from commanalyzer.communication.cover import groups_to_combine
-from commanalyzer.communication.uses import PairUses, Uses, UseTable, collapse, distinct_keys
+from commanalyzer.communication.uses import PairUses, Uses, UseTable, collapse, distinct_keys, numbered_keys
 from commanalyzer.vcg.graph import Bool, Int32, Int64, ValueGraph
 from commanalyzer.vcg.segments import expand_ranges, group_starts
 
@@ -142,8 +142,8 @@ def _single_home(where: Int64, hub: Bool, length: Int64, num_parts: int) -> Int6
 def _group(graph: ValueGraph, row: Int64, pair: Int64) -> tuple[Int64, int]:
     """Return which terms share a message: all of an accumulating (sink, part), else those of one row."""
     rounds = np.isin(pair, pair[graph.row_accumulates[row]])
-    _, dense = distinct_keys(pair)
-    distinct, group = distinct_keys(dense * (graph.num_rows + 1) + np.where(rounds, 0, row + 1))
+    _, dense = numbered_keys(pair)
+    distinct, group = numbered_keys(dense * (graph.num_rows + 1) + np.where(rounds, 0, row + 1))
     return group, len(distinct)
 
 
@@ -170,8 +170,8 @@ def _cheaper_to_fold(graph: ValueGraph, terms: _RemoteTerms, sent: _Sent, num_pa
     group_bytes = np.zeros(terms.num_groups, dtype=np.int64)
     kernels.raise_to(group_bytes, terms.group, count * graph.width_bytes[terms.sink].astype(np.int64))
 
-    operand, item = distinct_keys(value * num_parts + terms.owner[term])
-    pair, place = distinct_keys(item * terms.num_groups + terms.group[term])
+    operand, item = numbered_keys(value * num_parts + terms.owner[term])
+    pair, place = numbered_keys(item * terms.num_groups + terms.group[term])
     uses = np.zeros(len(pair), dtype=np.int64)
     kernels.raise_to(uses, place, count[term])
     item, group = np.divmod(pair, terms.num_groups)

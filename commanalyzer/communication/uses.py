@@ -98,19 +98,26 @@ def collapse(graph: ValueGraph, uses: Uses, num_parts: int) -> PairUses:
     )
 
 
-def distinct_keys(key: Int64) -> tuple[Int64, Int64]:
-    """Return the distinct values of ``key`` (not negative), ascending, and the index of each entry's value.
+def numbered_keys(key: Int64) -> tuple[Int64, Int64]:
+    """Return the distinct values of ``key`` (not negative) by first appearance, and the index of each entry.
 
-    Like ``np.unique(..., return_inverse=True)``, in linear time where few values are distinct.
+    Linear, unlike ``np.unique``.
     """
     number = np.empty(len(key), dtype=np.int64)
     slots = np.full((1 << (2 * len(key)).bit_length(), 2), -1, dtype=np.int64)
-    count = kernels.number_keys(frozen(key, np.int64), slots, number)
+    found = np.empty(kernels.number_keys(frozen(key, np.int64), slots, number), dtype=np.int64)
     used = slots[slots[:, 0] >= 0]
-    order = np.argsort(used[:, 0])
-    rank = np.empty(count, dtype=np.int64)
-    rank[used[order, 1]] = np.arange(count)
-    return used[order, 0], rank[number]
+    found[used[:, 1]] = used[:, 0]
+    return found, number
+
+
+def distinct_keys(key: Int64) -> tuple[Int64, Int64]:
+    """Return the same with the distinct values in ascending order."""
+    found, number = numbered_keys(key)
+    order = np.argsort(found, kind="stable")  # quick where they appear in ascending order
+    rank = np.empty(len(found), dtype=np.int64)
+    rank[order] = np.arange(len(found))
+    return found[order], rank[number]
 
 
 class UseTable:

@@ -13,16 +13,16 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
 
+from commanalyzer.compiled import frozen
 from commanalyzer.errors import PartitionError
+from commanalyzer.partition import affinity_kernels as kernels
 from commanalyzer.vcg.contract import merge_registers, merge_tasks, representatives
 from commanalyzer.vcg.edges import distinct_edges
-from commanalyzer.vcg.graph import Bool, Float64, Fold, Int64, ValueGraph
-from commanalyzer.vcg.segments import count_of_source, sink_of_source
+from commanalyzer.vcg.graph import Bool, Float64, Int64, ValueGraph
+from commanalyzer.vcg.segments import pointer_from_counts
 
 _TASK_SHARE = 0.125  # of a part
-_SHARES = 64  # a shared edge weighs 64 times its bytes over the readers: integers keep the difference
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +105,10 @@ def _check_edges(a: Adjacency) -> None:
     n = a.num_vertices
     _require(bool(a.neighbour.min() >= 0 and a.neighbour.max() < n), f"neighbours must lie in [0, {n})")
     _require(bool(np.all(a.edge_bytes > 0)), "edge weights must be positive")
-    key = a.vertex_of_edge() * n + a.neighbour
-    _require(bool(np.all(np.diff(key) > 0)), "neighbours must be ascending and distinct within each vertex")
-    _require(bool(np.all(a.neighbour != a.vertex_of_edge())), "a vertex must not be its own neighbour")
-    turned = csr_array((a.edge_bytes, a.neighbour, a.pointer), shape=(n, n)).T.tocsr()
-    same = np.array_equal(turned.indptr, a.pointer) and np.array_equal(turned.indices, a.neighbour)
-    same = same and np.array_equal(turned.data, a.edge_bytes)
-    _require(same, "every edge needs the same weight in both directions")
+    fault = kernels.first_fault(*(frozen(x, np.int64) for x in (a.pointer, a.neighbour, a.edge_bytes)))
+    _require(fault != 1, "neighbours must be ascending and distinct within each vertex")
+    _require(fault != 2, "a vertex must not be its own neighbour")
+    _require(fault != 3, "every edge needs the same weight in both directions")
 
 
 def build_affinity(
@@ -141,56 +138,51 @@ def build_affinity(
     n = int(present.sum())
     work = _spread_work(graph, removed)
     flops = np.bincount(vertex[~removed], work[~removed], minlength=n).astype(np.float64)
-    return Affinity(_assemble(*_links(graph, vertex, shared), flops), vertex)
+    return Affinity(_assemble(graph, vertex, flops, shared), vertex)
 
 
-def _links(graph: ValueGraph, vertex: Int64, shared: bool) -> tuple[Int64, Int64, Int64]:
-    """Return both ends and the bytes of every link, parallel links and self-links included."""
-    uses = np.minimum(count_of_source(graph), np.maximum(graph.versions[graph.source], 1))
-    volume = uses * graph.width_bytes[graph.source]
-    if shared:
-        readers = distinct_edges(graph).out_degree[graph.source]
-        volume = np.maximum(_SHARES * volume // np.maximum(readers, 1), 1)
-    source, sink = vertex[graph.source], vertex[sink_of_source(graph)]
-    flow = (source >= 0) & (sink >= 0)
-    # Operands of a term whose sink is gone: each is linked to the next one that is still there.
-    orphan = np.flatnonzero((source >= 0) & (sink < 0) & _foldable(graph))
-    term = np.searchsorted(graph.source_ptr, orphan, side="right")
-    together = np.flatnonzero(term[1:] == term[:-1])
-    left, right = orphan[together], orphan[together + 1]
-    return (
-        np.concatenate((source[flow], source[left])),
-        np.concatenate((sink[flow], source[right])),
-        np.concatenate((volume[flow], np.minimum(volume[left], volume[right]))),
-    )
-
-
-def _foldable(graph: ValueGraph) -> Bool:
-    """Return bool[S], the entry belongs to a row whose terms other parts may compute."""
-    return np.repeat(graph.row_fold != int(Fold.NONE), np.diff(graph.source_ptr[graph.term_ptr]))
-
-
-def _assemble(one: Int64, other: Int64, volume: Int64, flops: Float64) -> Adjacency:
+def _assemble(graph: ValueGraph, vertex: Int64, flops: Float64, shared: bool) -> Adjacency:
+    """Return the graph of the links between the vertices that values stand for."""
     n = len(flops)
-    apart = one != other
-    one, other, volume = one[apart], other[apart], volume[apart]
-    ends = (np.concatenate((one, other)), np.concatenate((other, one)))
-    matrix = coo_array((np.concatenate((volume, volume)), ends), shape=(n, n)).tocsr()
-    matrix.sum_duplicates()
-    return Adjacency(
-        matrix.indptr.astype(np.int64),
-        matrix.indices.astype(np.int64),
-        matrix.data.astype(np.int64),
-        flops,
+    readers = distinct_edges(graph).out_degree if shared else np.zeros(0, dtype=np.int64)
+    columns = (
+        graph.row_sink,
+        graph.row_count,
+        graph.row_fold,
+        graph.term_ptr,
+        graph.source_ptr,
+        graph.source,
+        graph.versions,
+        graph.width_bytes,
+        readers,
+        vertex,
     )
+    place = np.zeros(n + 1, dtype=np.int64)
+    upper, link_bytes = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)
+    kernels.collect_links(*columns, True, place, upper, link_bytes)
+    place = pointer_from_counts(place[:-1])
+    upper, link_bytes = np.empty(place[-1], dtype=np.int32), np.empty(place[-1], dtype=np.int64)
+    kernels.collect_links(*columns, False, place.copy(), upper, link_bytes)
+    low_pointer, degree = np.zeros(n + 1, dtype=np.int64), np.zeros(n, dtype=np.int64)
+    kernels.add_parallel(place, upper, link_bytes, low_pointer, degree)
+    pointer = pointer_from_counts(degree)
+    neighbour, edge_bytes = np.empty(pointer[-1], dtype=np.int64), np.empty(pointer[-1], dtype=np.int64)
+    kernels.write_both_ways(low_pointer, upper, link_bytes, pointer, pointer.copy(), neighbour, edge_bytes)
+    return Adjacency(pointer, neighbour, edge_bytes, flops)
 
 
 def _spread_work(graph: ValueGraph, removed: Bool) -> Float64:
     """Return float64[V], work with that of removed sinks moved to their operands in proportion to uses."""
-    sink = sink_of_source(graph)
-    entry = np.flatnonzero(removed[sink] & ~removed[graph.source])
-    share = count_of_source(graph)[entry].astype(np.float64)
-    total = np.bincount(sink[entry], share, minlength=graph.num_vertices)
-    work = np.where(removed & (total > 0), 0.0, graph.work_flops)
-    part = share / total[sink[entry]] * graph.work_flops[sink[entry]]
-    return np.asarray(work + np.bincount(graph.source[entry], part, minlength=graph.num_vertices))
+    total, spread = np.zeros(graph.num_vertices), np.zeros(graph.num_vertices)
+    kernels.spread_work(
+        graph.row_sink,
+        graph.row_count,
+        graph.term_ptr,
+        graph.source_ptr,
+        graph.source,
+        frozen(removed, np.bool_),
+        graph.work_flops,
+        total,
+        spread,
+    )
+    return np.where(removed & (total > 0), 0.0, graph.work_flops) + spread

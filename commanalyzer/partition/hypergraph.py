@@ -17,15 +17,11 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from commanalyzer.compiled import frozen
+from commanalyzer.partition import hypergraph_kernels as kernels
 from commanalyzer.partition.affinity import Affinity
-from commanalyzer.vcg.graph import Bool, Float64, Fold, Int64, ValueGraph
-from commanalyzer.vcg.segments import (
-    count_of_source,
-    group_starts,
-    pointer_from_counts,
-    row_of_term,
-    sorted_unique,
-)
+from commanalyzer.vcg.graph import Float64, Int32, Int64, ValueGraph
+from commanalyzer.vcg.segments import pointer_from_counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,26 +60,6 @@ class Hypergraph:
         return len(self.pin)
 
 
-@dataclass(frozen=True, slots=True)
-class _Entries:
-    """Source entries: their vertices (-1 for hubs), term, and whether the term is a vertex of its own."""
-
-    source: Int64
-    sink: Int64
-    term: Int64
-    folds: Bool
-    term_vertex: Int64
-
-
-@dataclass(frozen=True, slots=True)
-class _Moved:
-    """Terms that are not computed at their sinks: their rows, where instead, how many are vertices."""
-
-    row: Int64
-    vertex: Int64
-    num_terms: int
-
-
 def build_hypergraph(graph: ValueGraph, affinity: Affinity) -> Hypergraph:
     """Return the hypergraph of the values that take part in the partitioning.
 
@@ -92,94 +68,64 @@ def build_hypergraph(graph: ValueGraph, affinity: Affinity) -> Hypergraph:
         affinity: Its affinity graph, for the merges of vertices and the work.
     """
     base = affinity.adjacency.num_vertices
-    entries, moved = _entries(graph, affinity.vertex, base)
-    versions = np.maximum(graph.versions[graph.source], 1)
-    volume = np.minimum(count_of_source(graph), versions) * graph.width_bytes[graph.source]
-    plain = ~entries.folds & (entries.source >= 0) & (entries.sink >= 0)
-    apart = entries.folds & (entries.source >= 0) & (entries.term_vertex >= 0)
-    value = graph.source.astype(np.int64)
-    nets = [value[plain], value[apart]]
-    pins = [entries.sink[plain], entries.term_vertex[apart]]
-    weight = np.zeros(2 * graph.num_vertices, np.int64)
-    np.maximum.at(weight, value[plain | apart], volume[plain | apart])
-    owners = affinity.vertex
-    folded = _fold_nets(graph, entries, weight)
-    net = np.concatenate([*nets, folded[0], np.arange(graph.num_vertices), _twins(graph, folded[0])])
-    twin_owner = owners[_twins(graph, folded[0]) - graph.num_vertices]
-    pin = np.concatenate([*pins, folded[1], owners, twin_owner])
-    used = pin >= 0
-    work = _work(graph, affinity, moved)
-    return _assemble(net[used], pin[used], weight, work)
+    vertex = frozen(affinity.vertex, np.int64)
+    readers = frozen(np.bincount(graph.source, minlength=graph.num_vertices), np.int64)
+    terms = (graph.row_fold, graph.term_ptr, graph.source_ptr, graph.source)
+    size = base + kernels.count_terms(graph.row_sink, *terms, vertex, readers)
+    columns = (
+        graph.row_sink,
+        graph.row_count,
+        *terms,
+        graph.versions,
+        graph.width_bytes,
+        vertex,
+        readers,
+        base,
+    )
+    net_bytes = np.zeros(2 * graph.num_vertices, dtype=np.int64)
+    pins, nothing = np.zeros(size, dtype=np.int64), np.zeros(0, dtype=np.int32)
+    kernels.collect_pins(*columns, True, net_bytes, pins, nothing)
+    kernels.pin_owners(vertex, net_bytes, True, pins, nothing)
+    place = pointer_from_counts(pins)
+    nets = np.empty(place[-1], dtype=np.int32)
+    filled = place[:-1].copy()
+    kernels.collect_pins(*columns, False, net_bytes, filled, nets)
+    kernels.pin_owners(vertex, net_bytes, False, filled, nets)
+    work = _work(graph, affinity, vertex, readers, size)
+    return _assemble(place, nets, net_bytes, work)
 
 
-def _work(graph: ValueGraph, affinity: Affinity, moved: _Moved) -> Float64:
-    """Work of all vertices: that of a term lies where it is computed, not at its sink."""
+def _work(graph: ValueGraph, affinity: Affinity, vertex: Int64, readers: Int64, size: int) -> Float64:
+    """Return float64[size], work of all vertices: that of a term where it is computed, not at its sink."""
     base = affinity.adjacency.work_flops
-    times = graph.row_count.astype(np.float64)
-    per_row = np.maximum(np.diff(graph.term_ptr), 1)
-    total = np.bincount(graph.row_sink, times * per_row, graph.num_vertices)
-    sink = graph.row_sink[moved.row]
-    share = times[moved.row] / np.maximum(total[sink], 1.0) * graph.work_flops[sink]
-    vertex = affinity.vertex[sink]
-    share[vertex < 0] = 0.0  # the work of hubs was spread over their operands
-    left = base - np.bincount(vertex[vertex >= 0], share[vertex >= 0], len(base))
-    work = np.bincount(moved.vertex, share, len(base) + moved.num_terms).astype(np.float64)
-    work[: len(base)] += left
-    return np.maximum(work, 0.0)
+    taken, given = np.zeros(len(base)), np.zeros(size)
+    kernels.move_work(
+        graph.row_sink,
+        graph.row_count,
+        graph.row_fold,
+        graph.term_ptr,
+        graph.source_ptr,
+        graph.source,
+        graph.work_flops,
+        vertex,
+        readers,
+        len(base),
+        np.zeros(graph.num_vertices),
+        taken,
+        given,
+    )
+    given[: len(base)] += base - taken
+    return np.maximum(given, 0.0)
 
 
-def _entries(graph: ValueGraph, vertex: Int64, base: int) -> tuple[_Entries, _Moved]:
-    """Source entries, and the terms that are not computed at their sinks."""
-    term_length = np.diff(graph.source_ptr)
-    num_terms = len(term_length)
-    term = np.repeat(np.arange(num_terms, dtype=np.int64), term_length)
-    row = row_of_term(graph)
-    foldable = (graph.row_fold != int(Fold.NONE))[row]
-    source = vertex[graph.source]
-    ordinary = source >= 0
-    operands = np.bincount(term, ordinary, num_terms)
-    readers = np.bincount(graph.source, minlength=graph.num_vertices)[graph.source]
-    shared = np.bincount(term, ordinary & (readers > 1), num_terms)
-    sink = vertex[graph.row_sink[row]]
-    # Operands that all have other readers (factors of a matrix product) rarely meet outside the sink's part.
-    at_sink = (operands > 1) & (shared == operands) & (sink >= 0)
-    folds = foldable & ~at_sink
-    # A term of one operand that has no other reader is computed where that operand is.
-    apart = folds & ((operands > 1) | (shared > 0))
-    number = np.where(apart, base + np.cumsum(apart) - 1, -1)
-    place = number.copy()
-    alone = np.flatnonzero(ordinary & (folds & ~apart)[term])
-    place[term[alone]] = source[alone]
-    away = np.flatnonzero(place >= 0)
-    moved = _Moved(row[away], place[away], int(apart.sum()))
-    return _Entries(source, sink[term], term, folds[term], number[term]), moved
-
-
-def _fold_nets(graph: ValueGraph, entries: _Entries, weight: Int64) -> tuple[Int64, Int64]:
-    """Nets (numbered V + sink) and pins of reductions; writes their weights."""
-    chosen = entries.folds & (entries.source >= 0) & (entries.sink >= 0)
-    place = np.where(entries.term_vertex >= 0, entries.term_vertex, entries.source)[chosen]
-    row = row_of_term(graph)[entries.term[chosen]]
-    sink = graph.row_sink[row].astype(np.int64)
-    np.maximum.at(weight, graph.num_vertices + sink, graph.row_count[row] * graph.width_bytes[sink])
-    return graph.num_vertices + sink, place
-
-
-def _twins(graph: ValueGraph, fold_net: Int64) -> Int64:
-    """Fold nets that exist, each once: their sinks are pins as well."""
-    exists = np.zeros(2 * graph.num_vertices, np.bool_)
-    exists[fold_net] = True
-    return np.flatnonzero(exists)
-
-
-def _assemble(net: Int64, pin: Int64, weight: Int64, work: Float64) -> Hypergraph:
-    """Sort pins into nets, drop repeated pins and nets of one vertex."""
-    size = max(len(work), 1)
-    key = sorted_unique(net * size + pin)
-    net, pin = np.divmod(key, size)
-    count = np.bincount(net, minlength=len(weight))
-    kept = ((count > 1) & (weight > 0))[net]
-    net, pin = net[kept], pin[kept]
-    start = group_starts(net)
-    lengths = np.diff(np.append(start, len(net)))
-    return Hypergraph(pointer_from_counts(lengths), pin, weight[net[start]], work)
+def _assemble(place: Int64, nets: Int32, net_bytes: Int64, work: Float64) -> Hypergraph:
+    """Collect the pins of nets, each once, and drop nets of one vertex."""
+    count = np.zeros(len(net_bytes), dtype=np.int64)
+    kernels.count_distinct_pins(place, nets, count)
+    kept = np.flatnonzero((count > 1) & (net_bytes > 0))
+    number = np.full(len(net_bytes), -1, dtype=np.int64)
+    number[kept] = np.arange(len(kept))
+    pointer = pointer_from_counts(count[kept])
+    pin = np.empty(pointer[-1], dtype=np.int64)
+    kernels.place_pins(place, nets, number, pointer.copy(), pin)
+    return Hypergraph(pointer, pin, net_bytes[kept], work)

@@ -16,6 +16,7 @@ _ADDRESS = int(SourceRole.ADDRESS)
 ROLES = 4  # a source and its role are one word: source * 4 + role
 _FACTORS = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9))
 _HALF = np.uint64(31)
+_NEAR = 4  # slots
 _GAPS = (701, 301, 132, 57, 23, 10, 4, 1)  # M. Ciura, Best increments for the average case of shellsort, 2001
 
 
@@ -195,9 +196,11 @@ def row_reach(row_sink: Any, start: Any, source: Any, role: Any, gone: Any, leng
 
 
 @compiled
-def _sort(word: Any) -> None:
+def _sort(word: Any, count: Any) -> None:
     for gap in _GAPS:
-        for i in range(gap, len(word)):
+        if gap >= count:
+            continue
+        for i in range(gap, count):
             moved = word[i]
             j = i
             while j >= gap and word[j - gap] > moved:
@@ -242,7 +245,7 @@ def _expand_row(
             if u != sink:
                 weakest = max(np.int64(closure_role[k]), np.int64(role[i]))
                 count = _put(u, weakest, where, word, base, count)
-    _sort(word[:count])
+    _sort(word, count)
     return count, own
 
 
@@ -258,10 +261,10 @@ def _put(value: Any, role: Any, where: Any, word: Any, base: Any, count: Any) ->
 
 
 @compiled
-def _hash(sink: Any, own: Any, word: Any) -> Any:
+def _hash(sink: Any, own: Any, word: Any, count: Any) -> Any:
     h = np.uint64(sink * 2 + own)
-    for w in word:
-        h = (h ^ np.uint64(w)) * _FACTORS[0]
+    for k in range(count):
+        h = (h ^ np.uint64(word[k])) * _FACTORS[0]
         h ^= h >> _HALF
     h *= _FACTORS[1]
     return np.int64(h >> np.uint64(2))
@@ -269,14 +272,22 @@ def _hash(sink: Any, own: Any, word: Any) -> Any:
 
 @compiled
 def _same(
-    kept: Any, row: Any, sink: Any, own: Any, word: Any, kept_sink: Any, kept_own: Any, pointer: Any
+    kept: Any,
+    row: Any,
+    sink: Any,
+    own: Any,
+    word: Any,
+    count: Any,
+    kept_sink: Any,
+    kept_own: Any,
+    pointer: Any,
 ) -> Any:
-    """Whether a row that was kept equals one whose sources are ``word``."""
+    """Whether a row that was kept equals one with ``count`` sources in ``word``."""
     begin, end = pointer[row], pointer[row + 1]
-    if kept_sink[row] != sink or kept_own[row] != own or end - begin != len(word):
+    if kept_sink[row] != sink or kept_own[row] != own or end - begin != count:
         return False
     equal = True
-    for k in range(len(word)):
+    for k in range(count):
         equal &= kept[begin + k] == word[k]
     return equal
 
@@ -304,12 +315,13 @@ def dissolve_rows(
 ) -> Any:
     """Replace registers by their sources and merge equal rows; return how many rows are left.
 
-    ``slots`` int64[2^k] holds the rows that were kept by their hash, -1 elsewhere. The columns behind it are
-    the output: first row of equal ones, their counts, whether the sink is among the sources, words.
+    ``slots`` int64[2^k] holds the rows that were kept, -1 elsewhere: near a place for their sink, which stays
+    in the cache, or where that is crowded anywhere by their hash. The columns behind it are the output: first
+    row of equal ones, their counts, whether the sink is among the sources, and up to ``kept`` the words.
     """
     where = np.full(len(gone), -1, np.int64)
     word = np.empty(len(gone), np.int64)
-    rows, base = 0, 0
+    rows, base, last = 0, 0, len(slots) - 1
     for r in range(len(row_sink)):
         sink = np.int64(row_sink[r])
         if gone[sink]:
@@ -320,18 +332,23 @@ def dissolve_rows(
         )  # fmt: skip
         base += length
         own = own or row_accumulates[r]
-        found = word[:length]
-        at = _hash(sink, own, found) & (len(slots) - 1)
+        attempt, at, step = 0, (_NEAR * sink) & last, 1
         while slots[at] >= 0 and not _same(
-            kept, slots[at], sink, own, found, kept_sink, accumulates, pointer
+            kept, slots[at], sink, own, word, length, kept_sink, accumulates, pointer
         ):
-            at = (at + 1) & (len(slots) - 1)
+            attempt += 1
+            if attempt == _NEAR:
+                at = _hash(sink, own, word, length)
+                step = (at >> 32) | 1
+            at = (at + step) & last
         if slots[at] >= 0:
             count[slots[at]] += row_count[r]
             continue
         slots[at] = rows
         origin[rows], count[rows], accumulates[rows], kept_sink[rows] = r, row_count[r], own, sink
-        kept[pointer[rows] : pointer[rows] + length] = found
-        pointer[rows + 1] = pointer[rows] + length
+        end = pointer[rows]
+        for k in range(length):
+            kept[end + k] = word[k]
+        pointer[rows + 1] = end + length
         rows += 1
     return rows

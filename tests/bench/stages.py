@@ -1,105 +1,129 @@
-"""Wall-clock time of the stages behind the recording, per workload.
+"""Cost of the stages behind the recording, per workload: CPU seconds and memory per flow.
 
     python -m tests.bench.stages [--parts 16] [--only heat2d,spmv] [--json FILE]
 
-Run from the checkout. Seconds for building the graph, finding hubs, making the affinity graph, METIS and
-counting one decomposition, beside the number of distinct flows they are expected to be linear in.
+Run from the checkout. Every stage is expected to be linear in the distinct flows, so what is printed are CPU
+seconds per ten million flows and the largest temporary memory of any stage per flow. Compiled code is loaded
+by a small graph first. *paper* is the singletons by the paper's rules (dissolving, edges, size), *work* what
+counting needs once per graph, *count* all that counting one decomposition takes.
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
+import gc
 import json
-import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
 from rich.console import Console
 from rich.table import Table
 
+from commanalyzer.communication.collectives import with_collectives
+from commanalyzer.communication.totals import totals_of
 from commanalyzer.communication.volume import charge_volume
-from commanalyzer.frontend.compile import compile_sources
-from commanalyzer.instrument.plan import PlanOptions, plan_module
-from commanalyzer.instrument.rewrite import rewrite
-from commanalyzer.ir.parser import parse_module
 from commanalyzer.partition.affinity import build_affinity
+from commanalyzer.partition.balance import term_work, work_by_value
+from commanalyzer.partition.hypergraph import build_hypergraph
 from commanalyzer.partition.metis import partition
 from commanalyzer.partition.owners import extend_to_hubs
-from commanalyzer.runtime.build import build_instrumented
-from commanalyzer.runtime.launch import run_target
-from commanalyzer.trace.reader import read_trace
-from commanalyzer.vcg.build import build_graph
+from commanalyzer.progress import SilentProgress
+from commanalyzer.record import record
+from commanalyzer.vcg.dissolve import dissolve_registers
+from commanalyzer.vcg.edges import distinct_edges
+from commanalyzer.vcg.graph import ValueGraph
 from commanalyzer.vcg.hubs import find_hubs
+from commanalyzer.vcg.simplify import simplified
+from commanalyzer.vcg.singletons import find_singletons, vcg_words
+from tests.bench.cases import request_of
 
-ROOT = Path(__file__).resolve().parents[2]
 CASES = (
     "heat2d 500 10",
-    "heat2d 1000 10",
-    "stencil3d 64 10",
-    "matmul 64",
-    "matmul 128",
-    "spmv 100000 random 8 10",
+    "stencil3d 48 5",
+    "matmul 96",
+    "spmv 50000 random 8 5",
     "kmeans 20000 8 5 5",
+    "hydro3d 10 5",
 )
+SMALL = "kmeans 300 4 3 3"
+STAGES = ("simplify", "hubs", "paper", "affinity", "hypergraph", "work", "count")
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Measurement:
-    """One workload; times in seconds."""
+    """One workload: CPU seconds and temporary bytes of each stage."""
 
     case: str
-    flows: int
-    graph_s: float
-    hubs_s: float
-    affinity_s: float
-    metis_s: float
-    count_s: float
+    flows: int = 0
+    seconds: dict[str, float] = field(default_factory=dict)
+    temporary_bytes: dict[str, int] = field(default_factory=dict)
+
+    def time(self, stage: str, action: Callable[[], T]) -> T:
+        """Return the result of ``action`` and keep what it costs."""
+        gc.collect()
+        before = _forget_peak()
+        start = time.process_time()
+        result = action()
+        self.seconds[stage] = time.process_time() - start
+        self.temporary_bytes[stage] = max(_memory("VmHWM") - before, 0)
+        return result
+
+
+def _forget_peak() -> int:
+    """Let the kernel measure the peak memory anew; return the present memory, bytes."""
+    ctypes.CDLL(None).malloc_trim(0)
+    Path("/proc/self/clear_refs").write_text("5")
+    return _memory("VmRSS")
+
+
+def _memory(name: str) -> int:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(name)) * 1024
 
 
 def measure(case: str, parts: int) -> Measurement:
-    """Record one workload and time what follows."""
+    """Record one workload and measure what follows."""
     name, *arguments = case.split()
-    program = compile_sources([ROOT / "workloads" / name / f"{name}.c"])
-    module = parse_module(program.ir_text)
-    plan = plan_module(module, PlanOptions())
-    executable = build_instrumented(rewrite(module, plan), program)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "trace"
-        run_target(
-            executable,
-            arguments,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            environment={"COMMANALYZER_TRACE": str(path)},
-        )
-        graph_s, graph = _timed(lambda: build_graph(read_trace(path), plan.sites))
-    hubs_s, hubs = _timed(lambda: find_hubs(graph))
-    affinity_s, affinity = _timed(lambda: build_affinity(graph, hubs.mask))
-    metis_s, core = _timed(lambda: partition(affinity.adjacency, parts))
-    owners = extend_to_hubs(graph, hubs.mask, affinity, core)
-    count_s, _ = _timed(lambda: charge_volume(graph, owners.part, parts, hubs.mask))
-    return Measurement(case, graph.num_flows, graph_s, hubs_s, affinity_s, metis_s, count_s)
+    graph = record(request_of(name, tuple(arguments)), SilentProgress()).graph
+    result = Measurement(case, graph.num_flows)
+    flat = result.time("simplify", lambda: simplified(graph))
+    hubs = result.time("hubs", lambda: find_hubs(flat)).mask
+    result.time("paper", lambda: _paper(graph))
+    affinity = result.time("affinity", lambda: build_affinity(flat, hubs))
+    result.time("hypergraph", lambda: build_hypergraph(flat, affinity))
+    owners = extend_to_hubs(flat, hubs, affinity, partition(affinity.adjacency, parts)).part
+    totals, work = result.time("work", lambda: (totals_of(flat), term_work(flat)))
+
+    def count() -> None:
+        charges = charge_volume(flat, owners, parts, hubs, totals)
+        communication = charges.communication(flat, totals)
+        with_collectives(communication, charges, flat, hubs, totals)
+        work_by_value(flat, work, hubs, owners, parts, (charges.fold.value, charges.fold.sender))
+
+    result.time("count", count)
+    return result
 
 
-def _timed(action: Callable[[], T]) -> tuple[float, T]:
-    start = time.perf_counter()
-    result = action()
-    return time.perf_counter() - start, result
+def _paper(graph: ValueGraph) -> int:
+    dissolved = dissolve_registers(graph)
+    edges = distinct_edges(dissolved)
+    return vcg_words(dissolved, find_singletons(dissolved, edges=edges), edges)
 
 
 def _table(measurements: Sequence[Measurement], parts: int) -> Table:
-    table = Table(title=f"seconds per stage, {parts} parts")
-    for title in ("workload", "flows", "graph", "hubs", "affinity", "metis", "count"):
+    table = Table(title=f"CPU seconds per 10 million flows, {parts} parts; temporary bytes per flow")
+    for title in ("workload", "flows", *STAGES, "bytes"):
         table.add_column(title, justify="left" if title == "workload" else "right")
     for m in measurements:
-        stages = (m.graph_s, m.hubs_s, m.affinity_s, m.metis_s, m.count_s)
-        table.add_row(m.case, f"{m.flows:,}", *(f"{s:.2f}" for s in stages))
+        seconds = (f"{m.seconds[stage] * 1e7 / m.flows:.2f}" for stage in STAGES)
+        most = max(m.temporary_bytes.values()) / m.flows
+        table.add_row(m.case, f"{m.flows:,}", *seconds, f"{most:.0f}")
     return table
 
 
@@ -112,10 +136,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
     wanted = set(options.only.split(",")) if options.only else None
     cases = [case for case in CASES if wanted is None or case.split()[0] in wanted]
+    measure(SMALL, options.parts)
     measurements = [measure(case, options.parts) for case in cases]
-    Console(width=100).print(_table(measurements, options.parts))
+    Console(width=120).print(_table(measurements, options.parts))
     if options.json:
-        options.json.write_text(json.dumps([asdict(m) for m in measurements], indent=1))
+        keys = ("case", "flows", "seconds", "temporary_bytes")
+        rows = [{key: getattr(m, key) for key in keys} for m in measurements]
+        options.json.write_text(json.dumps(rows, indent=1))
     return 0
 
 

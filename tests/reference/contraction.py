@@ -1,0 +1,173 @@
+"""Edges and merges of a value graph with sorts and sparse matrices: the oracle of the compiled passes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import coo_array, csr_array
+from scipy.sparse.csgraph import connected_components
+
+from commanalyzer.vcg.graph import Bool, Fold, Int64, ValueGraph
+from commanalyzer.vcg.segments import pointer_from_counts, row_of_term, sink_of_source, sorted_unique
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """Distinct directed edges of a value graph, self-edges left out, ordered by sink and then source.
+
+    Attributes:
+        sink: int64[E].
+        source: int64[E].
+    """
+
+    sink: Int64
+    source: Int64
+
+
+def distinct_edges(graph: ValueGraph) -> Edges:
+    """Return the distinct (sink, source) pairs of all rows (the edge set E of paper Section 4.2.1)."""
+    v = max(graph.num_vertices, 1)
+    keys = sorted_unique(sink_of_source(graph).astype(np.int64) * v + graph.source)
+    sink, source = np.divmod(keys, v)
+    other = sink != source
+    return Edges(sink=sink[other], source=source[other])
+
+
+def undirected_degree(edges: Edges, num_vertices: int) -> Int64:
+    """Return int64[V], the number of distinct vertices adjacent to each vertex (Definition 4.2)."""
+    pointer = pointer_from_counts(np.bincount(edges.sink, minlength=num_vertices).astype(np.int64))
+    ones = np.ones(len(edges.sink), dtype=np.int8)
+    inward = csr_array((ones, edges.source, pointer), shape=(num_vertices, num_vertices))
+    either = inward + inward.T.tocsr()
+    return np.asarray(np.diff(either.indptr), dtype=np.int64)
+
+
+def merge_registers(graph: ValueGraph, edges: Edges) -> Int64:
+    """Return int64[V], the vertex that each private register merges into, other vertices themselves.
+
+    A register that is a term of a foldable row is left alone: it is a contribution, and the part that holds
+    its operands may compute it, so it must not be glued to the sink.
+    """
+    v = graph.num_vertices
+    target = np.arange(v, dtype=np.int64)
+    readers = np.bincount(edges.source, minlength=v)
+    contributes = np.zeros(v, dtype=np.bool_)
+    contributes[graph.source[_fold_entries(graph)]] = True
+    private = (graph.is_register | graph.is_temporary) & (readers == 1) & ~contributes
+    chosen = private[edges.source]
+    target[edges.source[chosen]] = edges.sink[chosen]
+    return target
+
+
+def merge_tasks(graph: ValueGraph, target: Int64, removed: Bool, most_share: float) -> Int64:
+    """Return ``target`` with register values and temporaries that feed each other merged.
+
+    What is computed between reading arrays and writing them is one *task* (the work on one element): nobody
+    divides it among nodes, and there are many private values in it. A task is a connected component of the
+    private values. Values that link everything (a running sum) are not private: a component that holds more
+    than ``most_share`` of all vertices is taken apart into those that do not need the links of reductions,
+    and left alone where that does not help.
+
+    Args:
+        graph: Value graph.
+        target: int64[V], merges so far.
+        removed: bool[V], vertices that take no part.
+        most_share: Largest share of a task.
+    """
+    v = graph.num_vertices
+    private = (graph.is_register | graph.is_temporary) & ~removed
+    source, sink = graph.source.astype(np.int64), sink_of_source(graph).astype(np.int64)
+    inner = private[source] & private[sink]
+    merged = target.copy()
+    for links in (inner, inner & ~_fold_entries(graph)):
+        matrix = coo_array((np.ones(int(links.sum()), np.int8), (source[links], sink[links])), shape=(v, v))
+        count, label = connected_components(matrix, directed=False)
+        size = np.bincount(label, minlength=count)
+        chosen = private & (size[label] <= max(most_share * v, 2)) & (size[label] > 1)
+        first = np.full(count, v, dtype=np.int64)
+        np.minimum.at(first, label[chosen], np.flatnonzero(chosen))
+        merged[chosen] = first[label[chosen]]
+        private &= ~chosen
+        inner &= private[source] & private[sink]
+    return merged
+
+
+def merge_leaves(graph: ValueGraph, edges: Edges, target: Int64) -> Int64:
+    """Return ``target`` with every single-use leaf merged into a neighbour as well.
+
+    In a row that does not fold, the leaf merges into the sink. In a term it merges into another operand
+    (the entry ``A[i][j]`` into ``x[j]``), provided that operand enters the sink only once; a leaf that is
+    alone in its term stays, because it *is* the contribution (the item of a histogram, the element of a
+    sum).
+    """
+    v = graph.num_vertices
+    entries = np.bincount(graph.source, minlength=v)
+    computed = np.bincount(edges.sink, minlength=v) > 0
+    written = graph.versions - graph.is_input
+    leaf = (entries == 1) & ~computed & (written <= 1)
+    of_leaf = leaf[graph.source]
+    fold = _fold_entries(graph)
+    merged = target.copy()
+    plain = np.flatnonzero(of_leaf & ~fold)
+    merged[graph.source[plain]] = sink_of_source(graph)[plain]
+    _merge_into_operands(graph, leaf, of_leaf & fold, merged)
+    return merged
+
+
+def _merge_into_operands(graph: ValueGraph, leaf: Bool, fold_leaf: Bool, merged: Int64) -> None:
+    """Point leaves of foldable terms to the first suitable operand of their term, in place."""
+    length = np.diff(graph.source_ptr)
+    term = np.repeat(np.arange(len(length), dtype=np.int64), length)
+    has_leaf = np.zeros(len(length), dtype=np.bool_)
+    has_leaf[term[fold_leaf]] = True
+    entry = np.flatnonzero((has_leaf & (length > 1))[term])
+    if len(entry) == 0:
+        return
+    source = graph.source[entry].astype(np.int64)
+    sink = graph.row_sink[row_of_term(graph)[term[entry]]].astype(np.int64)
+    _, inverse, times = np.unique(sink * graph.num_vertices + source, return_inverse=True, return_counts=True)
+    # Rank 0: an operand of its own, 1: another leaf; operands that enter the sink repeatedly (a factor of
+    # the whole sum) are no partner, or the sum would look as if it had only that one operand.
+    usable = times[inverse] == 1
+    order = np.lexsort((np.arange(len(entry)), leaf[source], term[entry]))
+    order = order[usable[order]]
+    partner = np.full(len(length), -1, dtype=np.int64)
+    reverse = order[::-1]
+    partner[term[entry[reverse]]] = source[reverse]
+    own = fold_leaf[entry] & (partner[term[entry]] >= 0)
+    merged[source[own]] = partner[term[entry[own]]]
+
+
+def _fold_entries(graph: ValueGraph) -> Bool:
+    """Return bool[S], the entry belongs to a row whose terms may be combined anywhere."""
+    fold = graph.row_fold != int(Fold.NONE)
+    return np.repeat(fold, np.diff(graph.source_ptr[graph.term_ptr]))
+
+
+def representatives(target: Int64) -> Int64:
+    """Return int64[V], the vertex that each vertex ends up in when merges are followed to their end.
+
+    A cycle of merges (registers of a loop that only feed each other) is represented by its first vertex.
+    """
+    v = len(target)
+    own = np.arange(v, dtype=np.int64)
+    moved = np.flatnonzero(target != own)
+    links = coo_array((np.ones(len(moved), dtype=np.int8), (moved, target[moved])), shape=(v, v))
+    count, label = connected_components(links, directed=False)
+    root = np.full(count, v, dtype=np.int64)
+    np.minimum.at(root, label, own)
+    fixed = np.flatnonzero(target == own)
+    root[label[fixed]] = fixed
+    return np.asarray(root[label], dtype=np.int64)
+
+
+def contracted_edges(edges: Edges, representative: Int64) -> Edges:
+    """Return the distinct edges between representatives, self-edges left out."""
+    v = max(len(representative), 1)
+    if np.array_equal(representative, np.arange(len(representative))):
+        return edges
+    keys = sorted_unique(representative[edges.sink] * v + representative[edges.source])
+    sink, source = np.divmod(keys, v)
+    other = sink != source
+    return Edges(sink[other], source[other])

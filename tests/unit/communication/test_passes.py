@@ -1,0 +1,59 @@
+"""Counting while rows pass by: slices of a graph give what the whole gives, many uses what few give."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from commanalyzer.communication.totals import totals_of
+from commanalyzer.communication.uses import distinct_keys
+from commanalyzer.communication.volume import VolumeCounter, charge_volume
+from commanalyzer.partition.balance import term_work, work_by_value
+from commanalyzer.vcg.slices import row_slices
+from tests.graphs import build, row
+from tests.strategies import Case, cases
+
+
+@given(cases(), st.integers(1, 6))
+@settings(max_examples=100, deadline=None)
+def test_slices_give_what_the_whole_gives(case: Case, flows: int) -> None:
+    graph, hubs = case.graph, np.array(case.hubs)
+    part = np.array(case.part, dtype=np.int32)
+    whole = charge_volume(graph, part, case.num_parts, hubs)
+    totals = totals_of(graph, row_slices(graph, flows))
+    counter = VolumeCounter(graph, totals, part, case.num_parts, hubs)
+    for rows in row_slices(graph, flows):
+        counter.add(rows)
+    found = counter.charges()
+    for one, other in ((found.expand, whole.expand), (found.fold, whole.fold)):
+        for f in fields(one):
+            assert getattr(one, f.name).tolist() == getattr(other, f.name).tolist()
+    assert (
+        found.communication(graph, totals).messages.tolist() == whole.communication(graph).messages.tolist()
+    )
+    slices = list(row_slices(graph, flows))
+    folded = (whole.fold.value, whole.fold.sender)
+    arguments = (hubs, part, case.num_parts, folded)
+    work = work_by_value(graph, term_work(graph), *arguments)
+    assert work_by_value(graph, term_work(graph, slices), *arguments, slices).tolist() == work.tolist()
+
+
+def test_a_table_grows_with_what_it_holds() -> None:
+    n, parts = 3000, 7
+    rows = [row(n + i, *range(i, n, 50)) for i in range(50)] + [row(n + 50, *range(n))]
+    graph = build(n + 51, rows, inputs=range(n))
+    part = (np.arange(n + 51) % parts).astype(np.int32)
+    found = charge_volume(graph, part, parts).expand
+    needed = {(s, int(part[r.sink])) for r in rows for s in r.terms[0] if part[s] != part[r.sink]}
+    assert list(zip(found.value.tolist(), found.receiver.tolist(), strict=True)) == sorted(needed)
+
+
+@given(st.lists(st.integers(0, 50)))
+def test_distinct_keys(keys: list[int]) -> None:
+    key = np.array(keys, dtype=np.int64)
+    found, number = distinct_keys(key)
+    assert found.tolist() == sorted(set(keys))
+    assert found[number].tolist() == keys
