@@ -51,7 +51,7 @@ LAYERS = (
 ADAPTERS = {
     "pymetis": {"partition.metis"},
     "mtkahypar": {"partition.mtkahypar"},
-    "numba": {"partition.kernels"},
+    "numba": {"partition.kernels", "partition.tile_kernels"},
     "h5py": {"artifacts"},
     "mpi4py": {"machine.mpi", "sweep.executors"},
     "llvmlite": {"frontend.canonicalize", "runtime.merge"},  # both run as child processes only

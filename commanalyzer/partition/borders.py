@@ -1,0 +1,85 @@
+"""Refinement beside the borders of parts: owners of all values -> owners that move fewer bytes.
+
+Single values may change sides in the coarse vertices that lie at a border; everything else of a part is one
+vertex that stays. So the hypergraph is as large as the borders, not as the graph.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from commanalyzer.partition.coarse import CoarseView, build_nets
+from commanalyzer.partition.refine import MOST_COUNTS, connectivity, incidence, refine
+from commanalyzer.vcg.graph import Bool, Float64, Int32, ValueGraph
+
+_MOST_MOVABLE = 2_000_000
+_ROUNDS = 3
+
+
+def refine_borders(
+    graph: ValueGraph, view: CoarseView, part: Int32, num_parts: int, allowed_imbalance: float
+) -> Int32 | None:
+    """Return int32[V], better owners of all values; ``None`` if none were found or borders are too long.
+
+    Args:
+        graph: Value graph.
+        view: Its coarse view.
+        part: int32[V], owners.
+        num_parts: Number of parts p.
+        allowed_imbalance: Allowed excess of the largest part's work over the mean.
+    """
+    best: Int32 | None = None
+    for _ in range(_ROUNDS):
+        better = _refined_once(graph, view, part, num_parts, allowed_imbalance)
+        if better is None:
+            break
+        best = part = better
+    return best
+
+
+def _refined_once(
+    graph: ValueGraph, view: CoarseView, part: Int32, num_parts: int, allowed_imbalance: float
+) -> Int32 | None:
+    tiling = view.tiling
+    beside = _beside_border(view, part, num_parts)
+    anchor = tiling.neighbours.anchor
+    movable = (tiling.vertex >= 0) & (anchor == np.arange(len(anchor))) & beside[tiling.vertex]
+    chosen = np.flatnonzero(movable)
+    if not 0 < len(chosen) <= _MOST_MOVABLE:
+        return None
+    single = part.copy()
+    single[chosen] = num_parts + np.arange(len(chosen), dtype=np.int32)
+    number = np.where(tiling.vertex >= 0, single[anchor], -1)
+    total = num_parts + len(chosen)
+    hub = view.hubs.hub
+    number[hub] = total + np.arange(len(hub))
+    number = number.astype(np.int32)
+    work = _work(graph, number, total)
+    nets = build_nets(graph, number, total, tiling.neighbours, work)
+    if nets is None or not 0 < nets.num_nets * num_parts <= MOST_COUNTS:
+        return None
+    start = np.concatenate((np.arange(num_parts, dtype=np.int32), part[chosen]))
+    fixed = np.arange(total) < num_parts
+    found = refine(nets, incidence(nets), start, num_parts, imbalance=allowed_imbalance, fixed=fixed)
+    if connectivity(nets, found, num_parts) >= connectivity(nets, start, num_parts):
+        return None
+    return np.where(tiling.vertex >= 0, found[np.minimum(number, total - 1)], part).astype(np.int32)
+
+
+def _work(graph: ValueGraph, number: Int32, total: int) -> Float64:
+    kept = np.flatnonzero(number < total)
+    return np.bincount(number[kept], graph.work_flops[kept], total).astype(np.float64)
+
+
+def _beside_border(view: CoarseView, part: Int32, num_parts: int) -> Bool:
+    """Return bool[N], coarse vertices that hold values of several parts or are linked to other parts."""
+    vertex = view.tiling.vertex
+    kept = np.flatnonzero(vertex >= 0)
+    coarse = np.zeros(view.tiling.num_vertices, np.int32)
+    coarse[vertex[kept]] = part[kept]
+    beside = np.zeros(len(coarse), np.bool_)
+    beside[vertex[kept[part[kept] != coarse[vertex[kept]]]]] = True
+    adjacency = view.adjacency
+    one = adjacency.vertex_of_edge()
+    beside[one[coarse[one] != coarse[adjacency.neighbour]]] = True
+    return beside

@@ -1,0 +1,191 @@
+"""Coarse vertices of a large graph: value graph + hubs -> number of the coarse vertex of every value.
+
+Three steps, each in passes over slices of rows. Private values (registers, temporaries) follow what they are
+computed for, leaves (matrix entries) follow their only reader: the array value at the end of that chain is
+their *anchor*. Arrays are then cut into tiles: in as many dimensions as leave the least bytes between tiles,
+at the same relative places in all arrays of a family, so that values computed from each other element by
+element share a tile. What is in no array stays a vertex of its own.
+
+Where tiles would cut most bytes (the order of the elements says nothing about who needs whom) and the graph is
+small enough for a partitioner, anchors themselves are the coarse vertices.
+
+Reference: paper Section 4.2.2, where METIS coarsens vertex by vertex; tiles do it by place.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from commanalyzer.partition import tile_kernels as kernels
+from commanalyzer.partition.grids import block_owners, grid_name
+from commanalyzer.partition.shapes import Array, Shaped
+from commanalyzer.vcg.graph import Bool, Int32, ValueGraph
+from commanalyzer.vcg.slices import row_slices
+
+DEFAULT_VERTICES = 65_536  # coarse vertices to aim at
+LEAST_PER_PART = 256
+_EVEN = 8  # tiles along a dimension are a multiple of it, so that parts can be blocks of whole tiles
+_SCATTERED = 0.6  # of all bytes between tiles: their order says nothing
+_MOST_LOOSE_FLOWS = 30_000_000  # for a partitioner without tiles
+_MOST_LOOSE_VERTICES = 4_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """What is known of every vertex after one pass over all flows.
+
+    Attributes:
+        anchor: int32[V], the vertex whose owner each vertex gets: itself, or the end of what it follows.
+        readers: int32[V], source entries that read it.
+        most: int32[V], largest count of a row that reads it.
+        most_folded: int32[V], largest count of a reduction into it.
+        flows: Flows of the graph.
+    """
+
+    anchor: Int32
+    readers: Int32
+    most: Int32
+    most_folded: Int32
+    flows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tiling:
+    """Coarse vertices.
+
+    Attributes:
+        vertex: int32[V], coarse vertex of each value, -1 for hubs.
+        num_vertices: Their number N.
+        name: ``tiles 250x250``, ``runs 4096``, or ``values`` where nothing was tiled.
+        neighbours: What was learnt on the way.
+    """
+
+    vertex: Int32
+    num_vertices: int
+    name: str
+    neighbours: Neighbours
+
+
+def find_neighbours(graph: ValueGraph, removed: Bool) -> Neighbours:
+    """Return anchors and uses of all values; hubs (``removed``) follow nothing and nothing follows them."""
+    v = graph.num_vertices
+    private = (graph.is_register | graph.is_temporary) & ~removed
+    follow, rank = np.full(v, -1, np.int32), np.zeros(v, np.int8)
+    several, computed = np.zeros(v, np.uint8), np.zeros(v, np.uint8)
+    readers, most, most_folded = np.zeros(v, np.int32), np.zeros(v, np.int32), np.zeros(v, np.int32)
+    flows = 0
+    for piece in row_slices(graph):
+        flows += piece.num_flows
+        kernels.note_neighbours(
+            *(piece.row_sink, piece.row_count, piece.row_fold, piece.term_ptr, piece.source_ptr),
+            *(piece.source, private, removed, follow, rank, several, computed, readers, most, most_folded),
+        )
+    leaf = (computed == 0) & (several == 0) & (graph.versions - graph.is_input <= 1)
+    follows = (private | leaf) & (follow >= 0)
+    own = np.arange(v, dtype=np.int32)
+    anchor = np.empty(v, np.int32)
+    kernels.find_anchors(np.where(follows, follow, own), anchor)
+    return Neighbours(anchor, readers, most, most_folded, flows)
+
+
+def build_tiling(
+    graph: ValueGraph,
+    removed: Bool,
+    arrays: Sequence[Array],
+    families: Sequence[Sequence[Shaped]],
+    wanted: int,
+    *,
+    scattered: bool = True,
+) -> Tiling:
+    """Return coarse vertices of ``graph``, about ``wanted`` of them if its arrays can be tiled.
+
+    Args:
+        graph: Value graph.
+        removed: bool[V], hubs.
+        arrays: Arrays of the program.
+        families: Arrays with shapes, most dimensions first.
+        wanted: Coarse vertices to aim at.
+        scattered: Whether values may stay vertices where tiles would cut most bytes.
+    """
+    near = find_neighbours(graph, removed)
+    best, name, least = None, "values", math.inf
+    anchors = np.flatnonzero(~removed & (near.anchor == np.arange(graph.num_vertices)))
+    if len(anchors) > wanted:
+        for family in families or ((),):  # one step per family
+            tile = _tiles(graph, arrays, family, wanted, near)
+            between, across = _crossing(graph, removed, near, tile)
+            if across < least:
+                best, least, name = tile, across, _name(family, wanted)
+        loose = near.flows <= _MOST_LOOSE_FLOWS and len(anchors) <= _MOST_LOOSE_VERTICES
+        if scattered and loose and least > _SCATTERED * max(between, 1):
+            best, name = None, "values"
+    number = np.full(graph.num_vertices, -1, np.int32)
+    if best is None:
+        number[anchors] = np.arange(len(anchors), dtype=np.int32)
+        count = len(anchors)
+    else:
+        distinct, dense = np.unique(best[anchors], return_inverse=True)
+        number[anchors] = dense
+        count = len(distinct)
+    return Tiling(np.where(removed, -1, number[near.anchor]).astype(np.int32), count, name, near)
+
+
+def tile_grid(extents: tuple[int, ...], wanted: int) -> tuple[int, ...]:
+    """Return tiles along each dimension: about ``wanted`` in all, nearly cubes of points."""
+    edge = (math.prod(extents) / max(wanted, 1)) ** (1.0 / len(extents))
+    counts = [e / max(edge, 1.0) for e in extents]
+    even = [max(_EVEN, _EVEN * round(c / _EVEN)) if c >= _EVEN else max(1, round(c)) for c in counts]
+    return tuple(min(c, e) for c, e in zip(even, extents, strict=True))
+
+
+def _name(family: Sequence[Shaped], wanted: int) -> str:
+    if not family:
+        return "runs"
+    grid = tile_grid(family[0].extents, wanted)
+    return f"tiles {grid_name(grid)}" if len(grid) > 1 else f"runs {grid[0]}"
+
+
+def _tiles(
+    graph: ValueGraph, arrays: Sequence[Array], family: Sequence[Shaped], wanted: int, near: Neighbours
+) -> Int32:
+    """Return int32[V], a tile of each value: of the family, runs of other arrays, then single values."""
+    tile = np.full(graph.num_vertices, -1, np.int32)
+    first, taken = 0, set()
+    for group in _groups(arrays, family):  # one step per family or array
+        grid = tile_grid(group[0].extents, wanted)
+        found = block_owners(graph, group, grid)
+        here = np.flatnonzero(found >= 0)
+        tile[here] = found[here] + first
+        first += math.prod(grid)
+        taken.update(id(s.array) for s in group)
+    alone = np.flatnonzero(tile < 0)
+    tile[alone] = first + np.arange(len(alone))
+    return tile
+
+
+def _groups(arrays: Sequence[Array], family: Sequence[Shaped]) -> Iterator[Sequence[Shaped]]:
+    """The family, then all other arrays, those of equal numbers of elements together."""
+    if family:
+        yield family
+    members = {id(s.array) for s in family}
+    by_count: dict[int, list[Shaped]] = {}
+    for array in arrays:  # one step per array
+        if id(array) not in members:
+            by_count.setdefault(array.counts[0], []).append(Shaped(array, (array.counts[0],)))
+    yield from by_count.values()
+
+
+def _crossing(graph: ValueGraph, removed: Bool, near: Neighbours, tile: Int32) -> tuple[int, int]:
+    """Return the bytes between anchors, and those of them between tiles."""
+    between = across = 0
+    for piece in row_slices(graph):
+        found = kernels.crossing_bytes(
+            *(piece.row_sink, piece.row_count, piece.term_ptr, piece.source_ptr, piece.source),
+            *(piece.versions, piece.width_bytes, near.anchor, tile, removed),
+        )
+        between, across = between + int(found[0]), across + int(found[1])
+    return between, across
