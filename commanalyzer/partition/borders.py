@@ -6,14 +6,18 @@ vertex that stays. So the hypergraph is as large as the borders, not as the grap
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from commanalyzer.partition.coarse import CoarseView, build_nets
 from commanalyzer.partition.refine import MOST_COUNTS, connectivity, incidence, refine
-from commanalyzer.vcg.graph import Bool, Float64, Int32, ValueGraph
+from commanalyzer.partition.tiles import Tiling, tiles_of
+from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64, ValueGraph
 
 _MOST_MOVABLE = 2_000_000
 _ROUNDS = 3
+_PATIENCE = 0.1
 
 
 def refine_borders(
@@ -45,25 +49,52 @@ def _refined_once(
     anchor = tiling.neighbours.anchor
     movable = (tiling.vertex >= 0) & (anchor == np.arange(len(anchor))) & beside[tiling.vertex]
     chosen = np.flatnonzero(movable)
-    if not 0 < len(chosen) <= _MOST_MOVABLE:
+    small, label = _small_tiles(graph, tiling, chosen, int(beside.sum()))
+    if not 0 < len(small) <= _MOST_MOVABLE:
         return None
     single = part.copy()
-    single[chosen] = num_parts + np.arange(len(chosen), dtype=np.int32)
+    single[chosen] = num_parts + label
     number = np.where(tiling.vertex >= 0, single[anchor], -1)
-    total = num_parts + len(chosen)
+    total = num_parts + len(small)
     hub = view.hubs.hub
     number[hub] = total + np.arange(len(hub))
     number = number.astype(np.int32)
     work = _work(graph, number, total)
+    settled = work[:num_parts].copy()
+    work[:num_parts] = 0.0
     nets = build_nets(graph, number, total, tiling.neighbours, work)
     if nets is None or not 0 < nets.num_nets * num_parts <= MOST_COUNTS:
         return None
-    start = np.concatenate((np.arange(num_parts, dtype=np.int32), part[chosen]))
+    start = np.concatenate((np.arange(num_parts, dtype=np.int32), part[small]))
     fixed = np.arange(total) < num_parts
-    found = refine(nets, incidence(nets), start, num_parts, imbalance=allowed_imbalance, fixed=fixed)
+    found = refine(
+        nets,
+        incidence(nets),
+        start,
+        num_parts,
+        imbalance=allowed_imbalance,
+        fixed=fixed,
+        settled=settled,
+        patience=_PATIENCE,
+    )
     if connectivity(nets, found, num_parts) >= connectivity(nets, start, num_parts):
         return None
     return np.where(tiling.vertex >= 0, found[np.minimum(number, total - 1)], part).astype(np.int32)
+
+
+def _small_tiles(graph: ValueGraph, tiling: Tiling, chosen: Int64, num_tiles: int) -> tuple[Int64, Int32]:
+    """Return a value of each group that moves together, and int32, the group of each chosen value.
+
+    Elements at the same place of arrays of one family move together; where there would be too many, tiles as
+    small as their number allows.
+    """
+    if not tiling.groups or not len(chosen):
+        return chosen, np.arange(len(chosen), dtype=np.int32)
+    points = max(math.prod(group[0].extents) for group in tiling.groups)
+    most = _MOST_MOVABLE // 4 // max(num_tiles, 1) * tiling.num_vertices
+    tile = tiles_of(graph, tiling.groups, max(min(points, most), 1))
+    _, first, label = np.unique(tile[chosen], return_index=True, return_inverse=True)
+    return chosen[first], label.astype(np.int32)
 
 
 def _work(graph: ValueGraph, number: Int32, total: int) -> Float64:

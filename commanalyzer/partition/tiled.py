@@ -22,6 +22,7 @@ from commanalyzer.partition.coarse import CoarseView, build_coarse
 from commanalyzer.partition.divisions import promising_grids, variants
 from commanalyzer.partition.grids import block_owners, grid_name
 from commanalyzer.partition.metis import partition
+from commanalyzer.partition.mtkahypar import partition_hypergraph
 from commanalyzer.partition.owner_map import map_owners
 from commanalyzer.partition.portfolio import OBJECTIVES, Candidate, PortfolioOptions, check_asked
 from commanalyzer.partition.quality import edge_cut, imbalance
@@ -43,6 +44,8 @@ from commanalyzer.vcg.graph import Bool, Int32, ValueGraph
 LARGE_FLOWS = 3_000_000
 LARGE_VALUES = 1_000_000
 _MOST_GRIDS = 3
+_MOST_PINS = 300_000  # of the coarse graph; above it, Mt-KaHyPar would take many seconds
+_REFINED = 2  # candidates
 _RECOGNISED_FLOWS = 1 << 24  # whether a graph is a grid or a product is only looked at up to this size
 
 
@@ -132,6 +135,7 @@ class TiledPortfolio:
         yield Candidate(found.name, self._owners(found.coarse, num_parts), time.perf_counter() - begin)
         if num_parts == 1:
             return
+        yield from self._mtkahypar(num_parts)
         for division in self._blocks(num_parts) if self._options.structured else ():
             begin = time.perf_counter()
             part = self._completed(division.coarse, division.values, num_parts)
@@ -140,12 +144,13 @@ class TiledPortfolio:
 
     def refined(self, candidates: Sequence[Candidate], num_parts: int) -> Iterator[Candidate]:
         """Yield the first of ``candidates`` with its borders refined, if that changes it."""
-        if num_parts == 1 or not self._options.structured or not candidates:
+        if num_parts == 1 or not self._options.structured:
             return
-        begin = time.perf_counter()
-        part = refine_borders(self._graph, self.view, candidates[0].part, num_parts, self._options.imbalance)
-        if part is not None:
-            yield Candidate(f"{candidates[0].method} refined", part, time.perf_counter() - begin)
+        for candidate in candidates[:_REFINED]:
+            begin = time.perf_counter()
+            part = refine_borders(self._graph, self.view, candidate.part, num_parts, self._options.imbalance)
+            if part is not None:
+                yield Candidate(f"{candidate.method} refined", part, time.perf_counter() - begin)
 
     def _is_affordable(self, num_parts: int) -> bool:
         nets = self.view.hypergraph
@@ -165,6 +170,19 @@ class TiledPortfolio:
             if num_parts > 1 and options.structured and self._is_affordable(num_parts):
                 part = self._improved(part, num_parts)
             yield _Found(f"metis {objective}, {view.tiling.name}", part)
+
+    def _mtkahypar(self, num_parts: int) -> Iterator[Candidate]:
+        nets = self.view.hypergraph
+        if nets is None or not self._options.structured or not 0 < nets.num_pins <= _MOST_PINS:
+            return
+        begin, options = time.perf_counter(), self._options
+        try:
+            core = partition_hypergraph(nets, num_parts, seed=options.seed, imbalance=options.imbalance)
+        except PartitionError as error:
+            self._failures.setdefault(num_parts, []).append(f"mt-kahypar failed: {error.message}")
+            return
+        part = self._owners(core.part, num_parts)
+        yield Candidate(f"mt-kahypar km1, {self.view.tiling.name}", part, time.perf_counter() - begin)
 
     def _improved(self, part: Int32, num_parts: int) -> Int32:
         hypergraph, nets = self.view.hypergraph, self._nets

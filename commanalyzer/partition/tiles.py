@@ -26,7 +26,7 @@ from commanalyzer.partition.shapes import Array, Shaped
 from commanalyzer.vcg.graph import Bool, Int32, ValueGraph
 from commanalyzer.vcg.slices import row_slices
 
-DEFAULT_VERTICES = 65_536  # coarse vertices to aim at
+DEFAULT_VERTICES = 32_768  # coarse vertices to aim at
 LEAST_PER_PART = 256
 _EVEN = 8  # tiles along a dimension are a multiple of it, so that parts can be blocks of whole tiles
 _SCATTERED = 0.6  # of all bytes between tiles: their order says nothing
@@ -62,12 +62,14 @@ class Tiling:
         num_vertices: Their number N.
         name: ``tiles 250x250``, ``runs 4096``, or ``values`` where nothing was tiled.
         neighbours: What was learnt on the way.
+        groups: Arrays that were tiled alike, group by group.
     """
 
     vertex: Int32
     num_vertices: int
     name: str
     neighbours: Neighbours
+    groups: tuple[tuple[Shaped, ...], ...] = ()
 
 
 def find_neighbours(graph: ValueGraph, removed: Bool) -> Neighbours:
@@ -112,14 +114,15 @@ def build_tiling(
         scattered: Whether values may stay vertices where tiles would cut most bytes.
     """
     near = find_neighbours(graph, removed)
-    best, name, least = None, "values", math.inf
+    best, name, least, groups = None, "values", math.inf, ()
     anchors = np.flatnonzero(~removed & (near.anchor == np.arange(graph.num_vertices)))
     if len(anchors) > wanted:
         for family in families or ((),):  # one step per family
-            tile = _tiles(graph, arrays, family, wanted, near)
+            chosen = tuple(_groups(arrays, family))
+            tile = tiles_of(graph, chosen, wanted)
             between, across = _crossing(graph, removed, near, tile)
             if across < least:
-                best, least, name = tile, across, _name(family, wanted)
+                best, least, name, groups = tile, across, _name(family, wanted), chosen
         loose = near.flows <= _MOST_LOOSE_FLOWS and len(anchors) <= _MOST_LOOSE_VERTICES
         if scattered and loose and least > _SCATTERED * max(between, 1):
             best, name = None, "values"
@@ -131,7 +134,8 @@ def build_tiling(
         distinct, dense = np.unique(best[anchors], return_inverse=True)
         number[anchors] = dense
         count = len(distinct)
-    return Tiling(np.where(removed, -1, number[near.anchor]).astype(np.int32), count, name, near)
+    vertex = np.where(removed, -1, number[near.anchor]).astype(np.int32)
+    return Tiling(vertex, count, name, near, groups)
 
 
 def tile_grid(extents: tuple[int, ...], wanted: int) -> tuple[int, ...]:
@@ -149,34 +153,31 @@ def _name(family: Sequence[Shaped], wanted: int) -> str:
     return f"tiles {grid_name(grid)}" if len(grid) > 1 else f"runs {grid[0]}"
 
 
-def _tiles(
-    graph: ValueGraph, arrays: Sequence[Array], family: Sequence[Shaped], wanted: int, near: Neighbours
-) -> Int32:
-    """Return int32[V], a tile of each value: of the family, runs of other arrays, then single values."""
+def tiles_of(graph: ValueGraph, groups: Sequence[Sequence[Shaped]], wanted: int) -> Int32:
+    """Return int32[V], a tile of each value, about ``wanted`` in each group; other values have their own."""
     tile = np.full(graph.num_vertices, -1, np.int32)
-    first, taken = 0, set()
-    for group in _groups(arrays, family):  # one step per family or array
+    first = 0
+    for group in groups:  # one step per group
         grid = tile_grid(group[0].extents, wanted)
         found = block_owners(graph, group, grid)
         here = np.flatnonzero(found >= 0)
         tile[here] = found[here] + first
         first += math.prod(grid)
-        taken.update(id(s.array) for s in group)
     alone = np.flatnonzero(tile < 0)
     tile[alone] = first + np.arange(len(alone))
     return tile
 
 
-def _groups(arrays: Sequence[Array], family: Sequence[Shaped]) -> Iterator[Sequence[Shaped]]:
+def _groups(arrays: Sequence[Array], family: Sequence[Shaped]) -> Iterator[tuple[Shaped, ...]]:
     """The family, then all other arrays, those of equal numbers of elements together."""
     if family:
-        yield family
+        yield tuple(family)
     members = {id(s.array) for s in family}
     by_count: dict[int, list[Shaped]] = {}
     for array in arrays:  # one step per array
         if id(array) not in members:
             by_count.setdefault(array.counts[0], []).append(Shaped(array, (array.counts[0],)))
-    yield from by_count.values()
+    yield from map(tuple, by_count.values())
 
 
 def _crossing(graph: ValueGraph, removed: Bool, near: Neighbours, tile: Int32) -> tuple[int, int]:
