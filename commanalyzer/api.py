@@ -81,7 +81,7 @@ class AnalyzeOptions(TypedDict, total=False):
     owner_map: PathLike | None
     """File with the owners of array elements, to be counted as well."""
     coarsen: Coarsen
-    """Divisions are found on a coarse graph: ``auto`` (large graphs), ``never``, or always with so many vertices."""
+    """Find divisions on a coarse graph: of large ones (``auto``), ``never``, always with so many vertices."""
 
 
 def analyze(

@@ -63,8 +63,8 @@ class AnalysisRequest:
             (:mod:`commanalyzer.partition.rules`).
         owner_map: File with owners of array elements, one more candidate
             (:mod:`commanalyzer.partition.owner_map`).
-        coarsen: Find divisions on a coarse graph: of large graphs only (``auto``), ``never``, or always with about
-            so many vertices.
+        coarsen: Find divisions on a coarse graph: of large graphs only (``auto``), ``never``, or always with
+            about so many vertices.
 
     Raises:
         ConfigError: If a value is out of range.

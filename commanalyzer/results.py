@@ -141,8 +141,8 @@ class Decomposition:
         lower_bound_bytes: Bytes that no balanced division stays below, 0 when none is known.
         bound_source: Where that is proved.
         seconds: Time that finding it took, seconds (differs from run to run).
-        coarse_vertices: Vertices of the coarse graph it was found on, 0 for the values themselves; its bytes are
-            counted on the full graph in any case.
+        coarse_vertices: Vertices of the coarse graph it was found on, 0 for the values themselves; its bytes
+            are counted on the full graph in any case.
 
     Raises:
         GraphInvariantError: If sizes contradict each other.

@@ -1,8 +1,9 @@
 """Coarse view of a large graph: value graph + coarse vertices -> affinity graphs and nets between them.
 
-All flows are passed over in slices, and only what lies between coarse vertices is kept: links added up in a hash
-table, and nets whose pins are the same coarse vertices made one. Communication inside a coarse vertex is
-none, so the nets count a division into whole coarse vertices nearly exactly (each with its most frequent use).
+All flows are passed over in slices, and only what lies between coarse vertices is kept: links added up in a
+hash table, and nets whose pins are the same coarse vertices made one. Inside a coarse vertex there is no
+communication, so the nets count a division into whole coarse vertices nearly exactly (each value with its most
+frequent use).
 """
 
 from __future__ import annotations

@@ -74,10 +74,10 @@ def note_neighbours(
             if reason > rank[s] or (reason == rank[s] and sink < follow[s]):
                 rank[s] = reason
                 follow[s] = sink
-            if private[sink] and not private[s]:
-                if rank[sink] == 0 or (rank[sink] == FROM_ARRAY and s < follow[sink]):
-                    rank[sink] = FROM_ARRAY
-                    follow[sink] = s
+            later = rank[sink] == 0 or (rank[sink] == FROM_ARRAY and s < follow[sink])
+            if later and private[sink] and not private[s]:
+                rank[sink] = FROM_ARRAY
+                follow[sink] = s
 
 
 @_compiled
@@ -156,8 +156,16 @@ def _grown(keys: Any, sums: Any) -> Any:
 
 
 @_compiled
-def _pair(one: Any, other: Any) -> Any:
-    return (np.int64(min(one, other)) << 32) | np.int64(max(one, other))
+def _entry(keys: Any, sums: Any, used: Any, one: Any, other: Any) -> Any:
+    """Return the table with an entry for a pair, how many it has, and the slot."""
+    if 2 * used + 4 > len(keys):
+        keys, sums = _grown(keys, sums)
+    key = (np.int64(min(one, other)) << 32) | np.int64(max(one, other))
+    h = _slot(keys, key)
+    if keys[h] == _EMPTY:
+        keys[h] = key
+        used += 1
+    return keys, sums, used, h
 
 
 @_compiled
@@ -192,28 +200,18 @@ def add_links(
                 if a == k:
                     continue
                 volume = min(row_count[r], max(versions[s], 1)) * np.int64(width[s])
-                if 2 * used + 4 > len(keys):
-                    keys, sums = _grown(keys, sums)
-                key = _pair(a, k)
-                h = _slot(keys, key)
-                if keys[h] == _EMPTY:
-                    keys[h] = key
-                    used += 1
+                keys, sums, used, h = _entry(keys, sums, used, a, k)
                 sums[h, 0] += volume
                 sums[h, 1] += max(_SHARES * volume // max(readers[s], 1), 1)
-                if k >= num_coarse and a < num_coarse:
-                    sums[h, 2] += row_count[r]
-                    if not folds:
-                        continue
-                    if before >= 0 and before != a:
-                        key = _pair(before, a)
-                        h = _slot(keys, key)
-                        if keys[h] == _EMPTY:
-                            keys[h] = key
-                            used += 1
-                        sums[h, 0] += min(volume, before_volume)
-                        sums[h, 1] += max(_SHARES * min(volume, before_volume) // max(readers[s], 1), 1)
-                    before, before_volume = a, volume
+                if k < num_coarse or a >= num_coarse:
+                    continue
+                sums[h, 2] += row_count[r]
+                if folds and before >= 0 and before != a:
+                    keys, sums, used, h = _entry(keys, sums, used, before, a)
+                    less = min(volume, before_volume)
+                    sums[h, 0] += less
+                    sums[h, 1] += max(_SHARES * less // max(readers[s], 1), 1)
+                before, before_volume = a, volume
     return keys, sums, used
 
 

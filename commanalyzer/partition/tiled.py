@@ -1,4 +1,4 @@
-"""Candidates for large graphs: few, found on coarse vertices or by index arithmetic, refined at the borders.
+"""Candidates for large graphs: found on coarse vertices or by index arithmetic, refined at the borders.
 
 Same interface as :class:`~commanalyzer.partition.portfolio.Portfolio`. METIS divides the coarse graph by three
 objectives; nets between coarse vertices tell which is best, so that only that one is counted in full. Blocks
