@@ -10,7 +10,7 @@ import click
 
 from commanalyzer.cli import options
 from commanalyzer.cli.machine_options import efficiency_option, machine_options
-from commanalyzer.cli.output import check_outputs
+from commanalyzer.cli.output import check_outputs, force_option, json_option, quiet_option
 from commanalyzer.files import write_text
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 
@@ -54,11 +54,9 @@ def _nodes_up_to(text: str | tuple[int, ...]) -> tuple[int, ...]:
 )
 @machine_options
 @click.option("--gap", type=options.latency, help="Least time between two messages of a node: 0.5us.")
-@click.option(
-    "--json", "json_output", metavar="PATH|-", help="Write the JSON document; - for standard output."
-)
-@click.option("--force", is_flag=True, help="Overwrite existing files.")
-@click.option("-q", "--quiet", is_flag=True, help="Only the advice.")
+@json_option
+@force_option
+@quiet_option("Only the advice.")
 def command(
     laws: Path,
     sizes: tuple[tuple[str, float], ...],

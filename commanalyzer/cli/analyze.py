@@ -15,7 +15,7 @@ from commanalyzer.cli.analysis_options import (
     program_arguments,
     request_from,
 )
-from commanalyzer.cli.output import check_outputs, emit
+from commanalyzer.cli.output import check_outputs, emit, force_option, json_option, quiet_option
 from commanalyzer.request import AnalysisRequest, ProgramOutput
 
 
@@ -23,12 +23,10 @@ from commanalyzer.request import AnalysisRequest, ProgramOutput
 @click.argument("sources", nargs=-1, required=True, type=click.Path(path_type=Path))
 @analysis_options
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Save the result (*.cmz).")
-@click.option(
-    "--json", "json_output", metavar="PATH|-", help="Write the JSON document; - for standard output."
-)
-@click.option("--force", is_flag=True, help="Overwrite existing files.")
+@json_option
+@force_option
 @click.option("--all", "every", is_flag=True, help="Show every candidate decomposition.")
-@click.option("-q", "--quiet", is_flag=True, help="Only the table; no progress.")
+@quiet_option("Only the table; no progress.")
 @click.option("-v", "--verbose", is_flag=True, help="Show compiler warnings and log messages.")
 @click.pass_context
 def command(

@@ -10,7 +10,7 @@ import click
 
 from commanalyzer.cli import options
 from commanalyzer.cli.machine_options import efficiency_option, machine_and_latency_options
-from commanalyzer.cli.output import check_outputs
+from commanalyzer.cli.output import check_outputs, force_option, json_option, quiet_option
 from commanalyzer.files import write_text
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.request import MODELS
@@ -35,11 +35,9 @@ if TYPE_CHECKING:
     help="Parts that exchange much are close in the network, or anywhere (mean of random placements).",
 )
 @efficiency_option
-@click.option(
-    "--json", "json_output", metavar="PATH|-", help="Write the JSON document; - for standard output."
-)
-@click.option("--force", is_flag=True, help="Overwrite existing files.")
-@click.option("-q", "--quiet", is_flag=True, help="Only the table.")
+@json_option
+@force_option
+@quiet_option("Only the table.")
 def command(
     result: Path,
     nodes: tuple[int, ...] | None,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from commanalyzer.cli.machine_options import machine_and_latency_options
-from commanalyzer.cli.output import check_outputs
+from commanalyzer.cli.output import check_outputs, force_option, json_option, quiet_option
 from commanalyzer.files import write_text
 from commanalyzer.request import MODELS
 
@@ -31,11 +31,9 @@ if TYPE_CHECKING:
     help="Measured times of the MPI program: 1=10.2s,4=2.8s, or a file with lines nodes,seconds.",
 )
 @machine_and_latency_options
-@click.option(
-    "--json", "json_output", metavar="PATH|-", help="Write the JSON document; - for standard output."
-)
-@click.option("--force", is_flag=True, help="Overwrite existing files.")
-@click.option("-q", "--quiet", is_flag=True, help="Only the totals.")
+@json_option
+@force_option
+@quiet_option("Only the totals.")
 def command(
     predicted: Path,
     counted: Path,

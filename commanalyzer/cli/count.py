@@ -8,7 +8,7 @@ import click
 
 from commanalyzer.cli import options
 from commanalyzer.cli.analysis_options import WithProgramArguments, program_arguments
-from commanalyzer.cli.output import check_outputs, emit
+from commanalyzer.cli.output import check_outputs, emit, force_option, json_option, quiet_option
 
 
 class _WithCommand(WithProgramArguments):
@@ -21,17 +21,15 @@ class _WithCommand(WithProgramArguments):
 
 @click.command(cls=_WithCommand)
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Save the result (*.cmz).")
-@click.option(
-    "--json", "json_output", metavar="PATH|-", help="Write the JSON document; - for standard output."
-)
+@json_option
 @click.option(
     "--region", default="", metavar="NAME", help="Mark or function that the result's matrix covers."
 )
 @click.option("--mpicc", default="", help="Compiler wrapper of the program's MPI, if not beside mpiexec.")
 @click.option("--timeout", type=options.seconds, help="Limit of the run: 60, 10min.")
-@click.option("--force", is_flag=True, help="Overwrite existing files.")
+@force_option
 @click.option("--all", "every", is_flag=True, help="Show every kind of call.")
-@click.option("-q", "--quiet", is_flag=True, help="Only the table of regions.")
+@quiet_option("Only the table of regions.")
 @click.pass_context
 def command(
     ctx: click.Context,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from commanalyzer.cli import options
-from commanalyzer.cli.output import check_outputs
+from commanalyzer.cli.output import check_outputs, force_option, json_option, quiet_option
 
 if TYPE_CHECKING:
     from commanalyzer.laws.data import Observations
@@ -75,11 +75,9 @@ def _position(text: str) -> tuple[str, int]:
     type=click.Path(path_type=Path),
     help="Write the data for Extra-P: .jsonl or .txt.",
 )
-@click.option(
-    "--json", "json_output", metavar="PATH|-", help="Write the JSON document; - for standard output."
-)
-@click.option("--force", is_flag=True, help="Overwrite existing files.")
-@click.option("-q", "--quiet", is_flag=True, help="Only the laws.")
+@json_option
+@force_option
+@quiet_option("Only the laws.")
 def command(
     inputs: tuple[Path, ...],
     metrics: str,

@@ -11,6 +11,7 @@ import click
 
 from commanalyzer.cli import options
 from commanalyzer.cli.analysis_options import WithProgramArguments, program_arguments
+from commanalyzer.cli.output import force_option, quiet_option
 from commanalyzer.errors import EXIT_USER_ERROR, CommAnalyzerError, ConfigError
 
 if TYPE_CHECKING:
@@ -94,8 +95,8 @@ class _WithRun(WithProgramArguments):
     metavar="NAME|FILE",
     help="Machine whose parameters are kept where none is measured.",
 )
-@click.option("--force", is_flag=True, help="Overwrite existing files.")
-@click.option("-q", "--quiet", is_flag=True, help="Only say which files were written.")
+@force_option
+@quiet_option("Only say which files were written.")
 @click.pass_context
 def measure(
     ctx: click.Context,

@@ -1,10 +1,11 @@
-"""What every command that has a result does with it: show, save, write the document."""
+"""What every command that has a result does with it: show, save, write the document; the options for it."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -13,6 +14,18 @@ from commanalyzer.files import require_writable, write_text
 
 if TYPE_CHECKING:
     from commanalyzer.results import AnalysisResult
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+json_option = click.option(
+    "--json", "json_output", metavar="PATH|-", help="Write the JSON document; - for standard output."
+)
+force_option = click.option("--force", is_flag=True, help="Overwrite existing files.")
+
+
+def quiet_option(text: str) -> Callable[[_Command], _Command]:
+    """Option ``quiet``; ``text`` says what is still shown."""
+    return click.option("-q", "--quiet", is_flag=True, help=text)
 
 
 def check_outputs(output: Path | None, json_output: str | None, force: bool) -> None:

@@ -10,7 +10,7 @@ import click
 from commanalyzer.cli import options
 from commanalyzer.cli.division_options import division_options
 from commanalyzer.cli.machine_options import machine_options
-from commanalyzer.cli.output import check_outputs, emit
+from commanalyzer.cli.output import check_outputs, emit, force_option, json_option, quiet_option
 from commanalyzer.errors import ConfigError
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.request import MODELS, Coarsen, PartitionRequest
@@ -31,13 +31,11 @@ from commanalyzer.request import MODELS, Coarsen, PartitionRequest
 @division_options
 @machine_options
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Save the new result (*.cmz).")
-@click.option(
-    "--json", "json_output", metavar="PATH|-", help="Write the JSON document; - for standard output."
-)
-@click.option("--force", is_flag=True, help="Overwrite existing files.")
+@json_option
+@force_option
 @click.option("--all", "every", is_flag=True, help="Show every candidate decomposition.")
 @click.option("--check", is_flag=True, help="Verify conservation laws on the way.")
-@click.option("-q", "--quiet", is_flag=True, help="Only the table; no progress.")
+@quiet_option("Only the table; no progress.")
 def command(
     result: Path,
     nodes: tuple[int, ...],

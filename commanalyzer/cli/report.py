@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from commanalyzer.cli import options
+from commanalyzer.cli.output import force_option, quiet_option
 from commanalyzer.errors import ConfigError
 from commanalyzer.files import require_writable, write_text
 
@@ -70,8 +71,8 @@ PROJECTED_NODES = tuple(2**k for k in range(11))
     type=click.Path(path_type=Path),
     help="Directory for all figures as SVG, PDF and PNG, and their numbers as CSV and JSON.",
 )
-@click.option("--force", is_flag=True, help="Overwrite existing files.")
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing.")
+@force_option
+@quiet_option("Say nothing.")
 def command(
     results: tuple[Path, ...],
     output: Path,

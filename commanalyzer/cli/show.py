@@ -6,17 +6,15 @@ from pathlib import Path
 
 import click
 
-from commanalyzer.cli.output import check_outputs, emit
+from commanalyzer.cli.output import check_outputs, emit, force_option, json_option, quiet_option
 
 
 @click.command()
 @click.argument("result", type=click.Path(path_type=Path))
 @click.option("--all", "every", is_flag=True, help="Show every candidate decomposition.")
-@click.option(
-    "--json", "json_output", metavar="PATH|-", help="Write the JSON document; - for standard output."
-)
-@click.option("--force", is_flag=True, help="Overwrite existing files.")
-@click.option("-q", "--quiet", is_flag=True, help="Only the table.")
+@json_option
+@force_option
+@quiet_option("Only the table.")
 def command(result: Path, every: bool, json_output: str | None, force: bool, quiet: bool) -> None:
     """Print the saved RESULT (*.cmz)."""
     from commanalyzer.artifacts import load

@@ -11,7 +11,7 @@ import click
 
 from commanalyzer.cli import options
 from commanalyzer.cli.machine_options import machine_and_latency_options
-from commanalyzer.cli.output import check_outputs
+from commanalyzer.cli.output import check_outputs, force_option, json_option, quiet_option
 from commanalyzer.errors import ArtifactError
 from commanalyzer.files import write_text
 from commanalyzer.request import MODELS
@@ -74,11 +74,9 @@ class _Network:
     "--timeout", type=options.seconds, default="10min", show_default=True, help="Limit of one simulation."
 )
 @click.option("--keep", type=click.Path(path_type=Path), help="New folder for platform, hosts and traces.")
-@click.option(
-    "--json", "json_output", metavar="PATH|-", help="Write the JSON document; - for standard output."
-)
-@click.option("--force", is_flag=True, help="Overwrite existing files.")
-@click.option("-q", "--quiet", is_flag=True, help="Only the table; no progress.")
+@json_option
+@force_option
+@quiet_option("Only the table; no progress.")
 def command(
     result: Path,
     platform: str,

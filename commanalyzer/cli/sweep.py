@@ -18,6 +18,7 @@ from commanalyzer.cli.analysis_options import (
     program_arguments,
     request_from,
 )
+from commanalyzer.cli.output import quiet_option
 from commanalyzer.errors import EXIT_INCOMPLETE, EXIT_OK, ConfigError
 from commanalyzer.files import require_writable, write_text
 
@@ -104,7 +105,7 @@ class _SweepCommand(WithProgramArguments):
 @click.option("--retry-failed", is_flag=True, help="Analyse points again that failed before.")
 @click.option("--force", is_flag=True, help="Overwrite an existing script.")
 @analysis_options
-@click.option("-q", "--quiet", is_flag=True, help="Only the table; no progress.")
+@quiet_option("Only the table; no progress.")
 @click.pass_context
 def command(
     ctx: click.Context,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from commanalyzer.cli import options
+from commanalyzer.cli.output import force_option, quiet_option
 from commanalyzer.errors import ConfigError
 from commanalyzer.files import require_writable, write_text
 
@@ -44,8 +45,8 @@ _WIDE = 200  # characters of a table when nobody's terminal says otherwise
     type=click.Path(path_type=Path),
     help=f"Directory for {_MARKDOWN} and {_HTML}, or one file (*.md, *.html).",
 )
-@click.option("--force", is_flag=True, help="Overwrite existing files.")
-@click.option("-q", "--quiet", is_flag=True, help="Only the tables; no progress.")
+@force_option
+@quiet_option("Only the tables; no progress.")
 def command(
     workloads: str,
     nodes: tuple[int, ...],

@@ -39,7 +39,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     for case in chosen(options.only.split(",") if options.only else ()):
         progress.print(f"{case.name} {' '.join(case.command(options.scale))}")
         request = request_of(case.name, case.command(options.scale))
-        measured.append(measure(request, case.name, options.repeat, divide=not options.no_division))
+        longer = request_of(case.name, case.command(options.scale * case.longer))
+        divide = not options.no_division
+        measured.append(measure(request, case.name, options.repeat, longer=longer, divide=divide))
     for series in SERIES if is_complete else ():
         progress.print(f"growth of {series.name} in {series.grows}")
         laws.append(growth(series, options.repeat))

@@ -1,4 +1,4 @@
-"""Workloads of the benchmarks: sources as in the validation cases, arguments of some tenths of a second."""
+"""Workloads of the benchmarks: sources as in the validation cases, a short run and a longer one of each."""
 
 from __future__ import annotations
 
@@ -14,15 +14,24 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A workload and its arguments; ``{0}`` is replaced by a number that the run time depends on."""
+    """A workload and its arguments; ``{0}`` is replaced by a number that the run time depends on.
+
+    Attributes:
+        name: Workload.
+        arguments: Of the program.
+        size: Number for a short run, some tenths of a second.
+        longer: How many times as long the longer run takes: a second and more.
+        exponent: Of the run time in the number.
+    """
 
     name: str
     arguments: str
     size: int
-    exponent: float = 1.0  # of the run time in the size
+    longer: float = 5.0
+    exponent: float = 1.0
 
     def command(self, scale: float) -> tuple[str, ...]:
-        """Arguments for ``scale`` times the run time."""
+        """Arguments for ``scale`` times the short run's time."""
         size = max(2, round(self.size * scale ** (1.0 / self.exponent)))
         return tuple(self.arguments.format(size).split())
 
@@ -30,7 +39,7 @@ class Case:
 CASES = (
     Case("heat2d", "1000 {0}", 250),
     Case("stencil3d", "100 {0}", 125),
-    Case("matmul", "{0}", 200, 3.0),
+    Case("matmul", "{0}", 200, 8.0, 3.0),
     Case("spmv", "100000 random 8 {0}", 250),
     Case("kmeans", "20000 16 10 {0}", 40),
     Case("cg", "256 2d natural {0}", 600),

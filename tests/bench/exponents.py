@@ -76,8 +76,8 @@ def growth(series: Series, repeat: int) -> Growth:
 
     return Growth(
         series,
-        exponent(lambda m: m.recorded_s),
-        exponent(lambda m: float(m.graph_bytes)),
-        exponent(lambda m: m.graph_s),
-        exponent(lambda m: m.count_s),
+        exponent(lambda m: m.short.recorded_s),
+        exponent(lambda m: float(m.stages.graph_bytes)),
+        exponent(lambda m: m.stages.graph_s),
+        exponent(lambda m: m.stages.count_s),
     )

@@ -47,8 +47,8 @@ class StageClock:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """One workload; medians over the repetitions.
+class Cost:
+    """Recording of one run; medians over the repetitions.
 
     Attributes:
         case: Name and arguments.
@@ -58,12 +58,6 @@ class Measured:
         spread: Largest less least recorded time, over the median.
         plain_bytes: Peak memory of the plain program.
         recorded_bytes: Peak memory of the recorded one.
-        flows: Distinct flows of the graph.
-        graph_bytes: Memory of the graph.
-        file_bytes: Size of the result file with this graph.
-        graph_s: Reading the trace and building the graph.
-        divide_s: Whole portfolio of divisions for 16 nodes; ``None`` if left out.
-        count_s: Counting one division.
     """
 
     case: str
@@ -73,12 +67,6 @@ class Measured:
     spread: float
     plain_bytes: int
     recorded_bytes: int
-    flows: int
-    graph_bytes: int
-    file_bytes: int
-    graph_s: float
-    divide_s: float | None
-    count_s: float
 
     @property
     def ratio(self) -> float:
@@ -86,31 +74,88 @@ class Measured:
         return self.recorded_s / self.plain_s
 
 
-def measure(request: AnalysisRequest, name: str, repeat: int, divide: bool = True) -> Measured:
-    """Run one workload plainly and recorded, ``repeat`` times in turn."""
-    runs, clock = [], StageClock()
-    for _ in range(repeat):
+@dataclass(frozen=True, slots=True)
+class Stages:
+    """The graph of one run and what is done with it.
+
+    Attributes:
+        flows: Distinct flows.
+        graph_bytes: Memory of the graph.
+        file_bytes: Size of the result file with this graph.
+        graph_s: Reading the trace and building the graph, seconds.
+        divide_s: Whole portfolio of divisions for 16 nodes; ``None`` if left out.
+        count_s: Counting one division.
+    """
+
+    flows: int
+    graph_bytes: int
+    file_bytes: int
+    graph_s: float
+    divide_s: float | None
+    count_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One workload: a short run, a longer one of the same data, and the graph of the short run."""
+
+    short: Cost
+    long: Cost | None
+    stages: Stages
+
+    @property
+    def added_ratio(self) -> float | None:
+        """What each second costs that the longer run takes longer: steps that repeat what is known."""
+        if self.long is None:
+            return None
+        added_s = self.long.plain_s - self.short.plain_s
+        return (self.long.recorded_s - self.short.recorded_s) / added_s if added_s > 0 else None
+
+
+def measure(
+    request: AnalysisRequest,
+    name: str,
+    repeat: int,
+    *,
+    longer: AnalysisRequest | None = None,
+    divide: bool = True,
+) -> Measured:
+    """Run one workload plainly and recorded, ``repeat`` times in turn; and a longer run likewise."""
+    short, run, graph_s = _cost(request, name, repeat)
+    stages = Stages(
+        run.graph.num_flows,
+        run.graph.nbytes,
+        _file_size(run, request),
+        graph_s,
+        _seconds_of_division(run, request) if divide else None,
+        _seconds_of_count(run),
+    )
+    del run
+    return Measured(short, None if longer is None else _cost(longer, name, repeat)[0], stages)
+
+
+def _cost(request: AnalysisRequest, name: str, repeat: int) -> tuple[Cost, RecordedProgram, float]:
+    """Cost of recording, the last recording, and the seconds that building its graph took."""
+    plain, recorded, peak_bytes = [], [], 0
+    for number in range(repeat):
         clock = StageClock()
-        runs.append(record(request, clock))
+        run = record(request, clock)
         clock.stage("")
-    recorded = [run.recording.instrumented_s for run in runs]
-    graph = runs[-1].graph
-    count_s = _seconds_of_count(runs[-1])
-    return Measured(
+        plain.append(run.recording.native_s or 0.0)
+        recorded.append(run.recording.instrumented_s)
+        peak_bytes = max(peak_bytes, run.recording.peak_rss_bytes)
+        if number < repeat - 1:
+            del run  # large graphs exist once
+    cost = Cost(
         " ".join((name, *request.arguments)),
-        statistics.median(run.recording.native_s or 0.0 for run in runs),
+        statistics.median(plain),
         statistics.median(recorded),
         2 if "record the private temporaries" in clock.seconds else 1,
         (max(recorded) - min(recorded)) / statistics.median(recorded),
         _plain_memory(request),
-        max(run.recording.peak_rss_bytes for run in runs),
-        graph.num_flows,
-        graph.nbytes,
-        _file_size(runs[-1], request),
-        clock.seconds["build the value graph"],
-        _seconds_of_division(runs[-1], request) if divide else None,
-        count_s,
+        peak_bytes,
     )
+    return cost, run, clock.seconds["build the value graph"]
 
 
 def _plain_memory(request: AnalysisRequest) -> int:
