@@ -189,7 +189,7 @@ def _decompose_view(
 
 
 def _portfolio(view: _View, options: CountOptions) -> Portfolio | TiledPortfolio:
-    """Candidates on the values themselves; of a large graph, or where the user says so, on coarse vertices."""
+    """Candidates on values; of a large graph, or where the user says so, on coarse vertices."""
     chosen = _portfolio_options(view, options)
     wanted = options.coarsen
     if wanted == "never" or (wanted == "auto" and not is_large(view.graph)):

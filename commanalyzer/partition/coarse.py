@@ -2,8 +2,8 @@
 
 All flows are passed over in slices, and only what lies between coarse vertices is kept: links added up in a
 hash table, and nets whose pins are the same coarse vertices made one. Inside a coarse vertex there is no
-communication, so the nets count a division into whole coarse vertices nearly exactly (each value with its most
-frequent use).
+communication, so the nets count a division into whole coarse vertices nearly exactly (each value with its
+most frequent use).
 """
 
 from __future__ import annotations

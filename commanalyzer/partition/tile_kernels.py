@@ -245,7 +245,7 @@ def list_pins(
     num_coarse: Any,
     out: Any,
 ) -> Any:
-    """Write (net << 32) | coarse vertex to ``out`` wherever a net reaches another coarse vertex; return how many.
+    """Write (net << 32) | coarse vertex to ``out`` for pins that are not a net's own; return how many.
 
     The net of a value has the value's number, that of a reduction V plus its sink's.
     """

@@ -1,9 +1,9 @@
 """Candidates for large graphs: found on coarse vertices or by index arithmetic, refined at the borders.
 
-Same interface as :class:`~commanalyzer.partition.portfolio.Portfolio`. METIS divides the coarse graph by three
-objectives; nets between coarse vertices tell which is best, so that only that one is counted in full. Blocks
-of arrays are exact, what follows them goes where its anchor is. In the end single values beside the borders
-of the best one are moved as long as that saves bytes.
+Same interface as :class:`~commanalyzer.partition.portfolio.Portfolio`. METIS divides the coarse graph by
+three objectives; nets between coarse vertices tell which is best, so that only that one is counted in full.
+Blocks of arrays are exact, what follows them goes where its anchor is. In the end single values beside the
+borders of the best ones are moved as long as that saves bytes.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
     python -m tests.bench.ladder [--only heat2d,matmul] [--up-to 2048] [--nodes 4,16,64]
                                  [--memory-limit-gb 20] [--timeout 1800] [--coarsen auto] [-o FILE]
 
-Run from the checkout, with nothing else on the machine. Each rung is a process of its own. One that would need
-more memory than allowed, judged by the rung before it, is not started; one that takes more memory or time than
-allowed is ended. Both are reported with the reason, and the next workload follows.
+Run from the checkout, with nothing else on the machine. Each rung is a process of its own. One that would
+need more memory than allowed, judged by the rung before it, is not started; one that takes more memory or
+time than allowed is ended. Both are reported with the reason, and the next workload follows.
 """
 
 from __future__ import annotations

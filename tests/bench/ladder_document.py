@@ -116,9 +116,9 @@ def ladder_document(
 
 def _cost(rungs: Sequence[Rung], origin: str) -> Section:
     text = (
-        "Each row is one analysis from source to result in a process of its own, wall-clock seconds. Recorded: "
-        "all recordings of the program. Divide: finding and counting divisions for all node counts. Peak memory of "
-        "the recorded program and of the analysis."
+        "Each row is one analysis from source to result in a process of its own, wall-clock seconds. "
+        "Recorded: all recordings of the program. Divide: finding and counting divisions for all node "
+        "counts. Peak memory of the recorded program and of the analysis."
     )
     columns = (
         *("workload", "values", "flows", "recorded s", "graph s", "divide s", "total s"),
@@ -145,10 +145,10 @@ def _cost_cells(rung: Rung) -> tuple[str, ...]:
 
 def _volumes(rungs: Sequence[Rung], nodes: Sequence[int]) -> Section:
     text = (
-        "Bytes of the best division that was found, counted on the full graph, and how many times those of equal "
-        "blocks by theory (squares and boxes; of hydro3d cubes; main loop, without initial values). The last "
-        "columns name the division for the most nodes and the vertices of the coarse graph that it was found on "
-        "(0: the values themselves)."
+        "Bytes of the best division that was found, counted on the full graph, and how many times those of "
+        "equal blocks by theory (squares and boxes; of hydro3d cubes; main loop, without initial values). "
+        "The last columns name the division for the most nodes and the vertices of the coarse graph that it "
+        "was found on (0: the values themselves)."
     )
     head = [title for p in nodes for title in (f"p = {p}, bytes", "x theory")]
     columns = ("workload", *head, "division", "coarse vertices")
@@ -185,7 +185,7 @@ def _largest(rung: Rung) -> str:
     peak = "analysis" if rung.own_peak_bytes >= rung.recorded_peak_bytes else "recorded program"
     per_flow = rung.peak_bytes / max(rung.flows, 1)
     return (
-        f"{rung.name} is the largest that was analysed: {rung.flows:,} flows in {rung.total_s:.0f} s, most of it "
-        f"to {stage} ({seconds:.0f} s); memory is limited by the {peak}, {rung.peak_bytes / 1e9:.1f} GB or "
-        f"{per_flow:.0f} bytes per flow"
+        f"{rung.name} is the largest that was analysed: {rung.flows:,} flows in {rung.total_s:.0f} s, most "
+        f"of it to {stage} ({seconds:.0f} s); memory is limited by the {peak}, {rung.peak_bytes / 1e9:.1f} "
+        f"GB or {per_flow:.0f} bytes per flow"
     )
