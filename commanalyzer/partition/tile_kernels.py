@@ -20,7 +20,7 @@ _ON_PATH = -2
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _MIX = np.uint64(0xBF58476D1CE4E5B9)
 _SHARES = 64  # a shared link weighs 64 times its bytes over the readers, as in the affinity graph
-TO_ARRAY, TO_PRIVATE, TO_SUM, FROM_ARRAY = 4, 3, 2, 1  # reasons to follow, the best is the largest
+TO_ARRAY, TO_PRIVATE, TO_SUM = 3, 2, 1  # reasons to follow a reader, the best is the largest
 
 
 def _compiled(function: Any) -> Any:
@@ -32,7 +32,7 @@ def _compiled(function: Any) -> Any:
 
 
 @_compiled
-def note_neighbours(
+def note_readers(
     row_sink: Any,
     row_count: Any,
     row_fold: Any,
@@ -49,9 +49,9 @@ def note_neighbours(
     most: Any,
     most_folded: Any,
 ) -> None:
-    """Note for every vertex the best neighbour to follow, its readers, and how often rows use it.
+    """Note for every vertex the best reader to follow, the number of readers, and how often rows use it.
 
-    Of neighbours for the same reason the first vertex is best, so that the order of rows does not matter.
+    Of readers for the same reason the first vertex is best, so that the order of rows does not matter.
     """
     for r in range(len(row_sink)):
         sink = row_sink[r]
@@ -69,15 +69,43 @@ def note_neighbours(
             most[s] = max(most[s], count)
             if removed[s] or removed[sink] or s == sink:
                 continue
-            if follow[s] >= 0 and rank[s] > FROM_ARRAY and follow[s] != sink:
+            if follow[s] >= 0 and follow[s] != sink:
                 several[s] = 1
             if reason > rank[s] or (reason == rank[s] and sink < follow[s]):
                 rank[s] = reason
                 follow[s] = sink
-            later = rank[sink] == 0 or (rank[sink] == FROM_ARRAY and s < follow[sink])
-            if later and private[sink] and not private[s]:
-                rank[sink] = FROM_ARRAY
-                follow[sink] = s
+
+
+@_compiled
+def note_producers(
+    row_sink: Any,
+    term_ptr: Any,
+    source_ptr: Any,
+    source: Any,
+    removed: Any,
+    readers: Any,
+    anchor: Any,
+    is_open: Any,
+    producer: Any,
+    fewest: Any,
+) -> None:
+    """Note for every open anchor the settled anchor that it is computed from and that has the fewest readers.
+
+    What few others read is what belongs to it: the data of an element rather than those of its nodes.
+    """
+    for r in range(len(row_sink)):
+        root = anchor[row_sink[r]]
+        if not is_open[root]:
+            continue
+        for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
+            s = source[i]
+            a = anchor[s]
+            if removed[s] or is_open[a]:
+                continue
+            fewer = producer[root] < 0 or readers[s] < fewest[root]
+            if fewer or (readers[s] == fewest[root] and a < producer[root]):
+                producer[root] = a
+                fewest[root] = readers[s]
 
 
 @_compiled

@@ -30,6 +30,7 @@ DEFAULT_VERTICES = 32_768  # coarse vertices to aim at
 LEAST_PER_PART = 256
 _EVEN = 8  # tiles along a dimension are a multiple of it, so that parts can be blocks of whole tiles
 _SCATTERED = 0.6  # of all bytes between tiles: their order says nothing
+_MOST_ROUNDS = 4
 _MOST_LOOSE_FLOWS = 30_000_000  # for a partitioner without tiles
 _MOST_LOOSE_VERTICES = 4_000_000
 
@@ -82,16 +83,47 @@ def find_neighbours(graph: ValueGraph, removed: Bool) -> Neighbours:
     flows = 0
     for piece in row_slices(graph):
         flows += piece.num_flows
-        kernels.note_neighbours(
+        kernels.note_readers(
             *(piece.row_sink, piece.row_count, piece.row_fold, piece.term_ptr, piece.source_ptr),
             *(piece.source, private, removed, follow, rank, several, computed, readers, most, most_folded),
         )
     leaf = (computed == 0) & (several == 0) & (graph.versions - graph.is_input <= 1)
-    follows = (private | leaf) & (follow >= 0)
-    own = np.arange(v, dtype=np.int32)
-    anchor = np.empty(v, np.int32)
-    kernels.find_anchors(np.where(follows, follow, own), anchor)
+    ahead = (private & (rank > kernels.TO_SUM)) | leaf
+    parent = np.where(ahead & (follow >= 0), follow, np.arange(v, dtype=np.int32))
+    last = np.where(private & (rank == kernels.TO_SUM), follow, -1)
+    anchor = _settled(graph, removed, private, parent, last, readers)
     return Neighbours(anchor, readers, most, most_folded, flows)
+
+
+def _settled(
+    graph: ValueGraph, removed: Bool, private: Bool, parent: Int32, last: Int32, readers: Int32
+) -> Int32:
+    """Return int32[V], anchors; private values that end no array value go beside what they are computed from.
+
+    Contributions to sums are such: they are computed where their operands are. Those without any operand that
+    is settled follow the sum itself (``last``).
+    """
+    own = np.arange(len(parent), dtype=np.int32)
+    anchor = np.empty(len(parent), np.int32)
+    kernels.find_anchors(parent, anchor)
+    for _ in range(_MOST_ROUNDS):
+        is_open = private & (anchor == own)
+        if not is_open.any():
+            return anchor
+        producer, fewest = np.full(len(own), -1, np.int32), np.zeros(len(own), np.int32)
+        for piece in row_slices(graph):
+            kernels.note_producers(
+                *(piece.row_sink, piece.term_ptr, piece.source_ptr, piece.source),
+                *(removed, readers, anchor, is_open, producer, fewest),
+            )
+        found = is_open & (producer >= 0)
+        if not found.any():
+            break
+        parent = np.where(found, producer, parent)
+        kernels.find_anchors(parent, anchor)
+    left = private & (anchor == own) & (last >= 0)
+    kernels.find_anchors(np.where(left, last, parent), anchor)
+    return anchor
 
 
 def build_tiling(
@@ -114,7 +146,8 @@ def build_tiling(
         scattered: Whether values may stay vertices where tiles would cut most bytes.
     """
     near = find_neighbours(graph, removed)
-    best, name, least, groups = None, "values", math.inf, ()
+    best, name, least = None, "values", math.inf
+    groups: tuple[tuple[Shaped, ...], ...] = ()
     anchors = np.flatnonzero(~removed & (near.anchor == np.arange(graph.num_vertices)))
     if len(anchors) > wanted:
         for family in families or ((),):  # one step per family

@@ -60,7 +60,7 @@ def _hydro3d(n: int, p: int) -> int | None:
     if q**3 != p or n % q:
         return None
     copies, faces = (q * (n // q + 1)) ** 3 - (n + 1) ** 3, 3 * (q - 1) * n * n
-    return 2 * _WORD * (9 * copies + 2 * faces + 2 * (p - 1))
+    return 2 * _WORD * int(9 * copies + 2 * faces + 2 * (p - 1))
 
 
 SERIES = (

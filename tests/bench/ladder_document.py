@@ -161,8 +161,8 @@ def _volume_cells(rung: Rung, nodes: Sequence[int]) -> tuple[str, ...]:
     for p in nodes:
         volume = found.get(p)
         cells.append("-" if volume is None else f"{volume.comm_bytes:,}")
-        known = volume is not None and volume.theory_bytes
-        cells.append(f"{volume.comm_bytes / volume.theory_bytes:.3f}" if volume and known else "-")
+        theory = volume.theory_bytes if volume is not None else None
+        cells.append(f"{volume.comm_bytes / theory:.3f}" if volume is not None and theory else "-")
     last = rung.volumes[-1] if rung.volumes else None
     return (*cells, last.method if last else "-", f"{last.coarse_vertices:,}" if last else "-")
 
