@@ -17,7 +17,7 @@ from scipy.sparse.csgraph import connected_components
 from commanalyzer.partition import tile_kernels as kernels
 from commanalyzer.partition.affinity import Adjacency
 from commanalyzer.partition.hypergraph import Hypergraph
-from commanalyzer.partition.tiles import Neighbours, Tiling
+from commanalyzer.partition.tiles import Neighbours, Tiling, link_table
 from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64, ValueGraph
 from commanalyzer.vcg.segments import pointer_from_counts, sorted_unique
 from commanalyzer.vcg.slices import row_slices
@@ -90,7 +90,7 @@ def build_coarse(graph: ValueGraph, removed: Bool, tiling: Tiling) -> CoarseView
     n, hub = tiling.num_vertices, np.flatnonzero(removed)
     number = tiling.vertex.copy()
     number[hub] = n + np.arange(len(hub), dtype=np.int32)
-    links = _links(graph, number, tiling)
+    links = _Links(*link_table(graph, number, n, tiling.neighbours.readers))
     work = _work(graph, removed, tiling, hub, links)
     inner = links.other < n
     one, other, sums = links.one[inner], links.other[inner], links.sums[inner]
@@ -101,19 +101,6 @@ def build_coarse(graph: ValueGraph, removed: Bool, tiling: Tiling) -> CoarseView
         _hub_traffic(links, n, hub),
         build_nets(graph, number, n, tiling.neighbours, work),
     )
-
-
-def _links(graph: ValueGraph, number: Int32, tiling: Tiling) -> _Links:
-    keys, sums, used = np.full(_FIRST_SLOTS, -1, np.int64), np.zeros((_FIRST_SLOTS, 3), np.int64), 0
-    for piece in row_slices(graph):
-        keys, sums, used = kernels.add_links(
-            *(piece.row_sink, piece.row_count, piece.row_fold, piece.term_ptr, piece.source_ptr),
-            *(piece.source, piece.versions, piece.width_bytes, tiling.neighbours.readers),
-            *(number, tiling.num_vertices, keys, sums, used),
-        )
-    filled = np.flatnonzero(keys >= 0)
-    order = filled[np.argsort(keys[filled])]
-    return _Links(keys[order] >> 32, keys[order] & 0xFFFFFFFF, sums[order])
 
 
 def _work(graph: ValueGraph, removed: Bool, tiling: Tiling, hub: Int64, links: _Links) -> Float64:

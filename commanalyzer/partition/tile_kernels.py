@@ -109,6 +109,39 @@ def note_producers(
 
 
 @_compiled
+def _root(parent: Any, v: Any) -> Any:
+    while parent[v] != v:
+        parent[v] = parent[parent[v]]
+        v = parent[v]
+    return v
+
+
+@_compiled
+def unite(
+    row_sink: Any,
+    term_ptr: Any,
+    source_ptr: Any,
+    source: Any,
+    private: Any,
+    parent: Any,
+    size: Any,
+    most: Any,
+) -> None:
+    """Join private values that feed each other into tasks of at most ``most`` values, first value as root."""
+    for r in range(len(row_sink)):
+        if not private[row_sink[r]]:
+            continue
+        for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
+            if not private[source[i]]:
+                continue
+            one, other = _root(parent, row_sink[r]), _root(parent, source[i])
+            if one != other and size[one] + size[other] <= most:
+                first = min(one, other)
+                size[first] = size[one] + size[other]
+                parent[max(one, other)] = first
+
+
+@_compiled
 def find_anchors(parent: Any, anchor: Any) -> None:
     """Fill ``anchor`` with the end of the chain of parents of each vertex; a cycle ends where it is entered.
 

@@ -16,21 +16,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from commanalyzer.partition import tile_kernels as kernels
 from commanalyzer.partition.grids import block_owners, grid_name
 from commanalyzer.partition.shapes import Array, Shaped
-from commanalyzer.vcg.graph import Bool, Int32, ValueGraph
+from commanalyzer.vcg.graph import Bool, Int32, Int64, ValueGraph
 from commanalyzer.vcg.slices import row_slices
 
 DEFAULT_VERTICES = 32_768  # coarse vertices to aim at
 LEAST_PER_PART = 256
 _EVEN = 8  # tiles along a dimension are a multiple of it, so that parts can be blocks of whole tiles
 _SCATTERED = 0.6  # of all bytes between tiles: their order says nothing
+_LEAST_POINTS = 16  # of a tile: of smaller ones, most bytes cross the border in any case
 _MOST_ROUNDS = 4
+_TASK_SHARE = 0.002  # of all values: larger tasks are chains through the program
+_LEAST_TASK = 64
+_FIRST_SLOTS = 1 << 16
 _MOST_LOOSE_FLOWS = 30_000_000  # for a partitioner without tiles
 _MOST_LOOSE_VERTICES = 4_000_000
 
@@ -45,6 +49,7 @@ class Neighbours:
         most: int32[V], largest count of a row that reads it.
         most_folded: int32[V], largest count of a reduction into it.
         flows: Flows of the graph.
+        parent: int32[V], what each vertex follows, itself for anchors.
     """
 
     anchor: Int32
@@ -52,6 +57,7 @@ class Neighbours:
     most: Int32
     most_folded: Int32
     flows: int
+    parent: Int32
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +98,7 @@ def find_neighbours(graph: ValueGraph, removed: Bool) -> Neighbours:
     parent = np.where(ahead & (follow >= 0), follow, np.arange(v, dtype=np.int32))
     last = np.where(private & (rank == kernels.TO_SUM), follow, -1)
     anchor = _settled(graph, removed, private, parent, last, readers)
-    return Neighbours(anchor, readers, most, most_folded, flows)
+    return Neighbours(anchor, readers, most, most_folded, flows, parent)
 
 
 def _settled(
@@ -148,18 +154,23 @@ def build_tiling(
     near = find_neighbours(graph, removed)
     best, name, least = None, "values", math.inf
     groups: tuple[tuple[Shaped, ...], ...] = ()
+    followed = near
     anchors = np.flatnonzero(~removed & (near.anchor == np.arange(graph.num_vertices)))
     if len(anchors) > wanted:
         for family in families or ((),):  # one step per family
             chosen = tuple(_groups(arrays, family))
             tile = tiles_of(graph, chosen, wanted)
-            between, across = _crossing(graph, removed, near, tile)
-            if across < least:
-                best, least, name, groups = tile, across, _name(family, wanted), chosen
+            for view, placed in ((near, tile), with_tasks(graph, removed, near, tile)):
+                between, across = _crossing(graph, removed, view.anchor, placed)
+                if across < least:
+                    best, least, name, groups = placed, across, _name(family, wanted), chosen
+                    followed = view
         loose = near.flows <= _MOST_LOOSE_FLOWS and len(anchors) <= _MOST_LOOSE_VERTICES
-        if scattered and loose and least > _SCATTERED * max(between, 1):
-            best, name = None, "values"
+        coarse = max((math.prod(g[0].extents) for g in groups), default=0) >= _LEAST_POINTS * wanted
+        if scattered and loose and coarse and least > _SCATTERED * max(between, 1):
+            best, name, followed = None, "values", near
     number = np.full(graph.num_vertices, -1, np.int32)
+    anchors = np.flatnonzero(~removed & (followed.anchor == np.arange(graph.num_vertices)))
     if best is None:
         number[anchors] = np.arange(len(anchors), dtype=np.int32)
         count = len(anchors)
@@ -167,8 +178,8 @@ def build_tiling(
         distinct, dense = np.unique(best[anchors], return_inverse=True)
         number[anchors] = dense
         count = len(distinct)
-    vertex = np.where(removed, -1, number[near.anchor]).astype(np.int32)
-    return Tiling(vertex, count, name, near, groups)
+    vertex = np.where(removed, -1, number[followed.anchor]).astype(np.int32)
+    return Tiling(vertex, count, name, followed, groups)
 
 
 def tile_grid(extents: tuple[int, ...], wanted: int) -> tuple[int, ...]:
@@ -177,6 +188,70 @@ def tile_grid(extents: tuple[int, ...], wanted: int) -> tuple[int, ...]:
     counts = [e / max(edge, 1.0) for e in extents]
     even = [max(_EVEN, _EVEN * round(c / _EVEN)) if c >= _EVEN else max(1, round(c)) for c in counts]
     return tuple(min(c, e) for c, e in zip(even, extents, strict=True))
+
+
+def with_tasks(graph: ValueGraph, removed: Bool, near: Neighbours, tile: Int32) -> tuple[Neighbours, Int32]:
+    """Return neighbours and tiles where private values that feed each other stay together as tasks.
+
+    A task is placed in the tile that it exchanges most bytes with, those of a value shared by its readers:
+    what belongs to an element decides, not the nodes that it shares with others.
+    """
+    v = graph.num_vertices
+    private = (graph.is_register | graph.is_temporary) & ~removed
+    root, size = np.arange(v, dtype=np.int32), np.ones(v, np.int32)
+    most = max(int(_TASK_SHARE * v), _LEAST_TASK)
+    for piece in row_slices(graph):
+        kernels.unite(
+            *(piece.row_sink, piece.term_ptr, piece.source_ptr, piece.source, private, root, size, most)
+        )
+    anchor = np.empty(v, np.int32)
+    kernels.find_anchors(np.where(private, root, near.parent), anchor)
+    anchors = np.flatnonzero(~removed & (anchor == np.arange(v)))
+    _, first, dense = np.unique(tile[anchors], return_index=True, return_inverse=True)
+    number = np.full(v, -1, np.int32)
+    number[anchors] = dense
+    number = np.where(removed, -1, number[anchor]).astype(np.int32)
+    is_task = private[anchors[first]]
+    best = _best_tiles(graph, number, is_task, near.readers)
+    of_task = np.where(best >= 0, best, np.arange(len(first)))
+    placed = tile.copy()
+    placed[anchors] = tile[anchors[first]][of_task[dense]]
+    return replace(near, anchor=anchor), placed
+
+
+def _best_tiles(graph: ValueGraph, number: Int32, is_task: Bool, readers: Int32) -> Int64:
+    """Return int64[N], for each task the number that it exchanges most shared bytes with, -1 for others."""
+    hubs = np.flatnonzero(number < 0)
+    labels = number.copy()
+    labels[hubs] = len(is_task)
+    one, other, sums = link_table(graph, labels, len(is_task), readers)
+    real = other < len(is_task)
+    one, other, weight = one[real], other[real], sums[real, 1]
+    ends = np.concatenate((one, other)), np.concatenate((other, one)), np.concatenate((weight, weight))
+    task, near, weight = (end[is_task[ends[0]] & ~is_task[ends[1]]] for end in ends)
+    order = np.lexsort((-near, weight, task))  # the last of each task is the heaviest
+    best = np.full(len(is_task), -1, np.int64)
+    best[task[order]] = near[order]
+    return best
+
+
+def link_table(
+    graph: ValueGraph, number: Int32, num_coarse: int, readers: Int32
+) -> tuple[Int64, Int64, Int64]:
+    """Return the links of all pairs of numbers: lower and higher number, int64[L, 3] sums, in order of pairs.
+
+    The sums are bytes, bytes shared by readers (in 64ths), and uses by hubs (numbers from ``num_coarse``).
+    """
+    keys, sums, used = np.full(_FIRST_SLOTS, -1, np.int64), np.zeros((_FIRST_SLOTS, 3), np.int64), 0
+    for piece in row_slices(graph):
+        keys, sums, used = kernels.add_links(
+            *(piece.row_sink, piece.row_count, piece.row_fold, piece.term_ptr, piece.source_ptr),
+            *(piece.source, piece.versions, piece.width_bytes, readers),
+            *(number, num_coarse, keys, sums, used),
+        )
+    filled = np.flatnonzero(keys >= 0)
+    order = filled[np.argsort(keys[filled])]
+    return keys[order] >> 32, keys[order] & 0xFFFFFFFF, sums[order]
 
 
 def _name(family: Sequence[Shaped], wanted: int) -> str:
@@ -213,13 +288,13 @@ def _groups(arrays: Sequence[Array], family: Sequence[Shaped]) -> Iterator[tuple
     yield from map(tuple, by_count.values())
 
 
-def _crossing(graph: ValueGraph, removed: Bool, near: Neighbours, tile: Int32) -> tuple[int, int]:
+def _crossing(graph: ValueGraph, removed: Bool, anchor: Int32, tile: Int32) -> tuple[int, int]:
     """Return the bytes between anchors, and those of them between tiles."""
     between = across = 0
     for piece in row_slices(graph):
         found = kernels.crossing_bytes(
             *(piece.row_sink, piece.row_count, piece.term_ptr, piece.source_ptr, piece.source),
-            *(piece.versions, piece.width_bytes, near.anchor, tile, removed),
+            *(piece.versions, piece.width_bytes, anchor, tile, removed),
         )
         between, across = between + int(found[0]), across + int(found[1])
     return between, across
