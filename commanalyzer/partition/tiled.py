@@ -44,6 +44,8 @@ from commanalyzer.vcg.graph import Bool, Int32, ValueGraph
 LARGE_FLOWS = 3_000_000
 LARGE_VALUES = 1_000_000
 _MOST_GRIDS = 3
+_MOST_LINKS = 500_000
+_LEAST_PER_PART = 16  # coarse vertices
 _MOST_PINS = 300_000  # of the coarse graph; above it, Mt-KaHyPar would take many seconds
 _REFINED = 2  # candidates
 _RECOGNISED_FLOWS = 1 << 24  # whether a graph is a grid or a product is only looked at up to this size
@@ -100,10 +102,16 @@ class TiledPortfolio:
         """The coarse graph."""
         most = max(self._options.nodes)
         wanted = self._wanted or max(DEFAULT_VERTICES, LEAST_PER_PART * most)
-        tiling = build_tiling(
-            self._graph, self._removed, self.arrays, self.families, wanted, scattered=not self._wanted
-        )
-        return build_coarse(self._graph, self._removed, tiling)
+        while True:
+            tiling = build_tiling(
+                self._graph, self._removed, self.arrays, self.families, wanted, scattered=not self._wanted
+            )
+            view = build_coarse(self._graph, self._removed, tiling)
+            wanted = tiling.num_vertices // 4
+            # Where everything is linked to everything (a matrix product), fewer vertices are enough.
+            enough = view.adjacency.num_edges <= _MOST_LINKS or wanted < _LEAST_PER_PART * most
+            if self._wanted or enough or not tiling.groups:
+                return view
 
     @property
     def coarse_vertices(self) -> int:
