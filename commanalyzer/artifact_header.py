@@ -22,7 +22,7 @@ from commanalyzer.results import (
     SingletonCounts,
     WorkCounts,
 )
-from commanalyzer.vcg.graph import ValueGraph
+from commanalyzer.vcg.store import GraphStore
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 Arrays = Mapping[str, NDArray[np.int64]]
@@ -79,9 +79,9 @@ def collectives_header(communication: Communication) -> Json:
 
 
 def result_from_header(
-    header: Mapping[str, object], graph: ValueGraph, arrays: Sequence[Arrays]
+    header: Mapping[str, object], store: GraphStore, arrays: Sequence[Arrays]
 ) -> AnalysisResult:
-    """Result rebuilt from its header, graph and the arrays of each decomposition.
+    """Result rebuilt from its header, coded graph and the arrays of each decomposition.
 
     Raises:
         KeyError: If an entry is missing.
@@ -109,8 +109,9 @@ def result_from_header(
             unmodelled_calls=calls,
             dropped_events=_int(recording["dropped_events"]),
             warnings=_texts(recording.get("warnings", [])),
+            spilled_bytes=_int(recording.get("spilled_bytes", 0)),
         ),
-        graph=graph,
+        store=store,
         singletons=SingletonCounts(*(_int(singletons[name]) for name in ("source", "sink", "reduction"))),
         vcg_words=_int(header["vcg_words"]),
         machine=_machine(_table(header["machine"])),

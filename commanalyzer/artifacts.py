@@ -1,10 +1,12 @@
 """Saves and loads an analysis result: one HDF5 file, ``*.cmz``.
 
-Layout, schema 2 (1 had no ``graph/is_temporary``)::
+Layout, schema 3 (2 had the plain arrays of the graph, 1 had no ``graph/is_temporary``)::
 
     /            attributes kind, schema
     /header      JSON text: all scalars, texts and small tuples of the result
-    /graph/      one dataset per array of the value graph
+    /graph/pages int64[P + 1, 3], rows, terms and flows before each place where the graph may be cut
+    /graph/columns/NAME
+                 tables and literals of each coded column (:mod:`commanalyzer.vcg.packing`), with their CRC-32
     /graph/text  uint8, UTF-8 of all distinct strings of objects and sites, separated by NUL
     /graph/objects, /graph/sites
                  int64 tables, one row per entry; strings are indices into text
@@ -18,6 +20,7 @@ Datasets carry checksums (fletcher32), so a damaged file is refused, never misre
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -30,10 +33,13 @@ from commanalyzer.artifact_header import header_of, result_from_header
 from commanalyzer.errors import ArtifactError, GraphInvariantError
 from commanalyzer.files import write_atomically
 from commanalyzer.results import AnalysisResult
+from commanalyzer.vcg.coding import Coded
 from commanalyzer.vcg.graph import Fold, HomeKind, HomeObject, Site, ValueGraph
+from commanalyzer.vcg.packing import pack, unpack
+from commanalyzer.vcg.store import GraphStore
 
 KIND = "commanalyzer.analysis"
-SCHEMA = 2
+SCHEMA = 3
 _PEERS = ("peer_bytes", "peer_messages")  # only where there are collectives
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _ARRAYS = tuple(f.name for f in fields(ValueGraph) if f.name not in ("objects", "sites"))
@@ -104,7 +110,7 @@ def _write(result: AnalysisResult, draft: Path) -> None:
         file.attrs["schema"] = SCHEMA
         header = json.dumps(header_of(result), sort_keys=True)
         _put(file, "header", np.frombuffer(header.encode(), dtype=np.uint8))
-        _write_graph(file.create_group("graph"), result.graph)
+        _write_graph(file.create_group("graph"), result.store)
         for index, item in enumerate(result.decompositions):
             group = file.create_group(f"decompositions/{index}")
             _put(group, "comm_bytes", item.communication.comm_bytes)
@@ -119,9 +125,14 @@ def _write(result: AnalysisResult, draft: Path) -> None:
     draft.write_bytes(image)
 
 
-def _write_graph(group: h5py.Group, graph: ValueGraph) -> None:
-    for name in _ARRAYS:
-        _put(group, name, getattr(graph, name))
+def _write_graph(group: h5py.Group, graph: GraphStore) -> None:
+    _put(group, "pages", graph.pages)
+    for name, coded in graph.columns.items():
+        tables, literal = pack(coded)
+        column = group.create_group(f"columns/{name}")
+        _put(column, "tables", tables)
+        _put(column, "literal", literal)
+        column.attrs["crc32"] = _checksum(tables, literal)
     numbers: dict[str, int] = {}
 
     def number(text: str) -> int:
@@ -161,7 +172,7 @@ def _put(group: h5py.Group, name: str, array: NDArray[np.generic]) -> None:
 
 def _read(file: h5py.File) -> AnalysisResult:
     header: Mapping[str, object] = json.loads(_bytes(file["header"]))
-    graph = _read_graph(file["graph"])
+    graph = _read_store(file["graph"]) if "columns" in file["graph"] else _read_arrays_of(file["graph"])
     groups = file.get("decompositions", {})
     parts = [_read_arrays(groups[str(index)]) for index in range(len(groups))]
     return result_from_header(header, graph, parts)
@@ -172,9 +183,31 @@ def _read_arrays(group: h5py.Group) -> dict[str, NDArray[np.int64]]:
     return {name: np.asarray(group[name][...]) for name in names}
 
 
-def _read_graph(group: h5py.Group) -> ValueGraph:
+def _read_store(group: h5py.Group) -> GraphStore:
+    columns = {name: _read_column(name, column) for name, column in group["columns"].items()}
+    return GraphStore(columns, np.asarray(group["pages"][...]), *_read_names(group))
+
+
+def _read_column(name: str, group: h5py.Group) -> Coded:
+    tables, literal = np.asarray(group["tables"][...]), np.asarray(group["literal"][...])
+    if _checksum(tables, literal) != group.attrs["crc32"]:
+        raise ValueError(f"column {name} was changed after it was written")
+    return unpack(tables, literal)
+
+
+def _checksum(tables: NDArray[np.uint8], literal: NDArray[np.uint8]) -> int:
+    return zlib.crc32(literal.data, zlib.crc32(tables.data))
+
+
+def _read_arrays_of(group: h5py.Group) -> GraphStore:
+    """Graph of a file of schema 2 or 1."""
     arrays = {name: np.asarray(group[name][...]) for name in _ARRAYS if name in group}
     arrays.setdefault("is_temporary", np.zeros(len(arrays["is_input"]), dtype=np.bool_))
+    objects, sites = _read_names(group)
+    return GraphStore.of(ValueGraph(**arrays, objects=objects, sites=sites))
+
+
+def _read_names(group: h5py.Group) -> tuple[tuple[HomeObject, ...], tuple[Site, ...]]:
     text = _bytes(group["text"]).split("\0")
     objects = tuple(
         HomeObject(HomeKind(kind), text[name], text[function], text[file], line, size, text[key], depth)
@@ -184,7 +217,7 @@ def _read_graph(group: h5py.Group) -> ValueGraph:
         Site(text[function], text[file], line, text[kind], width, Fold(fold), flops)
         for function, file, line, kind, width, fold, flops in group["sites"][...].tolist()
     )
-    return ValueGraph(**arrays, objects=objects, sites=sites)
+    return objects, sites
 
 
 def _bytes(dataset: h5py.Dataset) -> str:

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from commanalyzer.communication.charges import Charges
 from commanalyzer.communication.collectives import with_collectives
-from commanalyzer.communication.hpdc18 import charge_hpdc18, count_hpdc18
+from commanalyzer.communication.hpdc18 import charge_hpdc18, with_singletons
 from commanalyzer.communication.invariants import check_charges, check_matrix
 from commanalyzer.communication.matrix import Communication
+from commanalyzer.communication.totals import GraphTotals, totals_of
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.errors import ConfigError
 from commanalyzer.machine.parameters import MachineParameters
@@ -32,6 +33,7 @@ from commanalyzer.request import Coarsen, Model
 from commanalyzer.results import Decomposition, SingletonCounts
 from commanalyzer.roofline.equations import communication_intensity, machine_bound
 from commanalyzer.vcg.dissolve import DEFAULT_LIMIT, dissolve_registers
+from commanalyzer.vcg.edges import distinct_edges
 from commanalyzer.vcg.graph import ValueGraph
 from commanalyzer.vcg.hubs import find_hubs
 from commanalyzer.vcg.invariants import check_dissolved, check_graph, check_singletons
@@ -73,13 +75,14 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """A graph as one model sees it: what is left out of the partitioning, and the work of its terms."""
+    """A graph as one model sees it: what is not partitioned, and what counting needs of all rows."""
 
     model: Model
     graph: ValueGraph
     removed: NDArray[np.bool_]
     singletons: Singletons | None
     work: TermWork
+    totals: GraphTotals
 
 
 def decompose(graph: ValueGraph, flops: int, options: CountOptions, progress: Progress) -> Counted:
@@ -140,7 +143,8 @@ def _paper_view(graph: ValueGraph, options: CountOptions) -> tuple[SingletonCoun
             raise
         dissolved = graph
         warnings = (f"singletons were counted with register values as vertices: {error.message}",)
-    found = find_singletons(dissolved, options.high)
+    edges = distinct_edges(dissolved)
+    found = find_singletons(dissolved, options.high, edges)
     if options.check:
         check_singletons(dissolved, found)
         if dissolved is not graph:
@@ -150,16 +154,17 @@ def _paper_view(graph: ValueGraph, options: CountOptions) -> tuple[SingletonCoun
         found.count(SingletonKind.SINK),
         found.count(SingletonKind.REDUCTION),
     )
-    return counts, 0 if dissolved is graph else vcg_words(dissolved, found), warnings
+    return counts, 0 if dissolved is graph else vcg_words(dissolved, found, edges), warnings
 
 
 def _view(model: Model, graph: ValueGraph, options: CountOptions) -> _View:
     if model == "volume":
         flat, hubs = volume_view(graph, options.high)
-        return _View(model, flat, hubs, None, term_work(flat))
+        return _View(model, flat, hubs, None, term_work(flat), totals_of(flat))
     dissolved = dissolve_registers(graph)
     singletons = find_singletons(dissolved, options.high)
-    return _View(model, dissolved, singletons.mask, singletons, term_work(dissolved))
+    work, totals = term_work(dissolved), totals_of(dissolved)
+    return _View(model, dissolved, singletons.mask, singletons, work, totals)
 
 
 def _decompose_view(
@@ -237,10 +242,8 @@ def _count(view: _View, candidate: Candidate, nodes: int, flops: int, options: C
         check_charges(view.graph, part, charges, view.removed if view.singletons else None)
         check_matrix(charges, communication)
     if view.singletons is None:
-        communication = with_collectives(communication, charges, view.graph, view.removed)
+        communication = with_collectives(communication, charges, view.graph, view.removed, view.totals)
     intensity = communication_intensity(Bytes(communication.total_bytes), Flop(flops))
-    per_value = charges.bytes_per_value(view.graph.num_vertices)
-    objects = np.bincount(view.graph.home_object, weights=per_value, minlength=len(view.graph.objects))
     return Decomposition(
         nodes=nodes,
         model=view.model,
@@ -253,17 +256,17 @@ def _count(view: _View, candidate: Candidate, nodes: int, flops: int, options: C
         efficiency_bound=machine_bound(
             intensity, options.machine, nodes=nodes, message_bytes=communication.mean_message_bytes
         ),
-        object_bytes=objects.astype(np.int64),
+        object_bytes=charges.bytes_per_object(view.graph),
         seconds=candidate.seconds,
     )
 
 
 def _charge(view: _View, part: NDArray[np.int32], p: int) -> tuple[Charges, Communication]:
     if view.singletons is None:
-        charges = charge_volume(view.graph, part, p, view.removed)
-        return charges, charges.communication(view.graph)
-    charges = charge_hpdc18(view.graph, part, p, view.singletons)
-    return charges, count_hpdc18(view.graph, part, p, view.singletons)
+        charges = charge_volume(view.graph, part, p, view.removed, view.totals)
+        return charges, charges.communication(view.graph, view.totals)
+    charges = charge_hpdc18(view.graph, part, p, view.singletons, view.totals)
+    return charges, with_singletons(charges, view.graph, part, view.singletons, view.totals)
 
 
 def _cost(

@@ -130,7 +130,7 @@ def _result(
         provenance=provenance,
         work=recorded.work,
         recording=recorded.recording,
-        graph=recorded.graph,
+        store=recorded.store,
         singletons=counted.singletons,
         vcg_words=counted.vcg_words,
         machine=machine,

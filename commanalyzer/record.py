@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO
 
 import numpy as np
+import psutil
 
 from commanalyzer.errors import TargetRunError
 from commanalyzer.frontend.compile import FrontendResult, compile_sources
@@ -32,8 +33,9 @@ from commanalyzer.results import Recording, WorkCounts
 from commanalyzer.runtime.build import build_instrumented, build_native
 from commanalyzer.runtime.launch import RunLimits, TargetRun, run_target, spool_stdin
 from commanalyzer.trace.reader import Trace, read_trace
-from commanalyzer.vcg.build import build_graph
+from commanalyzer.vcg.build import build_store
 from commanalyzer.vcg.graph import ValueGraph
+from commanalyzer.vcg.store import GraphStore
 from commanalyzer.vcg.workspaces import find_workspaces, write_workspaces
 
 _STANDARD_ERROR = 2  # descriptor: sys.stderr may be replaced (notebooks, test runners)
@@ -47,15 +49,20 @@ class RecordedProgram:
 
     Attributes:
         frontend: Canonical program and how it was compiled.
-        graph: Value communication graph.
+        store: Value communication graph in coded form.
         work: Operations of the analysed region.
         recording: Recording quality.
     """
 
     frontend: FrontendResult
-    graph: ValueGraph
+    store: GraphStore
     work: WorkCounts
     recording: Recording
+
+    @property
+    def graph(self) -> ValueGraph:
+        """The graph, expanded."""
+        return self.store.graph()
 
 
 def compile_program(request: AnalysisRequest) -> FrontendResult:
@@ -113,26 +120,37 @@ def record(request: AnalysisRequest, progress: Progress) -> RecordedProgram:
         progress.stage("build the value graph", 1)
         trace = read_trace(trace_path)
         traced = _with_own_peak(traced, trace)
-        graph = build_graph(trace, plan.sites, has_regions=bool(request.regions))
-        mask = find_workspaces(graph) if request.private_temporaries else np.zeros(0, np.bool_)
+        store = build_store(trace, plan.sites, has_regions=bool(request.regions))
+        mask = find_workspaces(store.graph()) if request.private_temporaries else np.zeros(0, np.bool_)
         if mask.any():
             progress.stage("record the private temporaries", 1)
             workspace = directory / "workspace"
-            write_workspaces(workspace, graph, mask, plan.sites)
-            del graph
+            write_workspaces(workspace, store.graph(), mask, plan.sites)
+            del store
             again = _run(instrumented, request, stdin, trace=trace_path, workspace=workspace, discard=True)
             progress.stage("build the value graph", 1)
             trace = read_trace(trace_path)
             again = _with_own_peak(again, trace)
             peak_rss_bytes = max(traced.peak_rss_bytes, again.peak_rss_bytes)
             traced = replace(traced, cpu_s=traced.cpu_s + again.cpu_s, peak_rss_bytes=peak_rss_bytes)
-            graph = build_graph(trace, plan.sites, has_regions=bool(request.regions))
-        return _finished(request, frontend, plan, trace, graph, plain, traced)
+            store = build_store(trace, plan.sites, has_regions=bool(request.regions))
+        return _finished(request, frontend, plan, trace, store, plain, traced)
 
 
 def _with_own_peak(run: TargetRun, trace: Trace) -> TargetRun:
     """The run with the peak memory that the recorder saw; from outside, ours would be mixed into it."""
     return replace(run, peak_rss_bytes=trace.statistics.peak_rss_bytes or run.peak_rss_bytes)
+
+
+def recorder_environment(trace: Path, memory_limit_bytes: int | None) -> dict[str, str]:
+    """What the recorder is told: its file, and the memory beyond half of which it uses that file.
+
+    Args:
+        trace: File to write.
+        memory_limit_bytes: Limit of the run's memory; that of the machine without one.
+    """
+    allowed = memory_limit_bytes or psutil.virtual_memory().available
+    return {"COMMANALYZER_TRACE": str(trace), "COMMANALYZER_MEMORY": f"{allowed:020d}"}
 
 
 def _run(
@@ -144,7 +162,7 @@ def _run(
     workspace: Path | None = None,
     discard: bool = False,
 ) -> TargetRun:
-    environment = {} if trace is None else {"COMMANALYZER_TRACE": str(trace)}
+    environment = {} if trace is None else recorder_environment(trace, request.memory_limit_bytes)
     if workspace is not None:
         environment["COMMANALYZER_WORKSPACE"] = str(workspace)
     limits = RunLimits(request.timeout_s, request.memory_limit_bytes)
@@ -182,7 +200,7 @@ def _finished(
     frontend: FrontendResult,
     plan: ModulePlan,
     trace: Trace,
-    graph: ValueGraph,
+    store: GraphStore,
     plain: TargetRun,
     traced: TargetRun,
 ) -> RecordedProgram:
@@ -191,17 +209,18 @@ def _finished(
     _require_one_thread(unmodelled, plan.options.library)
     statistics = trace.statistics
     work = work_counts(trace, plan.sites)
-    warnings = _warnings(request, unmodelled, plain, traced, trace, graph, work)
+    warnings = _warnings(request, unmodelled, plain, traced, trace, store, work)
     recording = Recording(
         native_s=plain.cpu_s,
         instrumented_s=traced.cpu_s,
         peak_rss_bytes=traced.peak_rss_bytes,
+        spilled_bytes=statistics.spilled_bytes,
         exit_status=traced.exit_status,
         unmodelled_calls=unmodelled,
         dropped_events=statistics.dropped_rows + statistics.hash_collisions,
         warnings=(*frontend.diagnostics, *warnings),
     )
-    return RecordedProgram(frontend, graph, work, recording)
+    return RecordedProgram(frontend, store, work, recording)
 
 
 def _require_one_thread(called: Sequence[tuple[str, int]], library: LibraryModel) -> None:
@@ -235,7 +254,7 @@ def _warnings(
     plain: TargetRun,
     traced: TargetRun,
     trace: Trace,
-    graph: ValueGraph,
+    store: GraphStore,
     work: WorkCounts,
 ) -> Sequence[str]:
     result = []
@@ -259,7 +278,7 @@ def _warnings(
             f"{trace.statistics.unnamed_lifetimes} stores to workspaces were not told apart: "
             "there are too many different ones"
         )
-    if graph.num_rows == 0:
+    if store.num_rows == 0:
         what = "the region was never entered" if request.regions else "the program stores no values"
         result.append(f"nothing was recorded: {what}")
     elif work.flops == 0:

@@ -22,6 +22,7 @@ from commanalyzer.report.figures.methods import PlotMethods
 from commanalyzer.roofline.bound import ScalingBound, scaling_bound
 from commanalyzer.roofline.traffic import Placement
 from commanalyzer.vcg.graph import ValueGraph
+from commanalyzer.vcg.store import GraphStore
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -62,6 +63,7 @@ class Recording:
         unmodelled_calls: External functions without a model, with the number of calls.
         dropped_events: Events that could not be recorded.
         warnings: What the user should know about the recording, one sentence each.
+        spilled_bytes: What the recorder kept in its file instead of in memory while the program ran, bytes.
     """
 
     native_s: float | None
@@ -71,6 +73,7 @@ class Recording:
     unmodelled_calls: tuple[tuple[str, int], ...] = ()
     dropped_events: int = 0
     warnings: tuple[str, ...] = ()
+    spilled_bytes: int = 0
 
     @property
     def slowdown(self) -> float | None:
@@ -208,7 +211,7 @@ class AnalysisResult(PlotMethods):
         provenance: Origin.
         work: Operation counts.
         recording: Recording quality.
-        graph: Value communication graph.
+        store: Value communication graph in coded form.
         singletons: Singleton counts of the paper's rule.
         vcg_words: Size of the graph in the unit of the paper's Table 2, 0 when not counted.
         machine: Machine of the efficiency bounds.
@@ -227,7 +230,7 @@ class AnalysisResult(PlotMethods):
     provenance: Provenance
     work: WorkCounts
     recording: Recording
-    graph: ValueGraph
+    store: GraphStore
     singletons: SingletonCounts
     vcg_words: int
     machine: MachineParameters
@@ -243,6 +246,11 @@ class AnalysisResult(PlotMethods):
                 raise GraphInvariantError(
                     f"expected one best decomposition for {nodes} nodes and model {model}, found {bests}"
                 )
+
+    @property
+    def graph(self) -> ValueGraph:
+        """Value communication graph, expanded (:meth:`GraphStore.graph`)."""
+        return self.store.graph()
 
     @property
     def nodes(self) -> tuple[int, ...]:
@@ -355,7 +363,7 @@ class AnalysisResult(PlotMethods):
     def __repr__(self) -> str:
         return (
             f"AnalysisResult({self.program}, {format_count(self.work.flops)} flop, "
-            f"{format_count(self.graph.num_vertices)} values, nodes {list(self.nodes)})"
+            f"{format_count(self.store.num_vertices)} values, nodes {list(self.nodes)})"
         )
 
     def _repr_html_(self) -> str:

@@ -17,6 +17,7 @@ from commanalyzer.results import (
     WorkCounts,
 )
 from commanalyzer.vcg.graph import Fold, HomeKind, HomeObject, Site, ValueGraph
+from commanalyzer.vcg.store import GraphStore
 
 
 def sample_graph() -> ValueGraph:
@@ -117,7 +118,7 @@ def sample_result(
         recording=Recording(
             native_s=0.5, instrumented_s=1.0, peak_rss_bytes=2_000_000, unmodelled_calls=unmodelled
         ),
-        graph=sample_graph(),
+        store=GraphStore.of(sample_graph()),
         singletons=SingletonCounts(source=1, sink=0, reduction=2),
         vcg_words=10,
         machine=machine or MachineParameters(),

@@ -24,7 +24,7 @@ MAX_FUNCTION_LINES = 60
 # longest prefix decides: the value graph is a value type that every stage may name, building it is a stage.
 LAYERS = (
     ("version", "errors"),
-    ("quantities", "files", "progress", "abi"),
+    ("quantities", "files", "progress", "compiled", "abi"),
     ("machine", "vcg.graph"),
     ("request", "ir"),
     ("frontend",),
@@ -51,7 +51,7 @@ LAYERS = (
 ADAPTERS = {
     "pymetis": {"partition.metis"},
     "mtkahypar": {"partition.mtkahypar"},
-    "numba": {"partition.kernels", "partition.tile_kernels"},
+    "numba": {"compiled"},
     "h5py": {"artifacts"},
     "mpi4py": {"machine.mpi", "sweep.executors"},
     "llvmlite": {"frontend.canonicalize", "runtime.merge"},  # both run as child processes only

@@ -57,6 +57,7 @@ STATISTICS = np.dtype(
         ("unnamed_lifetimes", "<u8"),
         ("recorder_bytes", "<u8"),
         ("peak_rss_bytes", "<u8"),
+        ("spilled_bytes", "<u8"),
     ]
 )
 HEADER = np.dtype(

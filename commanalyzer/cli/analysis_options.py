@@ -65,7 +65,12 @@ _OPTIONS = (
     click.option("--ldflags", type=options.flags, default=(), help="Linker flags."),
     click.option("--stdin", type=click.Path(path_type=Path), help="File for the program's standard input."),
     click.option("--timeout", type=options.seconds, help="Limit of each run of the program: 60, 10min."),
-    click.option("--memory-limit", type=options.size, help="Limit of the program's resident memory: 8GB."),
+    click.option(
+        "--memory-limit",
+        type=options.size,
+        help="Limit of the recorded program's memory: 8GB. Beyond half of it, what is recorded goes to the "
+        "disk (TMPDIR).",
+    ),
     click.option(
         "--seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of partitioning."
     ),

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from commanalyzer.communication.charges import Charges, main_sites
+from commanalyzer.communication.charges import Charges
+from commanalyzer.communication.totals import totals_of
 from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64, ValueGraph
 from commanalyzer.vcg.segments import sink_of_source
 
@@ -46,7 +47,7 @@ def traffic_of_lines(graph: ValueGraph, part: Int32, charges: Charges) -> tuple[
     place_number = {place: number for number, place in enumerate(places)}
     of_site = np.array([place_number[s.file, s.line] for s in graph.sites] or [0], dtype=np.int64)
     count = len(places) + 1  # the last: no line
-    site = main_sites(graph)
+    site = totals_of(graph).site
     made = np.zeros(count)
     for item in (charges.expand, charges.fold):
         origin = site[item.value]

@@ -13,84 +13,10 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from commanalyzer.communication.matrix import Communication
+from commanalyzer.communication.totals import GraphTotals, totals_of
+from commanalyzer.communication.uses import PairUses
 from commanalyzer.errors import ConfigError, GraphInvariantError
 from commanalyzer.vcg.graph import Bool, Int32, Int64, ValueGraph
-from commanalyzer.vcg.segments import fresh_versions, group_starts, sorted_unique
-
-_KEY_LIMIT = 2**62
-
-
-@dataclass(frozen=True, slots=True)
-class Uses:
-    """Uses of values by parts, one entry per (value, part, row); duplicates are allowed.
-
-    Attributes:
-        value: int64[N], vertex.
-        part: int64[N], the part that needs the value (expand) or contributes to it (fold).
-        row: int64[N], the row because of which.
-    """
-
-    value: Int64
-    part: Int64
-    row: Int64
-
-    @staticmethod
-    def join(*uses: Uses) -> Uses:
-        """Return all entries of several use lists."""
-        return Uses(
-            np.concatenate([u.value for u in uses]),
-            np.concatenate([u.part for u in uses]),
-            np.concatenate([u.row for u in uses]),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class PairUses:
-    """Uses collapsed to distinct (value, part) pairs in ascending order of (value, part).
-
-    Attributes:
-        value: int64[K], vertex.
-        part: int64[K], part.
-        most: int64[K], largest count of any single row.
-        total: int64[K], sum of the counts of all distinct rows.
-        fresh: int64[K], sum of the counts of the rows that start a new version of their sink.
-    """
-
-    value: Int64
-    part: Int64
-    most: Int64
-    total: Int64
-    fresh: Int64
-
-
-def collapse(graph: ValueGraph, uses: Uses, num_parts: int) -> PairUses:
-    """Return the distinct (value, part) pairs of ``uses`` with the bounds on their number of transfers.
-
-    Packs (value, part, row) into one 64-bit key: one plain sort replaces an argsort of three arrays.
-    """
-    rows = max(graph.num_rows, 1)
-    pair = uses.value * num_parts + uses.part
-    table: Int64 | None = None
-    if graph.num_vertices * num_parts >= _KEY_LIMIT // rows:
-        table, inverse = np.unique(pair, return_inverse=True)
-        pair = inverse.astype(np.int64)
-    key = sorted_unique(pair * rows + uses.row)
-    pair, row = np.divmod(key, rows)
-    start = group_starts(pair)
-    pair = pair[start] if table is None else table[pair[start]]
-    count = graph.row_count[row]
-    fresh = np.where(graph.row_accumulates[row], 0, count)
-    if len(start) == 0:
-        none = np.zeros(0, dtype=np.int64)
-        return PairUses(none, none, none, none, none)
-    value, part = np.divmod(pair, num_parts)
-    return PairUses(
-        value,
-        part,
-        np.maximum.reduceat(count, start),
-        np.add.reduceat(count, start),
-        np.add.reduceat(fresh, start),
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +75,7 @@ class Charges:
     expand: Transfers
     fold: Transfers
 
-    def communication(self, graph: ValueGraph) -> Communication:
+    def communication(self, graph: ValueGraph, totals: GraphTotals | None = None) -> Communication:
         """Return the matrix of this decomposition, counted at the lower end of every bracket.
 
         Messages: all values that go from i to j in the same round travel together. A round of an array is one
@@ -158,25 +84,26 @@ class Charges:
         Arrays of different statements are taken to share rounds.
 
         Args:
-            graph: The graph that was charged.
+            graph: The graph that was charged, or a slice of it if ``totals`` are given.
+            totals: Its totals; computed if not given.
         """
         comm_bytes = np.zeros((self.num_parts, self.num_parts), dtype=np.int64)
         for item in (self.expand, self.fold):
             np.add.at(comm_bytes, (item.sender, item.receiver), item.low * item.width_bytes)
         return Communication(
             comm_bytes,
-            self._messages(graph),
+            self._messages(graph, totals or totals_of(graph)),
             low_bytes=self.expand.low_bytes + self.fold.low_bytes,
             high_bytes=self.expand.high_bytes + self.fold.high_bytes,
         )
 
-    def _messages(self, graph: ValueGraph) -> Int64:
+    def _messages(self, graph: ValueGraph, totals: GraphTotals) -> Int64:
         value = np.concatenate((self.expand.value, self.fold.value))
         sender = np.concatenate((self.expand.sender, self.fold.sender)).astype(np.int64)
         receiver = np.concatenate((self.expand.receiver, self.fold.receiver)).astype(np.int64)
         count = np.concatenate((self.expand.low, self.fold.low))
         pair = sender * self.num_parts + receiver
-        site = main_sites(graph)[value]
+        site = totals.site[value]
         order = np.lexsort((graph.home_object[value], site, pair))
         pair, site, home, count = pair[order], site[order], graph.home_object[value][order], count[order]
         array_starts = np.flatnonzero(_changes(pair, site, home))
@@ -188,20 +115,12 @@ class Charges:
         np.maximum.at(messages, pair[site_starts], per_site)
         return messages.reshape(self.num_parts, self.num_parts)
 
-    def bytes_per_value(self, num_vertices: int) -> Int64:
-        """Return int64[V], bytes (lower end) charged because of each value."""
-        total = np.zeros(num_vertices, dtype=np.int64)
+    def bytes_per_object(self, graph: ValueGraph) -> Int64:
+        """Return int64[O], bytes (lower end) charged because of the values of each object."""
+        total = np.zeros(len(graph.objects), dtype=np.int64)
         for item in (self.expand, self.fold):
-            np.add.at(total, item.value, item.low * item.width_bytes)
+            np.add.at(total, graph.home_object[item.value], item.low * item.width_bytes)
         return total
-
-
-def main_sites(graph: ValueGraph) -> Int64:
-    """Return int64[V], the site that most often stores to each vertex (the latest on a tie), -1 for none."""
-    main = np.full(graph.num_vertices, -1, dtype=np.int64)
-    order = np.argsort(graph.row_count, kind="stable")
-    main[graph.row_sink[order]] = graph.row_site[order]  # the last assignment stays
-    return main
 
 
 def _changes(*keys: Int64 | Int32) -> Bool:
@@ -213,7 +132,7 @@ def _changes(*keys: Int64 | Int32) -> Bool:
     return changed
 
 
-def expand_transfers(graph: ValueGraph, part: Int32, uses: PairUses) -> Transfers:
+def expand_transfers(graph: ValueGraph, totals: GraphTotals, part: Int32, uses: PairUses) -> Transfers:
     """Return the transfers of values to the parts that read them.
 
     Per (value, part): at least as often as the most frequent reading row, at most as often as all reading
@@ -222,7 +141,7 @@ def expand_transfers(graph: ValueGraph, part: Int32, uses: PairUses) -> Transfer
     readers are taken to see the end of each round, as they do after a reduction.
     """
     versions = np.maximum(graph.versions[uses.value], 1)
-    rounds = np.minimum(fresh_versions(graph)[uses.value], versions)
+    rounds = np.minimum(totals.rounds[uses.value], versions)
     return Transfers(
         uses.value.astype(np.int32),
         part[uses.value].astype(np.int32),

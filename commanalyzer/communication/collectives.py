@@ -14,11 +14,16 @@ import numpy as np
 
 from commanalyzer.communication.charges import Charges, Transfers
 from commanalyzer.communication.matrix import Collective, Communication
+from commanalyzer.communication.totals import GraphTotals
 from commanalyzer.vcg.graph import Bool, Int32, ValueGraph
 
 
 def with_collectives(
-    communication: Communication, charges: Charges, graph: ValueGraph, hubs: Bool
+    communication: Communication,
+    charges: Charges,
+    graph: ValueGraph,
+    hubs: Bool,
+    totals: GraphTotals | None = None,
 ) -> Communication:
     """``communication`` that also says what of it belongs to hubs.
 
@@ -27,6 +32,7 @@ def with_collectives(
         charges: Every transfer of the decomposition.
         graph: The graph that was charged.
         hubs: bool[V], hub values.
+        totals: Totals of ``graph``; computed if not given.
     """
     found = (
         *_collectives("bcast", charges.expand, charges.expand.sender, graph, hubs),
@@ -38,7 +44,7 @@ def with_collectives(
         charges.num_parts,
         _chosen(charges.expand, ~hubs[charges.expand.value]),
         _chosen(charges.fold, ~hubs[charges.fold.value]),
-    ).communication(graph)
+    ).communication(graph, totals)
     return replace(
         communication, collectives=found, peer_bytes=peers.comm_bytes, peer_messages=peers.messages
     )

@@ -7,17 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from commanalyzer.communication.charges import (
-    Charges,
-    Transfers,
-    Uses,
-    check_parts,
-    collapse,
-    expand_transfers,
-)
+from commanalyzer.communication import kernels
+from commanalyzer.communication.charges import Charges, Transfers, check_parts, expand_transfers
 from commanalyzer.communication.matrix import Communication
+from commanalyzer.communication.totals import GraphTotals, totals_of
+from commanalyzer.communication.uses import UseTable
 from commanalyzer.vcg.graph import Bool, Int32, Int64, ValueGraph
-from commanalyzer.vcg.segments import count_of_source, fresh_versions, sink_of_source
 from commanalyzer.vcg.singletons import SingletonKind, Singletons
 
 
@@ -37,10 +32,19 @@ def count_hpdc18(graph: ValueGraph, part: Int32, num_parts: int, singletons: Sin
     Raises:
         ConfigError: If ``part`` does not cover the vertices with parts in [0, p).
     """
-    charges = charge_hpdc18(graph, part, num_parts, singletons)
-    regular = charges.communication(graph)
+    totals = totals_of(graph)
+    charges = charge_hpdc18(graph, part, num_parts, singletons, totals)
+    return with_singletons(charges, graph, part, singletons, totals)
+
+
+def with_singletons(
+    charges: Charges, graph: ValueGraph, part: Int32, singletons: Singletons, totals: GraphTotals
+) -> Communication:
+    """Return the matrix of ``charges`` and the singletons' collectives; arguments as :func:`count_hpdc18`."""
+    num_parts = charges.num_parts
+    regular = charges.communication(graph, totals)
     comm_bytes, messages = regular.comm_bytes.copy(), regular.messages.copy()
-    low, high = singleton_rounds(graph, singletons)
+    low, high = singleton_rounds(graph, singletons, totals)
     word = graph.width_bytes.astype(np.int64)
     send = (singletons.kind & int(SingletonKind.SOURCE)) != 0
     receive = (singletons.kind & int(SingletonKind.SINK)) != 0
@@ -60,21 +64,31 @@ def count_hpdc18(graph: ValueGraph, part: Int32, num_parts: int, singletons: Sin
     )
 
 
-def charge_hpdc18(graph: ValueGraph, part: Int32, num_parts: int, singletons: Singletons) -> Charges:
-    """Return the transfers that are not singleton communication; arguments as :func:`count_hpdc18`."""
+def charge_hpdc18(
+    graph: ValueGraph,
+    part: Int32,
+    num_parts: int,
+    singletons: Singletons,
+    totals: GraphTotals | None = None,
+) -> Charges:
+    """Return the transfers that are not singleton communication; arguments as :func:`count_hpdc18`.
+
+    The totals are computed if not given.
+    """
     check_parts(graph, part, num_parts)
-    sink = sink_of_source(graph)
-    crossing = part[graph.source] != part[sink]
-    crossing &= ~singletons.mask[graph.source] & ~singletons.mask[sink]
-    row = graph.row_of_source()[crossing]
-    value = graph.source[crossing].astype(np.int64)
-    uses = Uses(value, part[sink[crossing]].astype(np.int64), row)
+    everywhere = np.ones(graph.num_vertices, dtype=np.bool_)  # no value decides where a term is computed
+    table = UseTable(part, everywhere, num_parts, singletons.mask)
+    table.add(graph)
     none32, none64 = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)
     nothing = Transfers(none32, none32, none32, none64, none64, none64)
-    return Charges(num_parts, expand_transfers(graph, part, collapse(graph, uses, num_parts)), nothing)
+    return Charges(
+        num_parts, expand_transfers(graph, totals or totals_of(graph), part, table.pairs()), nothing
+    )
 
 
-def singleton_rounds(graph: ValueGraph, singletons: Singletons) -> tuple[Int64, Int64]:
+def singleton_rounds(
+    graph: ValueGraph, singletons: Singletons, totals: GraphTotals | None = None
+) -> tuple[Int64, Int64]:
     """Return int64[V] twice: lower and upper end of the collectives that each singleton needs (>= 1).
 
     Sinks and reductions: versions that do not continue a round. Sources: every version that is read, which
@@ -82,8 +96,8 @@ def singleton_rounds(graph: ValueGraph, singletons: Singletons) -> tuple[Int64, 
     """
     versions = np.maximum(graph.versions, 1)
     reads = np.zeros(graph.num_vertices, dtype=np.int64)
-    np.maximum.at(reads, graph.source, count_of_source(graph))
-    rounds = np.maximum(fresh_versions(graph), 1)
+    kernels.add_reads(graph.row_count, graph.term_ptr, graph.source_ptr, graph.source, reads)
+    rounds = np.maximum((totals or totals_of(graph)).rounds, 1)
     collects = (singletons.kind & int(SingletonKind.SINK)) != 0
     low = np.where(collects, rounds, np.maximum(np.minimum(reads, versions), 1))
     high = np.where(collects, rounds, versions)

@@ -34,6 +34,7 @@ from commanalyzer.results import (
 )
 from commanalyzer.runtime.launch import TargetRun
 from commanalyzer.vcg.graph import empty_graph
+from commanalyzer.vcg.store import GraphStore
 
 _OFF_MARK = "\2"
 _UNSEEN = {
@@ -103,7 +104,7 @@ def counted_result(
         provenance=provenance,
         work=WorkCounts(0, 0, 0, 0),
         recording=Recording(None, run.cpu_s, run.peak_rss_bytes, run.exit_status),
-        graph=empty_graph(),
+        store=GraphStore.of(empty_graph()),
         singletons=SingletonCounts(),
         vcg_words=0,
         machine=MachineParameters(),

@@ -17,8 +17,9 @@ from scipy.sparse import coo_array, csr_array
 
 from commanalyzer.errors import PartitionError
 from commanalyzer.vcg.contract import merge_registers, merge_tasks, representatives
+from commanalyzer.vcg.edges import distinct_edges
 from commanalyzer.vcg.graph import Bool, Float64, Fold, Int64, ValueGraph
-from commanalyzer.vcg.segments import count_of_source, distinct_edges, sink_of_source
+from commanalyzer.vcg.segments import count_of_source, sink_of_source
 
 _TASK_SHARE = 0.125  # of a part
 _SHARES = 64  # a shared edge weighs 64 times its bytes over the readers: integers keep the difference
@@ -148,7 +149,7 @@ def _links(graph: ValueGraph, vertex: Int64, shared: bool) -> tuple[Int64, Int64
     uses = np.minimum(count_of_source(graph), np.maximum(graph.versions[graph.source], 1))
     volume = uses * graph.width_bytes[graph.source]
     if shared:
-        readers = np.bincount(distinct_edges(graph).source, minlength=graph.num_vertices)[graph.source]
+        readers = distinct_edges(graph).out_degree[graph.source]
         volume = np.maximum(_SHARES * volume // np.maximum(readers, 1), 1)
     source, sink = vertex[graph.source], vertex[sink_of_source(graph)]
     flow = (source >= 0) & (sink >= 0)

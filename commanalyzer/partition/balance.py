@@ -1,49 +1,72 @@
 """Work of each part: contributions to reductions where they are combined, the rest at the owner.
 
 Which part combines a contribution is the counter's choice and depends on the owners; the work is therefore
-attributed to values anew for every decomposition.
+attributed to values anew for every decomposition, in one pass over the rows.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
-from commanalyzer.vcg.graph import Bool, Float64, Fold, Int32, Int64, ValueGraph
-from commanalyzer.vcg.segments import row_of_term
+from commanalyzer.compiled import compiled, frozen
+from commanalyzer.vcg.graph import Bool, Float64, Int32, ValueGraph
 
 
 @dataclass(frozen=True, slots=True)
 class TermWork:
-    """What of the work of a graph does not depend on owners; F terms have sources.
+    """What of the work of a graph does not depend on owners.
 
     Attributes:
-        filled: int64[F], terms that another part than the sink's owner may compute.
-        sink: int64[F], their sinks.
-        share: float64[F], their work.
-        rest: float64[V], work of each value beyond that.
+        terms: float64[V], terms that all versions of a value combine, at least one per version; the work of
+            the value is shared among them.
+        rest: float64[V], work of each value beyond that of terms that another part may compute.
+        num_terms: Number of these terms; 0 where the graph has no work.
+        has_work: Whether there is any work in the graph; without, there is one for each value.
     """
 
-    filled: Int64
-    sink: Int64
-    share: Float64
+    terms: Float64
     rest: Float64
+    num_terms: int
+    has_work: bool
+
+    def __post_init__(self) -> None:
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
 
 
-def term_work(graph: ValueGraph) -> TermWork:
-    """Return the work of the terms of ``graph``; without any work in the graph, one for each value."""
+def term_work(graph: ValueGraph, slices: Iterable[ValueGraph] | None = None) -> TermWork:
+    """Return the work of the terms of ``graph``; without any work in the graph, one for each value.
+
+    Args:
+        graph: Value graph; only its vertices are looked at if ``slices`` are given.
+        slices: Its rows in order, which are passed twice.
+    """
     if not graph.work_flops.sum() > 0:
-        nothing = np.zeros(0, np.int64)
-        return TermWork(nothing, nothing, nothing.astype(np.float64), np.ones(graph.num_vertices))
-    times = graph.row_count.astype(np.float64)
-    per_sink = np.bincount(graph.row_sink, times * np.maximum(np.diff(graph.term_ptr), 1), graph.num_vertices)
-    row = row_of_term(graph)
-    filled = np.flatnonzero((graph.row_fold != int(Fold.NONE))[row] & (np.diff(graph.source_ptr) > 0))
-    sink = graph.row_sink[row[filled]].astype(np.int64)
-    share = times[row[filled]] / np.maximum(per_sink[sink], 1.0) * graph.work_flops[sink]
-    rest = np.maximum(graph.work_flops - np.bincount(sink, share, graph.num_vertices), 0.0)
-    return TermWork(filled, sink, share, np.asarray(rest))
+        return TermWork(np.zeros(0), np.ones(graph.num_vertices), 0, False)
+    passed = (graph,) if slices is None else slices
+    terms = np.zeros(graph.num_vertices)
+    for rows in passed:
+        _count_terms(rows.row_sink, rows.row_count, rows.term_ptr, terms)
+    shared = np.zeros(graph.num_vertices)
+    num_terms = 0
+    for rows in passed:
+        num_terms += _share_work(
+            rows.row_sink,
+            rows.row_count,
+            rows.row_fold,
+            rows.term_ptr,
+            rows.source_ptr,
+            terms,
+            graph.work_flops,
+            shared,
+        )
+    return TermWork(terms, np.maximum(graph.work_flops - shared, 0.0), num_terms, True)
 
 
 def work_by_value(
@@ -53,40 +76,124 @@ def work_by_value(
     part: Int32,
     num_parts: int,
     folded: tuple[Int32, Int32],
+    slices: Iterable[ValueGraph] | None = None,
 ) -> Float64:
     """Return float64[V], floating-point operations that are done where each value is owned.
 
     Args:
-        graph: Value graph.
+        graph: Value graph; only its vertices are looked at if ``slices`` are given.
         work: Its :func:`term_work`.
         removed: bool[V], hubs: they have no say in where a term is computed.
         part: int32[V], owners.
         num_parts: Number of parts p.
         folded: Sinks and parts that combine contributions to them; other terms are computed by the owner.
+        slices: Its rows in order.
     """
-    if not len(work.filled):
-        idle = removed if not graph.work_flops.sum() > 0 else np.zeros(len(removed), np.bool_)
-        return np.where(idle, 0.0, work.rest)
-    source = _single_source(graph, work.filled, removed, part, num_parts)
-    owner = part[np.maximum(source, 0)].astype(np.int64)
-    pairs = folded[0].astype(np.int64) * num_parts + folded[1]
-    combines = np.isin(work.sink * num_parts + owner, pairs) | removed[work.sink]
-    where = np.where((source >= 0) & combines, source, work.sink)
-    return np.asarray(work.rest + np.bincount(where, work.share, graph.num_vertices))
+    if not work.num_terms:
+        return np.where(removed, 0.0, work.rest) if not work.has_work else work.rest.copy()
+    combined = np.sort(folded[0].astype(np.int64) * num_parts + folded[1])
+    done = np.zeros(graph.num_vertices)
+    for rows in (graph,) if slices is None else slices:
+        _place_work(
+            rows.row_sink,
+            rows.row_count,
+            rows.row_fold,
+            rows.term_ptr,
+            rows.source_ptr,
+            rows.source,
+            frozen(part, np.int32),
+            frozen(removed, np.bool_),
+            num_parts,
+            combined,
+            work.terms,
+            graph.work_flops,
+            done,
+        )
+    return np.asarray(work.rest + done)
 
 
-def _single_source(graph: ValueGraph, filled: Int64, removed: Bool, part: Int32, num_parts: int) -> Int64:
-    """Return int64[F], a value of the part that owns all sources of a term but hubs, -1 if there is none."""
-    owner = part[graph.source].astype(np.int64)
-    hub = removed[graph.source]
-    # Segments end where the next begin: those of all terms with sources are needed.
-    some = np.flatnonzero(np.diff(graph.source_ptr) > 0)
-    start = graph.source_ptr[some]
-    least = np.minimum.reduceat(np.where(hub, num_parts, owner), start)
-    most = np.maximum.reduceat(np.where(hub, -1, owner), start)
-    value = np.maximum.reduceat(np.where(hub, -1, graph.source.astype(np.int64)), start)
-    at = np.searchsorted(some, filled)
-    return np.asarray(np.where(least == most, value, -1)[at])
+@compiled
+def _count_terms(row_sink: Any, row_count: Any, term_ptr: Any, terms: Any) -> None:
+    for r in range(len(row_sink)):
+        terms[row_sink[r]] += np.float64(row_count[r]) * max(term_ptr[r + 1] - term_ptr[r], 1)
+
+
+@compiled
+def _term_share(row: Any, sink: Any, row_count: Any, terms: Any, work_flops: Any) -> Any:
+    """Return the work of each term of a row."""
+    return np.float64(row_count[row]) / max(terms[sink], 1.0) * work_flops[sink]
+
+
+@compiled
+def _share_work(
+    row_sink: Any,
+    row_count: Any,
+    row_fold: Any,
+    term_ptr: Any,
+    source_ptr: Any,
+    terms: Any,
+    work_flops: Any,
+    shared: Any,
+) -> Any:
+    """Add the work of terms that may be computed anywhere to that of their sinks; return their number."""
+    count = 0
+    for r in range(len(row_sink)):
+        if not row_fold[r]:
+            continue
+        share = _term_share(r, row_sink[r], row_count, terms, work_flops)
+        for t in range(term_ptr[r], term_ptr[r + 1]):
+            if source_ptr[t + 1] > source_ptr[t]:
+                shared[row_sink[r]] += share
+                count += 1
+    return count
+
+
+@compiled
+def _common_owner(term: Any, source_ptr: Any, source: Any, part: Any, removed: Any) -> Any:
+    """Return a value of the part that owns all sources of a term but hubs, -1 if there is none."""
+    found = -1
+    for i in range(source_ptr[term], source_ptr[term + 1]):
+        v = source[i]
+        if removed[v]:
+            continue
+        if found >= 0 and part[v] != part[found]:
+            return -1
+        found = max(found, v)
+    return found
+
+
+@compiled
+def _place_work(
+    row_sink: Any,
+    row_count: Any,
+    row_fold: Any,
+    term_ptr: Any,
+    source_ptr: Any,
+    source: Any,
+    part: Any,
+    removed: Any,
+    num_parts: Any,
+    combined: Any,
+    terms: Any,
+    work_flops: Any,
+    done: Any,
+) -> None:
+    """Add the work of each term to a value of the part that computes it; ``combined`` is sorted."""
+    for r in range(len(row_sink)):
+        if not row_fold[r]:
+            continue
+        sink = np.int64(row_sink[r])
+        share = _term_share(r, sink, row_count, terms, work_flops)
+        for t in range(term_ptr[r], term_ptr[r + 1]):
+            if source_ptr[t + 1] == source_ptr[t]:
+                continue
+            value = _common_owner(t, source_ptr, source, part, removed)
+            if value >= 0 and not removed[sink]:
+                key = sink * num_parts + part[value]
+                at = np.searchsorted(combined, key)
+                if at == len(combined) or combined[at] != key:
+                    value = -1
+            done[value if value >= 0 else sink] += share
 
 
 def imbalance_of_work(work: Float64, part: Int32, num_parts: int) -> float:

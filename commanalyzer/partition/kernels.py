@@ -1,7 +1,6 @@
 """Compiled loops of the hypergraph refinement: moves of single vertices that lower the connectivity metric.
 
-The only module with loops over values; Numba compiles them. Everything is a plain array, so that the compiled
-code can be cached:
+Everything is a plain array, so that the compiled code can be cached:
 
     net e    pins net_pointer[e] .. net_pointer[e+1] of pin[], weight net_bytes[e]
     vertex v nets vertex_pointer[v] .. vertex_pointer[v+1] of net[]
@@ -18,21 +17,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
+
+from commanalyzer.compiled import compiled
 
 _NO_PART = -1
 
 
-def _compiled(function: Any) -> Any:
-    """``function`` compiled; its machine code is cached on disk where a folder for it can be written."""
-    try:
-        return numba.njit(cache=True, nogil=True)(function)
-    except RuntimeError:  # no folder for the cache
-        return numba.njit(nogil=True)(function)
-
-
-@_compiled
+@compiled
 def count_pins(net_pointer: Any, pin: Any, part: Any, count: Any) -> None:
     """Fill ``count`` for the placed vertices (``part >= 0``)."""
     count[:] = 0
@@ -42,7 +34,7 @@ def count_pins(net_pointer: Any, pin: Any, part: Any, count: Any) -> None:
                 count[e, part[pin[i]]] += 1
 
 
-@_compiled
+@compiled
 def connectivity(net_pointer: Any, pin: Any, net_bytes: Any, part: Any, parts: Any) -> Any:
     """Return the sum over nets of bytes times (parts touched - 1)."""
     seen = np.full(parts, -1, np.int64)
@@ -57,7 +49,7 @@ def connectivity(net_pointer: Any, pin: Any, net_bytes: Any, part: Any, parts: A
     return total
 
 
-@_compiled
+@compiled
 def _best_move(
     v: Any,
     vertex_pointer: Any,
@@ -103,7 +95,7 @@ def _best_move(
     return best_gain, best
 
 
-@_compiled
+@compiled
 def _move(
     v: Any, to: Any, vertex_pointer: Any, net: Any, count: Any, part: Any, weight: Any, load: Any
 ) -> None:
@@ -119,14 +111,14 @@ def _move(
     part[v] = to
 
 
-@_compiled
+@compiled
 def _swap(heap: Any, at: Any, i: Any, j: Any) -> None:
     heap[i], heap[j] = heap[j], heap[i]
     at[heap[i]] = i
     at[heap[j]] = j
 
 
-@_compiled
+@compiled
 def _sift_up(heap: Any, at: Any, key: Any, i: Any) -> None:
     while i > 0:
         parent = (i - 1) // 2
@@ -136,7 +128,7 @@ def _sift_up(heap: Any, at: Any, key: Any, i: Any) -> None:
         i = parent
 
 
-@_compiled
+@compiled
 def _sift_down(heap: Any, at: Any, key: Any, size: Any, i: Any) -> None:
     while True:
         child = 2 * i + 1
@@ -150,7 +142,7 @@ def _sift_down(heap: Any, at: Any, key: Any, size: Any, i: Any) -> None:
         i = child
 
 
-@_compiled
+@compiled
 def _put(heap: Any, at: Any, key: Any, size: Any, v: Any, gain: Any) -> Any:
     """Insert ``v`` or change its key; return the new size."""
     if at[v] < 0:
@@ -168,7 +160,7 @@ def _put(heap: Any, at: Any, key: Any, size: Any, v: Any, gain: Any) -> Any:
     return size
 
 
-@_compiled
+@compiled
 def _take(heap: Any, at: Any, key: Any, size: Any) -> Any:
     """Remove and return the vertex with the largest key."""
     v = heap[0]
@@ -178,7 +170,7 @@ def _take(heap: Any, at: Any, key: Any, size: Any) -> Any:
     return v
 
 
-@_compiled
+@compiled
 def place(
     vertex_pointer: Any,
     net: Any,
@@ -221,7 +213,7 @@ def place(
     return chosen
 
 
-@_compiled
+@compiled
 def _is_inner(v: Any, net_pointer: Any, vertex_pointer: Any, net: Any, part: Any, count: Any) -> Any:
     """Whether all nets of ``v`` lie in its part alone, so that no move can save anything."""
     for j in range(vertex_pointer[v], vertex_pointer[v + 1]):
@@ -231,7 +223,7 @@ def _is_inner(v: Any, net_pointer: Any, vertex_pointer: Any, net: Any, part: Any
     return True
 
 
-@_compiled
+@compiled
 def _requeue(
     v: Any,
     here: Any,
@@ -274,7 +266,7 @@ def _requeue(
     return size
 
 
-@_compiled
+@compiled
 def improve(
     net_pointer: Any,
     pin: Any,
@@ -335,7 +327,7 @@ def improve(
     return best
 
 
-@_compiled
+@compiled
 def relieve(
     vertex_pointer: Any,
     net: Any,
@@ -377,7 +369,7 @@ def relieve(
         _move(v, to, vertex_pointer, net, count, part, weight, load)
 
 
-@_compiled
+@compiled
 def settle(order: Any, work: Any, traffic: Any, load: Any, most: Any, part: Any) -> None:
     """Give the items of ``order`` the part with most traffic that has room for their work, else the idlest.
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
+
+from commanalyzer.compiled import compiled
 
 _EMPTY = -1
 _ON_PATH = -2
@@ -23,15 +24,7 @@ _SHARES = 64  # a shared link weighs 64 times its bytes over the readers, as in 
 TO_ARRAY, TO_PRIVATE, TO_SUM = 3, 2, 1  # reasons to follow a reader, the best is the largest
 
 
-def _compiled(function: Any) -> Any:
-    """``function`` compiled; its machine code is cached on disk where a folder for it can be written."""
-    try:
-        return numba.njit(cache=True, nogil=True)(function)
-    except RuntimeError:  # no folder for the cache
-        return numba.njit(nogil=True)(function)
-
-
-@_compiled
+@compiled
 def note_readers(
     row_sink: Any,
     row_count: Any,
@@ -76,7 +69,7 @@ def note_readers(
                 follow[s] = sink
 
 
-@_compiled
+@compiled
 def note_producers(
     row_sink: Any,
     term_ptr: Any,
@@ -108,7 +101,7 @@ def note_producers(
                 fewest[root] = readers[s]
 
 
-@_compiled
+@compiled
 def _root(parent: Any, v: Any) -> Any:
     while parent[v] != v:
         parent[v] = parent[parent[v]]
@@ -116,7 +109,7 @@ def _root(parent: Any, v: Any) -> Any:
     return v
 
 
-@_compiled
+@compiled
 def unite(
     row_sink: Any,
     term_ptr: Any,
@@ -141,7 +134,7 @@ def unite(
                 parent[max(one, other)] = first
 
 
-@_compiled
+@compiled
 def find_anchors(parent: Any, anchor: Any) -> None:
     """Fill ``anchor`` with the end of the chain of parents of each vertex; a cycle ends where it is entered.
 
@@ -162,7 +155,7 @@ def find_anchors(parent: Any, anchor: Any) -> None:
             u = parent[u]
 
 
-@_compiled
+@compiled
 def crossing_bytes(
     row_sink: Any,
     row_count: Any,
@@ -194,7 +187,7 @@ def crossing_bytes(
     return between, across
 
 
-@_compiled
+@compiled
 def _slot(keys: Any, key: Any) -> Any:
     mask = len(keys) - 1
     h = np.int64((np.uint64(key) * _MULTIPLIER) >> np.uint64(20)) & mask
@@ -203,7 +196,7 @@ def _slot(keys: Any, key: Any) -> Any:
     return h
 
 
-@_compiled
+@compiled
 def _grown(keys: Any, sums: Any) -> Any:
     """Return a table of twice the slots with the same entries."""
     wider = np.full(2 * len(keys), _EMPTY, np.int64)
@@ -216,7 +209,7 @@ def _grown(keys: Any, sums: Any) -> Any:
     return wider, moved
 
 
-@_compiled
+@compiled
 def _entry(keys: Any, sums: Any, used: Any, one: Any, other: Any) -> Any:
     """Return the table with an entry for a pair, how many it has, and the slot."""
     if 2 * used + 4 > len(keys):
@@ -229,7 +222,7 @@ def _entry(keys: Any, sums: Any, used: Any, one: Any, other: Any) -> Any:
     return keys, sums, used, h
 
 
-@_compiled
+@compiled
 def add_links(
     row_sink: Any,
     row_count: Any,
@@ -276,7 +269,7 @@ def add_links(
     return keys, sums, used
 
 
-@_compiled
+@compiled
 def _fold_place(t: Any, source_ptr: Any, source: Any, readers: Any, number: Any, num_coarse: Any) -> Any:
     """Return the coarse vertex that computes a term of a reduction, -1 for that of the sink.
 
@@ -294,7 +287,7 @@ def _fold_place(t: Any, source_ptr: Any, source: Any, readers: Any, number: Any,
     return place if alone else -1
 
 
-@_compiled
+@compiled
 def list_pins(
     row_sink: Any,
     row_fold: Any,
@@ -332,14 +325,14 @@ def list_pins(
     return n
 
 
-@_compiled
+@compiled
 def _mixed(c: Any) -> Any:
     z = (np.uint64(c) + np.uint64(1)) * _MULTIPLIER
     z = (z ^ (z >> np.uint64(30))) * _MIX
     return z ^ (z >> np.uint64(27))
 
 
-@_compiled
+@compiled
 def merge_nets(
     key: Any, number: Any, most: Any, most_folded: Any, versions: Any, width: Any, keys: Any, sums: Any
 ) -> Any:

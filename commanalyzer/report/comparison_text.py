@@ -29,7 +29,7 @@ def show_comparison(comparison: Comparison, console: Console, *, quiet: bool = F
         console.print(_candidates(comparison))
     for line in _matrix_lines(comparison):
         console.print(Text(line), no_wrap=True, overflow="ignore", crop=False)
-    for line in object_lines(comparison.predicted, comparison.prediction.graph.objects):
+    for line in object_lines(comparison.predicted, comparison.prediction.store.objects):
         console.print(Text(line))
 
 
@@ -110,7 +110,7 @@ def _cell(predicted: int, counted: int) -> str:
 def comparison_document(comparison: Comparison) -> dict[str, Json]:
     """Contract document of ``comparison``; bytes, messages, fractions; matrices in the order of ranks."""
     predicted, counted = comparison.predicted, comparison.counted
-    objects = zip(comparison.prediction.graph.objects, predicted.object_bytes.tolist(), strict=False)
+    objects = zip(comparison.prediction.store.objects, predicted.object_bytes.tolist(), strict=False)
     work = comparison.work_flop
     return {
         "schema": SCHEMA,

@@ -16,7 +16,7 @@ SCHEMA = "commanalyzer.analysis/1"
 
 def json_document(result: AnalysisResult) -> dict[str, Json]:
     """Contract document of ``result``; bytes, seconds, floating-point operations, fractions."""
-    work, recording, graph = result.work, result.recording, result.graph
+    work, recording, graph = result.work, result.recording, result.store
     return {
         "schema": SCHEMA,
         "program": result.program,
@@ -40,6 +40,7 @@ def json_document(result: AnalysisResult) -> dict[str, Json]:
             "native_s": recording.native_s,
             "instrumented_s": recording.instrumented_s,
             "peak_rss_bytes": recording.peak_rss_bytes,
+            "spilled_bytes": recording.spilled_bytes,
             "unmodelled_calls": dict(recording.unmodelled_calls),
             "dropped_events": recording.dropped_events,
             "exit_status": recording.exit_status,

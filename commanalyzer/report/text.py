@@ -76,7 +76,7 @@ def coarse_line(vertices: int) -> str:
 
 
 def _show_run(result: AnalysisResult, console: Console) -> None:
-    work, recording, graph = result.work, result.recording, result.graph
+    work, recording, graph = result.work, result.recording, result.store
     grid = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     grid.add_column(no_wrap=True, style="bold")
     grid.add_column(overflow="fold")
@@ -113,7 +113,8 @@ def _recording_line(result: AnalysisResult) -> str:
     text = f"{format_seconds(recording.instrumented_s)} CPU"
     if recording.slowdown is not None and recording.native_s is not None:
         text += f" ({recording.slowdown:.1f} x the plain {format_seconds(recording.native_s)})"
-    return f"{text}, peak {format_bytes(recording.peak_rss_bytes)}"
+    text += f", peak {format_bytes(recording.peak_rss_bytes)}"
+    return f"{text}, {format_bytes(recording.spilled_bytes)} spilled" if recording.spilled_bytes else text
 
 
 def _machine_line(result: AnalysisResult) -> str:
@@ -190,10 +191,10 @@ def _bracket(item: Decomposition) -> str:
 def _show_largest(result: AnalysisResult, console: Console) -> None:
     """Causes and matrix of the largest node count, leading model."""
     item = result.best(result.nodes[-1])
-    for line in object_lines(item, result.graph.objects):
+    for line in object_lines(item, result.store.objects):
         console.print(Text(line))
     candidates = [d for d in result.decompositions if (d.nodes, d.model) == (item.nodes, item.model)]
-    for line in advice_lines(candidates, _names_of_largest(item, result.graph.objects)):
+    for line in advice_lines(candidates, _names_of_largest(item, result.store.objects)):
         console.print(Text(line))
     console.print()
     for line in matrix_lines(item.communication):

@@ -27,6 +27,7 @@ SEPARATE = (
     "digests.c",
     "packing.c",
     "columns.c",
+    "spill.c",
     "heap.c",
     "pages.c",
     "frames.c",

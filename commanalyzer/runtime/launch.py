@@ -98,8 +98,9 @@ def run_target(
     """The finished run of ``executable``.
 
     A non-zero exit status is not an error (it is the program's own business and is recorded); death by a
-    signal is. Memory is the resident size of the whole process tree, polled: address-space limits cannot
-    be used because shadow memory reserves tens of TiB of addresses.
+    signal is. Limited is the memory that the whole process tree holds (resident, without pages of files,
+    which the system can write out), polled: address-space limits cannot be used because shadow memory
+    reserves tens of TiB of addresses.
 
     Args:
         executable: Program to run.
@@ -208,7 +209,7 @@ def _supervise(pid: int, waiter: _Waiter, limits: RunLimits, label: str) -> None
                 hint="use a smaller problem, name a --region, or raise --timeout",
             )
         if limits.memory_limit_bytes is not None:
-            used = _tree_rss_bytes(pid)
+            used = _tree_held_bytes(pid)
             if used > limits.memory_limit_bytes:
                 raise TargetRunError(
                     f"expected at most {limits.memory_limit_bytes / 1e6:.0f} MB of memory, "
@@ -218,25 +219,27 @@ def _supervise(pid: int, waiter: _Waiter, limits: RunLimits, label: str) -> None
                 )
 
 
-def _tree_rss_bytes(pid: int) -> int:
-    """Resident bytes of the process and its descendants."""
+def _tree_held_bytes(pid: int) -> int:
+    """Resident bytes of the process and its descendants without pages of files."""
     try:
-        root = psutil.Process(pid)
-        return sum(_rss_bytes(process) for process in [root, *root.children(recursive=True)])
+        children = [child.pid for child in psutil.Process(pid).children(recursive=True)]
     except psutil.Error:
         return 0
+    return sum(_status_bytes(each, "RssAnon:", "RssShmem:") for each in (pid, *children))
 
 
 def _own_peak_bytes(pid: int) -> int:
     """Peak resident bytes of the process so far, 0 when it is gone."""
+    return _status_bytes(pid, "VmHWM:")
+
+
+def _status_bytes(pid: int, *entries: str) -> int:
+    """Sum of some sizes that the kernel publishes about a process, 0 when it is gone."""
     try:
         status = Path(f"/proc/{pid}/status").read_text()
     except OSError:
         return 0
-    for line in status.splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1]) * 1024
-    return 0
+    return sum(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith(entries))
 
 
 def _peak_bytes(waiter: _Waiter, usage: resource.struct_rusage) -> int:
@@ -247,13 +250,6 @@ def _peak_bytes(waiter: _Waiter, usage: resource.struct_rusage) -> int:
     if usage.ru_maxrss > _CLEARLY_ABOVE * own_kib or not waiter.sampled_peak_bytes:
         return int(usage.ru_maxrss) * 1024
     return waiter.sampled_peak_bytes
-
-
-def _rss_bytes(process: psutil.Process) -> int:
-    try:
-        return int(process.memory_info().rss)
-    except psutil.Error:
-        return 0
 
 
 def _end_group(pid: int, waiter: _Waiter) -> None:

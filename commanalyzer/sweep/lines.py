@@ -39,7 +39,7 @@ def table_lines(
 
 
 def _of_recording(result: AnalysisResult) -> dict[str, Cell]:
-    recording, graph = result.recording, result.graph
+    recording, graph = result.recording, result.store
     return {
         "work_flops": result.work.flops,
         "vcg_words": result.vcg_words,

@@ -27,6 +27,7 @@ class TraceStatistics:
         unnamed_lifetimes: Lifetimes of workspace words that were merged with the one before: too many.
         recorder_bytes: Bytes of all columns.
         peak_rss_bytes: Largest resident memory of the recorded process, 0 if not known.
+        spilled_bytes: Bytes of columns that were moved to the trace while the program ran.
     """
 
     hash_collisions: int
@@ -35,6 +36,7 @@ class TraceStatistics:
     unnamed_lifetimes: int
     recorder_bytes: int
     peak_rss_bytes: int
+    spilled_bytes: int
 
 
 @dataclass(frozen=True, slots=True)

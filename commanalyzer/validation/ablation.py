@@ -28,6 +28,7 @@ from commanalyzer.validation.mpi_build import build_mpi
 from commanalyzer.validation.owners import owners_by_blocks
 from commanalyzer.validation.run import HIGH, Selection, counted_run, request_for, selected
 from commanalyzer.vcg.graph import Fold, ValueGraph
+from commanalyzer.vcg.store import GraphStore
 
 _NO_HUBS = 1.0 - 1e-12  # a score that no value reaches
 
@@ -143,7 +144,7 @@ def _prediction(
         return None
     if variant.folds:
         return result
-    result = replace(result, graph=without_folds(result.graph))
+    result = replace(result, store=GraphStore.of(without_folds(result.graph)))
     return repartition(result, PartitionRequest(nodes), SilentProgress())
 
 

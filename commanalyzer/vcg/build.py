@@ -1,6 +1,7 @@
 """Trace -> value communication graph (paper Section 4.2.1).
 
-Input: a :class:`Trace` and the site table of the module that wrote it. Output: :class:`ValueGraph`.
+Input: a :class:`Trace` and the site table of the module that wrote it. Output: :class:`GraphStore`. The
+rows of the trace pass by in chunks: only sums per vertex, one chunk and what is coded are in memory.
 """
 
 from __future__ import annotations
@@ -10,193 +11,181 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.abi.hooks import ADDRESS, CONTROL, NOTHING, REGISTER, WORD_MASK
-from commanalyzer.abi.trace_layout import ROW_FILL, ROW_REGISTER, ROW_TEMPORARY, ROW_UPDATE
+from commanalyzer.abi.trace_layout import ROW_REGISTER
 from commanalyzer.instrument.sites import SiteTable
 from commanalyzer.trace.reader import Trace
-from commanalyzer.vcg.chains import Chains, make_chains
-from commanalyzer.vcg.expand import CHUNK, FlatRows, expand_rows, fill_lengths, pointer, segment_positions
-from commanalyzer.vcg.graph import Fold, Site, SourceRole, ValueGraph
-from commanalyzer.vcg.homes import WordIndex, home_widths, index_words, number_homes
-from commanalyzer.vcg.naming import name_homes
+from commanalyzer.vcg.graph import Site, ValueGraph
+from commanalyzer.vcg.homes import Homes, find_homes
+from commanalyzer.vcg.naming import Names, name_defined, name_homes
+from commanalyzer.vcg.spill import Spill
+from commanalyzer.vcg.store import GraphStore, Rows, StoreWriter
+from commanalyzer.vcg.tables import CHUNK, Chunk, Tables
 
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
 UInt8 = NDArray[np.uint8]
+Float64 = NDArray[np.float64]
 Bool = NDArray[np.bool_]
 
-_NEVER = np.iinfo(np.int64).max
+FLAGS = 48  # bits of the flags and the site in the second word of a head
+_SITE = (1 << 32) - 1
 
 
 def build_graph(trace: Trace, table: SiteTable, *, has_regions: bool = False) -> ValueGraph:
+    """As :func:`build_store`, expanded."""
+    return build_store(trace, table, has_regions=has_regions).graph()
+
+
+def build_store(
+    trace: Trace, table: SiteTable, *, has_regions: bool = False, spill: Spill | None = None
+) -> GraphStore:
     """Graph of everything that was recorded.
 
     Args:
         trace: Recording.
         table: Sites and objects of the instrumented module.
         has_regions: Only part of the run was counted: values from outside it are inputs.
+        spill: Where the columns go; default is memory.
 
     Returns:
         The graph; chains that never happened inside the region are left out, their values are inputs.
     """
-    rows = _Rows.read(trace, table)
-    flat = expand_rows(trace)
-    index = _number_words(trace, rows, flat)
-    defining_rows = np.flatnonzero(rows.defines)
-    vertex_of_row = np.full(len(rows.count), -1, np.int32)
-    vertex_of_row[defining_rows] = len(index.home) + np.arange(len(defining_rows), dtype=np.int32)
-    source, role = _sources(flat, index, vertex_of_row)
-    sink = _sinks(rows, index, vertex_of_row)
-    chains = make_chains(flat, source, role, sink, rows.fold, rows.self_label, rows.is_register)
-    num_vertices = len(index.home) + len(defining_rows)
-    fills = _fills(trace, rows, index)
-    is_input = _inputs(rows, flat, source, sink, fills, num_vertices, len(index.home))
-    if has_regions:
-        # the order inside the region is not known; named values are made anew
-        is_input[source[(source >= 0) & (source < len(index.home))]] = True
-    return _assemble(trace, table, rows, index, defining_rows, sink, chains, fills, is_input)
+    tables = Tables.of(trace)
+    sites = _SiteColumns.of(table)
+    homes = find_homes(trace, tables, sites.width_bytes)
+    writer = StoreWriter(spill or Spill())
+    vertices = _Vertices.make(tables, homes)
+    fills = [np.zeros((0, 4), np.int64)]
+    for chunk in tables.chunks():
+        writer.add_rows(_form(chunk, tables, homes, sites, vertices))
+        fills.append(_fills(chunk, tables))
+    _add_fills(np.concatenate(fills), homes, vertices, writer)
+    named, names = _sites(trace, table), Names(table)
+    vertex_writer = _VertexWriter(vertices, _work(writer, named, vertices.count), writer)
+    _add_homes(trace, names, homes, vertex_writer, has_regions)
+    _add_defined(trace, names, tables, homes, sites, vertex_writer)
+    return writer.finish(tuple(names.objects), named)
 
 
 @dataclass(frozen=True, slots=True)
-class _Rows:
-    """Per trace row: count, site, kind.
+class _SiteColumns:
+    """Per site: width of its values, fold, and which label is the sink's own version in it."""
 
-    ``sink`` is a word, or the defining row if ``is_update``. Rows that define a vertex of their own are those
-    of register values and of lifetimes in workspaces.
-    """
-
-    count: Int64
-    site: Int64
-    sink: Int64
-    is_register: Bool
-    is_fill: Bool
-    is_update: Bool
-    defines: Bool
     width_bytes: Int64
     fold: Int64
     self_label: Int64
 
     @classmethod
-    def read(cls, trace: Trace, table: SiteTable) -> _Rows:
-        flags = trace.heads["flags"].astype(np.int64)
-        site = trace.heads["site"].astype(np.int64)
-        width = np.array([s.width_bytes for s in table.sites] or [0], dtype=np.int64)
-        fold = np.array([int(s.fold) for s in table.sites] or [0], dtype=np.int64)
-        own = np.array([s.self_label for s in table.sites] or [0], dtype=np.int64)
-        is_update = (flags & ROW_UPDATE) != 0
+    def of(cls, table: SiteTable) -> _SiteColumns:
         return cls(
-            trace.cells["count"].astype(np.int64),
-            site,
-            trace.heads["sink"].astype(np.int64),
-            (flags & ROW_REGISTER) != 0,
-            (flags & ROW_FILL) != 0,
-            is_update,
-            ((flags & (ROW_REGISTER | ROW_TEMPORARY)) != 0) & ~is_update,
-            width[site],
-            fold[site],
-            own[site],
+            np.array([s.width_bytes for s in table.sites] or [0], dtype=np.int64),
+            np.array([int(s.fold) for s in table.sites] or [0], dtype=np.int64),
+            np.array([s.self_label for s in table.sites] or [0], dtype=np.int64),
         )
 
 
 @dataclass(frozen=True, slots=True)
-class _Fills:
-    """(row, vertex) of every home that a fill covers."""
+class _Vertices:
+    """Sums per vertex; those that rows define follow the homes.
 
-    row: Int64
-    vertex: Int64
-
-
-def _is_memory_label(label: NDArray[np.uint64]) -> Bool:
-    return np.asarray((label != 0) & ((label & np.uint64(REGISTER)) == 0))
-
-
-def _words(label: NDArray[np.uint64]) -> Int64:
-    return np.asarray((label & np.uint64(WORD_MASK)).astype(np.int64))
-
-
-def _stores(rows: _Rows) -> Int64:
-    """Rows that store to a home."""
-    return np.flatnonzero(~rows.defines & ~rows.is_update & ~rows.is_fill)
-
-
-def _number_words(trace: Trace, rows: _Rows, flat: FlatRows) -> WordIndex:
-    """Vertices of all words that are stored to or read."""
-    stored = _stores(rows)
-    sinks = rows.sink[stored]
-    read = []
-    for first in range(0, len(flat.label), CHUNK):
-        label = flat.label[first : first + CHUNK]
-        read.append(_words(label[_is_memory_label(label)]).astype(np.int64))
-    slots = rows.sink[rows.defines & ~rows.is_register]
-    dense = index_words(trace, [sinks, slots, *read])
-    return number_homes(dense, dense.number(sinks), rows.width_bytes[stored], [dense.number(w) for w in read])
-
-
-def _sources(flat: FlatRows, index: WordIndex, vertex_of_row: Int32) -> tuple[Int32, UInt8]:
-    """Vertex (-1 for none) and role of every label."""
-    source = np.full(len(flat.label), -1, np.int32)
-    role = np.zeros(len(flat.label), np.uint8)
-    for first in range(0, len(flat.label), CHUNK):
-        label = flat.label[first : first + CHUNK]
-        part = slice(first, first + len(label))
-        in_memory = _is_memory_label(label)
-        named = ~in_memory & ((label & np.uint64(NOTHING)) != NOTHING) & (label != 0)
-        words = _words(label)
-        vertex = np.full(len(label), -1, np.int32)
-        vertex[in_memory] = index.vertex[index.dense.number(words[in_memory])]
-        vertex[named] = vertex_of_row[words[named]]
-        source[part] = vertex
-        role[part] = np.where(label & np.uint64(CONTROL), int(SourceRole.CONTROL), 0)
-        role[part][(label & np.uint64(ADDRESS)) != 0] = int(SourceRole.ADDRESS)
-    return source, role
-
-
-def _sinks(rows: _Rows, index: WordIndex, vertex_of_row: Int32) -> Int64:
-    """Sink vertex per row, -1 for fills."""
-    sink = vertex_of_row.astype(np.int64)
-    stored = _stores(rows)
-    sink[stored] = index.vertex[index.dense.number(rows.sink[stored])]
-    sink[rows.is_update] = vertex_of_row[rows.sink[rows.is_update]]
-    return sink
-
-
-def _fills(trace: Trace, rows: _Rows, index: WordIndex) -> _Fills:
-    """Homes that were filled; filled words that nobody else uses are no values."""
-    fills = np.flatnonzero(rows.is_fill)
-    first = rows.sink[fills]
-    last = first + fill_lengths(trace, fills) if len(fills) else first
-    words = index.dense.word(index.home)
-    low, high = np.searchsorted(words, first), np.searchsorted(words, last)
-    lengths = (high - low).astype(np.int64)
-    return _Fills(np.repeat(fills, lengths), np.repeat(low, lengths) + segment_positions(lengths))
-
-
-def _inputs(
-    rows: _Rows,
-    flat: FlatRows,
-    source: Int32,
-    sink: Int64,
-    fills: _Fills,
-    num_vertices: int,
-    num_memory: int,
-) -> Bool:
-    """Homes that were read before anything was stored there; registers defined outside the region.
-
-    Rows are in the order of their first occurrence, so the first row that reads a home and the first one that
-    stores to it tell which came first.
+    Attributes:
+        of_row: int32[R], vertex that a row defines, -1 for none.
+        state: uint8[V], what happened first (:mod:`commanalyzer.vcg.row_kernels`).
+        versions: int64[V], stores.
+        producer: int32[V], site of the first store, -1 for none.
     """
-    row = np.repeat(np.arange(len(rows.count)), np.diff(flat.row_start))
-    first_read = np.full(num_vertices, _NEVER, np.int64)
-    known = source >= 0
-    first_read[source[known][::-1]] = row[known][::-1]  # of repeated indices the last assignment stays
-    first_stored = np.full(num_vertices, _NEVER, np.int64)
-    stores = np.flatnonzero(~rows.is_fill)[::-1]
-    first_stored[sink[stores]] = stores
-    np.minimum.at(first_stored, fills.vertex, fills.row)
-    is_input = (first_read <= first_stored) & (first_read != _NEVER)
-    happens = np.bincount(sink[sink >= num_memory], rows.count[sink >= num_memory], num_vertices)
-    is_input[num_memory:] = happens[num_memory:] == 0
-    return np.asarray(is_input)
+
+    of_row: Int32
+    state: UInt8
+    versions: Int64
+    producer: Int32
+
+    @classmethod
+    def make(cls, tables: Tables, homes: Homes) -> _Vertices:
+        from commanalyzer.vcg.row_kernels import number_defined
+
+        of_row = np.empty(tables.num_rows, np.int32)
+        count = int(number_defined(tables.heads, homes.count, of_row))
+        zeros = np.zeros(count, np.uint8), np.zeros(count, np.int64)
+        return cls(of_row, *zeros, np.full(count, -1, np.int32))
+
+    @property
+    def count(self) -> int:
+        return len(self.state)
+
+
+def _form(chunk: Chunk, tables: Tables, homes: Homes, sites: _SiteColumns, vertices: _Vertices) -> Rows:
+    """Rows of a chunk in final form."""
+    from commanalyzer.vcg import row_kernels as kernels
+
+    ranges = homes.ranges
+    places = ranges.starts, ranges.base, homes.vertex, vertices.of_row
+    num_rows, num_labels = len(chunk.end), len(chunk.label)
+    key, sink = np.empty(num_labels, np.int64), np.empty(num_rows, np.int64)
+    own = np.empty(num_rows, np.uint8)
+    rows = tables.heads, chunk.first, chunk.last
+    kernels.sources_of(chunk.label, chunk.end, *places, key)
+    kernels.sinks_of(*rows, *places, sink)
+    kernels.note_rows(
+        *rows, chunk.end, chunk.filled, key, sink, ranges.starts, ranges.length, ranges.base, homes.vertex,
+        sites.self_label, vertices.state, own,
+    )  # fmt: skip
+    happened = tables.heads, tables.cells, chunk.first, chunk.last
+    row_count = np.empty(num_rows, np.int64)
+    row_sink, row_site = np.empty(num_rows, np.int32), np.empty(num_rows, np.int32)
+    num_rows = kernels.count_rows(
+        *happened, sink, row_sink, row_count, row_site, vertices.versions, vertices.producer
+    )
+    fold, accumulates = np.empty(num_rows, np.uint8), np.empty(num_rows, np.bool_)
+    row_terms, term_sources = np.empty(num_rows, np.int64), np.empty(num_labels, np.int64)
+    source, role = np.empty(num_labels, np.int32), np.empty(num_labels, np.uint8)
+    _, terms, sources = kernels.form_rows(
+        *happened, chunk.end, key, own, tables.groups, chunk.group, sites.fold, fold, accumulates, row_terms,
+        term_sources, source, role,
+    )  # fmt: skip
+    return Rows(
+        row_sink[:num_rows], row_count[:num_rows], row_site[:num_rows], fold, accumulates, row_terms,
+        term_sources[:terms], source[:sources], role[:sources],
+    )  # fmt: skip
+
+
+def _fills(chunk: Chunk, tables: Tables) -> Int64:
+    """int64[n, 4], the fills of a chunk that happened: first word, words, count, site."""
+    rows = np.flatnonzero(chunk.filled)
+    of_trace = chunk.first + rows
+    count = tables.cells[of_trace, 1]
+    columns = (tables.heads[of_trace, 0], chunk.filled[rows], count, tables.heads[of_trace, 1] & _SITE)
+    return np.asarray(np.stack(columns, axis=1)[count > 0])
+
+
+def _add_fills(fills: Int64, homes: Homes, vertices: _Vertices, writer: StoreWriter) -> None:
+    """Append a row for every home that a fill covers; filled words that nobody else uses are no values."""
+    from commanalyzer.vcg.row_kernels import next_filled
+
+    ranges = homes.ranges
+    fill, dense = 0, 0
+    while fill < len(fills):
+        home, count, site = np.empty(CHUNK, np.int32), np.empty(CHUNK, np.int64), np.empty(CHUNK, np.int32)
+        rows, fill, dense = next_filled(
+            fills, fill, dense, ranges.starts, ranges.length, ranges.base, homes.vertex, home, count, site
+        )
+        np.add.at(vertices.versions, home[:rows], count[:rows])
+        writer.add_rows(_without_sources(home[:rows], count[:rows], site[:rows]))
+
+
+def _without_sources(sink: Int32, count: Int64, site: Int32) -> Rows:
+    none, nothing = np.zeros(len(sink), np.uint8), np.zeros(0, np.uint8)
+    return Rows(
+        sink,
+        count,
+        site,
+        none,
+        none.astype(np.bool_),
+        none.astype(np.int64),
+        nothing.astype(np.int64),
+        nothing.astype(np.int32),
+        nothing,
+    )
 
 
 def _sites(trace: Trace, table: SiteTable) -> tuple[Site, ...]:
@@ -215,84 +204,77 @@ def _sites(trace: Trace, table: SiteTable) -> tuple[Site, ...]:
     )
 
 
-def _assemble(
-    trace: Trace,
-    table: SiteTable,
-    rows: _Rows,
-    index: WordIndex,
-    defining_rows: Int64,
-    sink: Int64,
-    chains: Chains,
-    fills: _Fills,
-    is_input: Bool,
-) -> ValueGraph:
-    """Final arrays: rows that happened, in order of first occurrence, fills behind them."""
-    happened = rows.count > 0
-    kept = np.flatnonzero(~rows.is_fill & happened)
-    filled = happened[fills.row]
-    fill_row, fill_sink = fills.row[filled], fills.vertex[filled]
-    row_sink = np.concatenate([sink[kept], fill_sink])
-    row_count = np.concatenate([rows.count[kept], rows.count[fill_row]])
-    row_site = np.concatenate([rows.site[kept], rows.site[fill_row]])
-    nothing = np.zeros(len(fill_row), np.int64)
-    terms_per_row = np.bincount(chains.term_row, minlength=len(rows.count))[kept]
-    source, role, source_ptr = _of_rows(chains, happened)
-    num_vertices = len(is_input)
-    home_object, home_offset, objects = name_homes(index, defining_rows, trace, table)
-    sites = _sites(trace, table)
-    term_ptr = pointer(np.concatenate([terms_per_row, nothing]))
-    named_width = rows.width_bytes[defining_rows].astype(np.uint8)
-    return ValueGraph(
-        home_object=home_object,
-        home_offset=home_offset,
-        width_bytes=np.concatenate([home_widths(index), named_width]),
-        versions=np.bincount(row_sink, row_count, num_vertices).astype(np.int64) + is_input,
-        is_temporary=np.concatenate([np.zeros(len(index.home), np.bool_), ~rows.is_register[defining_rows]]),
-        is_input=is_input,
-        producer_site=_producers(rows, sink, kept, num_vertices),
-        work_flops=_work(row_sink, row_count, row_site, np.diff(term_ptr), sites, num_vertices),
-        row_sink=row_sink.astype(np.int32),
-        row_count=row_count,
-        row_site=row_site.astype(np.int32),
-        row_fold=np.concatenate([chains.fold[kept], nothing + int(Fold.NONE)]).astype(np.uint8),
-        row_accumulates=np.concatenate([chains.accumulates[kept], nothing.astype(bool)]),
-        term_ptr=term_ptr,
-        source_ptr=source_ptr,
-        source=source,
-        source_role=role,
-        objects=objects,
-        sites=sites,
-    )
-
-
-def _of_rows(chains: Chains, happened: Bool) -> tuple[Int32, UInt8, Int64]:
-    """Sources, roles and term pointer of the rows that happened."""
-    if happened.all():
-        return chains.source, chains.role, chains.source_ptr
-    alive = happened[chains.term_row]
-    lengths = np.diff(chains.source_ptr)
-    of_source = np.repeat(alive, lengths)
-    return chains.source[of_source], chains.role[of_source], pointer(lengths[alive])
-
-
-def _producers(rows: _Rows, sink: Int64, kept: Int64, num_vertices: int) -> Int32:
-    producer = np.full(num_vertices, -1, np.int32)
-    backwards = kept[::-1]  # the first row of a vertex is written last
-    producer[sink[backwards]] = rows.site[backwards]
-    return producer
-
-
-def _work(
-    row_sink: Int64,
-    row_count: Int64,
-    row_site: Int64,
-    num_terms: Int64,
-    sites: tuple[Site, ...],
-    num_vertices: int,
-) -> NDArray[np.float64]:
+def _work(writer: StoreWriter, sites: tuple[Site, ...], num_vertices: int) -> Float64:
     """Floating-point operations per vertex: those of a site in proportion to the terms that it computed."""
-    share = row_count * np.maximum(num_terms, 1)
+    from commanalyzer.vcg.row_kernels import add_share, add_work
+
     flops = np.array([s.flops for s in sites] or [0], dtype=np.float64)
-    per_site = np.bincount(row_site, weights=share, minlength=len(flops))
+    per_site, work = np.zeros(len(flops)), np.zeros(num_vertices)
+    for rows in writer.row_columns(("row_site", "row_count", "row_terms")):
+        add_share(*rows, per_site)
     rate = np.divide(flops, per_site, out=np.zeros_like(flops), where=per_site > 0)
-    return np.asarray(np.bincount(row_sink, weights=share * rate[row_site], minlength=num_vertices))
+    for rows in writer.row_columns(("row_sink", "row_site", "row_count", "row_terms")):
+        add_work(*rows, rate, work)
+    return work
+
+
+@dataclass(frozen=True, slots=True)
+class _VertexWriter:
+    """Appends vertices, some at a time."""
+
+    vertices: _Vertices
+    work: Float64
+    writer: StoreWriter
+
+    def add(
+        self, first: int, places: tuple[Int64, Int64], width: UInt8, is_input: Bool, temporary: Bool
+    ) -> None:
+        """Append vertices from ``first`` on, with their objects and offsets."""
+        object_of, offset = places
+        part = slice(first, first + len(object_of))
+        self.writer.add_vertices(
+            {
+                "home_object": object_of.astype(np.int32),
+                "home_offset": offset,
+                "width_bytes": width,
+                "versions": self.vertices.versions[part] + is_input,
+                "is_temporary": temporary,
+                "is_input": is_input,
+                "producer_site": self.vertices.producer[part],
+                "work_flops": self.work[part],
+            }
+        )
+
+
+def _add_homes(trace: Trace, names: Names, homes: Homes, writer: _VertexWriter, has_regions: bool) -> None:
+    """Append the homes. Inputs are those that were read before anything was stored there.
+
+    Where only a region was counted, all that were read are: the order inside it is not known.
+    """
+    from commanalyzer.vcg.row_kernels import FIRST_READ, READ
+    from commanalyzer.vcg.trace_kernels import next_homes
+
+    asked = READ if has_regions else FIRST_READ
+    home, width = np.empty(CHUNK, np.int64), np.empty(CHUNK, np.uint8)
+    first, dense = 0, 0
+    while first < homes.count:
+        count, dense = next_homes(homes.vertex, homes.width, dense, home, width)
+        places = name_homes(names, homes.ranges, trace, home[:count])
+        is_input = (writer.vertices.state[first : first + count] & asked) != 0
+        writer.add(first, places, width[:count], is_input, np.zeros(count, np.bool_))
+        first += count
+
+
+def _add_defined(
+    trace: Trace, names: Names, tables: Tables, homes: Homes, sites: _SiteColumns, writer: _VertexWriter
+) -> None:
+    """Append register values and lifetimes in workspaces; inputs are those from outside the region."""
+    vertices = writer.vertices
+    heads = tables.heads[np.flatnonzero(vertices.of_row >= 0)]
+    site = heads[:, 1] & _SITE
+    is_temporary = ((heads[:, 1] >> FLAGS) & ROW_REGISTER) == 0
+    slot = np.where(is_temporary, heads[:, 0], -1)
+    places = name_defined(names, homes.ranges, trace, site, slot)
+    width = sites.width_bytes[site].astype(np.uint8)
+    is_input = vertices.versions[homes.count :] == 0
+    writer.add(homes.count, places, width, is_input, is_temporary)

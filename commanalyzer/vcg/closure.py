@@ -15,15 +15,12 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from commanalyzer.compiled import frozen
 from commanalyzer.errors import ConfigError
-from commanalyzer.vcg.graph import Bool, Float64, Int64, SourceRole, UInt8, ValueGraph
-from commanalyzer.vcg.segments import (
-    count_of_source,
-    expand_ranges,
-    group_starts,
-    pointer_from_counts,
-    sink_of_source,
-)
+from commanalyzer.vcg import register_kernels as kernels
+from commanalyzer.vcg.edges import order_by
+from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64, UInt8, ValueGraph
+from commanalyzer.vcg.segments import expand_ranges
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +30,7 @@ class Closure:
     Attributes:
         start: int64[V], where the sources of a register begin in ``source``.
         length: int64[V], their number; 0 for vertices that are no registers.
-        source: int64[C], vertices that are no registers, distinct within a register.
+        source: int32[C], vertices that are no registers, distinct within a register.
         role: uint8[C], strongest role over all paths, a path being as strong as its weakest step.
         work_flops: float64[V], work after that of registers was passed on to their consumers; 0 for
             registers.
@@ -41,7 +38,7 @@ class Closure:
 
     start: Int64
     length: Int64
-    source: Int64
+    source: Int32
     role: UInt8
     work_flops: Float64
 
@@ -58,13 +55,11 @@ def close_registers(graph: ValueGraph, gone: Bool, limit: int) -> Closure:
         ConfigError: If more than ``limit`` entries would arise.
     """
     steps = _steps(graph, gone)
-    pool = _Pool(steps, graph, limit)
-    levels = _levels(steps)
-    for nodes in levels:
-        pool.close(nodes)
-    work = _pass_on_work(graph, gone, steps, levels, pool)
-    start, length = pool.start[steps.node], pool.length[steps.node]
-    return Closure(start, np.where(gone, length, 0), pool.source[: pool.used], pool.role[: pool.used], work)
+    level_ptr, order = _levels(steps)
+    pool = _closed(steps, level_ptr, order, graph, limit)
+    work = _pass_on_work(graph, gone, steps, order, pool)
+    length = np.where(gone, pool.length[steps.node], 0)
+    return Closure(pool.start[steps.node], length, pool.source, pool.role, work)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +71,7 @@ class _Steps:
         vertex: int64[N], one vertex of each node.
         is_register: bool[N].
         pointer: int64[N + 1], entries of each node.
-        source: int64[E], node that the node is computed from.
+        source: int32[E], node that the node is computed from, each once.
         role: uint8[E].
     """
 
@@ -84,123 +79,114 @@ class _Steps:
     vertex: Int64
     is_register: Bool
     pointer: Int64
-    source: Int64
+    source: Int32
     role: UInt8
+
+
+@dataclass(frozen=True, slots=True)
+class _Pool:
+    """Memory sources of the nodes: ``length`` entries from ``start`` on, both int64[N]."""
+
+    start: Int64
+    length: Int64
+    source: Int32
+    role: UInt8
+
+
+def flows_of(graph: ValueGraph, gone: Bool, *, by_sink: bool) -> tuple[Int64, Int64]:
+    """Return row and index of the flows into (or out of) ``gone``, addresses left out."""
+    start = frozen(graph.source_ptr[graph.term_ptr], np.int64)
+    columns = (graph.row_sink, start, graph.source, graph.source_role, frozen(gone, np.bool_), by_sink)
+    count = kernels.count_flows(*columns)
+    row, entry = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
+    kernels.choose_flows(*columns, row, entry)
+    return row, entry
 
 
 def _steps(graph: ValueGraph, gone: Bool) -> _Steps:
     v = graph.num_vertices
-    sink = sink_of_source(graph)
-    flow = graph.source_role != int(SourceRole.ADDRESS)
-    inner = flow & gone[sink] & gone[graph.source]
-    links = coo_array(
-        (np.ones(int(inner.sum()), dtype=np.int8), (graph.source[inner], sink[inner])), shape=(v, v)
-    )
+    row, entry = flows_of(graph, gone, by_sink=True)
+    source, sink, role = graph.source[entry], graph.row_sink[row], graph.source_role[entry]
+    inner = gone[source]
+    ones = np.ones(int(inner.sum()), dtype=np.int8)
+    links = coo_array((ones, (source[inner], sink[inner])), shape=(v, v))
     count, label = connected_components(links, directed=True, connection="strong")
-    node = label.astype(np.int64)
     vertex = np.zeros(count, dtype=np.int64)
-    vertex[node] = np.arange(v)
-    used = flow & gone[sink] & (node[sink] != node[graph.source])
-    into, source, role = node[sink[used]], node[graph.source[used]], graph.source_role[used]
-    order = np.lexsort((role, source, into))
-    into, source, role = into[order], source[order], role[order]
-    first = group_starts(into * max(count, 1) + source)
-    pointer = pointer_from_counts(np.bincount(into[first], minlength=count).astype(np.int64))
-    return _Steps(node, vertex, gone[vertex], pointer, source[first], role[first])
+    vertex[label] = np.arange(v)
+    used = label[sink] != label[source]
+    place, order = order_by(label[sink[used]], count)
+    source, role = label[source[used]].astype(np.int32)[order], role[used][order]
+    pointer = np.zeros(count + 1, dtype=np.int64)
+    kernels.keep_distinct(place, source, role, pointer)
+    end = pointer[-1]
+    return _Steps(label.astype(np.int64), vertex, gone[vertex], pointer, source[:end], role[:end])
 
 
-def _levels(steps: _Steps) -> list[Int64]:
-    """Return the register nodes in levels; every node comes after all registers it is computed from."""
+def _levels(steps: _Steps) -> tuple[Int64, Int64]:
+    """Return the register nodes in levels, and where these begin.
+
+    Every node comes after all registers it is computed from, within a level they are ascending.
+    """
     count = len(steps.vertex)
-    into = np.repeat(np.arange(count, dtype=np.int64), np.diff(steps.pointer))
-    inner = steps.is_register[steps.source]
-    waiting = np.bincount(into[inner], minlength=count)
-    order = np.argsort(steps.source[inner], kind="stable")
-    consumer = into[inner][order]
-    pointer = pointer_from_counts(np.bincount(steps.source[inner], minlength=count).astype(np.int64))
-    levels = []
-    ready = np.flatnonzero(steps.is_register & (waiting == 0)).astype(np.int64)
-    while len(ready):
-        levels.append(ready)
-        reached = consumer[expand_ranges(pointer[ready], pointer[ready + 1] - pointer[ready])]
-        np.subtract.at(waiting, reached, 1)
-        reached = np.unique(reached)
-        ready = reached[waiting[reached] == 0]
-    return levels
+    out_pointer, order = order_by(steps.source, count)
+    consumer = np.repeat(np.arange(count, dtype=np.int32), np.diff(steps.pointer))[order]
+    level = np.zeros(count, dtype=np.int32)
+    kernels.find_levels(steps.pointer, steps.source, steps.is_register, out_pointer, consumer, level)
+    registers = np.flatnonzero(steps.is_register)
+    levels = int(level.max()) + 1 if len(registers) else 0
+    level_ptr, order = order_by(level[registers], levels)
+    return level_ptr, registers[order]
 
 
-class _Pool:
-    """Growing list of the memory sources of the nodes closed so far."""
-
-    def __init__(self, steps: _Steps, graph: ValueGraph, limit: int) -> None:
-        count = len(steps.vertex)
-        self.start = np.zeros(count, dtype=np.int64)
-        self.length = np.zeros(count, dtype=np.int64)
-        self.source = np.zeros(1024, dtype=np.int64)
-        self.role = np.zeros(1024, dtype=np.uint8)
-        self.used = 0
-        self._steps, self._graph, self._limit = steps, graph, limit
-
-    def close(self, nodes: Int64) -> None:
-        """Add the sources of ``nodes``, whose register sources were closed before."""
-        s = self._steps
-        length = s.pointer[nodes + 1] - s.pointer[nodes]
-        entry = expand_ranges(s.pointer[nodes], length)
-        owner = np.repeat(np.arange(len(nodes), dtype=np.int64), length)
-        source, role = s.source[entry], s.role[entry]
-        through = s.is_register[source]
-        self._guard(nodes, owner, np.where(through, self.length[source], 1))
-        reach = self.length[source[through]]
-        inner = expand_ranges(self.start[source[through]], reach)
-        value = np.concatenate((s.vertex[source[~through]], self.source[inner]))
-        roles = np.concatenate(
-            (role[~through], np.maximum(self.role[inner], np.repeat(role[through], reach)))
+def _closed(steps: _Steps, level_ptr: Int64, order: Int64, graph: ValueGraph, limit: int) -> _Pool:
+    """Return the memory sources of all register nodes, level by level."""
+    count = len(steps.vertex)
+    start, length = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
+    where = np.full(graph.num_vertices, -1, dtype=np.int64)
+    source, role = np.zeros(1024, dtype=np.int32), np.zeros(1024, dtype=np.uint8)
+    sources = (steps.pointer, steps.source, steps.is_register)
+    level, used = 0, 0
+    while True:
+        level, used, needed = kernels.close_levels(
+            level,
+            level_ptr,
+            order,
+            *sources[:2],
+            steps.role,
+            steps.is_register,
+            steps.vertex,
+            start,
+            length,
+            source,
+            role,
+            used,
+            limit,
+            where,
         )
-        owners = np.concatenate((owner[~through], np.repeat(owner[through], reach)))
-        order = np.lexsort((roles, value, owners))
-        first = order[group_starts(owners[order] * max(len(s.node), 1) + value[order])]
-        self._append(nodes, owners[first], value[first], roles[first])
-
-    def _guard(self, nodes: Int64, owner: Int64, amount: Int64) -> None:
-        total = self.used + int(amount.sum())
-        if total > self._limit:
-            worst = nodes[int(np.argmax(np.bincount(owner, amount)))]
-            raise too_large(self._graph, int(self._steps.vertex[worst]), total, self._limit)
-
-    def _append(self, nodes: Int64, owner: Int64, value: Int64, role: UInt8) -> None:
-        counts = np.bincount(owner, minlength=len(nodes)).astype(np.int64)
-        end = self.used + len(value)
-        if end > len(self.source):
-            room = max(end, 2 * len(self.source))
-            self.source = np.concatenate((self.source, np.zeros(room - len(self.source), dtype=np.int64)))
-            self.role = np.concatenate((self.role, np.zeros(room - len(self.role), dtype=np.uint8)))
-        self.source[self.used : end] = value
-        self.role[self.used : end] = role
-        self.start[nodes] = self.used + pointer_from_counts(counts)[:-1]
-        self.length[nodes] = counts
-        self.used = end
+        if level == len(level_ptr) - 1:
+            return _Pool(start, length, source[:used], role[:used])
+        if needed > limit:
+            nodes = order[level_ptr[level] : level_ptr[level + 1]]
+            reach = [kernels.reach_of(node, *sources, length) for node in nodes.tolist()]
+            raise too_large(graph, int(steps.vertex[nodes[int(np.argmax(reach))]]), needed, limit)
+        more = max(needed, 2 * len(source)) - len(source)
+        source = np.concatenate((source, np.zeros(more, dtype=np.int32)))
+        role = np.concatenate((role, np.zeros(more, dtype=np.uint8)))
 
 
-def _pass_on_work(graph: ValueGraph, gone: Bool, steps: _Steps, levels: list[Int64], pool: _Pool) -> Float64:
+def _pass_on_work(graph: ValueGraph, gone: Bool, steps: _Steps, order: Int64, pool: _Pool) -> Float64:
     """Return float64[V], work with that of registers handed to their consumers, level by level.
 
     A register without a consumer hands its work to its sources, so that none is lost.
     """
     count = len(steps.vertex)
     work = np.bincount(steps.node, graph.work_flops, minlength=count).astype(np.float64)
-    source, sink = steps.node[graph.source], steps.node[sink_of_source(graph)]
-    used = (graph.source_role != int(SourceRole.ADDRESS)) & gone[graph.source] & (source != sink)
-    source, sink, weight = source[used], sink[used], count_of_source(graph)[used].astype(np.float64)
-    total = np.bincount(source, weight, minlength=count)
-    order = np.argsort(source, kind="stable")
-    sink, weight = sink[order], weight[order]
-    pointer = pointer_from_counts(np.bincount(source, minlength=count).astype(np.int64))
-    for nodes in levels:
-        length = pointer[nodes + 1] - pointer[nodes]
-        entry = expand_ranges(pointer[nodes], length)
-        share = np.repeat(work[nodes] / np.maximum(total[nodes], 1.0), length) * weight[entry]
-        work[nodes[length > 0]] = 0.0
-        np.add.at(work, sink[entry], share)
+    row, entry = flows_of(graph, gone, by_sink=False)
+    source, sink = steps.node[graph.source[entry]], steps.node[graph.row_sink[row]]
+    used = source != sink
+    pointer, by_source = order_by(source[used], count)
+    weight = graph.row_count[row[used]].astype(np.float64)
+    kernels.pass_on_work(order, pointer, sink[used][by_source], weight[by_source], work)
     idle = np.flatnonzero(steps.is_register & (work > 0) & (pool.length > 0))
     inner = expand_ranges(pool.start[idle], pool.length[idle])
     share = np.repeat(work[idle] / pool.length[idle], pool.length[idle])

@@ -8,11 +8,10 @@ a matrix entry). Merging them leaves the connectivity of the values that a progr
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
-from commanalyzer.vcg.graph import Bool, Fold, Int64, ValueGraph
-from commanalyzer.vcg.segments import Edges, row_of_term, sink_of_source, sorted_unique
+from commanalyzer.vcg import contract_kernels as kernels
+from commanalyzer.vcg.edges import Edges, order_by
+from commanalyzer.vcg.graph import Bool, Int64, ValueGraph
 
 
 def merge_registers(graph: ValueGraph, edges: Edges) -> Int64:
@@ -23,12 +22,10 @@ def merge_registers(graph: ValueGraph, edges: Edges) -> Int64:
     """
     v = graph.num_vertices
     target = np.arange(v, dtype=np.int64)
-    readers = np.bincount(edges.source, minlength=v)
     contributes = np.zeros(v, dtype=np.bool_)
-    contributes[graph.source[_fold_entries(graph)]] = True
-    private = (graph.is_register | graph.is_temporary) & (readers == 1) & ~contributes
-    chosen = private[edges.source]
-    target[edges.source[chosen]] = edges.sink[chosen]
+    kernels.mark_sources_of_folds(graph.row_fold, graph.term_ptr, graph.source_ptr, graph.source, contributes)
+    private = (graph.is_register | graph.is_temporary) & (edges.out_degree == 1) & ~contributes
+    kernels.point_to_readers(edges.pointer, edges.source, private, target)
     return target
 
 
@@ -49,19 +46,23 @@ def merge_tasks(graph: ValueGraph, target: Int64, removed: Bool, most_share: flo
     """
     v = graph.num_vertices
     private = (graph.is_register | graph.is_temporary) & ~removed
-    source, sink = graph.source.astype(np.int64), sink_of_source(graph).astype(np.int64)
-    inner = private[source] & private[sink]
     merged = target.copy()
-    for links in (inner, inner & ~_fold_entries(graph)):
-        matrix = coo_array((np.ones(int(links.sum()), np.int8), (source[links], sink[links])), shape=(v, v))
-        count, label = connected_components(matrix, directed=False)
-        size = np.bincount(label, minlength=count)
-        chosen = private & (size[label] <= max(most_share * v, 2)) & (size[label] > 1)
-        first = np.full(count, v, dtype=np.int64)
-        np.minimum.at(first, label[chosen], np.flatnonzero(chosen))
-        merged[chosen] = first[label[chosen]]
+    first = np.empty(v, dtype=np.int64)
+    for with_folds in (True, False):
+        kernels.unite_flows(
+            graph.row_sink,
+            graph.row_fold,
+            graph.term_ptr,
+            graph.source_ptr,
+            graph.source,
+            private,
+            with_folds,
+            first,
+        )
+        size = np.bincount(first, minlength=v)[first]
+        chosen = private & (size <= max(most_share * v, 2)) & (size > 1)
+        merged[chosen] = first[chosen]
         private &= ~chosen
-        inner &= private[source] & private[sink]
     return merged
 
 
@@ -71,50 +72,21 @@ def merge_leaves(graph: ValueGraph, edges: Edges, target: Int64) -> Int64:
     In a row that does not fold, the leaf merges into the sink. In a term it merges into another operand
     (the entry ``A[i][j]`` into ``x[j]``), provided that operand enters the sink only once; a leaf that is
     alone in its term stays, because it *is* the contribution (the item of a histogram, the element of a
-    sum).
+    sum). Of several operands, the first that is no leaf itself is chosen, else the first. Operands that enter
+    the sink repeatedly (a factor of the whole sum) are no partner, or the sum would look as if it had only
+    that one operand.
     """
     v = graph.num_vertices
     entries = np.bincount(graph.source, minlength=v)
-    computed = np.bincount(edges.sink, minlength=v) > 0
     written = graph.versions - graph.is_input
-    leaf = (entries == 1) & ~computed & (written <= 1)
-    of_leaf = leaf[graph.source]
-    fold = _fold_entries(graph)
+    leaf = (entries == 1) & (edges.in_degree == 0) & (written <= 1)
     merged = target.copy()
-    plain = np.flatnonzero(of_leaf & ~fold)
-    merged[graph.source[plain]] = sink_of_source(graph)[plain]
-    _merge_into_operands(graph, leaf, of_leaf & fold, merged)
+    columns = (graph.row_sink, graph.row_fold, graph.term_ptr, graph.source_ptr, graph.source)
+    kernels.point_leaves_to_sinks(*columns, leaf, merged)
+    if graph.row_fold.any():
+        _, rows = order_by(graph.row_sink, v)
+        kernels.point_leaves_to_operands(rows, *columns, leaf, merged)
     return merged
-
-
-def _merge_into_operands(graph: ValueGraph, leaf: Bool, fold_leaf: Bool, merged: Int64) -> None:
-    """Point leaves of foldable terms to the first suitable operand of their term, in place."""
-    length = np.diff(graph.source_ptr)
-    term = np.repeat(np.arange(len(length), dtype=np.int64), length)
-    has_leaf = np.zeros(len(length), dtype=np.bool_)
-    has_leaf[term[fold_leaf]] = True
-    entry = np.flatnonzero((has_leaf & (length > 1))[term])
-    if len(entry) == 0:
-        return
-    source = graph.source[entry].astype(np.int64)
-    sink = graph.row_sink[row_of_term(graph)[term[entry]]].astype(np.int64)
-    _, inverse, times = np.unique(sink * graph.num_vertices + source, return_inverse=True, return_counts=True)
-    # Rank 0: an operand of its own, 1: another leaf; operands that enter the sink repeatedly (a factor of
-    # the whole sum) are no partner, or the sum would look as if it had only that one operand.
-    usable = times[inverse] == 1
-    order = np.lexsort((np.arange(len(entry)), leaf[source], term[entry]))
-    order = order[usable[order]]
-    partner = np.full(len(length), -1, dtype=np.int64)
-    reverse = order[::-1]
-    partner[term[entry[reverse]]] = source[reverse]
-    own = fold_leaf[entry] & (partner[term[entry]] >= 0)
-    merged[source[own]] = partner[term[entry[own]]]
-
-
-def _fold_entries(graph: ValueGraph) -> Bool:
-    """Return bool[S], the entry belongs to a row whose terms may be combined anywhere."""
-    fold = graph.row_fold != int(Fold.NONE)
-    return np.repeat(fold, np.diff(graph.source_ptr[graph.term_ptr]))
 
 
 def representatives(target: Int64) -> Int64:
@@ -122,24 +94,9 @@ def representatives(target: Int64) -> Int64:
 
     A cycle of merges (registers of a loop that only feed each other) is represented by its first vertex.
     """
-    v = len(target)
-    own = np.arange(v, dtype=np.int64)
-    moved = np.flatnonzero(target != own)
-    links = coo_array((np.ones(len(moved), dtype=np.int8), (moved, target[moved])), shape=(v, v))
-    count, label = connected_components(links, directed=False)
-    root = np.full(count, v, dtype=np.int64)
-    np.minimum.at(root, label, own)
-    fixed = np.flatnonzero(target == own)
-    root[label[fixed]] = fixed
-    return np.asarray(root[label], dtype=np.int64)
-
-
-def contracted_edges(edges: Edges, representative: Int64) -> Edges:
-    """Return the distinct edges between representatives, self-edges left out."""
-    v = max(len(representative), 1)
-    if np.array_equal(representative, np.arange(len(representative))):
-        return edges
-    keys = sorted_unique(representative[edges.sink] * v + representative[edges.source])
-    sink, source = np.divmod(keys, v)
-    other = sink != source
-    return Edges(sink[other], source[other])
+    first = np.empty(len(target), dtype=np.int64)
+    kernels.unite_targets(target, first)
+    root = np.arange(len(target), dtype=np.int64)
+    fixed = np.flatnonzero(target == root)
+    root[first[fixed]] = fixed
+    return root[first]

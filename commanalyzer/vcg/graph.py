@@ -109,7 +109,7 @@ class Site:
     flops: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class ValueGraph:
     """Value communication graph in compressed sparse row form.
 

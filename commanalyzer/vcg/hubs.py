@@ -34,9 +34,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from commanalyzer.errors import ConfigError
-from commanalyzer.vcg.contract import contracted_edges, merge_leaves, merge_registers, representatives
+from commanalyzer.vcg import edge_kernels as kernels
+from commanalyzer.vcg.contract import merge_leaves, merge_registers, representatives
+from commanalyzer.vcg.edges import Neighbours, contracted_edges, distinct_edges, neighbours, undirected_degree
 from commanalyzer.vcg.graph import Bool, Int64, SourceRole, ValueGraph
-from commanalyzer.vcg.segments import Edges, distinct_edges, sink_of_source, undirected_degree
 from commanalyzer.vcg.singletons import HIGH, degree_centroid, distance_score
 
 _MAX_ROUNDS = 16
@@ -83,39 +84,41 @@ def find_hubs(graph: ValueGraph, high: float = HIGH) -> Hubs:
     v = graph.num_vertices
     edges = distinct_edges(graph)
     root = representatives(merge_leaves(graph, edges, merge_registers(graph, edges)))
-    contracted = contracted_edges(edges, root)
-    degree = undirected_degree(contracted, v)
+    adjacent = neighbours(contracted_edges(edges, root))
+    degree = adjacent.degree
     centroid = degree_centroid(degree)
-    mask = _peel(contracted, degree, _counters(graph), high)
+    mask = _peel(adjacent, _counters(graph), high)
     # A register merged into a hub is part of it only if it is a reduction itself, not one of many inputs.
-    own = distance_score(undirected_degree(edges, v), centroid) >= high
-    mask |= mask[root] & (root != np.arange(v)) & graph.is_register & own
+    inner = mask[root] & (root != np.arange(v)) & graph.is_register
+    if inner.any():
+        mask |= inner & (distance_score(undirected_degree(edges), centroid) >= high)
     return Hubs(mask, degree, centroid)
 
 
 def _counters(graph: ValueGraph) -> Bool:
     """Return bool[V], sinks of pure counts."""
     counter = np.zeros(graph.num_vertices, dtype=np.bool_)
-    counter[sink_of_source(graph)[graph.source_role == int(SourceRole.ADDRESS)]] = True
+    address = int(SourceRole.ADDRESS)
+    kernels.mark_sinks_of_role(
+        graph.row_sink, graph.term_ptr, graph.source_ptr, graph.source_role, address, counter
+    )
     return counter
 
 
-def _peel(edges: Edges, degree: Int64, counter: Bool, high: float) -> Bool:
+def _peel(adjacent: Neighbours, counter: Bool, high: float) -> Bool:
     """Return the hubs, found by taking out the most extreme ones and looking again."""
+    degree = adjacent.degree
     mask = np.zeros(len(degree), dtype=np.bool_)
     for _ in range(_MAX_ROUNDS):
         extreme = distance_score(degree, max(degree_centroid(degree), 1.0)) >= high
         found = extreme & (counter | (degree > _population(degree)))
         if not found.any():
             break
-        mask |= found
-        left = ~found[edges.sink] & ~found[edges.source]
-        edges = Edges(edges.sink[left], edges.source[left])
-        degree = undirected_degree(edges, len(degree))
+        kernels.take_out(np.flatnonzero(found), adjacent.pointer, adjacent.neighbour, mask, degree)
     return mask
 
 
 def _population(degree: Int64) -> Int64:
     """Return int64[V], how many vertices have at least half the degree of each vertex (itself included)."""
-    ordered = np.sort(degree)
-    return (len(degree) - np.searchsorted(ordered, (degree + 1) // 2, side="left")).astype(np.int64)
+    fewer = np.concatenate(([0], np.cumsum(np.bincount(degree))))  # vertices of a degree below each number
+    return (len(degree) - fewer[(degree + 1) // 2]).astype(np.int64)

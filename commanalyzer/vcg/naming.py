@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.abi.hooks import ADDRESS_MASK
-from commanalyzer.abi.trace_layout import EXTENT_GLOBAL, EXTENT_HEAP, EXTENT_STACK, ROW_TEMPORARY
+from commanalyzer.abi.trace_layout import EXTENT_GLOBAL, EXTENT_HEAP, EXTENT_STACK
 from commanalyzer.instrument.fortran_names import fortran_name
 from commanalyzer.instrument.sites import ObjectRecord, SiteTable
 from commanalyzer.trace.reader import Trace
 from commanalyzer.vcg.graph import HomeKind, HomeObject
-from commanalyzer.vcg.homes import DenseWords, WordIndex
+from commanalyzer.vcg.homes import Ranges
 
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
@@ -21,54 +21,29 @@ Int32 = NDArray[np.int32]
 BLOCK_HEADER_BYTES = 16  # of the first heap block of a site; offsets count from its payload
 
 
-def name_homes(
-    index: WordIndex, defining_rows: Int64, trace: Trace, sites: SiteTable
-) -> tuple[Int32, Int64, tuple[HomeObject, ...]]:
-    """Object and byte offset of every vertex, and the objects.
+def name_homes(names: Names, ranges: Ranges, trace: Trace, dense: Int64) -> tuple[Int64, Int64]:
+    """Object and byte offset of words.
 
     Args:
-        index: Memory vertices.
-        defining_rows: Rows that define the other vertices (register values, lifetimes in workspaces), which
-            follow the memory vertices.
+        names: Objects so far; new ones are added.
+        ranges: Dense numbering.
         trace: Recording.
-        sites: Sites and objects of the instrumented module.
+        dense: int64[n], dense numbers of the words, increasing.
 
     Returns:
-        int32[V] object numbers, int64[V] byte offsets, objects. Register values of a site are one object.
+        int64[n] object numbers, int64[n] byte offsets.
     """
-    names = _Names(sites)
-    dense = index.dense
-    word = dense.word(index.home)
-    in_memory, offset = _places(names, dense, trace, word, dense.range_of(index.home))
-    heads = trace.heads[defining_rows]
-    in_workspace = (heads["flags"] & ROW_TEMPORARY) != 0
-    named_object = np.zeros(len(heads), np.int64)
-    named_offset = np.arange(len(heads), dtype=np.int64)
-    named_object[~in_workspace] = names.registers(heads["site"][~in_workspace].astype(np.int64))
-    slots, slot_of = np.unique(heads["sink"][in_workspace].astype(np.int64), return_inverse=True)
-    objects, offsets = _places(names, dense, trace, slots, dense.range_of(dense.number(slots)))
-    named_object[in_workspace], named_offset[in_workspace] = objects[slot_of], offsets[slot_of]
-    return (
-        np.concatenate([in_memory, named_object]).astype(np.int32),
-        np.concatenate([offset, named_offset]),
-        tuple(names.objects),
-    )
-
-
-def _places(
-    names: _Names, dense: DenseWords, trace: Trace, word: Int64, ranges: Int64
-) -> tuple[Int64, Int64]:
-    """Object number and byte offset of words in increasing order, and the range of each."""
+    which = ranges.range_of(dense)
+    word = ranges.starts[which] + (dense - ranges.base[which])
     object_of = np.zeros(len(word), np.int64)
     offset = word * 4
-    first = np.flatnonzero(np.diff(ranges, prepend=-1))
-    extents = np.asarray(trace.extents)
-    ends = np.append(first, len(ranges))[1:]
+    first = np.flatnonzero(np.diff(which, prepend=-1))
+    ends = np.append(first, len(which))[1:]
     for begin, end in zip(first, ends, strict=True):  # one step per extent
-        which = int(ranges[begin])
-        if dense.extent[which] < 0:
+        number = int(ranges.extent[which[begin]])
+        if number < 0:
             continue
-        extent = extents[dense.extent[which]]
+        extent = trace.extents[number]
         start = (int(extent["start"]) & ADDRESS_MASK) >> 2
         within = (word[begin:end] - start) * 4 + int(extent["offset"])
         numbers, shifts = names.resolve(extent, within)
@@ -77,7 +52,32 @@ def _places(
     return object_of, offset
 
 
-class _Names:
+def name_defined(
+    names: Names, ranges: Ranges, trace: Trace, sites: Int64, slots: Int64
+) -> tuple[Int64, Int64]:
+    """Object and byte offset of vertices that rows define. Register values of a site are one object.
+
+    Args:
+        names: Objects so far; new ones are added.
+        ranges: Dense numbering.
+        trace: Recording.
+        sites: int64[n], site of each vertex.
+        slots: int64[n], the word of a workspace that it is a lifetime of, -1 for register values.
+
+    Returns:
+        int64[n] object numbers, int64[n] byte offsets; register values are numbered instead.
+    """
+    in_workspace = slots >= 0
+    object_of = np.zeros(len(sites), np.int64)
+    offset = np.arange(len(sites), dtype=np.int64)
+    object_of[~in_workspace] = names.registers(sites[~in_workspace])
+    words, slot_of = np.unique(slots[in_workspace], return_inverse=True)
+    objects, offsets = name_homes(names, ranges, trace, ranges.number(words))
+    object_of[in_workspace], offset[in_workspace] = objects[slot_of], offsets[slot_of]
+    return object_of, offset
+
+
+class Names:
     """Numbers objects in order of first use."""
 
     def __init__(self, sites: SiteTable) -> None:

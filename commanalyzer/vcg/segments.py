@@ -1,4 +1,4 @@
-"""Array helpers for compressed sparse rows: gather ranges, group pairs, collect distinct edges.
+"""Array helpers for compressed sparse rows: gather ranges, group pairs.
 
 Input and output are plain numpy arrays; nothing here knows about the program that was analysed. Pairs
 of indices are packed into 64-bit keys and sorted, which is both faster and smaller than a dense V x p array.
@@ -6,25 +6,9 @@ of indices are packed into 64-bit keys and sorted, which is both faster and smal
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-from scipy.sparse import csr_array
 
 from commanalyzer.vcg.graph import Int32, Int64, ValueGraph
-
-
-@dataclass(frozen=True, slots=True)
-class Edges:
-    """Distinct directed edges of a value graph, self-edges left out, ordered by sink and then source.
-
-    Attributes:
-        sink: int64[E].
-        source: int64[E].
-    """
-
-    sink: Int64
-    source: Int64
 
 
 def expand_ranges(start: Int64, length: Int64) -> Int64:
@@ -72,32 +56,3 @@ def sink_of_source(graph: ValueGraph) -> Int32:
 def count_of_source(graph: ValueGraph) -> Int64:
     """Return int64[S], how often the row of each source entry happened."""
     return np.repeat(graph.row_count, np.diff(graph.source_ptr[graph.term_ptr]))
-
-
-def distinct_edges(graph: ValueGraph) -> Edges:
-    """Return the distinct (sink, source) pairs of all rows (the edge set E of paper Section 4.2.1)."""
-    v = max(graph.num_vertices, 1)
-    keys = sorted_unique(sink_of_source(graph).astype(np.int64) * v + graph.source)
-    sink, source = np.divmod(keys, v)
-    other = sink != source
-    return Edges(sink=sink[other], source=source[other])
-
-
-def undirected_degree(edges: Edges, num_vertices: int) -> Int64:
-    """Return int64[V], the number of distinct vertices adjacent to each vertex (Definition 4.2)."""
-    pointer = pointer_from_counts(np.bincount(edges.sink, minlength=num_vertices).astype(np.int64))
-    ones = np.ones(len(edges.sink), dtype=np.int8)
-    inward = csr_array((ones, edges.source, pointer), shape=(num_vertices, num_vertices))
-    either = inward + inward.T.tocsr()
-    return np.asarray(np.diff(either.indptr), dtype=np.int64)
-
-
-def fresh_versions(graph: ValueGraph) -> Int64:
-    """Return int64[V], versions that start a new round: made without reading the previous version.
-
-    The input version is one of them. Successive ``x += term`` versions belong to the round they continue.
-    """
-    starts = ~graph.row_accumulates
-    rounds = np.zeros(graph.num_vertices, dtype=np.int64)
-    np.add.at(rounds, graph.row_sink[starts], graph.row_count[starts])
-    return rounds + graph.is_input

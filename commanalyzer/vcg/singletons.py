@@ -14,13 +14,9 @@ from enum import IntEnum
 import numpy as np
 
 from commanalyzer.errors import ConfigError, GraphInvariantError
+from commanalyzer.vcg.edges import Edges, distinct_edges, undirected_degree
 from commanalyzer.vcg.graph import Bool, Float64, Int64, UInt8, ValueGraph
-from commanalyzer.vcg.segments import (
-    count_of_source,
-    distinct_edges,
-    sink_of_source,
-    undirected_degree,
-)
+from commanalyzer.vcg.segments import count_of_source, sink_of_source
 
 HIGH = 0.9
 
@@ -96,7 +92,7 @@ def distance_score(degree: Int64, centroid: float) -> Float64:
     return score
 
 
-def find_singletons(graph: ValueGraph, high: float = HIGH) -> Singletons:
+def find_singletons(graph: ValueGraph, high: float = HIGH, edges: Edges | None = None) -> Singletons:
     """Return the singletons of ``graph`` and whether each is a source, a sink or a reduction.
 
     The same two scores, with the same centroid, are applied to the out-degree (readers) and to the
@@ -106,6 +102,7 @@ def find_singletons(graph: ValueGraph, high: float = HIGH) -> Singletons:
     Args:
         graph: Value graph, usually with its registers dissolved.
         high: Score from which a vertex is a singleton, in (0, 1].
+        edges: Its distinct edges; computed if not given.
 
     Raises:
         ConfigError: If ``high`` lies outside (0, 1].
@@ -115,10 +112,9 @@ def find_singletons(graph: ValueGraph, high: float = HIGH) -> Singletons:
     if not 0.0 < high <= 1.0:
         raise ConfigError(f"singleton threshold must lie in (0, 1], found {high}", hint="the paper uses 0.9")
     v = graph.num_vertices
-    edges = distinct_edges(graph)
-    inward = np.bincount(edges.sink, minlength=v).astype(np.int64)
-    outward = np.bincount(edges.source, minlength=v).astype(np.int64)
-    degree = undirected_degree(edges, v)
+    edges = edges or distinct_edges(graph)
+    inward, outward = edges.in_degree, edges.out_degree
+    degree = undirected_degree(edges)
     centroid = degree_centroid(degree)
     density = np.maximum(inward, outward) / max(v, 1)
     score = np.maximum(density, distance_score(degree, centroid))
@@ -145,21 +141,24 @@ def _booked(graph: ValueGraph, mask: Bool) -> tuple[int, int]:
     return int(removed.sum()), int(np.dot(width, count_of_source(graph)[removed]))
 
 
-def vcg_words(graph: ValueGraph, singletons: Singletons) -> int:
+def vcg_words(graph: ValueGraph, singletons: Singletons, edges: Edges | None = None) -> int:
     """Return the size of the graph in words after singleton removal: 2 per vertex and 2 per directed edge.
 
     Vertices that occur in no value-flow chain (index arrays, constants that nothing reads) do not count. A
     row that reads its own previous version adds the edge from the vertex to itself, which reproduces
-    ``12 n`` for the five-point stencil and ``16 n`` for the seven-point stencil.
+    ``12 n`` for the five-point stencil and ``16 n`` for the seven-point stencil. The distinct edges are
+    computed if not given.
 
     Reference: paper Table 2.
     """
-    edges = distinct_edges(graph)
-    kept = int(np.count_nonzero(~singletons.mask[edges.sink] & ~singletons.mask[edges.source]))
+    edges = edges or distinct_edges(graph)
+    kept = int(
+        np.count_nonzero(~(singletons.mask[edges.source] | np.repeat(singletons.mask, edges.in_degree)))
+    )
     own = np.zeros(graph.num_vertices, dtype=np.bool_)
     own[graph.row_sink[graph.row_accumulates]] = True
     in_chain = own.copy()
-    in_chain[edges.sink] = True
+    in_chain |= edges.in_degree > 0
     in_chain[edges.source] = True
     loops = int(np.count_nonzero(own & ~singletons.mask))
     vertices = int(np.count_nonzero(in_chain & ~singletons.mask))

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-struct ca_column ca_heads, ca_labels, ca_groups, ca_runs, ca_listed, ca_extents;
+struct ca_column ca_cells, ca_heads, ca_labels, ca_groups, ca_runs, ca_listed, ca_extents;
 struct ca_statistics ca_statistics;
 
 void *ca_map(uint64_t bytes) {
@@ -22,17 +22,8 @@ void ca_prefer_huge_pages(void *data, uint64_t bytes) {
 
 void ca_unmap(void *data, uint64_t bytes) { munmap(data, bytes); }
 
-bool ca_column_reserve(struct ca_column *column, uint64_t capacity) {
-  column->data = ca_map(capacity);
-  if (column->data)
-    ca_prefer_huge_pages(column->data, capacity);
-  column->capacity = capacity;
-  column->bytes = 0;
-  return column->data != 0;
-}
-
 void *ca_column_push(struct ca_column *column, uint64_t bytes) {
-  if (column->bytes + bytes > column->capacity)
+  if (!ca_column_room(column, bytes))
     return 0;
   void *at = column->data + column->bytes;
   column->bytes += bytes;

@@ -144,9 +144,9 @@ void ca_append_packed(struct ca_accumulator *acc, uint64_t row) {
     struct ca_column *column = listed ? &ca_listed : &ca_runs;
     uint64_t words = listed ? terms * width : 2 * width;
     uint64_t first = column->bytes / (listed ? sizeof(uint64_t) : sizeof(struct ca_run));
-    struct ca_group *group = ca_column_push(&ca_groups, sizeof *group);
     void *out = ca_column_push(column, words * sizeof(uint64_t));
-    if (!group || !out) {
+    struct ca_group *group = out ? ca_column_push(&ca_groups, sizeof *group) : 0;
+    if (!group) {
       ca_statistics.dropped_rows++;
       break;
     }

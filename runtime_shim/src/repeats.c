@@ -12,6 +12,7 @@
 #define FEWEST_ROUNDS 4u /* shorter loops are not worth remembering */
 #define MOST_COUNTERS 256u
 #define PATIENCE 8u
+#define SETTLED_TOGETHER (1u << 19) /* rows */
 #define MOST_REPEATS (1u << 27)
 
 /* Rows [first, end) of the log. */
@@ -45,9 +46,7 @@ struct preview {
 };
 
 static struct recording recordings[LONGEST_NEST];
-static struct jump *jumps;
-static uint32_t num_jumps;
-static struct ca_column repeats, stretches, deltas;
+static struct ca_column repeats, stretches, deltas, jumps;
 static struct preview *previews; /* by block counter */
 static uint32_t *table;          /* number of the loop, open addressing; 0 is none */
 static uint64_t table_mask;
@@ -57,14 +56,15 @@ static uint64_t table_mask;
 bool ca_repeats_reserve(void) {
   bool reserved = ca_column_reserve(&repeats, MOST_REPEATS * sizeof(struct ca_repeat)) &&
                   ca_column_reserve(&stretches, 64 * GIB) && ca_column_reserve(&deltas, 64 * GIB) &&
-                  ca_digests_reserve();
+                  ca_column_reserve(&jumps, MOST_JUMPS * sizeof(struct jump)) && ca_digests_reserve();
   previews = ca_map((ca_num_block_counters + 1) * sizeof *previews);
-  jumps = ca_map(MOST_JUMPS * sizeof *jumps);
-  if (!reserved || !previews || !jumps)
+  if (!reserved || !previews)
     return false;
   ca_state.repeats = (struct ca_repeat *)repeats.data;
   return ca_column_push(&repeats, sizeof(struct ca_repeat)) != 0; /* number 0 stands for the start */
 }
+
+static uint32_t num_jumps(void) { return (uint32_t)(jumps.bytes / sizeof(struct jump)); }
 
 static uint32_t num_repeats(void) { return (uint32_t)(repeats.bytes / sizeof(struct ca_repeat)); }
 
@@ -97,10 +97,17 @@ static const struct stretch *stretches_of(const struct ca_repeat *repeat) {
 
 /* Further runs become counts of rows. */
 static void settle(struct ca_repeat *repeat) {
+  static uint64_t settled;
   const struct stretch *stretch = stretches_of(repeat);
-  for (uint32_t k = 0; repeat->count && k < repeat->num_stretches; k++)
+  for (uint32_t k = 0; repeat->count && k < repeat->num_stretches; k++) {
     for (uint64_t row = stretch[k].first; row < stretch[k].end; row++)
       ca_state.cells[row].count += repeat->count;
+    settled += stretch[k].end - stretch[k].first;
+    if (settled > SETTLED_TOGETHER) {
+      settled = 0;
+      ca_spill_check();
+    }
+  }
   repeat->count = 0;
 }
 
@@ -116,10 +123,11 @@ CA_SLOW void ca_spoil_repeats(void) {
 }
 
 CA_SLOW void ca_note_jump(uint64_t from, uint64_t to) {
-  if (num_jumps == MOST_JUMPS)
-    ca_spoil_repeats();
+  struct jump *jump = ca_column_push(&jumps, sizeof *jump);
+  if (jump)
+    *jump = (struct jump){from, to};
   else
-    jumps[num_jumps++] = (struct jump){from, to};
+    ca_spoil_repeats();
 }
 
 /* The rows of a loop count once more; for loops around it that are being recorded, this is part of them. */
@@ -141,14 +149,14 @@ static void came_next(uint32_t number) {
 
 static void begin(uint64_t hash, uint64_t changes, bool is_spoilt) {
   if (ca_state.num_recording == 0)
-    num_jumps = 0;
+    jumps.bytes = 0;
   if (ca_state.num_recording < LONGEST_NEST) {
     uint64_t start = (uint64_t)(ca_state.cursor - ca_state.cells);
     struct recording *recording = &recordings[ca_state.num_recording];
     recording->hash = hash;
     recording->changes = changes;
     recording->start = start;
-    recording->first_jump = num_jumps;
+    recording->first_jump = num_jumps();
     recording->is_spoilt = is_spoilt;
     recording->num_counters = 0;
     ca_digests_keep(&recording->kept);
@@ -227,8 +235,9 @@ static bool push_deltas(const struct recording *recording, struct ca_repeat *rep
 static uint32_t push_stretches(const struct recording *recording) {
   uint32_t count = 0;
   uint64_t first = recording->start;
-  for (uint32_t k = recording->first_jump; k <= num_jumps; k++) {
-    uint64_t end = k < num_jumps ? jumps[k].from : (uint64_t)(ca_state.cursor - ca_state.cells);
+  const struct jump *jump = (const struct jump *)jumps.data;
+  for (uint32_t k = recording->first_jump; k <= num_jumps(); k++) {
+    uint64_t end = k < num_jumps() ? jump[k].from : (uint64_t)(ca_state.cursor - ca_state.cells);
     if (end > first) {
       struct stretch *stretch = ca_column_push(&stretches, sizeof *stretch);
       if (!stretch)
@@ -236,8 +245,8 @@ static uint32_t push_stretches(const struct recording *recording) {
       *stretch = (struct stretch){first, end};
       count++;
     }
-    if (k < num_jumps)
-      first = jumps[k].to;
+    if (k < num_jumps())
+      first = jump[k].to;
   }
   return count;
 }

@@ -12,9 +12,21 @@ uint64_t ca_num_rows;
 #define LONGEST_CHAIN 8u
 
 static uint32_t *by_word;  /* row + 1, newest row of each word */
-static uint32_t *by_row;   /* row + 1, newest row anchored at a register value */
+static uint32_t *by_row;   /* row + 1, newest row anchored at the register value of the row before this place */
 static uint32_t *next_row; /* row + 1, next older row of the same anchor */
 static uint32_t *detour;   /* row + 1, what came instead when the row at this place was predicted last */
+
+/* Columns with an entry per row; they grow together. */
+#define MOST_ROW_COLUMNS 8u
+#define ROWS_STEP (1u << 17)
+#define CHECKED_LOOKUPS (1u << 15) /* pages that they touched may have to leave */
+static struct ca_column by_rows, next_rows, detours;
+static struct {
+  struct ca_column *column;
+  uint64_t bytes_per_row;
+} row_columns[MOST_ROW_COLUMNS];
+static uint32_t num_row_columns;
+static uint64_t rows_ready;
 
 /* Where the log was left lately for rows elsewhere: rows that many elements share (constants, temporaries) are
  * stored with the first one, and the others go on behind them. */
@@ -26,15 +38,41 @@ static uint32_t *table; /* row + 1, open addressing */
 static uint64_t table_mask;
 static uint64_t table_rows;
 
+/* Makes all of them ready for a further row and the unused one behind it. */
+static bool extend_rows(void) {
+  uint64_t rows = rows_ready + ROWS_STEP;
+  for (uint32_t i = 0; i < num_row_columns; i++) {
+    struct ca_column *column = row_columns[i].column;
+    uint64_t bytes = rows * row_columns[i].bytes_per_row;
+    if (bytes > column->ready && !ca_column_extend(column, bytes))
+      return false;
+    column->bytes = bytes;
+  }
+  rows_ready = rows;
+  return true;
+}
+
+bool ca_row_column_reserve(struct ca_column *column, uint64_t bytes_per_row) {
+  if (num_row_columns == MOST_ROW_COLUMNS || !ca_column_reserve(column, (1ull << 32) * bytes_per_row))
+    return false;
+  row_columns[num_row_columns].column = column;
+  row_columns[num_row_columns++].bytes_per_row = bytes_per_row;
+  column->bytes = rows_ready * bytes_per_row;
+  return !rows_ready || ca_column_extend(column, column->bytes);
+}
+
 bool ca_rows_reserve(void) {
   by_word = ca_map((CA_ADDRESS_MASK + 1) / 4 * sizeof *by_word);
-  by_row = ca_map((1ull << 32) * sizeof *by_row);
-  next_row = ca_map((1ull << 32) * sizeof *next_row);
-  detour = ca_map((1ull << 32) * sizeof *detour);
-  if (!by_word || !by_row || !next_row || !detour)
+  if (!by_word || !ca_row_column_reserve(&ca_cells, sizeof(struct ca_cell)) ||
+      !ca_row_column_reserve(&by_rows, sizeof *by_row) ||
+      !ca_row_column_reserve(&next_rows, sizeof *next_row) ||
+      !ca_row_column_reserve(&detours, sizeof *detour) || !extend_rows())
     return false;
-  ca_prefer_huge_pages(next_row, (1ull << 32) * sizeof *next_row);
-  ca_prefer_huge_pages(detour, (1ull << 32) * sizeof *detour);
+  ca_cells.is_section = true;
+  ca_state.cells = ca_state.cursor = (struct ca_cell *)ca_cells.data;
+  by_row = (uint32_t *)by_rows.data;
+  next_row = (uint32_t *)next_rows.data;
+  detour = (uint32_t *)detours.data;
   ca_prefer_huge_pages(by_word + ca_word(CA_ARENA_BASE), CA_ARENA_BYTES / 4 * sizeof *by_word);
   return true;
 }
@@ -88,22 +126,24 @@ static bool is_narrow(uint64_t sink, uint32_t count, const uint64_t *labels) {
   return true;
 }
 
+/* There is room for them. */
 static void append_labels(struct ca_head *head, uint32_t count, const uint64_t *labels) {
   if (!(head->flags & (CA_ROW_REGISTER | CA_ROW_FILL | CA_ROW_UPDATE)) &&
       is_narrow(head->sink, count, labels)) {
     int32_t *out = ca_column_push(&ca_labels, count * 4ull);
-    for (uint32_t i = 0; out && i < count; i++)
+    for (uint32_t i = 0; i < count; i++)
       out[i] = (int32_t)(labels[i] - head->sink);
     return;
   }
   head->flags |= CA_ROW_WIDE;
   unsigned char *out = ca_column_push(&ca_labels, count * 8ull);
-  if (out)
-    memcpy(out, labels, count * 8ull);
+  memcpy(out, labels, count * 8ull);
 }
 
 static bool append(const struct ca_event *event) {
-  struct ca_head *head = ca_num_rows < UINT32_MAX - 1 ? ca_column_push(&ca_heads, sizeof *head) : 0;
+  bool has_room = ca_num_rows < UINT32_MAX - 1 && (ca_num_rows + 2 < rows_ready || extend_rows()) &&
+                  ca_column_room(&ca_labels, event->count * 8ull);
+  struct ca_head *head = has_room ? ca_column_push(&ca_heads, sizeof *head) : 0;
   if (!head) {
     ca_statistics.dropped_rows++;
     return false;
@@ -116,7 +156,7 @@ static bool append(const struct ca_event *event) {
 
 static uint32_t *anchor_of(const struct ca_event *event) {
   if (event->anchor & CA_REG)
-    return &by_row[event->anchor & UINT32_MAX];
+    return &by_row[(event->anchor + 1) & UINT32_MAX]; /* 0 is CA_NOTHING's */
   return &by_word[event->anchor & (CA_ADDRESS_MASK >> 2)];
 }
 
@@ -160,6 +200,9 @@ static bool insert(const struct ca_event *event, bool in_table) {
 
 /* The row of an event that was not predicted: looks it up or appends it, moves the cursor behind it. */
 struct ca_found ca_row_lookup(const struct ca_event *event) {
+  static uint32_t lookups;
+  if (!(++lookups % CHECKED_LOOKUPS))
+    ca_spill_check();
   uint64_t expected = (uint64_t)(ca_state.cursor - ca_state.cells);
   for (uint32_t k = 0; k < NUM_INTERRUPTED; k++) {
     uint64_t row = interrupted[(last_interrupted - k) % NUM_INTERRUPTED];

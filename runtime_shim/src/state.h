@@ -11,13 +11,17 @@
 #define CA_HOOK __attribute__((always_inline, used))
 #define CA_SLOW __attribute__((noinline, used, cold))
 #define CA_CALL __attribute__((noinline, used))
+#define CA_FAILURE_STATUS 113 /* launch.py knows it: the recorder could not start */
 #define CA_LIKELY(x) __builtin_expect(!!(x), 1)
 
 /* A column: an array that grows inside reserved address space, so it never moves. */
 struct ca_column {
   unsigned char *data;
   uint64_t bytes;
+  uint64_t ready; /* bytes that can be written; more are made ready in steps (spill.c) */
   uint64_t capacity;
+  uint64_t offset; /* in the trace, when it was spilled */
+  bool is_section; /* of the trace; others are the recorder's own */
 };
 
 /* A loop that was recorded and left the shadow as it was: another run with the same hash, while the shadow has
@@ -48,16 +52,23 @@ struct ca_state {
 
 #pragma GCC visibility push(hidden)
 extern struct ca_state ca_state;
-extern struct ca_column ca_heads, ca_labels, ca_groups, ca_runs, ca_listed, ca_extents;
+extern struct ca_column ca_cells, ca_heads, ca_labels, ca_groups, ca_runs, ca_listed, ca_extents;
 extern struct ca_statistics ca_statistics;
 extern uint64_t ca_num_rows;
 
 bool ca_column_reserve(struct ca_column *column, uint64_t capacity);
+bool ca_section_reserve(struct ca_column *column, uint64_t capacity);
+bool ca_column_extend(struct ca_column *column, uint64_t bytes);
 void *ca_column_push(struct ca_column *column, uint64_t bytes);
+void ca_spill_prepare(const char *path);
+void ca_spill_check(void);
+void ca_spill_finish(int file);
+uint64_t ca_spilled_bytes(void);
 void *ca_map(uint64_t bytes);
 void ca_prefer_huge_pages(void *data, uint64_t bytes);
 void ca_unmap(void *data, uint64_t bytes);
 bool ca_rows_reserve(void);
+bool ca_row_column_reserve(struct ca_column *column, uint64_t bytes_per_row);
 void ca_add_extent(uint32_t kind, uint32_t object, uint64_t start, uint64_t size, uint64_t offset,
                    uint64_t depth);
 void *ca_arena_take(uint64_t bytes, uint64_t alignment);
@@ -122,6 +133,11 @@ struct ca_version {
 };
 struct ca_version ca_register_version(struct ca_event *event, uint32_t count, const uint64_t *labels);
 #pragma GCC visibility pop
+
+/* Whether so many bytes more can be pushed. */
+CA_INLINE bool ca_column_room(struct ca_column *column, uint64_t bytes) {
+  return CA_LIKELY(column->bytes + bytes <= column->ready) || ca_column_extend(column, column->bytes + bytes);
+}
 
 CA_INLINE uint64_t ca_word(uint64_t address) { return (address & CA_ADDRESS_MASK) >> 2; }
 

@@ -13,14 +13,13 @@ static pid_t recorded_process;
 static bool finished;
 
 #define TIB (1ull << 40)
-#define FAILURE_STATUS 113 /* launch.py knows it: the recorder could not start */
 
 static void give_up(const char *reason) {
   const char *prefix = "commanalyzer: cannot record: ";
   (void)!write(2, prefix, strlen(prefix));
   (void)!write(2, reason, strlen(reason));
   (void)!write(2, "\n", 1);
-  _exit(FAILURE_STATUS);
+  _exit(CA_FAILURE_STATUS);
 }
 
 static void map_at(uint64_t base, uint64_t bytes, const char *what) {
@@ -37,23 +36,23 @@ __attribute__((constructor(1), used)) static void start(void) {
   map_at(CA_SHADOW_BASE, CA_SHADOW_BYTES, "no address space for the shadow memory");
   map_at(CA_CHANGES_BASE, CA_CHANGES_BYTES + CA_COARSE_BYTES, "no address space for the changes of the shadow");
   map_at(CA_ARENA_BASE, CA_ARENA_BYTES, "no address space for the program's heap");
-  bool reserved = ca_column_reserve(&ca_heads, TIB / 8) && ca_column_reserve(&ca_labels, TIB) &&
-                  ca_column_reserve(&ca_groups, TIB / 4) && ca_column_reserve(&ca_runs, TIB / 4) &&
-                  ca_column_reserve(&ca_listed, TIB / 2) && ca_column_reserve(&ca_extents, TIB / 1024);
-  ca_state.cells = ca_map(TIB / 8);
-  if (!reserved || !ca_rows_reserve() || !ca_repeats_reserve() || !ca_state.cells)
+  bool reserved = ca_rows_reserve() && ca_section_reserve(&ca_heads, TIB / 8) &&
+                  ca_section_reserve(&ca_labels, TIB) && ca_section_reserve(&ca_groups, TIB / 4) &&
+                  ca_section_reserve(&ca_runs, TIB / 4) && ca_section_reserve(&ca_listed, TIB / 2) &&
+                  ca_section_reserve(&ca_extents, TIB / 1024) && ca_repeats_reserve();
+  if (!reserved)
     give_up("no address space for the rows");
-  ca_prefer_huge_pages(ca_state.cells, TIB / 8);
   ca_prefer_huge_pages(ca_shadow(ca_word(CA_ARENA_BASE)), CA_ARENA_BYTES * 2);
-  ca_state.cursor = ca_state.cells;
   const char *path = getenv("COMMANALYZER_TRACE");
   if (path && strlen(path) < sizeof trace_path)
     strcpy(trace_path, path);
+  ca_spill_prepare(trace_path);
   const char *workspace = getenv("COMMANALYZER_WORKSPACE");
   if (workspace)
     ca_workspace_read(workspace);
   unsetenv("COMMANALYZER_TRACE"); /* the program sees the environment it was given */
   unsetenv("COMMANALYZER_WORKSPACE");
+  unsetenv("COMMANALYZER_MEMORY");
   recorded_process = getpid();
   atexit(ca_finish);
 }
@@ -75,6 +74,7 @@ static bool write_all(int file, const void *data, uint64_t bytes, uint64_t offse
 
 struct section {
   const void *data;
+  const struct ca_column *column; /* 0 for counters */
   uint64_t count;
   uint64_t size;
 };
@@ -99,22 +99,27 @@ static bool write_trace(int file) {
     ca_add_extent(CA_EXTENT_GLOBAL, (uint32_t)ca_globals[i].object, (uint64_t)ca_globals[i].start,
                   ca_globals[i].size, 0, 0);
   const struct section sections[CA_NUM_SECTIONS] = {
-      {ca_state.cells, ca_num_rows, sizeof(struct ca_cell)},
-      {ca_heads.data, ca_heads.bytes / sizeof(struct ca_head), sizeof(struct ca_head)},
-      {ca_labels.data, ca_labels.bytes / 4, 4},
-      {ca_groups.data, ca_groups.bytes / sizeof(struct ca_group), sizeof(struct ca_group)},
-      {ca_runs.data, ca_runs.bytes / sizeof(struct ca_run), sizeof(struct ca_run)},
-      {ca_listed.data, ca_listed.bytes / 8, 8},
-      {ca_extents.data, ca_extents.bytes / sizeof(struct ca_extent), sizeof(struct ca_extent)},
-      {ca_block_counters, ca_num_block_counters, 8},
-      {ca_external_calls, ca_num_external_calls, 8},
+      {ca_cells.data, &ca_cells, ca_num_rows, sizeof(struct ca_cell)},
+      {ca_heads.data, &ca_heads, ca_heads.bytes / sizeof(struct ca_head), sizeof(struct ca_head)},
+      {ca_labels.data, &ca_labels, ca_labels.bytes / 4, 4},
+      {ca_groups.data, &ca_groups, ca_groups.bytes / sizeof(struct ca_group), sizeof(struct ca_group)},
+      {ca_runs.data, &ca_runs, ca_runs.bytes / sizeof(struct ca_run), sizeof(struct ca_run)},
+      {ca_listed.data, &ca_listed, ca_listed.bytes / 8, 8},
+      {ca_extents.data, &ca_extents, ca_extents.bytes / sizeof(struct ca_extent), sizeof(struct ca_extent)},
+      {ca_block_counters, 0, ca_num_block_counters, 8},
+      {ca_external_calls, 0, ca_num_external_calls, 8},
   };
+  const uint64_t spilled_bytes = ca_spilled_bytes();
   struct ca_trace_header header = {.magic = 0, .abi_version = CA_ABI_VERSION};
   uint64_t offset = 4096;
   for (uint32_t i = 0; i < CA_NUM_SECTIONS; i++) {
     uint64_t bytes = sections[i].count * sections[i].size;
     header.sections[i].offset = offset;
     header.sections[i].count = sections[i].count;
+    if (spilled_bytes && sections[i].column) { /* it is there */
+      header.sections[i].offset = sections[i].column->offset;
+      continue;
+    }
     if (!write_all(file, sections[i].data, bytes, offset))
       return false;
     offset = (offset + bytes + 63) & ~63ull;
@@ -123,7 +128,10 @@ static bool write_trace(int file) {
   ca_statistics.recorder_bytes =
       ca_num_rows * 16 + ca_heads.bytes + ca_labels.bytes + ca_groups.bytes + ca_runs.bytes + ca_listed.bytes;
   ca_statistics.peak_rss_bytes = peak_rss_bytes();
+  ca_statistics.spilled_bytes = spilled_bytes;
   header.statistics = ca_statistics;
+  if (spilled_bytes)
+    ca_spill_finish(file);
   if (!write_all(file, &header, sizeof header, 0))
     return false;
   header.magic = CA_TRACE_MAGIC; /* last: marks the trace as complete */
@@ -135,7 +143,7 @@ void ca_finish(void) {
     return;
   finished = true;
   int saved = errno;
-  int file = open(trace_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  int file = open(trace_path, O_RDWR | O_CREAT | (ca_spilled_bytes() ? 0 : O_TRUNC) | O_CLOEXEC, 0600);
   if (file >= 0) {
     if (!write_trace(file))
       (void)!ftruncate(file, 0); /* the reader reports a truncated trace */
@@ -148,7 +156,7 @@ void ca_finish(void) {
  * trace says which function was called; the reader refuses it. */
 __attribute__((noreturn, used)) void ca_refuse_thread(void) {
   ca_finish();
-  _exit(FAILURE_STATUS);
+  _exit(CA_FAILURE_STATUS);
 }
 
 /* _exit and _Exit skip the exit handlers. */

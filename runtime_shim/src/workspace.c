@@ -30,9 +30,10 @@ static struct ca_workspace header;
 static struct ca_piece *pieces;
 static uint8_t *is_workspace;      /* by word */
 static struct definition *defined; /* by row */
-static struct ca_column parents;   /* rows, u32 */
-static uint32_t *visited;          /* by row: number of the search that was there */
-static uint32_t *last_of_site;     /* row + 1 of the newest register value of each site */
+static struct ca_column definitions, visits;
+static struct ca_column parents; /* rows, u32 */
+static uint32_t *visited;        /* by row: number of the search that was there */
+static uint32_t *last_of_site;   /* row + 1 of the newest register value of each site */
 static uint32_t searches;
 
 static bool read_all(int file, void *data, uint64_t bytes) {
@@ -49,10 +50,13 @@ static bool read_all(int file, void *data, uint64_t bytes) {
 
 static bool reserve(void) {
   is_workspace = ca_map((CA_ADDRESS_MASK + 1) / 4);
-  defined = ca_map((1ull << 32) * sizeof *defined);
-  visited = ca_map((1ull << 32) * sizeof *visited);
   last_of_site = ca_map((1ull << 32) * sizeof *last_of_site);
-  return is_workspace && defined && visited && last_of_site && ca_column_reserve(&parents, 1ull << 38);
+  if (!is_workspace || !last_of_site || !ca_row_column_reserve(&definitions, sizeof *defined) ||
+      !ca_row_column_reserve(&visits, sizeof *visited) || !ca_column_reserve(&parents, 1ull << 38))
+    return false;
+  defined = (struct definition *)definitions.data;
+  visited = (uint32_t *)visits.data;
+  return true;
 }
 
 /* Reads the list; without it, or without memory, there are no workspaces. */

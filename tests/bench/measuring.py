@@ -80,7 +80,7 @@ class Stages:
 
     Attributes:
         flows: Distinct flows.
-        graph_bytes: Memory of the graph.
+        graph_bytes: Memory of the coded graph.
         file_bytes: Size of the result file with this graph.
         graph_s: Reading the trace and building the graph, seconds.
         divide_s: Whole portfolio of divisions for 16 nodes; ``None`` if left out.
@@ -123,8 +123,8 @@ def measure(
     """Run one workload plainly and recorded, ``repeat`` times in turn; and a longer run likewise."""
     short, run, graph_s = _cost(request, name, repeat)
     stages = Stages(
-        run.graph.num_flows,
-        run.graph.nbytes,
+        run.store.num_flows,
+        run.store.nbytes,
         _file_size(run, request),
         graph_s,
         _seconds_of_division(run, request) if divide else None,
@@ -173,7 +173,7 @@ def _result(run: RecordedProgram, request: AnalysisRequest) -> AnalysisResult:
         made,
         run.work,
         run.recording,
-        run.graph,
+        run.store,
         SingletonCounts(),
         0,
         MachineParameters(),

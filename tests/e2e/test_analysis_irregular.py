@@ -69,8 +69,7 @@ def bytes_per_object(result: ca.AnalysisResult, arrays: dict[int, Ints], parts: 
     owner = owners_of_values(graph, arrays, parts)
     graph = simplified(graph)
     charges = charge_volume(graph, owner, parts, find_hubs(graph, HIGH).mask)
-    per_value = charges.bytes_per_value(graph.num_vertices)
-    found = np.bincount(graph.home_object, per_value, minlength=len(graph.objects)).astype(np.int64)
+    found = charges.bytes_per_object(graph)
     assert found.sum() == charges.communication(graph).total_bytes
     return found
 

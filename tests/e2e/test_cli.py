@@ -93,6 +93,7 @@ CONTRACT: dict[str, type | tuple[type, ...]] = {
     "recording.native_s": (float, type(None)),
     "recording.instrumented_s": float,
     "recording.peak_rss_bytes": int,
+    "recording.spilled_bytes": int,
     "recording.unmodelled_calls": dict,
     "singletons.source": int,
     "singletons.sink": int,

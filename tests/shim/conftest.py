@@ -57,14 +57,28 @@ class Driver:
     folder: Path
 
     def run(
-        self, scenario: str, *, status: int = 0, workspace: bytes | None = None
+        self,
+        scenario: str,
+        *,
+        status: int = 0,
+        workspace: bytes | None = None,
+        memory_bytes: int | None = None,
     ) -> tuple[dict[str, int], Trace]:
-        """Numbers that the scenario printed, and its trace; ``workspace`` is a list of pieces."""
+        """Numbers that the scenario printed, and its trace.
+
+        Args:
+            scenario: Its name in the driver.
+            status: Expected exit status.
+            workspace: List of pieces.
+            memory_bytes: What the process may use.
+        """
         path = self.folder / f"{scenario}.trace"
         environment = {"COMMANALYZER_TRACE": str(path)}
         if workspace is not None:
             environment["COMMANALYZER_WORKSPACE"] = str(self.folder / f"{scenario}.workspace")
             Path(environment["COMMANALYZER_WORKSPACE"]).write_bytes(workspace)
+        if memory_bytes is not None:
+            environment["COMMANALYZER_MEMORY"] = str(memory_bytes)
         done = subprocess.run(
             [str(self.program), scenario],
             env=environment,

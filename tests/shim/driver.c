@@ -339,11 +339,13 @@ static void extents(void) {
 }
 
 #include "driver_loops.inc"
+#include "driver_many.inc"
 
 static const struct {
   const char *name;
   void (*run)(void);
 } scenarios[] = {
+    {"many_rows", many_rows},
     {"exchanged", exchanged},
     {"rounds", rounds},
     {"collected", collected},

@@ -46,7 +46,7 @@ def _variables(subject: Subject) -> list[Block]:
     items = [d for d in subject.pictured if len(d.object_bytes)]
     if not items:
         return [Words(("Bytes per variable were not counted.",))]
-    amount, objects = items[-1].object_bytes, subject.result.graph.objects
+    amount, objects = items[-1].object_bytes, subject.result.store.objects
     total = max(int(amount.sum()), 1)
     order = [i for i in np.argsort(-amount, kind="stable").tolist() if amount[i]]
     rows = []

@@ -20,13 +20,16 @@ from commanalyzer.results import AnalysisResult
 def recording_section(subject: Subject) -> Section:
     """How the recording went, and every warning."""
     result = subject.result
-    recording, graph, work = result.recording, result.graph, result.work
+    recording, graph, work = result.recording, result.store, result.work
     cost = f"{format_seconds(recording.instrumented_s)} CPU"
     if recording.slowdown is not None and recording.native_s is not None:
         cost += f", {recording.slowdown:.1f} times the plain {format_seconds(recording.native_s)}"
+    cost += f", peak {format_bytes(recording.peak_rss_bytes)}"
+    if recording.spilled_bytes:
+        cost += f", {format_bytes(recording.spilled_bytes)} spilled to the disk"
     pairs = [
         ("Exit status", str(recording.exit_status)),
-        ("Recording", f"{cost}, peak {format_bytes(recording.peak_rss_bytes)}"),
+        ("Recording", cost),
         (
             "Work",
             f"{format_flop(work.flops)}, {format_count(work.loads)} loads, "

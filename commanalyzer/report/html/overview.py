@@ -88,7 +88,7 @@ def _amount(subject: Subject) -> str:
 
 def _names(item: Decomposition, subject: Subject) -> list[str]:
     """Variables in memory that cause most of the communication, by name."""
-    objects, amount = subject.result.graph.objects, item.object_bytes
+    objects, amount = subject.result.store.objects, item.object_bytes
     total = int(amount.sum())
     memory = (HomeKind.GLOBAL, HomeKind.HEAP, HomeKind.STACK)
     order = np.argsort(-amount, kind="stable").tolist()
@@ -97,7 +97,7 @@ def _names(item: Decomposition, subject: Subject) -> list[str]:
 
 
 def _causes(subject: Subject) -> list[str]:
-    amount, objects = subject.largest.object_bytes, subject.result.graph.objects
+    amount, objects = subject.largest.object_bytes, subject.result.store.objects
     total = int(amount.sum())
     if not total:
         return []

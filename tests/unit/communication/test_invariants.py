@@ -64,5 +64,7 @@ def test_transfer_to_itself() -> None:
         Transfers(items.value, items.sender, items.sender, items.low, items.high, items.width_bytes)
 
 
-def test_bytes_per_value() -> None:
-    assert CHARGES.bytes_per_value(3).tolist() == [16, 0, 0]
+def test_bytes_per_object() -> None:
+    apart = build(3, [row(1, 0), row(2, 0)], exits=[0])
+    assert CHARGES.bytes_per_object(apart).tolist() == [0, 0, 16]
+    assert CHARGES.bytes_per_object(GRAPH).tolist() == [16, 0, 0]

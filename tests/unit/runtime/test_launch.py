@@ -109,6 +109,23 @@ def test_memory_limit_counts_children() -> None:
     assert "--memory-limit" in caught.value.hint
 
 
+def test_memory_limit_leaves_out_pages_of_files(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    script = (
+        "import mmap, time\n"
+        f"file = open({str(path)!r}, 'w+b')\n"
+        "file.truncate(400_000_000)\n"
+        "pages = mmap.mmap(file.fileno(), 0)\n"
+        "pages[::4096] = bytes(len(pages) // 4096 + 1)\n"
+        "time.sleep(0.3)\n"  # several polls
+    )
+    run = run_target(
+        Path(sys.executable), ["-c", script], limits=RunLimits(timeout_s=60, memory_limit_bytes=200_000_000)
+    )
+    assert run.exit_status == 0
+    assert run.peak_rss_bytes > 400_000_000
+
+
 def test_interrupt_ends_the_program_and_is_passed_on(tmp_path: Path) -> None:
     note = tmp_path / "pid"
 

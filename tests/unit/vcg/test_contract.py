@@ -4,15 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from commanalyzer.vcg.contract import (
-    contracted_edges,
-    merge_leaves,
-    merge_registers,
-    merge_tasks,
-    representatives,
-)
+from commanalyzer.vcg.contract import merge_leaves, merge_registers, merge_tasks, representatives
+from commanalyzer.vcg.edges import contracted_edges, distinct_edges
 from commanalyzer.vcg.graph import Int64, ValueGraph
-from commanalyzer.vcg.segments import Edges, distinct_edges
 from tests.graphs import Row, build, folded, row
 
 ELEMENTS, PRIVATE = 4, 3
@@ -111,7 +105,7 @@ def test_merges_are_followed_to_their_end_and_cycles_have_a_first_vertex() -> No
 
 
 def test_contracted_edges_are_distinct_and_join_different_vertices() -> None:
-    edges = Edges(sink=array(1, 2, 3, 3), source=array(0, 1, 0, 2))
+    edges = distinct_edges(build(4, [row(1, 0), row(2, 1), row(3, 0, 2)]))
     found = contracted_edges(edges, array(0, 1, 1, 3))
-    assert list(zip(found.sink.tolist(), found.source.tolist(), strict=True)) == [(1, 0), (3, 0), (3, 1)]
+    assert list(zip(found.sink().tolist(), found.source.tolist(), strict=True)) == [(1, 0), (3, 0), (3, 1)]
     assert contracted_edges(edges, array(0, 1, 2, 3)) is edges

@@ -155,7 +155,7 @@ def test_source_is_shown_only_as_it_was_analysed(tmp_path: Path) -> None:
     owners = np.array([0, 1, 1], dtype=np.int32)
     result = replace(
         whole,
-        graph=replace(whole.graph, sites=sites),
+        store=replace(whole.store, sites=sites),
         decompositions=(replace(whole.decompositions[0], part=owners),),
         provenance=replace(whole.provenance, input_hashes=(("src/heat.c", file_hash(path)),)),
     )
@@ -175,7 +175,7 @@ def test_a_file_without_hash_is_not_shown(tmp_path: Path) -> None:
     (tmp_path / "größe.h").write_text("int x;\n" * 20, encoding="utf-8")
     whole = sample_result(sample_decomposition(2, pair_bytes=8))
     sites = tuple(replace(site, file="größe.h") for site in whole.graph.sites)
-    result = replace(whole, graph=replace(whole.graph, sites=sites))
+    result = replace(whole, store=replace(whole.store, sites=sites))
     text = read_page(render_page(make_page([NamedResult("x", result)], folders=(tmp_path,)))).text
     assert "not among the hashed inputs of the analysis (a header or a library): größe.h" in text
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.vcg.expand import CHUNK, FlatRows, chunks, pointer
 from commanalyzer.vcg.graph import Fold
+from tests.reference.expand import CHUNK, FlatRows, chunks, pointer
 
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]

@@ -1,0 +1,46 @@
+"""What counting needs of all rows of a graph, whatever the owners: computed once, for all decompositions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from commanalyzer.communication import kernels
+from commanalyzer.vcg.graph import Int32, Int64, ValueGraph
+
+
+@dataclass(frozen=True, slots=True)
+class GraphTotals:
+    """Sums over the rows of each sink.
+
+    Attributes:
+        rounds: int64[V], versions that start a new round: made without reading the previous version. The
+            input version is one of them. Successive ``x += term`` versions belong to the round they continue.
+        site: int32[V], site that most often stores to the vertex (the latest on a tie), -1 for none.
+    """
+
+    rounds: Int64
+    site: Int32
+
+    def __post_init__(self) -> None:
+        for f in fields(self):
+            getattr(self, f.name).setflags(write=False)
+
+
+def totals_of(graph: ValueGraph, slices: Iterable[ValueGraph] | None = None) -> GraphTotals:
+    """Return the totals of ``graph``.
+
+    Args:
+        graph: Value graph; only its vertices are looked at if ``slices`` are given.
+        slices: Its rows in order.
+    """
+    rounds = np.zeros(graph.num_vertices, dtype=np.int64)
+    most = np.zeros(graph.num_vertices, dtype=np.int64)
+    site = np.full(graph.num_vertices, -1, dtype=np.int32)
+    for rows in (graph,) if slices is None else slices:
+        kernels.add_totals(
+            rows.row_sink, rows.row_count, rows.row_site, rows.row_accumulates, rounds, most, site
+        )
+    return GraphTotals(rounds + graph.is_input, site)

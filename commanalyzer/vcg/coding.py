@@ -1,0 +1,220 @@
+"""Columns of integers in coded form: patterns that repeat with strides, and literals as narrow as they fit.
+
+A column that a loop nest made takes a few bytes: its innermost loop is one block, the tables of blocks are
+coded by the same code, level by level. Irregular stretches take as many bytes as the differences of their
+entries. What a block is says :mod:`commanalyzer.vcg.coding_kernels`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from commanalyzer.errors import GraphInvariantError
+from commanalyzer.vcg.spill import Bytes, Spill
+
+Entry = TypeVar("Entry", bound=np.generic)
+Int64 = NDArray[np.int64]
+UInt8 = NDArray[np.uint8]
+Hints: TypeAlias = tuple[Int64, Int64]
+"""Entries at which patterns may begin, in increasing order, and their widths."""
+
+_SMALL = 32  # entries of tables that are not coded any further
+_PIECE = 1 << 16  # entries decoded at once
+_ENTRY_BYTES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Coded:
+    """A coded column.
+
+    Attributes:
+        length: Number of entries.
+        width: Per block: entries of its pattern, 0 for literals.
+        repeat: Per block: repetitions of the pattern, or number of literals.
+        start: Per block its first pattern, or the base of its literals.
+        stride: Per block how much each entry of the pattern advances, or the bits of its literals.
+        literal: uint8, literals of all blocks.
+    """
+
+    length: int
+    width: Table
+    repeat: Table
+    start: Table
+    stride: Table
+    literal: UInt8
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """Tables of blocks, in the order of the attributes."""
+        return self.width, self.repeat, self.start, self.stride
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays together."""
+        return self.literal.nbytes + sum(table.nbytes for table in self.tables)
+
+
+Table: TypeAlias = "Coded | NDArray[np.signedinteger]"
+
+
+@dataclass(slots=True)
+class ColumnWriter:
+    """Codes a column bit by bit.
+
+    Attributes:
+        spill: Where literals go.
+        entry_bytes: About what an entry costs as a literal: says from which length on patterns pay.
+    """
+
+    spill: Spill
+    entry_bytes: int = _ENTRY_BYTES
+    _length: int = 0
+    _tables: tuple[list[NDArray[np.signedinteger]], ...] = field(
+        default_factory=lambda: tuple([] for _ in range(4))
+    )
+    _literal: Bytes | None = None
+    _finished: Coded | None = None
+
+    def append(self, values: NDArray[np.generic], hints: Hints | None = None) -> None:
+        """Append ``values`` (integers or booleans); patterns of width 1 need no hints."""
+        from commanalyzer.vcg.coding_kernels import encode
+
+        x = _frozen(np.ascontiguousarray(values, np.int64))
+        at, lag = hints if hints is not None else _no_hints()
+        tables = [np.empty(len(x) + 1, np.int64) for _ in range(4)]
+        literal = np.empty(8 * len(x) + 8, np.uint8)
+        blocks, starts, size = encode(x, at, lag, self.entry_bytes, *tables, literal)
+        for pieces, table, count in zip(self._tables, tables, (blocks, blocks, starts, starts), strict=True):
+            pieces.append(_narrowed(table[:count]))
+        if self._literal is None:
+            self._literal = self.spill.bytes()
+        self._literal.append(literal[:size])
+        self._length += len(x)
+
+    def finish(self) -> Coded:
+        """The coded column; nothing may be appended any more."""
+        if self._finished is not None:
+            return self._finished
+        tables = [np.concatenate(pieces) if pieces else np.zeros(0, np.int8) for pieces in self._tables]
+        literal = np.zeros(0, np.uint8) if self._literal is None else self._literal.finish()
+        width, repeat, start, stride = _coded_tables(tables)
+        self._finished = Coded(self._length, width, repeat, start, stride, literal)
+        return self._finished
+
+
+def periods(key: Int64, end: Int64) -> Hints:
+    """Hints for entries of items that come again.
+
+    Args:
+        key: int64[n], kind of each item: those of one kind are expected to alternate regularly with others.
+        end: int64[n], entries up to the end of each item.
+    """
+    from commanalyzer.vcg.coding_kernels import find_periods
+
+    at, lag = np.empty(len(key), np.int64), np.empty(len(key), np.int64)
+    count = find_periods(_frozen(key), _frozen(end), at, lag)
+    return at[:count], lag[:count]
+
+
+def merged(first: Hints, second: Hints) -> Hints:
+    """Both hints, in order."""
+    at, lag = np.concatenate([first[0], second[0]]), np.concatenate([first[1], second[1]])
+    order = np.argsort(at, kind="stable")
+    return at[order], lag[order]
+
+
+def encoded(values: NDArray[np.generic], hints: Hints | None = None) -> Coded:
+    """``values`` coded at once, in memory."""
+    writer = ColumnWriter(Spill())
+    writer.append(values, hints)
+    return writer.finish()
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """A coded column ready for expanding any range of it."""
+
+    coded: Coded
+    _tables: tuple[Int64, Int64, Int64, Int64]
+    _places: tuple[Int64, Int64, Int64]
+
+    @classmethod
+    def of(cls, coded: Coded) -> Reader:
+        """Expand the tables of ``coded``.
+
+        Raises:
+            GraphInvariantError: If they contradict each other: the file is damaged.
+        """
+        from commanalyzer.vcg.coding_kernels import place_blocks
+
+        width, repeat, start, stride = (_expanded(table) for table in coded.tables)
+        blocks = len(width)
+        entry_at, start_at, byte_at = (np.zeros(blocks + 1, np.int64) for _ in range(3))
+        consistent = len(repeat) == blocks and len(start) == len(stride)
+        if consistent:
+            needed = place_blocks(width, repeat, stride, entry_at, start_at, byte_at)
+            consistent = (*needed, int(entry_at[-1])) == (len(start), len(coded.literal), coded.length)
+        if not consistent:
+            raise GraphInvariantError("coded column is inconsistent: its blocks do not make up its entries")
+        return cls(coded, (width, repeat, start, stride), (entry_at, start_at, byte_at))
+
+    def fill(self, out: NDArray[np.generic], low: int = 0) -> None:
+        """Write entries ``low`` to ``low + len(out) - 1`` to ``out``, converted to its type."""
+        from commanalyzer.vcg.coding_kernels import decode
+
+        literal = _frozen(self.coded.literal)
+        for first in range(0, len(out), _PIECE):
+            piece = out[first : first + _PIECE]
+            direct = piece.dtype == np.int64
+            target = piece if direct else np.empty(len(piece), np.int64)
+            begin = low + first
+            decode(*self._tables, literal, *self._places, begin, begin + len(piece), target)
+            if not direct:
+                piece[:] = target
+
+    def expand(self, low: int = 0, high: int | None = None) -> Int64:
+        """int64[high - low], entries ``low`` to ``high - 1``."""
+        out = np.empty((self.coded.length if high is None else high) - low, np.int64)
+        self.fill(out, low)
+        return out
+
+
+def _frozen(array: NDArray[Entry]) -> NDArray[Entry]:
+    """``array`` read-only: kernels are compiled once, not also for arrays that may be written."""
+    view = array.view()
+    view.setflags(write=False)
+    return view
+
+
+def _no_hints() -> Hints:
+    return np.zeros(0, np.int64), np.zeros(0, np.int64)
+
+
+def _expanded(table: Table) -> Int64:
+    return Reader.of(table).expand() if isinstance(table, Coded) else np.ascontiguousarray(table, np.int64)
+
+
+def _narrowed(values: Int64) -> NDArray[np.signedinteger]:
+    """A copy in the narrowest signed type."""
+    low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
+    for kind in (np.int8, np.int16, np.int32):
+        if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max:
+            return values.astype(kind)
+    return values.copy()
+
+
+def _coded_tables(tables: list[NDArray[np.signedinteger]]) -> list[Table]:
+    """Tables of a column, each coded itself where that makes it smaller."""
+    width, repeat = tables[0].astype(np.int64), tables[1].astype(np.int64)
+    if len(tables[2]) <= _SMALL:
+        return list(tables)
+    key = width * 1_000_003 + repeat
+    of_blocks = periods(key, np.arange(1, len(width) + 1))
+    of_starts = periods(key, np.cumsum(np.maximum(width, 1)))
+    hints = (of_blocks, of_blocks, of_starts, of_starts)
+    coded = (encoded(table, hint) for table, hint in zip(tables, hints, strict=True))
+    return [c if 2 * c.nbytes < table.nbytes else table for c, table in zip(coded, tables, strict=True)]

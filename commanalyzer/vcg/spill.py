@@ -1,0 +1,86 @@
+"""Growing arrays of bytes: in memory up to a budget, beyond it in files of the temporary directory."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass, field
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+UInt8 = NDArray[np.uint8]
+
+_LEAST = 1 << 10
+
+
+@dataclass(slots=True)
+class Spill:
+    """Keeps count of the bytes of several arrays.
+
+    Attributes:
+        budget_bytes: Bytes to keep in memory; ``None`` for no limit.
+        memory_bytes: Bytes that are kept there.
+        file_bytes: Bytes that went to files. These have no names: they vanish with their arrays.
+    """
+
+    budget_bytes: int | None = None
+    memory_bytes: int = 0
+    file_bytes: int = 0
+
+    def bytes(self) -> Bytes:
+        """A new array."""
+        return Bytes(self)
+
+    def takes(self, size: int) -> bool:
+        """Whether ``size`` more bytes may be kept in memory."""
+        return self.budget_bytes is None or self.memory_bytes + size <= self.budget_bytes
+
+
+@dataclass(slots=True)
+class Bytes:
+    """One array of bytes that only grows."""
+
+    spill: Spill
+    _data: UInt8 = field(default_factory=lambda: np.empty(0, np.uint8))
+    _size: int = 0
+    _file: IO[bytes] | None = None
+
+    def append(self, data: UInt8) -> None:
+        """Append ``data``.
+
+        Raises:
+            OSError: If there is no space for the file.
+        """
+        if self._file is None and not self.spill.takes(len(data)):
+            self._move_to_file()
+        if self._file is not None:
+            self._file.write(data.data)
+            self.spill.file_bytes += len(data)
+            return
+        end = self._size + len(data)
+        if end > len(self._data):
+            self._data.resize(max(_LEAST, end, len(self._data) * 3 // 2), refcheck=False)
+        self._data[self._size : end] = data
+        self._size = end
+        self.spill.memory_bytes += len(data)
+
+    def finish(self) -> UInt8:
+        """Everything that was appended, read-only; nothing may be appended any more."""
+        if self._file is None:
+            self._data.resize(self._size, refcheck=False)
+            result = self._data
+        else:
+            self._file.flush()
+            size = self._file.tell()
+            result = np.memmap(self._file, np.uint8, "r", shape=(size,)) if size else np.zeros(0, np.uint8)
+        result.setflags(write=False)
+        return result
+
+    def _move_to_file(self) -> None:
+        self._file = tempfile.TemporaryFile(prefix="commanalyzer-")  # noqa: SIM115
+        self._file.write(self._data[: self._size].data)
+        self.spill.memory_bytes -= self._size
+        self.spill.file_bytes += self._size
+        self._data = np.empty(0, np.uint8)
+        self._size = 0

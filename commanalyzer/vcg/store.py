@@ -1,0 +1,312 @@
+"""The value graph as it is kept: every column coded, expanded only where somebody looks.
+
+Input: pieces of columns (:class:`StoreWriter`) or a :class:`ValueGraph`. Output: :class:`GraphStore`, from
+which come the whole graph (:meth:`GraphStore.graph`) or, one after the other, slices of its rows
+(:meth:`GraphStore.slices`). Pointers are kept as lengths, which repeat.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from commanalyzer.errors import GraphInvariantError
+from commanalyzer.vcg.coding import Coded, ColumnWriter, Hints, Reader, merged, periods
+from commanalyzer.vcg.graph import HomeObject, Int32, Int64, Site, UInt8, ValueGraph
+from commanalyzer.vcg.slices import SLICE_FLOWS, row_slices
+from commanalyzer.vcg.spill import Spill
+
+PIECE_FLOWS = 1 << 20
+"""Flows that are coded at once."""
+
+_SMALL_BYTES = 1 << 28  # expanded graphs of this size are kept
+_ARRAYS = {f.name: f for f in fields(ValueGraph)}
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """Name, type when expanded, and about the bytes of an entry that no pattern covers."""
+
+    name: str
+    dtype: np.dtype[np.generic]
+    entry_bytes: int
+
+
+def _column(name: str, dtype: str, entry_bytes: int) -> Column:
+    return Column(name, np.dtype(dtype), entry_bytes)
+
+
+VERTEX_COLUMNS = (
+    _column("home_object", "int32", 1),
+    _column("home_offset", "int64", 3),
+    _column("width_bytes", "uint8", 1),
+    _column("versions", "int64", 1),
+    _column("is_temporary", "bool", 1),
+    _column("is_input", "bool", 1),
+    _column("producer_site", "int32", 1),
+    _column("work_flops", "float64", 8),
+)
+ROW_COLUMNS = (
+    _column("row_sink", "int32", 3),
+    _column("row_count", "int64", 1),
+    _column("row_site", "int32", 1),
+    _column("row_fold", "uint8", 1),
+    _column("row_accumulates", "bool", 1),
+    _column("row_terms", "int64", 1),
+)
+TERM_COLUMNS = (_column("term_sources", "int64", 1),)
+FLOW_COLUMNS = (_column("source", "int32", 3), _column("source_role", "uint8", 1))
+COLUMNS = (*VERTEX_COLUMNS, *ROW_COLUMNS, *TERM_COLUMNS, *FLOW_COLUMNS)
+
+
+@dataclass(slots=True)
+class _Expanded:
+    """The graph once it was asked for: kept if it is small, otherwise as long as somebody else keeps it."""
+
+    kept: ValueGraph | None = None
+    seen: weakref.ref[ValueGraph] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GraphStore:
+    """A value graph in coded form.
+
+    Attributes:
+        columns: Coded columns of :data:`COLUMNS`, by name.
+        pages: int64[P + 1, 3], increasing: rows, terms and flows before each place where it may be cut.
+        objects: Home objects.
+        sites: Sites.
+        spilled_bytes: Bytes of the columns that lie in files.
+    """
+
+    columns: Mapping[str, Coded]
+    pages: Int64
+    objects: tuple[HomeObject, ...] = ()
+    sites: tuple[Site, ...] = ()
+    spilled_bytes: int = 0
+    _expanded: _Expanded = field(init=False, default_factory=_Expanded, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        counts = (self.num_rows, self.num_terms, self.num_flows)
+        for group, count in zip((ROW_COLUMNS, TERM_COLUMNS, FLOW_COLUMNS), counts, strict=True):
+            self._require_length(group, count)
+        self._require_length(VERTEX_COLUMNS, self.num_vertices)
+        if self.pages.shape[1:] != (3,) or self.pages[-1].tolist() != list(counts):
+            raise GraphInvariantError(
+                "value graph is inconsistent: its pages do not end where its columns do"
+            )
+
+    @classmethod
+    def of(cls, graph: ValueGraph) -> GraphStore:
+        """``graph`` in coded form."""
+        writer = StoreWriter(Spill())
+        for part in row_slices(graph, PIECE_FLOWS):
+            writer.add_rows(Rows.of(part))
+        writer.add_vertices({column.name: getattr(graph, column.name) for column in VERTEX_COLUMNS})
+        store = writer.finish(graph.objects, graph.sites)
+        store._remember(graph)
+        return store
+
+    @property
+    def num_vertices(self) -> int:
+        """Number of homes."""
+        return self.columns["home_object"].length
+
+    @property
+    def num_rows(self) -> int:
+        """Number of distinct value-flow chains."""
+        return self.columns["row_sink"].length
+
+    @property
+    def num_terms(self) -> int:
+        """Number of terms of all rows."""
+        return self.columns["term_sources"].length
+
+    @property
+    def num_flows(self) -> int:
+        """Number of distinct (row, source) pairs."""
+        return self.columns["source"].length
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all coded columns together, those in files included."""
+        return self.pages.nbytes + sum(column.nbytes for column in self.columns.values())
+
+    @property
+    def expanded_bytes(self) -> int:
+        """Bytes of the expanded graph."""
+        return sum(self.columns[c.name].length * c.dtype.itemsize for c in COLUMNS) + 16
+
+    def graph(self) -> ValueGraph:
+        """The whole graph, expanded.
+
+        Raises:
+            GraphInvariantError: If the columns contradict each other.
+        """
+        known = self._expanded.kept or (self._expanded.seen and self._expanded.seen())
+        if known:
+            return known
+        last = len(self.pages) - 1
+        graph = self._part(self._readers(), self._vertices(), 0, last)
+        self._remember(graph)
+        return graph
+
+    def slices(self, flows: int = SLICE_FLOWS) -> Iterator[ValueGraph]:
+        """Yield the graph in slices of at most ``flows`` flows each (more where a single row has more).
+
+        As :func:`commanalyzer.vcg.slices.row_slices` does it; no more than one slice is expanded at a time.
+        """
+        if not self.num_rows:
+            return
+        readers, vertices = self._readers(), self._vertices()
+        before = self.pages[:, 2]
+        first, end = 0, len(self.pages) - 1
+        while first < end:
+            last = int(np.searchsorted(before, before[first] + flows, side="right")) - 1
+            last = min(max(last, first + 1), end)
+            yield from row_slices(self._part(readers, vertices, first, last), flows)
+            first = last
+
+    def __repr__(self) -> str:
+        return (
+            f"GraphStore({self.num_vertices:,} vertices, {self.num_rows:,} rows, "
+            f"{self.num_flows:,} flows, {self.nbytes / 1e6:.1f} MB)"
+        )
+
+    def _require_length(self, columns: tuple[Column, ...], length: int) -> None:
+        for column in columns:
+            found = self.columns[column.name].length
+            if found != length:
+                raise GraphInvariantError(
+                    f"value graph is inconsistent: {column.name} has {found} entries, expected {length}"
+                )
+
+    def _remember(self, graph: ValueGraph) -> None:
+        if graph.nbytes <= _SMALL_BYTES:
+            self._expanded.kept = graph
+        else:
+            self._expanded.seen = weakref.ref(graph)
+
+    def _readers(self) -> dict[str, Reader]:
+        groups = (*ROW_COLUMNS, *TERM_COLUMNS, *FLOW_COLUMNS)
+        return {column.name: Reader.of(self.columns[column.name]) for column in groups}
+
+    def _vertices(self) -> dict[str, NDArray[np.generic]]:
+        return {
+            c.name: _entries(c, Reader.of(self.columns[c.name]), 0, self.num_vertices) for c in VERTEX_COLUMNS
+        }
+
+    def _part(
+        self,
+        readers: Mapping[str, Reader],
+        vertices: Mapping[str, NDArray[np.generic]],
+        first: int,
+        last: int,
+    ) -> ValueGraph:
+        """Rows of pages ``first`` to ``last - 1``, with all vertices."""
+        arrays = dict(vertices)
+        for axis, group in enumerate((ROW_COLUMNS, TERM_COLUMNS, FLOW_COLUMNS)):
+            low, high = int(self.pages[first, axis]), int(self.pages[last, axis])
+            for column in group:
+                arrays[column.name] = _entries(column, readers[column.name], low, high)
+        for pointer, lengths in (("term_ptr", "row_terms"), ("source_ptr", "term_sources")):
+            arrays[pointer] = _pointer(arrays.pop(lengths))
+        return ValueGraph(**arrays, objects=self.objects, sites=self.sites)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Consecutive rows of a graph; the columns are those of :class:`ValueGraph`, pointers as lengths."""
+
+    row_sink: Int32
+    row_count: Int64
+    row_site: Int32
+    row_fold: UInt8
+    row_accumulates: NDArray[np.bool_]
+    row_terms: Int64
+    term_sources: Int64
+    source: Int32
+    source_role: UInt8
+
+    @classmethod
+    def of(cls, graph: ValueGraph) -> Rows:
+        """All rows of ``graph``."""
+        shared = {f.name: getattr(graph, f.name) for f in fields(cls) if f.name in _ARRAYS}
+        return cls(**shared, row_terms=np.diff(graph.term_ptr), term_sources=np.diff(graph.source_ptr))
+
+
+class StoreWriter:
+    """Codes a graph bit by bit."""
+
+    def __init__(self, spill: Spill) -> None:
+        self._spill = spill
+        self._writers = {column.name: ColumnWriter(spill, column.entry_bytes) for column in COLUMNS}
+        self._pages = [np.zeros(3, np.int64)]
+
+    def add_rows(self, rows: Rows) -> None:
+        """Append ``rows``; they make one page."""
+        row_hints, term_hints, flow_hints = _hints(rows)
+        for group, hints in (
+            (ROW_COLUMNS, row_hints),
+            (TERM_COLUMNS, term_hints),
+            (FLOW_COLUMNS, flow_hints),
+        ):
+            for column in group:
+                self._writers[column.name].append(getattr(rows, column.name), hints)
+        counts = (len(rows.row_sink), len(rows.term_sources), len(rows.source))
+        self._pages.append(self._pages[-1] + np.array(counts, np.int64))
+
+    def add_vertices(self, columns: Mapping[str, NDArray[np.generic]]) -> None:
+        """Append vertices: the columns of :data:`VERTEX_COLUMNS`."""
+        offset = columns["home_offset"].astype(np.int64)
+        number = columns["home_object"].astype(np.int64)
+        key = (number << 40) - offset
+        key[:-1] += offset[1:]
+        hints = periods(key, np.arange(1, len(key) + 1))
+        for column in VERTEX_COLUMNS:
+            values = columns[column.name]
+            bits = values.view(np.int64) if column.dtype.kind == "f" else values
+            self._writers[column.name].append(bits, hints)
+
+    def row_columns(self, names: tuple[str, ...]) -> Iterator[tuple[NDArray[np.generic], ...]]:
+        """Yield columns of all rows, some at a time; no rows may be added any more."""
+        columns = {c.name: c for c in ROW_COLUMNS}
+        readers = [(columns[name], Reader.of(self._writers[name].finish())) for name in names]
+        bounds = [int(page[0]) for page in self._pages]
+        for low, high in pairwise(bounds):
+            yield tuple(_entries(column, reader, low, high) for column, reader in readers)
+
+    def finish(self, objects: tuple[HomeObject, ...], sites: tuple[Site, ...]) -> GraphStore:
+        """The store; nothing may be added any more."""
+        columns = {name: writer.finish() for name, writer in self._writers.items()}
+        return GraphStore(columns, np.stack(self._pages), objects, sites, self._spill.file_bytes)
+
+
+def _hints(rows: Rows) -> tuple[Hints, Hints, Hints]:
+    """Where patterns of rows, terms and flows may begin: rows of one site come again in loops."""
+    key = rows.row_site.astype(np.int64)
+    term_end = np.cumsum(rows.row_terms)
+    source_end = np.cumsum(rows.term_sources)
+    padded = np.concatenate([np.zeros(1, np.int64), source_end])
+    of_flows = periods(key, padded[term_end])
+    if len(source_end) > len(key):  # reductions: their terms alternate, too
+        of_flows = merged(of_flows, periods(rows.term_sources, source_end))
+    return periods(key, np.arange(1, len(key) + 1)), periods(key, term_end), of_flows
+
+
+def _entries(column: Column, reader: Reader, low: int, high: int) -> NDArray[np.generic]:
+    out = np.empty(high - low, column.dtype)
+    is_float = column.dtype.kind == "f"
+    reader.fill(out.view(np.int64) if is_float else out, low)
+    return out
+
+
+def _pointer(lengths: NDArray[np.generic]) -> Int64:
+    result = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=result[1:])
+    return result

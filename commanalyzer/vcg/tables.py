@@ -1,0 +1,122 @@
+"""A trace as tables of integers, and its rows in chunks with their labels written out.
+
+Input: a :class:`Trace`. Output: :class:`Chunk` values, one at a time. Labels are still those of the shim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from commanalyzer.trace.reader import Trace
+
+Entry = TypeVar("Entry", bound=np.generic)
+Int64 = NDArray[np.int64]
+Int32 = NDArray[np.int32]
+
+CHUNK = 1 << 20  # labels and rows handled at once
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """Columns of a trace; what they hold says :mod:`commanalyzer.vcg.trace_kernels`.
+
+    Attributes:
+        heads: int64[R, 2].
+        cells: int64[R, 2].
+        units: int32[U].
+        groups: int64[G, 4], in the order of their rows.
+        runs: int64[N, 2].
+        listed: int64[L].
+    """
+
+    heads: Int64
+    cells: Int64
+    units: Int32
+    groups: Int64
+    runs: Int64
+    listed: Int64
+
+    @classmethod
+    def of(cls, trace: Trace) -> Tables:
+        """Columns of ``trace``, without a copy where it is mapped."""
+        groups = _words(trace.groups, 4)
+        row = groups[:, 0]
+        if len(row) and np.any(row[1:] < row[:-1]):
+            groups = groups[np.argsort(row, kind="stable")]
+        return cls(
+            _words(trace.heads, 2),
+            _words(trace.cells, 2),
+            frozen(np.asarray(trace.labels)),
+            frozen(groups),
+            _words(trace.runs, 2),
+            frozen(np.asarray(trace.listed).view(np.int64)),
+        )
+
+    @property
+    def num_rows(self) -> int:
+        """Number of rows."""
+        return len(self.heads)
+
+    def flags(self, first: int, last: int) -> Int64:
+        """int64[last - first], flags of rows."""
+        return self.heads[first:last, 1] >> 48
+
+    def chunks(self) -> Iterator[Chunk]:
+        """All rows, some at a time; a chunk is valid until the next one is asked for."""
+        from commanalyzer.vcg.trace_kernels import chunk_end, write_labels
+
+        first, group, unit = 0, 0, 0
+        end, filled = np.empty(CHUNK, np.int64), np.empty(CHUNK, np.int64)
+        label = np.empty(0, np.int64)
+        while first < self.num_rows:
+            last, next_group, labels, units = chunk_end(self.heads, self.groups, first, group, CHUNK, CHUNK)
+            if labels > len(label):
+                label = np.empty(max(labels, CHUNK), np.int64)
+            rows = last - first
+            chunk = Chunk(first, last, group, label[:labels], end[:rows], filled[:rows])
+            part = self.units[unit : unit + units]
+            write_labels(
+                self.heads, part, self.groups, self.runs, self.listed, first, last, group, chunk.label,
+                chunk.end, chunk.filled,
+            )  # fmt: skip
+            yield chunk
+            first, group, unit = last, next_group, unit + units
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Consecutive rows.
+
+    Attributes:
+        first: First row.
+        last: Row behind the last one.
+        group: First group of these rows or later ones.
+        label: int64, labels of these rows: the plain ones of a row in recorded order, then its groups'.
+        end: int64[last - first], where the labels of each row end.
+        filled: int64[last - first], words that each fill covers.
+    """
+
+    first: int
+    last: int
+    group: int
+    label: Int64
+    end: Int64
+    filled: Int64
+
+
+def frozen(array: NDArray[Entry]) -> NDArray[Entry]:
+    """A read-only view: kernels are compiled once, not also for arrays that may be written."""
+    view = array.view()
+    view.setflags(write=False)
+    return view
+
+
+def _words(records: NDArray[np.void], columns: int) -> Int64:
+    """Records of ``columns`` 8-byte words as a table."""
+    plain = np.asarray(records).view(np.int64)
+    return frozen(plain.reshape(-1, columns))

@@ -1,0 +1,226 @@
+/* Columns that outgrow the memory move into the trace.
+ *
+ * They start as anonymous memory. When the memory that only this process can hold exceeds half of what it may
+ * use, the trace becomes a sparse file in which every column has a place of its own, and the columns are mapped
+ * from there: the kernel can write them out, nothing is copied at the end. What was filled is sent to the disk
+ * and leaves the process's tables; it comes back by itself when it is looked at.
+ *
+ *   trace:  header | counters | cells | heads | ... | columns of the recorder only
+ *                               each at a multiple of 2 MiB, with room for its capacity; holes cost nothing
+ */
+#define _GNU_SOURCE
+#include "state.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define STEP (1ull << 21)
+#define MOST_COLUMNS 32u
+#define CHECKED_BYTES (1ull << 23) /* growth after which the memory is looked at */
+#define FIRST_SECTION 4096u
+#define NEVER UINT64_MAX
+
+static struct ca_column *columns[MOST_COLUMNS];
+static uint32_t num_columns;
+static const char *spill_path;
+static uint64_t allowed_bytes = NEVER;
+static uint64_t grown_bytes;
+static bool is_spilled, is_finished, is_copy;
+
+/* The environment says what the process may use; without it, or without a trace, nothing is spilled. */
+void ca_spill_prepare(const char *path) {
+  const char *allowed = getenv("COMMANALYZER_MEMORY");
+  spill_path = path;
+  if (allowed && path[0])
+    allowed_bytes = strtoull(allowed, NULL, 10);
+}
+
+static uint64_t rounded(uint64_t bytes) { return (bytes + STEP - 1) & ~(STEP - 1); }
+
+/* Resident bytes: all, and those that are pages of files. */
+static bool resident(uint64_t *all, uint64_t *of_files) {
+  char text[256];
+  int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+  if (file < 0)
+    return false;
+  ssize_t length = read(file, text, sizeof text - 1);
+  close(file);
+  text[length > 0 ? length : 0] = 0;
+  char *at;
+  strtoull(text, &at, 10); /* the whole address space */
+  *all = strtoull(at, &at, 10) * 4096;
+  *of_files = strtoull(at, &at, 10) * 4096;
+  return length > 0;
+}
+
+static bool copy_to(int file, const struct ca_column *column) {
+  for (uint64_t done = 0; done < column->bytes;) {
+    uint64_t left = column->bytes - done;
+    ssize_t got =
+        pwrite(file, column->data + done, left > 1u << 30 ? 1u << 30 : left, (off_t)(column->offset + done));
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got <= 0)
+      return false;
+    done += (uint64_t)got;
+  }
+  return true;
+}
+
+static bool map_columns(int file, int sharing) {
+  for (uint32_t i = 0; i < num_columns; i++) {
+    const struct ca_column *column = columns[i];
+    const int flags = MAP_FIXED | MAP_NORESERVE | sharing;
+    if (mmap(column->data, column->capacity, PROT_READ | PROT_WRITE, flags, file, (off_t)column->offset) ==
+        MAP_FAILED)
+      return false;
+    madvise(column->data, column->capacity, MADV_DONTDUMP);
+  }
+  return true;
+}
+
+/* A forked child records on into its own copy. */
+static void copy_in_child(void) {
+  int file = open(spill_path, O_RDWR | O_CLOEXEC);
+  is_copy = true;
+  if (file < 0 || !map_columns(file, MAP_PRIVATE))
+    _exit(CA_FAILURE_STATUS);
+  close(file);
+}
+
+/* Places of the columns; those of the trace come first, then those that only the recorder needs. */
+static uint64_t place_columns(void) {
+  uint64_t counters = (ca_num_block_counters + ca_num_external_calls) * sizeof(uint64_t) + 128;
+  uint64_t offset = rounded(FIRST_SECTION + counters);
+  for (uint32_t pass = 0; pass < 2; pass++)
+    for (uint32_t i = 0; i < num_columns; i++)
+      if (columns[i]->is_section == (pass == 0)) {
+        columns[i]->offset = offset;
+        offset += rounded(columns[i]->capacity);
+      }
+  return offset;
+}
+
+static bool fill_file(int file, uint64_t size) {
+  struct rlimit limit; /* beyond it, a signal would end the program */
+  if (getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur < size || ftruncate(file, (off_t)size))
+    return false;
+  for (uint32_t i = 0; i < num_columns; i++)
+    if (!copy_to(file, columns[i]))
+      return false;
+  return true;
+}
+
+static void spill(void) {
+  int file = open(spill_path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (file < 0)
+    return;
+  if (!fill_file(file, place_columns()) || pthread_atfork(NULL, NULL, copy_in_child)) {
+    (void)!ftruncate(file, 0);
+    allowed_bytes = NEVER; /* it was worth a try */
+  } else if (map_columns(file, MAP_SHARED)) {
+    is_spilled = true;
+  } else {
+    _exit(CA_FAILURE_STATUS); /* some columns are gone */
+  }
+  close(file);
+}
+
+/* Pages of the columns leave the process; the kernel writes them out when it needs their memory. */
+static void release_pages(void) {
+  for (uint32_t i = 0; i < num_columns; i++)
+    if (columns[i]->ready)
+      madvise(columns[i]->data, columns[i]->ready, MADV_DONTNEED);
+}
+
+void ca_spill_check(void) {
+  uint64_t all, of_files;
+  int saved = errno;
+  if (allowed_bytes == NEVER || is_copy || is_finished || !resident(&all, &of_files)) {
+    errno = saved;
+    return;
+  }
+  if (!is_spilled && all - of_files > allowed_bytes / 2)
+    spill();
+  else if (is_spilled && of_files > allowed_bytes / 4)
+    release_pages();
+  errno = saved;
+}
+
+/* Room on the disk for the next step, so that writing to it cannot fail; the step before goes there now. */
+static bool extend_file(const struct ca_column *column, uint64_t ready) {
+  int file = open(spill_path, O_RDWR | O_CLOEXEC);
+  if (file < 0)
+    return false;
+  uint64_t more = ready - column->ready, at = column->offset + column->ready;
+  bool has_room = !posix_fallocate(file, (off_t)at, (off_t)more);
+  if (has_room && column->ready) {
+    sync_file_range(file, (off_t)(at - STEP), STEP, SYNC_FILE_RANGE_WRITE);
+    madvise(column->data + column->ready - STEP, STEP, MADV_DONTNEED);
+  }
+  close(file);
+  return has_room;
+}
+
+/* Makes a column ready for so many bytes. */
+CA_SLOW bool ca_column_extend(struct ca_column *column, uint64_t bytes) {
+  uint64_t ready = rounded(bytes);
+  if (bytes > column->capacity)
+    return false;
+  grown_bytes += ready - column->ready;
+  if (grown_bytes > CHECKED_BYTES) {
+    grown_bytes = 0;
+    ca_spill_check();
+  }
+  int saved = errno;
+  bool has_room = !is_spilled || is_copy || is_finished || extend_file(column, ready);
+  errno = saved;
+  if (has_room)
+    column->ready = ready;
+  return has_room;
+}
+
+bool ca_column_reserve(struct ca_column *column, uint64_t capacity) {
+  *column = (struct ca_column){.data = ca_map(capacity), .capacity = capacity};
+  if (!column->data || num_columns == MOST_COLUMNS)
+    return false;
+  ca_prefer_huge_pages(column->data, capacity);
+  columns[num_columns++] = column;
+  return true;
+}
+
+/* A column of the trace. */
+bool ca_section_reserve(struct ca_column *column, uint64_t capacity) {
+  bool reserved = ca_column_reserve(column, capacity);
+  column->is_section = true;
+  return reserved;
+}
+
+/* Bytes of the columns in the file; 0 if there is none. */
+uint64_t ca_spilled_bytes(void) {
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; is_spilled && i < num_columns; i++)
+    bytes += columns[i]->bytes;
+  return bytes;
+}
+
+/* The trace is complete: what the process still records goes to memory of its own. The file keeps the columns
+ * of the trace. */
+void ca_spill_finish(int file) {
+  uint64_t end = UINT64_MAX;
+  is_finished = true;
+  if (!map_columns(file, MAP_PRIVATE))
+    _exit(CA_FAILURE_STATUS);
+  for (uint32_t i = 0; i < num_columns; i++)
+    if (!columns[i]->is_section) {
+      const int flags = MAP_FIXED | MAP_NORESERVE | MAP_PRIVATE | MAP_ANONYMOUS;
+      mmap(columns[i]->data, columns[i]->capacity, PROT_READ | PROT_WRITE, flags, -1, 0);
+      end = columns[i]->offset < end ? columns[i]->offset : end;
+    }
+  (void)!ftruncate(file, (off_t)end);
+}

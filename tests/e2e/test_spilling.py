@@ -1,0 +1,37 @@
+"""Recordings that are larger than the memory limit finish, with the same result."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from commanalyzer.progress import SilentProgress
+from commanalyzer.record import record
+from commanalyzer.request import AnalysisRequest
+
+# Every element is read through an index, so every store is a row: 4 x 10^5 of them per array.
+_PROGRAM = """
+enum { N = 400000 };
+static double a[N], b[N], c[N];
+static int next[N];
+int main(void) {
+    for (int i = 0; i < N; i++) next[i] = (int)((i * 7919L) % N), a[i] = i;
+    for (int i = 0; i < N; i++) b[i] = a[next[i]] + a[i];
+    for (int i = 0; i < N; i++) c[i] = b[next[i]] * a[next[i]] + b[i];
+    return c[N / 2] > 0 ? 0 : 1;
+}
+"""
+
+
+def test_a_recording_larger_than_its_limit(tmp_path: Path) -> None:
+    source = tmp_path / "program.c"
+    source.write_text(_PROGRAM)
+    request = AnalysisRequest((source,), (), (4,), ("volume",), program_output="discard")
+    free = record(request, SilentProgress())
+    limited = record(replace(request, memory_limit_bytes=48_000_000), SilentProgress())
+    assert free.recording.spilled_bytes == 0
+    assert limited.recording.spilled_bytes > 48_000_000
+    assert limited.recording.dropped_events == free.recording.dropped_events == 0
+    for name in ("num_flows", "num_rows", "num_vertices"):
+        assert getattr(limited.graph, name) == getattr(free.graph, name), name
+    assert limited.work == free.work

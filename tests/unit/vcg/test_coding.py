@@ -1,0 +1,88 @@
+"""Coded columns: what was appended comes back, whole and in ranges; patterns of loops take a few bytes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from commanalyzer.errors import GraphInvariantError
+from commanalyzer.vcg.coding import Coded, ColumnWriter, Int64, Reader, encoded, periods
+from commanalyzer.vcg.packing import pack, unpack
+from commanalyzer.vcg.spill import Spill
+
+INT64 = st.integers(-(2**63), 2**63 - 1)
+
+
+@st.composite
+def columns(draw: st.DrawFn) -> Int64:
+    """Patterns that repeat with strides, constants and noise, one after the other."""
+    pieces = []
+    for _ in range(draw(st.integers(0, 5))):
+        if draw(st.booleans()):
+            start = np.array(draw(st.lists(INT64, min_size=1, max_size=4)), np.int64)
+            stride = np.array([draw(st.integers(-(2**40), 2**40)) for _ in start], np.int64)
+            times = np.arange(draw(st.integers(1, 60)), dtype=np.int64)
+            with np.errstate(over="ignore"):
+                pieces.append((start + times[:, None] * stride).ravel())
+        else:
+            high = draw(st.sampled_from((1, 2, 3, 15, 255, 2**20, 2**33, 2**62)))
+            pieces.append(np.array(draw(st.lists(st.integers(-high, high), max_size=40)), np.int64))
+    return np.concatenate([np.zeros(0, np.int64), *pieces])
+
+
+@settings(deadline=None)  # the first example compiles
+@given(values=columns(), key=st.integers(1, 5), cut=st.integers(0, 300), data=st.data())
+def test_whole_columns_and_ranges_come_back(values: Int64, key: int, cut: int, data: st.DataObject) -> None:
+    writer = ColumnWriter(Spill(data.draw(st.sampled_from((None, 0, 50)))))
+    for piece in (values[:cut], values[cut:]):
+        writer.append(piece, periods(np.arange(len(piece)) % key, np.arange(1, len(piece) + 1)))
+    coded = unpack(*pack(writer.finish()))
+    reader = Reader.of(coded)
+    assert coded.length == len(values)
+    assert np.array_equal(reader.expand(), values)
+    low = data.draw(st.integers(0, len(values)))
+    high = data.draw(st.integers(low, len(values)))
+    assert np.array_equal(reader.expand(low, high), values[low:high])
+
+
+def test_loop_nests_take_a_few_bytes() -> None:
+    """Five sources of a 200 x 300 stencil; operands of a 40 x 40 x 40 matrix product; both 64-bit."""
+    line = np.arange(1, 299)[:, None] + np.array([-300, -1, 0, 1, 300])
+    stencil = (np.arange(1, 199)[:, None, None] * 300 + line).ravel()
+    rows = periods(np.zeros(len(stencil) // 5, np.int64), np.arange(5, len(stencil) + 1, 5))
+    assert encoded(stencil, rows).nbytes < 300
+    i, j, k = np.meshgrid(*[np.arange(40)] * 3, indexing="ij")
+    product = np.stack([i * 40 + k, 1600 + k * 40 + j], axis=-1).ravel()
+    terms = periods(np.zeros(len(product) // 2, np.int64), np.arange(2, len(product) + 1, 2))
+    assert encoded(product, terms).nbytes < 1000
+
+
+@pytest.mark.parametrize(("bits", "most"), [(1, 1), (2, 3), (4, 15), (8, 255), (24, 2**24 - 1)])
+def test_noise_takes_the_bits_of_its_range(bits: int, most: int) -> None:
+    noise = np.random.default_rng(1).integers(0, most + 1, 8000)
+    noise[[0, -1]] = 0, most
+    coded = encoded(noise + 10**12)
+    assert len(coded.literal) <= 8000 * bits // 8
+    assert coded.nbytes <= 8000 * max(bits, 2) // 8 + 300  # tables
+    assert np.array_equal(Reader.of(coded).expand() - 10**12, noise)
+
+
+def test_inconsistent_tables_are_refused() -> None:
+    good = encoded(np.arange(10))
+    bad = Coded(11, good.width, good.repeat, good.start, good.stride, good.literal)
+    with pytest.raises(GraphInvariantError, match="do not make up"):
+        Reader.of(bad)
+
+
+def test_spilled_columns_lie_in_files() -> None:
+    spill = Spill(budget_bytes=1000)
+    writer = ColumnWriter(spill)
+    noise = np.random.default_rng(1).integers(0, 256, 5000)
+    for piece in np.split(noise, 5):
+        writer.append(piece)
+    coded = writer.finish()
+    assert (spill.memory_bytes, spill.file_bytes) == (0, 5000)
+    assert isinstance(coded.literal, np.memmap)
+    assert np.array_equal(Reader.of(coded).expand(), noise)
