@@ -19,6 +19,7 @@ from commanalyzer.progress import Progress, SilentProgress
 from commanalyzer.request import (
     DEFAULT_NODES,
     AnalysisRequest,
+    Coarsen,
     CompilerOptions,
     Model,
     ProgramOutput,
@@ -79,6 +80,8 @@ class AnalyzeOptions(TypedDict, total=False):
     """Divisions of arrays to count as well: ``u=block2d``, ``x=block:4x4``, ``x=cyclic:16``."""
     owner_map: PathLike | None
     """File with the owners of array elements, to be counted as well."""
+    coarsen: Coarsen
+    """Find divisions on a coarse graph: of large ones (``auto``), ``never``, always with so many vertices."""
 
 
 def analyze(

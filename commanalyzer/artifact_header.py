@@ -68,6 +68,7 @@ def _decomposition_header(item: Decomposition) -> Json:
         "seconds": item.seconds,
         "lower_bound_bytes": item.lower_bound_bytes,
         "bound_source": item.bound_source,
+        "coarse_vertices": item.coarse_vertices,
     }
 
 
@@ -180,6 +181,7 @@ def _decomposition(item: Mapping[str, object], arrays: Arrays) -> Decomposition:
         seconds=_float(item.get("seconds", 0.0)),
         lower_bound_bytes=_int(item.get("lower_bound_bytes", 0)),
         bound_source=_text(item.get("bound_source", "")),
+        coarse_vertices=_int(item.get("coarse_vertices", 0)),
     )
 
 

@@ -27,9 +27,10 @@ from commanalyzer.partition.owner_map import read_owner_map
 from commanalyzer.partition.portfolio import Candidate, Portfolio, PortfolioOptions
 from commanalyzer.partition.rules import parse_rule
 from commanalyzer.partition.selection import Cost, best_of
+from commanalyzer.partition.tiled import TiledPortfolio, is_large
 from commanalyzer.progress import Progress
 from commanalyzer.quantities import Bytes, Flop
-from commanalyzer.request import Model
+from commanalyzer.request import Coarsen, Model
 from commanalyzer.results import Decomposition, SingletonCounts
 from commanalyzer.roofline.equations import communication_intensity, machine_bound
 from commanalyzer.vcg.dissolve import DEFAULT_LIMIT, dissolve_registers
@@ -60,6 +61,7 @@ class CountOptions:
     check: bool
     decompose: tuple[str, ...] = ()
     owner_map: Path | None = None
+    coarsen: Coarsen = "auto"
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,12 +174,7 @@ def _decompose_view(
     view: _View, flops: int, options: CountOptions, progress: Progress
 ) -> tuple[list[Decomposition], list[str]]:
     """Decompositions of a view, one best for each node count, and what has to be said about them."""
-    portfolio = Portfolio(
-        view.graph,
-        view.removed,
-        _portfolio_options(view, options),
-        lambda part, nodes: _cost(view, part, nodes, *_charge(view, part, nodes)),
-    )
+    portfolio = _portfolio(view, options)
     result: list[Decomposition] = []
     warnings: list[str] = []
     for nodes in options.nodes:
@@ -187,6 +184,7 @@ def _decompose_view(
         refined = portfolio.refined([candidate for candidate, _ in promising], nodes)
         found = [d for _, d in counted] + [_count(view, c, nodes, flops, options) for c in refined]
         found = _with_bound(found, portfolio, nodes)
+        found = [replace(d, coarse_vertices=portfolio.coarse_vertices) for d in found]
         allowed = portfolio.allowed(nodes)
         volumes, imbalances = [d.comm_bytes for d in found], [d.imbalance for d in found]
         best = best_of(volumes, imbalances, allowed)
@@ -198,6 +196,20 @@ def _decompose_view(
     return result, warnings
 
 
+def _portfolio(view: _View, options: CountOptions) -> Portfolio | TiledPortfolio:
+    """Candidates on values; of a large graph, or where the user says so, on coarse vertices."""
+    chosen = _portfolio_options(view, options)
+    wanted = options.coarsen
+    if wanted == "never" or (wanted == "auto" and not is_large(view.graph)):
+        return Portfolio(
+            view.graph,
+            view.removed,
+            chosen,
+            lambda part, nodes: _cost(view, part, nodes, *_charge(view, part, nodes)),
+        )
+    return TiledPortfolio(view.graph, view.removed, chosen, 0 if wanted == "auto" else int(wanted))
+
+
 def _uneven(best: Decomposition, allowed: float) -> str:
     return (
         f"no decomposition on {best.nodes} nodes ({best.model}) with at most {allowed:.3f} times the mean "
@@ -205,7 +217,9 @@ def _uneven(best: Decomposition, allowed: float) -> str:
     )
 
 
-def _with_bound(found: list[Decomposition], portfolio: Portfolio, nodes: int) -> list[Decomposition]:
+def _with_bound(
+    found: list[Decomposition], portfolio: Portfolio | TiledPortfolio, nodes: int
+) -> list[Decomposition]:
     known = portfolio.structure
     if known is None:
         return found

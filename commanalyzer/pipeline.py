@@ -83,6 +83,7 @@ def _count_options(request: AnalysisRequest | PartitionRequest, machine: Machine
         request.check,
         request.decompose,
         request.owner_map,
+        request.coarsen,
     )
 
 

@@ -12,6 +12,7 @@ from commanalyzer.machine.parameters import MachineParameters
 
 Model = Literal["volume", "hpdc18"]
 ProgramOutput = Literal["inherit", "stderr", "discard"]
+Coarsen = Literal["auto", "never"] | int
 MODELS: tuple[Model, ...] = ("volume", "hpdc18")
 MAX_NODES = 1_000_000
 DEFAULT_NODES = (2, 4, 8, 16)
@@ -62,6 +63,8 @@ class AnalysisRequest:
             (:mod:`commanalyzer.partition.rules`).
         owner_map: File with owners of array elements, one more candidate
             (:mod:`commanalyzer.partition.owner_map`).
+        coarsen: Find divisions on a coarse graph: of large graphs only (``auto``), ``never``, or always with
+            about so many vertices.
 
     Raises:
         ConfigError: If a value is out of range.
@@ -87,11 +90,13 @@ class AnalysisRequest:
     check: bool = False
     decompose: tuple[str, ...] = ()
     owner_map: Path | None = None
+    coarsen: Coarsen = "auto"
 
     def __post_init__(self) -> None:
         _require(bool(self.sources), "expected at least one source file, found none", "SOURCES")
         _check_nodes(self.nodes)
         _check_counting(self.models, self.high, self.imbalance, self.seed)
+        _check_coarsen(self.coarsen)
         self._check_limits()
 
     def _check_limits(self) -> None:
@@ -119,10 +124,12 @@ class PartitionRequest:
     check: bool = False
     decompose: tuple[str, ...] = ()
     owner_map: Path | None = None
+    coarsen: Coarsen = "auto"
 
     def __post_init__(self) -> None:
         _check_nodes(self.nodes)
         _check_counting(self.models, self.high, self.imbalance, self.seed)
+        _check_coarsen(self.coarsen)
 
 
 def ordered_nodes(nodes: Iterable[int]) -> tuple[int, ...]:
@@ -142,6 +149,11 @@ def _check_nodes(nodes: tuple[int, ...]) -> None:
     _require(high <= MAX_NODES, f"expected node counts up to {MAX_NODES}, found {high}", "--nodes")
     increasing = list(nodes) == sorted(set(nodes))
     _require(increasing, f"expected increasing node counts, found {nodes}", "--nodes")
+
+
+def _check_coarsen(coarsen: Coarsen) -> None:
+    known = coarsen in ("auto", "never") or (isinstance(coarsen, int) and coarsen >= 1)
+    _require(known, f"expected auto, never or a number of vertices, found {coarsen!r}", "--coarsen")
 
 
 def _check_counting(models: tuple[Model, ...], high: float, imbalance: float, seed: int) -> None:

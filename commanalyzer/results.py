@@ -144,6 +144,8 @@ class Decomposition:
         lower_bound_bytes: Bytes that no balanced division stays below, 0 when none is known.
         bound_source: Where that is proved.
         seconds: Time that finding it took, seconds (differs from run to run).
+        coarse_vertices: Vertices of the coarse graph it was found on, 0 for the values themselves; its bytes
+            are counted on the full graph in any case.
 
     Raises:
         GraphInvariantError: If sizes contradict each other.
@@ -162,6 +164,7 @@ class Decomposition:
     seconds: float = 0.0
     lower_bound_bytes: int = 0
     bound_source: str = ""
+    coarse_vertices: int = 0
 
     def __post_init__(self) -> None:
         if self.communication.num_parts != self.nodes:

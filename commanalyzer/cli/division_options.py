@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from commanalyzer.cli import options
 from commanalyzer.errors import CommAnalyzerError
 
 _OPTIONS = (
@@ -30,11 +31,20 @@ _OPTIONS = (
         show_default=True,
         help="Allowed excess of the largest node's work over the mean.",
     ),
+    click.option(
+        "--coarsen",
+        type=options.coarsen,
+        default="auto",
+        show_default=True,
+        metavar="auto|never|N",
+        help="Find divisions on a coarse graph (counted on the full one): of large graphs, never, or always "
+        "with about N vertices.",
+    ),
 )
 
 
 def division_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add ``decompose``, ``owner_map`` and ``imbalance`` to a command."""
+    """Add ``decompose``, ``owner_map``, ``imbalance`` and ``coarsen`` to a command."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command

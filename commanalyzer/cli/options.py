@@ -16,7 +16,7 @@ from commanalyzer.quantities import (
     parse_seconds,
     parse_throughput,
 )
-from commanalyzer.request import MAX_NODES
+from commanalyzer.request import MAX_NODES, Coarsen
 
 _ITEM = re.compile(r"(\d+)(?:(-|\.\.)(\d+)(?:([:x])(\d+))?)?")
 _MOST_COUNTS = 1000
@@ -82,6 +82,15 @@ def flags(text: str | tuple[str, ...]) -> tuple[str, ...]:
         return tuple(shlex.split(text))
     except ValueError as error:
         raise click.BadParameter(f"expected flags as in a shell, found {text!r}: {error}") from error
+
+
+def coarsen(text: str) -> Coarsen:
+    """``auto``, ``never`` or a number of vertices."""
+    if text == "auto" or text == "never":
+        return "auto" if text == "auto" else "never"
+    if re.fullmatch(r"[1-9]\d{0,8}", text) is None:
+        raise click.BadParameter(f"expected auto, never or a number of vertices, found {text!r}")
+    return int(text)
 
 
 def setting(text: str) -> tuple[str, float]:

@@ -13,7 +13,7 @@ from commanalyzer.cli.machine_options import machine_options
 from commanalyzer.cli.output import check_outputs, emit, force_option, json_option, quiet_option
 from commanalyzer.errors import ConfigError
 from commanalyzer.machine.parameters import MachineParameters
-from commanalyzer.request import MODELS, PartitionRequest
+from commanalyzer.request import MODELS, Coarsen, PartitionRequest
 
 
 @click.command()
@@ -45,6 +45,7 @@ def command(
     decompose: tuple[str, ...],
     owner_map: Path | None,
     imbalance: float,
+    coarsen: Coarsen,
     machine: MachineParameters,
     output: Path | None,
     json_output: str | None,
@@ -65,6 +66,7 @@ def command(
         check=check,
         decompose=decompose,
         owner_map=owner_map,
+        coarsen=coarsen,
     )
     from commanalyzer.artifacts import load
     from commanalyzer.pipeline import repartition

@@ -21,6 +21,7 @@ import numpy as np
 from commanalyzer.partition.shapes import Shaped
 from commanalyzer.vcg.graph import Float64, Fold, Int64, ValueGraph
 from commanalyzer.vcg.segments import sink_of_source
+from commanalyzer.vcg.slices import row_slices
 
 _MOST = 0.95  # of the points inside have all neighbours
 _PRODUCT_SOURCE = "Irony, Toledo, Tiskin, J. Parallel Distrib. Comput. 64(9), 2004"
@@ -68,21 +69,24 @@ def recognise(graph: ValueGraph, families: Sequence[Sequence[Shaped]]) -> Struct
 def _product(graph: ValueGraph) -> Structure | None:
     """A matrix product: n^2 rows of n terms, each of two factors, all equally often."""
     terms = np.diff(graph.term_ptr)
-    sums = np.flatnonzero((graph.row_fold == int(Fold.SUM)) & (terms > 2))
-    if not len(sums) or len(np.unique(terms[sums])) != 1 or len(np.unique(graph.row_count[sums])) != 1:
+    sums = (graph.row_fold == int(Fold.SUM)) & (terms > 2)
+    if not sums.any() or len(np.unique(terms[sums])) != 1 or len(np.unique(graph.row_count[sums])) != 1:
         return None
-    n = int(terms[sums[0]])
-    sizes = np.diff(graph.source_ptr)
-    first = graph.term_ptr[sums]
-    of_sums = (first[:, None] + np.arange(n)).ravel()
-    if len(sums) != n * n or not bool(np.all(sizes[of_sums] == 2)):
+    n, count = int(terms[sums][0]), int(graph.row_count[sums][0])
+    if int(sums.sum()) != n * n:
         return None
-    factors = graph.source[(graph.source_ptr[of_sums][:, None] + np.arange(2)).ravel()]
-    distinct, uses = np.unique(factors, return_counts=True)
-    if len(distinct) != 2 * n * n or not bool(np.all(uses == n)):
+    uses = np.zeros(graph.num_vertices, np.int64)
+    for piece in row_slices(graph):
+        chosen = (piece.row_fold == int(Fold.SUM)) & (np.diff(piece.term_ptr) > 2)
+        per_term = np.diff(piece.source_ptr)
+        if not bool(np.all(per_term[np.repeat(chosen, np.diff(piece.term_ptr))] == 2)):
+            return None
+        per_row = np.diff(piece.source_ptr[piece.term_ptr])
+        uses += np.bincount(piece.source[np.repeat(chosen, per_row)], minlength=graph.num_vertices)
+    factors = np.flatnonzero(uses)
+    if len(factors) != 2 * n * n or not bool(np.all(uses[factors] == n)):
         return None
-    width = int(graph.width_bytes[distinct].min())
-    return Structure("product", n, 2, int(graph.row_count[sums[0]]), width)
+    return Structure("product", n, 2, count, int(graph.width_bytes[factors].min()))
 
 
 def _grid(graph: ValueGraph, family: Sequence[Shaped]) -> Structure | None:
@@ -94,17 +98,19 @@ def _grid(graph: ValueGraph, family: Sequence[Shaped]) -> Structure | None:
     index = np.full(graph.num_vertices, -1, np.int64)
     for shaped in family:  # one step per array
         index[shaped.array.vertex] = shaped.array.index
-    sink, source = sink_of_source(graph), graph.source
-    entry = np.flatnonzero((index[sink] >= 0) & (index[source] >= 0))
-    apart = index[source[entry]] - index[sink[entry]]
     steps = [extents[0] ** k for k in range(dims)]
-    directions = np.zeros(graph.num_vertices, np.int64)
-    for number, step in enumerate([*steps, *(-s for s in steps)]):  # one step per direction
-        seen = np.unique(sink[entry[apart == step]])
-        directions[seen] |= 1 << number
+    directions = np.zeros(graph.num_vertices, np.int8)
+    for piece in row_slices(graph):
+        sink, source = sink_of_source(piece), piece.source
+        apart = np.where((index[sink] >= 0) & (index[source] >= 0), index[source] - index[sink], 0)
+        for number, step in enumerate([*steps, *(-s for s in steps)]):  # one step per direction
+            directions[sink[apart == step]] |= 1 << number
     inside = np.flatnonzero(directions == (1 << 2 * dims) - 1)
-    edge = round((len(np.unique(index[inside]))) ** (1.0 / dims)) if len(inside) else 0
-    if edge < 3 or edge**dims != len(np.unique(index[inside])) or edge < _MOST * (extents[0] - 2):
+    places = np.zeros(int(index.max(initial=0)) + 1, np.bool_)
+    places[index[inside]] = True
+    points = int(places.sum())
+    edge = round(points ** (1.0 / dims)) if points else 0
+    if edge < 3 or edge**dims != points or edge < _MOST * (extents[0] - 2):
         return None
     rounds = np.bincount(index[inside], _rounds(graph)[inside])
     return Structure("grid", edge, dims, int(rounds[index[inside]].min()) - 1, _width(graph, inside))

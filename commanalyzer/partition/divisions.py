@@ -67,7 +67,7 @@ def divisions(
         among = f" of {grid_name(extents)}" if shapes.count(len(extents)) > 1 else ""
         for rank, grid in enumerate(promising_grids(extents, num_parts, most_grids)):
             name = f"blocks {grid_name(grid)}" if len(grid) > 1 else f"slabs {num_parts}"
-            for members, remark in _variants(family, rank):
+            for members, remark in variants(family, rank):
                 for by_work in (False, True):
                     owners = block_owners(graph, members, grid, by_work=by_work)
                     key = owners.tobytes()
@@ -78,7 +78,7 @@ def divisions(
                         yield Division(text, cut_dims, *complete(owners))
 
 
-def _variants(family: Sequence[Shaped], rank: int) -> list[tuple[Sequence[Shaped], str]]:
+def variants(family: Sequence[Shaped], rank: int) -> list[tuple[Sequence[Shaped], str]]:
     """All arrays of a family; on the best grids also without those of several values per point.
 
     The entries of a sparse matrix may only look like so many per point, because their number is a multiple.

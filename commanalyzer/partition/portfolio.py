@@ -101,7 +101,7 @@ class Portfolio:
         self._count = count
         self._options = options
         self._failures: dict[int, list[tuple[str, PartitionError]]] = {}
-        _check_asked(options)
+        check_asked(options)
 
     @cached_property
     def levels(self) -> Levels:
@@ -131,6 +131,11 @@ class Portfolio:
             build_affinity(self._graph, self._removed, most_parts=most),
             build_affinity(self._graph, self._removed, shared=True, most_parts=most),
         )
+
+    @property
+    def coarse_vertices(self) -> int:
+        """0: divisions are found on the values themselves."""
+        return 0
 
     def allowed(self, num_parts: int) -> float:
         """Largest work of a part over the mean that a balanced decomposition may have."""
@@ -317,7 +322,8 @@ class Portfolio:
         return best_of(volumes, excess, self.allowed(num_parts))
 
 
-def _check_asked(options: PortfolioOptions) -> None:
+def check_asked(options: PortfolioOptions) -> None:
+    """Raise ``ConfigError`` if the user asked for a number of parts that is not analysed."""
     nodes = ", ".join(map(str, options.nodes))
     for rule in options.rules:
         if rule.kind == "block" and rule.numbers and math.prod(rule.numbers) not in options.nodes:

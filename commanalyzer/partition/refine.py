@@ -21,7 +21,7 @@ from commanalyzer.vcg.segments import pointer_from_counts
 PASSES = 12
 _CONFIDENCES = (0.5, 0.2, 0.05, 0.0)  # lead of the best part over the second, of all bytes of a vertex
 _MOST_ROUNDS = 20
-_PATIENCE = 0.02  # of all vertices
+PATIENCE = 0.02  # of all vertices
 _LEAST_PATIENCE = 200
 MOST_COUNTS = 150_000_000  # nets times parts
 
@@ -76,6 +76,7 @@ def refine(
     work_flops: Float64 | None = None,
     settled: Float64 | None = None,
     passes: int = PASSES,
+    patience: float = PATIENCE,
 ) -> Int32:
     """Return owners with a smaller connectivity metric.
 
@@ -89,6 +90,7 @@ def refine(
         work_flops: float64[N], work to be balanced; None for that of the hypergraph.
         settled: float64[p], work of each part that no vertex stands for; None for none.
         passes: Most passes of moves that lower the metric; 0 only places and balances.
+        patience: Moves since the best state after which a pass ends, of all vertices.
 
     Raises:
         PartitionError: If ``part`` has another length, or nets times parts exceed what fits into memory.
@@ -109,7 +111,7 @@ def refine(
     movable = np.ones(n, np.bool_) if fixed is None else ~fixed
     kernels.relieve(nets.pointer, nets.net, h.net_bytes, owner, movable, weight, load, most, count)
     for _ in range(passes):
-        if not _improve(h, nets, owner, movable, weight, load, most, count):
+        if not _improve(h, nets, owner, movable, weight, load, most, count, patience):
             break
     return owner
 
@@ -123,9 +125,10 @@ def _improve(
     load: Float64,
     most: float,
     count: NDArray[np.int32],
+    patience: float,
 ) -> bool:
     """One pass of moves, in place; whether it saved anything."""
-    patience = max(_LEAST_PATIENCE, int(_PATIENCE * len(owner)))
+    moves = max(_LEAST_PATIENCE, int(patience * len(owner)))
     saved = kernels.improve(
         hypergraph.net_pointer,
         hypergraph.pin,
@@ -138,7 +141,7 @@ def _improve(
         load,
         most,
         count,
-        patience,
+        moves,
     )
     return bool(saved > 0)
 

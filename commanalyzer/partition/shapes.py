@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from commanalyzer.vcg.graph import Bool, HomeKind, Int64, ValueGraph
+from commanalyzer.vcg.graph import Bool, HomeKind, Int32, Int64, ValueGraph
 from commanalyzer.vcg.segments import group_starts, sink_of_source
+from commanalyzer.vcg.slices import SLICE_FLOWS, row_slice, row_slices
 
 LEAST_ELEMENTS = 16
 MOST_COMPONENTS = 64
@@ -72,8 +73,7 @@ def find_arrays(graph: ValueGraph, removed: Bool) -> tuple[Array, ...]:
     vertex = np.flatnonzero(usable & (graph.home_object > 0)).astype(np.int64)
     if not len(vertex):
         return ()
-    order = np.lexsort((graph.home_offset[vertex], graph.home_object[vertex]))
-    vertex = vertex[order]
+    vertex = vertex[_by_place(graph.home_object[vertex], graph.home_offset[vertex])]
     start = group_starts(graph.home_object[vertex].astype(np.int64))
     ends = np.append(start[1:], len(vertex))
     found: list[Array] = []
@@ -81,6 +81,14 @@ def find_arrays(graph: ValueGraph, removed: Bool) -> tuple[Array, ...]:
         if last - first >= LEAST_ELEMENTS:
             found.extend(_arrays_of(graph, vertex[first:last]))
     return tuple(found)
+
+
+def _by_place(home: Int32, offset: Int64) -> Int64:
+    """Return the order of homes by object and offset; vertices are usually numbered like that."""
+    rises = (home[1:] > home[:-1]) | ((home[1:] == home[:-1]) & (offset[1:] >= offset[:-1]))
+    if rises.all():
+        return np.arange(len(home), dtype=np.int64)
+    return np.lexsort((offset, home)).astype(np.int64)
 
 
 def _arrays_of(graph: ValueGraph, vertex: Int64) -> list[Array]:
@@ -210,18 +218,43 @@ def _strides(graph: ValueGraph, arrays: Sequence[Array]) -> tuple[int, ...]:
     owner = np.full(graph.num_vertices, -1, np.int64)
     for number, array in enumerate(arrays):  # one step per array
         index[array.vertex], size[array.vertex], owner[array.vertex] = array.index, array.counts[0], number
-    sink, source = sink_of_source(graph), graph.source
     counts = {c for array in arrays for c in array.counts}
+    found = _nested(_tally(graph, lambda piece: _steps(piece, index, size)), counts)
+    return found or _nested(_tally(graph, lambda piece: _gaps(piece, index, owner)), counts)
+
+
+def _tally(graph: ValueGraph, distances: Callable[[ValueGraph], Int64]) -> tuple[Int64, Int64]:
+    """Return the distinct distances above 4 of all slices and how often each occurs.
+
+    Of a graph of many slices, the first rows of each are looked at: about one slice in all.
+    """
+    found = [np.zeros((2, 0), np.int64)]
+    share = max(1, graph.num_flows // SLICE_FLOWS)
+    for piece in row_slices(graph):
+        some = piece if share == 1 else row_slice(piece, 0, -(-piece.num_rows // share))
+        distance = distances(some)
+        found.append(np.array(np.unique(distance[distance > _LAGS], return_counts=True), np.int64))
+    every, times = np.concatenate(found, axis=1)
+    distinct, number = np.unique(every, return_inverse=True)
+    return distinct, np.bincount(number, times, len(distinct)).astype(np.int64)
+
+
+def _steps(graph: ValueGraph, index: Int64, size: Int64) -> Int64:
+    """Distances between elements and what they are computed from, in arrays of the same size."""
+    sink, source = sink_of_source(graph), graph.source
     alike = (size[sink] == size[source]) & (size[source] > 0)
-    found = _nested(np.abs(index[sink[alike]] - index[source[alike]]), counts)
-    if found:
-        return found
+    return np.abs(index[sink[alike]] - index[source[alike]])
+
+
+def _gaps(graph: ValueGraph, index: Int64, owner: Int64) -> Int64:
+    """Distances between elements of one array that are read together."""
+    source = graph.source
     entry = np.flatnonzero(owner[source] >= 0)
     row = graph.row_of_source()[entry]
     order = np.lexsort((index[source[entry]], owner[source[entry]], row))
     row, entry = row[order], entry[order]
     apart = [_apart(row, owner[source[entry]], index[source[entry]], lag) for lag in range(1, _LAGS + 1)]
-    return _nested(np.concatenate(apart), counts)
+    return np.concatenate(apart)
 
 
 def _apart(row: Int64, owner: Int64, index: Int64, lag: int) -> Int64:
@@ -230,9 +263,9 @@ def _apart(row: Int64, owner: Int64, index: Int64, lag: int) -> Int64:
     return np.asarray((index[lag:] - index[:-lag])[same])
 
 
-def _nested(distance: Int64, counts: set[int]) -> tuple[int, ...]:
+def _nested(tally: tuple[Int64, Int64], counts: set[int]) -> tuple[int, ...]:
     """The smallest frequent distance that divides an array, and the next one that is a multiple of it."""
-    distances, times = np.unique(distance[distance > _LAGS], return_counts=True)
+    distances, times = tally
     if not len(times):
         return ()
     frequent = {int(d) for d in distances[times >= _FREQUENT * times.max()]}

@@ -129,6 +129,7 @@ def _decomposition(item: Decomposition) -> Json:
         "neighbours_mean": float(item.neighbours.mean()),
         "neighbours_max": int(item.neighbours.max()),
         "seconds": item.seconds,
+        "coarse_vertices": item.coarse_vertices,
         "lower_bound_bytes": item.lower_bound_bytes or None,
         "bound_source": item.bound_source,
         "efficiency_bound": item.efficiency_bound,

@@ -22,7 +22,9 @@ from commanalyzer.sweep.points import Point, names_in
 # Options that do not change a result. Sources are in the key as IR.
 _WITHOUT_EFFECT = frozenset({"sources", "program_output", "timeout_s", "memory_limit_bytes", "check"})
 # Options that only matter after the recording.
-_COUNTING = frozenset({"nodes", "models", "high", "machine", "seed", "imbalance", "decompose", "owner_map"})
+_COUNTING = frozenset(
+    {"nodes", "models", "high", "machine", "seed", "imbalance", "decompose", "owner_map", "coarsen"}
+)
 _DIGITS = 20
 
 

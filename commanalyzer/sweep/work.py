@@ -100,6 +100,7 @@ def _counted_anew(result: AnalysisResult, request: AnalysisRequest, clock: Stage
         check=request.check,
         decompose=request.decompose,
         owner_map=request.owner_map,
+        coarsen=request.coarsen,
     )
     again = repartition(replace(result, machine=machine), counting, clock)
     return replace(again, warnings=tuple(dict.fromkeys((*result.warnings, *again.warnings))))

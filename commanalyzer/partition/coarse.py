@@ -1,0 +1,190 @@
+"""Coarse view of a large graph: value graph + coarse vertices -> affinity graphs and nets between them.
+
+All flows are passed over in slices, and only what lies between coarse vertices is kept: links added up in a
+hash table, and nets whose pins are the same coarse vertices made one. Inside a coarse vertex there is no
+communication, so the nets count a division into whole coarse vertices nearly exactly (each value with its
+most frequent use).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from commanalyzer.partition import tile_kernels as kernels
+from commanalyzer.partition.affinity import Adjacency
+from commanalyzer.partition.hypergraph import Hypergraph
+from commanalyzer.partition.tiles import Neighbours, Tiling, link_table
+from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64, ValueGraph
+from commanalyzer.vcg.segments import pointer_from_counts, sorted_unique
+from commanalyzer.vcg.slices import row_slices
+
+_FIRST_SLOTS = 1 << 16
+_MOST_PINS = 60_000_000  # beyond, there are no nets: their list would take gigabytes
+
+
+@dataclass(frozen=True, slots=True)
+class HubTraffic:
+    """Bytes between hubs and coarse vertices.
+
+    Attributes:
+        hub: int64[H], vertices of the value graph.
+        group: int64[H], label of hubs that flow into each other: they share an owner.
+        link_group: int64[L], group of each link.
+        link_vertex: int64[L], coarse vertex of each link.
+        link_bytes: int64[L].
+    """
+
+    hub: Int64
+    group: Int64
+    link_group: Int64
+    link_vertex: Int64
+    link_bytes: Int64
+
+    def owners(self, part: Int32, num_parts: int) -> Int32:
+        """Return int32[H], for each hub the part with most bytes to and from its group, lowest on a tie."""
+        groups = int(self.group.max(initial=-1)) + 1
+        cell = self.link_group * num_parts + part[self.link_vertex]
+        distinct, dense = np.unique(cell, return_inverse=True)
+        total = np.bincount(dense, self.link_bytes, len(distinct))
+        where, which = np.divmod(distinct, num_parts)
+        order = np.lexsort((-which, total, where))  # the last of each group is the heaviest
+        chosen = np.zeros(groups, np.int32)
+        chosen[where[order]] = which[order]
+        return chosen[self.group]
+
+
+@dataclass(frozen=True, slots=True)
+class CoarseView:
+    """Everything that divides and counts coarse vertices.
+
+    Attributes:
+        tiling: Coarse vertices.
+        adjacency: Affinity graph, edges weigh bytes.
+        shared: The same with the bytes of a value shared by its readers.
+        hubs: Traffic of the values that take no part.
+        hypergraph: Nets; ``None`` where there would be too many pins.
+    """
+
+    tiling: Tiling
+    adjacency: Adjacency
+    shared: Adjacency
+    hubs: HubTraffic
+    hypergraph: Hypergraph | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Links:
+    """Links between coarse vertices (0 to N - 1) and hubs (from N), each pair once, lower number first."""
+
+    one: Int64
+    other: Int64
+    sums: Int64
+
+
+def build_coarse(graph: ValueGraph, removed: Bool, tiling: Tiling) -> CoarseView:
+    """Return the coarse view of ``graph`` for the coarse vertices of ``tiling``; hubs are ``removed``."""
+    n, hub = tiling.num_vertices, np.flatnonzero(removed)
+    number = tiling.vertex.copy()
+    number[hub] = n + np.arange(len(hub), dtype=np.int32)
+    links = _Links(*link_table(graph, number, n, tiling.neighbours.readers))
+    work = _work(graph, removed, tiling, hub, links)
+    inner = links.other < n
+    one, other, sums = links.one[inner], links.other[inner], links.sums[inner]
+    return CoarseView(
+        tiling,
+        _adjacency(one, other, sums[:, 0], work),
+        _adjacency(one, other, sums[:, 1], work),
+        _hub_traffic(links, n, hub),
+        build_nets(graph, number, n, tiling.neighbours, work),
+    )
+
+
+def _work(graph: ValueGraph, removed: Bool, tiling: Tiling, hub: Int64, links: _Links) -> Float64:
+    """Return float64[N], work; that of hubs is spread over what they are computed from, by uses."""
+    n = tiling.num_vertices
+    kept = np.flatnonzero(~removed)
+    work = np.bincount(tiling.vertex[kept], graph.work_flops[kept], n).astype(np.float64)
+    into = np.flatnonzero((links.sums[:, 2] > 0) & (links.one < n))
+    which, uses = links.other[into] - n, links.sums[into, 2].astype(np.float64)
+    total = np.bincount(which, uses, len(hub))
+    share = uses / total[which] * graph.work_flops[hub][which] if len(into) else uses
+    return np.asarray(work + np.bincount(links.one[into], share, n))
+
+
+def _adjacency(one: Int64, other: Int64, weight: Int64, work: Float64) -> Adjacency:
+    ends = (np.concatenate((one, other)), np.concatenate((other, one)))
+    matrix = coo_array((np.concatenate((weight, weight)), ends), shape=(len(work), len(work))).tocsr()
+    matrix.sum_duplicates()
+    return Adjacency(
+        matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data.astype(np.int64), work
+    )
+
+
+def _hub_traffic(links: _Links, n: int, hub: Int64) -> HubTraffic:
+    both = links.one >= n
+    ends = (links.one[both] - n, links.other[both] - n)
+    linked = coo_array((np.ones(int(both.sum()), np.int8), ends), shape=(len(hub), len(hub)))
+    _, group = connected_components(linked, directed=False)
+    mixed = (links.one < n) & (links.other >= n)
+    return HubTraffic(
+        hub,
+        group.astype(np.int64),
+        group[links.other[mixed] - n].astype(np.int64),
+        links.one[mixed],
+        links.sums[mixed, 0],
+    )
+
+
+def build_nets(
+    graph: ValueGraph, number: Int32, num_coarse: int, near: Neighbours, work: Float64
+) -> Hypergraph | None:
+    """Return the nets between coarse vertices; ``None`` where they have too many pins.
+
+    Args:
+        graph: Value graph.
+        number: int32[V], coarse vertices, hubs from ``num_coarse`` on.
+        num_coarse: Number of coarse vertices N.
+        near: Uses of the values.
+        work: float64[N], work of the coarse vertices.
+    """
+    pins = _pins(graph, number, num_coarse, near.readers)
+    if pins is None:
+        return None
+    keys, sums = kernels.merge_nets(
+        *(pins, number, near.most, near.most_folded, graph.versions, graph.width_bytes),
+        *(np.full(_FIRST_SLOTS, -1, np.int64), np.zeros((_FIRST_SLOTS, 2), np.int64)),
+    )
+    filled = np.flatnonzero((keys >= 0) & (sums[:, 0] > 0))
+    first = filled[np.argsort(sums[filled, 1])]
+    net, start = pins >> 32, sums[first, 1]
+    length = np.searchsorted(net, net[start], side="right") - start
+    value = net[start] % graph.num_vertices
+    pointer = pointer_from_counts(length + 1)
+    pin = np.empty(int(pointer[-1]), np.int64)
+    pin[pointer[:-1]] = number[value]
+    rest = np.ones(len(pin), np.bool_)
+    rest[pointer[:-1]] = False
+    at = np.repeat(start - pointer[:-1] - 1, length + 1) + np.arange(len(pin))
+    pin[rest] = pins[at[rest]] & 0xFFFFFFFF
+    key = sorted_unique(np.repeat(np.arange(len(first), dtype=np.int64), length + 1) * len(work) + pin)
+    return Hypergraph(pointer, key % max(len(work), 1), sums[first, 0], work)
+
+
+def _pins(graph: ValueGraph, number: Int32, num_coarse: int, readers: Int32) -> Int64 | None:
+    """Return the distinct pins of all nets but those of the values themselves, sorted; none if too many."""
+    found, total = [np.zeros(0, np.int64)], 0
+    for piece in row_slices(graph):
+        out = np.empty(piece.num_flows, np.int64)
+        count = kernels.list_pins(
+            *(piece.row_sink, piece.row_fold, piece.term_ptr, piece.source_ptr, piece.source),
+            *(readers, number, num_coarse, out),
+        )
+        found.append(sorted_unique(out[:count].copy()))
+        total += len(found[-1])
+        if total > _MOST_PINS:
+            return None
+    return sorted_unique(np.concatenate(found))

@@ -1,0 +1,282 @@
+"""Candidates for large graphs: found on coarse vertices or by index arithmetic, refined at the borders.
+
+Same interface as :class:`~commanalyzer.partition.portfolio.Portfolio`. METIS divides the coarse graph by
+three objectives; nets between coarse vertices tell which is best, so that only that one is counted in full.
+Blocks of arrays are exact, what follows them goes where its anchor is. In the end single values beside the
+borders of the best ones are moved as long as that saves bytes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from commanalyzer.errors import PartitionError
+from commanalyzer.partition.borders import refine_borders
+from commanalyzer.partition.bounds import Structure, recognise
+from commanalyzer.partition.coarse import CoarseView, build_coarse
+from commanalyzer.partition.divisions import promising_grids, variants
+from commanalyzer.partition.grids import block_owners, grid_name
+from commanalyzer.partition.metis import partition
+from commanalyzer.partition.mtkahypar import partition_hypergraph
+from commanalyzer.partition.owner_map import map_owners
+from commanalyzer.partition.portfolio import OBJECTIVES, Candidate, PortfolioOptions, check_asked
+from commanalyzer.partition.quality import edge_cut, imbalance
+from commanalyzer.partition.refine import (
+    MOST_COUNTS,
+    Incidence,
+    balance_weights,
+    connectivity,
+    incidence,
+    most_work,
+    refine,
+)
+from commanalyzer.partition.rules import rule_owners
+from commanalyzer.partition.selection import best_of
+from commanalyzer.partition.shapes import Array, Shaped, find_arrays, shape_families
+from commanalyzer.partition.tiles import DEFAULT_VERTICES, LEAST_PER_PART, build_tiling
+from commanalyzer.vcg.graph import Bool, Int32, ValueGraph
+
+LARGE_FLOWS = 3_000_000
+LARGE_VALUES = 1_000_000
+_MOST_GRIDS = 3
+_MOST_LINKS = 500_000
+_LEAST_PER_PART = 16  # coarse vertices
+_MOST_PINS = 300_000  # of the coarse graph; above it, Mt-KaHyPar would take many seconds
+_REFINED = 2  # candidates
+_RECOGNISED_FLOWS = 1 << 24  # whether a graph is a grid or a product is only looked at up to this size
+
+
+def is_large(graph: ValueGraph) -> bool:
+    """Whether partitioners would take minutes on the values themselves."""
+    return graph.num_flows > LARGE_FLOWS or graph.num_vertices > LARGE_VALUES
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A division of the coarse vertices, or of values and what it is on coarse vertices."""
+
+    name: str
+    coarse: Int32
+    values: Int32 | None = None
+    cut_dims: int = 0
+
+
+class TiledPortfolio:
+    """Candidates of one large graph.
+
+    Raises:
+        ConfigError: If what the user asked for is for a number of parts that is not analysed.
+    """
+
+    def __init__(self, graph: ValueGraph, removed: Bool, options: PortfolioOptions, wanted: int = 0) -> None:
+        self._graph = graph
+        self._removed = removed
+        self._options = options
+        self._wanted = wanted
+        self._failures: dict[int, list[str]] = {}
+        check_asked(options)
+
+    @cached_property
+    def arrays(self) -> tuple[Array, ...]:
+        """Arrays of the program."""
+        return find_arrays(self._graph, self._removed)
+
+    @cached_property
+    def families(self) -> tuple[tuple[Shaped, ...], ...]:
+        """Arrays with shapes, by dimensions."""
+        return shape_families(self._graph, self.arrays)
+
+    @cached_property
+    def structure(self) -> Structure | None:
+        """What the program is known to be, for lower bounds."""
+        small = self._graph.num_flows <= _RECOGNISED_FLOWS
+        return recognise(self._graph, self.families) if self._options.structured and small else None
+
+    @cached_property
+    def view(self) -> CoarseView:
+        """The coarse graph."""
+        most = max(self._options.nodes)
+        wanted = self._wanted or max(DEFAULT_VERTICES, LEAST_PER_PART * most)
+        while True:
+            tiling = build_tiling(
+                self._graph, self._removed, self.arrays, self.families, wanted, scattered=not self._wanted
+            )
+            view = build_coarse(self._graph, self._removed, tiling)
+            wanted = tiling.num_vertices // 4
+            # Where everything is linked to everything (a matrix product), fewer vertices are enough.
+            enough = view.adjacency.num_edges <= _MOST_LINKS or wanted < _LEAST_PER_PART * most
+            if self._wanted or enough or not tiling.groups:
+                return view
+
+    @property
+    def coarse_vertices(self) -> int:
+        """Vertices of the graph that divisions are found on."""
+        return self.view.tiling.num_vertices
+
+    @cached_property
+    def _nets(self) -> Incidence | None:
+        return None if self.view.hypergraph is None else incidence(self.view.hypergraph)
+
+    def allowed(self, num_parts: int) -> float:
+        """Largest work of a part over the mean that a balanced decomposition may have."""
+        weight = balance_weights(np.where(self._removed, 0.0, self._graph.work_flops))
+        total = float(weight.sum())
+        return most_work(weight, num_parts, self._options.imbalance) * num_parts / total if total > 0 else 1.0
+
+    def failures(self, num_parts: int) -> tuple[str, ...]:
+        """Sentences about the methods that failed for ``num_parts``."""
+        return tuple(self._failures.get(num_parts, ()))
+
+    def candidates(self, num_parts: int) -> Iterator[Candidate]:
+        """Yield the best of each kind: of the partitioner, blocks by cut dimensions, what was asked for.
+
+        Raises:
+            PartitionError: If there are fewer coarse vertices than parts or METIS fails.
+        """
+        begin = time.perf_counter()
+        found = self._best(self._metis(num_parts), num_parts)
+        yield Candidate(found.name, self._owners(found.coarse, num_parts), time.perf_counter() - begin)
+        if num_parts == 1:
+            return
+        yield from self._mtkahypar(num_parts)
+        for division in self._blocks(num_parts) if self._options.structured else ():
+            begin = time.perf_counter()
+            part = self._completed(division.coarse, division.values, num_parts)
+            yield Candidate(division.name, part, time.perf_counter() - begin)
+        yield from self._asked(num_parts)
+
+    def refined(self, candidates: Sequence[Candidate], num_parts: int) -> Iterator[Candidate]:
+        """Yield the first of ``candidates`` with its borders refined, if that changes it."""
+        if num_parts == 1 or not self._options.structured:
+            return
+        for candidate in candidates[:_REFINED]:
+            begin = time.perf_counter()
+            part = refine_borders(self._graph, self.view, candidate.part, num_parts, self._options.imbalance)
+            if part is not None:
+                yield Candidate(f"{candidate.method} refined", part, time.perf_counter() - begin)
+
+    def _is_affordable(self, num_parts: int) -> bool:
+        nets = self.view.hypergraph
+        return nets is not None and 0 < nets.num_nets * num_parts <= MOST_COUNTS
+
+    def _metis(self, num_parts: int) -> Iterator[_Found]:
+        view, options = self.view, self._options
+        for objective in OBJECTIVES if num_parts > 1 else OBJECTIVES[:1]:
+            core = partition(
+                view.shared if objective == "net" else view.adjacency,
+                num_parts,
+                objective="volume" if objective == "volume" else "cut",
+                seed=options.seed,
+                imbalance=options.imbalance,
+            )
+            part = core.part
+            if num_parts > 1 and options.structured and self._is_affordable(num_parts):
+                part = self._improved(part, num_parts)
+            yield _Found(f"metis {objective}, {view.tiling.name}", part)
+
+    def _mtkahypar(self, num_parts: int) -> Iterator[Candidate]:
+        nets = self.view.hypergraph
+        if nets is None or not self._options.structured or not 0 < nets.num_pins <= _MOST_PINS:
+            return
+        begin, options = time.perf_counter(), self._options
+        try:
+            core = partition_hypergraph(nets, num_parts, seed=options.seed, imbalance=options.imbalance)
+        except PartitionError as error:
+            self._failures.setdefault(num_parts, []).append(f"mt-kahypar failed: {error.message}")
+            return
+        part = self._owners(core.part, num_parts)
+        yield Candidate(f"mt-kahypar km1, {self.view.tiling.name}", part, time.perf_counter() - begin)
+
+    def _improved(self, part: Int32, num_parts: int) -> Int32:
+        hypergraph, nets = self.view.hypergraph, self._nets
+        assert hypergraph is not None and nets is not None
+        return refine(hypergraph, nets, part, num_parts, imbalance=self._options.imbalance)
+
+    def _best(self, found: Iterator[_Found], num_parts: int) -> _Found:
+        """The one with the least bytes among those that are balanced, both by the coarse graph."""
+        items = list(found)
+        excess = [imbalance(self.view.adjacency.work_flops, item.coarse, num_parts) for item in items]
+        volumes = [self._coarse_bytes(item.coarse, num_parts) for item in items]
+        return items[best_of(volumes, excess, self.allowed(num_parts))]
+
+    def _coarse_bytes(self, part: Int32, num_parts: int) -> int:
+        nets = self.view.hypergraph
+        if nets is None:
+            return edge_cut(self.view.adjacency, part)
+        return connectivity(nets, part, num_parts)
+
+    def _blocks(self, num_parts: int) -> Iterator[_Found]:
+        """The best blocks for each number of cut dimensions."""
+        by_dims: dict[int, list[_Found]] = {}
+        shapes = [len(family[0].extents) for family in self.families]
+        for family in sorted(self.families, key=lambda f: len(f[0].extents)):
+            extents = family[0].extents
+            among = f" of {grid_name(extents)}" if shapes.count(len(extents)) > 1 else ""
+            for rank, grid in enumerate(promising_grids(extents, num_parts, _MOST_GRIDS)):
+                name = f"blocks {grid_name(grid)}" if len(grid) > 1 else f"slabs {num_parts}"
+                cut_dims = sum(g > 1 for g in grid)
+                for members, remark in variants(family, rank):
+                    for by_work in (False, True):
+                        owners = block_owners(self._graph, members, grid, by_work=by_work)
+                        text = f"{name}{among}{remark}{' by work' if by_work else ''}"
+                        coarse = self._followed(self._on_coarse(owners), num_parts)
+                        by_dims.setdefault(cut_dims, []).append(_Found(text, coarse, owners, cut_dims))
+        for dims in sorted(by_dims):
+            yield self._best(iter(by_dims[dims]), num_parts)
+
+    def _asked(self, num_parts: int) -> Iterator[Candidate]:
+        """What the user named or gave."""
+        rules, owner_map = self._options.rules, self._options.owner_map
+        given: list[tuple[str, Int32 | None]] = []
+        if rules:
+            name = ", ".join(rule.text for rule in rules)
+            given.append((name, rule_owners(self._graph, self.arrays, self.families, rules, num_parts)))
+        if owner_map is not None and owner_map.num_parts == num_parts:
+            given.append((f"owner map {owner_map.path.name}", map_owners(self._graph, owner_map)))
+        for name, owners in given:
+            begin = time.perf_counter()
+            if owners is not None:
+                coarse = self._followed(self._on_coarse(owners), num_parts)
+                part = self._completed(coarse, owners, num_parts)
+                yield Candidate(name, part, time.perf_counter() - begin)
+
+    def _on_coarse(self, value_part: Int32) -> Int32:
+        """Return int32[N], the part of a value in each coarse vertex, -1 where none has one."""
+        vertex = self.view.tiling.vertex
+        known = np.flatnonzero((value_part >= 0) & (vertex >= 0))
+        coarse = np.full(self.view.tiling.num_vertices, -1, np.int32)
+        coarse[vertex[known]] = value_part[known]
+        return coarse
+
+    def _followed(self, coarse: Int32, num_parts: int) -> Int32:
+        """Parts for the coarse vertices without one, beside what they are connected to."""
+        if (coarse >= 0).all():
+            return coarse
+        hypergraph, nets = self.view.hypergraph, self._nets
+        if hypergraph is None or nets is None or not self._is_affordable(num_parts):
+            raise PartitionError("some values are in none of the divided arrays, and their nets are too many")
+        options = self._options
+        return refine(
+            hypergraph, nets, coarse, num_parts, imbalance=options.imbalance, fixed=coarse >= 0, passes=1
+        )
+
+    def _completed(self, coarse: Int32, value_part: Int32 | None, num_parts: int) -> Int32:
+        """Owners of all values: given ones, then those of anchors, then of coarse vertices; hubs at last."""
+        part = self._owners(coarse, num_parts)
+        if value_part is None:
+            return part
+        of_anchor = value_part[self.view.tiling.neighbours.anchor]
+        part = np.where(value_part >= 0, value_part, np.where(of_anchor >= 0, of_anchor, part))
+        return part.astype(np.int32)
+
+    def _owners(self, coarse: Int32, num_parts: int) -> Int32:
+        """Return int32[V], owners of all values where those of coarse vertices are known."""
+        vertex, hubs = self.view.tiling.vertex, self.view.hubs
+        part = coarse[np.maximum(vertex, 0)]
+        part[hubs.hub] = hubs.owners(coarse, num_parts)
+        return part

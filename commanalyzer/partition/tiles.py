@@ -1,0 +1,300 @@
+"""Coarse vertices of a large graph: value graph + hubs -> number of the coarse vertex of every value.
+
+Three steps, each in passes over slices of rows. Private values (registers, temporaries) follow what they are
+computed for, leaves (matrix entries) follow their only reader: the array value at the end of that chain is
+their *anchor*. Arrays are then cut into tiles: in as many dimensions as leave the least bytes between tiles,
+at the same relative places in all arrays of a family, so that values computed from each other element by
+element share a tile. What is in no array stays a vertex of its own.
+
+Where tiles would cut most bytes (the order of the elements says nothing about who needs whom) and the graph
+is small enough for a partitioner, anchors themselves are the coarse vertices.
+
+Reference: paper Section 4.2.2, where METIS coarsens vertex by vertex; tiles do it by place.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from commanalyzer.partition import tile_kernels as kernels
+from commanalyzer.partition.grids import block_owners, grid_name
+from commanalyzer.partition.shapes import Array, Shaped
+from commanalyzer.vcg.graph import Bool, Int32, Int64, ValueGraph
+from commanalyzer.vcg.slices import row_slices
+
+DEFAULT_VERTICES = 32_768  # coarse vertices to aim at
+LEAST_PER_PART = 256
+_EVEN = 8  # tiles along a dimension are a multiple of it, so that parts can be blocks of whole tiles
+_SCATTERED = 0.6  # of all bytes between tiles: their order says nothing
+_LEAST_POINTS = 16  # of a tile: of smaller ones, most bytes cross the border in any case
+_MOST_ROUNDS = 4
+_TASK_SHARE = 0.002  # of all values: larger tasks are chains through the program
+_LEAST_TASK = 64
+_FIRST_SLOTS = 1 << 16
+_MOST_LOOSE_FLOWS = 30_000_000  # for a partitioner without tiles
+_MOST_LOOSE_VERTICES = 4_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """What is known of every vertex after one pass over all flows.
+
+    Attributes:
+        anchor: int32[V], the vertex whose owner each vertex gets: itself, or the end of what it follows.
+        readers: int32[V], source entries that read it.
+        most: int32[V], largest count of a row that reads it.
+        most_folded: int32[V], largest count of a reduction into it.
+        flows: Flows of the graph.
+        parent: int32[V], what each vertex follows, itself for anchors.
+    """
+
+    anchor: Int32
+    readers: Int32
+    most: Int32
+    most_folded: Int32
+    flows: int
+    parent: Int32
+
+
+@dataclass(frozen=True, slots=True)
+class Tiling:
+    """Coarse vertices.
+
+    Attributes:
+        vertex: int32[V], coarse vertex of each value, -1 for hubs.
+        num_vertices: Their number N.
+        name: ``tiles 250x250``, ``runs 4096``, or ``values`` where nothing was tiled.
+        neighbours: What was learnt on the way.
+        groups: Arrays that were tiled alike, group by group.
+    """
+
+    vertex: Int32
+    num_vertices: int
+    name: str
+    neighbours: Neighbours
+    groups: tuple[tuple[Shaped, ...], ...] = ()
+
+
+def find_neighbours(graph: ValueGraph, removed: Bool) -> Neighbours:
+    """Return anchors and uses of all values; hubs (``removed``) follow nothing and nothing follows them."""
+    v = graph.num_vertices
+    private = (graph.is_register | graph.is_temporary) & ~removed
+    follow, rank = np.full(v, -1, np.int32), np.zeros(v, np.int8)
+    several, computed = np.zeros(v, np.uint8), np.zeros(v, np.uint8)
+    readers, most, most_folded = np.zeros(v, np.int32), np.zeros(v, np.int32), np.zeros(v, np.int32)
+    flows = 0
+    for piece in row_slices(graph):
+        flows += piece.num_flows
+        kernels.note_readers(
+            *(piece.row_sink, piece.row_count, piece.row_fold, piece.term_ptr, piece.source_ptr),
+            *(piece.source, private, removed, follow, rank, several, computed, readers, most, most_folded),
+        )
+    leaf = (computed == 0) & (several == 0) & (graph.versions - graph.is_input <= 1)
+    ahead = (private & (rank > kernels.TO_SUM)) | leaf
+    parent = np.where(ahead & (follow >= 0), follow, np.arange(v, dtype=np.int32))
+    last = np.where(private & (rank == kernels.TO_SUM), follow, -1)
+    anchor = _settled(graph, removed, private, parent, last, readers)
+    return Neighbours(anchor, readers, most, most_folded, flows, parent)
+
+
+def _settled(
+    graph: ValueGraph, removed: Bool, private: Bool, parent: Int32, last: Int32, readers: Int32
+) -> Int32:
+    """Return int32[V], anchors; private values that end no array value go beside what they are computed from.
+
+    Contributions to sums are such: they are computed where their operands are. Those without any operand that
+    is settled follow the sum itself (``last``).
+    """
+    own = np.arange(len(parent), dtype=np.int32)
+    anchor = np.empty(len(parent), np.int32)
+    kernels.find_anchors(parent, anchor)
+    for _ in range(_MOST_ROUNDS):
+        is_open = private & (anchor == own)
+        if not is_open.any():
+            return anchor
+        producer, fewest = np.full(len(own), -1, np.int32), np.zeros(len(own), np.int32)
+        for piece in row_slices(graph):
+            kernels.note_producers(
+                *(piece.row_sink, piece.term_ptr, piece.source_ptr, piece.source),
+                *(removed, readers, anchor, is_open, producer, fewest),
+            )
+        found = is_open & (producer >= 0)
+        if not found.any():
+            break
+        parent = np.where(found, producer, parent)
+        kernels.find_anchors(parent, anchor)
+    left = private & (anchor == own) & (last >= 0)
+    kernels.find_anchors(np.where(left, last, parent), anchor)
+    return anchor
+
+
+def build_tiling(
+    graph: ValueGraph,
+    removed: Bool,
+    arrays: Sequence[Array],
+    families: Sequence[Sequence[Shaped]],
+    wanted: int,
+    *,
+    scattered: bool = True,
+) -> Tiling:
+    """Return coarse vertices of ``graph``, about ``wanted`` of them if its arrays can be tiled.
+
+    Args:
+        graph: Value graph.
+        removed: bool[V], hubs.
+        arrays: Arrays of the program.
+        families: Arrays with shapes, most dimensions first.
+        wanted: Coarse vertices to aim at.
+        scattered: Whether values may stay vertices where tiles would cut most bytes.
+    """
+    near = find_neighbours(graph, removed)
+    best, name, least = None, "values", math.inf
+    groups: tuple[tuple[Shaped, ...], ...] = ()
+    followed = near
+    anchors = np.flatnonzero(~removed & (near.anchor == np.arange(graph.num_vertices)))
+    if len(anchors) > wanted:
+        for family in families or ((),):  # one step per family
+            chosen = tuple(_groups(arrays, family))
+            tile = tiles_of(graph, chosen, wanted)
+            for view, placed in ((near, tile), with_tasks(graph, removed, near, tile)):
+                between, across = _crossing(graph, removed, view.anchor, placed)
+                if across < least:
+                    best, least, name, groups = placed, across, _name(family, wanted), chosen
+                    followed = view
+        loose = near.flows <= _MOST_LOOSE_FLOWS and len(anchors) <= _MOST_LOOSE_VERTICES
+        coarse = max((math.prod(g[0].extents) for g in groups), default=0) >= _LEAST_POINTS * wanted
+        if scattered and loose and coarse and least > _SCATTERED * max(between, 1):
+            best, name, followed = None, "values", near
+    number = np.full(graph.num_vertices, -1, np.int32)
+    anchors = np.flatnonzero(~removed & (followed.anchor == np.arange(graph.num_vertices)))
+    if best is None:
+        number[anchors] = np.arange(len(anchors), dtype=np.int32)
+        count = len(anchors)
+    else:
+        distinct, dense = np.unique(best[anchors], return_inverse=True)
+        number[anchors] = dense
+        count = len(distinct)
+    vertex = np.where(removed, -1, number[followed.anchor]).astype(np.int32)
+    return Tiling(vertex, count, name, followed, groups)
+
+
+def tile_grid(extents: tuple[int, ...], wanted: int) -> tuple[int, ...]:
+    """Return tiles along each dimension: about ``wanted`` in all, nearly cubes of points."""
+    edge = (math.prod(extents) / max(wanted, 1)) ** (1.0 / len(extents))
+    counts = [e / max(edge, 1.0) for e in extents]
+    even = [max(_EVEN, _EVEN * round(c / _EVEN)) if c >= _EVEN else max(1, round(c)) for c in counts]
+    return tuple(min(c, e) for c, e in zip(even, extents, strict=True))
+
+
+def with_tasks(graph: ValueGraph, removed: Bool, near: Neighbours, tile: Int32) -> tuple[Neighbours, Int32]:
+    """Return neighbours and tiles where private values that feed each other stay together as tasks.
+
+    A task is placed in the tile that it exchanges most bytes with, those of a value shared by its readers:
+    what belongs to an element decides, not the nodes that it shares with others.
+    """
+    v = graph.num_vertices
+    private = (graph.is_register | graph.is_temporary) & ~removed
+    root, size = np.arange(v, dtype=np.int32), np.ones(v, np.int32)
+    most = max(int(_TASK_SHARE * v), _LEAST_TASK)
+    for piece in row_slices(graph):
+        kernels.unite(
+            *(piece.row_sink, piece.term_ptr, piece.source_ptr, piece.source, private, root, size, most)
+        )
+    anchor = np.empty(v, np.int32)
+    kernels.find_anchors(np.where(private, root, near.parent), anchor)
+    anchors = np.flatnonzero(~removed & (anchor == np.arange(v)))
+    _, first, dense = np.unique(tile[anchors], return_index=True, return_inverse=True)
+    number = np.full(v, -1, np.int32)
+    number[anchors] = dense
+    number = np.where(removed, -1, number[anchor]).astype(np.int32)
+    is_task = private[anchors[first]]
+    best = _best_tiles(graph, number, is_task, near.readers)
+    of_task = np.where(best >= 0, best, np.arange(len(first)))
+    placed = tile.copy()
+    placed[anchors] = tile[anchors[first]][of_task[dense]]
+    return replace(near, anchor=anchor), placed
+
+
+def _best_tiles(graph: ValueGraph, number: Int32, is_task: Bool, readers: Int32) -> Int64:
+    """Return int64[N], for each task the number that it exchanges most shared bytes with, -1 for others."""
+    hubs = np.flatnonzero(number < 0)
+    labels = number.copy()
+    labels[hubs] = len(is_task)
+    one, other, sums = link_table(graph, labels, len(is_task), readers)
+    real = other < len(is_task)
+    one, other, weight = one[real], other[real], sums[real, 1]
+    ends = np.concatenate((one, other)), np.concatenate((other, one)), np.concatenate((weight, weight))
+    task, near, weight = (end[is_task[ends[0]] & ~is_task[ends[1]]] for end in ends)
+    order = np.lexsort((-near, weight, task))  # the last of each task is the heaviest
+    best = np.full(len(is_task), -1, np.int64)
+    best[task[order]] = near[order]
+    return best
+
+
+def link_table(
+    graph: ValueGraph, number: Int32, num_coarse: int, readers: Int32
+) -> tuple[Int64, Int64, Int64]:
+    """Return the links of all pairs of numbers: lower and higher number, int64[L, 3] sums, in order of pairs.
+
+    The sums are bytes, bytes shared by readers (in 64ths), and uses by hubs (numbers from ``num_coarse``).
+    """
+    keys, sums, used = np.full(_FIRST_SLOTS, -1, np.int64), np.zeros((_FIRST_SLOTS, 3), np.int64), 0
+    for piece in row_slices(graph):
+        keys, sums, used = kernels.add_links(
+            *(piece.row_sink, piece.row_count, piece.row_fold, piece.term_ptr, piece.source_ptr),
+            *(piece.source, piece.versions, piece.width_bytes, readers),
+            *(number, num_coarse, keys, sums, used),
+        )
+    filled = np.flatnonzero(keys >= 0)
+    order = filled[np.argsort(keys[filled])]
+    return keys[order] >> 32, keys[order] & 0xFFFFFFFF, sums[order]
+
+
+def _name(family: Sequence[Shaped], wanted: int) -> str:
+    if not family:
+        return "runs"
+    grid = tile_grid(family[0].extents, wanted)
+    return f"tiles {grid_name(grid)}" if len(grid) > 1 else f"runs {grid[0]}"
+
+
+def tiles_of(graph: ValueGraph, groups: Sequence[Sequence[Shaped]], wanted: int) -> Int32:
+    """Return int32[V], a tile of each value, about ``wanted`` in each group; other values have their own."""
+    tile = np.full(graph.num_vertices, -1, np.int32)
+    first = 0
+    for group in groups:  # one step per group
+        grid = tile_grid(group[0].extents, wanted)
+        found = block_owners(graph, group, grid)
+        here = np.flatnonzero(found >= 0)
+        tile[here] = found[here] + first
+        first += math.prod(grid)
+    alone = np.flatnonzero(tile < 0)
+    tile[alone] = first + np.arange(len(alone))
+    return tile
+
+
+def _groups(arrays: Sequence[Array], family: Sequence[Shaped]) -> Iterator[tuple[Shaped, ...]]:
+    """The family, then all other arrays, those of equal numbers of elements together."""
+    if family:
+        yield tuple(family)
+    members = {id(s.array) for s in family}
+    by_count: dict[int, list[Shaped]] = {}
+    for array in arrays:  # one step per array
+        if id(array) not in members:
+            by_count.setdefault(array.counts[0], []).append(Shaped(array, (array.counts[0],)))
+    yield from map(tuple, by_count.values())
+
+
+def _crossing(graph: ValueGraph, removed: Bool, anchor: Int32, tile: Int32) -> tuple[int, int]:
+    """Return the bytes between anchors, and those of them between tiles."""
+    between = across = 0
+    for piece in row_slices(graph):
+        found = kernels.crossing_bytes(
+            *(piece.row_sink, piece.row_count, piece.term_ptr, piece.source_ptr, piece.source),
+            *(piece.versions, piece.width_bytes, anchor, tile, removed),
+        )
+        between, across = between + int(found[0]), across + int(found[1])
+    return between, across

@@ -1,0 +1,163 @@
+"""How large programs can be: each workload analysed end to end at growing sizes, until it no longer fits.
+
+    python -m tests.bench.ladder [--only heat2d,matmul] [--up-to 2048] [--nodes 4,16,64]
+                                 [--memory-limit-gb 20] [--timeout 1800] [--coarsen auto] [-o FILE]
+
+Run from the checkout, with nothing else on the machine. Each rung is a process of its own. One that would
+need more memory than allowed, judged by the rung before it, is not started; one that takes more memory or
+time than allowed is ended. Both are reported with the reason, and the next workload follows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from commanalyzer.cli.options import parse_nodes
+from commanalyzer.files import write_text
+from commanalyzer.provenance import collect_provenance
+from commanalyzer.report.document_files import markdown_text
+from commanalyzer.report.document_text import show_document
+from commanalyzer.report.text import make_console
+from tests.bench.cases import ROOT
+from tests.bench.ladder_cases import Series, chosen_series
+from tests.bench.ladder_document import Rung, ladder_document, rung_of
+
+_POLL_S = 0.2
+_GB = 1e9
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a rung may take."""
+
+    memory_bytes: float
+    timeout_s: float
+
+
+def climb(series: Series, up_to: int, nodes: str, coarsen: str, limits: Limits) -> Iterator[Rung]:
+    """Yield the rungs of one workload; after one that failed there are no more."""
+    before: Rung | None = None
+    for size in series.sizes:
+        if size > up_to:
+            return
+        expected = 0.0 if before is None else before.peak_bytes * (size / before.size) ** series.dims
+        if expected > limits.memory_bytes:
+            text = f"not started: about {expected / _GB:.0f} GB expected from the rung before"
+            yield Rung(series, size, failure=text)
+            return
+        rung = _run(series, size, nodes, coarsen, limits)
+        yield rung
+        if rung.failure:
+            return
+        before = rung
+
+
+def _run(series: Series, size: int, nodes: str, coarsen: str, limits: Limits) -> Rung:
+    with tempfile.TemporaryDirectory() as folder:
+        report, errors = Path(folder) / "report.json", Path(folder) / "errors"
+        words = [sys.executable, "-m", "tests.bench.rung", str(report), nodes, coarsen, series.name]
+        with errors.open("wb") as stream:
+            process = subprocess.Popen(
+                [*words, *series.command(size)], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=stream
+            )
+            failure = _watch(process, limits)
+        if failure:
+            return Rung(series, size, failure=failure)
+        if process.returncode or not report.exists():
+            lines = errors.read_text(errors="replace").strip().splitlines() or ["no message"]
+            return Rung(series, size, failure=f"failed: {lines[-1][:200]}")
+        return rung_of(series, size, parse_nodes(nodes), json.loads(report.read_text()))
+
+
+def _watch(process: subprocess.Popen[bytes], limits: Limits) -> str:
+    """Wait for the end; returns why it was ended early, empty if it was not."""
+    begin = time.monotonic()
+    while process.poll() is None:
+        time.sleep(_POLL_S)
+        used, reason = _tree_bytes(process.pid), ""
+        if used > limits.memory_bytes:
+            reason = f"ended: more than {limits.memory_bytes / _GB:.0f} GB"
+        elif time.monotonic() - begin > limits.timeout_s:
+            reason = f"ended: more than {limits.timeout_s:.0f} s"
+        if reason:
+            _end(process)
+            return reason
+    return ""
+
+
+def _tree_bytes(pid: int) -> float:
+    """Resident bytes of a process and all below it; shared pages of each count."""
+    total = 0.0
+    try:
+        root = psutil.Process(pid)
+        for item in (root, *root.children(recursive=True)):
+            total += item.memory_info().rss
+    except psutil.NoSuchProcess:
+        pass
+    return total
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End the process and those that it started."""
+    try:
+        below = psutil.Process(process.pid).children(recursive=True)
+    except psutil.NoSuchProcess:
+        below = []
+    process.kill()
+    for item in below:
+        try:
+            item.kill()
+        except psutil.NoSuchProcess:
+            continue
+    process.wait()
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Climb, print, write."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    options = _options(words)
+    limits = Limits(options.memory_limit_gb * _GB, options.timeout)
+    progress = make_console(sys.stderr)
+    rungs: list[Rung] = []
+    for series in chosen_series(options.only.split(",") if options.only else ()):
+        for rung in climb(series, options.up_to, options.nodes, options.coarsen, limits):
+            progress.print(rung.line())
+            rungs.append(rung)
+    made = collect_provenance(compiler="", flags=(), input_hashes=(), seed=0)
+    machine = f"{made.host_class}, Python {platform.python_version()}"
+    origin = f"Made by `{shlex.join(['python', '-m', 'tests.bench.ladder', *words])}` on {machine}."
+    document = ladder_document(rungs, parse_nodes(options.nodes), options.memory_limit_gb, origin)
+    show_document(document, make_console(sys.stdout, width=220))
+    if options.output is not None:
+        write_text(options.output, markdown_text(document), force=True)
+    return 0
+
+
+def _options(words: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        "python -m tests.bench.ladder", description=(__doc__ or "").splitlines()[0]
+    )
+    parser.add_argument("--only", default="", help="comma-separated workloads")
+    parser.add_argument("--up-to", type=int, default=10**9, help="largest size")
+    parser.add_argument("--nodes", default="4,16,64", help="among 4, 16, 64 where there is theory")
+    parser.add_argument("--coarsen", default="auto", help="auto, never or a number of vertices")
+    parser.add_argument("--memory-limit-gb", type=float, default=20.0, help="of all processes of a rung")
+    parser.add_argument("--timeout", type=float, default=1800.0, help="seconds per rung")
+    parser.add_argument("-o", "--output", type=Path, help="Markdown file")
+    return parser.parse_args(words)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,205 @@
+"""Coarse vertices of large graphs: anchors, tiles, links and nets between them, divisions counted in full."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from commanalyzer.communication.volume import charge_volume, count_volume
+from commanalyzer.decompose import CountOptions, decompose
+from commanalyzer.errors import ConfigError
+from commanalyzer.machine.parameters import MachineParameters
+from commanalyzer.partition import tile_kernels as kernels
+from commanalyzer.partition.borders import refine_borders
+from commanalyzer.partition.coarse import build_coarse
+from commanalyzer.partition.portfolio import PortfolioOptions
+from commanalyzer.partition.refine import connectivity
+from commanalyzer.partition.shapes import find_arrays, shape_families
+from commanalyzer.partition.tiled import TiledPortfolio
+from commanalyzer.partition.tiles import build_tiling, find_neighbours, tile_grid
+from commanalyzer.progress import SilentProgress
+from commanalyzer.request import Coarsen, PartitionRequest
+from commanalyzer.vcg.graph import HomeKind, HomeObject, ValueGraph
+from tests.graphs import Row, build, folded, row
+from tests.strategies import graphs
+
+
+def none_removed(graph: ValueGraph) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    return np.zeros(graph.num_vertices, np.bool_)
+
+
+def jacobi(n: int) -> ValueGraph:
+    """One sweep v[i] = f(u around i) and u[i] = g(v[i]) on n x n points; arrays u and v of 8-byte values."""
+    rows: list[Row] = []
+    for y in range(n):
+        for x in range(n):
+            near = [(y, x), (y - 1, x), (y + 1, x), (y, x - 1), (y, x + 1)]
+            here = [n * b + a for b, a in near if 0 <= b < n and 0 <= a < n]
+            rows += [row(n * n + here[0], *here), row(here[0], n * n + here[0])]
+    graph = build(2 * n * n, rows, inputs=range(n * n), work=dict.fromkeys(range(2 * n * n), 1.0))
+    objects = [HomeObject(HomeKind.UNKNOWN, "other memory")]
+    objects += [HomeObject(HomeKind.GLOBAL, name, size_bytes=8 * n * n, key=name) for name in "uv"]
+    return replace(
+        graph,
+        home_object=np.repeat([1, 2], n * n).astype(np.int32),
+        home_offset=np.tile(8 * np.arange(n * n), 2).astype(np.int64),
+        objects=tuple(objects),
+    )
+
+
+# --- anchors ----------------------------------------------------------------------------------------------
+
+
+def test_a_temporary_follows_what_it_is_computed_for_and_a_leaf_its_reader() -> None:
+    # 5 = f(3), 3 = f(0), 4 = g(1, 2): registers 3 and 4 go with 5 and 6; 0 is read by 3 alone, 2 twice.
+    graph = build(7, [row(3, 0), row(5, 3), row(4, 1, 2), row(6, 4, 2)], registers=[3, 4])
+    found = find_neighbours(graph, none_removed(graph))
+    assert found.anchor.tolist() == [5, 6, 2, 5, 6, 5, 6]
+    assert found.readers.tolist() == [1, 1, 2, 1, 1, 0, 0]
+
+
+def test_nothing_follows_a_hub() -> None:
+    graph = build(4, [folded(3, [0], [1], [2])])
+    assert find_neighbours(graph, np.arange(4) == 3).anchor.tolist() == [0, 1, 2, 3]
+    assert find_neighbours(graph, none_removed(graph)).anchor.tolist() == [3, 3, 3, 3]
+
+
+@pytest.mark.parametrize(
+    ("parent", "expected"),
+    [([1, 2, 2, 0], [2, 2, 2, 2]), ([1, 2, 1, 0], [1, 1, 1, 1]), ([0, 0, 3, 2], [0, 0, 2, 2])],
+)
+def test_chains_end_and_cycles_have_one_anchor(parent: list[int], expected: list[int]) -> None:
+    anchor = np.empty(4, np.int32)
+    kernels.find_anchors(np.array(parent, np.int32), anchor)
+    assert anchor.tolist() == expected
+
+
+# --- tiles ------------------------------------------------------------------------------------------------
+
+
+def test_tiles_are_nearly_cubes_and_multiples_of_eight_where_there_are_many() -> None:
+    assert tile_grid((1000, 1000), 65_536) == (256, 256)
+    assert tile_grid((64, 64, 64), 4096) == (16, 16, 16)
+    assert tile_grid((4, 100), 16) == (1, 16)  # squares of 5 points would be 0.8 x 20
+    assert tile_grid((7,), 1000) == (7,)
+
+
+def test_arrays_of_a_family_are_tiled_alike() -> None:
+    graph = jacobi(16)
+    removed = none_removed(graph)
+    arrays = find_arrays(graph, removed)
+    tiling = build_tiling(graph, removed, arrays, shape_families(graph, arrays), 16)
+    place = np.arange(256)
+    expected = place // 16 // 4 * 4 + place % 16 // 4
+    assert (tiling.name, tiling.num_vertices) == ("tiles 4x4", 16)
+    assert tiling.vertex.tolist() == [*expected, *expected]
+
+
+def test_links_and_nets_of_tiles_are_those_of_a_grid() -> None:
+    graph = jacobi(16)
+    removed = none_removed(graph)
+    arrays = find_arrays(graph, removed)
+    tiling = build_tiling(graph, removed, arrays, shape_families(graph, arrays), 16)
+    view = build_coarse(graph, removed, tiling)
+    # 24 pairs of neighbouring tiles, 4 points on each side of every border are read by the other side.
+    assert view.adjacency.num_edges == 24
+    assert set(view.adjacency.edge_bytes.tolist()) == {2 * 4 * 8}
+    assert view.adjacency.work_flops.tolist() == [32.0] * 16
+    assert view.hypergraph is not None
+    every = np.arange(16, dtype=np.int32)
+    assert connectivity(view.hypergraph, every, 16) == 24 * 2 * 4 * 8
+    counted = count_volume(graph, every[tiling.vertex], 16)
+    assert counted.total_bytes == 24 * 2 * 4 * 8
+
+
+@given(st.data())
+@settings(max_examples=60, deadline=None)
+def test_nets_of_values_count_the_volume_exactly_where_each_row_happens_once(data: st.DataObject) -> None:
+    n, parts = 8, 3
+    numbers = st.integers(0, n - 1)
+    lists = data.draw(st.lists(st.tuples(numbers, st.sets(numbers, max_size=4)), max_size=10))
+    graph = build(n, [row(sink, *sorted(sources - {sink})) for sink, sources in lists])
+    removed = none_removed(graph)
+    tiling = build_tiling(graph, removed, (), (), n)
+    view = build_coarse(graph, removed, tiling)
+    drawn = data.draw(st.lists(st.integers(0, parts - 1), min_size=n, max_size=n))
+    part = np.array(drawn, np.int32)[: tiling.num_vertices]
+    assert view.hypergraph is not None
+    counted = charge_volume(graph, part[tiling.vertex], parts).communication(graph)
+    assert connectivity(view.hypergraph, part, parts) == counted.low_bytes
+
+
+@given(graphs(), st.data())
+@settings(max_examples=60, deadline=None)
+def test_every_value_but_hubs_has_a_coarse_vertex_and_work_is_kept(
+    graph: ValueGraph, data: st.DataObject
+) -> None:
+    n = graph.num_vertices
+    removed = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)), np.bool_)
+    tiling = build_tiling(graph, removed, (), (), data.draw(st.integers(1, 8)))
+    kept = tiling.vertex[~removed]
+    assert tiling.vertex[removed].tolist() == [-1] * int(removed.sum())
+    assert sorted(set(kept.tolist())) == list(range(tiling.num_vertices))
+    assert np.array_equal(tiling.vertex[tiling.neighbours.anchor], tiling.vertex)
+    work = build_coarse(graph, removed, tiling).adjacency.work_flops.sum()
+    fed = removed[
+        graph.row_sink[np.repeat(np.arange(graph.num_rows), np.diff(graph.source_ptr[graph.term_ptr]))]
+    ]
+    spread = np.unique(graph.row_sink[graph.row_of_source()][fed & ~removed[graph.source]])
+    assert work == pytest.approx(graph.work_flops[~removed].sum() + graph.work_flops[spread].sum())
+
+
+# --- divisions --------------------------------------------------------------------------------------------
+
+
+def test_square_blocks_of_a_grid_are_found_and_counted_on_the_full_graph() -> None:
+    graph = jacobi(16)
+    portfolio = TiledPortfolio(graph, none_removed(graph), PortfolioOptions((4,), 1, 0.03), 64)
+    found = {c.method: c.part for c in portfolio.candidates(4)}
+    assert portfolio.coarse_vertices == 64
+    blocks = found["blocks 2x2"]
+    place = np.arange(512) % 256
+    assert np.array_equal(blocks, place // 128 * 2 + place % 16 // 8)
+    assert count_volume(graph, blocks, 4).total_bytes == 2 * 2 * 16 * 8
+    assert all(len(part) == 512 and set(part.tolist()) == {0, 1, 2, 3} for part in found.values())
+
+
+def test_islands_beside_borders_are_removed() -> None:
+    graph = jacobi(16)
+    removed = none_removed(graph)
+    portfolio = TiledPortfolio(graph, removed, PortfolioOptions((2,), 1, 0.03), 64)
+    place = np.arange(512) % 256
+    straight = (place % 16 >= 8).astype(np.int32)
+    # One point of row 8 on either side belongs to the other: it sends one word more, its neighbours four.
+    ragged = np.where((place == 130) | (place == 141), 1 - straight, straight).astype(np.int32)
+    assert count_volume(graph, straight, 2).total_bytes == 2 * 16 * 8
+    assert count_volume(graph, ragged, 2).total_bytes == 2 * (16 + 1 + 4) * 8
+    better = refine_borders(graph, portfolio.view, ragged, 2, 0.03)
+    assert better is not None
+    assert count_volume(graph, better, 2).total_bytes <= 2 * 16 * 8
+
+
+def test_forced_coarsening_says_so_and_its_bytes_are_those_of_its_owners() -> None:
+    graph = jacobi(12)
+    counted = decompose(graph, 288, _options(36), SilentProgress())
+    direct = decompose(graph, 288, _options("never"), SilentProgress())
+    for item in counted.decompositions:
+        assert item.coarse_vertices == 36
+        assert item.comm_bytes == count_volume(graph, item.part, item.nodes).total_bytes
+    assert {d.coarse_vertices for d in direct.decompositions} == {0}
+    best = {d.nodes: d.comm_bytes for d in counted.decompositions if d.best}
+    assert best[4] <= 2 * 2 * 12 * 8
+
+
+def _options(coarsen: Coarsen) -> CountOptions:
+    return CountOptions((2, 4), ("volume",), 0.9, MachineParameters(), 1, 0.03, True, coarsen=coarsen)
+
+
+@pytest.mark.parametrize("wrong", [0, -5])
+def test_a_number_of_coarse_vertices_is_positive(wrong: int) -> None:
+    with pytest.raises(ConfigError, match="expected auto, never or a number of vertices"):
+        PartitionRequest((2,), coarsen=wrong)
