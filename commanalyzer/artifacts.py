@@ -44,7 +44,7 @@ from commanalyzer.vcg.store import COLUMNS, GraphStore
 KIND = "commanalyzer.analysis"
 SCHEMA = 3
 # Only where there are collectives, and where phases are known.
-_PEERS = ("peer_bytes", "peer_messages", "phase_bytes", "phase_messages")
+_OPTIONAL = ("peer_bytes", "peer_messages", "phase_bytes", "phase_messages")
 _COLUMNS = tuple(column.name for column in COLUMNS)
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _ARRAYS = tuple(f.name for f in fields(ValueGraph) if f.name not in ("objects", "sites"))
@@ -122,7 +122,7 @@ def _write(result: AnalysisResult, draft: Path) -> None:
             _put(group, "messages", item.communication.messages)
             _put(group, "part", item.part)
             _put(group, "object_bytes", item.object_bytes)
-            for name in _PEERS:
+            for name in _OPTIONAL:
                 if (peers := getattr(item.communication, name)) is not None:
                     _put(group, name, peers)
         file.flush()
@@ -187,7 +187,7 @@ def _read(file: h5py.File) -> AnalysisResult:
 
 
 def _read_arrays(group: h5py.Group) -> dict[str, NDArray[np.int64]]:
-    names = ("comm_bytes", "messages", "part", "object_bytes", *(n for n in _PEERS if n in group))
+    names = ("comm_bytes", "messages", "part", "object_bytes", *(n for n in _OPTIONAL if n in group))
     return {name: np.asarray(group[name][...]) for name in names}
 
 
