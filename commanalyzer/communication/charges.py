@@ -17,7 +17,7 @@ from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.totals import GraphTotals, totals_of
 from commanalyzer.communication.uses import PairUses, numbered_keys
 from commanalyzer.errors import ConfigError, GraphInvariantError
-from commanalyzer.vcg.graph import Int32, Int64, ValueGraph
+from commanalyzer.vcg.graph import Bool, Int32, Int64, ValueGraph
 
 
 @dataclass(frozen=True, slots=True)
