@@ -33,7 +33,9 @@ from commanalyzer.communication.totals import GraphTotals, totals_of
 from commanalyzer.vcg.graph import Bool, Int32, Int64, ValueGraph
 
 _MOST_SITES = 4096  # matrices of sites x sites
-_EVERY_STEP = 0.9  # share of the rounds of the most frequent exchange
+# Share of the rounds of the most frequent exchange. It may have one more, for the first state.
+_EVERY_STEP = 0.9
+_LEAST_SHARE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +184,8 @@ def _every_step(*kinds: _Group) -> Int64:
     groups, place = np.unique(number[number >= 0], return_inverse=True)
     rounds = np.zeros(len(groups), dtype=np.int64)
     np.maximum.at(rounds, place, low)
-    return groups[rounds >= _EVERY_STEP * max(int(rounds.max(initial=0)), 1)]
+    most = int(rounds.max(initial=0))
+    return groups[rounds >= max(_EVERY_STEP * most - 1.0, _LEAST_SHARE * most)]
 
 
 def _remote_readers(graph: ValueGraph, part: Int32, expand: _Group, num_parts: int, order: StepOrder) -> Bool:
