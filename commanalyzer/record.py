@@ -153,9 +153,9 @@ def recorder_environment(trace: Path, memory_limit_bytes: int | None) -> dict[st
 
     Args:
         trace: File to write.
-        memory_limit_bytes: Limit of the run's memory; that of the machine without one.
+        memory_limit_bytes: Limit of the run's memory; without one, a quarter of what the machine has left.
     """
-    allowed = memory_limit_bytes or psutil.virtual_memory().available
+    allowed = memory_limit_bytes or psutil.virtual_memory().available // 4  # the rest is for the graph
     return {"COMMANALYZER_TRACE": str(trace), "COMMANALYZER_MEMORY": f"{allowed:020d}"}
 
 
