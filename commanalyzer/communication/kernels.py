@@ -32,7 +32,7 @@ def _line(table: Any, value: Any, part: Any, num_parts: Any) -> Any:
     """
     last, key = len(table) - 1, value * num_parts + part
     mixed = np.uint64(part + 1) * _MIX
-    i, step, attempt = (np.int64(mixed >> np.uint64(32)) + value) & last, 1, 0
+    i, step, attempt = (np.int64(mixed >> np.uint64(32)) + value) & last, np.int64(1), 0
     while table[i, _KEY] != _FREE and table[i, _KEY] != key:
         attempt += 1
         if attempt == _NEAR:
