@@ -20,27 +20,36 @@ from commanalyzer.compiled import compiled
 COLUMNS = 5
 _KEY, _LAST, _MOST, _TOTAL, _FRESH = range(COLUMNS)
 _FREE = -1
+_NEAR = 4  # lines
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 @compiled
-def _line(table: Any, key: Any) -> Any:
-    """Return the line of ``key``, or the free one where it belongs."""
-    last = len(table) - 1
-    mixed = np.uint64(key) * _MIX
-    i = np.int64(mixed ^ (mixed >> np.uint64(32))) & last
+def _line(table: Any, value: Any, part: Any, num_parts: Any) -> Any:
+    """Return the line of a pair, or the free one where it belongs.
+
+    Consecutive values of one part are neighbours as far as there is room: rows use them one after the other.
+    """
+    last, key = len(table) - 1, value * num_parts + part
+    mixed = np.uint64(part + 1) * _MIX
+    i, step, attempt = (np.int64(mixed >> np.uint64(32)) + value) & last, np.int64(1), 0
     while table[i, _KEY] != _FREE and table[i, _KEY] != key:
-        i = (i + 1) & last
+        attempt += 1
+        if attempt == _NEAR:
+            mixed = np.uint64(key) * _MIX
+            i = np.int64(mixed >> np.uint64(32))
+            step = 2 * np.int64(mixed & np.uint64(0xFFFFFF)) + 1
+        i = (i + step) & last
     return i
 
 
 @compiled
-def _need(table: Any, key: Any, row: Any, count: Any, fresh: Any) -> Any:
-    """Enter that ``row`` uses ``key``; return the number of lines that this takes (0 or 1)."""
-    i = _line(table, key)
+def _need(table: Any, value: Any, part: Any, num_parts: Any, row: Any, count: Any, fresh: Any) -> Any:
+    """Enter that ``part`` uses ``value`` in ``row``; return the number of lines that this takes (0 or 1)."""
+    i = _line(table, value, part, num_parts)
     new = table[i, _KEY] == _FREE
     if new:
-        table[i, _KEY] = key
+        table[i, _KEY] = value * num_parts + part
     elif table[i, _LAST] == row:
         return 0
     table[i, _LAST] = row
@@ -51,11 +60,13 @@ def _need(table: Any, key: Any, row: Any, count: Any, fresh: Any) -> Any:
 
 
 @compiled
-def rehash(table: Any, larger: Any) -> None:
+def rehash(table: Any, num_parts: Any, larger: Any) -> None:
     """Move all lines of ``table`` to ``larger``, which is free."""
     for i in range(len(table)):
         if table[i, _KEY] != _FREE:
-            larger[_line(larger, table[i, _KEY])] = table[i]
+            value = table[i, _KEY] // num_parts
+            part = table[i, _KEY] - value * num_parts
+            larger[_line(larger, value, part, num_parts)] = table[i]
 
 
 @compiled
@@ -121,7 +132,7 @@ def scan_rows(
         for i in range(start, end):
             v = np.int64(source[i])
             if part[v] != owner and not (len(removed) and removed[v]):
-                used += _need(table, v * num_parts + owner, first_row + r, row_count[r], fresh)
+                used += _need(table, v, owner, num_parts, first_row + r, row_count[r], fresh)
     return len(row_sink), used
 
 
@@ -141,7 +152,7 @@ def enter_uses(
     for i in range(len(value)):
         r = row[i]
         fresh = 0 if row_accumulates[r] else row_count[r]
-        used += _need(table, value[i] * num_parts + part[i], first_row + r, row_count[r], fresh)
+        used += _need(table, value[i], part[i], num_parts, first_row + r, row_count[r], fresh)
     return used
 
 
@@ -149,7 +160,7 @@ def enter_uses(
 def most_of(table: Any, value: Any, part: Any, num_parts: Any, most: Any) -> None:
     """Set ``most`` to the largest count of a row that uses each pair, 0 for pairs not in ``table``."""
     for i in range(len(value)):
-        most[i] = table[_line(table, value[i] * num_parts + part[i]), _MOST]
+        most[i] = table[_line(table, value[i], part[i], num_parts), _MOST]
 
 
 @compiled

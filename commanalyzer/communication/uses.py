@@ -201,7 +201,7 @@ class UseTable:
         if lines <= len(self._table):
             return
         larger = _free_lines(max(2 * len(self._table), 1 << (lines - 1).bit_length()))
-        kernels.rehash(self._table, larger)
+        kernels.rehash(self._table, self._num_parts, larger)
         self._table = larger
 
     def pairs(self) -> PairUses:
