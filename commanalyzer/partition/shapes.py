@@ -243,7 +243,7 @@ def _steps(graph: ValueGraph, index: Int64, size: Int64) -> Int64:
     """Distances between elements and what they are computed from, in arrays of the same size."""
     sink, source = sink_of_source(graph), graph.source
     alike = (size[sink] == size[source]) & (size[source] > 0)
-    return np.abs(index[sink[alike]] - index[source[alike]])
+    return np.asarray(np.abs(index[sink[alike]] - index[source[alike]]))
 
 
 def _gaps(graph: ValueGraph, index: Int64, owner: Int64) -> Int64:
