@@ -18,7 +18,7 @@ import numpy as np
 from commanalyzer.errors import PartitionError
 from commanalyzer.partition.borders import refine_borders
 from commanalyzer.partition.bounds import Structure, recognise
-from commanalyzer.partition.coarse import CoarseView, build_coarse
+from commanalyzer.partition.coarse import CoarseView, build_coarse, voted
 from commanalyzer.partition.divisions import promising_grids, variants
 from commanalyzer.partition.grids import block_owners, grid_name
 from commanalyzer.partition.metis import partition
@@ -259,7 +259,7 @@ class TiledPortfolio:
             return coarse
         hypergraph, nets = self.view.hypergraph, self._nets
         if hypergraph is None or nets is None or not self._is_affordable(num_parts):
-            raise PartitionError("some values are in none of the divided arrays, and their nets are too many")
+            return voted(self.view.adjacency, coarse, num_parts)
         options = self._options
         return refine(
             hypergraph, nets, coarse, num_parts, imbalance=options.imbalance, fixed=coarse >= 0, passes=1
