@@ -46,6 +46,7 @@ LARGE_VALUES = 1_000_000
 _MOST_GRIDS = 3
 _MOST_LINKS = 500_000
 _LEAST_PER_PART = 16  # coarse vertices
+_LEAST_FORCED = 4  # coarse vertices per part, whatever the user says
 _MOST_PINS = 300_000  # of the coarse graph; above it, Mt-KaHyPar would take many seconds
 _REFINED = 2  # candidates
 _RECOGNISED_FLOWS = 1 << 24  # whether a graph is a grid or a product is only looked at up to this size
@@ -102,6 +103,7 @@ class TiledPortfolio:
         """The coarse graph."""
         most = max(self._options.nodes)
         wanted = self._wanted or max(DEFAULT_VERTICES, LEAST_PER_PART * most)
+        wanted = max(wanted, _LEAST_FORCED * most)
         while True:
             tiling = build_tiling(
                 self._graph, self._removed, self.arrays, self.families, wanted, scattered=not self._wanted
