@@ -23,6 +23,7 @@ from commanalyzer.vcg.segments import pointer_from_counts, sorted_unique
 from commanalyzer.vcg.slices import row_slices
 
 _FIRST_SLOTS = 1 << 16
+_MOST_ROUNDS = 16
 _MOST_PINS = 60_000_000  # beyond, there are no nets: their list would take gigabytes
 
 
@@ -188,3 +189,24 @@ def _pins(graph: ValueGraph, number: Int32, num_coarse: int, readers: Int32) -> 
         if total > _MOST_PINS:
             return None
     return sorted_unique(np.concatenate(found))
+
+
+def voted(adjacency: Adjacency, part: Int32, num_parts: int) -> Int32:
+    """Return ``part`` with the missing ones (-1) filled in: where most bytes of a vertex go, round by round.
+
+    Vertices that are linked to none with a part are laid side by side, evenly.
+    """
+    owner, one = part.copy(), adjacency.vertex_of_edge()
+    for _ in range(_MOST_ROUNDS):
+        asks = np.flatnonzero((owner[one] < 0) & (owner[adjacency.neighbour] >= 0))
+        if not len(asks):
+            break
+        cell = one[asks] * num_parts + owner[adjacency.neighbour[asks]]
+        distinct, number = np.unique(cell, return_inverse=True)
+        total = np.bincount(number, adjacency.edge_bytes[asks], len(distinct))
+        vertex, which = np.divmod(distinct, num_parts)
+        order = np.lexsort((-which, total, vertex))  # the last of each vertex is the heaviest
+        owner[vertex[order]] = which[order]
+    left = np.flatnonzero(owner < 0)
+    owner[left] = np.arange(len(left)) * num_parts // max(len(left), 1)
+    return owner

@@ -18,7 +18,7 @@ import numpy as np
 from commanalyzer.errors import PartitionError
 from commanalyzer.partition.borders import refine_borders
 from commanalyzer.partition.bounds import Structure, recognise
-from commanalyzer.partition.coarse import CoarseView, build_coarse
+from commanalyzer.partition.coarse import CoarseView, build_coarse, voted
 from commanalyzer.partition.divisions import promising_grids, variants
 from commanalyzer.partition.grids import block_owners, grid_name
 from commanalyzer.partition.metis import partition
@@ -46,6 +46,7 @@ LARGE_VALUES = 1_000_000
 _MOST_GRIDS = 3
 _MOST_LINKS = 500_000
 _LEAST_PER_PART = 16  # coarse vertices
+_LEAST_FORCED = 4  # coarse vertices per part, whatever the user says
 _MOST_PINS = 300_000  # of the coarse graph; above it, Mt-KaHyPar would take many seconds
 _REFINED = 2  # candidates
 _RECOGNISED_FLOWS = 1 << 24  # whether a graph is a grid or a product is only looked at up to this size
@@ -102,6 +103,7 @@ class TiledPortfolio:
         """The coarse graph."""
         most = max(self._options.nodes)
         wanted = self._wanted or max(DEFAULT_VERTICES, LEAST_PER_PART * most)
+        wanted = max(wanted, _LEAST_FORCED * most)
         while True:
             tiling = build_tiling(
                 self._graph, self._removed, self.arrays, self.families, wanted, scattered=not self._wanted
@@ -259,7 +261,7 @@ class TiledPortfolio:
             return coarse
         hypergraph, nets = self.view.hypergraph, self._nets
         if hypergraph is None or nets is None or not self._is_affordable(num_parts):
-            raise PartitionError("some values are in none of the divided arrays, and their nets are too many")
+            return voted(self.view.adjacency, coarse, num_parts)
         options = self._options
         return refine(
             hypergraph, nets, coarse, num_parts, imbalance=options.imbalance, fixed=coarse >= 0, passes=1

@@ -52,3 +52,10 @@ def test_setting() -> None:
     for text in ("n", "=3", "n=x", "a b=3"):
         with pytest.raises(click.BadParameter):
             options.setting(text)
+
+
+def test_coarse_graphs_are_chosen_by_word_or_number() -> None:
+    assert [options.coarsen(text) for text in ("auto", "never", "4096")] == ["auto", "never", 4096]
+    for wrong in ("0", "-1", "always", "1.5"):
+        with pytest.raises(click.BadParameter, match="expected auto, never or a number"):
+            options.coarsen(wrong)

@@ -15,7 +15,7 @@ from commanalyzer.errors import ConfigError
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.partition import tile_kernels as kernels
 from commanalyzer.partition.borders import refine_borders
-from commanalyzer.partition.coarse import build_coarse
+from commanalyzer.partition.coarse import build_coarse, voted
 from commanalyzer.partition.portfolio import PortfolioOptions
 from commanalyzer.partition.refine import connectivity
 from commanalyzer.partition.shapes import find_arrays, shape_families
@@ -203,3 +203,15 @@ def _options(coarsen: Coarsen) -> CountOptions:
 def test_a_number_of_coarse_vertices_is_positive(wrong: int) -> None:
     with pytest.raises(ConfigError, match="expected auto, never or a number of vertices"):
         PartitionRequest((2,), coarsen=wrong)
+
+
+def test_vertices_without_a_part_go_where_most_of_their_bytes_go() -> None:
+    # 2 reads 8 bytes of 0 and 16 of 1, 3 reads 2; 4 and 5 are alone.
+    graph = build(6, [row(2, 0, 1), row(3, 2), row(0), row(1)], widths={1: 16})
+    removed = none_removed(graph)
+    tiling = build_tiling(graph, removed, (), (), 6)
+    adjacency = build_coarse(
+        graph, removed, replace(tiling, vertex=np.arange(6, dtype=np.int32), num_vertices=6)
+    )
+    start = np.array([0, 1, -1, -1, -1, -1], np.int32)
+    assert voted(adjacency.adjacency, start, 2).tolist() == [0, 1, 1, 1, 0, 1]

@@ -50,6 +50,7 @@ def test_contract() -> None:
         "neighbours_max": 1,
         "imbalance": 1.25,
         "seconds": 0.0,
+        "coarse_vertices": 0,
         "lower_bound_bytes": None,
         "bound_source": "",
         "efficiency_bound": 0.5,
