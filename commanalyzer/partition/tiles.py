@@ -31,6 +31,8 @@ LEAST_PER_PART = 256
 _EVEN = 8  # tiles along a dimension are a multiple of it, so that parts can be blocks of whole tiles
 _SCATTERED = 0.6  # of all bytes between tiles: their order says nothing
 _LEAST_POINTS = 16  # of a tile: of smaller ones, most bytes cross the border in any case
+_DENSE = 32  # flows per anchor: from it on, nearly every tile is linked to many others
+_FEW_VERTICES = 4096
 _MOST_ROUNDS = 4
 _TASK_SHARE = 0.002  # of all values: larger tasks are chains through the program
 _LEAST_TASK = 64
@@ -156,6 +158,8 @@ def build_tiling(
     groups: tuple[tuple[Shaped, ...], ...] = ()
     followed = near
     anchors = np.flatnonzero(~removed & (near.anchor == np.arange(graph.num_vertices)))
+    if scattered and near.flows > _DENSE * len(anchors):
+        wanted = min(wanted, _FEW_VERTICES)
     if len(anchors) > wanted:
         for family in families or ((),):  # one step per family
             chosen = tuple(_groups(arrays, family))
@@ -198,6 +202,8 @@ def with_tasks(graph: ValueGraph, removed: Bool, near: Neighbours, tile: Int32) 
     """
     v = graph.num_vertices
     private = (graph.is_register | graph.is_temporary) & ~removed
+    if not private.any():
+        return near, tile
     root, size = np.arange(v, dtype=np.int32), np.ones(v, np.int32)
     most = max(int(_TASK_SHARE * v), _LEAST_TASK)
     for piece in row_slices(graph):
