@@ -178,11 +178,15 @@ CA_INLINE bool ca_predicted(uint64_t hash) {
   return true;
 }
 
+#define CA_WIDE_BYTES (1ull << 30) /* of larger ranges, few pages are touched */
+
 /* Digest of the shadow of the pages that these addresses lie in: the sum of what its entries add. */
 CA_INLINE uint64_t ca_changes_in(uint64_t low, uint64_t high) {
-  const uint64_t *pages = (const uint64_t *)CA_CHANGES_BASE;
-  const uint64_t mask = CA_ADDRESS_MASK >> CA_CHANGES_PAGE;
-  uint64_t page = low >> CA_CHANGES_PAGE, last = high >> CA_CHANGES_PAGE, sum = 0;
+  bool is_wide = high > low && high - low >= CA_WIDE_BYTES;
+  uint32_t shift = is_wide ? CA_COARSE_PAGE : CA_CHANGES_PAGE;
+  const uint64_t *pages = (const uint64_t *)(is_wide ? CA_COARSE_BASE : CA_CHANGES_BASE);
+  const uint64_t mask = CA_ADDRESS_MASK >> shift;
+  uint64_t page = low >> shift, last = high >> shift, sum = 0;
 #pragma clang loop vectorize(disable) unroll(disable)
   do {
     sum += pages[page & mask];
