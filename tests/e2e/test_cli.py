@@ -90,6 +90,8 @@ CONTRACT: dict[str, type | tuple[type, ...]] = {
     "vcg.flows": int,
     "vcg.rows": int,
     "vcg.bytes": int,
+    "vcg.spilled_bytes": int,
+    "peak_memory_bytes": int,
     "recording.native_s": (float, type(None)),
     "recording.instrumented_s": float,
     "recording.peak_rss_bytes": int,

@@ -66,6 +66,7 @@ def test_round_trip(tmp_path: Path) -> None:
         warnings=("careful",),
         unmodelled=(("qsort", 3),),
     )
+    result = replace(result, peak_memory_bytes=123)
     path = tmp_path / "r.cmz"
     save(result, path)
     _assert_equal(load(path), result)
