@@ -66,7 +66,7 @@ def climb(series: Series, up_to: int, nodes: str, coarsen: str, limits: Limits) 
 
 
 def _expected_bytes(before: Rung, size: int) -> float:
-    """Peak memory of the next rung: what an empty analysis takes, and the rest in proportion to the points."""
+    """Peak memory of the next rung: that of an empty analysis, and the rest in proportion to the points."""
     growth = (size / before.size) ** before.series.dims
     return _BASE_BYTES + max(before.peak_bytes - _BASE_BYTES, 0.0) * growth
 
