@@ -36,6 +36,7 @@ from tests.bench.ladder_document import Rung, ladder_document, rung_of
 
 _POLL_S = 0.2
 _GB = 1e9
+_BASE_BYTES = 0.3e9  # interpreter and libraries
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ def climb(series: Series, up_to: int, nodes: str, coarsen: str, limits: Limits) 
     for size in series.sizes:
         if size > up_to:
             return
-        expected = 0.0 if before is None else before.peak_bytes * (size / before.size) ** series.dims
+        expected = 0.0 if before is None else _expected_bytes(before, size)
         if expected > limits.memory_bytes:
             text = f"not started: about {expected / _GB:.0f} GB expected from the rung before"
             yield Rung(series, size, failure=text)
@@ -62,6 +63,12 @@ def climb(series: Series, up_to: int, nodes: str, coarsen: str, limits: Limits) 
         if rung.failure:
             return
         before = rung
+
+
+def _expected_bytes(before: Rung, size: int) -> float:
+    """Peak memory of the next rung: that of an empty analysis, and the rest in proportion to the points."""
+    growth = (size / before.size) ** before.series.dims
+    return _BASE_BYTES + max(before.peak_bytes - _BASE_BYTES, 0.0) * growth
 
 
 def _run(series: Series, size: int, nodes: str, coarsen: str, limits: Limits) -> Rung:
