@@ -27,6 +27,8 @@ from commanalyzer.vcg.store import GraphStore
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 Arrays = Mapping[str, NDArray[np.int64]]
 
+_DIRECTIONS = ("source", "sink", "reduction")
+
 
 def header_of(result: AnalysisResult) -> dict[str, Json]:
     """JSON document of everything in ``result`` that is not a large array."""
@@ -36,7 +38,7 @@ def header_of(result: AnalysisResult) -> dict[str, Json]:
         "provenance": cast(Json, asdict(result.provenance)),
         "work": cast(Json, asdict(result.work)),
         "recording": cast(Json, asdict(result.recording)),
-        "singletons": cast(Json, asdict(result.singletons)),
+        "singletons": None if result.singletons is None else cast(Json, asdict(result.singletons)),
         "vcg_words": result.vcg_words,
         "machine": cast(Json, asdict(result.machine)),
         "regions": list(result.regions),
@@ -95,7 +97,7 @@ def result_from_header(
         (_text(name), _int(count)) for name, count in map(_list, _list(recording["unmodelled_calls"]))
     )
     native = recording["native_s"]
-    singletons = _table(header["singletons"])
+    counts = None if header["singletons"] is None else _table(header["singletons"])
     work = _table(header["work"])
     return AnalysisResult(
         program=_text(header["program"]),
@@ -113,7 +115,7 @@ def result_from_header(
             spilled_bytes=_int(recording.get("spilled_bytes", 0)),
         ),
         store=store,
-        singletons=SingletonCounts(*(_int(singletons[name]) for name in ("source", "sink", "reduction"))),
+        singletons=None if counts is None else SingletonCounts(*(_int(counts[n]) for n in _DIRECTIONS)),
         vcg_words=_int(header["vcg_words"]),
         machine=_machine(_table(header["machine"])),
         decompositions=tuple(

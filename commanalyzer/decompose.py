@@ -46,6 +46,8 @@ _REFINED = 3  # candidates
 # how much larger the graph of the paper's model may get when it only serves to count singletons
 _SIDE_GROWTH = 4
 _SIDE_FLOWS = 1_000_000
+# above it, they are counted only where the paper's model is asked for: 60 bytes per flow
+_MOST_SIDE_FLOWS = 50_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ class Counted:
     """Decompositions of a graph and what the paper's singleton rule says about it."""
 
     decompositions: tuple[Decomposition, ...]
-    singletons: SingletonCounts
+    singletons: SingletonCounts | None
     vcg_words: int
     warnings: tuple[str, ...]
 
@@ -131,11 +133,16 @@ def _as_model(name: str) -> Model:
     return "hpdc18" if name == "hpdc18" else "volume"
 
 
-def _paper_view(graph: ValueGraph, options: CountOptions) -> tuple[SingletonCounts, int, tuple[str, ...]]:
+def _paper_view(
+    graph: ValueGraph, options: CountOptions
+) -> tuple[SingletonCounts | None, int, tuple[str, ...]]:
     """Singletons and graph size by the paper's rules, on the graph without named registers.
 
-    Where that graph would be far larger and nobody asked for the paper's model, registers stay vertices.
+    Where that graph would be far larger and nobody asked for the paper's model, registers stay vertices; of
+    large graphs nothing is counted then.
     """
+    if graph.num_flows > _MOST_SIDE_FLOWS and "hpdc18" not in options.models:
+        return None, 0, ()
     warnings: tuple[str, ...] = ()
     limit = DEFAULT_LIMIT if "hpdc18" in options.models else _SIDE_GROWTH * graph.num_flows + _SIDE_FLOWS
     try:

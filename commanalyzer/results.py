@@ -212,7 +212,8 @@ class AnalysisResult(PlotMethods):
         work: Operation counts.
         recording: Recording quality.
         store: Value communication graph in coded form.
-        singletons: Singleton counts of the paper's rule.
+        singletons: Singleton counts of the paper's rule; ``None`` where the graph is too large to count them
+            for nothing but this number.
         vcg_words: Size of the graph in the unit of the paper's Table 2, 0 when not counted.
         machine: Machine of the efficiency bounds.
         decompositions: All candidates, ordered by nodes; exactly one best per (nodes, model).
@@ -232,7 +233,7 @@ class AnalysisResult(PlotMethods):
     work: WorkCounts
     recording: Recording
     store: GraphStore
-    singletons: SingletonCounts
+    singletons: SingletonCounts | None
     vcg_words: int
     machine: MachineParameters
     decompositions: tuple[Decomposition, ...]

@@ -70,6 +70,32 @@ def note_readers(
 
 
 @compiled
+def note_places(
+    row_sink: Any,
+    term_ptr: Any,
+    source_ptr: Any,
+    source: Any,
+    removed: Any,
+    leaf: Any,
+    anchor: Any,
+    place: Any,
+    elsewhere: Any,
+) -> None:
+    """Note for every leaf where its first reader is anchored, and whether another reader is elsewhere."""
+    for r in range(len(row_sink)):
+        if removed[row_sink[r]]:
+            continue
+        at = anchor[row_sink[r]]
+        for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
+            s = source[i]
+            if leaf[s]:
+                if place[s] < 0:
+                    place[s] = at
+                elif place[s] != at:
+                    elsewhere[s] = True
+
+
+@compiled
 def note_producers(
     row_sink: Any,
     term_ptr: Any,

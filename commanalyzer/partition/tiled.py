@@ -224,7 +224,7 @@ class TiledPortfolio:
                 cut_dims = sum(g > 1 for g in grid)
                 for members, remark in variants(family, rank):
                     for by_work in (False, True):
-                        owners = block_owners(self._graph, members, grid, by_work=by_work)
+                        owners = self._led(block_owners(self._graph, members, grid, by_work=by_work))
                         text = f"{name}{among}{remark}{' by work' if by_work else ''}"
                         coarse = self._followed(self._on_coarse(owners), num_parts)
                         by_dims.setdefault(cut_dims, []).append(_Found(text, coarse, owners, cut_dims))
@@ -275,6 +275,14 @@ class TiledPortfolio:
         of_anchor = value_part[self.view.tiling.neighbours.anchor]
         part = np.where(value_part >= 0, value_part, np.where(of_anchor >= 0, of_anchor, part))
         return part.astype(np.int32)
+
+    def _led(self, value_part: Int32) -> Int32:
+        """Return ``value_part`` with values that follow others at the owner of these, if they have one.
+
+        Entries of a sparse matrix are as many as would be some per point, but not the same number at each.
+        """
+        of_anchor = value_part[self.view.tiling.neighbours.anchor]
+        return np.where(of_anchor >= 0, of_anchor, value_part)
 
     def _owners(self, coarse: Int32, num_parts: int) -> Int32:
         """Return int32[V], owners of all values where those of coarse vertices are known."""

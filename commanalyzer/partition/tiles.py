@@ -95,12 +95,29 @@ def find_neighbours(graph: ValueGraph, removed: Bool) -> Neighbours:
             *(piece.row_sink, piece.row_count, piece.row_fold, piece.term_ptr, piece.source_ptr),
             *(piece.source, private, removed, follow, rank, several, computed, readers, most, most_folded),
         )
-    leaf = (computed == 0) & (several == 0) & (graph.versions - graph.is_input <= 1)
-    ahead = (private & (rank > kernels.TO_SUM)) | leaf
+    leaf = (computed == 0) & (graph.versions - graph.is_input <= 1) & ~removed
+    ahead = (private & (rank > kernels.TO_SUM)) | (leaf & (several == 0))
     parent = np.where(ahead & (follow >= 0), follow, np.arange(v, dtype=np.int32))
     last = np.where(private & (rank == kernels.TO_SUM), follow, -1)
     anchor = _settled(graph, removed, private, parent, last, readers)
+    parent = _beside_readers(graph, removed, leaf & (several != 0) & ~private, anchor, parent)
+    kernels.find_anchors(np.where(anchor != np.arange(v), anchor, parent), anchor)
     return Neighbours(anchor, readers, most, most_folded, flows, parent)
+
+
+def _beside_readers(graph: ValueGraph, removed: Bool, leaf: Bool, anchor: Int32, parent: Int32) -> Int32:
+    """Return ``parent`` with leaves that several private values of one place read in that place, too.
+
+    The entries of a matrix that several products of the program read are such.
+    """
+    place, elsewhere = np.full(len(parent), -1, np.int32), np.zeros(len(parent), np.bool_)
+    if leaf.any():
+        for piece in row_slices(graph):
+            kernels.note_places(
+                *(piece.row_sink, piece.term_ptr, piece.source_ptr, piece.source),
+                *(removed, leaf, anchor, place, elsewhere),
+            )
+    return np.where((place >= 0) & ~elsewhere, place, parent)
 
 
 def _settled(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import asdict
 
 from commanalyzer.artifact_header import Json, collectives_header, counted_header
 from commanalyzer.machine.curves import Curve
@@ -47,11 +48,7 @@ def json_document(result: AnalysisResult) -> dict[str, Json]:
             "exit_status": recording.exit_status,
         },
         "peak_memory_bytes": result.peak_memory_bytes,
-        "singletons": {
-            "source": result.singletons.source,
-            "sink": result.singletons.sink,
-            "reduction": result.singletons.reduction,
-        },
+        "singletons": None if result.singletons is None else asdict(result.singletons),
         "machine": _machine(result.machine),
         "decompositions": [_decomposition(item) for item in result.decompositions],
         "warnings": list(result.warnings),

@@ -99,8 +99,8 @@ def _show_run(result: AnalysisResult, console: Console) -> None:
     )
     if result.peak_memory_bytes:
         grid.add_row("analysis", f"peak {format_bytes(result.peak_memory_bytes)}")
-    if result.singletons.total:
-        counts = result.singletons
+    counts = result.singletons
+    if counts is not None and counts.total:
         grid.add_row(
             "singletons", f"{counts.source} source, {counts.sink} sink, {counts.reduction} reduction (hpdc18)"
         )

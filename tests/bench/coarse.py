@@ -32,7 +32,7 @@ from tests.bench.cases import request_of
 
 CASES = (
     *("heat2d 300 4", "stencil3d 40 3", "matmul 64", "spmv 8000 random 8 4", "kmeans 10000 8 5 3"),
-    *("cg 128 2d natural 5", "cg 96 2d permuted 5", "adi 200 3", "pic 32 8 3 4"),
+    *("cg 96 2d natural 50", "cg 96 2d permuted 50", "adi 200 3", "pic 32 8 3 4"),
     *("pagerank 10000 smallworld 8 4", "fem2d 60 3", "hydro3d 8 2"),
 )
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 import commanalyzer as ca
 from commanalyzer.report.json_document import json_document
+from commanalyzer.results import SingletonCounts
 from commanalyzer.vcg.graph import HomeKind
 from tests.e2e import theory
 from tests.e2e.conftest import Analyse
@@ -75,9 +76,9 @@ def test_kmeans_broadcasts_centroids_and_folds_sums_and_counts(analysed: Analyse
 
 def test_kmeans_has_a_reduction_singleton_for_each_centroid_component(analysed: Analyse) -> None:
     _, n, m, k, _ = KMEANS
-    found = main_loop(analysed, KMEANS).singletons
     # The first centroids are features of k objects (sources); every label depends on all centroids (sink).
-    assert (found.reduction, found.source, found.sink) == (k * m, k * m, n)
+    expected = SingletonCounts(source=k * m, sink=n, reduction=k * m)
+    assert main_loop(analysed, KMEANS).singletons == expected
 
 
 @pytest.mark.parametrize("p", [4, 16])
@@ -92,7 +93,7 @@ def test_dense_spmv_broadcasts_x(analysed: Analyse, p: int) -> None:
 def test_dense_spmv_has_n_input_and_n_output_singletons(analysed: Analyse) -> None:
     result = main_loop(analysed, PLAIN)
     n = 256
-    assert (result.singletons.source, result.singletons.sink, result.singletons.reduction) == (n, n, 0)
+    assert result.singletons == SingletonCounts(source=n, sink=n, reduction=0)
     for p in (4, 16):
         # Paper Section 6.2: p - 1 words for each of 2 n singletons, and nothing else crosses.
         best = result.best(p, "hpdc18")

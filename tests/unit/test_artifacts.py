@@ -12,6 +12,7 @@ from commanalyzer.artifacts import load, save
 from commanalyzer.errors import ArtifactError
 from commanalyzer.machine.curves import Curve
 from commanalyzer.machine.parameters import MachineParameters, Parameter
+from commanalyzer.report.json_document import json_document
 from commanalyzer.results import AnalysisResult
 from commanalyzer.vcg.graph import ValueGraph, empty_graph
 from commanalyzer.vcg.store import GraphStore
@@ -77,6 +78,13 @@ def test_round_trip_without_decompositions_objects_and_sites(tmp_path: Path) -> 
     result = replace(sample_result(), store=GraphStore.of(empty_graph()), decompositions=())
     save(result, tmp_path / "r.cmz")
     _assert_equal(load(tmp_path / "r.cmz"), result)
+
+
+def test_round_trip_of_a_graph_without_singletons_counted(tmp_path: Path) -> None:
+    result = replace(sample_result(), singletons=None)
+    save(result, tmp_path / "r.cmz")
+    _assert_equal(load(tmp_path / "r.cmz"), result)
+    assert json_document(result)["singletons"] is None
 
 
 def test_infinite_intensity_survives(tmp_path: Path) -> None:

@@ -52,6 +52,8 @@ def recording_section(subject: Subject) -> Section:
 
 def _singletons(result: AnalysisResult) -> str:
     counts = result.singletons
+    if counts is None:
+        return "not counted, the graph is large (--model hpdc18 counts them)"
     return f"{counts.source} source, {counts.sink} sink, {counts.reduction} reduction (rule of the paper)"
 
 

@@ -23,6 +23,7 @@ from commanalyzer.partition.tiled import TiledPortfolio
 from commanalyzer.partition.tiles import build_tiling, find_neighbours, tile_grid
 from commanalyzer.progress import SilentProgress
 from commanalyzer.request import Coarsen, PartitionRequest
+from commanalyzer.results import SingletonCounts
 from commanalyzer.vcg.graph import HomeKind, HomeObject, ValueGraph
 from tests.graphs import Row, build, folded, row
 from tests.strategies import graphs
@@ -55,10 +56,10 @@ def jacobi(n: int) -> ValueGraph:
 
 
 def test_a_temporary_follows_what_it_is_computed_for_and_a_leaf_its_reader() -> None:
-    # 5 = f(3), 3 = f(0), 4 = g(1, 2): registers 3 and 4 go with 5 and 6; 0 is read by 3 alone, 2 twice.
+    # 5 = f(3), 3 = f(0), 4 = g(1, 2): registers 3 and 4 go with 5 and 6; 0 is read by 3 alone, 2 twice for 6.
     graph = build(7, [row(3, 0), row(5, 3), row(4, 1, 2), row(6, 4, 2)], registers=[3, 4])
     found = find_neighbours(graph, none_removed(graph))
-    assert found.anchor.tolist() == [5, 6, 2, 5, 6, 5, 6]
+    assert found.anchor.tolist() == [5, 6, 6, 5, 6, 5, 6]
     assert found.readers.tolist() == [1, 1, 2, 1, 1, 0, 0]
 
 
@@ -195,6 +196,14 @@ def test_forced_coarsening_says_so_and_its_bytes_are_those_of_its_owners() -> No
     assert best[4] <= 2 * 2 * 12 * 8
 
 
+def test_singletons_of_large_graphs_are_counted_only_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("commanalyzer.decompose._MOST_SIDE_FLOWS", 100)
+    graph, options = jacobi(12), _options("never")
+    assert decompose(graph, 288, options, SilentProgress()).singletons is None
+    both = replace(options, models=("volume", "hpdc18"))
+    assert decompose(graph, 288, both, SilentProgress()).singletons == SingletonCounts()
+
+
 def _options(coarsen: Coarsen) -> CountOptions:
     return CountOptions((2, 4), ("volume",), 0.9, MachineParameters(), 1, 0.03, True, coarsen=coarsen)
 
@@ -215,3 +224,11 @@ def test_vertices_without_a_part_go_where_most_of_their_bytes_go() -> None:
     )
     start = np.array([0, 1, -1, -1, -1, -1], np.int32)
     assert voted(adjacency.adjacency, start, 2).tolist() == [0, 1, 1, 1, 0, 1]
+
+
+def test_entries_that_two_products_of_a_row_read_follow_the_row() -> None:
+    # Entry 0 times 4, in two registers that are stored to 3; entry 5 is read in two places.
+    rows = [row(1, 0, 4), row(2, 0, 4, 5), row(3, 1), row(3, 2), row(4, 5)]
+    graph = build(6, rows, registers=(1, 2), inputs=(0, 4, 5))
+    anchor = find_neighbours(graph, none_removed(graph)).anchor
+    assert anchor.tolist() == [3, 3, 3, 3, 4, 5]
