@@ -204,7 +204,8 @@ static void release(void *payload) {
 static void (*real_free)(void *);
 static void *(*real_realloc)(void *, size_t);
 
-/* dlsym releases the message of an earlier failure by calling free: what asks during the search finds nothing. */
+/* dlsym releases the message of an earlier failure by calling free: what asks during the search finds nothing.
+ */
 static bool find_real(void) {
   static bool is_searching;
   if (!real_realloc && !is_searching) {

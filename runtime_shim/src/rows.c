@@ -79,7 +79,7 @@ bool ca_rows_reserve(void) {
   by_row = (uint32_t *)by_rows.data;
   next_row = (uint32_t *)next_rows.data;
   detour = (uint32_t *)detours.data;
-  ca_prefer_huge_pages(by_word + ca_word(CA_ARENA_BASE), CA_ARENA_BYTES / 4 * sizeof *by_word);
+  ca_prefer_huge_pages(by_word + ca_word(CA_ARENA_BASE), DENSE_BYTES / 4 * sizeof *by_word);
   return true;
 }
 

@@ -67,6 +67,9 @@ void ca_spill_check(void);
 void ca_spill_finish(int file);
 uint64_t ca_spilled_bytes(void);
 void *ca_map(uint64_t bytes);
+/* Tables about the first bytes of the heap: a program that touches few words of much more memory must not pay
+ * for a large page around each. */
+#define DENSE_BYTES (1ull << 29)
 void ca_prefer_huge_pages(void *data, uint64_t bytes);
 void ca_unmap(void *data, uint64_t bytes);
 bool ca_rows_reserve(void);

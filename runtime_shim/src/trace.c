@@ -42,7 +42,7 @@ __attribute__((constructor(1), used)) static void start(void) {
                   ca_section_reserve(&ca_extents, TIB / 1024) && ca_repeats_reserve();
   if (!reserved)
     give_up("no address space for the rows");
-  ca_prefer_huge_pages(ca_shadow(ca_word(CA_ARENA_BASE)), CA_ARENA_BYTES * 2);
+  ca_prefer_huge_pages(ca_shadow(ca_word(CA_ARENA_BASE)), DENSE_BYTES * 2);
   const char *path = getenv("COMMANALYZER_TRACE");
   if (path && strlen(path) < sizeof trace_path)
     strcpy(trace_path, path);
