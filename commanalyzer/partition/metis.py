@@ -15,12 +15,12 @@ from typing import Literal
 
 import numpy as np
 import pymetis
+from scipy.sparse import coo_array
 
 from commanalyzer.errors import PartitionError
 from commanalyzer.partition.affinity import Adjacency
 from commanalyzer.partition.quality import component_labels, edge_cut, imbalance
 from commanalyzer.vcg.graph import Float64, Int32, Int64
-from commanalyzer.vcg.segments import pointer_from_counts
 
 Objective = Literal["cut", "volume"]
 
@@ -207,12 +207,13 @@ def _contract(adjacency: Adjacency, number: Int64, count: int) -> Adjacency:
     """Return the graph of the new numbers; edges inside a group disappear, no two others become parallel."""
     owner = number[adjacency.vertex_of_edge()]
     neighbour = number[adjacency.neighbour]
-    kept = np.flatnonzero(owner != neighbour)
-    order = kept[np.lexsort((neighbour[kept], owner[kept]))]
+    kept = owner != neighbour
+    ends = (owner[kept], neighbour[kept])
+    edges = coo_array((adjacency.edge_bytes[kept], ends), shape=(count, count)).tocsr()
     return Adjacency(
-        pointer_from_counts(np.bincount(owner[kept], minlength=count).astype(np.int64)),
-        neighbour[order],
-        adjacency.edge_bytes[order],
+        edges.indptr.astype(np.int64),
+        edges.indices.astype(np.int64),
+        edges.data,
         np.bincount(number, adjacency.work_flops, minlength=count).astype(np.float64),
     )
 
