@@ -175,7 +175,8 @@ def build_tiling(
     groups: tuple[tuple[Shaped, ...], ...] = ()
     followed = near
     anchors = np.flatnonzero(~removed & (near.anchor == np.arange(graph.num_vertices)))
-    if scattered and near.flows > _DENSE * len(anchors):
+    is_dense = near.flows > _DENSE * len(anchors)
+    if scattered and is_dense:
         wanted = min(wanted, _FEW_VERTICES)
     if len(anchors) > wanted:
         for family in families or ((),):  # one step per family
@@ -186,7 +187,7 @@ def build_tiling(
                 if across < least:
                     best, least, name, groups = placed, across, _name(family, wanted), chosen
                     followed = view
-        loose = near.flows <= _MOST_LOOSE_FLOWS and len(anchors) <= _MOST_LOOSE_VERTICES
+        loose = near.flows <= _MOST_LOOSE_FLOWS and len(anchors) <= _MOST_LOOSE_VERTICES and not is_dense
         coarse = max((math.prod(g[0].extents) for g in groups), default=0) >= _LEAST_POINTS * wanted
         if scattered and loose and coarse and least > _SCATTERED * max(between, 1):
             best, name, followed = None, "values", near
