@@ -109,8 +109,9 @@ class TiledPortfolio:
                 self._graph, self._removed, self.arrays, self.families, wanted, scattered=not self._wanted
             )
             view = build_coarse(self._graph, self._removed, tiling)
-            wanted = min(wanted, tiling.num_vertices) // 4  # values in no array are not tiled: they may remain
-            # Where everything is linked to everything (a matrix product), fewer vertices are enough.
+            # Where everything is linked to everything (a matrix product), fewer vertices are enough. Values in
+            # no array are not tiled: their number stays.
+            wanted = min(wanted, tiling.num_vertices) // 4
             enough = view.adjacency.num_edges <= _MOST_LINKS or wanted < _LEAST_PER_PART * most
             if self._wanted or enough or not tiling.groups:
                 return view

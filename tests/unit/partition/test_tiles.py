@@ -169,6 +169,30 @@ def test_square_blocks_of_a_grid_are_found_and_counted_on_the_full_graph() -> No
     assert all(len(part) == 512 and set(part.tolist()) == {0, 1, 2, 3} for part in found.values())
 
 
+def test_the_search_for_a_coarse_graph_ends_where_most_values_cannot_be_tiled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name, value in {"DEFAULT_VERTICES": 16, "LEAST_PER_PART": 1, "_MOST_LINKS": 0}.items():
+        monkeypatch.setattr(f"commanalyzer.partition.tiled.{name}", value)
+    monkeypatch.setattr("commanalyzer.partition.tiled._LEAST_PER_PART", 1)
+    # Elements 0 to 63 of an array; 64 to 163 are in no array and each is read by two elements.
+    rows = [row(i % 64, 64 + i % 100, (i + 1) % 64) for i in range(300)]
+    graph = build(164, rows, inputs=range(64, 164), work=dict.fromkeys(range(64), 1.0))
+    objects = (
+        HomeObject(HomeKind.UNKNOWN, "other memory"),
+        HomeObject(HomeKind.GLOBAL, "u", size_bytes=512, key="u"),
+    )
+    graph = replace(
+        graph,
+        home_object=np.repeat([1, 0], [64, 100]).astype(np.int32),
+        home_offset=np.concatenate([8 * np.arange(64), 8 * np.arange(100)]),
+        objects=objects,
+    )
+    portfolio = TiledPortfolio(graph, none_removed(graph), PortfolioOptions((2,), 1, 0.03))
+    assert portfolio.view.tiling.groups
+    assert 100 < portfolio.coarse_vertices <= 100 + 16
+
+
 def test_islands_beside_borders_are_removed() -> None:
     graph = jacobi(16)
     removed = none_removed(graph)
