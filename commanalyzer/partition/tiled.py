@@ -109,8 +109,8 @@ class TiledPortfolio:
                 self._graph, self._removed, self.arrays, self.families, wanted, scattered=not self._wanted
             )
             view = build_coarse(self._graph, self._removed, tiling)
-            # Where everything is linked to everything (a matrix product), fewer vertices are enough. Values in
-            # no array are not tiled: their number stays.
+            # Where everything is linked to everything (a matrix product), fewer vertices are enough.
+            # Values in no array are not tiled: their number stays.
             wanted = min(wanted, tiling.num_vertices) // 4
             enough = view.adjacency.num_edges <= _MOST_LINKS or wanted < _LEAST_PER_PART * most
             if self._wanted or enough or not tiling.groups:
