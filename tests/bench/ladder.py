@@ -137,18 +137,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = _options(words)
     limits = Limits(options.memory_limit_gb * _GB, options.timeout)
     progress = make_console(sys.stderr)
+    made = collect_provenance(compiler="", flags=(), input_hashes=(), seed=0)
+    machine = f"{made.host_class}, Python {platform.python_version()}"
+    origin = f"Made by `{shlex.join(['python', '-m', 'tests.bench.ladder', *words])}` on {machine}."
     rungs: list[Rung] = []
     for series in chosen_series(options.only.split(",") if options.only else ()):
         for rung in climb(series, options.up_to, options.nodes, options.coarsen, limits):
             progress.print(rung.line())
             rungs.append(rung)
-    made = collect_provenance(compiler="", flags=(), input_hashes=(), seed=0)
-    machine = f"{made.host_class}, Python {platform.python_version()}"
-    origin = f"Made by `{shlex.join(['python', '-m', 'tests.bench.ladder', *words])}` on {machine}."
-    document = ladder_document(rungs, parse_nodes(options.nodes), options.memory_limit_gb, origin)
-    show_document(document, make_console(sys.stdout, width=220))
-    if options.output is not None:
-        write_text(options.output, markdown_text(document), force=True)
+            document = ladder_document(rungs, parse_nodes(options.nodes), options.memory_limit_gb, origin)
+            if options.output is not None:  # after each rung: a day's work must not be lost
+                write_text(options.output, markdown_text(document), force=True)
+    if rungs:
+        show_document(document, make_console(sys.stdout, width=220))
     return 0
 
 
