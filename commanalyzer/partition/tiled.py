@@ -214,7 +214,10 @@ class TiledPortfolio:
         return connectivity(nets, part, num_parts)
 
     def _blocks(self, num_parts: int) -> Iterator[_Found]:
-        """The best blocks for each number of cut dimensions."""
+        """The best blocks for each number of cut dimensions, and those of the least surface.
+
+        The coarse graph can only tell blocks apart where these are whole tiles.
+        """
         by_dims: dict[int, list[_Found]] = {}
         shapes = [len(family[0].extents) for family in self.families]
         for family in sorted(self.families, key=lambda f: len(f[0].extents)):
@@ -230,7 +233,10 @@ class TiledPortfolio:
                         coarse = self._followed(self._on_coarse(owners), num_parts)
                         by_dims.setdefault(cut_dims, []).append(_Found(text, coarse, owners, cut_dims))
         for dims in sorted(by_dims):
-            yield self._best(iter(by_dims[dims]), num_parts)
+            simplest, best = by_dims[dims][0], self._best(iter(by_dims[dims]), num_parts)
+            yield best
+            if simplest is not best:
+                yield simplest
 
     def _asked(self, num_parts: int) -> Iterator[Candidate]:
         """What the user named or gave."""
