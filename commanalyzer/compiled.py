@@ -7,6 +7,9 @@ is cached on disk. Every combination of types compiles anew, so callers pass the
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numba
@@ -17,9 +20,18 @@ from numpy.typing import DTypeLike, NDArray
 def compiled(function: Any) -> Any:
     """``function`` compiled; its machine code is cached on disk where a folder for it can be written."""
     try:
-        return numba.njit(cache=True, nogil=True)(function)
+        kernel: Any = numba.njit(cache=True, nogil=True)(function)
     except RuntimeError:  # no folder for the cache
         return numba.njit(nogil=True)(function)
+    cache = kernel._cache
+    cache.save_overload = partial(_saved, cache.save_overload)
+    return kernel
+
+
+def _saved(save: Callable[..., None], *arguments: Any) -> None:
+    """Save machine code; a full disk costs compiling again, not the analysis (Numba has no option for it)."""
+    with suppress(OSError):
+        save(*arguments)
 
 
 def frozen(array: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
