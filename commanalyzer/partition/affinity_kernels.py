@@ -11,17 +11,14 @@ from typing import Any
 import numpy as np
 
 from commanalyzer.compiled import compiled
-
-_SHARES = 64  # a shared edge weighs 64 times its bytes over the readers: integers keep the difference
+from commanalyzer.partition.flow_bytes import flow_bytes, shared_bytes
 
 
 @compiled
 def _bytes_of(source: Any, count: Any, versions: Any, width_bytes: Any, readers: Any) -> Any:
     """Return what a flow weighs; ``readers`` is empty where the bytes of a value are not shared."""
-    volume = min(count, max(versions[source], 1)) * np.int64(width_bytes[source])
-    if len(readers):
-        volume = max(_SHARES * volume // max(readers[source], 1), 1)
-    return volume
+    volume = flow_bytes(count, versions[source], width_bytes[source])
+    return shared_bytes(volume, readers[source]) if len(readers) else volume
 
 
 @compiled

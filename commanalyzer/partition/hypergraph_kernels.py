@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from commanalyzer.compiled import compiled
+from commanalyzer.partition.flow_bytes import flow_bytes
 
 _AT_SINK, _AT_OPERAND, _APART = 0, 1, 2
 
@@ -83,7 +84,7 @@ def collect_pins(
                 if vertex[s] < 0:
                     continue
                 if kind == _APART or (kind == _AT_SINK and sink >= 0):
-                    volume = min(row_count[r], max(versions[s], 1)) * np.int64(width_bytes[s])
+                    volume = flow_bytes(row_count[r], versions[s], width_bytes[s])
                     net_bytes[s] = max(net_bytes[s], volume)
                     _pin(s, where if kind == _APART else sink, is_counting, place, nets)
                 if kind != _AT_SINK and sink >= 0:

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from commanalyzer.compiled import compiled
+from commanalyzer.partition.flow_bytes import flow_bytes, shared_bytes
 
 _EMPTY = -1
 _ON_PATH = -2
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _MIX = np.uint64(0xBF58476D1CE4E5B9)
-_SHARES = 64  # a shared link weighs 64 times its bytes over the readers, as in the affinity graph
 TO_ARRAY, TO_PRIVATE, TO_SUM = 3, 2, 1  # reasons to follow a reader, the best is the largest
 
 
@@ -206,7 +206,7 @@ def crossing_bytes(
             a = anchor[s]
             if removed[s] or a == k:
                 continue
-            volume = min(row_count[r], max(versions[s], 1)) * np.int64(width[s])
+            volume = flow_bytes(row_count[r], versions[s], width[s])
             between += volume
             if tile[a] != tile[k]:
                 across += volume
@@ -279,10 +279,10 @@ def add_links(
                 a = number[s]
                 if a == k:
                     continue
-                volume = min(row_count[r], max(versions[s], 1)) * np.int64(width[s])
+                volume = flow_bytes(row_count[r], versions[s], width[s])
                 keys, sums, used, h = _entry(keys, sums, used, a, k)
                 sums[h, 0] += volume
-                sums[h, 1] += max(_SHARES * volume // max(readers[s], 1), 1)
+                sums[h, 1] += shared_bytes(volume, readers[s])
                 if k < num_coarse or a >= num_coarse:
                     continue
                 sums[h, 2] += row_count[r]
@@ -290,7 +290,7 @@ def add_links(
                     keys, sums, used, h = _entry(keys, sums, used, before, a)
                     less = min(volume, before_volume)
                     sums[h, 0] += less
-                    sums[h, 1] += max(_SHARES * less // max(readers[s], 1), 1)
+                    sums[h, 1] += shared_bytes(less, readers[s])
                 before, before_volume = a, volume
     return keys, sums, used
 
