@@ -101,11 +101,11 @@ def _first_word(home: Home, known: Mapping[Home, int]) -> Home:
 class _GraphReader:
     def __init__(self, graph: ValueGraph) -> None:
         self._graph = graph
-        self._rows_of_register = {
-            int(s): r
-            for r, s in enumerate(graph.row_sink)
-            if graph.is_register[int(s)] or graph.is_temporary[int(s)]
-        }
+        # an updated vertex has a row for each of its versions
+        self._rows_of_register: dict[int, list[int]] = {}
+        for row, sink in enumerate(graph.row_sink):
+            if graph.is_register[int(sink)] or graph.is_temporary[int(sink)]:
+                self._rows_of_register.setdefault(int(sink), []).append(row)
         self._dissolved: dict[int, dict[Home, SourceRole]] = {}
 
     def home(self, vertex: int) -> Home | None:
@@ -138,8 +138,12 @@ class _GraphReader:
         if home is not None:
             return {home: SourceRole.DATA}
         if vertex not in self._dissolved:
-            row = self._rows_of_register.get(vertex)
-            self._dissolved[vertex] = {} if row is None else self.sources(row)
+            self._dissolved[vertex] = {}  # what an update reads of the vertex itself adds nothing
+            merged: dict[Home, SourceRole] = {}
+            for row in self._rows_of_register.get(vertex, ()):
+                for home, role in self.sources(row).items():
+                    merged[home] = min(role, merged.get(home, role))
+            self._dissolved[vertex] = merged
         return self._dissolved[vertex]
 
 
