@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 from commanalyzer.instrument.code import FunctionPatch
 from commanalyzer.instrument.loop_code import LoopCode, loop_code
+from commanalyzer.instrument.preview_reads import PreviewReads, preview_reads
 from commanalyzer.instrument.preview_slices import (
     Overlap,
     Place,
@@ -71,6 +72,7 @@ class Previewed:
         outside: Registers from outside that it reads, with their types.
         overlaps: What must be found apart for the preview to be right.
         steady: Addresses of inner loops that advance by a constant: noted in the first and last round.
+        reads: What it reads, if it need not be made again while that does not change.
     """
 
     loop: Loop
@@ -82,6 +84,7 @@ class Previewed:
     outside: dict[str, IrType]
     overlaps: tuple[Overlap, ...]
     steady: dict[str, Steady]
+    reads: PreviewReads | None
 
     @property
     def watched(self) -> tuple[str, ...]:
@@ -152,9 +155,11 @@ def previewed(
     if computed is None:
         return None
     outside = _outside(values, [*roots, *operands_of(computed.values())], defined)
-    names = [*tracked, *ends]
+    loaded = [i.operands[0].text for i in computed.values() if i.opcode == "load"]
+    names = [*tracked, *ends, *loaded]
     steady = {name: found for name in names if (found := _steady(values, loop, name)) is not None}
-    return Previewed(loop, edges, blocks, code, tracked, computed, outside, pairs, steady)
+    reads = preview_reads(values, computed.values(), {name: found.ends for name, found in steady.items()})
+    return Previewed(loop, edges, blocks, code, tracked, computed, outside, pairs, steady, reads)
 
 
 def _steady(values: FunctionValues, nest: Loop, name: str) -> Steady | None:

@@ -24,12 +24,13 @@ the shadow, or their effect is known.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 
 from commanalyzer.instrument.code import FunctionPatch, RepeatedLoop, plain_text
 from commanalyzer.instrument.loop_code import TOKEN, Collected, LoopCode, inserted_lines, loop_code
 from commanalyzer.instrument.preview_code import PreviewWriter
+from commanalyzer.instrument.preview_reads import may_protect_memory
 from commanalyzer.instrument.previews import previewed
 from commanalyzer.instrument.repeat_guards import GuardWriter
 from commanalyzer.instrument.values import FunctionValues
@@ -57,6 +58,7 @@ def plan_repeats(values: FunctionValues, patch: FunctionPatch, module: Module) -
     """
     used_in = _uses_of_inserted(values, patch)
     accesses = AccessTypes(module.metadata)
+    is_protecting = may_protect_memory(module)
     previews: list[Loop] = []
     for loop in values.cfg.loops.values():
         blocks = [b for b in values.function.blocks if b.label in loop.blocks]
@@ -66,6 +68,8 @@ def plan_repeats(values: FunctionValues, patch: FunctionPatch, module: Module) -
         found = _by_polynomials(values, patch, loop, blocks, used_in)
         if found is None and not any(loop.header in outer.blocks for outer in previews):
             plan = previewed(values, patch, loop, ends, blocks, accesses, lambda n: module.lines[n])
+            if plan is not None and is_protecting:
+                plan = replace(plan, reads=None)
             if plan is not None and not _is_read_outside(values, loop, ends, plan.code, used_in):
                 writer = PreviewWriter(
                     patch, plan, len(patch.repeated), lambda n: plain_text(module.lines[n])

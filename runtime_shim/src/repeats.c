@@ -225,6 +225,16 @@ CA_SLOW void ca_preview_failed(uint32_t loop, uint64_t hash, uint64_t changes, u
   memcpy(recording->counters, ca_block_counters + first_counter, num_counters * sizeof(uint64_t));
 }
 
+uint64_t ca_preview_blocks(uint64_t hash) {
+  uint32_t found = table ? table[slot_of(ca_preview_hash(hash))] : 0;
+  const struct ca_repeat *repeat = &ca_state.repeats[found];
+  const uint64_t *delta = (const uint64_t *)deltas.data + repeat->first_delta;
+  uint64_t sum = 0;
+  for (uint32_t i = 0; found && i < repeat->num_counters; i++)
+    sum += delta[i];
+  return sum;
+}
+
 /* How the block counters advanced since the recording began. */
 static bool push_deltas(const struct recording *recording, struct ca_repeat *repeat) {
   if (repeat->num_counters != recording->num_counters) {

@@ -66,6 +66,7 @@ void ca_spill_prepare(const char *path);
 void ca_spill_check(void);
 void ca_spill_finish(int file);
 uint64_t ca_spilled_bytes(void);
+uint64_t ca_memory_allowed(void);
 void *ca_map(uint64_t bytes);
 /* Tables about the first bytes of the heap: a program that touches few words of much more memory must not pay
  * for a large page around each. */
@@ -120,6 +121,8 @@ struct ca_repeat *ca_repeat_find(uint64_t hash, uint64_t changes);
 void ca_repeat_row(uint64_t hash, uint64_t changes, uint64_t row);
 void ca_note_jump(uint64_t from, uint64_t to);
 void ca_spoil_repeats(void);
+uint64_t ca_preview_blocks(uint64_t hash); /* that a previewed loop executes; 0 if it was not recorded */
+void ca_snapshots_stop(void);
 
 /* Workspaces (workspace.c). */
 extern bool ca_has_workspace;
@@ -170,6 +173,9 @@ CA_INLINE void ca_replicate(uint64_t word, uint64_t label) { ca_set_state(word, 
 
 /* Label of the second word of an 8-byte value; a named value has one label for both. */
 CA_INLINE uint64_t ca_high_of(uint64_t label) { return label & CA_REG ? label : label + 1; }
+
+/* Previewed loops are remembered by what the preview found out and whether it is analysed. */
+CA_INLINE uint64_t ca_preview_hash(uint64_t hash) { return (hash + ca_active * ca_multipliers[60]) | 1; }
 
 /* Counts the row that was expected next, if this is it. */
 CA_INLINE bool ca_predicted(uint64_t hash) {
