@@ -1,6 +1,6 @@
 """``commanalyzer explain``: dynamic slice and value-flow chain of one source line (paper Figure 5).
 
-Instead of a line, ``--loops`` tells for each loop whether a recording runs it at native speed when it repeats.
+Instead, ``--loops`` tells for each loop whether a recording runs it at native speed when it repeats.
 """
 
 from __future__ import annotations
