@@ -133,7 +133,7 @@ LOOPS = {
     " { int x = heap[j]; heap[j] = heap[j - 1]; heap[j - 1] = x; }",
     "index exchanged": "{ int *x = t % 5 == 4 ? perm : local; for (int i = 0; i < n; i++)"
     " x[i] = (x[i] + 2 * (t % 5 == 4)) % n; }",
-    "index read from a text": "if (t % 3 == 2) sscanf(t % 2 ? \"1 0 3\" : \"1 0 2\", \"%d %d %d\","
+    "index read from a text": 'if (t % 3 == 2) sscanf(t % 2 ? "1 0 3" : "1 0 2", "%d %d %d",'
     " &perm[0], &local[1], &heap[2]);",
     "index written back": "{ memcpy(k, perm, sizeof perm); memset(perm, t, sizeof perm);"
     " memcpy(perm, k, sizeof perm); }",
