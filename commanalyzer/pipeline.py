@@ -72,6 +72,22 @@ def explain(request: AnalysisRequest, *, line: int, occurrence: int = 1) -> str:
     )
 
 
+def explain_loops(request: AnalysisRequest) -> str:
+    """How the recorder runs each loop when it repeats, as text; the program is compiled, not run.
+
+    Raises:
+        CommAnalyzerError: If the program does not compile.
+    """
+    from commanalyzer.instrument.loop_findings import loops_text
+    from commanalyzer.instrument.plan import PlanOptions, plan_module
+    from commanalyzer.ir.library_files import library_with
+
+    frontend, module = compile_request(request)
+    library = library_with(*request.library_models)
+    plan = plan_module(module, PlanOptions(request.control_flows, frontend.region_functions, library))
+    return loops_text(module, plan.patches)
+
+
 def _count_options(request: AnalysisRequest | PartitionRequest, machine: MachineParameters) -> CountOptions:
     return CountOptions(
         request.nodes,

@@ -99,6 +99,8 @@ HOOKS: dict[str, Hook] = {
         Hook(
             "ca_repeat_previewed", "i32", ("i32", "i64", "i64", "i32", "i32"), "ca_repeat_known, counts too"
         ),
+        Hook("ca_preview_same", "i32", ("i64", "ptr"), "a preview would find out what it did before"),
+        Hook("ca_preview_seen", "void", ("i64", "ptr", "i32", "i32", "i64"), "what a preview found out"),
         Hook("ca_repeat_end", "void", ("i64",), "the loop that was not known is left"),
         Hook(
             "ca_collect_later", "void", ("ptr", "i64", "i32", "i32", "ptr"), "the same, closed right behind"

@@ -1,4 +1,7 @@
-"""``commanalyzer explain``: dynamic slice and value-flow chain of one source line (paper Figure 5)."""
+"""``commanalyzer explain``: dynamic slice and value-flow chain of one source line (paper Figure 5).
+
+Instead, ``--loops`` tells for each loop whether a recording runs it at native speed when it repeats.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,10 @@ from commanalyzer.request import AnalysisRequest, CompilerOptions
 
 @click.command(cls=WithProgramArguments)
 @click.argument("sources", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--line", type=click.IntRange(1), required=True, help="Source line of the store to explain.")
+@click.option("--line", type=click.IntRange(1), help="Source line of the store to explain.")
+@click.option(
+    "--loops", is_flag=True, help="Instead, list the loops: which repeat without hooks, which do not, why."
+)
 @click.option(
     "--occurrence",
     type=click.IntRange(1),
@@ -28,19 +34,25 @@ from commanalyzer.request import AnalysisRequest, CompilerOptions
 def command(
     ctx: click.Context,
     sources: tuple[Path, ...],
-    line: int,
+    line: int | None,
+    loops: bool,
     occurrence: int,
     cc: str,
     cflags: tuple[str, ...],
     stdin: Path | None,
 ) -> None:
     """Show how the value stored by a line of SOURCES came about; interpreted, so use a small problem."""
+    if (line is None) != loops:
+        raise click.UsageError("give either --line or --loops")
     request = AnalysisRequest(
         sources=sources,
         arguments=program_arguments(ctx),
         compiler=CompilerOptions(cc, cflags),
         stdin=stdin,
     )
-    from commanalyzer.pipeline import explain
+    from commanalyzer.pipeline import explain, explain_loops
 
-    click.echo(explain(request, line=line, occurrence=occurrence))
+    if line is None:
+        click.echo(explain_loops(request))
+    else:
+        click.echo(explain(request, line=line, occurrence=occurrence))

@@ -51,6 +51,21 @@ class RepeatedLoop:
     preview: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class LoopFinding:
+    """How a loop is run when it repeats, see :mod:`commanalyzer.instrument.repeats`.
+
+    Attributes:
+        header: Its first block.
+        how: ``known``, ``previewed``, ``with the outer loop`` or ``hooks``.
+        reason: Why not better; empty for known loops.
+    """
+
+    header: str
+    how: str
+    reason: str = ""
+
+
 @dataclass(slots=True)
 class FunctionPatch:
     """Insertions and replacements for one function, keyed by line of the module's text.
@@ -63,6 +78,7 @@ class FunctionPatch:
         entry: Lines at the very start of the entry block (local storage).
         replaced: New text of a line.
         repeated: Loops that get a copy without hooks.
+        findings: What was found out about every loop.
         renamed_parameters: New names of parameters whose old names the entry block defines.
         needs_scratch: The function needs the scratch array for hooks that take labels in memory.
         is_noinline: The function must keep a stack frame of its own.
@@ -75,6 +91,7 @@ class FunctionPatch:
     entry: list[str] = field(default_factory=list)
     replaced: dict[int, str] = field(default_factory=dict)
     repeated: list[RepeatedLoop] = field(default_factory=list)
+    findings: list[LoopFinding] = field(default_factory=list)
     renamed_parameters: dict[str, str] = field(default_factory=dict)
     needs_scratch: bool = False
     is_noinline: bool = False

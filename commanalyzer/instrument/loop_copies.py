@@ -141,3 +141,13 @@ def look_of(header: str, number: int) -> str:
 def guard_of(header: str, number: int) -> str:
     """Block behind a preview."""
     return suffixed(f"%{header}", f".ca.{number}.guard")
+
+
+def recall_of(header: str, number: int) -> str:
+    """Block that takes what a preview found out before."""
+    return suffixed(f"%{header}", f".ca.{number}.recall")
+
+
+def seen_of(header: str, number: int) -> str:
+    """Block behind a preview that says what it found out."""
+    return suffixed(f"%{header}", f".ca.{number}.seen")

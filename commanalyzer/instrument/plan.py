@@ -17,9 +17,9 @@ from commanalyzer.instrument.fortran_names import fortran_name
 from commanalyzer.instrument.frames import plan_frame
 from commanalyzer.instrument.label_code import write_labels
 from commanalyzer.instrument.labels import LabelBook
+from commanalyzer.instrument.loop_plan import plan_repeats
 from commanalyzer.instrument.recurrences import Component, components
 from commanalyzer.instrument.regions import Regions, is_mark, plan_marks, resolve_regions
-from commanalyzer.instrument.repeats import plan_repeats
 from commanalyzer.instrument.sites import DebugInfo, ObjectRecord, SiteTable
 from commanalyzer.instrument.stores import StorePlanner
 from commanalyzer.instrument.values import (

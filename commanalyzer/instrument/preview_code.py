@@ -6,15 +6,16 @@ from collections.abc import Callable, Iterator
 
 from commanalyzer.instrument.code import FunctionPatch, RepeatedLoop
 from commanalyzer.instrument.loop_code import TOKEN
-from commanalyzer.instrument.loop_copies import guard_of, look_of, suffixed
+from commanalyzer.instrument.loop_copies import guard_of, look_of, recall_of, seen_of, suffixed
+from commanalyzer.instrument.preview_reads import PreviewReads
 from commanalyzer.instrument.preview_slices import Place
 from commanalyzer.instrument.previews import Previewed
 from commanalyzer.instrument.repeat_guards import GuardWriter, signed
-from commanalyzer.ir.model import Instruction, IrType
+from commanalyzer.ir.model import Instruction, IrType, Operand
 from commanalyzer.ir.polynomials import Polynomial
 
 _MAX_COUNTERS = 256
-_HASH, _FIRST_TRACKED = 0, 1  # slots of a preview's storage
+_HASH, _FIRST_SLOT = 0, 1  # of a preview's storage: then addresses of reads, then those of accesses
 _WEIGHT = 0x9E3779B97F4A7C15
 _MIXER = signed(0xD6E8FEB86659FD93)
 _DECIDING = ("load", "fcmp", "fptosi", "fptoui")  # the rest is computed from these
@@ -40,11 +41,16 @@ class PreviewWriter:
         self._text = text
         self._storage = f"%ca.look.{number}"
         self._num_hashed = 0  # in the block that is written
-        self._slots = {name: _FIRST_TRACKED + 2 * k for k, name in enumerate(plan.watched)}
+        reads = plan.reads.sizes if plan.reads is not None else ()
+        self._reads = {name: _FIRST_SLOT + 2 * k for k, name in enumerate(reads)}
+        first = _FIRST_SLOT + 2 * len(reads)
+        self._slots = {name: first + 2 * k for k, name in enumerate(plan.watched)}
+        self._num_slots = first + 2 * len(self._slots)
         names = [f"%{label}" for label in plan.loop.blocks] + list(plan.computed)
         self._renamed = {name: suffixed(name, f".ca.{number}.p") for name in names}
         self._renamed[f"%{plan.ends.preheader}"] = look_of(plan.loop.header, number)
-        self._renamed[f"%{plan.ends.exit}"] = guard_of(plan.loop.header, number)
+        behind = guard_of if plan.reads is None else seen_of
+        self._renamed[f"%{plan.ends.exit}"] = behind(plan.loop.header, number)
 
     def write(self, identity: int) -> RepeatedLoop | None:
         """The loop as it will be; ``identity`` is the block counter of its header."""
@@ -53,10 +59,9 @@ class PreviewWriter:
         first, count = min(counters), max(counters) - min(counters) + 1
         if count > _MAX_COUNTERS:
             return None
-        size = _FIRST_TRACKED + 2 * len(self._slots)
         self._patch.entry += [
-            f"  {self._storage} = alloca [{size} x i64], align 16",
-            f"  store [{size} x i64] zeroinitializer, ptr {self._storage}, align 16",
+            f"  {self._storage} = alloca [{self._num_slots} x i64], align 16",
+            f"  store [{self._num_slots} x i64] zeroinitializer, ptr {self._storage}, align 16",
         ]
         due: list[str] = []
         asked = self._patch.call(due, "ca_preview_due", identity)
@@ -79,12 +84,21 @@ class PreviewWriter:
         start = GuardWriter(self._patch, self._plan.outside)
         integers = [name for name, type_ in self._plan.outside.items() if type_.kind != "float"]
         entering = [start.value(Polynomial.of(name)) for name in integers]
-        self._set(start.lines, _HASH, start.hashed([str(identity + 1), *entering, *self._plan.code.entering]))
-        for slot in self._slots.values():
+        key = start.hashed([str(identity + 1), *entering, *self._plan.code.entering])
+        self._set(start.lines, _HASH, key)
+        for slot in (*self._reads.values(), *self._slots.values()):
             self._set(start.lines, slot, str(_MOST))
             self._set(start.lines, slot + 1, str(_LEAST))
+        for name in (name for name in self._reads if name not in self._plan.computed):
+            address = self._patch.value(start.lines, f"ptrtoint ptr {name} to i64")
+            self._set(start.lines, self._reads[name], address)
+            self._set(start.lines, self._reads[name] + 1, address)
+        first = self._renamed[f"%{self._plan.loop.header}"]
         yield from ("", f"{look[1:]}:", *start.lines)
-        yield f"  br label {self._renamed[f'%{self._plan.loop.header}']}"
+        if self._plan.reads is None:
+            yield f"  br label {first}"
+        else:
+            yield from self._unless_same(key, first, self._plan.reads)
         for block in self._plan.blocks:
             self._num_hashed = 0
             yield from ("", f"{self._renamed[f'%{block.label}'][1:]}:")
@@ -102,6 +116,35 @@ class PreviewWriter:
                     yield self._copied(instruction)
                     yield from self._noted(instruction)
 
+    def _unless_same(self, key: str, first: str, reads: PreviewReads) -> Iterator[str]:
+        """The preview at ``first`` is made only if what it reads has changed, see ``snapshots.c``.
+
+        What it found out is passed in memory of its own, so that the preview itself works in registers.
+        """
+        loop, patch = self._plan.loop, self._patch
+        passed = f"%ca.found.{self._number}"
+        patch.entry.append(f"  {passed} = alloca [{self._num_slots} x i64], align 16")
+        asked: list[str] = []
+        same = patch.call(asked, "ca_preview_same", key, passed)
+        is_same = patch.value(asked, f"icmp ne i32 {same}, 0")
+        recall, seen = recall_of(loop.header, self._number), seen_of(loop.header, self._number)
+        yield from (*asked, f"  br i1 {is_same}, label {recall}, label {first}")
+        guard = f"  br label {guard_of(loop.header, self._number)}"
+        yield from ("", f"{recall[1:]}:", *self._moved(passed, self._storage), guard)
+        told = self._moved(self._storage, passed)
+        sizes = signed(reads.packed_sizes)
+        patch.call(told, "ca_preview_seen", key, passed, self._num_slots, len(self._reads), sizes)
+        yield from ("", f"{seen[1:]}:", *told, guard)
+
+    def _moved(self, source: str, target: str) -> list[str]:
+        out: list[str] = []
+        for number in range(self._num_slots):
+            place = self._patch.value(out, f"getelementptr inbounds i64, ptr {source}, i64 {number}")
+            value = self._patch.value(out, f"load i64, ptr {place}, align 8")
+            place = self._patch.value(out, f"getelementptr inbounds i64, ptr {target}, i64 {number}")
+            out.append(f"  store i64 {value}, ptr {place}, align 8")
+        return out
+
     def _copied(self, instruction: Instruction) -> str:
         lines = [self._text(n) for n in range(instruction.first_line, instruction.last_line + 1)]
         return TOKEN.sub(lambda m: self._renamed.get(m[0], m[0]), "\n".join(lines))
@@ -117,8 +160,17 @@ class PreviewWriter:
         if is_hashed:
             self._hash(out, value)
         if is_noted:
-            self._note_address(out, instruction.name, value)
+            self._note_address(out, self._slots[instruction.name], value)
+        if instruction.opcode == "load":
+            self._note_read(out, instruction.operands[0])
         return out
+
+    def _note_read(self, out: list[str], address: Operand) -> None:
+        """Where a load reads is noted when it does: an address that is only computed may lead nowhere."""
+        reads = self._plan.reads
+        if reads is not None and address.text in self._plan.computed and address.text not in reads.steady:
+            value = self._as_i64(out, self._renamed[address.text], address.type)
+            self._note_address(out, self._reads[address.text], value)
 
     def _hash(self, out: list[str], value: str) -> None:
         """Horner's rule per block, as the order of rounds counts; a weight per value of a block."""
@@ -131,8 +183,7 @@ class PreviewWriter:
         self._num_hashed += 1
         self._set(out, _HASH, self._patch.value(out, f"add i64 {total}, {value}"))
 
-    def _note_address(self, out: list[str], name: str, value: str) -> None:
-        slot = self._slots[name]
+    def _note_address(self, out: list[str], slot: int, value: str) -> None:
         for place, predicate in ((slot, "slt"), (slot + 1, "sgt")):
             known = self._get(out, place)
             bit = self._patch.value(out, f"icmp {predicate} i64 {value}, {known}")
@@ -142,21 +193,33 @@ class PreviewWriter:
         """The first addresses of the loop that is entered from ``block``."""
         out: list[str] = []
         for name, steady in self._plan.steady.items():
-            if steady.ends.preheader == block and name in self._slots:
+            slots = self._steady_slots(name)
+            if steady.ends.preheader == block and slots:
                 writer = GuardWriter(self._patch, steady.types)
                 value = writer.value(steady.first)
                 out += [TOKEN.sub(lambda m: self._renamed.get(m[0], m[0]), line) for line in writer.lines]
-                self._note_address(out, name, self._renamed.get(value, value))
+                for slot in slots:
+                    self._note_address(out, slot, self._renamed.get(value, value))
         return out
 
     def _behind_inner_loop(self, block: str) -> list[str]:
         """The last addresses of the loop that leads to ``block``."""
         out: list[str] = []
         for name, steady in self._plan.steady.items():
-            if steady.ends.exit == block and name in self._slots:
+            slots = self._steady_slots(name)
+            if steady.ends.exit == block and slots:
                 value = self._as_i64(out, self._renamed[name], self._plan.computed[name].type)
-                self._note_address(out, name, value)
+                for slot in slots:
+                    self._note_address(out, slot, value)
         return out
+
+    def _steady_slots(self, name: str) -> list[int]:
+        """Slots of an address that is noted in the first and last round of its loop."""
+        reads = self._plan.reads
+        found = [self._slots[name]] if name in self._slots else []
+        if reads is not None and name in reads.steady:
+            found.append(self._reads[name])
+        return found
 
     def _as_i64(self, out: list[str], name: str, type_: IrType) -> str:
         if type_.kind == "ptr":

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 from commanalyzer.instrument.code import FunctionPatch
 from commanalyzer.instrument.loop_code import LoopCode, loop_code
+from commanalyzer.instrument.preview_reads import PreviewReads, preview_reads
 from commanalyzer.instrument.preview_slices import (
     Overlap,
     Place,
@@ -35,6 +36,7 @@ from commanalyzer.ir.model import Block, Instruction, IrType, Operand
 from commanalyzer.ir.polynomials import Polynomial
 
 _MAX_TRACKED = 192
+_NOT_TWICE = "addresses or branches from what cannot be done twice"
 Text = Callable[[int], str]
 
 
@@ -71,6 +73,7 @@ class Previewed:
         outside: Registers from outside that it reads, with their types.
         overlaps: What must be found apart for the preview to be right.
         steady: Addresses of inner loops that advance by a constant: noted in the first and last round.
+        reads: What it reads, if it need not be made again while that does not change.
     """
 
     loop: Loop
@@ -82,6 +85,7 @@ class Previewed:
     outside: dict[str, IrType]
     overlaps: tuple[Overlap, ...]
     steady: dict[str, Steady]
+    reads: PreviewReads | None
 
     @property
     def watched(self) -> tuple[str, ...]:
@@ -118,8 +122,8 @@ def previewed(
     blocks: list[Block],
     accesses: AccessTypes,
     text: Text,
-) -> Previewed | None:
-    """What a preview of ``loop`` would have to do; ``None`` if it cannot know enough, or would be useless.
+) -> Previewed | str:
+    """What a preview of ``loop`` would have to do, or why it cannot know enough or would be useless.
 
     Args:
         values: Facts of the function.
@@ -132,29 +136,35 @@ def previewed(
     """
     registers = _Registers()
     code = loop_code(patch, blocks, registers)
-    if code is None or not code.has_effect or code.collected:
-        return None
+    if code is None:
+        return "what is recorded in it does not follow from addresses"
+    if not code.has_effect or code.collected:
+        return "a sum goes on behind it" if code.collected else "nothing to record"
     tracked = _tracked(code)
     if tracked is None or len(tracked) > _MAX_TRACKED:
-        return None
+        return "addresses that cannot be noted" if tracked is None else "too many addresses"
     roots = [*tracked, *registers.conditions]
     roots += [o.text for b in blocks for o in b.terminator.operands if o.is_local]
     defined = {i.name: i for b in blocks for i in b.instructions if i.name}
     computed = preview_slice(values, roots, defined)
-    if computed is None or not _advances(values, loop, tracked, defined):
-        return None
+    if computed is None:
+        return _NOT_TWICE
+    if not _advances(values, loop, tracked, defined):
+        return "its rounds look at the same addresses, as time steps do"
     pairs = overlaps(values, loop, blocks, computed, accesses, text)
     if pairs is None:
-        return None
+        return "its stores may change its addresses or branches"
     ends = [p.address for pair in pairs for p in (pair.read, pair.written)]
     roots += [name for name in ends if name not in roots]
     computed = preview_slice(values, roots, defined)
     if computed is None:
-        return None
+        return _NOT_TWICE
     outside = _outside(values, [*roots, *operands_of(computed.values())], defined)
-    names = [*tracked, *ends]
+    loaded = [i.operands[0].text for i in computed.values() if i.opcode == "load"]
+    names = [*tracked, *ends, *loaded]
     steady = {name: found for name in names if (found := _steady(values, loop, name)) is not None}
-    return Previewed(loop, edges, blocks, code, tracked, computed, outside, pairs, steady)
+    reads = preview_reads(values, computed.values(), {name: found.ends for name, found in steady.items()})
+    return Previewed(loop, edges, blocks, code, tracked, computed, outside, pairs, steady, reads)
 
 
 def _steady(values: FunctionValues, nest: Loop, name: str) -> Steady | None:

@@ -27,56 +27,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-from commanalyzer.instrument.code import FunctionPatch, RepeatedLoop, plain_text
+from commanalyzer.instrument.code import FunctionPatch, RepeatedLoop
 from commanalyzer.instrument.loop_code import TOKEN, Collected, LoopCode, inserted_lines, loop_code
-from commanalyzer.instrument.preview_code import PreviewWriter
-from commanalyzer.instrument.previews import previewed
 from commanalyzer.instrument.repeat_guards import GuardWriter
 from commanalyzer.instrument.values import FunctionValues
-from commanalyzer.ir.access_types import AccessTypes
 from commanalyzer.ir.cfg import Loop
 from commanalyzer.ir.induction import LoopEnds, NestNumbers, Rounds, loop_ends, round_number
-from commanalyzer.ir.libcalls import CallKind
-from commanalyzer.ir.model import Block, Instruction, Module
+from commanalyzer.ir.model import Block
 from commanalyzer.ir.polynomials import Polynomial
 
-MAX_INSTRUCTIONS = 2000  # of a nest: it is written out once more per level
 MAX_RANGES = 32
 FEWEST_ROUNDS = 8  # of a loop whose rounds are constant: a guard would cost more
 _NEAR_BYTES = 4096  # accesses at constant distances up to this are one range
-_SIDE_EFFECTS = frozenset(
-    {"invoke", "fence", "atomicrmw", "cmpxchg", "alloca", "va_arg", "switch", "indirectbr", "callbr"}
-)
-_NOTES = ("@llvm.lifetime.", "@llvm.assume", "@llvm.experimental.noalias.")  # for the compiler only
 
 
-def plan_repeats(values: FunctionValues, patch: FunctionPatch, module: Module) -> None:
-    """Find the loops of a function whose effect can be known in advance, and plan their copies.
-
-    Comes last: it reads what was inserted.
-    """
-    used_in = _uses_of_inserted(values, patch)
-    accesses = AccessTypes(module.metadata)
-    previews: list[Loop] = []
-    for loop in values.cfg.loops.values():
-        blocks = [b for b in values.function.blocks if b.label in loop.blocks]
-        ends = loop_ends(values.cfg, loop)
-        if ends is None or not _is_plain_loop(values, blocks) or _is_short(values, loop, ends):
-            continue
-        found = _by_polynomials(values, patch, loop, blocks, used_in)
-        if found is None and not any(loop.header in outer.blocks for outer in previews):
-            plan = previewed(values, patch, loop, ends, blocks, accesses, lambda n: module.lines[n])
-            if plan is not None and not _is_read_outside(values, loop, ends, plan.code, used_in):
-                writer = PreviewWriter(
-                    patch, plan, len(patch.repeated), lambda n: plain_text(module.lines[n])
-                )
-                found = writer.write(_identity(values, loop, plan.code))
-                previews += [loop] if found is not None and not plan.follows_values else []
-        if found is not None:
-            patch.repeated.append(found)
-
-
-def _by_polynomials(
+def by_polynomials(
     values: FunctionValues,
     patch: FunctionPatch,
     loop: Loop,
@@ -93,29 +58,23 @@ def _by_polynomials(
     code = loop_code(patch, blocks, numbers)
     if code is None or len(known) != len(rounds) or (code.collected and len(nest.ends) != 1):
         return None
-    if _is_read_outside(values, loop, nest.ends[loop.header], code, used_in):
+    if is_read_outside(values, loop, nest.ends[loop.header], code, used_in):
         return None
-    return _write(patch, nest, numbers, code, known, _identity(values, loop, code))
+    return _write(patch, nest, numbers, code, known, identity(values, loop, code))
 
 
-def _identity(values: FunctionValues, loop: Loop, code: LoopCode) -> int:
+def identity(values: FunctionValues, loop: Loop, code: LoopCode) -> int:
     """A block counter that belongs to this loop alone."""
     return next(number for number, block in code.counters if values.cfg.innermost_loop[block] == loop.header)
 
 
-def _is_short(values: FunctionValues, loop: Loop, ends: LoopEnds) -> bool:
+def is_short(values: FunctionValues, loop: Loop, ends: LoopEnds) -> bool:
     """A loop without inner ones makes few rounds, always."""
     if any(inner.parent == loop.header for inner in values.cfg.loops.values()):
         return False
     rounds = NestNumbers(values.function, values.cfg, loop).rounds(loop, ends)
     count = None if rounds is None else rounds.constant
     return count is not None and count < FEWEST_ROUNDS
-
-
-def _is_plain_loop(values: FunctionValues, blocks: list[Block]) -> bool:
-    return sum(len(b.instructions) for b in blocks) <= MAX_INSTRUCTIONS and all(
-        _is_plain(values, i) for b in blocks for i in b.instructions
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,23 +116,7 @@ def _is_behind(values: FunctionValues, block: str, loop: Loop, ends: LoopEnds) -
     return values.cfg.dominates(ends.exiting, block)
 
 
-def _is_plain(values: FunctionValues, instruction: Instruction) -> bool:
-    """Nothing but computing, loading and storing."""
-    if instruction.opcode in _SIDE_EFFECTS or instruction.flags & {"volatile", "atomic"}:
-        return False
-    if instruction.opcode == "br":
-        return True
-    if instruction.opcode == "call":
-        if instruction.callee.startswith(_NOTES):
-            return True
-        known = values.calls.effect(instruction)
-        if known is None or known.reads or known.writes:
-            return False
-        return known.kind in (CallKind.PURE, CallKind.COPY, CallKind.FILL) and not known.calls
-    return not instruction.targets and instruction.opcode not in ("ret", "resume", "unreachable")
-
-
-def _uses_of_inserted(values: FunctionValues, patch: FunctionPatch) -> dict[str, set[str]]:
+def uses_of_inserted(values: FunctionValues, patch: FunctionPatch) -> dict[str, set[str]]:
     """Blocks whose inserted code mentions a register (or a label of a block)."""
     found: dict[str, set[str]] = {}
     for block in values.function.blocks:
@@ -183,7 +126,7 @@ def _uses_of_inserted(values: FunctionValues, patch: FunctionPatch) -> dict[str,
     return found
 
 
-def _is_read_outside(
+def is_read_outside(
     values: FunctionValues, loop: Loop, ends: LoopEnds, code: LoopCode, used_in: dict[str, set[str]]
 ) -> bool:
     """Something defined in the loop is read outside, other than by phis of the exit."""

@@ -25,6 +25,7 @@ SEPARATE = (
     "rows.c",
     "repeats.c",
     "outcomes.c",
+    "snapshots.c",
     "packing.c",
     "columns.c",
     "spill.c",

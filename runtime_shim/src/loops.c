@@ -49,7 +49,7 @@ CA_CALL uint32_t ca_preview_due(uint32_t loop) { return ca_preview_begin(loop); 
  * are given if the loop may change what the preview read: then nothing is known, and nothing is remembered. */
 CA_CALL uint32_t ca_repeat_previewed(uint32_t loop, uint64_t hash, uint64_t changes, uint32_t first_counter,
                                      uint32_t num_counters) {
-  hash = (hash + ca_active * ca_multipliers[60]) | 1;
+  hash = ca_preview_hash(hash);
   const struct ca_repeat *known = num_counters ? ca_repeat_again(hash, changes) : 0;
   if (known) {
     ca_preview_repeated(loop, known);

@@ -63,6 +63,7 @@ CA_CALL void *ca_mmap(uint32_t site, void *address, uint64_t bytes, int protecti
   errno = saved;
   if (!found)
     return mmap(address, bytes, protection, flags, file, (off_t)offset);
+  ca_snapshots_stop(); /* pages of the heap may become unreadable from now on */
   void *start = mmap((void *)found->start, whole, protection, flags | MAP_FIXED, -1, 0);
   found->is_mapped = start != MAP_FAILED;
   return start;

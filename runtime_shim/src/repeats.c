@@ -12,6 +12,7 @@
 #define FEWEST_ROUNDS 4u /* shorter loops are not worth remembering */
 #define MOST_COUNTERS 256u
 #define PATIENCE 8u
+#define MOST_SKIPPED 5u /* as a power of two: a preview costs little beside the hooks that it may spare */
 #define FEW_OUTCOMES 4096u          /* more are kept only for loops that come again */
 #define SETTLED_TOGETHER (1u << 19) /* rows */
 #define MOST_REPEATS (1u << 27)
@@ -214,7 +215,7 @@ CA_SLOW void ca_preview_failed(uint32_t loop, uint64_t hash, uint64_t changes, u
   preview->failures++;
   if (preview->failures > PATIENCE) {
     uint32_t excess = preview->failures - PATIENCE;
-    preview->skipped = 1u << (excess < 10 ? excess : 10);
+    preview->skipped = 1u << (excess < MOST_SKIPPED ? excess : MOST_SKIPPED);
   }
   begin(hash, changes, !num_counters);
   if (ca_state.num_recording > LONGEST_NEST)
@@ -223,6 +224,16 @@ CA_SLOW void ca_preview_failed(uint32_t loop, uint64_t hash, uint64_t changes, u
   recording->first_counter = first_counter;
   recording->num_counters = num_counters;
   memcpy(recording->counters, ca_block_counters + first_counter, num_counters * sizeof(uint64_t));
+}
+
+uint64_t ca_preview_blocks(uint64_t hash) {
+  uint32_t found = table ? table[slot_of(ca_preview_hash(hash))] : 0;
+  const struct ca_repeat *repeat = &ca_state.repeats[found];
+  const uint64_t *delta = (const uint64_t *)deltas.data + repeat->first_delta;
+  uint64_t sum = 0;
+  for (uint32_t i = 0; found && i < repeat->num_counters; i++)
+    sum += delta[i];
+  return sum;
 }
 
 /* How the block counters advanced since the recording began. */

@@ -40,6 +40,9 @@ void ca_spill_prepare(const char *path) {
     allowed_bytes = strtoull(allowed, NULL, 10);
 }
 
+/* Memory that the process may use; UINT64_MAX if nobody said. */
+uint64_t ca_memory_allowed(void) { return allowed_bytes; }
+
 static uint64_t rounded(uint64_t bytes) { return (bytes + STEP - 1) & ~(STEP - 1); }
 
 /* Resident bytes: all, and those that are pages of files. */
@@ -117,6 +120,7 @@ static bool fill_file(int file, uint64_t size) {
 }
 
 static void spill(void) {
+  ca_snapshots_stop();
   int file = open(spill_path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (file < 0)
     return;

@@ -47,6 +47,7 @@ struct ca_state {
   struct ca_cell *cursor; /* next expected row */
   struct ca_cell *cells;  /* all rows */
   struct ca_repeat *repeats;
+  uint32_t *detours;      /* per cell: row + 1 that came last time instead of the expected one */
   uint32_t last_repeat;   /* the loop that was left last */
   uint32_t num_recording; /* loops that are being recorded, one inside the other */
   uint32_t num_kept;      /* those of them that may be remembered */
@@ -66,6 +67,7 @@ void ca_spill_prepare(const char *path);
 void ca_spill_check(void);
 void ca_spill_finish(int file);
 uint64_t ca_spilled_bytes(void);
+uint64_t ca_memory_allowed(void);
 void *ca_map(uint64_t bytes);
 /* Tables about the first bytes of the heap: a program that touches few words of much more memory must not pay
  * for a large page around each. */
@@ -120,6 +122,8 @@ struct ca_repeat *ca_repeat_find(uint64_t hash, uint64_t changes);
 void ca_repeat_row(uint64_t hash, uint64_t changes, uint64_t row);
 void ca_note_jump(uint64_t from, uint64_t to);
 void ca_spoil_repeats(void);
+uint64_t ca_preview_blocks(uint64_t hash); /* that a previewed loop executes; 0 if it was not recorded */
+void ca_snapshots_stop(void);
 
 /* Workspaces (workspace.c). */
 extern bool ca_has_workspace;
@@ -171,6 +175,9 @@ CA_INLINE void ca_replicate(uint64_t word, uint64_t label) { ca_set_state(word, 
 /* Label of the second word of an 8-byte value; a named value has one label for both. */
 CA_INLINE uint64_t ca_high_of(uint64_t label) { return label & CA_REG ? label : label + 1; }
 
+/* Previewed loops are remembered by what the preview found out and whether it is analysed. */
+CA_INLINE uint64_t ca_preview_hash(uint64_t hash) { return (hash + ca_active * ca_multipliers[60]) | 1; }
+
 /* Counts the row that was expected next, if this is it. */
 CA_INLINE bool ca_predicted(uint64_t hash) {
   struct ca_cell *cell = ca_state.cursor;
@@ -207,7 +214,11 @@ CA_INLINE struct ca_repeat *ca_repeat_predicted(uint64_t hash, uint64_t changes)
     ca_state.cursor = ca_state.cells + next->end;
     __builtin_prefetch(ca_state.cursor); /* it is needed behind the loop */
   }
-  __builtin_prefetch(ca_state.repeats + next->next);
+  const struct ca_repeat *then =
+      ca_state.repeats + next->next; /* fetched when the loop before this one was known */
+  __builtin_prefetch(ca_state.repeats + then->next);
+  __builtin_prefetch(ca_state.cells + then->end);
+  __builtin_prefetch(ca_state.detours + then->end);
   ca_state.last_repeat = (uint32_t)(next - ca_state.repeats);
   if (!CA_LIKELY(!next->num_outcomes))
     ca_repeat_outcome(next);

@@ -120,6 +120,24 @@ LOOPS = {
     " c[i] = x[i] + y[n - 1 - i]; free(t % 2 ? x : y); free(t % 2 ? y : x); }",
     "cleared indices": "for (int i = 0; i < rows; i++) { memset(&k[3 * i], 0, 2 * sizeof *k);"
     " c[abs(k[2 * i]) % n] += 1.0; }",
+    "permuted": "for (int i = 0; i < n; i++) c[perm[i]] = 0.5 * a[i] + b[perm[n - 1 - i]];",
+    "permuted rows": "for (int i = 0; i < rows; i++) { double s = 0.0;"
+    " for (int j = begin[i]; j < begin[i + 1]; j++) s += a[j] * b[heap[j]]; c[i] = s; }",
+    "permuted by a local array": "for (int i = 0; i < n; i++) if (local[i] != i) b[local[i]] = 0.25 * a[i];",
+    "index changed at times": "if (t % 4 == 3) perm[t % n] = (perm[t % n] + 1) % n;",
+    "index changed by a loop at times": "if (t % 6 == 5) for (int i = 0; i < n; i++)"
+    " heap[i] = (heap[i] + t) % n;",
+    "index copied at times": "if (t % 5 == 3) memcpy(t % 2 ? perm : heap, idx, n * sizeof *perm);",
+    "index sorted at times": "if (t % 4 == 2) for (int i = 1; i < n; i++)"
+    " for (int j = i; j > 0 && heap[j - 1] > heap[j]; j--)"
+    " { int x = heap[j]; heap[j] = heap[j - 1]; heap[j - 1] = x; }",
+    "index exchanged": "{ int *x = t % 5 == 4 ? perm : local; for (int i = 0; i < n; i++)"
+    " x[i] = (x[i] + 2 * (t % 5 == 4)) % n; }",
+    "index read from a text": 'if (t % 3 == 2) sscanf(t % 2 ? "1 0 3" : "1 0 2", "%d %d %d",'
+    " &perm[0], &local[1], &heap[2]);",
+    "index written back": "{ memcpy(k, perm, sizeof perm); memset(perm, t, sizeof perm);"
+    " memcpy(perm, k, sizeof perm); }",
+    "row lengths changed": "begin[3] = t % 4 == 3 ? begin[2] : begin[4];",
     "search": "for (int i = 0; i < rows; i++) { int j = 0; while (j < C - 1 && m[i][j] < 0.75) j++;"
     " c[i % n] = m[i][j] + j; }",
 }
@@ -140,6 +158,7 @@ static float f[64], g[64];
 static int k[64], idx[64], first[R + 1];
 static short h[64];
 static long l[64];
+static int perm[64], begin[R + 1];
 static struct point pts[64];
 static struct packed raw[64];
 __attribute__((noinline)) static double mixed(double x, double y) { return 0.5 * (x + y); }
@@ -149,6 +168,7 @@ int main(int argc, char **argv)
     (void)argv;
     int zero = argc - 1, n = zero + SIZE, rows = zero + R;
     double c[64];
+    int local[64], *heap = malloc(64 * sizeof *heap);
     double *a = malloc(64 * sizeof *a), *e = calloc(64, sizeof *e), *p = b, *q = e;
     for (int i = 0; i < 64; i++) {
         a[i] = 0.0625 * (i * 7 % 13); b[i] = 1.0 / (i + 1); c[i] = 0.5 * i;
@@ -158,15 +178,18 @@ int main(int argc, char **argv)
     for (int i = 0; i < 2000; i++) big[i] = 0.001 * i;
     for (int i = 0; i <= R; i++) first[i] = i * (n / (R + 1));
     for (int i = 0; i < R; i++) for (int j = 0; j < C; j++) { m[i][j] = i + 0.1 * j; w[i][j] = 0.01 * i * j; }
+    for (int i = 0; i < 64; i++) { perm[i] = i * 3 % n; heap[i] = n - 1 - i % n; local[i] = (i * 7 + 1) % n; }
+    for (int i = 0; i <= R; i++) begin[i] = i * (n / (R + 1));
     for (int t = 0; t < STEPS; t++) {
 BODY
     }
     double sum = total + p[1] + q[2];
     for (int i = 0; i < 64; i++) sum += a[i] + b[i] + c[i] + e[i] + f[i] + g[i] + k[i] + h[i] + l[i] + idx[i];
+    for (int i = 0; i < 64; i++) sum += perm[i] + heap[i] * 2 + local[i] * 3;
     for (int i = 0; i < 64; i++) sum += pts[i].x + raw[i].x;
     for (int i = 0; i < R; i++) for (int j = 0; j < C; j++) sum += m[i][j] + w[i][j] + v[i][j];
     printf("%.9e %.9e %.9e %.9e %.9e\\n", sum, d[0], d[1], d[2], d[3]);
-    free(a); free(e);
+    free(a); free(e); free(heap);
     return 0;
 }
 """
@@ -183,3 +206,14 @@ def loop_programs(draw: st.DrawFn) -> str:
     """C11 programs that repeat some of :data:`LOOPS`."""
     names = draw(st.lists(st.sampled_from(sorted(LOOPS)), min_size=1, max_size=5))
     return loop_program(names, pick(draw, (5, 16, 40)), draw(st.integers(2, 5)))
+
+
+@st.composite
+def index_programs(draw: st.DrawFn) -> str:
+    """Loops over arrays of indices that stay as they are for some time steps, and then change in some way."""
+    names = sorted(LOOPS)
+    loops = draw(st.permutations([n for n in names if n.startswith("permuted")]))
+    changes = draw(st.lists(st.sampled_from([n for n in names if n.startswith(("index", "row lengths"))])))
+    others = draw(st.lists(st.sampled_from(names), max_size=2))
+    mixed = draw(st.permutations([*loops[: draw(st.integers(1, 3))], *changes[:4], *others]))
+    return loop_program(mixed, pick(draw, (5, 16, 40)), draw(st.integers(4, 12)))

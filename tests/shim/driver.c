@@ -351,6 +351,7 @@ static const struct {
     {"collected", collected},
     {"repeated", repeated},
     {"temporary", temporary},
+    {"snapshots", snapshots},
     {"rows", rows},
     {"many_labels", many_labels},
     {"replication", replication},

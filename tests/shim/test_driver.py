@@ -220,6 +220,31 @@ def test_known_loops_leave_temporaries_as_they_would(driver: Driver) -> None:
     assert numbers["filled"] == 1
 
 
+def test_previews_are_made_again_when_what_they_read_has_changed(driver: Driver) -> None:
+    numbers, _ = driver.run("snapshots")
+    same, known = 2, 1
+    assert numbers == {
+        "first": 0,
+        "second": known,
+        "third": same + known,
+        "other_key": 0,
+        "written_back": same + known,
+        "sorted": 0,
+        "not_yet": known,
+        "taken": known,
+        "sorted_again": same + known,
+        "last_byte": 0,
+        "global": same + known,
+        "outside": known,
+        "pages": known,
+    }
+
+
+def test_snapshots_keep_to_their_share_of_the_memory(driver: Driver) -> None:
+    numbers, _ = driver.run("snapshots", memory_bytes=4096 * 16 - 1)
+    assert [numbers[name] for name in ("second", "third", "global")] == [1, 1, 1]
+
+
 def test_temporaries_that_exchange_their_contents_are_others(driver: Driver) -> None:
     numbers, _ = driver.run("exchanged")
     assert numbers == {"first": 0, "exchanged": 0}

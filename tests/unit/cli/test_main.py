@@ -47,12 +47,16 @@ class Pipeline:
     def explain(self, request: AnalysisRequest, *, line: int, occurrence: int) -> str:
         return f"{request.sources[0].name} line {line} occurrence {occurrence} {request.arguments}"
 
+    def explain_loops(self, request: AnalysisRequest) -> str:
+        return f"loops of {request.sources[0].name}"
+
 
 @pytest.fixture
 def pipeline(monkeypatch: pytest.MonkeyPatch) -> Pipeline:
     stub = Pipeline()
     module = types.ModuleType("commanalyzer.pipeline")
     vars(module).update(analyze=stub.analyze, repartition=stub.repartition, explain=stub.explain)
+    vars(module).update(explain_loops=stub.explain_loops)
     monkeypatch.setitem(sys.modules, "commanalyzer.pipeline", module)
     return stub
 
@@ -248,6 +252,17 @@ def test_partition(pipeline: Pipeline, saved: Path, capsys: Capture) -> None:
 def test_explain(pipeline: Pipeline, capsys: Capture) -> None:
     assert main(["explain", "a.c", "--line", "7", "--occurrence", "2", "--", "9"]) == 0
     assert capsys.readouterr().out == "a.c line 7 occurrence 2 ('9',)\n"
+
+
+def test_explain_loops(pipeline: Pipeline, capsys: Capture) -> None:
+    assert main(["explain", "a.c", "--loops"]) == 0
+    assert capsys.readouterr().out == "loops of a.c\n"
+
+
+@pytest.mark.parametrize("options", [[], ["--loops", "--line", "7"]])
+def test_explain_one_thing(pipeline: Pipeline, capsys: Capture, options: list[str]) -> None:
+    assert main(["explain", "a.c", *options]) == 2
+    assert "either --line or --loops" in capsys.readouterr().err
 
 
 def test_model(capsys: Capture) -> None:

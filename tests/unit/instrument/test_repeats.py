@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from commanalyzer.frontend.compile import compile_sources
+from commanalyzer.instrument.loop_findings import loops_text
 from commanalyzer.instrument.plan import ModulePlan, PlanOptions, plan_module
 from commanalyzer.instrument.rewrite import rewrite
 from commanalyzer.ir.parser import parse_module
@@ -87,6 +88,77 @@ def planned(tmp_path_factory: pytest.TempPathFactory) -> tuple[ModulePlan, str]:
 def test_loops_with_a_copy(planned: tuple[ModulePlan, str], function: str, expected: list[str]) -> None:
     loops = planned[0].patches[f"@{function}"].repeated
     assert ["previewed" if loop.preview else "known" for loop in loops] == expected
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        ("until", [("hooks", "2 exits")]),
+        ("called", [("hooks", "calls sink")]),
+        ("observed", [("hooks", "volatile or atomic accesses")]),
+        ("three", [("hooks", "fewer than 8 rounds, always")]),
+        ("chain", [("hooks", "its stores may change its addresses or branches")]),
+        ("rewritten", [("hooks", "its stores may change its addresses or branches")]),
+        ("stencil", [("known", "")]),
+        ("positive", [("previewed", "computed numbers decide addresses or branches")]),
+        (
+            "sparse",
+            [
+                ("previewed", "arrays decide addresses, rounds or branches: again when they change"),
+                ("with the outer loop", "part of a loop that is previewed"),
+            ],
+        ),
+    ],
+)
+def test_findings_say_why(
+    planned: tuple[ModulePlan, str], function: str, expected: list[tuple[str, str]]
+) -> None:
+    findings = planned[0].patches[f"@{function}"].findings
+    assert [(finding.how, finding.reason) for finding in findings] == expected
+
+
+def test_loops_are_listed_by_their_lines(tmp_path: Path) -> None:
+    source = tmp_path / "two.c"
+    source.write_text(
+        "void f(int n, const int *k, double *b)\n"
+        "{\n"
+        "    for (int i = 0; i < n; i++)\n"
+        "        b[i] += 1;\n"
+        "    for (int i = 0; b[i] != 0; i++)\n"
+        "        b[k[i]] = 2;\n"
+        "}\n"
+        "int main(void) { return 0; }\n"
+    )
+    module = parse_module(compile_sources([source]).ir_text)
+    lines = loops_text(module, plan_module(module, PlanOptions()).patches).splitlines()
+    where = lines[1].split(":")[0]  # as the debug information names it
+    assert str(source).endswith(where)
+    assert [line.split() for line in lines] == [
+        ["loop", "function", "when", "it", "repeats", "because"],
+        [f"{where}:3", "f", "known"],
+        [f"{where}:5", "f", "hooks", "its", "stores", "may", "change", "its", "addresses", "or", "branches"],
+    ]
+
+
+_KEPT = """
+#include <sys/mman.h>
+int output;
+void f(int n, const int *k, double *b) { for (int i = 0; i < n; i++) b[k[i]] = 1.5 * i; }
+void g(int n, const double *a, double *b) { for (int i = 0; i < n; i++) if (a[i] > 0) b[i] = a[i]; }
+int main(void) { return USE; }
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "expected"), [("0", [True, False]), ("mprotect(&output, 1, 0)", [False] * 2)]
+)
+def test_what_previews_read_is_kept(tmp_path: Path, use: str, expected: list[bool]) -> None:
+    """Not computed numbers; not in programs that forbid reading their memory."""
+    source = tmp_path / "kept.c"
+    source.write_text(_KEPT.replace("USE", use))
+    plan = plan_module(parse_module(compile_sources([source]).ir_text), PlanOptions())
+    loops = [plan.patches[name].repeated[0] for name in ("@f", "@g")]
+    assert [any("@ca_preview_same(" in line for line in loop.preview) for loop in loops] == expected
 
 
 def test_a_copy_has_no_hooks(planned: tuple[ModulePlan, str]) -> None:

@@ -1,0 +1,99 @@
+"""Which loops run without hooks when they repeat, and why the others do not: for users, and for tests.
+
+Input: facts of a function and a loop. Output: :class:`LoopFinding` per loop (filled by
+:mod:`commanalyzer.instrument.repeats`), and their list as text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from commanalyzer.instrument.code import FunctionPatch
+from commanalyzer.instrument.sites import DebugInfo, SourcePlace
+from commanalyzer.instrument.values import FunctionValues
+from commanalyzer.ir.cfg import ControlFlow, Loop
+from commanalyzer.ir.libcalls import CallKind
+from commanalyzer.ir.model import Block, Function, Instruction, Module
+
+MAX_INSTRUCTIONS = 2000  # of a nest: it is written out once more per level
+_SIDE_EFFECTS = frozenset(
+    {"invoke", "fence", "atomicrmw", "cmpxchg", "alloca", "va_arg", "switch", "indirectbr", "callbr"}
+)
+_NOTES = ("@llvm.lifetime.", "@llvm.assume", "@llvm.experimental.noalias.")  # for the compiler only
+_LOOP = re.compile(r"!llvm\.loop !(\d+)")
+_NODE = re.compile(r"!(\d+)")
+
+
+def obstacle(values: FunctionValues, blocks: list[Block]) -> str:
+    """What a loop does besides computing, loading and storing; empty for nothing."""
+    if sum(len(b.instructions) for b in blocks) > MAX_INSTRUCTIONS:
+        return f"more than {MAX_INSTRUCTIONS} instructions"
+    others = (i for b in blocks for i in b.instructions if not _is_plain(values, i))
+    return next((_named(instruction) for instruction in others), "")
+
+
+def _named(instruction: Instruction) -> str:
+    if instruction.opcode in ("call", "invoke"):
+        return f"calls {instruction.callee.removeprefix('@') or 'through a pointer'}"
+    if instruction.flags & {"volatile", "atomic"}:
+        return "volatile or atomic accesses"
+    return f"contains '{instruction.opcode}'"
+
+
+def _is_plain(values: FunctionValues, instruction: Instruction) -> bool:
+    """Nothing but computing, loading and storing."""
+    if instruction.opcode in _SIDE_EFFECTS or instruction.flags & {"volatile", "atomic"}:
+        return False
+    if instruction.opcode == "br":
+        return True
+    if instruction.opcode == "call":
+        if instruction.callee.startswith(_NOTES):
+            return True
+        known = values.calls.effect(instruction)
+        if known is None or known.reads or known.writes:
+            return False
+        return known.kind in (CallKind.PURE, CallKind.COPY, CallKind.FILL) and not known.calls
+    return not instruction.targets and instruction.opcode not in ("ret", "resume", "unreachable")
+
+
+def why_not_single_ended(cfg: ControlFlow, loop: Loop) -> str:
+    """Why a loop has no edges that :func:`commanalyzer.ir.induction.loop_ends` would take."""
+    exiting = sum(any(s not in loop.blocks for s in cfg.successors[b]) for b in loop.blocks)
+    if exiting > 1:
+        return f"{exiting} exits"
+    return "endless" if exiting == 0 else "entered, repeated or left in several ways"
+
+
+def loops_text(module: Module, patches: Mapping[str, FunctionPatch]) -> str:
+    """One line per loop: place, function, how it is run again, and why not better."""
+    debug = DebugInfo(module)
+    rows = [("loop", "function", "when it repeats", "because")]
+    for function in module.functions:
+        for finding in patches[function.name].findings:
+            place = _place(module, debug, function, finding.header)
+            where = f"{place.file}:{place.line}" if place.line else finding.header
+            rows.append((where, function.name.removeprefix("@"), finding.how, finding.reason))
+    widths = [max(len(row[k]) for row in rows) for k in range(3)]
+    return "\n".join(_padded(row, widths) for row in rows)
+
+
+def _padded(row: tuple[str, ...], widths: list[int]) -> str:
+    columns = [text.ljust(width) for text, width in zip(row, widths, strict=False)]
+    return "  ".join([*columns, *row[len(widths) :]]).rstrip()
+
+
+def _place(module: Module, debug: DebugInfo, function: Function, header: str) -> SourcePlace:
+    """Where a loop begins: as its branch back says, or its first instruction with a place."""
+    blocks = {block.label: block for block in function.blocks}
+    backward = (b.terminator for b in function.blocks if header in b.terminator.targets)
+    locations = [n for i in backward for n in _starts(module, i)]
+    locations += [i.debug_location for i in blocks[header].instructions]
+    places = (debug.place(location) for location in locations if location >= 0)
+    return next((place for place in places if place.line), SourcePlace())
+
+
+def _starts(module: Module, branch: Instruction) -> Iterator[int]:
+    for found in _LOOP.findall(module.lines[branch.last_line]):
+        node = module.metadata.get(int(found), "")
+        yield from (int(n) for n in _NODE.findall(node)[1:2])
