@@ -37,7 +37,7 @@ class ChoiceWriter:
         chosen = []
         for k in range(max(len(t) for t in texts)):
             a, b = (t[k] if k < len(t) else "0" for t in texts)
-            chosen.append(self._patch.value(out, f"select i1 {condition.text}, i64 {a}, i64 {b}"))
+            chosen.append(self._book.chosen(condition.text, a, b, out))
         names = tuple(dict.fromkeys((*chosen, *control)))
         return self._finish(instruction.name, Labels(names, exact, words), result)
 
@@ -105,12 +105,12 @@ class ChoiceWriter:
             joined = self._patch.value(out, f"or i64 {joined}, {other}")
         free = self._patch.value(out, f"icmp eq i64 {joined}, 0")
         stripped = self._book.without_exact(label, out)
-        return self._patch.value(out, f"select i1 {free}, i64 {label}, i64 {stripped}")
+        return self._book.chosen(free, label, stripped, out)
 
     def control(self, names: Sequence[str], block: str, out: list[str]) -> tuple[str, ...]:
         """Labels of all registers ``names`` in the role of selecting, each once."""
         labels = dict.fromkeys(label for name in names for label in self._book.clean(name, block, out))
-        return tuple(self._patch.call(out, "ca_control", label) for label in labels)
+        return tuple(self._book.control(label, out) for label in labels)
 
     def edge_control(self, block: str, predecessor: str) -> tuple[str, ...]:
         """Labels of the conditions that select the edge ``predecessor -> block``."""

@@ -85,4 +85,4 @@ def _edge_control(book: LabelBook, block: str, predecessor: str) -> tuple[str, .
     out = book.edge(predecessor)
     conditions = book.values.edge_conditions(block, predecessor)
     labels = [label for c in conditions for label in book.clean(c, predecessor, out)]
-    return tuple(book.patch.call(out, "ca_control", label) for label in labels)
+    return tuple(book.control(label, out) for label in labels)

@@ -13,6 +13,7 @@ from enum import Enum
 
 from commanalyzer.abi import hooks
 from commanalyzer.instrument.code import FunctionPatch
+from commanalyzer.instrument.redundancy import LabelForms
 from commanalyzer.instrument.scalars import value_width
 from commanalyzer.instrument.sites import DebugInfo, SiteRecord, SiteTable, SourcePlace
 from commanalyzer.instrument.values import Flow, FunctionValues
@@ -75,6 +76,7 @@ class LabelBook:
         self.sites = sites
         self.debug = debug
         self.variables = debug.variables_of(values.function)
+        self.forms = LabelForms()  # of label registers
         self._labels: dict[str, Labels] = {}
         self.loaded_from: dict[str, str] = {}  # loaded register -> register with its address
         self.read_by_library: dict[int, str] = {}  # line of a call -> label of the memory that it reads
@@ -209,7 +211,7 @@ class LabelBook:
 
     def name_value(self, out: list[str], site: int, labels: Sequence[str]) -> str:
         """Code that names a register value with these labels."""
-        labels = self._at_most(hooks.MAX_LABELS, site, labels, out)
+        labels = self.forms.distinct(self._at_most(hooks.MAX_LABELS, site, labels, out))
         count = len(labels)
         if count <= hooks.MAX_INLINE_LABELS:
             return self.patch.call(out, f"ca_register_{count}", site, *labels)
@@ -293,11 +295,27 @@ class LabelBook:
     def with_exact(self, labels: Labels, out: list[str]) -> str:
         """The first label, marked as an exact copy of as many words as the value has."""
         mark = hooks.EXACT_8 - (1 << 64) if labels.words == 2 else hooks.EXACT_4
-        return self.patch.value(out, f"or i64 {labels.names[0]}, {mark}")
+        result = self.patch.value(out, f"or i64 {labels.names[0]}, {mark}")
+        self.forms.same(result, labels.names[0])
+        return result
 
     def without_exact(self, label: str, out: list[str]) -> str:
         """The label without its EXACT bit."""
-        return self.patch.value(out, f"and i64 {label}, {_NOT_EXACT}")
+        result = self.patch.value(out, f"and i64 {label}, {_NOT_EXACT}")
+        self.forms.same(result, label)
+        return result
+
+    def control(self, label: str, out: list[str]) -> str:
+        """The label in the role of selecting."""
+        result = self.patch.call(out, "ca_control", label)
+        self.forms.control(result, label)
+        return result
+
+    def chosen(self, condition: str, yes: str, no: str, out: list[str]) -> str:
+        """The label ``yes`` where the condition holds, else ``no``."""
+        result = self.patch.value(out, f"select i1 {condition}, i64 {yes}, i64 {no}")
+        self.forms.chosen(result, condition, yes, no)
+        return result
 
     def type_of(self, name: str) -> IrType:
         """Type of a register or parameter."""

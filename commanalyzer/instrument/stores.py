@@ -123,12 +123,15 @@ class StorePlanner:
             self._patch.call(out, "ca_store_unknown", site, address, words, len(found.names), pointer)
             return
         labels = list(self._labels.clean(value.text, block, out))
-        fold, self_label = self._accumulation(instruction, block, labels)
+        fold, own = self._accumulation(instruction, block, labels)
+        kind = "copy" if value.text in self._labels.site_of and len(labels) == 1 else "store"
+        if len(labels) <= hooks.MAX_LABELS:
+            labels = list(self._labels.forms.distinct(labels, own))
+        self_label = labels.index(own) if own else -1
         if fold is not Fold.NONE:
             indices = self.address_registers(self._values, instruction, block)
             for label in self._labels.united(indices, block, out):
                 labels.append(self._patch.call(out, "ca_address", label))
-        kind = "copy" if value.text in self._labels.site_of and len(labels) == 1 else "store"
         self._row(out, self._site(instruction, value.type, fold, self_label, kind), address, words, labels)
 
     def _replicate(self, out: list[str], site: int, address: str, words: int, found: Labels) -> None:
@@ -143,15 +146,15 @@ class StorePlanner:
                 upper = self._patch.value(out, f"add i64 {address}, 4")
                 self._patch.call(out, "ca_forget", upper, 1)
 
-    def _accumulation(self, store: Instruction, block: str, labels: Sequence[str]) -> tuple[Fold, int]:
-        """Whether ``store`` is ``x = x op term``, and which label is x's."""
+    def _accumulation(self, store: Instruction, block: str, labels: Sequence[str]) -> tuple[Fold, str]:
+        """Whether ``store`` is ``x = x op term``, and x's label, if it is the only one."""
         load = _accumulated_load(self._values, store, block)
         if load is None:
-            return Fold.NONE, -1
+            return Fold.NONE, ""
         own = self._labels.labels(load, self._values.block_of(load)).names
         if len(own) != 1 or own[0] not in labels:
-            return Fold.NONE, -1
-        return fold_of(self._values, store.operands[0].text, load), list(labels).index(own[0])
+            return Fold.NONE, ""
+        return fold_of(self._values, store.operands[0].text, load), own[0]
 
     # ---- aggregates and atomics ----------------------------------------------------------------------------
 

@@ -15,7 +15,8 @@ uint64_t ca_num_rows;
 static uint32_t *by_word;  /* row + 1, newest row of each word */
 static uint32_t *by_row;   /* row + 1, newest row anchored at the register value of the row before this place */
 static uint32_t *next_row; /* row + 1, next older row of the same anchor */
-static uint32_t *detour;   /* row + 1, what came instead when the row at this place was predicted last */
+
+static struct ca_detour *detour; /* by row */
 
 /* Columns with an entry per row; they grow together. */
 #define MOST_ROW_COLUMNS 8u
@@ -32,8 +33,11 @@ static uint64_t rows_ready;
 /* Where the log was left lately for rows elsewhere: rows that many elements share (constants, temporaries) are
  * stored with the first one, and the others go on behind them. */
 #define NUM_INTERRUPTED 8u
+#define NUM_FOLLOWED 2u /* of them: what lay behind them is looked at as well */
 static uint64_t interrupted[NUM_INTERRUPTED];
 static uint32_t last_interrupted;
+static uint64_t
+    num_new; /* rows that were appended one behind the other: they may stand for as many known ones */
 
 /* Open addressing. An entry knows half of its row's mixed hash, so that other rows are not looked at. */
 struct entry {
@@ -78,7 +82,7 @@ bool ca_rows_reserve(void) {
   ca_state.cells = ca_state.cursor = (struct ca_cell *)ca_cells.data;
   by_row = (uint32_t *)by_rows.data;
   next_row = (uint32_t *)next_rows.data;
-  ca_state.detours = detour = (uint32_t *)detours.data;
+  ca_state.detours = detour = (struct ca_detour *)detours.data;
   ca_prefer_huge_pages(by_word + ca_word(CA_ARENA_BASE), DENSE_BYTES / 4 * sizeof *by_word);
   return true;
 }
@@ -220,26 +224,65 @@ static bool insert(const struct ca_event *event, uint32_t depth) {
   return true;
 }
 
+#define AHEAD 16u
+
+/* Begins to fetch the rows that will come instead of those behind this one. */
+static void look_ahead(uint64_t row) {
+  if (row + AHEAD >= ca_num_rows)
+    return;
+  for (uint32_t k = 1; k <= AHEAD; k++) {
+    uint32_t instead = detour[row + k].instead;
+    __builtin_prefetch(&ca_state.cells[instead]);
+    __builtin_prefetch(&detour[instead]);
+  }
+}
+
+/* Counts a row that is no detour any more; `number` of the place where the log was left for one, where it is
+ * left now is kept instead. */
+static uint64_t resume(uint32_t number, uint64_t row, uint64_t expected) {
+  interrupted[number] = expected;
+  detour[expected].instead = (uint32_t)(row + 1);
+  num_new = 0;
+  look_ahead(row);
+  ca_row_repeat(row);
+  return row + 1;
+}
+
 /* Row + 1 that is counted if the log was left here before for one with this hash, or for others lately; else 0.
  */
 uint64_t ca_row_near(uint64_t hash) {
-  uint64_t expected = (uint64_t)(ca_state.cursor - ca_state.cells);
+  const struct ca_cell *cells = ca_state.cells;
+  uint64_t expected = (uint64_t)(ca_state.cursor - cells);
   bool is_end = expected == ca_num_rows; /* what is behind the log was never left */
-  uint32_t instead = is_end ? 0 : detour[expected];
-  if (instead && ca_state.cells[instead - 1].hash == hash) {
-    interrupted[++last_interrupted % NUM_INTERRUPTED] = expected;
-    ca_row_repeat(instead - 1);
-    return instead;
+  uint32_t instead = is_end ? 0 : detour[expected].instead;
+  if (instead && cells[instead - 1].hash == hash) {
+    __builtin_prefetch(&cells[detour[expected].behind]);
+    return resume(++last_interrupted % NUM_INTERRUPTED, instead - 1, expected);
   }
   for (uint32_t k = 0; k < NUM_INTERRUPTED; k++) {
-    uint64_t row = interrupted[(last_interrupted - k) % NUM_INTERRUPTED];
-    if (ca_state.cells[row].hash == hash) {
-      interrupted[(last_interrupted - k) % NUM_INTERRUPTED] = expected;
-      ca_row_repeat(row);
-      return row + 1;
-    }
+    uint32_t number = (last_interrupted - k) % NUM_INTERRUPTED;
+    uint64_t row = interrupted[number];
+    if (cells[row].hash == hash)
+      return resume(number, row, expected);
+    if (k >= NUM_FOLLOWED)
+      continue;
+    if (num_new && row + num_new < ca_num_rows && cells[row + num_new].hash == hash)
+      return resume(number, row + num_new, expected);
+    uint32_t behind = detour[row].behind;
+    if (behind && cells[behind - 1].hash == hash)
+      return resume(number, behind - 1, expected);
   }
   return 0;
+}
+
+/* Remembers what came where another row was expected. */
+static void leave(uint64_t expected, uint64_t row, bool is_new) {
+  num_new = is_new ? num_new + 1 : 0;
+  detour[interrupted[last_interrupted % NUM_INTERRUPTED]].behind = (uint32_t)(row + 1);
+  if (row == expected) /* no detour */
+    return;
+  interrupted[++last_interrupted % NUM_INTERRUPTED] = expected;
+  detour[expected].instead = (uint32_t)(row + 1);
 }
 
 /* The row of an event that was not predicted: looks it up or appends it, moves the cursor behind it. */
@@ -248,7 +291,6 @@ struct ca_found ca_row_lookup(const struct ca_event *event) {
   if (!(++lookups % CHECKED_LOOKUPS))
     ca_spill_check();
   uint64_t expected = (uint64_t)(ca_state.cursor - ca_state.cells);
-  __builtin_prefetch(anchor_of(event));
   uint64_t near = ca_row_near(event->hash);
   if (near)
     return (struct ca_found){near - 1, false};
@@ -266,10 +308,7 @@ struct ca_found ca_row_lookup(const struct ca_event *event) {
     if (head->site != event->site || head->sink != event->sink || head->num_labels != event->count)
       ca_statistics.hash_collisions++;
   }
-  if (found - 1 != expected) { /* what is where it was expected needs no detour */
-    interrupted[++last_interrupted % NUM_INTERRUPTED] = expected;
-    detour[expected] = (uint32_t)found;
-  }
+  leave(expected, found - 1, is_new);
   ca_row_repeat(found - 1);
   return (struct ca_found){found - 1, is_new};
 }

@@ -43,14 +43,20 @@ struct ca_repeat { /* a cache line */
 };
 _Static_assert(sizeof(struct ca_repeat) == 64, "a cache line");
 
+/* A place where another row than the predicted one came; rows + 1, as they came the last time. */
+struct ca_detour {
+  uint32_t instead; /* what came there */
+  uint32_t behind;  /* what came where the rows behind that did not go on */
+};
+
 struct ca_state {
   struct ca_cell *cursor; /* next expected row */
   struct ca_cell *cells;  /* all rows */
   struct ca_repeat *repeats;
-  uint32_t *detours;      /* per cell: row + 1 that came last time instead of the expected one */
-  uint32_t last_repeat;   /* the loop that was left last */
-  uint32_t num_recording; /* loops that are being recorded, one inside the other */
-  uint32_t num_kept;      /* those of them that may be remembered */
+  struct ca_detour *detours; /* by row */
+  uint32_t last_repeat;      /* the loop that was left last */
+  uint32_t num_recording;    /* loops that are being recorded, one inside the other */
+  uint32_t num_kept;         /* those of them that may be remembered */
 };
 
 #pragma GCC visibility push(hidden)

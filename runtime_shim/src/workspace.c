@@ -34,6 +34,7 @@ static struct ca_column definitions, visits;
 static struct ca_column parents; /* rows, u32 */
 static uint32_t *visited;        /* by row: number of the search that was there */
 static uint32_t *last_of_site;   /* row + 1 of the newest register value of each site */
+static bool *goes_on;            /* by site: some store made a new version of the lifetime that it overwrote */
 static uint32_t searches;
 
 static bool read_all(int file, void *data, uint64_t bytes) {
@@ -51,7 +52,8 @@ static bool read_all(int file, void *data, uint64_t bytes) {
 static bool reserve(void) {
   is_workspace = ca_map((CA_ADDRESS_MASK + 1) / 4);
   last_of_site = ca_map((1ull << 32) * sizeof *last_of_site);
-  if (!is_workspace || !last_of_site || !ca_row_column_reserve(&definitions, sizeof *defined) ||
+  goes_on = ca_map((1ull << 32) * sizeof *goes_on);
+  if (!is_workspace || !last_of_site || !goes_on || !ca_row_column_reserve(&definitions, sizeof *defined) ||
       !ca_row_column_reserve(&visits, sizeof *visited) || !ca_column_reserve(&parents, 1ull << 38))
     return false;
   defined = (struct definition *)definitions.data;
@@ -214,17 +216,36 @@ static struct traits traits_of(uint32_t site, uint64_t tenant, uint32_t count, c
   return traits;
 }
 
+/* Rows of ordinary stores to the same word have other hashes. */
+static uint64_t hash_of(uint64_t sum, uint64_t sink) {
+  return (sum + (sink + ca_multipliers[61]) * ca_multipliers[63]) | 1;
+}
+
+/* Counts the row that begins a lifetime if it is the predicted one and nothing else can be decided: no store of
+ * the site ever went on with a lifetime, and this one does not read what it overwrites. */
+static bool begins_again(uint32_t site, uint64_t word, uint32_t count, const uint64_t *labels) {
+  const uint64_t state = *ca_shadow(word);
+  uint64_t sum = site * ca_multipliers[62];
+  bool may_differ = goes_on[site];
+  for (uint32_t i = 0; i < count; i++) {
+    sum += labels[i] * ca_multipliers[i];
+    may_differ |= !((labels[i] ^ state) & ~CA_ROLES);
+  }
+  return !may_differ && ca_predicted(hash_of(sum, word));
+}
+
 /* The label that a store gives to a workspace word: nothing, or the vertex it belongs to. What was decided once
  * about a store, its labels and its tenant is decided in the same way from then on, whatever is predicted:
  * loops may be known therefore. */
 static uint64_t lifetime(uint32_t site, uint64_t word, uint32_t count, const uint64_t *labels) {
+  if (begins_again(site, word, count, labels))
+    return CA_REG | ca_last_row();
   uint64_t tenant = tenant_of(word);
   const struct traits traits = traits_of(site, tenant, count, labels);
   if (!traits.anchor)
     return CA_NOTHING;
-  /* rows of ordinary stores to the same word have other hashes */
-  uint64_t first_hash = (traits.hash + (word + ca_multipliers[61]) * ca_multipliers[63]) | 1;
-  uint64_t next_hash = (traits.hash + ((CA_REG | tenant) + ca_multipliers[61]) * ca_multipliers[63]) | 1;
+  uint64_t first_hash = hash_of(traits.hash, word);
+  uint64_t next_hash = hash_of(traits.hash, CA_REG | tenant);
   if (tenant != NONE && ca_predicted(next_hash))
     return CA_REG | tenant;
   const struct ca_event first = {first_hash, traits.anchor, word, site, CA_ROW_TEMPORARY, count, labels};
@@ -246,6 +267,7 @@ static uint64_t lifetime(uint32_t site, uint64_t word, uint32_t count, const uin
       return CA_REG | made.row;
     }
   }
+  goes_on[site] = true;
   ca_row_lookup(&next);
   return CA_REG | tenant;
 }
