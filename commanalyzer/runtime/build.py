@@ -34,6 +34,7 @@ SEPARATE = (
     "locals.c",
     "permute.c",
     "workspace.c",
+    "prefix.c",
     "trace.c",
 )
 _FLAGS = (
