@@ -55,14 +55,14 @@ class _Contents:
         """Contents by word.
 
         Args:
-            store: Graph; expanded slice by slice.
+            store: Graph.
             word: int64[V], number of the word that a vertex lives in.
             is_temporary: bool[V], a lifetime of a word: all its versions count.
         """
         size = int(word.max(initial=-1)) + 1
         lifetimes, commonest = np.zeros(size, np.int64), np.zeros(size, np.int64)
-        for part in store.slices():
-            begins, has_sources = ~part.row_accumulates | is_temporary[part.row_sink], _has_sources(part)
+        for part in store.row_summaries():
+            begins, has_sources = ~part.row_accumulates | is_temporary[part.row_sink], part.has_sources
             sink = word[part.row_sink]
             lifetimes += np.bincount(sink[begins], part.row_count[begins], size).astype(np.int64)
             np.maximum.at(commonest, sink[has_sources], part.row_count[has_sources])
@@ -116,7 +116,9 @@ def workspaces_confirmed(store: GraphStore) -> bool:
     eligible = contents.eligible(usual)
     if not np.all((eligible & contents.varied())[named]):
         return False
-    others = is_home & eligible[word]
+    # a word with one chain saw one lifetime of what the chain reads
+    has_chains = (contents.commonest > 0) & (contents.commonest < contents.lifetimes)
+    others = is_home & (eligible & has_chains)[word]
     if not others.any():
         return True
     of_vertices = _Contents(contents.lifetimes[word], contents.commonest[word])
