@@ -1,7 +1,7 @@
 """Runs of one analysis: the plain program, which is the one that is seen, and its recordings.
 
-Input: executables and the request. Output: :class:`TargetRun`; a recording also writes its trace. What the program
-prints is shown by the plain run, completely and once: a recording may end before the program does.
+Input: executables and the request. Output: :class:`TargetRun`; a recording also writes its trace. What the
+program prints is shown by the plain run, completely and once: a recording may end before the program does.
 """
 
 from __future__ import annotations

@@ -196,8 +196,9 @@ class GraphStore:
         for low, high in pairwise(self.pages.tolist()):
             terms = _pointer(_entries(*readers["row_terms"], low[0], high[0]))
             sources = _pointer(_entries(*readers["term_sources"], low[1], high[1]))
-            shown = (_entries(*readers[name], low[0], high[0]) for name in _SUMMARY)
-            yield RowSummaries(*shown, np.diff(sources[terms]) > 0)  # type: ignore[arg-type]
+            shown = {name: _entries(*readers[name], low[0], high[0]) for name in _SUMMARY}
+            has_sources = np.diff(sources[terms]) > 0
+            yield RowSummaries(**shown, has_sources=has_sources)  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
         return (

@@ -40,6 +40,7 @@ struct word {
 /* The environment asks for it. */
 void ca_prefix_prepare(bool is_asked) {
   ca_prefix.next = is_asked ? FEWEST_EVENTS : UINT64_MAX;
+  ca_prefix.sees_loops = is_asked;
   ca_prefix.process = getpid();
 }
 
@@ -188,14 +189,17 @@ CA_SLOW void ca_prefix_check(void) {
   ca_prefix.next = ca_prefix.counted + rows / CHECKS + 1;
   if (ca_prefix.process != getpid()) { /* a forked child */
     ca_prefix.next = UINT64_MAX;
+    ca_prefix.sees_loops = false;
     return;
   }
   if (rows - rows_before > rows / NEW_PART) {
     rows_before = rows;
     counted_before = ca_prefix.counted;
     was_looked_at = false;
+    ca_prefix.sees_loops = true;
   } else if (!was_looked_at && ca_prefix.counted - counted_before >= ROUNDS * rows) {
     was_looked_at = true;
+    ca_prefix.sees_loops = false;
     ca_repeats_settle();
     if (has_workspaces())
       ca_end_early();

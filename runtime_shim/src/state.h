@@ -123,9 +123,10 @@ void ca_spoil_repeats(void);
 
 /* The end of a recording that is only needed to find workspaces (prefix.c). */
 struct ca_prefix {
-  uint64_t counted; /* rows that occurred, about: known loops that were predicted may be missing */
+  uint64_t counted; /* rows that occurred, about: known loops that were predicted are missing */
   uint64_t next;    /* the log is looked at when so many are counted; never, if nobody asked for it */
   uint64_t since;   /* row behind the one that was not predicted last */
+  bool sees_loops;  /* known loops are not predicted, so that they are counted */
   int process;
 };
 extern struct ca_prefix ca_prefix;
@@ -241,6 +242,14 @@ CA_INLINE void ca_prefix_count(uint64_t expected, uint64_t row) {
   ca_prefix.counted += (predicted + 1) * ca_active;
   ca_prefix.since = row + 1;
   if (!CA_LIKELY(ca_prefix.counted < ca_prefix.next) && row + 1 < ca_num_rows)
+    ca_prefix_check();
+}
+
+/* A known loop that was not predicted counted so many rows. */
+CA_INLINE void ca_prefix_count_loop(uint64_t rows) {
+  ca_prefix.counted += rows * ca_active;
+  ca_prefix.since = (uint64_t)(ca_state.cursor - ca_state.cells);
+  if (!CA_LIKELY(ca_prefix.counted < ca_prefix.next))
     ca_prefix_check();
 }
 
