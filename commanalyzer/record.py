@@ -5,16 +5,13 @@ Input: an :class:`AnalysisRequest`. Output: :class:`RecordedProgram`, everything
 
 from __future__ import annotations
 
-import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO
 
 import numpy as np
-import psutil
+from numpy.typing import NDArray
 
 from commanalyzer.errors import TargetRunError
 from commanalyzer.frontend.compile import FrontendResult, compile_sources
@@ -31,17 +28,21 @@ from commanalyzer.progress import Progress
 from commanalyzer.request import AnalysisRequest
 from commanalyzer.results import Recording, WorkCounts
 from commanalyzer.runtime.build import build_instrumented, build_native
-from commanalyzer.runtime.launch import RunLimits, TargetRun, run_target, spool_stdin
+from commanalyzer.runtime.launch import TargetRun
+from commanalyzer.runtime.recorder import ProgramRuns
 from commanalyzer.trace.reader import Trace, read_trace
 from commanalyzer.vcg.build import build_store
 from commanalyzer.vcg.graph import ValueGraph
 from commanalyzer.vcg.spill import Spill
 from commanalyzer.vcg.store import GraphStore
-from commanalyzer.vcg.workspaces import find_workspaces, write_workspaces
+from commanalyzer.vcg.workspaces import (
+    find_workspaces,
+    workspace_pieces,
+    workspaces_confirmed,
+    write_workspaces,
+)
 
-_STANDARD_ERROR = 2  # descriptor: sys.stderr may be replaced (notebooks, test runners)
 _PROCESSES = frozenset(("fork", "vfork", "clone", "posix_spawn", "posix_spawnp", "system", "popen"))
-_RECORDER_FAILED = 113  # exit status of the shim when it cannot reserve its memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +95,13 @@ def compile_request(request: AnalysisRequest) -> tuple[FrontendResult, Module]:
     return frontend, with_thunks(parse_module(frontend.ir_text), library)
 
 
-def record(request: AnalysisRequest, progress: Progress) -> RecordedProgram:
+def record(request: AnalysisRequest, progress: Progress, *, whole_runs: bool = False) -> RecordedProgram:
     """Run the program of ``request`` natively and instrumented, and build its graph.
+
+    Args:
+        request: What to record.
+        progress: Told of every stage.
+        whole_runs: No recording ends before the program does: workspaces are found in a whole run.
 
     Raises:
         CommAnalyzerError: A subclass says which stage failed and what to do.
@@ -111,105 +117,106 @@ def record(request: AnalysisRequest, progress: Progress) -> RecordedProgram:
     instrumented = build_instrumented(rewrite(module, plan), frontend, link_flags)
     native = build_native(frontend, link_flags)
     with tempfile.TemporaryDirectory(prefix="commanalyzer-") as scratch:
-        directory = Path(scratch)
-        stdin = spool_stdin(request.stdin, directory)
+        runs = ProgramRuns.of(request, Path(scratch))
         progress.stage("run the program", 1)
-        plain = _run(native, request, stdin, discard=True)
-        progress.stage("record the program", 1)
-        trace_path = directory / "trace"
-        traced = _run(instrumented, request, stdin, trace=trace_path)
-        progress.stage("build the value graph", 1)
-        trace = read_trace(trace_path)
-        traced = _with_own_peak(traced, trace)
-        store = _built(request, trace, plan.sites)
-        mask = find_workspaces(store) if request.private_temporaries else np.zeros(0, np.bool_)
-        if mask.any():
-            progress.stage("record the private temporaries", 1)
-            workspace = directory / "workspace"
-            write_workspaces(workspace, store, mask, plan.sites)
-            del store
-            again = _run(instrumented, request, stdin, trace=trace_path, workspace=workspace, discard=True)
-            progress.stage("build the value graph", 1)
-            trace = read_trace(trace_path)
-            again = _with_own_peak(again, trace)
-            peak_rss_bytes = max(traced.peak_rss_bytes, again.peak_rss_bytes)
-            traced = replace(traced, cpu_s=traced.cpu_s + again.cpu_s, peak_rss_bytes=peak_rss_bytes)
-            store = _built(request, trace, plan.sites)
-        return _finished(request, frontend, plan, trace, store, plain, traced)
+        plain = runs.plain(native)
+        recorder = _Recorder(runs, instrumented, plan.sites, Path(scratch), progress)
+        return _finished(request, frontend, plan, plain, recorder.recorded(whole_runs=whole_runs))
 
 
-def _built(request: AnalysisRequest, trace: Trace, sites: SiteTable) -> GraphStore:
-    spill = Spill.within(request.memory_limit_bytes)
-    return build_store(trace, sites, has_regions=bool(request.regions), spill=spill)
+@dataclass(frozen=True, slots=True)
+class _Recorded:
+    """A recording and its graph; ``run`` adds up all recordings that led to it."""
+
+    run: TargetRun
+    trace: Trace
+    store: GraphStore
 
 
-def _with_own_peak(run: TargetRun, trace: Trace) -> TargetRun:
-    """The run with the peak memory that the recorder saw; from outside, ours would be mixed into it."""
-    return replace(run, peak_rss_bytes=trace.statistics.peak_rss_bytes or run.peak_rss_bytes)
+@dataclass(frozen=True, slots=True)
+class _Recorder:
+    """Records a program as often as its private temporaries ask for."""
+
+    runs: ProgramRuns
+    instrumented: Path
+    sites: SiteTable
+    directory: Path
+    progress: Progress
+
+    def recorded(self, *, whole_runs: bool) -> _Recorded:
+        """The recording in which every lifetime of a word of a workspace is a vertex of its own.
+
+        Which words these are is found in the beginning of a run. What follows may contradict it (another
+        phase of the program has other workspaces); then the whole run says which they are.
+        """
+        if not self.runs.request.private_temporaries:
+            return self._record("record the program")
+        first = self._record("record the program", may_end_early=not whole_runs)
+        is_prefix = bool(first.trace.statistics.is_prefix)
+        pieces, run = self._list_workspaces(first.store), first.run
+        if not is_prefix and not len(pieces):
+            return first
+        del first
+        named = self._named(run) if len(pieces) else None
+        if named and (not is_prefix or _confirms(named)):
+            return named
+        whole = self._record("record the whole program", named.run if named else run)
+        whole_pieces = self._list_workspaces(whole.store)
+        if named and np.array_equal(pieces, whole_pieces):
+            return replace(named, run=whole.run)
+        return self._named(whole.run) if len(whole_pieces) else whole
+
+    @property
+    def _workspace(self) -> Path:
+        """The list of workspaces."""
+        return self.directory / "workspace"
+
+    def _list_workspaces(self, store: GraphStore) -> NDArray[np.void]:
+        """Find workspaces and write their list; their pieces."""
+        mask = find_workspaces(store)
+        write_workspaces(self._workspace, store, mask, self.sites)
+        return workspace_pieces(store.vertices(), mask, self.sites)
+
+    def _named(self, before: TargetRun) -> _Recorded:
+        return self._record("record the private temporaries", before, workspace=self._workspace)
+
+    def _record(
+        self,
+        stage: str,
+        before: TargetRun | None = None,
+        *,
+        workspace: Path | None = None,
+        may_end_early: bool = False,
+    ) -> _Recorded:
+        """Record once more, after the recordings that ``before`` adds up."""
+        self.progress.stage(stage, 1)
+        path = self.directory / "trace"
+        run = self.runs.recorded(self.instrumented, path, workspace=workspace, may_end_early=may_end_early)
+        self.progress.stage("build the value graph", 1)
+        trace = read_trace(path)
+        # the recorder's own peak: from outside, ours would be mixed into it
+        run = replace(run, peak_rss_bytes=trace.statistics.peak_rss_bytes or run.peak_rss_bytes)
+        if before is not None:
+            peak_rss_bytes = max(run.peak_rss_bytes, before.peak_rss_bytes)
+            run = replace(run, cpu_s=run.cpu_s + before.cpu_s, peak_rss_bytes=peak_rss_bytes)
+        request = self.runs.request
+        has_regions, spill = bool(request.regions), Spill.within(request.memory_limit_bytes)
+        return _Recorded(run, trace, build_store(trace, self.sites, has_regions=has_regions, spill=spill))
 
 
-def recorder_environment(trace: Path, memory_limit_bytes: int | None) -> dict[str, str]:
-    """What the recorder is told: its file, and the memory beyond half of which it uses that file.
-
-    Args:
-        trace: File to write.
-        memory_limit_bytes: Limit of the run's memory; without one, a quarter of what the machine has left.
-    """
-    allowed = memory_limit_bytes or psutil.virtual_memory().available // 4  # the rest is for the graph
-    return {"COMMANALYZER_TRACE": str(trace), "COMMANALYZER_MEMORY": f"{allowed:020d}"}
-
-
-def _run(
-    executable: Path,
-    request: AnalysisRequest,
-    stdin: Path | None,
-    *,
-    trace: Path | None = None,
-    workspace: Path | None = None,
-    discard: bool = False,
-) -> TargetRun:
-    environment = {} if trace is None else recorder_environment(trace, request.memory_limit_bytes)
-    if workspace is not None:
-        environment["COMMANALYZER_WORKSPACE"] = str(workspace)
-    limits = RunLimits(request.timeout_s, request.memory_limit_bytes)
-    output = "discard" if discard else request.program_output
-    with _input(stdin) as stream:
-        run = run_target(
-            executable,
-            request.arguments,
-            stdin=stream,
-            stdout={"discard": subprocess.DEVNULL, "stderr": _STANDARD_ERROR}.get(output),
-            stderr=subprocess.DEVNULL if discard else None,
-            environment=environment,
-            limits=limits,
-            label=request.sources[0].name,
-        )
-    if run.exit_status == _RECORDER_FAILED and trace is not None and not trace.exists():
-        raise TargetRunError(
-            "the recorder could not reserve its address space (see its message above)",
-            hint="allow overcommitted memory (vm.overcommit_memory 0 or 1) and unlimited address space",
-        )
-    return run
-
-
-@contextmanager
-def _input(path: Path | None) -> Iterator[IO[bytes] | None]:
-    if path is None:
-        yield None
-        return
-    with path.open("rb") as stream:
-        yield stream
+def _confirms(named: _Recorded) -> bool:
+    """Whether the whole run shows no other workspaces than those that were named in it."""
+    return not named.trace.statistics.unnamed_lifetimes and workspaces_confirmed(named.store)
 
 
 def _finished(
     request: AnalysisRequest,
     frontend: FrontendResult,
     plan: ModulePlan,
-    trace: Trace,
-    store: GraphStore,
     plain: TargetRun,
-    traced: TargetRun,
+    recorded: _Recorded,
 ) -> RecordedProgram:
+    traced, trace, store = recorded.run, recorded.trace, recorded.store
     calls = [int(c) for c in trace.external_calls]
     unmodelled = tuple((n, c) for n, c in zip(plan.sites.externals, calls, strict=False) if c)
     _require_one_thread(unmodelled, plan.options.library)

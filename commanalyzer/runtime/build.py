@@ -35,6 +35,7 @@ SEPARATE = (
     "locals.c",
     "permute.c",
     "workspace.c",
+    "prefix.c",
     "trace.c",
 )
 _FLAGS = (

@@ -72,6 +72,19 @@ class _Expanded:
     seen: weakref.ref[ValueGraph] | None = None
 
 
+_SUMMARY = ("row_sink", "row_count", "row_accumulates")
+
+
+@dataclass(frozen=True, slots=True)
+class RowSummaries:
+    """Columns of :class:`ValueGraph` for consecutive rows, and whether a row has any source."""
+
+    row_sink: Int32
+    row_count: Int64
+    row_accumulates: NDArray[np.bool_]
+    has_sources: NDArray[np.bool_]
+
+
 @dataclass(frozen=True, slots=True)
 class GraphStore:
     """A value graph in coded form.
@@ -175,6 +188,17 @@ class GraphStore:
             last = min(max(last, first + 1), end)
             yield from row_slices(self._part(readers, vertices, first, last), flows)
             first = last
+
+    def row_summaries(self) -> Iterator[RowSummaries]:
+        """Yield what rows are without their flows, in order, some at a time."""
+        columns = {c.name: c for c in (*ROW_COLUMNS, *TERM_COLUMNS)}
+        readers = {name: (column, Reader.of(self.columns[name])) for name, column in columns.items()}
+        for low, high in pairwise(self.pages.tolist()):
+            terms = _pointer(_entries(*readers["row_terms"], low[0], high[0]))
+            sources = _pointer(_entries(*readers["term_sources"], low[1], high[1]))
+            shown = {name: _entries(*readers[name], low[0], high[0]) for name in _SUMMARY}
+            has_sources = np.diff(sources[terms]) > 0
+            yield RowSummaries(**shown, has_sources=has_sources)  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
         return (

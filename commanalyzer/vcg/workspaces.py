@@ -13,6 +13,7 @@ several of them (gather, compute, compute, scatter: only the first level differs
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -32,33 +33,120 @@ LIFETIMES_FACTOR = 4
 MOST_ROWS = 64
 SPARE_ROWS = 1 << 20
 
+_OFFSET_BITS = 40  # of a byte in an object, next to the object's number
 _NEVER = np.iinfo(np.int64).max
 _MEMORY = (int(HomeKind.GLOBAL), int(HomeKind.HEAP), int(HomeKind.STACK))
+
+
+@dataclass(frozen=True, slots=True)
+class _Contents:
+    """What words held one after the other.
+
+    Attributes:
+        lifetimes: int64[W], how often something new began there.
+        commonest: int64[W], occurrences of the commonest chain with sources.
+    """
+
+    lifetimes: Int64
+    commonest: Int64
+
+    @classmethod
+    def of(cls, store: GraphStore, word: Int64, is_temporary: Bool) -> _Contents:
+        """Contents by word.
+
+        Args:
+            store: Graph.
+            word: int64[V], number of the word that a vertex lives in.
+            is_temporary: bool[V], a lifetime of a word: all its versions count.
+        """
+        size = int(word.max(initial=-1)) + 1
+        lifetimes, commonest = np.zeros(size, np.int64), np.zeros(size, np.int64)
+        for part in store.row_summaries():
+            begins, has_sources = ~part.row_accumulates | is_temporary[part.row_sink], part.has_sources
+            sink = word[part.row_sink]
+            lifetimes += np.bincount(sink[begins], part.row_count[begins], size).astype(np.int64)
+            np.maximum.at(commonest, sink[has_sources], part.row_count[has_sources])
+        return cls(lifetimes, commonest)
+
+    def eligible(self, usual: int) -> Bool:
+        """bool[W], there are enough lifetimes."""
+        return np.asarray(self.lifetimes >= LIFETIMES_FACTOR * max(usual, 1))
+
+    def varied(self) -> Bool:
+        """bool[W], no chain is more than half of the lifetimes."""
+        return np.asarray(2 * self.commonest <= self.lifetimes)
 
 
 def find_workspaces(store: GraphStore) -> Bool:
     """Return bool[V], the vertex is a word of a workspace.
 
     Args:
-        store: Graph of a recording without named lifetimes; expanded slice by slice.
+        store: Graph of a recording without named lifetimes; expanded slice by slice. The beginning of a run
+            is enough if the program repeats itself: whether it was is seen by :func:`workspaces_confirmed`.
     """
     vertices = store.vertices()
-    v = vertices.num_vertices
-    kinds = np.array([int(o.kind) for o in vertices.objects] or [0], dtype=np.int64)
-    in_memory = np.isin(kinds, _MEMORY)[vertices.home_object]
-    lifetimes, commonest = np.zeros(v, np.int64), np.zeros(v, np.int64)
-    for part in store.slices():
-        begins, has_sources = ~part.row_accumulates, _has_sources(part)
-        lifetimes += np.bincount(part.row_sink[begins], part.row_count[begins], v).astype(np.int64)
-        np.maximum.at(commonest, part.row_sink[has_sources], part.row_count[has_sources])
-    usual = _usual_rewrites(vertices, in_memory, lifetimes)
-    eligible = in_memory & (lifetimes >= LIFETIMES_FACTOR * usual) & (lifetimes >= LIFETIMES_FACTOR)
-    found = eligible & (2 * commonest <= lifetimes)
+    in_memory = _in_memory(vertices)
+    contents = _Contents.of(store, np.arange(vertices.num_vertices), vertices.is_temporary)
+    usual = _usual_rewrites(contents.lifetimes[in_memory], _stored(vertices)[in_memory])
+    return _found(store, vertices, in_memory & contents.eligible(usual), contents)
+
+
+def workspaces_confirmed(store: GraphStore) -> bool:
+    """Return whether a whole run bears out the workspaces that were found in its beginning.
+
+    No other memory may look like a workspace, by the same criteria. And those that were taken for workspaces
+    must still begin many lifetimes that differ; versions of one lifetime count as well, because a recording
+    without named lifetimes would not tell them apart.
+
+    Args:
+        store: Graph of the whole run in which the lifetimes of those words are named.
+    """
+    vertices = store.vertices()
+    temporary = vertices.is_temporary
+    is_home = _in_memory(vertices) & ~temporary
+    place = vertices.home_object.astype(np.int64) << _OFFSET_BITS | vertices.home_offset
+    words, number = np.unique(place[temporary], return_inverse=True)
+    word = np.arange(vertices.num_vertices)
+    word[temporary] = vertices.num_vertices + number
+    contents = _Contents.of(store, word, temporary)
+    named = np.arange(len(contents.lifetimes)) >= vertices.num_vertices
+    stored = np.concatenate([_stored(vertices), np.zeros(len(words), np.int64)])
+    counted = np.concatenate([is_home, np.ones(len(words), np.bool_)])[: len(named)]
+    usual = _usual_rewrites(contents.lifetimes[counted], stored[: len(named)][counted])
+    eligible = contents.eligible(usual)
+    if not np.all((eligible & contents.varied())[named]):
+        return False
+    # a word with one chain saw one lifetime of what the chain reads
+    has_chains = (contents.commonest > 0) & (contents.commonest < contents.lifetimes)
+    others = is_home & (eligible & has_chains)[word]
+    if not others.any():
+        return True
+    of_vertices = _Contents(contents.lifetimes[word], contents.commonest[word])
+    return not (_found(store, vertices, others, of_vertices, temporary) & ~temporary).any()
+
+
+def _found(
+    store: GraphStore, vertices: ValueGraph, eligible: Bool, contents: _Contents, known: Bool | None = None
+) -> Bool:
+    """bool[V], eligible words that are workspaces, and those that are known to be."""
+    found = eligible & contents.varied()
     if found.any():
         found &= _differs(store, found)
+    if known is not None:
+        found |= known
     if not found.any():
         return found
-    return _closed(store, vertices.is_register, eligible, found, lifetimes, commonest)
+    return _closed(store, vertices.is_register, eligible, found, contents)
+
+
+def _in_memory(vertices: ValueGraph) -> Bool:
+    kinds = np.array([int(o.kind) for o in vertices.objects] or [0], dtype=np.int64)
+    return np.asarray(np.isin(kinds, _MEMORY)[vertices.home_object])
+
+
+def _stored(vertices: ValueGraph) -> Int64:
+    """int64[V], stores to the words."""
+    return np.asarray(vertices.versions - vertices.is_input)
 
 
 def _has_sources(part: ValueGraph) -> Bool:
@@ -66,10 +154,9 @@ def _has_sources(part: ValueGraph) -> Bool:
     return np.asarray(np.diff(part.source_ptr[part.term_ptr]) > 0)
 
 
-def _usual_rewrites(vertices: ValueGraph, in_memory: Bool, lifetimes: Int64) -> int:
+def _usual_rewrites(lifetimes: Int64, stored: Int64) -> int:
     """How often the words that are rewritten at all usually are."""
-    stored = vertices.versions - vertices.is_input
-    rewrites = np.where(lifetimes > 1, lifetimes, stored)[in_memory]
+    rewrites = np.where(lifetimes > 1, lifetimes, stored)
     rewrites = rewrites[rewrites > 1]
     return int(np.median(rewrites)) if len(rewrites) else 1
 
@@ -87,14 +174,13 @@ def _differs(store: GraphStore, candidates: Bool) -> Bool:
     return result
 
 
-def _closed(
-    store: GraphStore, is_register: Bool, eligible: Bool, found: Bool, lifetimes: Int64, commonest: Int64
-) -> Bool:
+def _closed(store: GraphStore, is_register: Bool, eligible: Bool, found: Bool, contents: _Contents) -> Bool:
     """Add what is computed from workspaces, through register values, until nothing changes.
 
     Every word of a workspace and every register value computed from one passes on how often the commonest of
     its contents occurs at most; a word that begins more lifetimes than that must have seen several contents.
     """
+    lifetimes, commonest = contents.lifetimes, contents.commonest
     reach = np.where(found, commonest, _NEVER)
     while True:
         passed = np.full(len(found), _NEVER)

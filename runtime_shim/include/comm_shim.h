@@ -45,7 +45,7 @@
 extern "C" {
 #endif
 
-#define CA_ABI_VERSION 5u
+#define CA_ABI_VERSION 6u
 
 #define CA_SHADOW_BASE 0x110000000000ull
 #define CA_SHADOW_BYTES 0x200000000000ull
@@ -151,6 +151,7 @@ struct ca_statistics {
   uint64_t recorder_bytes;
   uint64_t peak_rss_bytes; /* of this process since exec, 0 if not known */
   uint64_t spilled_bytes;  /* columns that moved from memory to the trace while the program ran */
+  uint64_t is_prefix;      /* 1: the recording was ended as soon as it showed workspaces */
 };
 
 #define CA_TRACE_MAGIC 0x3152544d4d4f43ull /* "COMMTR1" */

@@ -10,7 +10,7 @@
 uint64_t ca_num_rows;
 
 #define LONGEST_CHAIN 16u
-#define MANY UINT32_MAX /* instead of a row: the anchor's rows are in the table */
+#define MANY CA_MANY_ROWS /* instead of a row: the anchor's rows are in the table */
 
 static uint32_t *by_word;  /* row + 1, newest row of each word */
 static uint32_t *by_row;   /* row + 1, newest row anchored at the register value of the row before this place */
@@ -191,8 +191,15 @@ uint64_t ca_row_find(const struct ca_event *event) {
   return find(event, &depth);
 }
 
+/* Row + 1 of the newest row whose anchor is this word, 0 for none; CA_MANY_ROWS where they are not chained. */
+uint32_t ca_newest_row(uint64_t word) { return by_word[word]; }
+
+/* Row + 1 of the next older one of the same anchor. */
+uint32_t ca_older_row(uint64_t row) { return next_row[row - 1]; }
+
 /* Counts a row and predicts that the one behind it comes next. */
 void ca_row_repeat(uint64_t row) {
+  ca_prefix_count((uint64_t)(ca_state.cursor - ca_state.cells), row);
   if (ca_state.num_kept && ca_state.cursor != ca_state.cells + row)
     ca_note_jump((uint64_t)(ca_state.cursor - ca_state.cells), row);
   ca_state.cells[row].count += ca_active;

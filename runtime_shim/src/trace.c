@@ -50,9 +50,11 @@ __attribute__((constructor(1), used)) static void start(void) {
   const char *workspace = getenv("COMMANALYZER_WORKSPACE");
   if (workspace)
     ca_workspace_read(workspace);
+  ca_prefix_prepare(trace_path[0] && !ca_has_workspace && getenv("COMMANALYZER_PREFIX"));
   unsetenv("COMMANALYZER_TRACE"); /* the program sees the environment it was given */
   unsetenv("COMMANALYZER_WORKSPACE");
   unsetenv("COMMANALYZER_MEMORY");
+  unsetenv("COMMANALYZER_PREFIX");
   recorded_process = getpid();
   atexit(ca_finish);
 }
@@ -157,6 +159,13 @@ void ca_finish(void) {
 __attribute__((noreturn, used)) void ca_refuse_thread(void) {
   ca_finish();
   _exit(CA_FAILURE_STATUS);
+}
+
+/* What was recorded so far is enough; the program's own end is not waited for. */
+__attribute__((noreturn)) void ca_end_early(void) {
+  ca_statistics.is_prefix = 1;
+  ca_finish();
+  _exit(0);
 }
 
 /* _exit and _Exit skip the exit handlers. */

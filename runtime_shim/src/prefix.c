@@ -1,0 +1,207 @@
+/* Ends a recording early that is only needed to find workspaces (commanalyzer/vcg/workspaces.py).
+ *
+ * Programs with workspaces are recorded a second time, and the beginning of the first recording tells which
+ * words these are: ratios tell, and they do not change with the number of time steps. When the program repeats
+ * itself, the log is looked at once; only if it has signs of workspaces, the trace is written and the process
+ * ends. Everything here counts rows; nothing depends on time.
+ */
+#define _GNU_SOURCE
+#include "state.h"
+#include <stdlib.h>
+#include <unistd.h>
+
+#define FEWEST_EVENTS (1u << 17) /* shorter recordings are not worth ending */
+#define ROUNDS 2u                /* how often the log is gone through without finding much */
+#define NEW_PART 8u              /* of the rows is much */
+#define CHECKS 16u               /* per round */
+#define LIFETIMES_FACTOR 4u      /* as in workspaces.py */
+#define MOST_REWRITES (1u << 16) /* that the median tells apart */
+
+#define ACCUMULATES 1u
+#define HAS_SOURCES 2u
+#define IS_STORE 4u
+
+struct ca_prefix ca_prefix;
+static uint64_t rows_before;    /* when much was new last */
+static uint64_t counted_before; /* events until then */
+static bool was_looked_at;      /* since then */
+
+/* What the rows of a word tell. */
+struct word {
+  uint64_t word;
+  uint64_t lifetimes;
+  uint64_t versions;
+  uint64_t commonest;
+  uint32_t site;
+  bool is_used;
+  bool differs; /* one site stored chains with different sources */
+};
+
+/* The environment asks for it. */
+void ca_prefix_prepare(bool is_asked) {
+  ca_prefix.next = is_asked ? FEWEST_EVENTS : UINT64_MAX;
+  ca_prefix.sees_loops = is_asked;
+  ca_prefix.process = getpid();
+}
+
+static const struct ca_head *heads(void) { return (const struct ca_head *)ca_heads.data; }
+
+/* Traits of a row whose labels begin at `unit`. */
+static uint8_t traits_of(const struct ca_head *head, const int32_t *unit) {
+  if (head->flags & (CA_ROW_REGISTER | CA_ROW_FILL))
+    return 0;
+  uint8_t traits = IS_STORE;
+  for (uint32_t i = 0; i < head->num_labels; i++) {
+    uint64_t label = head->flags & CA_ROW_WIDE
+                         ? ((uint64_t)(uint32_t)unit[2 * i + 1] << 32) | (uint32_t)unit[2 * i]
+                         : head->sink + (uint64_t)(int64_t)unit[i];
+    traits |= label ? HAS_SOURCES : 0;
+    traits |= (label & ~CA_ROLES) == head->sink ? ACCUMULATES : 0;
+  }
+  return traits;
+}
+
+/* Traits of all rows; 0 without memory. */
+static uint8_t *all_traits(void) {
+  uint8_t *traits = ca_map(ca_num_rows + 1);
+  const int32_t *unit = (const int32_t *)ca_labels.data;
+  for (uint64_t row = 0; traits && row < ca_num_rows; row++) {
+    const struct ca_head *head = heads() + row;
+    traits[row] = traits_of(head, unit);
+    unit += head->num_labels << (head->flags & CA_ROW_WIDE ? 1 : 0);
+  }
+  return traits;
+}
+
+static void add_row(struct word *word, uint64_t row, uint8_t traits) {
+  uint64_t count = ca_state.cells[row].count;
+  word->versions += count;
+  if (traits & ACCUMULATES)
+    return;
+  word->lifetimes += count;
+  if (!(traits & HAS_SOURCES) || !count)
+    return;
+  word->differs |= word->commonest && word->site == heads()[row].site;
+  word->site = heads()[row].site;
+  word->commonest = count > word->commonest ? count : word->commonest;
+}
+
+/* Words with so many rows that these are not chained: open addressing. */
+struct words {
+  struct word *entries;
+  uint64_t mask;
+};
+
+static struct word *entry_of(const struct words *words, uint64_t word) {
+  uint64_t slot = (word * 0x9e3779b97f4a7c15ull >> 20) & words->mask;
+  while (words->entries[slot].is_used && words->entries[slot].word != word)
+    slot = (slot + 1) & words->mask;
+  words->entries[slot].word = word;
+  words->entries[slot].is_used = true;
+  return &words->entries[slot];
+}
+
+/* How often the words that are rewritten at all are. */
+struct rewrites {
+  uint32_t *words; /* by number of rewrites */
+  uint64_t total;
+};
+
+static void note_rewrites(struct rewrites *rewrites, const struct word *word) {
+  uint64_t times = word->lifetimes > 1 ? word->lifetimes : word->versions;
+  if (times <= 1)
+    return;
+  rewrites->words[times < MOST_REWRITES ? times : MOST_REWRITES - 1]++;
+  rewrites->total++;
+}
+
+static uint64_t median(const struct rewrites *rewrites) {
+  uint64_t times = 1;
+  for (uint64_t below = 0; times + 1 < MOST_REWRITES && 2 * below < rewrites->total;
+       below += rewrites->words[times])
+    times++;
+  return times;
+}
+
+/* Lifetimes of a word with signs of a workspace, 0 for others. */
+static uint64_t lifetimes_in_workspace(const struct word *word) {
+  bool is_one = word->differs && 2 * word->commonest <= word->lifetimes;
+  return is_one ? word->lifetimes : 0;
+}
+
+/* Words whose rows are chained, each at its newest row; rows of other words are added to theirs. Returns the
+ * most lifetimes of a word with signs of a workspace. */
+static uint64_t look_at_rows(const uint8_t *traits, const struct words *many, struct rewrites *rewrites) {
+  uint64_t most = 0;
+  for (uint64_t row = 0; row < ca_num_rows; row++) {
+    if (!(traits[row] & IS_STORE))
+      continue;
+    uint64_t sink = heads()[row].sink, newest = ca_newest_row(sink);
+    if (newest == CA_MANY_ROWS)
+      add_row(entry_of(many, sink), row, traits[row]);
+    if (newest != row + 1)
+      continue;
+    struct word word = {.word = sink};
+    for (uint64_t at = newest; at; at = ca_older_row(at))
+      if (traits[at - 1] & IS_STORE)
+        add_row(&word, at - 1, traits[at - 1]);
+    note_rewrites(rewrites, &word);
+    uint64_t lifetimes = lifetimes_in_workspace(&word);
+    most = lifetimes > most ? lifetimes : most;
+  }
+  return most;
+}
+
+static bool has_signs(const uint8_t *traits, const struct words *many, struct rewrites *rewrites) {
+  uint64_t most = look_at_rows(traits, many, rewrites);
+  for (uint64_t slot = 0; slot <= many->mask; slot++) {
+    const struct word *word = &many->entries[slot];
+    if (!word->is_used)
+      continue;
+    note_rewrites(rewrites, word);
+    uint64_t lifetimes = lifetimes_in_workspace(word);
+    most = lifetimes > most ? lifetimes : most;
+  }
+  return most >= LIFETIMES_FACTOR && most >= LIFETIMES_FACTOR * median(rewrites);
+}
+
+/* Whether some word looks like a workspace: a cheap form of what workspaces.py asks of the graph. */
+static bool has_workspaces(void) {
+  uint64_t size = 1024;
+  while (size < ca_num_rows / 8)
+    size *= 2;
+  uint8_t *traits = all_traits();
+  struct words many = {ca_map(size * sizeof(struct word)), size - 1};
+  struct rewrites rewrites = {ca_map(MOST_REWRITES * sizeof(uint32_t)), 0};
+  bool result = traits && many.entries && rewrites.words && has_signs(traits, &many, &rewrites);
+  if (traits)
+    ca_unmap(traits, ca_num_rows + 1);
+  if (many.entries)
+    ca_unmap(many.entries, size * sizeof(struct word));
+  if (rewrites.words)
+    ca_unmap(rewrites.words, MOST_REWRITES * sizeof(uint32_t));
+  return result;
+}
+
+/* So many events later, the log is looked at again. */
+CA_SLOW void ca_prefix_check(void) {
+  uint64_t rows = ca_num_rows;
+  ca_prefix.next = ca_prefix.counted + rows / CHECKS + 1;
+  if (ca_prefix.process != getpid()) { /* a forked child */
+    ca_prefix.next = UINT64_MAX;
+    ca_prefix.sees_loops = false;
+    return;
+  }
+  if (rows - rows_before > rows / NEW_PART) {
+    rows_before = rows;
+    counted_before = ca_prefix.counted;
+    was_looked_at = false;
+    ca_prefix.sees_loops = true;
+  } else if (!was_looked_at && ca_prefix.counted - counted_before >= ROUNDS * rows) {
+    was_looked_at = true;
+    ca_prefix.sees_loops = false;
+    ca_repeats_settle();
+    if (has_workspaces())
+      ca_end_early();
+  }
+}
