@@ -45,7 +45,7 @@
 extern "C" {
 #endif
 
-#define CA_ABI_VERSION 5u
+#define CA_ABI_VERSION 6u
 
 #define CA_SHADOW_BASE 0x110000000000ull
 #define CA_SHADOW_BYTES 0x200000000000ull
@@ -82,6 +82,11 @@ struct ca_cell {
 #define CA_ROW_INPUT 8u      /* with FILL: written by the outside world */
 #define CA_ROW_TEMPORARY 16u /* the row defines a vertex: one lifetime of the sink, a word of a workspace */
 #define CA_ROW_UPDATE 32u    /* a new version of an earlier vertex; the sink is the row that defines it */
+#define CA_ROW_RANGE 64u     /* the stores of a whole loop; the labels say which, see below */
+
+/* "Labels" of a range: the number of rounds, then for each store of the loop, in order, its site with the number of
+ * its labels in the upper half, its sink and the sink's stride, its labels and their strides (all in words). Round
+ * i stands for one row per store, at sink + i * stride and so on; the rounds follow each other. */
 
 /* Content of a row; its labels follow those of the row before it in the label column. */
 struct ca_head {
