@@ -1,12 +1,12 @@
 """Ranges of a trace: what they stand for, and which of their rows are the same.
 
 A range is a row of the trace that stands for all rows of the stores of a loop (``ca_range`` of the shim).
-Input: columns of a trace. Output: :class:`RangeTable`, from which :mod:`commanalyzer.vcg.tables` writes rows out.
+Input: columns of a trace. Output: :class:`RangeTable`; :mod:`commanalyzer.vcg.tables` writes the rows out.
 
-One row may be part of several ranges, and may have been recorded by hooks, too: other rounds of the same loop,
-the same loop in another order. The rows of a store lie on *lines*: sink and labels that advance together. Where
-no two ranges of a site overlap on a line, no other line of the site comes near and no plain row lies on one,
-all rows are distinct. Sites where that is not so are *merged*: their rows are looked up one by one.
+A row may be part of several ranges, and may have been recorded by hooks, too: other rounds of the same loop,
+the same loop in another order. The rows of a store lie on *lines*: sink and labels that advance together.
+Where no two ranges of a site overlap on a line, no other line of the site comes near and no plain row lies on
+one, all rows are distinct. Sites where that is not so are *merged*: their rows are looked up one by one.
 """
 
 from __future__ import annotations
