@@ -1,16 +1,16 @@
 """Stores of an innermost loop as ranges: what the recorder needs to count them all without running a hook.
 
-Where all words that a loop looks at hold values of their own, the labels of a store follow from addresses: in
-round i they are those of the first round plus i times a constant. If that is so for all that a loop does
-(:func:`range_stores`), the guard offers its stores to the recorder when the loop is not known yet
-(:mod:`commanalyzer.instrument.repeats`)::
+Where the words that a loop looks at hold values of their own or copies of other arrays, the labels of a store
+are known when the loop is entered: in round i they are those of the first round plus i times a constant, for
+many rounds at once. If all that a loop does is storing values with such labels (:func:`range_stores`), the
+guard (:mod:`commanalyzer.instrument.repeats`) offers its stores to the recorder when it is not known yet::
 
     preheader --> guard: known? --> offer (ca_range): counted? --> instrumented loop
                    | known                  | yes
                    +--> original loop <-----+
 
-Input: the lines inserted into the loop. Output: the lines of the offer. The labels of the first round are
-computed there by the same code as in the loop, with addresses in place of the shadow.
+Input: the lines inserted into the loop. Output: the lines of the offer. Labels that are computed from others
+get their value of the first round there as they do in the loop, with addresses in place of the shadow.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from commanalyzer.abi.hooks import ADDRESS_MASK, MAX_LABELS, WORD_MASK
 from commanalyzer.instrument.code import FunctionPatch
 from commanalyzer.instrument.loop_code import ADDRESS_LINE, CALL_LINE, OFFSET_LINE, Numbers
-from commanalyzer.instrument.repeat_guards import GuardWriter
+from commanalyzer.instrument.repeat_guards import GuardWriter, signed
 from commanalyzer.ir.model import Operand
 from commanalyzer.ir.polynomials import Polynomial
 from commanalyzer.ir.types import PTR
@@ -30,6 +30,7 @@ from commanalyzer.ir.types import PTR
 _MASKED = re.compile(r"  (%ca\.\d+) = (and|or) i64 (%ca\.\d+), (-?\d+)$")
 _ROLES = frozenset({"ca_control", "ca_address"})
 _WORD_BYTES = 4
+_IS_LOADED, _IS_COMPUTED = 40, 63  # bits of what a store is described by, see ranges.c
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +43,11 @@ class _Label:
 
 @dataclass(frozen=True, slots=True)
 class RangeStore:
-    """A store: its site, address and labels."""
+    """A store: its site, address, size and labels."""
 
     site: str
     address: Polynomial
+    words: int
     labels: tuple[_Label, ...]
 
 
@@ -78,7 +80,9 @@ class _Reader:
             return self._mark(result, arguments[0], (hook, ""))
         if hook.startswith("ca_row_") and hook != "ca_row_many" and arguments[1] in self.addresses:
             labels = tuple(self._label(name) for name in arguments[3:])
-            self.stores.append(RangeStore(arguments[0], self.addresses[arguments[1]], labels))
+            self.stores.append(
+                RangeStore(arguments[0], self.addresses[arguments[1]], int(arguments[2]), labels)
+            )
             return True
         return False
 
@@ -134,9 +138,12 @@ def offer(
         labels = [_written(patch, guard, label, number) for label in store.labels]
         if place is None or place[1] == "0" or any(label is None for label in labels):
             return None
-        head = int(store.site) | len(labels) << 32
+        head = int(store.site) | len(labels) << 32 | store.words << 48
+        for k, label in enumerate(store.labels):
+            is_loaded = not isinstance(label.source, str)
+            head |= is_loaded << (_IS_COMPUTED if label.marks else _IS_LOADED + k)
         known = [label for label in labels if label is not None]
-        words += [str(head), *place, *(first for first, _ in known), *(stride for _, stride in known)]
+        words += [str(signed(head)), *place, *(first for first, _ in known), *(stride for _, stride in known)]
     if len(words) > MAX_LABELS:
         return None
     pointer = patch.spill(guard.lines, words)

@@ -29,6 +29,7 @@ from commanalyzer.vcg.trace_kernels import COUNT, FLAGS, LOW, NONE, write_group
 _OTHERS = ROW_FILL | ROW_REGISTER | ROW_TEMPORARY | ROW_UPDATE  # rows that no store of a range makes
 _FACTORS = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 _FIRST, _SECOND, _THIRD = (np.uint64(factor) for factor in _FACTORS)
+_STORES = 48  # bits of the number of stores in the first word of a segment
 _SHIFT, _LAST_SHIFT = np.uint64(29), np.uint64(32)
 
 
@@ -55,40 +56,49 @@ def _units_of(head: Any) -> Any:
 
 
 @compiled
-def count_ranges(heads: Any, units: Any) -> Any:
-    """Numbers of ranges, of their stores and of their labels."""
-    ranges, stores, labels, unit = 0, 0, 0, 0
+def count_segments(heads: Any, units: Any) -> Any:
+    """Numbers of segments of ranges, of their stores and of their labels."""
+    segments, stores, labels, unit = 0, 0, 0, 0
     for row in range(len(heads)):
-        size = _units_of(heads[row, 1])
-        if (heads[row, 1] >> FLAGS) & ROW_RANGE:
-            ranges += 1
-            at = unit + 2
-            while at < unit + size:
+        at = unit
+        unit += _units_of(heads[row, 1])
+        while (heads[row, 1] >> FLAGS) & ROW_RANGE and at < unit:
+            segments += 1
+            number = _wide(units, at) >> _STORES
+            at += 2
+            stores += number
+            for _ in range(number):
                 count = _wide(units, at) >> 32
-                stores += 1
                 labels += count
                 at += 2 * (3 + 2 * count)
-        unit += size
-    return ranges, stores, labels
+    return segments, stores, labels
 
 
 @compiled
-def read_ranges(
-    heads: Any, units: Any, of_row: Any, rounds: Any, first_store: Any, stores: Any, labels: Any
+def read_segments(
+    heads: Any,
+    units: Any,
+    of_row: Any,
+    row_of: Any,
+    rounds: Any,
+    first_store: Any,
+    stores: Any,
+    labels: Any,
 ) -> None:
     """Fill the columns of a :class:`~commanalyzer.vcg.ranges.RangeTable`."""
     n, s, first, unit = 0, 0, 0, 0
     for row in range(len(heads)):
-        size = _units_of(heads[row, 1])
-        of_row[row] = NONE
-        if (heads[row, 1] >> FLAGS) & ROW_RANGE:
-            of_row[row] = n
-            rounds[n] = _wide(units, unit)
-            at = unit + 2
-            while at < unit + size:
-                head = _wide(units, at)
-                count = head >> 32
-                stores[s, 0], stores[s, 3] = head & LOW, first
+        at = unit
+        unit += _units_of(heads[row, 1])
+        is_range = (heads[row, 1] >> FLAGS) & ROW_RANGE
+        of_row[row] = n if is_range else NONE
+        while is_range and at < unit:
+            head = _wide(units, at)
+            row_of[n], rounds[n] = row, head & ((1 << _STORES) - 1)
+            at += 2
+            for _ in range(head >> _STORES):
+                count = _wide(units, at) >> 32
+                stores[s, 0], stores[s, 3] = _wide(units, at) & LOW, first
                 stores[s, 1], stores[s, 2] = _wide(units, at + 2), _wide(units, at + 4)
                 at += 6
                 for k in range(count):
@@ -99,7 +109,6 @@ def read_ranges(
                 s += 1
             n += 1
             first_store[n] = s
-        unit += size
 
 
 @compiled
@@ -252,10 +261,9 @@ def count_merged(heads: Any, of_row: Any, rounds: Any, first_store: Any, stores:
     """Rows of merged sites, equal ones counted each."""
     rows = 0
     for row in range(len(heads)):
-        n = of_row[row]
-        if n < 0:
+        if of_row[row] < 0:
             rows += is_merged[heads[row, 1] & LOW]
-            continue
+    for n in range(len(rounds)):
         for s in range(first_store[n], first_store[n + 1]):
             rows += rounds[n] * is_merged[stores[s, 0]]
     return rows
@@ -299,47 +307,37 @@ def _add(merged: Any, hash_: Any, count: Any, place: Any) -> None:
 
 
 @compiled
-def merge_rows(
-    heads: Any,
-    cells: Any,
-    units: Any,
-    of_row: Any,
-    rounds: Any,
-    first_store: Any,
-    stores: Any,
-    labels: Any,
-    is_merged: Any,
-    merged: Any,
-) -> None:
-    """Fill ``merged`` with the counts of the rows of merged sites."""
+def merge_rows(heads: Any, cells: Any, units: Any, table: Any) -> None:
+    """Fill the last column of ``table``: those of a :class:`~commanalyzer.vcg.ranges.RangeTable`."""
+    of_row, row_of, rounds, first_store, stores, labels, is_merged, merged = table
     place, unit = 0, 0
     for row in range(len(heads)):
-        n, size = of_row[row], _units_of(heads[row, 1])
-        if n >= 0:
+        n = of_row[row]
+        while n >= 0 and row_of[n] == row:
             for i in range(rounds[n]):
                 for s in range(first_store[n], first_store[n + 1]):
                     if is_merged[stores[s, 0]]:
                         _add(merged, hash_of_round(s, i, stores, labels), cells[row, 1], place)
                         place += 1
-        elif is_merged[heads[row, 1] & LOW] and not (heads[row, 1] >> FLAGS) & _OTHERS:
+            n += 1
+        if n < 0 and is_merged[heads[row, 1] & LOW] and not (heads[row, 1] >> FLAGS) & _OTHERS:
             _add(merged, hash_of_row(heads, row, units, unit), cells[row, 1], place)
             place += 1
-        unit += size
+        unit += _units_of(heads[row, 1])
 
 
 @compiled
-def chunk_end(
-    heads: Any, groups: Any, table: Any, row: Any, turn: Any, group: Any, most_labels: Any, most_rows: Any
-) -> Any:
-    """Where a chunk ends that begins in round ``turn`` of ``row``: row, round, group; labels and rows in it.
+def chunk_end(heads: Any, groups: Any, table: Any, begin: Any, most_labels: Any, most_rows: Any) -> Any:
+    """Where a chunk ends: row, segment, round and group behind it; labels and rows in it.
 
-    ``table`` are the columns of a :class:`~commanalyzer.vcg.ranges.RangeTable`.
+    ``table`` are the columns of a :class:`~commanalyzer.vcg.ranges.RangeTable`, ``begin`` is where the chunk
+    begins: row, next segment, round in it, group.
     """
-    of_row, rounds, first_store, stores, range_labels, _, _ = table
+    of_row, row_of, rounds, first_store, stores, range_labels, _, _ = table
+    row, n, turn, group = begin
     labels, rows = 0, 0
     while row < len(heads) and rows < most_rows:
-        n = of_row[row]
-        if n >= 0:
+        if of_row[row] >= 0:
             first, last = first_store[n], first_store[n + 1]
             width = _end_of(last - 1, stores, range_labels) - stores[first, 3]
             fitting = min((most_rows - rows) // (last - first), (most_labels - labels) // max(width, 1))
@@ -351,7 +349,9 @@ def chunk_end(
             turn += taken
             if turn < rounds[n]:
                 break
-            turn = 0
+            n, turn = n + 1, 0
+            if row_of[n] == row:
+                continue
         else:
             total = 0 if (heads[row, 1] >> FLAGS) & ROW_FILL else (heads[row, 1] >> 32) & COUNT
             g = group
@@ -364,7 +364,7 @@ def chunk_end(
             rows += 1
             group = g
         row += 1
-    return row, turn, group, labels, rows
+    return row, n, turn, group, labels, rows
 
 
 @compiled
@@ -372,7 +372,7 @@ def _write_round(
     n: Any, i: Any, row: Any, count: Any, table: Any, place: Any, out: Any, rows: Any, labels: Any
 ) -> Any:
     """Write the rows of round ``i`` of a range; return the next place, and the rows and labels written."""
-    _, _, first_store, stores, range_labels, is_merged, merged = table
+    _, _, _, first_store, stores, range_labels, is_merged, merged = table
     head, cell, origin, label, end, filled = out
     for s in range(first_store[n], first_store[n + 1]):
         times = count
@@ -434,28 +434,30 @@ def write_rows(
         runs: int64[N, 2].
         listed: int64[L].
         table: Columns of a :class:`~commanalyzer.vcg.ranges.RangeTable`.
-        begin: Where the chunk begins: row, round, group, unit, place among the rows of merged sites.
-        behind: Row and round behind it.
+        begin: Where the chunk begins: row, next segment, round in it, group, unit, place among the rows of
+            merged sites.
+        behind: Row, segment and round behind it.
         out: Columns of a :class:`~commanalyzer.vcg.tables.Chunk`: heads, cells, origin, label, end, filled.
 
     Returns:
         Numbers of rows and labels; unit and place behind the chunk.
     """
-    of_row, rounds, _, _, _, is_merged, merged = table
-    row, turn, group, unit, place = begin
+    of_row, row_of, rounds, _, _, _, is_merged, merged = table
+    row, n, turn, group, unit, place = begin
     rows, labels = 0, 0
-    while row < behind[0] or (row == behind[0] and turn < behind[1]):
-        n, flags = of_row[row], heads[row, 1] >> FLAGS
-        if n >= 0:
-            stop = rounds[n] if row < behind[0] else behind[1]
+    while (row, n, turn) != behind:
+        if of_row[row] >= 0:
+            stop = behind[2] if n == behind[1] else rounds[n]
             for i in range(turn, stop):
                 place, rows, labels = _write_round(n, i, row, cells[row, 1], table, place, out, rows, labels)
-            if row == behind[0]:
+            if n == behind[1]:
                 break
-            turn = 0
+            n, turn = n + 1, 0
+            if row_of[n] == row:
+                continue
         else:
             times, is_first = cells[row, 1], True
-            if is_merged[heads[row, 1] & LOW] and not flags & _OTHERS:
+            if is_merged[heads[row, 1] & LOW] and not (heads[row, 1] >> FLAGS) & _OTHERS:
                 slot = _slot_of(merged, hash_of_row(heads, row, units, unit))
                 times, is_first = merged[slot, 1], merged[slot, 2] == place
                 place += 1

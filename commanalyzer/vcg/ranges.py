@@ -23,12 +23,13 @@ Bool = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class RangeTable:
-    """The ranges of a trace, in the order of their rows.
+    """The segments of the ranges of a trace, in the order of their rows.
 
     Attributes:
-        of_row: int32[R], number of the range that each row is, -1 for others.
+        of_row: int32[R], first segment of each row, -1 for rows that are no range.
+        row: int64[N + 1], row of each segment, and -1.
         rounds: int64[N].
-        first_store: int64[N + 1], first store of each range.
+        first_store: int64[N + 1], first store of each segment.
         stores: int64[S, 4]: site, sink, its stride, first label.
         labels: int64[L, 2]: label in the first round, stride.
         is_merged: bool, per site: equal rows occur.
@@ -37,6 +38,7 @@ class RangeTable:
     """
 
     of_row: Int32
+    row: Int64
     rounds: Int64
     first_store: Int64
     stores: Int64
@@ -45,10 +47,11 @@ class RangeTable:
     merged: Int64
 
     @property
-    def columns(self) -> tuple[Int32, Int64, Int64, Int64, Int64, Bool, Int64]:
+    def columns(self) -> tuple[Int32, Int64, Int64, Int64, Int64, Int64, Bool, Int64]:
         """All columns, for kernels."""
         return (
-            self.of_row, self.rounds, self.first_store, self.stores, self.labels, self.is_merged, self.merged,
+            self.of_row, self.row, self.rounds, self.first_store, self.stores, self.labels, self.is_merged,
+            self.merged,
         )  # fmt: skip
 
 
@@ -62,22 +65,22 @@ def range_table(heads: Int64, cells: Int64, units: Int32) -> RangeTable | None:
     """
     from commanalyzer.vcg import range_kernels as kernels
 
-    num_ranges, num_stores, num_labels = kernels.count_ranges(heads, units)
-    if not num_ranges:
+    num_segments, num_stores, num_labels = kernels.count_segments(heads, units)
+    if not num_segments:
         return None
-    of_row, rounds = np.empty(len(heads), np.int32), np.empty(num_ranges, np.int64)
-    first_store, stores = np.zeros(num_ranges + 1, np.int64), np.empty((num_stores, 4), np.int64)
-    labels = np.empty((num_labels, 2), np.int64)
-    kernels.read_ranges(heads, units, of_row, rounds, first_store, stores, labels)
+    of_row, row = np.empty(len(heads), np.int32), np.full(num_segments + 1, -1, np.int64)
+    rounds, first_store = np.empty(num_segments, np.int64), np.zeros(num_segments + 1, np.int64)
+    stores, labels = np.empty((num_stores, 4), np.int64), np.empty((num_labels, 2), np.int64)
+    kernels.read_segments(heads, units, of_row, row, rounds, first_store, stores, labels)
     num_sites = int(kernels.largest_site(heads, stores)) + 1
     is_merged = _merged_sites(heads, units, rounds, first_store, stores, labels, num_sites)
-    table = RangeTable(of_row, rounds, first_store, stores, labels, is_merged, np.zeros((1, 3), np.int64))
-    if not is_merged.any():
-        return table
-    rows = int(kernels.count_merged(heads, table.of_row, rounds, first_store, stores, is_merged))
-    merged = np.zeros((1 << (2 * rows).bit_length(), 3), np.int64)
-    kernels.merge_rows(heads, cells, units, of_row, rounds, first_store, stores, labels, is_merged, merged)
-    return RangeTable(of_row, rounds, first_store, stores, labels, is_merged, merged)
+    columns = of_row, row, rounds, first_store, stores, labels, is_merged
+    merged = np.zeros((1, 3), np.int64)
+    if is_merged.any():
+        rows = int(kernels.count_merged(heads, of_row, rounds, first_store, stores, is_merged))
+        merged = np.zeros((1 << (2 * rows).bit_length(), 3), np.int64)
+        kernels.merge_rows(heads, cells, units, (*columns, merged))
+    return RangeTable(*columns, merged)
 
 
 def _merged_sites(

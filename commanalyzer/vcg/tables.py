@@ -103,13 +103,13 @@ class Tables:
         """Rows with ranges written out, each where it comes first."""
         from commanalyzer.vcg.range_kernels import chunk_end, write_rows
 
-        first, turn, group, unit, place = 0, 0, 0, 0, 0
+        at, group, unit, place = (0, 0, 0), 0, 0, 0  # row, segment, round; and others
         table = ranges.columns
         heads, cells, origin, end, filled = _row_columns(0)
         label = np.empty(0, np.int64)
-        while first < self.num_rows:
-            last, next_turn, next_group, labels, rows = chunk_end(
-                self.heads, self.groups, table, first, turn, group, CHUNK, CHUNK
+        while at[0] < self.num_rows:
+            *behind, next_group, labels, rows = chunk_end(
+                self.heads, self.groups, table, (*at, group), CHUNK, CHUNK
             )
             if labels > len(label):
                 label = np.empty(max(labels, CHUNK), np.int64)
@@ -117,14 +117,14 @@ class Tables:
                 heads, cells, origin, end, filled = _row_columns(max(rows, CHUNK))
             rows, labels, unit, place = write_rows(
                 self.heads, self.cells, self.units, self.groups, self.runs, self.listed, table,
-                (first, turn, group, unit, place), (last, next_turn),
+                (*at, group, unit, place), tuple(behind),
                 (heads, cells, origin, label, end, filled),
             )  # fmt: skip
             yield Chunk(
                 read_only(heads[:rows]), read_only(cells[:rows]), origin[:rows], group,
                 label[:labels], end[:rows], filled[:rows],
             )  # fmt: skip
-            first, turn, group = last, next_turn, next_group
+            at, group = (behind[0], behind[1], behind[2]), next_group
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,15 +58,19 @@ def _all_rows(trace: Trace) -> Iterator[_Row]:
 
 
 def _rows_of(content: tuple[int, ...], origin: int, count: int) -> Iterator[_Row]:
-    for i in range(content[0]):
-        at = 1
-        while at < len(content):
-            site, number = content[at] % (1 << 32), content[at] >> 32
-            sink = (content[at + 1] + i * content[at + 2]) % _WORD
-            first, strides = at + 3, at + 3 + number
-            labels = tuple((content[first + k] + i * content[strides + k]) % _WORD for k in range(number))
-            yield _Row(sink, site, 0, labels, origin, count)
-            at = strides + number
+    segment = 0
+    while segment < len(content):
+        rounds, stores = content[segment] % (1 << 48), content[segment] >> 48
+        for i in range(rounds):
+            at = segment + 1
+            for _ in range(stores):
+                site, number = content[at] % (1 << 32), content[at] >> 32
+                sink = (content[at + 1] + i * content[at + 2]) % _WORD
+                first, strides = at + 3, at + 3 + number
+                labels = tuple((content[first + k] + i * content[strides + k]) % _WORD for k in range(number))
+                yield _Row(sink, site, 0, labels, origin, count)
+                at = strides + number
+        segment = at
 
 
 def _assembled(trace: Trace, rows: list[_Row]) -> Trace:
