@@ -95,6 +95,8 @@ HOOKS: dict[str, Hook] = {
         Hook("ca_rounds_below", "i64", ("i64", "i64", "i64", "i32"), "rounds while one is smaller"),
         Hook("ca_changes", "i64", ("i64", "i64"), "changes of the shadow of addresses so far"),
         Hook("ca_repeat_known", "i32", ("i64", "i64", "i64"), "a loop will do what it did before"),
+        Hook("ca_repeat_ready", "i32", ("i64", "i64", "i64"), "the same; nothing begins if it is not known"),
+        Hook("ca_range", "i32", ("i64", "i64", "i64", "i32", "ptr"), "rows of a whole loop are counted"),
         Hook("ca_preview_due", "i32", ("i32",), "a preview of a loop is worth while"),
         Hook(
             "ca_repeat_previewed", "i32", ("i32", "i64", "i64", "i32", "i32"), "ca_repeat_known, counts too"

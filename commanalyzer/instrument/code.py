@@ -34,6 +34,8 @@ class RepeatedLoop:
         due: Lines that compute ``is_due``, at the end of the preheader of a loop with a preview.
         is_due: Register (i1): the preview is worth while.
         preview: Blocks of the preview, the first for the branch from the preheader; they lead to the guard.
+        offer: Lines behind the guard that compute ``is_taken``, where the loop is not known.
+        is_taken: Register (i1): the copy may run all the same.
     """
 
     preheader: str
@@ -49,6 +51,8 @@ class RepeatedLoop:
     due: tuple[str, ...] = ()
     is_due: str = ""
     preview: tuple[str, ...] = ()
+    offer: tuple[str, ...] = ()
+    is_taken: str = ""
 
 
 @dataclass(frozen=True, slots=True)

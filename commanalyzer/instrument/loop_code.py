@@ -18,9 +18,9 @@ from commanalyzer.ir.polynomials import Polynomial
 from commanalyzer.ir.types import I64, PTR
 
 TOKEN = re.compile(r'%(?:[\w.$-]+|"[^"]*")')
-_ADDRESS = re.compile(r"  (%ca\.\d+) = ptrtoint ptr (.+) to i64$")
-_OFFSET = re.compile(r"  (%ca\.\d+) = add i64 (%ca\.\d+), (-?\d+)$")
-_CALL = re.compile(r"  (?:(%ca\.\d+) = )?call (?:void|i64) @(ca_\w+)\((.*)\)$")
+ADDRESS_LINE = re.compile(r"  (%ca\.\d+) = ptrtoint ptr (.+) to i64$")
+OFFSET_LINE = re.compile(r"  (%ca\.\d+) = add i64 (%ca\.\d+), (-?\d+)$")
+CALL_LINE = re.compile(r"  (?:(%ca\.\d+) = )?call (?:void|i64) @(ca_\w+)\((.*)\)$")
 _LABEL_ARITHMETIC = re.compile(r"  (%ca\.\d+) = (?:add|and|or|phi|icmp \w+|select i1 %ca\.\d+,) i64 ")
 _SPILL = re.compile(
     rf"  (?:store i64 \S+, ptr \S+, align 8|(%ca\.\d+) = getelementptr inbounds i64, ptr {SCRATCH}, i64 \d+)$"
@@ -121,14 +121,14 @@ class _Reader:
 
     def read(self, line: str, block: str) -> bool:
         """Take a line; false if it cannot be followed."""
-        if found := _ADDRESS.match(line):
+        if found := ADDRESS_LINE.match(line):
             address = self._numbers.polynomial(Operand(PTR, found[2]))
             if address is None:
                 return False
             return self._set_address(found[1], address)
-        if (found := _OFFSET.match(line)) and found[2] in self._addresses:
+        if (found := OFFSET_LINE.match(line)) and found[2] in self._addresses:
             return self._set_address(found[1], self._addresses[found[2]] + Polynomial.number(int(found[3])))
-        if found := _CALL.match(line):
+        if found := CALL_LINE.match(line):
             return self._call(found[1] or "", found[2], found[3], block)
         if (found := _CHOICE.match(line)) and not found[2].startswith("%ca."):
             return self._numbers.decides(found[2]) and self._define(found[1]) and self._use(found[3])

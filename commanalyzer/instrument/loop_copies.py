@@ -47,12 +47,25 @@ class LoopCopies:
         if entered is not None and entered.preview:
             phis = next((k for k, line in enumerate(result) if " = phi " not in line), len(result))
             result[:phis] = [self._also_from_guard(entered, line) for line in result[:phis]]
+        if entered is not None and entered.offer:
+            phis = next((k for k, line in enumerate(result) if " = phi " not in line), len(result))
+            result[:phis] = [self._from_offer(entered, line) for line in result[:phis]]
         return result
 
     def _choice(self, loop: RepeatedLoop) -> list[str]:
         """The guard and the branch to the copy or the instrumented loop."""
         copy = entry_of(loop.header, loop.number)
-        return [*loop.guard, f"  br i1 {loop.known}, label {copy}, label %{loop.header}"]
+        if not loop.offer:
+            return [*loop.guard, f"  br i1 {loop.known}, label {copy}, label %{loop.header}"]
+        behind = offer_of(loop.header, loop.number)
+        return [
+            *loop.guard,
+            f"  br i1 {loop.known}, label {copy}, label {behind}",
+            "",
+            f"{behind[1:]}:",
+            *loop.offer,
+            f"  br i1 {loop.is_taken}, label {copy}, label %{loop.header}",
+        ]
 
     def _question(self, loop: RepeatedLoop) -> list[str]:
         """The branch to the preview, if it is worth while."""
@@ -63,6 +76,15 @@ class LoopCopies:
         """A phi of the header that takes the same value behind a preview."""
         guard, preheader = guard_of(loop.header, loop.number), f"%{loop.preheader}"
         return _INCOMING.sub(lambda m: f"{m[0]}, [ {m[1]}, {guard} ]" if m[2] == preheader else m[0], phi)
+
+    def _from_offer(self, loop: RepeatedLoop, phi: str) -> str:
+        """A phi of the header that takes the preheader's value behind an offer."""
+        return _INCOMING.sub(
+            lambda m: (
+                f"[ {m[1]}, {offer_of(loop.header, loop.number)} ]" if m[2] == f"%{loop.preheader}" else m[0]
+            ),
+            phi,
+        )
 
     def blocks(self, text: Callable[[int], str]) -> list[str]:
         """All blocks that are new; ``text`` gives a line of the original."""
@@ -151,3 +173,8 @@ def recall_of(header: str, number: int) -> str:
 def seen_of(header: str, number: int) -> str:
     """Block behind a preview that says what it found out."""
     return suffixed(f"%{header}", f".ca.{number}.seen")
+
+
+def offer_of(header: str, number: int) -> str:
+    """Block between a guard and the instrumented loop."""
+    return suffixed(f"%{header}", f".ca.{number}.offer")

@@ -28,9 +28,7 @@ class _Form:
     def covers(self, other: _Form) -> bool:
         """Whether this form holds the label of ``other`` whenever that does, in no weaker role."""
         return (
-            self.base == other.base
-            and self.is_control <= other.is_control
-            and self.present <= other.present
+            self.base == other.base and self.is_control <= other.is_control and self.present <= other.present
         )
 
 

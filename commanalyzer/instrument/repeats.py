@@ -29,6 +29,7 @@ from functools import reduce
 
 from commanalyzer.instrument.code import FunctionPatch, RepeatedLoop
 from commanalyzer.instrument.loop_code import TOKEN, Collected, LoopCode, inserted_lines, loop_code
+from commanalyzer.instrument.range_events import offer, range_stores
 from commanalyzer.instrument.repeat_guards import GuardWriter
 from commanalyzer.instrument.values import FunctionValues
 from commanalyzer.ir.cfg import Loop
@@ -154,6 +155,8 @@ def _write(
     made = {header: guard.rounds(found) for header, found in rounds.items()}
     total = reduce(lambda a, b: guard.compute("mul", a, b), made.values())
     behind: list[str] = []
+    offered: tuple[str, ...] = ()
+    taken = ""
     if code.has_effect:
         spans = [_span(guard, nest, made, *found) for found in _ranges(code)]
         spans += [_span(guard, nest, made, *found) for found in code.blocks]
@@ -162,7 +165,8 @@ def _write(
         values = [*made.values(), *(v for span in spans if span is not None for v in span.hashed)]
         key = guard.hashed([str(identity + 1), *dict.fromkeys(values), *code.entering])
         changes = _changes(patch, guard.lines, [span for span in spans if span is not None])
-        found = guard.call("ca_repeat_known", key, changes, total)
+        offered, taken = _offer(patch, nest, numbers, (key, changes, total))
+        found = guard.call("ca_repeat_ready" if taken else "ca_repeat_known", key, changes, total)
         known = patch.value(guard.lines, f"icmp ne i32 {found}, 0")
         patch.call(behind, "ca_repeat_end", _changes(patch, behind, [s for s in spans if s is not None]))
     else:
@@ -177,7 +181,25 @@ def _write(
     return RepeatedLoop(
         ends.preheader, nest.loop.header, ends.exiting, ends.exit, tuple(b.label for b in nest.blocks),
         len(patch.repeated), tuple(guard.lines), known, tuple(before_copy), tuple(behind),
+        offer=offered, is_taken=taken,
     )  # fmt: skip
+
+
+def _offer(
+    patch: FunctionPatch, nest: _Nest, numbers: NestNumbers, loop: tuple[str, str, str]
+) -> tuple[tuple[str, ...], str]:
+    """Code that offers the stores of an innermost loop to the recorder, and whether they were taken."""
+    busy = [block for block in nest.blocks if not _only_counts(patch, block)]
+    if len(nest.loops) > 1 or len(busy) != 1 or nest.short[busy[0].label]:
+        return (), ""
+    stores = range_stores(inserted_lines(patch, busy[0]), numbers)
+    guard = GuardWriter(patch, numbers.types)
+    taken = offer(patch, guard, stores, round_number(nest.loop.header), loop) if stores else None
+    return (tuple(guard.lines), taken) if taken else ((), "")
+
+
+def _only_counts(patch: FunctionPatch, block: Block) -> bool:
+    return all("@ca_count_block(" in line for line in inserted_lines(patch, block))
 
 
 def _ranges(code: LoopCode) -> list[tuple[Polynomial, Polynomial]]:

@@ -23,6 +23,7 @@ from commanalyzer.frontend.toolchain import Toolchain, bundled_toolchain
 INLINED = ("hooks.c", "loops.c", "accumulators.c", "library.c", "variadics.c")
 SEPARATE = (
     "rows.c",
+    "ranges.c",
     "repeats.c",
     "outcomes.c",
     "snapshots.c",

@@ -58,7 +58,7 @@ def build_store(
     fills = [np.zeros((0, 4), np.int64)]
     for chunk in tables.chunks():
         writer.add_rows(_form(chunk, tables, homes, sites, vertices))
-        fills.append(_fills(chunk, tables))
+        fills.append(_fills(chunk))
     _add_fills(np.concatenate(fills), homes, vertices, writer)
     named, names = _sites(trace, table), Names(table)
     vertex_writer = _VertexWriter(vertices, _work(writer, named, vertices.count), writer)
@@ -123,14 +123,13 @@ def _form(chunk: Chunk, tables: Tables, homes: Homes, sites: _SiteColumns, verti
     num_rows, num_labels = len(chunk.end), len(chunk.label)
     key, sink = np.empty(num_labels, np.int64), np.empty(num_rows, np.int64)
     own = np.empty(num_rows, np.uint8)
-    rows = tables.heads, chunk.first, chunk.last
     kernels.sources_of(chunk.label, chunk.end, *places, key)
-    kernels.sinks_of(*rows, *places, sink)
+    kernels.sinks_of(chunk.heads, chunk.origin, *places, sink)
     kernels.note_rows(
-        *rows, chunk.end, chunk.filled, key, sink, ranges.starts, ranges.length, ranges.base, homes.vertex,
-        sites.self_label, vertices.state, own,
+        chunk.heads, chunk.end, chunk.filled, key, sink, ranges.starts, ranges.length, ranges.base,
+        homes.vertex, sites.self_label, vertices.state, own,
     )  # fmt: skip
-    happened = tables.heads, tables.cells, chunk.first, chunk.last
+    happened = chunk.heads, chunk.cells
     row_count = np.empty(num_rows, np.int64)
     row_sink, row_site = np.empty(num_rows, np.int32), np.empty(num_rows, np.int32)
     num_rows = kernels.count_rows(
@@ -140,8 +139,8 @@ def _form(chunk: Chunk, tables: Tables, homes: Homes, sites: _SiteColumns, verti
     row_terms = np.empty(num_rows, np.int64)
     begin, end, term_sources = (np.empty(num_labels + num_rows, np.int64) for _ in range(3))
     _, terms = kernels.split_rows(
-        *happened, chunk.end, own, tables.groups, chunk.group, sites.fold, fold, accumulates, row_terms,
-        begin, end,
+        *happened, chunk.origin, chunk.end, own, tables.groups, chunk.group, sites.fold, fold, accumulates,
+        row_terms, begin, end,
     )  # fmt: skip
     kernels.sort_terms(begin[:terms], end[:terms], key)
     source, role = np.empty(num_labels, np.int32), np.empty(num_labels, np.uint8)
@@ -154,12 +153,11 @@ def _form(chunk: Chunk, tables: Tables, homes: Homes, sites: _SiteColumns, verti
     )  # fmt: skip
 
 
-def _fills(chunk: Chunk, tables: Tables) -> Int64:
+def _fills(chunk: Chunk) -> Int64:
     """int64[n, 4], the fills of a chunk that happened: first word, words, count, site."""
     rows = np.flatnonzero(chunk.filled)
-    of_trace = chunk.first + rows
-    count = tables.cells[of_trace, 1]
-    columns = (tables.heads[of_trace, 0], chunk.filled[rows], count, tables.heads[of_trace, 1] & _SITE)
+    count = chunk.cells[rows, 1]
+    columns = (chunk.heads[rows, 0], chunk.filled[rows], count, chunk.heads[rows, 1] & _SITE)
     return np.asarray(np.stack(columns, axis=1)[count > 0])
 
 

@@ -163,7 +163,7 @@ def _marked(tables: Tables, ranges: Ranges, site_width: Int64, shift: int) -> tu
             words, widths = (np.empty(len(chunk.label), np.int64) for _ in range(2))
         reads = mark_read(chunk.label, chunk.end, *places, is_read, words, widths)
         found.append((words[:reads].copy(), widths[:reads].copy()))
-        stores = mark_stored(tables.heads, chunk.first, chunk.last, site_width, *places, width, words, widths)
+        stores = mark_stored(chunk.heads, site_width, *places, width, words, widths)
         found.append((words[:stores].copy(), widths[:stores].copy()))
     return width, is_read, _Outside.of(*(np.concatenate(pieces) for pieces in zip(*found, strict=True)))
 

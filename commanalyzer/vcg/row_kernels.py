@@ -86,26 +86,25 @@ def sources_of(
 @compiled
 def sinks_of(
     heads: Any,
-    first: Any,
-    last: Any,
+    origin: Any,
     starts: Any,
     base: Any,
     vertex: Any,
     vertex_of_row: Any,
     sink: Any,
 ) -> None:
-    """Fill ``sink`` with the sink vertex of each row, -1 for fills."""
+    """Fill ``sink`` with the sink vertex of each row, -1 for fills; ``origin`` are the rows of the trace."""
     c = 0
-    for row in range(first, last):
+    for row in range(len(heads)):
         flags, word = heads[row, 1] >> FLAGS, heads[row, 0]
-        v = np.int64(vertex_of_row[row])
+        v = np.int64(vertex_of_row[origin[row]])
         if flags & ROW_UPDATE:
             v = np.int64(vertex_of_row[word])
         elif v < 0 and not flags & ROW_FILL:
             if word < starts[c] or word >= starts[c + 1]:
                 c = find_range(word, starts)
             v = np.int64(vertex[base[c] + word - starts[c]])  # what is stored to is no part of a home
-        sink[row - first] = v
+        sink[row] = v
 
 
 @compiled
@@ -125,8 +124,6 @@ def _note_filled(
 @compiled
 def note_rows(
     heads: Any,
-    first: Any,
-    last: Any,
     end: Any,
     filled: Any,
     key: Any,
@@ -145,13 +142,12 @@ def note_rows(
     (``site_self`` says at which label), 1 for others.
     """
     begin = 0
-    for row in range(first, last):
-        i = row - first
+    for i in range(len(heads)):
         own[i] = 0
-        if (heads[row, 1] >> FLAGS) & ROW_FILL:
-            _note_filled(heads[row, 0], filled[i], starts, length, base, vertex, state)
+        if (heads[i, 1] >> FLAGS) & ROW_FILL:
+            _note_filled(heads[i, 0], filled[i], starts, length, base, vertex, state)
         else:
-            own[i] = _note_sources(key, begin, end[i], sink[i], site_self[heads[row, 1] & LOW], state)
+            own[i] = _note_sources(key, begin, end[i], sink[i], site_self[heads[i, 1] & LOW], state)
             state[sink[i]] |= STORED
         begin = end[i]
 
@@ -160,8 +156,7 @@ def note_rows(
 def split_rows(
     heads: Any,
     cells: Any,
-    first: Any,
-    last: Any,
+    origin: Any,
     end: Any,
     own: Any,
     groups: Any,
@@ -176,22 +171,22 @@ def split_rows(
     """Cut the rows that happened into terms; return numbers of rows and terms.
 
     The plain labels of a row are one term, those of its groups several; all are one where nothing folds.
-    ``group`` is the first group of these rows or later ones; what is from ``row_fold`` on is the result, with
-    terms that may turn out to be empty.
+    ``origin`` are the rows of the trace, ``group`` is the first group of these or later ones; what is from
+    ``row_fold`` on is the result, with terms that may turn out to be empty.
     """
     rows, terms, begin = 0, 0, 0
-    for row in range(first, last):
-        flags, stop = heads[row, 1] >> FLAGS, end[row - first]
+    for row in range(len(heads)):
+        flags, stop = heads[row, 1] >> FLAGS, end[row]
         if not flags & ROW_FILL and cells[row, 1] != 0:
             fold = np.int64(0)
-            if own[row - first] == 3 or flags & ROW_REGISTER:
+            if own[row] == 3 or flags & ROW_REGISTER:
                 fold = site_fold[heads[row, 1] & LOW]
             opened = terms
             at = begin + ((heads[row, 1] >> 32) & COUNT) if fold != 0 else stop
             term_begin[terms], term_end[terms] = begin, at
             terms += 1
             while at < stop:
-                while groups[group, 0] < row:
+                while groups[group, 0] < origin[row]:
                     group += 1
                 width = groups[group, 3] & LOW
                 for _ in range(groups[group, 2]):
@@ -199,7 +194,7 @@ def split_rows(
                     at += width
                     terms += 1
                 group += 1
-            row_fold[rows], row_accumulates[rows] = fold, own[row - first] != 0
+            row_fold[rows], row_accumulates[rows] = fold, own[row] != 0
             row_terms[rows] = terms - opened
             rows += 1
         begin = stop
@@ -258,8 +253,6 @@ def write_terms(
 def count_rows(
     heads: Any,
     cells: Any,
-    first: Any,
-    last: Any,
     sink: Any,
     row_sink: Any,
     row_count: Any,
@@ -269,10 +262,10 @@ def count_rows(
 ) -> Any:
     """Fill sinks, counts and sites of the rows that happened, and add them up; return how many there are."""
     rows = 0
-    for row in range(first, last):
+    for row in range(len(heads)):
         if cells[row, 1] == 0 or (heads[row, 1] >> FLAGS) & ROW_FILL:
             continue
-        v, site = sink[row - first], heads[row, 1] & LOW
+        v, site = sink[row], heads[row, 1] & LOW
         row_sink[rows], row_count[rows], row_site[rows] = v, cells[row, 1], site
         versions[v] += cells[row, 1]
         if producer[v] < 0:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from commanalyzer.trace.reader import Trace
 from commanalyzer.vcg.coding import read_only
+from commanalyzer.vcg.ranges import RangeTable, range_table
 
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
@@ -31,6 +32,7 @@ class Tables:
         groups: int64[G, 4], in the order of their rows.
         runs: int64[N, 2].
         listed: int64[L].
+        ranges: Rows that stand for others.
     """
 
     heads: Int64
@@ -39,6 +41,7 @@ class Tables:
     groups: Int64
     runs: Int64
     listed: Int64
+    ranges: RangeTable | None
 
     @classmethod
     def of(cls, trace: Trace) -> Tables:
@@ -47,18 +50,21 @@ class Tables:
         row = groups[:, 0]
         if len(row) and np.any(row[1:] < row[:-1]):
             groups = groups[np.argsort(row, kind="stable")]
+        heads, cells = _words(trace.heads, 2), _words(trace.cells, 2)
+        units = read_only(np.asarray(trace.labels))
         return cls(
-            _words(trace.heads, 2),
-            _words(trace.cells, 2),
-            read_only(np.asarray(trace.labels)),
+            heads,
+            cells,
+            units,
             read_only(groups),
             _words(trace.runs, 2),
             read_only(np.asarray(trace.listed).view(np.int64)),
+            range_table(heads, cells, units),
         )
 
     @property
     def num_rows(self) -> int:
-        """Number of rows."""
+        """Number of recorded rows."""
         return len(self.heads)
 
     def flags(self, first: int, last: int) -> Int64:
@@ -67,6 +73,10 @@ class Tables:
 
     def chunks(self) -> Iterator[Chunk]:
         """All rows, some at a time; a chunk is valid until the next one is asked for."""
+        return self._recorded() if self.ranges is None else self._written_out(self.ranges)
+
+    def _recorded(self) -> Iterator[Chunk]:
+        """Rows as they were recorded: none is a range."""
         from commanalyzer.vcg.trace_kernels import chunk_end, write_labels
 
         first, group, unit = 0, 0, 0
@@ -77,7 +87,10 @@ class Tables:
             if labels > len(label):
                 label = np.empty(max(labels, CHUNK), np.int64)
             rows = last - first
-            chunk = Chunk(first, last, group, label[:labels], end[:rows], filled[:rows])
+            chunk = Chunk(
+                self.heads[first:last], self.cells[first:last], np.arange(first, last), group,
+                label[:labels], end[:rows], filled[:rows],
+            )  # fmt: skip
             part = self.units[unit : unit + units]
             write_labels(
                 self.heads, part, self.groups, self.runs, self.listed, first, last, group, chunk.label,
@@ -86,26 +99,61 @@ class Tables:
             yield chunk
             first, group, unit = last, next_group, unit + units
 
+    def _written_out(self, ranges: RangeTable) -> Iterator[Chunk]:
+        """Rows with ranges written out, each where it comes first."""
+        from commanalyzer.vcg.range_kernels import chunk_end, write_rows
+
+        at, group, unit, place = (0, 0, 0), 0, 0, 0  # row, segment, round; and others
+        table = ranges.columns
+        heads, cells, origin, end, filled = _row_columns(0)
+        label = np.empty(0, np.int64)
+        while at[0] < self.num_rows:
+            *behind, next_group, labels, rows = chunk_end(
+                self.heads, self.groups, table, (*at, group), CHUNK, CHUNK
+            )
+            if labels > len(label):
+                label = np.empty(max(labels, CHUNK), np.int64)
+            if rows > len(heads):
+                heads, cells, origin, end, filled = _row_columns(max(rows, CHUNK))
+            rows, labels, unit, place = write_rows(
+                self.heads, self.cells, self.units, self.groups, self.runs, self.listed, table,
+                (*at, group, unit, place), tuple(behind),
+                (heads, cells, origin, label, end, filled),
+            )  # fmt: skip
+            yield Chunk(
+                read_only(heads[:rows]), read_only(cells[:rows]), origin[:rows], group,
+                label[:labels], end[:rows], filled[:rows],
+            )  # fmt: skip
+            at, group = (behind[0], behind[1], behind[2]), next_group
+
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """Consecutive rows.
 
     Attributes:
-        first: First row.
-        last: Row behind the last one.
+        heads: int64[r, 2].
+        cells: int64[r, 2].
+        origin: int64[r], row of the trace that each comes from.
         group: First group of these rows or later ones.
         label: int64, labels of these rows: the plain ones of a row in recorded order, then its groups'.
-        end: int64[last - first], where the labels of each row end.
-        filled: int64[last - first], words that each fill covers.
+        end: int64[r], where the labels of each row end.
+        filled: int64[r], words that each fill covers.
     """
 
-    first: int
-    last: int
+    heads: Int64
+    cells: Int64
+    origin: Int64
     group: int
     label: Int64
     end: Int64
     filled: Int64
+
+
+def _row_columns(rows: int) -> tuple[Int64, Int64, Int64, Int64, Int64]:
+    """Room for heads, cells, origins, ends and fills."""
+    pairs = np.empty((rows, 2), np.int64), np.empty((rows, 2), np.int64)
+    return *pairs, np.empty(rows, np.int64), np.empty(rows, np.int64), np.empty(rows, np.int64)
 
 
 def _words(records: NDArray[np.void], columns: int) -> Int64:

@@ -51,7 +51,7 @@ def chunk_end(heads: Any, groups: Any, row: Any, group: Any, most_labels: Any, m
 
 
 @compiled
-def _write_group(groups: Any, g: Any, runs: Any, listed: Any, label: Any, at: Any) -> Any:
+def write_group(groups: Any, g: Any, runs: Any, listed: Any, label: Any, at: Any) -> Any:
     """Write the labels of a group from ``at`` on; return the end."""
     first, count, width = groups[g, 1], groups[g, 2], groups[g, 3] & LOW
     if groups[g, 3] >> 32:
@@ -107,7 +107,7 @@ def write_labels(
             at += count
             u += count
         while group < len(groups) and groups[group, 0] == row:
-            at = _write_group(groups, group, runs, listed, label, at)
+            at = write_group(groups, group, runs, listed, label, at)
             group += 1
         end[row - first] = at
 
@@ -177,8 +177,6 @@ def mark_read(
 @compiled
 def mark_stored(
     heads: Any,
-    first: Any,
-    last: Any,
     site_width: Any,
     starts: Any,
     length: Any,
@@ -193,7 +191,7 @@ def mark_stored(
     Words of workspaces are no homes; they are marked with width 1 where blocks are.
     """
     c, count = 0, 0
-    for row in range(first, last):
+    for row in range(len(heads)):
         word, flags = heads[row, 0], heads[row, 1] >> FLAGS
         if flags & (ROW_FILL | ROW_UPDATE | ROW_REGISTER):
             continue

@@ -82,6 +82,12 @@ struct ca_cell {
 #define CA_ROW_INPUT 8u      /* with FILL: written by the outside world */
 #define CA_ROW_TEMPORARY 16u /* the row defines a vertex: one lifetime of the sink, a word of a workspace */
 #define CA_ROW_UPDATE 32u    /* a new version of an earlier vertex; the sink is the row that defines it */
+#define CA_ROW_RANGE 64u     /* the stores of a whole loop; the labels say which, see below */
+
+/* "Labels" of a range: segments of the loop. Each is a number of rounds with the number of stores in the upper
+ * 16 bits, then for each store, in order, its site with the number of its labels in the upper half, its sink
+ * and the sink's stride, its labels and their strides (all in words). Round i stands for one row per store, at
+ * sink + i * stride and so on; the rounds follow each other. */
 
 /* Content of a row; its labels follow those of the row before it in the label column. */
 struct ca_head {

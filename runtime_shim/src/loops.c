@@ -42,6 +42,11 @@ CA_HOOK uint32_t ca_repeat_known(uint64_t hash, uint64_t changes, uint64_t round
   return ca_repeat_predicted(hash | 1, changes) || ca_repeat_unpredicted(hash | 1, changes, rounds);
 }
 
+/* The same, but nothing is recorded yet if it is not known. */
+CA_HOOK uint32_t ca_repeat_ready(uint64_t hash, uint64_t changes, uint64_t rounds) {
+  return rounds && ca_repeat_again(hash | 1, changes);
+}
+
 /* 1 if a preview is worth while; otherwise the loop is not recorded either. `loop` is a block counter. */
 CA_CALL uint32_t ca_preview_due(uint32_t loop) { return ca_preview_begin(loop); }
 

@@ -91,6 +91,21 @@ LOOPS = {
     "long integers": "for (int i = 0; i < n; i++) l[i] = l[i] % 1000 + k[i];",
     "copied long integers": "for (int i = 0; i < n; i++) l[i] = l[(i + 1) % n];",
     "global sum": "for (int i = 0; i < n; i++) total += a[i];",
+    "from the step on": "for (int i = t; i < n; i++) c[i] = a[i] + b[i];",
+    "until the step": "for (int i = 0; i + t < n; i++) c[i] = b[i] * 0.25;",
+    "short in turn": "for (int i = 0; i < (t % 2 ? n : 3); i++) c[i] = b[i] + 1.0;",
+    "strides in turn": "{ int s = 1 + t % 3; for (int i = 0; i < n / 3; i++) c[i * s] = a[i * s] * 0.5; }",
+    "both ways": "{ int s = t % 2 ? -1 : 1, o = t % 2 ? n - 1 : 0; for (int i = 0; i < n; i++)"
+    " c[o + s * i] = 0.5 * b[o + s * i]; }",
+    "read before stored": "for (int i = 0; i + 1 < n; i++) { c[i] = 0.5 * b[i + 1]; b[i] = 0.5 * c[i + 1]; }",
+    "partly copied": "{ memcpy(c + 2, a, 5 * sizeof *c); memcpy(c + 8, a + 3, 9 * sizeof *c);"
+    " for (int i = 1; i < n; i++) q[i] = c[i] + 0.5 * c[i - 1]; }",
+    "every second copied": "{ for (int i = 0; i < n; i += 2) c[i] = a[i];"
+    " for (int i = 0; i < n; i++) q[i] = c[i] + 0.5; for (int i = 0; i < n; i++) c[i] = 0.5 * q[i]; }",
+    "copied by stride": "{ for (int i = 0; i < n / 2; i++) c[i] = a[2 * i];"
+    " for (int i = 0; i < n; i++) q[i] = c[n - 1 - i] * 2.0; }",
+    "one value everywhere": "{ for (int i = 0; i < n; i++) c[i] = a[3];"
+    " for (int i = 0; i < n; i++) q[i] = c[i] + b[i]; }",
     "condition in place": "for (int i = 0; i < n; i++) if (a[i] > 0.5) a[i] = a[i] * 0.5;",
     "condition on what follows": "for (int i = 0; i + 1 < n; i++) if (a[i + 1] > 0.25) a[i] = 0.5 *"
     " a[i + 1];",

@@ -69,3 +69,10 @@ def test_chains_of_loops_with_previews_equal_the_interpreters() -> None:
     names = list(LOOPS)
     text = loop_program(names[names.index("condition in place") :], 16, 5)
     check(text, record_source(text))
+
+
+def test_chains_of_overlapping_ranges_equal_the_interpreters() -> None:
+    """Bounds, strides and directions that change from step to step, arrays that are copied in parts."""
+    names = list(LOOPS)
+    text = loop_program(names[names.index("from the step on") : names.index("condition in place")], 40, 5)
+    check(text, record_source(text))

@@ -19,6 +19,7 @@ from tests.reference.chains import Chains, make_chains
 from tests.reference.expand import CHUNK, FlatRows, expand_rows, fill_lengths, pointer, segment_positions
 from tests.reference.homes import WordIndex, home_widths, index_words, number_homes
 from tests.reference.naming import name_homes
+from tests.reference.ranges import without_ranges
 
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
@@ -39,6 +40,7 @@ def build_graph(trace: Trace, table: SiteTable, *, has_regions: bool = False) ->
     Returns:
         The graph; chains that never happened inside the region are left out, their values are inputs.
     """
+    trace = without_ranges(trace)
     rows = _Rows.read(trace, table)
     flat = expand_rows(trace)
     index = _number_words(trace, rows, flat)

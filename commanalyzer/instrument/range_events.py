@@ -1,0 +1,179 @@
+"""Stores of an innermost loop as ranges: what the recorder needs to count them all without running a hook.
+
+Where the words that a loop looks at hold values of their own or copies of other arrays, the labels of a store
+are known when the loop is entered: in round i they are those of the first round plus i times a constant, for
+many rounds at once. If all that a loop does is storing values with such labels (:func:`range_stores`), the
+guard (:mod:`commanalyzer.instrument.repeats`) offers its stores to the recorder when it is not known yet::
+
+    preheader --> guard: known? --> offer (ca_range): counted? --> instrumented loop
+                   | known                  | yes
+                   +--> original loop <-----+
+
+Input: the lines inserted into the loop. Output: the lines of the offer. Labels that are computed from others
+get their value of the first round there as they do in the loop, with addresses in place of the shadow.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from commanalyzer.abi.hooks import ADDRESS_MASK, MAX_LABELS, WORD_MASK
+from commanalyzer.instrument.code import FunctionPatch
+from commanalyzer.instrument.loop_code import ADDRESS_LINE, CALL_LINE, OFFSET_LINE, Numbers
+from commanalyzer.instrument.repeat_guards import GuardWriter, signed
+from commanalyzer.ir.model import Operand
+from commanalyzer.ir.polynomials import Polynomial
+from commanalyzer.ir.types import PTR
+
+_MASKED = re.compile(r"  (%ca\.\d+) = (and|or) i64 (%ca\.\d+), (-?\d+)$")
+_ROLES = frozenset({"ca_control", "ca_address"})
+_WORD_BYTES = 4
+_IS_LOADED, _IS_COMPUTED = 40, 63  # bits of what a store is described by, see ranges.c
+
+
+@dataclass(frozen=True, slots=True)
+class _Label:
+    """A label: of the word at an address, or a register from outside the loop; then what marks it."""
+
+    source: Polynomial | str
+    marks: tuple[tuple[str, str], ...] = ()  # operations on bits above the word: (and|or|hook, number)
+
+
+@dataclass(frozen=True, slots=True)
+class RangeStore:
+    """A store: its site, address, size and labels."""
+
+    site: str
+    address: Polynomial
+    words: int
+    labels: tuple[_Label, ...]
+
+
+@dataclass(slots=True)
+class _Reader:
+    numbers: Numbers
+    addresses: dict[str, Polynomial] = field(default_factory=dict)
+    labels: dict[str, _Label] = field(default_factory=dict)
+    stores: list[RangeStore] = field(default_factory=list)
+
+    def read(self, line: str) -> bool:
+        """Take a line; false if what it does is more than storing values with such labels."""
+        if found := ADDRESS_LINE.match(line):
+            return self._set_address(found[1], self.numbers.polynomial(Operand(PTR, found[2])))
+        if (found := OFFSET_LINE.match(line)) and found[2] in self.addresses:
+            return self._set_address(found[1], self.addresses[found[2]] + Polynomial.number(int(found[3])))
+        if (found := _MASKED.match(line)) and _is_above_word(found[2], int(found[4])):
+            return self._mark(found[1], found[3], (found[2], found[4]))
+        found = CALL_LINE.match(line)
+        return found is not None and self._call(found[1] or "", found[2], found[3])
+
+    def _call(self, result: str, hook: str, text: str) -> bool:
+        arguments = [a.rsplit(" ", 1)[1] for a in text.split(", ")] if text else []
+        if hook == "ca_count_block" or hook.startswith("ca_term_"):
+            return True
+        if hook == "ca_load" and arguments[0] in self.addresses:
+            self.labels[result] = _Label(self.addresses[arguments[0]])
+            return True
+        if hook in _ROLES:
+            return self._mark(result, arguments[0], (hook, ""))
+        if hook.startswith("ca_row_") and hook != "ca_row_many" and arguments[1] in self.addresses:
+            labels = tuple(self._label(name) for name in arguments[3:])
+            self.stores.append(
+                RangeStore(arguments[0], self.addresses[arguments[1]], int(arguments[2]), labels)
+            )
+            return True
+        return False
+
+    def _label(self, name: str) -> _Label:
+        return self.labels.get(name, _Label(name))
+
+    def _mark(self, result: str, name: str, mark: tuple[str, str]) -> bool:
+        label = self._label(name)
+        self.labels[result] = _Label(label.source, (*label.marks, mark))
+        return True
+
+    def _set_address(self, name: str, address: Polynomial | None) -> bool:
+        if address is not None:
+            self.addresses[name] = address
+        return address is not None
+
+
+def _is_above_word(operation: str, number: int) -> bool:
+    """Bits of a word stay as they are."""
+    return number & WORD_MASK == (WORD_MASK if operation == "and" else 0)
+
+
+def range_stores(lines: Iterable[str], numbers: Numbers) -> tuple[RangeStore, ...]:
+    """Stores of a loop, in their order; none if it does anything else.
+
+    Args:
+        lines: What was inserted into a block that is executed in every round, the only one that stores.
+        numbers: Addresses in the loop.
+    """
+    reader = _Reader(numbers)
+    return tuple(reader.stores) if all(reader.read(line) for line in lines) else ()
+
+
+def offer(
+    patch: FunctionPatch,
+    guard: GuardWriter,
+    stores: Sequence[RangeStore],
+    number: str,
+    loop: tuple[str, str, str],
+) -> str | None:
+    """Write the offer to the recorder; the register that says whether it was taken, if there can be one.
+
+    Args:
+        patch: Gives names to registers.
+        guard: Where the code goes.
+        stores: At least one.
+        number: Symbol of the loop's round.
+        loop: Registers with the loop's hash, changes of the shadow and rounds.
+    """
+    words: list[str] = []
+    for store in stores:
+        place = _first_and_stride(guard, store.address, number)
+        labels = [_written(patch, guard, label, number) for label in store.labels]
+        if place is None or place[1] == "0" or any(label is None for label in labels):
+            return None
+        head = int(store.site) | len(labels) << 32 | store.words << 48
+        for k, label in enumerate(store.labels):
+            is_loaded = not isinstance(label.source, str)
+            head |= is_loaded << (_IS_COMPUTED if label.marks else _IS_LOADED + k)
+        known = [label for label in labels if label is not None]
+        words += [str(signed(head)), *place, *(first for first, _ in known), *(stride for _, stride in known)]
+    if len(words) > MAX_LABELS:
+        return None
+    pointer = patch.spill(guard.lines, words)
+    taken = guard.call("ca_range", *loop, len(words), pointer)
+    return patch.value(guard.lines, f"icmp ne i32 {taken}, 0")
+
+
+def _first_and_stride(guard: GuardWriter, address: Polynomial, number: str) -> tuple[str, str] | None:
+    """Registers or constants with the address in the first round and its change per round, bytes."""
+    stride = address.coefficient(number)
+    if stride is None or any(symbol.startswith("#") for symbol in stride.symbols):
+        return None
+    if stride.is_constant and stride.constant % _WORD_BYTES:
+        return None
+    return guard.value(address.without([number])), guard.value(stride)
+
+
+def _written(patch: FunctionPatch, guard: GuardWriter, label: _Label, number: str) -> tuple[str, str] | None:
+    """The label of the first round, and its change per round in bytes."""
+    if isinstance(label.source, str):
+        value, stride = label.source, "0"
+    else:
+        place = _first_and_stride(guard, label.source, number)
+        if place is None:
+            return None
+        inside = guard.compute("and", place[0], str(ADDRESS_MASK))
+        value, stride = guard.compute("lshr", inside, "2"), place[1]
+    for operation, operand in label.marks:
+        if operation in _ROLES:
+            value = guard.call(operation, value)
+        else:
+            value = guard.compute(operation, value, operand)
+    return value, stride
