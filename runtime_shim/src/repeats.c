@@ -185,6 +185,7 @@ CA_SLOW struct ca_repeat *ca_repeat_find(uint64_t hash, uint64_t changes) {
   uint32_t found = table ? table[slot_of(hash)] : 0;
   if (!found || ca_state.repeats[found].changes != changes)
     return 0;
+  ca_prefix_count_predicted();
   uint64_t rows = count_again(&ca_state.repeats[found]);
   came_next(found);
   if (ca_state.repeats[found].num_outcomes)

@@ -199,7 +199,7 @@ uint32_t ca_older_row(uint64_t row) { return next_row[row - 1]; }
 
 /* Counts a row and predicts that the one behind it comes next. */
 void ca_row_repeat(uint64_t row) {
-  ca_prefix_count((uint64_t)(ca_state.cursor - ca_state.cells), row);
+  ca_prefix_count_row(row);
   if (ca_state.num_kept && ca_state.cursor != ca_state.cells + row)
     ca_note_jump((uint64_t)(ca_state.cursor - ca_state.cells), row);
   ca_state.cells[row].count += ca_active;

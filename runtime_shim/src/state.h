@@ -252,11 +252,17 @@ CA_INLINE struct ca_repeat *ca_repeat_again(uint64_t hash, uint64_t changes) {
   return found ? found : ca_repeat_find(hash, changes);
 }
 
-/* A row comes that is not the expected one; those since the last such row were predicted. The newest row may be
- * incomplete. */
-CA_INLINE void ca_prefix_count(uint64_t expected, uint64_t row) {
-  uint64_t predicted = expected > ca_prefix.since ? expected - ca_prefix.since : 0;
-  ca_prefix.counted += (predicted + 1) * ca_active;
+/* Something comes that was not predicted; the rows since the last such event were. */
+CA_INLINE void ca_prefix_count_predicted(void) {
+  uint64_t expected = (uint64_t)(ca_state.cursor - ca_state.cells);
+  if (expected > ca_prefix.since)
+    ca_prefix.counted += (expected - ca_prefix.since) * ca_active;
+}
+
+/* A row was not predicted. The newest one may be incomplete. */
+CA_INLINE void ca_prefix_count_row(uint64_t row) {
+  ca_prefix_count_predicted();
+  ca_prefix.counted += ca_active;
   ca_prefix.since = row + 1;
   if (!CA_LIKELY(ca_prefix.counted < ca_prefix.next) && row + 1 < ca_num_rows)
     ca_prefix_check();

@@ -39,7 +39,8 @@ def _recording(measured: Sequence[Measured], origin: str) -> Section:
     text = (
         "CPU time of the recording over that of the plain program (-O2), in turn, medians: of a short run, "
         "of a longer one of the same data, and of what the longer run does more (steps that repeat what is "
-        "known). Programs with private temporaries are recorded twice; both are in the ratio."
+        "known). Programs with private temporaries are recorded twice, the first time until they have "
+        "shown these; all recordings are in the ratio."
     )
     columns = (
         *("workload", "plain s", "recorded s", "ratio", "longer run", "plain s", "recorded s", "ratio"),

@@ -280,6 +280,33 @@ static void lifetimes(void) {
     }
 }
 
+#define LONG 40000
+
+/* Each step has two rows per element: a workspace's, and a home's. */
+static void steps_over(uint32_t elements) {
+  static double many[64], results[64];
+  for (int step = 0; step < LONG; step++)
+    for (uint32_t e = 0; e < elements; e++) {
+      ca_row_1(1, at(&scratch[0]), 2, word(&many[e]));
+      ca_row_1(2, at(&results[e]), 2, word(&scratch[0]));
+    }
+}
+
+static void long_few(void) { steps_over(4); }
+
+static void long_many(void) { steps_over(40); }
+
+/* The same word is written as often as before: by one chain, by chains of two sites, from itself. */
+static void long_without(void) {
+  for (int step = 0; step < LONG; step++)
+    for (int e = 0; e < 4; e++) {
+      ca_row_1(1, at(&scratch[0]), 2, word(&home[0]));
+      ca_row_1(2 + (e & 1), at(&scratch[1]), 2, word(&home[e & 1]));
+      ca_row_2(4, at(&scratch[2]), 2, word(&scratch[2]), word(&home[e]));
+      ca_row_1(5, at(&home[4 + e]), 2, word(&scratch[0]));
+    }
+}
+
 /* A value that is computed from what it overwrites, directly and through a register; then a new lifetime. */
 static void updates(void) {
   for (int step = 0; step < 2; step++) {
@@ -373,6 +400,9 @@ static const struct {
     {"mixed", mixed},
     {"crowded", crowded},
     {"lifetimes", lifetimes},
+    {"long_few", long_few},
+    {"long_many", long_many},
+    {"long_without", long_without},
     {"updates", updates},
     {"constants", constants},
     {"copies", copies},

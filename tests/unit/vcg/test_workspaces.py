@@ -13,7 +13,12 @@ from commanalyzer.abi.trace_layout import EXTENT_GLOBAL, EXTENT_HEAP, EXTENT_STA
 from commanalyzer.instrument.sites import ObjectRecord, SiteTable, SourcePlace
 from commanalyzer.vcg.graph import HomeKind, HomeObject, SourceRole, ValueGraph
 from commanalyzer.vcg.store import GraphStore
-from commanalyzer.vcg.workspaces import find_workspaces, workspace_pieces, write_workspaces
+from commanalyzer.vcg.workspaces import (
+    find_workspaces,
+    workspace_pieces,
+    workspaces_confirmed,
+    write_workspaces,
+)
 from tests.graphs import Row, build, folded, row
 
 STEPS = 3
@@ -122,6 +127,54 @@ def test_the_sums_and_memberships_of_kmeans_are_none() -> None:
 def test_a_graph_without_rows_has_none() -> None:
     assert found([]) == []
     assert find_workspaces(GraphStore.of(build(0, []))).tolist() == []
+
+
+# --- a whole run bears out what was found in its beginning -------------------------------------------------
+
+LIVES = 19  # lifetimes of W, as vertices
+
+
+def confirmed(rows: Sequence[Row], lifetimes: int = ELEMENTS) -> bool:
+    """Vertices from LIVES on are lifetimes of one word."""
+    graph = build(LIVES + lifetimes, rows, registers=[R])
+    named = np.arange(LIVES + lifetimes) >= LIVES
+    offset = np.where(named, 8 * W, graph.home_offset)
+    return workspaces_confirmed(GraphStore.of(replace(graph, is_temporary=named, home_offset=offset)))
+
+
+def lives(count: int = STEPS) -> list[Row]:
+    """Every element has a lifetime of its own in each step, and writes its result."""
+    return [
+        r
+        for e in range(ELEMENTS)
+        for r in (row(LIVES + e, X + e, count=count), row(U + e, LIVES + e, count=STEPS))
+    ]
+
+
+def test_the_workspaces_of_the_beginning_are_all() -> None:
+    assert confirmed(lives())
+
+
+@pytest.mark.parametrize("way", [per_element(), [row(D, LIVES + e, count=STEPS) for e in range(ELEMENTS)]])
+def test_another_workspace_contradicts(way: list[Row]) -> None:
+    assert not confirmed([*lives(), *way])
+
+
+def test_a_word_that_reads_one_lifetime_many_times_does_not() -> None:
+    assert confirmed([*lives(), row(D, LIVES, count=ELEMENTS * STEPS)])
+
+
+def test_a_word_that_reads_several_contradicts_even_if_one_is_commonest() -> None:
+    assert not confirmed([*lives(), row(D, LIVES, count=23), row(D, LIVES + 1, count=1)])
+
+
+def test_a_word_with_few_lifetimes_in_the_end_contradicts() -> None:
+    assert not confirmed([*lives(count=1), *(row(U + e, X + e, count=9) for e in range(ELEMENTS))])
+
+
+def test_a_word_whose_lifetimes_are_mostly_one_contradicts() -> None:
+    assert confirmed([*lives(), row(LIVES, X + 1, count=18)])
+    assert not confirmed([*lives(), row(LIVES, X + 1, count=50)])
 
 
 # --- the recorder's list ----------------------------------------------------------------------------------
