@@ -349,6 +349,7 @@ static const struct {
     {"exchanged", exchanged},
     {"rounds", rounds},
     {"collected", collected},
+    {"ranges", ranges},
     {"repeated", repeated},
     {"temporary", temporary},
     {"rows", rows},
