@@ -4,7 +4,6 @@ Tables are those of :mod:`commanalyzer.vcg.trace_kernels`, and::
 
     stores  [s, 0] site     [s, 1] sink      [s, 2] its stride     [s, 3] first label
     labels  [l, 0] label in the first round  [l, 1] stride
-    line    [s, 0] hash     [s, 1] place of its first row    [s, 2] behind the last    [s, 3] hash of strides
 
 A store's labels end where those of the next one begin.
 """
@@ -26,7 +25,7 @@ from commanalyzer.abi.trace_layout import (
 from commanalyzer.compiled import compiled
 from commanalyzer.vcg.trace_kernels import COUNT, FLAGS, LOW, NONE, write_group
 
-_OTHERS = ROW_FILL | ROW_REGISTER | ROW_TEMPORARY | ROW_UPDATE  # rows that no store of a range makes
+OTHERS = ROW_FILL | ROW_REGISTER | ROW_TEMPORARY | ROW_UPDATE  # rows that no store of a range makes
 _FACTORS = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 _FIRST, _SECOND, _THIRD = (np.uint64(factor) for factor in _FACTORS)
 _STORES = 48  # bits of the number of stores in the first word of a segment
@@ -34,22 +33,22 @@ _SHIFT, _LAST_SHIFT = np.uint64(29), np.uint64(32)
 
 
 @compiled
-def _mixed(hash_: Any, number: Any) -> Any:
+def mixed(hash_: Any, number: Any) -> Any:
     """Hash of what was hashed before and a number."""
-    mixed = np.uint64(hash_) * _FIRST + np.uint64(number) * _SECOND + _THIRD
-    mixed = (mixed ^ (mixed >> _SHIFT)) * _SECOND
-    mixed = (mixed ^ (mixed >> _LAST_SHIFT)) * _THIRD
-    return np.int64(mixed ^ (mixed >> _SHIFT))
+    bits = np.uint64(hash_) * _FIRST + np.uint64(number) * _SECOND + _THIRD
+    bits = (bits ^ (bits >> _SHIFT)) * _SECOND
+    bits = (bits ^ (bits >> _LAST_SHIFT)) * _THIRD
+    return np.int64(bits ^ (bits >> _SHIFT))
 
 
 @compiled
-def _wide(units: Any, at: Any) -> Any:
+def wide(units: Any, at: Any) -> Any:
     """The label of two units."""
     return (np.int64(units[at]) & LOW) | (np.int64(units[at + 1]) << 32)
 
 
 @compiled
-def _units_of(head: Any) -> Any:
+def units_of(head: Any) -> Any:
     """Units of a row."""
     count = (head >> 32) & COUNT
     return 2 * count if (head >> FLAGS) & ROW_WIDE else count
@@ -61,14 +60,14 @@ def count_segments(heads: Any, units: Any) -> Any:
     segments, stores, labels, unit = 0, 0, 0, 0
     for row in range(len(heads)):
         at = unit
-        unit += _units_of(heads[row, 1])
+        unit += units_of(heads[row, 1])
         while (heads[row, 1] >> FLAGS) & ROW_RANGE and at < unit:
             segments += 1
-            number = _wide(units, at) >> _STORES
+            number = wide(units, at) >> _STORES
             at += 2
             stores += number
             for _ in range(number):
-                count = _wide(units, at) >> 32
+                count = wide(units, at) >> 32
                 labels += count
                 at += 2 * (3 + 2 * count)
     return segments, stores, labels
@@ -89,21 +88,21 @@ def read_segments(
     n, s, first, unit = 0, 0, 0, 0
     for row in range(len(heads)):
         at = unit
-        unit += _units_of(heads[row, 1])
+        unit += units_of(heads[row, 1])
         is_range = (heads[row, 1] >> FLAGS) & ROW_RANGE
         of_row[row] = n if is_range else NONE
         while is_range and at < unit:
-            head = _wide(units, at)
+            head = wide(units, at)
             row_of[n], rounds[n] = row, head & ((1 << _STORES) - 1)
             at += 2
             for _ in range(head >> _STORES):
-                count = _wide(units, at) >> 32
-                stores[s, 0], stores[s, 3] = _wide(units, at) & LOW, first
-                stores[s, 1], stores[s, 2] = _wide(units, at + 2), _wide(units, at + 4)
+                count = wide(units, at) >> 32
+                stores[s, 0], stores[s, 3] = wide(units, at) & LOW, first
+                stores[s, 1], stores[s, 2] = wide(units, at + 2), wide(units, at + 4)
                 at += 6
                 for k in range(count):
-                    labels[first + k, 0] = _wide(units, at + 2 * k)
-                    labels[first + k, 1] = _wide(units, at + 2 * (count + k))
+                    labels[first + k, 0] = wide(units, at + 2 * k)
+                    labels[first + k, 1] = wide(units, at + 2 * (count + k))
                 at += 4 * count
                 first += count
                 s += 1
@@ -123,137 +122,17 @@ def largest_site(heads: Any, stores: Any) -> Any:
 
 
 @compiled
-def _end_of(s: Any, stores: Any, labels: Any) -> Any:
+def end_of(s: Any, stores: Any, labels: Any) -> Any:
     """Where the labels of a store end."""
     return stores[s + 1, 3] if s + 1 < len(stores) else len(labels)
 
 
 @compiled
-def _strides(s: Any, stores: Any, labels: Any) -> Any:
-    """Hash of the strides of a store whose sink advances upward."""
-    sign = 1 if stores[s, 2] > 0 else -1
-    end = _end_of(s, stores, labels)
-    hash_ = _mixed(end - stores[s, 3], sign * stores[s, 2])
-    for i in range(stores[s, 3], end):
-        hash_ = _mixed(hash_, sign * labels[i, 1])
-    return hash_
-
-
-@compiled
-def lines_of(rounds: Any, first_store: Any, stores: Any, labels: Any, line: Any) -> None:
-    """Fill ``line`` with the line and the place on it of every store of a range."""
-    for n in range(len(rounds)):
-        for s in range(first_store[n], first_store[n + 1]):
-            stride = abs(stores[s, 2])
-            at = stores[s, 1] // stride
-            way = _strides(s, stores, labels)
-            hash_ = _mixed(_mixed(stores[s, 0], way), stores[s, 1] % stride)
-            sign = 1 if stores[s, 2] > 0 else -1
-            for i in range(stores[s, 3], _end_of(s, stores, labels)):
-                hash_ = _mixed(hash_, labels[i, 0] - at * sign * labels[i, 1])
-            line[s, 0], line[s, 3] = hash_, way
-            line[s, 1] = at if sign > 0 else at - rounds[n] + 1
-            line[s, 2] = line[s, 1] + rounds[n]
-
-
-@compiled
-def mark_overlapping(line: Any, site: Any, is_merged: Any) -> None:
-    """Mark the sites of stores that share rows on a line; sorted by line and place."""
-    behind = np.int64(0)
-    for s in range(1, len(line)):
-        behind = max(behind, line[s - 1, 2]) if s > 1 and line[s - 1, 0] == line[s - 2, 0] else line[s - 1, 2]
-        if line[s, 0] == line[s - 1, 0] and line[s, 1] < behind:
-            is_merged[site[s]] = True
-
-
-@compiled
-def sinks_between(rounds: Any, first_store: Any, stores: Any) -> Any:
-    """Lowest and highest sink of each store."""
-    low, high = np.empty(len(stores), np.int64), np.empty(len(stores), np.int64)
-    for n in range(len(rounds)):
-        for s in range(first_store[n], first_store[n + 1]):
-            last = stores[s, 1] + (rounds[n] - 1) * stores[s, 2]
-            low[s], high[s] = min(stores[s, 1], last), max(stores[s, 1], last)
-    return low, high
-
-
-@compiled
-def mark_crossing(way: Any, low: Any, high: Any, is_merged: Any) -> None:
-    """Mark sites where stores with other strides have sinks in between; sorted by site and lowest sink."""
-    top, other = np.int64(-1), np.int64(-1)  # highest sink so far: of the way that reached highest, of others
-    top_way = np.int64(0)
-    for s in range(len(way)):
-        if s == 0 or way[s, 0] != way[s - 1, 0]:
-            top, other, top_way = np.int64(-1), np.int64(-1), way[s, 1]
-        reached = other if way[s, 1] == top_way else top
-        if low[s] <= reached:
-            is_merged[way[s, 0]] = True
-        if way[s, 1] == top_way:
-            top = max(top, high[s])
-        elif high[s] > top:
-            top, other, top_way = high[s], top, way[s, 1]
-        else:
-            other = max(other, high[s])
-
-
-@compiled
-def _lies_on(line: Any, hash_: Any, place: Any) -> Any:
-    """Some store of a range has a row at this place of a line; lines are sorted, and do not overlap."""
-    low, high = 0, len(line)
-    while low < high:  # the last store that begins at or before it
-        middle = (low + high) >> 1
-        if line[middle, 0] < hash_ or (line[middle, 0] == hash_ and line[middle, 1] <= place):
-            low = middle + 1
-        else:
-            high = middle
-    return low > 0 and line[low - 1, 0] == hash_ and place < line[low - 1, 2]
-
-
-@compiled
-def _plain_label(heads: Any, row: Any, units: Any, unit: Any, k: Any) -> Any:
+def plain_label(heads: Any, row: Any, units: Any, unit: Any, k: Any) -> Any:
     """Label ``k`` of a plain row whose units begin at ``unit``."""
     if (heads[row, 1] >> FLAGS) & ROW_WIDE:
-        return _wide(units, unit + 2 * k)
+        return wide(units, unit + 2 * k)
     return heads[row, 0] + np.int64(units[unit + k])
-
-
-@compiled
-def _meets(heads: Any, row: Any, units: Any, unit: Any, stores: Any, labels: Any, s: Any, line: Any) -> Any:
-    """A plain row lies where a range with the strides of store ``s`` has one."""
-    first, end = stores[s, 3], _end_of(s, stores, labels)
-    if (heads[row, 1] >> 32) & COUNT != end - first:
-        return False
-    stride = abs(stores[s, 2])
-    sign = 1 if stores[s, 2] > 0 else -1
-    place = heads[row, 0] // stride
-    hash_ = _mixed(_mixed(stores[s, 0], _strides(s, stores, labels)), heads[row, 0] % stride)
-    for i in range(first, end):
-        label = _plain_label(heads, row, units, unit, i - first)
-        hash_ = _mixed(hash_, label - place * sign * labels[i, 1])
-    return _lies_on(line, hash_, place)
-
-
-@compiled
-def mark_met(
-    heads: Any, units: Any, stores: Any, labels: Any, representatives: Any, line: Any, is_merged: Any
-) -> None:
-    """Mark sites with plain rows that are part of a range, too.
-
-    ``representatives`` are a store for each site and each way to advance, in the order of sites.
-    """
-    first_of_site = np.zeros(len(is_merged) + 1, np.int64)
-    for r in representatives:
-        first_of_site[stores[r, 0] + 1] += 1
-    for site in range(len(is_merged)):
-        first_of_site[site + 1] += first_of_site[site]
-    unit = 0
-    for row in range(len(heads)):
-        flags, site = heads[row, 1] >> FLAGS, heads[row, 1] & LOW
-        if not flags & (_OTHERS | ROW_RANGE) and not is_merged[site]:
-            for r in range(first_of_site[site], first_of_site[site + 1]):
-                if _meets(heads, row, units, unit, stores, labels, representatives[r], line):
-                    is_merged[site] = True
-        unit += _units_of(heads[row, 1])
 
 
 @compiled
@@ -282,18 +161,18 @@ def _slot_of(merged: Any, hash_: Any) -> Any:
 @compiled
 def hash_of_round(s: Any, i: Any, stores: Any, labels: Any) -> Any:
     """Hash of the row of a store in round ``i``."""
-    hash_ = _mixed(stores[s, 0], stores[s, 1] + i * stores[s, 2])
-    for k in range(stores[s, 3], _end_of(s, stores, labels)):
-        hash_ = _mixed(hash_, labels[k, 0] + i * labels[k, 1])
+    hash_ = mixed(stores[s, 0], stores[s, 1] + i * stores[s, 2])
+    for k in range(stores[s, 3], end_of(s, stores, labels)):
+        hash_ = mixed(hash_, labels[k, 0] + i * labels[k, 1])
     return hash_ | 1
 
 
 @compiled
 def hash_of_row(heads: Any, row: Any, units: Any, unit: Any) -> Any:
     """The same hash of a plain row whose units begin at ``unit``."""
-    hash_ = _mixed(heads[row, 1] & LOW, heads[row, 0])
+    hash_ = mixed(heads[row, 1] & LOW, heads[row, 0])
     for k in range((heads[row, 1] >> 32) & COUNT):
-        hash_ = _mixed(hash_, _plain_label(heads, row, units, unit, k))
+        hash_ = mixed(hash_, plain_label(heads, row, units, unit, k))
     return hash_ | 1
 
 
@@ -320,10 +199,10 @@ def merge_rows(heads: Any, cells: Any, units: Any, table: Any) -> None:
                         _add(merged, hash_of_round(s, i, stores, labels), cells[row, 1], place)
                         place += 1
             n += 1
-        if n < 0 and is_merged[heads[row, 1] & LOW] and not (heads[row, 1] >> FLAGS) & _OTHERS:
+        if n < 0 and is_merged[heads[row, 1] & LOW] and not (heads[row, 1] >> FLAGS) & OTHERS:
             _add(merged, hash_of_row(heads, row, units, unit), cells[row, 1], place)
             place += 1
-        unit += _units_of(heads[row, 1])
+        unit += units_of(heads[row, 1])
 
 
 @compiled
@@ -339,7 +218,7 @@ def chunk_end(heads: Any, groups: Any, table: Any, begin: Any, most_labels: Any,
     while row < len(heads) and rows < most_rows:
         if of_row[row] >= 0:
             first, last = first_store[n], first_store[n + 1]
-            width = _end_of(last - 1, stores, range_labels) - stores[first, 3]
+            width = end_of(last - 1, stores, range_labels) - stores[first, 3]
             fitting = min((most_rows - rows) // (last - first), (most_labels - labels) // max(width, 1))
             if fitting <= 0 and rows > 0:
                 break
@@ -382,7 +261,7 @@ def _write_round(
             if merged[slot, 2] != place - 1:
                 continue
             times = merged[slot, 1]
-        first, last = stores[s, 3], _end_of(s, stores, range_labels)
+        first, last = stores[s, 3], end_of(s, stores, range_labels)
         head[rows, 0], head[rows, 1] = stores[s, 1] + i * stores[s, 2], stores[s, 0] | (last - first) << 32
         cell[rows, 0], cell[rows, 1], origin[rows], filled[rows] = 0, times, row, 0
         for k in range(first, last):
@@ -402,10 +281,10 @@ def _write_plain(
     head[rows, 0], head[rows, 1], origin[rows], filled[rows] = heads[row, 0], heads[row, 1], row, 0
     cell[rows, 0], cell[rows, 1] = cells[row, 0], times
     if (heads[row, 1] >> FLAGS) & ROW_FILL:
-        filled[rows] = _wide(units, unit)
+        filled[rows] = wide(units, unit)
     else:
         for k in range((heads[row, 1] >> 32) & COUNT):
-            label[labels] = _plain_label(heads, row, units, unit, k)
+            label[labels] = plain_label(heads, row, units, unit, k)
             labels += 1
     end[rows] = labels
     return labels
@@ -457,7 +336,7 @@ def write_rows(
                 continue
         else:
             times, is_first = cells[row, 1], True
-            if is_merged[heads[row, 1] & LOW] and not (heads[row, 1] >> FLAGS) & _OTHERS:
+            if is_merged[heads[row, 1] & LOW] and not (heads[row, 1] >> FLAGS) & OTHERS:
                 slot = _slot_of(merged, hash_of_row(heads, row, units, unit))
                 times, is_first = merged[slot, 1], merged[slot, 2] == place
                 place += 1
@@ -468,6 +347,6 @@ def write_rows(
                     group += 1
                 out[4][rows] = labels
                 rows += 1
-        unit += _units_of(heads[row, 1])
+        unit += units_of(heads[row, 1])
         row += 1
     return rows, labels, unit, place

@@ -93,7 +93,7 @@ def _merged_sites(
     num_sites: int,
 ) -> Bool:
     """Per site, whether equal rows may occur: none is overlooked, some may be none."""
-    from commanalyzer.vcg import range_kernels as kernels
+    from commanalyzer.vcg import line_kernels as kernels
 
     is_merged = np.zeros(num_sites, np.bool_)
     line = np.empty((len(stores), 4), np.int64)

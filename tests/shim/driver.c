@@ -376,6 +376,7 @@ static const struct {
     {"exchanged", exchanged},
     {"rounds", rounds},
     {"collected", collected},
+    {"ranges", ranges},
     {"repeated", repeated},
     {"temporary", temporary},
     {"snapshots", snapshots},

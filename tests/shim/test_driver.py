@@ -248,3 +248,24 @@ def test_snapshots_keep_to_their_share_of_the_memory(driver: Driver) -> None:
 def test_temporaries_that_exchange_their_contents_are_others(driver: Driver) -> None:
     numbers, _ = driver.run("exchanged")
     assert numbers == {"first": 0, "exchanged": 0}
+
+
+def test_a_loop_that_is_met_first_is_one_row(driver: Driver) -> None:
+    numbers, trace = driver.run("ranges")
+    results = [numbers[name] for name in ("first", "second", "third", "segments", "overwritten")]
+    assert results == [1, 1, 2, 1, 0]  # taken twice, then known; taken; recorded by hooks
+    is_range = trace.heads["flags"] & layout.ROW_RANGE != 0
+    assert trace.cells["count"][is_range].tolist() == [3, 1]
+    field, series = numbers["field"], numbers["series"]
+    words = trace.labels.view(np.uint64)[: int(trace.heads["num_labels"][is_range].sum())].tolist()
+    store = [5 | 2 << 32, 2]
+
+    def segment(round_: int, rounds: int, label: int) -> list[int]:
+        sink = series + 2 * (1000 + round_)
+        return [rounds | 1 << 48, store[0], sink, store[1], label, field, 2, 0]
+
+    own, copied = segment(0, 4, series), segment(4, 3, series + 2 * 54)
+    other, rest = segment(7, 1, series + 2 * 60), segment(8, 2, series + 2 * 58)
+    assert words == segment(0, 10, series) + own + copied + other + rest
+    # the hooks recorded the ten rows once more: the graph has each of them once
+    assert sum(not r for r in is_range.tolist()) == 10

@@ -1,0 +1,140 @@
+"""Compiled loops that find out where rows of ranges may be equal, see :mod:`commanalyzer.vcg.ranges`.
+
+Tables are those of :mod:`commanalyzer.vcg.range_kernels`, and::
+
+    line    [s, 0] hash     [s, 1] place of its first row    [s, 2] behind the last    [s, 3] hash of strides
+
+A line is a site, strides, and the sink and labels at place 0; a sink lies at the place that is its word
+divided by the stride of sinks.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from commanalyzer.abi.trace_layout import ROW_RANGE
+from commanalyzer.compiled import compiled
+from commanalyzer.vcg.range_kernels import OTHERS, end_of, mixed, plain_label, units_of
+from commanalyzer.vcg.trace_kernels import COUNT, FLAGS, LOW
+
+
+@compiled
+def _strides(s: Any, stores: Any, labels: Any) -> Any:
+    """Hash of the strides of a store whose sink advances upward."""
+    sign = 1 if stores[s, 2] > 0 else -1
+    end = end_of(s, stores, labels)
+    hash_ = mixed(end - stores[s, 3], sign * stores[s, 2])
+    for i in range(stores[s, 3], end):
+        hash_ = mixed(hash_, sign * labels[i, 1])
+    return hash_
+
+
+@compiled
+def lines_of(rounds: Any, first_store: Any, stores: Any, labels: Any, line: Any) -> None:
+    """Fill ``line`` with the line and the place on it of every store of a range."""
+    for n in range(len(rounds)):
+        for s in range(first_store[n], first_store[n + 1]):
+            stride = abs(stores[s, 2])
+            at = stores[s, 1] // stride
+            way = _strides(s, stores, labels)
+            hash_ = mixed(mixed(stores[s, 0], way), stores[s, 1] % stride)
+            sign = 1 if stores[s, 2] > 0 else -1
+            for i in range(stores[s, 3], end_of(s, stores, labels)):
+                hash_ = mixed(hash_, labels[i, 0] - at * sign * labels[i, 1])
+            line[s, 0], line[s, 3] = hash_, way
+            line[s, 1] = at if sign > 0 else at - rounds[n] + 1
+            line[s, 2] = line[s, 1] + rounds[n]
+
+
+@compiled
+def mark_overlapping(line: Any, site: Any, is_merged: Any) -> None:
+    """Mark the sites of stores that share rows on a line; sorted by line and place."""
+    behind = np.int64(0)
+    for s in range(1, len(line)):
+        behind = max(behind, line[s - 1, 2]) if s > 1 and line[s - 1, 0] == line[s - 2, 0] else line[s - 1, 2]
+        if line[s, 0] == line[s - 1, 0] and line[s, 1] < behind:
+            is_merged[site[s]] = True
+
+
+@compiled
+def sinks_between(rounds: Any, first_store: Any, stores: Any) -> Any:
+    """Lowest and highest sink of each store."""
+    low, high = np.empty(len(stores), np.int64), np.empty(len(stores), np.int64)
+    for n in range(len(rounds)):
+        for s in range(first_store[n], first_store[n + 1]):
+            last = stores[s, 1] + (rounds[n] - 1) * stores[s, 2]
+            low[s], high[s] = min(stores[s, 1], last), max(stores[s, 1], last)
+    return low, high
+
+
+@compiled
+def mark_crossing(way: Any, low: Any, high: Any, is_merged: Any) -> None:
+    """Mark sites where stores with other strides have sinks in between; sorted by site and lowest sink."""
+    top, other = np.int64(-1), np.int64(-1)  # highest sink so far: of the way that reached highest, of others
+    top_way = np.int64(0)
+    for s in range(len(way)):
+        if s == 0 or way[s, 0] != way[s - 1, 0]:
+            top, other, top_way = np.int64(-1), np.int64(-1), way[s, 1]
+        reached = other if way[s, 1] == top_way else top
+        if low[s] <= reached:
+            is_merged[way[s, 0]] = True
+        if way[s, 1] == top_way:
+            top = max(top, high[s])
+        elif high[s] > top:
+            top, other, top_way = high[s], top, way[s, 1]
+        else:
+            other = max(other, high[s])
+
+
+@compiled
+def _lies_on(line: Any, hash_: Any, place: Any) -> Any:
+    """Some store of a range has a row at this place of a line; lines are sorted, and do not overlap."""
+    low, high = 0, len(line)
+    while low < high:  # the last store that begins at or before it
+        middle = (low + high) >> 1
+        if line[middle, 0] < hash_ or (line[middle, 0] == hash_ and line[middle, 1] <= place):
+            low = middle + 1
+        else:
+            high = middle
+    return low > 0 and line[low - 1, 0] == hash_ and place < line[low - 1, 2]
+
+
+@compiled
+def _meets(heads: Any, row: Any, units: Any, unit: Any, stores: Any, labels: Any, s: Any, line: Any) -> Any:
+    """A plain row lies where a range with the strides of store ``s`` has one."""
+    first, end = stores[s, 3], end_of(s, stores, labels)
+    if (heads[row, 1] >> 32) & COUNT != end - first:
+        return False
+    stride = abs(stores[s, 2])
+    sign = 1 if stores[s, 2] > 0 else -1
+    place = heads[row, 0] // stride
+    hash_ = mixed(mixed(stores[s, 0], _strides(s, stores, labels)), heads[row, 0] % stride)
+    for i in range(first, end):
+        label = plain_label(heads, row, units, unit, i - first)
+        hash_ = mixed(hash_, label - place * sign * labels[i, 1])
+    return _lies_on(line, hash_, place)
+
+
+@compiled
+def mark_met(
+    heads: Any, units: Any, stores: Any, labels: Any, representatives: Any, line: Any, is_merged: Any
+) -> None:
+    """Mark sites with plain rows that are part of a range, too.
+
+    ``representatives`` are a store for each site and each way to advance, in the order of sites.
+    """
+    first_of_site = np.zeros(len(is_merged) + 1, np.int64)
+    for r in representatives:
+        first_of_site[stores[r, 0] + 1] += 1
+    for site in range(len(is_merged)):
+        first_of_site[site + 1] += first_of_site[site]
+    unit = 0
+    for row in range(len(heads)):
+        flags, site = heads[row, 1] >> FLAGS, heads[row, 1] & LOW
+        if not flags & (OTHERS | ROW_RANGE) and not is_merged[site]:
+            for r in range(first_of_site[site], first_of_site[site + 1]):
+                if _meets(heads, row, units, unit, stores, labels, representatives[r], line):
+                    is_merged[site] = True
+        unit += units_of(heads[row, 1])
