@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "state.h"
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 struct ca_column ca_cells, ca_heads, ca_labels, ca_groups, ca_runs, ca_listed, ca_extents;
@@ -50,11 +51,37 @@ void *ca_arena_take(uint64_t bytes, uint64_t alignment) {
   return (void *)start;
 }
 
-void ca_forget_range(uint64_t address, uint64_t bytes) {
-  const uint64_t *state = ca_shadow(ca_word(address));
-  for (uint64_t i = 0; i < (bytes + 3) / 4; i++)
+#define PAGE_WORDS (1ull << (CA_CHANGES_PAGE - 2))
+
+/* A page that held other values is empty: so is its digest. */
+static void forget_page(uint64_t word, uint64_t *digest) {
+  ((uint64_t *)CA_COARSE_BASE)[word >> (CA_COARSE_PAGE - 2)] -= *digest;
+  *digest = 0;
+  memset(ca_shadow(word), 0, PAGE_WORDS * sizeof(uint64_t));
+}
+
+static void forget_words(uint64_t word, uint64_t words) {
+  const uint64_t *state = ca_shadow(word);
+  for (uint64_t i = 0; i < words; i++)
     if (state[i])
-      ca_set_state(ca_word(address) + i, ca_own_state(ca_word(address) + i));
+      ca_set_state(word + i, ca_own_state(word + i));
+}
+
+/* The words hold values of their own from now on. */
+void ca_forget_range(uint64_t address, uint64_t bytes) {
+  uint64_t word = ca_word(address), end = word + (bytes + 3) / 4;
+  while (word < end) {
+    uint64_t next = (word | (PAGE_WORDS - 1)) + 1;
+    uint64_t words = (next < end ? next : end) - word;
+    uint64_t *digest = (uint64_t *)CA_CHANGES_BASE + (word >> (CA_CHANGES_PAGE - 2));
+    if (*digest) { /* otherwise they do */
+      if (words == PAGE_WORDS && !ca_state.num_kept && !ca_has_workspace_in(word, words))
+        forget_page(word, digest);
+      else
+        forget_words(word, words);
+    }
+    word += words;
+  }
 }
 
 /* A range of words became constant. */

@@ -4,6 +4,8 @@
 
 #define NUM_RECENT 4096u
 #define MOST_CHANGES (1ull << 22)
+#define NUM_OPEN 64u
+#define UNKNOWN UINT64_MAX
 
 struct entry {
   uint64_t word;
@@ -17,12 +19,13 @@ struct recent {
 };
 
 static struct ca_column changes;  /* entries as they were before each change */
-static struct ca_column outcomes; /* entries as they are behind loops */
+static struct ca_column outcomes; /* entries as they are behind loops; a header before those of each loop */
+static struct ca_column effects;  /* on digests */
 static uint64_t forgotten = 1;    /* changes that were noted before those in the column */
 static struct recent recent[NUM_RECENT];
 
 bool ca_outcomes_reserve(void) {
-  return ca_column_reserve(&outcomes, 1ull << 36) &&
+  return ca_column_reserve(&outcomes, 1ull << 36) && ca_column_reserve(&effects, 1ull << 36) &&
          ca_column_reserve(&changes, MOST_CHANGES * sizeof(struct entry));
 }
 
@@ -64,16 +67,79 @@ CA_CALL void ca_state_changed(uint64_t word, uint64_t before, uint64_t state) {
     note(word, before, ca_recording_since());
 }
 
-/* A loop was known: the shadow becomes what the loop would have made it. */
+/* What the outcomes of a loop change in the digest of a page. */
+struct effect {
+  uint64_t page;
+  uint64_t difference;
+};
+
+/* Stands before the outcomes of a loop: its effects, which are known when they happened once. */
+struct effects {
+  uint64_t first;
+  uint64_t count; /* or UNKNOWN */
+};
+_Static_assert(sizeof(struct effects) == sizeof(struct entry), "it has the place of an entry");
+
+static void add_to_digests(uint64_t page, uint64_t difference) {
+  ((uint64_t *)CA_CHANGES_BASE)[page] += difference;
+  ((uint64_t *)CA_COARSE_BASE)[page >> (CA_COARSE_PAGE - CA_CHANGES_PAGE)] += difference;
+}
+
+static void keep_effect(struct effect *effect, struct effects *known) {
+  if (!effect->difference)
+    return;
+  add_to_digests(effect->page, effect->difference);
+  struct effect *kept = ca_column_push(&effects, sizeof *kept);
+  if (kept)
+    *kept = *effect;
+  known->count = kept && known->count != UNKNOWN ? known->count + 1 : UNKNOWN;
+  effect->difference = 0;
+}
+
+/* Restores outcomes and finds their effects. */
+static void find_effects(const struct entry *outcome, uint64_t count, struct effects *known) {
+  struct effect open[NUM_OPEN] = {{0, 0}};
+  *known = (struct effects){effects.bytes / sizeof(struct effect), 0};
+  for (uint64_t i = 0; i < count; i++) {
+    uint64_t word = outcome[i].word, *state = ca_shadow(word), page = word >> (CA_CHANGES_PAGE - 2);
+    struct effect *effect = &open[page % NUM_OPEN];
+    if (effect->page != page) {
+      keep_effect(effect, known);
+      effect->page = page;
+    }
+    effect->difference += mixed(word, outcome[i].state) - mixed(word, *state);
+    *state = outcome[i].state;
+  }
+  for (uint64_t k = 0; k < NUM_OPEN; k++)
+    keep_effect(&open[k], known);
+}
+
+/* A loop was known: the shadow becomes what the loop would have made it. It found the same shadow before, so
+ * its effects on the digests are the same, too. */
 CA_SLOW void ca_repeat_outcome(const struct ca_repeat *repeat) {
-  const struct entry *outcome = (const struct entry *)outcomes.data + repeat->first_outcome;
-  for (uint64_t i = 0; i < repeat->num_outcomes; i++)
-    ca_set_state(outcome[i].word, outcome[i].state);
+  struct effects *known = (struct effects *)outcomes.data + repeat->first_outcome;
+  const struct entry *outcome = (const struct entry *)outcomes.data + repeat->first_outcome + 1;
+  if (ca_state.num_kept) { /* each change is noted */
+    for (uint64_t i = 0; i < repeat->num_outcomes; i++)
+      ca_set_state(outcome[i].word, outcome[i].state);
+  } else if (known->count == UNKNOWN) {
+    find_effects(outcome, repeat->num_outcomes, known);
+  } else {
+    for (uint64_t i = 0; i < repeat->num_outcomes; i++)
+      *ca_shadow(outcome[i].word) = outcome[i].state;
+    const struct effect *effect = (const struct effect *)effects.data + known->first;
+    for (uint64_t i = 0; i < known->count; i++)
+      add_to_digests(effect[i].page, effect[i].difference);
+  }
 }
 
 /* Keeps what has become of the entries that changed since the change `since`, if there are at most `most`. */
 bool ca_outcomes_push(uint64_t since, uint64_t most, struct ca_repeat *repeat) {
   uint64_t before = repeat->num_outcomes, start = outcomes.bytes;
+  struct effects *header = ca_column_push(&outcomes, sizeof *header);
+  if (!header)
+    return false;
+  *header = (struct effects){0, UNKNOWN};
   const struct entry *end = (const struct entry *)changes.data + num_noted();
   repeat->num_outcomes = 0;
   for (const struct entry *old = end - (ca_changes_noted() - since); old < end; old++) {
@@ -81,16 +147,17 @@ bool ca_outcomes_push(uint64_t since, uint64_t most, struct ca_repeat *repeat) {
     if (state == old->state)
       continue;
     struct entry *outcome = ca_column_push(&outcomes, sizeof *outcome);
-    if (!outcome || (outcomes.bytes - start) / sizeof *outcome > most) {
+    if (!outcome || (outcomes.bytes - start) / sizeof *outcome - 1 > most) {
       outcomes.bytes = start;
       return false;
     }
     *outcome = (struct entry){old->word, state};
   }
-  uint64_t count = (outcomes.bytes - start) / sizeof(struct entry);
+  uint64_t count = (outcomes.bytes - start) / sizeof(struct entry) - 1;
   if (count <= before) { /* take the place of the old ones */
-    memmove((struct entry *)outcomes.data + repeat->first_outcome, outcomes.data + start,
-            count * sizeof(struct entry));
+    if (count)
+      memmove((struct entry *)outcomes.data + repeat->first_outcome, outcomes.data + start,
+              (count + 1) * sizeof(struct entry));
     outcomes.bytes = start;
   } else {
     repeat->first_outcome = start / sizeof(struct entry);

@@ -152,6 +152,7 @@ extern bool ca_has_workspace;
 void ca_workspace_read(const char *path);
 void ca_workspace_extent(const struct ca_extent *extent);
 bool ca_is_workspace(uint64_t word);
+bool ca_has_workspace_in(uint64_t word, uint64_t words);
 bool ca_store_over(uint32_t site, uint64_t word, uint32_t words, uint32_t count, const uint64_t *labels);
 void ca_copy_named(uint32_t site, uint64_t word, uint64_t words, const uint64_t *labels);
 void ca_note_definition(uint64_t row, uint32_t count, const uint64_t *labels);

@@ -12,6 +12,7 @@
 #include "state.h"
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define NONE UINT64_MAX
@@ -113,6 +114,10 @@ void ca_workspace_extent(const struct ca_extent *extent) {
 }
 
 bool ca_is_workspace(uint64_t word) { return is_workspace[word]; }
+
+bool ca_has_workspace_in(uint64_t word, uint64_t words) {
+  return ca_has_workspace && memchr(is_workspace + word, 1, words);
+}
 
 static bool is_named(uint64_t label) { return (label & CA_REG) && (label & ~CA_ROLES) != CA_NOTHING; }
 
