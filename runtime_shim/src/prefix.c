@@ -20,6 +20,7 @@
 #define ACCUMULATES 1u
 #define HAS_SOURCES 2u
 #define IS_STORE 4u
+#define WEIGHT 3u /* above it, the logarithm of the number of words that the row stands for */
 
 struct ca_prefix ca_prefix;
 static uint64_t rows_before;    /* when much was new last */
@@ -33,6 +34,7 @@ struct word {
   uint64_t versions;
   uint64_t commonest;
   uint32_t site;
+  uint32_t weight; /* words that it stands for */
   bool is_used;
   bool differs; /* one site stored chains with different sources */
 };
@@ -46,15 +48,28 @@ void ca_prefix_prepare(bool is_asked) {
 
 static const struct ca_head *heads(void) { return (const struct ca_head *)ca_heads.data; }
 
-/* Traits of a row whose labels begin at `unit`. */
+/* Label k of a row whose labels begin at `unit`. */
+static uint64_t label_of(const struct ca_head *head, const int32_t *unit, uint32_t k) {
+  if (head->flags & CA_ROW_WIDE)
+    return ((uint64_t)(uint32_t)unit[2 * k + 1] << 32) | (uint32_t)unit[2 * k];
+  return head->sink + (uint64_t)(int64_t)unit[k];
+}
+
+/* Traits of a row whose labels begin at `unit`. A range is judged by the first of its words, which stands for
+ * as many as there are rounds. */
 static uint8_t traits_of(const struct ca_head *head, const int32_t *unit) {
   if (head->flags & (CA_ROW_REGISTER | CA_ROW_FILL))
     return 0;
   uint8_t traits = IS_STORE;
-  for (uint32_t i = 0; i < head->num_labels; i++) {
-    uint64_t label = head->flags & CA_ROW_WIDE
-                         ? ((uint64_t)(uint32_t)unit[2 * i + 1] << 32) | (uint32_t)unit[2 * i]
-                         : head->sink + (uint64_t)(int64_t)unit[i];
+  uint32_t first = 0, count = head->num_labels;
+  if (head->flags & CA_ROW_RANGE) {
+    first = 3;
+    count = label_of(head, unit, 1) >> 32 & 255;
+    uint64_t rounds = label_of(head, unit, 0) & 0xffffffff;
+    traits |= (uint8_t)((63 - (uint32_t)__builtin_clzll(rounds | 1)) << WEIGHT);
+  }
+  for (uint32_t k = first; k < first + count; k++) {
+    uint64_t label = label_of(head, unit, k);
     traits |= label ? HAS_SOURCES : 0;
     traits |= (label & ~CA_ROLES) == head->sink ? ACCUMULATES : 0;
   }
@@ -75,6 +90,8 @@ static uint8_t *all_traits(void) {
 
 static void add_row(struct word *word, uint64_t row, uint8_t traits) {
   uint64_t count = ca_state.cells[row].count;
+  uint32_t weight = 1u << (traits >> WEIGHT);
+  word->weight = weight > word->weight ? weight : word->weight;
   word->versions += count;
   if (traits & ACCUMULATES)
     return;
@@ -103,7 +120,7 @@ static struct word *entry_of(const struct words *words, uint64_t word) {
 
 /* How often the words that are rewritten at all are. */
 struct rewrites {
-  uint32_t *words; /* by number of rewrites */
+  uint64_t *words; /* by number of rewrites */
   uint64_t total;
 };
 
@@ -111,8 +128,8 @@ static void note_rewrites(struct rewrites *rewrites, const struct word *word) {
   uint64_t times = word->lifetimes > 1 ? word->lifetimes : word->versions;
   if (times <= 1)
     return;
-  rewrites->words[times < MOST_REWRITES ? times : MOST_REWRITES - 1]++;
-  rewrites->total++;
+  rewrites->words[times < MOST_REWRITES ? times : MOST_REWRITES - 1] += word->weight;
+  rewrites->total += word->weight;
 }
 
 static uint64_t median(const struct rewrites *rewrites) {
@@ -172,14 +189,14 @@ static bool has_workspaces(void) {
     size *= 2;
   uint8_t *traits = all_traits();
   struct words many = {ca_map(size * sizeof(struct word)), size - 1};
-  struct rewrites rewrites = {ca_map(MOST_REWRITES * sizeof(uint32_t)), 0};
+  struct rewrites rewrites = {ca_map(MOST_REWRITES * sizeof(uint64_t)), 0};
   bool result = traits && many.entries && rewrites.words && has_signs(traits, &many, &rewrites);
   if (traits)
     ca_unmap(traits, ca_num_rows + 1);
   if (many.entries)
     ca_unmap(many.entries, size * sizeof(struct word));
   if (rewrites.words)
-    ca_unmap(rewrites.words, MOST_REWRITES * sizeof(uint32_t));
+    ca_unmap(rewrites.words, MOST_REWRITES * sizeof(uint64_t));
   return result;
 }
 
