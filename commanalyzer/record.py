@@ -162,7 +162,7 @@ class _Recorder:
             return named
         whole = self._record("record the whole program", named.run if named else run)
         whole_pieces = self._list_workspaces(whole.store)
-        if named and np.array_equal(pieces, whole_pieces):
+        if named and not _has_unnamed(named) and np.array_equal(pieces, whole_pieces):
             return replace(named, run=whole.run)
         return self._named(whole.run) if len(whole_pieces) else whole
 
@@ -204,9 +204,14 @@ class _Recorder:
         return _Recorded(run, trace, build_store(trace, self.sites, has_regions=has_regions, spill=spill))
 
 
+def _has_unnamed(named: _Recorded) -> bool:
+    """Whether there were more lifetimes than the first recording made room for."""
+    return bool(named.trace.statistics.unnamed_lifetimes)
+
+
 def _confirms(named: _Recorded) -> bool:
-    """Whether the whole run shows no other workspaces than those that were named in it."""
-    return not named.trace.statistics.unnamed_lifetimes and workspaces_confirmed(named.store)
+    """Whether the whole run shows the workspaces that were named in it, and no others."""
+    return not _has_unnamed(named) and workspaces_confirmed(named.store)
 
 
 def _finished(
