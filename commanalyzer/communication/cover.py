@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 
 from commanalyzer.communication import cover_kernels as kernels
 from commanalyzer.compiled import frozen
-from commanalyzer.vcg.graph import Bool, Int64
+from commanalyzer.vcg.graph import Bool, Int32, Int64
+
+Pairs = Int32 | Int64
 
 
-def groups_to_combine(operand_bytes: Int64, group_bytes: Int64, operand: Int64, group: Int64) -> Bool:
+def groups_to_combine(operand_bytes: Int64, group_bytes: Int64, operand: Pairs, group: Pairs) -> Bool:
     """Return bool[G]: the groups to combine; the operands of all others are sent. Fewest groups on a tie.
 
     Most choices are forced, one by another; only what they leave open takes a maximum flow.
@@ -25,8 +27,8 @@ def groups_to_combine(operand_bytes: Int64, group_bytes: Int64, operand: Int64, 
     Args:
         operand_bytes: int64[O], bytes of sending each operand, >= 0.
         group_bytes: int64[G], bytes of sending what each group combines to, > 0.
-        operand: int64[E], operand of each distinct pair.
-        group: int64[E], group of each pair.
+        operand: int32[E] or int64[E], operand of each distinct pair.
+        group: int32[E] or int64[E], group of each pair.
     """
     is_open = operand_bytes > 0
     choice = np.zeros(len(group_bytes), np.uint8)
@@ -43,18 +45,24 @@ def groups_to_combine(operand_bytes: Int64, group_bytes: Int64, operand: Int64, 
     return np.asarray(choice == kernels.COMBINED)
 
 
-def _net(operand: Int64, group: Int64, operands: int, groups: int) -> tuple[NDArray[np.signedinteger], ...]:
+def sparse_table(vertex: Int32 | Int64, count: int) -> tuple[Int64, Int32]:
+    """Return int64[count + 1] and int32[E], read-only: where pairs of each vertex begin, and the pairs."""
+    pointer, pairs = np.zeros(count + 1, np.int64), np.empty(len(vertex), np.int32)
+    kernels.sparse_table(frozen(vertex, np.int32), pointer, pairs)
+    return frozen(pointer, np.int64), frozen(pairs, np.int32)
+
+
+def _net(operand: Pairs, group: Pairs, operands: int, groups: int) -> tuple[NDArray[np.signedinteger], ...]:
     """Pairs, and tables of the pairs of each side."""
-    sides = frozen(operand, np.int32), frozen(group, np.int32)
-    tables = []
-    for side, count in zip(sides, (operands, groups), strict=True):
-        pointer, pairs = np.zeros(count + 1, np.int64), np.empty(len(side), np.int32)
-        kernels.sparse_table(side, pointer, pairs)
-        tables += [frozen(pointer, np.int64), frozen(pairs, np.int32)]
-    return *sides, *tables
+    return (
+        frozen(operand, np.int32),
+        frozen(group, np.int32),
+        *sparse_table(operand, operands),
+        *sparse_table(group, groups),
+    )
 
 
-def _dense(number: Int64, count: int) -> tuple[Int64, Int64]:
+def _dense(number: Pairs, count: int) -> tuple[Int64, Int64]:
     """Return the distinct numbers (below ``count``) in ascending order, and the place of each among them."""
     is_used = np.zeros(count, np.bool_)
     is_used[number] = True
