@@ -36,12 +36,13 @@ def groups_to_combine(operand_bytes: Int64, group_bytes: Int64, operand: Pairs, 
     kernels.decide_forced(
         net, frozen(operand_bytes, np.int64), frozen(group_bytes, np.int64), is_open, choice
     )
-    pairs = np.flatnonzero(is_open[operand] & (choice[group] == kernels.OPEN))
-    if len(pairs):
-        operands, operand = _dense(operand[pairs], len(is_open))
-        groups, group = _dense(group[pairs], len(choice))
-        reached = _reached(operand_bytes[operands], group_bytes[groups], operand, group)
-        choice[groups[reached]] = kernels.COMBINED
+    operands, groups = np.empty(len(is_open), np.int32), np.empty(len(choice), np.int32)
+    ends = np.empty(len(operand), np.int32), np.empty(len(group), np.int32)
+    sizes = kernels.open_pairs(net, is_open, choice, operands, groups, *ends)
+    operands, groups = operands[: sizes[0]], groups[: sizes[1]]
+    operand, group = (end[: sizes[2]] for end in ends)
+    reached = _reached(operand_bytes[operands], group_bytes[groups], operand, group)
+    choice[groups[reached]] = kernels.COMBINED
     return np.asarray(choice == kernels.COMBINED)
 
 
@@ -62,14 +63,7 @@ def _net(operand: Pairs, group: Pairs, operands: int, groups: int) -> tuple[NDAr
     )
 
 
-def _dense(number: Pairs, count: int) -> tuple[Int64, Int64]:
-    """Return the distinct numbers (below ``count``) in ascending order, and the place of each among them."""
-    is_used = np.zeros(count, np.bool_)
-    is_used[number] = True
-    return np.flatnonzero(is_used), (np.cumsum(is_used) - 1)[number]
-
-
-def _reached(supply: Int64, demand: Int64, operand: Int64, group: Int64) -> Bool:
+def _reached(supply: Int64, demand: Int64, operand: Int32, group: Int32) -> Bool:
     """Return bool[G]: groups on the operands' side of the least cut that is nearest to them."""
     net = _net(operand, group, len(supply), len(demand))
     supply, demand, flow = supply.copy(), demand.copy(), np.zeros(len(operand), np.int64)

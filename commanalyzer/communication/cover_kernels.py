@@ -132,6 +132,39 @@ def decide_forced(net: Any, weight: Any, group_weight: Any, is_open: Any, choice
 
 
 @compiled
+def open_pairs(
+    net: Any, is_open: Any, choice: Any, operands: Any, groups: Any, operand: Any, group: Any
+) -> Any:
+    """Number what is not decided; return the numbers of operands, groups and pairs.
+
+    Args:
+        net: All pairs.
+        is_open: bool[O].
+        choice: uint8[G].
+        operands: int32[O], result: operands of the pairs that are not decided.
+        groups: int32[G], result: their groups.
+        operand: int32[E], result: of each such pair, which of ``operands``.
+        group: int32[E], result: which of ``groups``.
+    """
+    number = np.full(len(is_open), _NONE, np.int32)
+    group_number = np.full(len(choice), _NONE, np.int32)
+    n, m, pairs = 0, 0, 0
+    for e in range(len(net[0])):
+        i, j = net[0][e], net[1][e]
+        if not is_open[i] or choice[j] != OPEN:
+            continue
+        if number[i] < 0:
+            number[i], operands[n] = n, i
+            n += 1
+        if group_number[j] < 0:
+            group_number[j], groups[m] = m, j
+            m += 1
+        operand[pairs], group[pairs] = number[i], group_number[j]
+        pairs += 1
+    return n, m, pairs
+
+
+@compiled
 def _push(
     e: Any, net: Any, supply: Any, demand: Any, flow: Any, degrees: Any, todo: Any, waiting: Any
 ) -> Any:

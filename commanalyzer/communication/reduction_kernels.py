@@ -156,18 +156,18 @@ def _sending_bytes(count: Any, have: Any, versions: Any, width_bytes: Any) -> An
 
 
 @compiled
-def _distinct(uses: Any, pair_of_item: Any, begin: Any, end: Any) -> Any:
-    """Distinct numbers of uses of an item, in ascending order."""
-    first, is_one = uses[pair_of_item[begin]], True
+def _one_number(uses: Any, pair_of_item: Any, begin: Any, end: Any) -> Any:
+    """Whether all groups need an item equally often."""
     for at in range(begin + 1, end):
-        is_one &= uses[pair_of_item[at]] == first
-    return np.full(1, first, np.int64) if is_one else np.unique(uses[pair_of_item[begin:end]])
+        if uses[pair_of_item[at]] != uses[pair_of_item[begin]]:
+            return False
+    return True
 
 
 @compiled
 def cut_steps(item_ptr: Any, pair_of_item: Any, uses: Any, table: Any, versions: Any, width_bytes: Any,
               step_bytes: Any, first_step: Any, last_step: Any) -> Any:  # fmt: skip
-    """Cut each item into steps, one for each number of times that a group needs it; return their number.
+    """Cut each item into steps, one for each number of times that a group needs it.
 
     Args:
         item_ptr: int64[L + 1], where the pairs of each item begin.
@@ -177,28 +177,49 @@ def cut_steps(item_ptr: Any, pair_of_item: Any, uses: Any, table: Any, versions:
         versions: int64[V].
         width_bytes: uint8[V].
         step_bytes: int64[E], result: what each step costs in addition to the one before.
-        first_step: int64[E], result: first step of the pair's item.
-        last_step: int64[E], result: the step that the pair needs.
+        first_step: int32[E], result: first step of the pair's item.
+        last_step: int32[E], result: the step that the pair needs.
+
+    Returns:
+        The number of steps, and of pairs of a step and a group that needs it.
     """
-    steps = 0
+    steps, needed = 0, 0
     for line in range(len(item_ptr) - 1):
         begin, end = item_ptr[line], item_ptr[line + 1]
         if begin == end:
             continue
         v, have, first = table[line, VALUE], table[line, MOST], steps
-        order = _distinct(uses, pair_of_item, begin, end)
+        width = np.int64(width_bytes[v])
+        if _one_number(uses, pair_of_item, begin, end):
+            step_bytes[steps] = _sending_bytes(uses[pair_of_item[begin]], have, versions[v], width)
+            steps += 1
+            for at in range(begin, end):
+                first_step[pair_of_item[at]] = last_step[pair_of_item[at]] = first
+            needed += end - begin
+            continue
+        order = np.unique(uses[pair_of_item[begin:end]])
         paid = np.int64(0)
         for count in order:
-            cost = _sending_bytes(count, have, versions[v], np.int64(width_bytes[v]))
+            cost = _sending_bytes(count, have, versions[v], width)
             step_bytes[steps] = cost - paid
             paid = cost
             steps += 1
         for at in range(begin, end):
             e = pair_of_item[at]
-            first_step[e], last_step[e] = first, first
-            if len(order) > 1:
-                last_step[e] += np.searchsorted(order, uses[e])
-    return steps
+            first_step[e] = first
+            last_step[e] = first + np.searchsorted(order, uses[e])
+            needed += last_step[e] - first + 1
+    return steps, needed
+
+
+@compiled
+def write_steps(first_step: Any, last_step: Any, pair_group: Any, step: Any, group: Any) -> None:
+    """Write every pair of a step and a group that needs it."""
+    at = 0
+    for e in range(len(first_step)):
+        for k in range(first_step[e], last_step[e] + 1):
+            step[at], group[at] = k, pair_group[e]
+            at += 1
 
 
 @compiled

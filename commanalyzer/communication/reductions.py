@@ -15,7 +15,6 @@ from commanalyzer.communication.cover import groups_to_combine, sparse_table
 from commanalyzer.communication.uses import Lines, PairUses, UseTable
 from commanalyzer.compiled import frozen
 from commanalyzer.vcg.graph import Bool, Int32, Int64, ValueGraph
-from commanalyzer.vcg.segments import expand_ranges
 
 Columns = tuple[Int32, Int64, Bool, Int64, Int64, Int32]
 
@@ -124,8 +123,9 @@ def _cheaper_to_fold(
         columns, rows, graph.width_bytes, remote.row, remote.fold, continues, group, group_bytes
     )
     item, pair_group, uses = _pairs(columns, rows, remote, group, groups, len(sent.table))
-    step_bytes, first, last = (np.empty(len(item), np.int64) for _ in range(3))
-    steps = kernels.cut_steps(
+    step_bytes = np.empty(len(item), np.int64)
+    first, last = np.empty(len(item), np.int32), np.empty(len(item), np.int32)
+    steps, needed = kernels.cut_steps(
         *sparse_table(item, len(sent.table)),
         uses,
         sent.table,
@@ -135,9 +135,10 @@ def _cheaper_to_fold(
         first,
         last,
     )
-    if np.any(last > first):
-        length = last - first + 1
-        last, pair_group = expand_ranges(first, length), np.repeat(pair_group, length)
+    if needed > len(item):
+        pairs = np.empty(needed, np.int32), np.empty(needed, np.int32)
+        kernels.write_steps(first, last, pair_group, *pairs)
+        last, pair_group = pairs
     return groups_to_combine(step_bytes[:steps], group_bytes[:groups], last, pair_group)[group]
 
 

@@ -132,7 +132,7 @@ class UseTable:
             bool[R], rows that were left out: another part may compute one of their terms.
         """
         is_open = np.zeros(graph.num_rows, dtype=np.bool_)
-        self.lines.reserve(graph.num_flows // 8)
+        self.lines.reserve(graph.num_flows // 2)  # what is not used takes no memory
         row = 0
         while True:
             row = kernels.scan_rows(
