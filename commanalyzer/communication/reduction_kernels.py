@@ -158,10 +158,10 @@ def _sending_bytes(count: Any, have: Any, versions: Any, width_bytes: Any) -> An
 @compiled
 def _one_number(uses: Any, pair_of_item: Any, begin: Any, end: Any) -> Any:
     """Whether all groups need an item equally often."""
+    count, is_one = uses[pair_of_item[begin]], True
     for at in range(begin + 1, end):
-        if uses[pair_of_item[at]] != uses[pair_of_item[begin]]:
-            return False
-    return True
+        is_one &= uses[pair_of_item[at]] == count
+    return is_one
 
 
 @compiled

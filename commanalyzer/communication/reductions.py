@@ -93,6 +93,8 @@ def _remote_terms(columns: Columns, rows: Int64, code: Int32, sent: Lines, folds
     term, item_end = np.empty(most, np.int64), np.empty(most, np.int64)
     fold, row = np.empty(most, np.int32), np.empty(most, np.int32)
     item = np.empty(_flows(columns, rows), np.int32)
+    sent.reserve(len(item) // 2)  # what is not used takes no memory
+    folds.reserve(most // 4)
     at, terms = 0, 0
     while True:
         lines = sent.arrays, folds.arrays
