@@ -11,7 +11,7 @@ from commanalyzer.communication import kernels
 from commanalyzer.communication.charges import Charges, Transfers, check_parts, expand_transfers
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.totals import GraphTotals, totals_of
-from commanalyzer.communication.uses import UseTable
+from commanalyzer.communication.uses import UseTable, owner_codes
 from commanalyzer.vcg.graph import Bool, Int32, Int64, ValueGraph
 from commanalyzer.vcg.singletons import SingletonKind, Singletons
 
@@ -77,12 +77,12 @@ def charge_hpdc18(
     """
     check_parts(graph, part, num_parts)
     everywhere = np.ones(graph.num_vertices, dtype=np.bool_)  # no value decides where a term is computed
-    table = UseTable(part, everywhere, num_parts, singletons.mask)
+    table = UseTable(owner_codes(part, everywhere), num_parts, singletons.mask)
     table.add(graph)
     none32, none64 = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)
     nothing = Transfers(none32, none32, none32, none64, none64, none64)
     return Charges(
-        num_parts, expand_transfers(graph, totals or totals_of(graph), part, table.pairs()), nothing
+        num_parts, expand_transfers(graph, totals or totals_of(graph), part, table.lines.pairs()), nothing
     )
 
 

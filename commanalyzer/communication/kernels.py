@@ -1,12 +1,18 @@
 """Compiled loops of the counters: one pass over the rows of a graph finds what crosses between parts.
 
-Uses of remote values are collected in a hash table with one line per (value, part):
+Uses of values by parts are collected in *lines*, one per (value, part). They are a tuple of::
 
-    table[i]  key = value * p + part (-1: free), last row, most, total, fresh (see ``PairUses``)
+    table   int64[L, 7]     value, part, next line of the value, last row, most, total, fresh (``PairUses``)
+    head    int32[V]        first line of each value, -1 for none; -2 - b where block b knows all of them
+    slots   int32[B, p]     blocks: line of each part, -1 for none
+    used    int64[2]        lines and blocks that are taken
 
-Rows come in ascending order, so that a row that uses a value several times is seen by the last row of its
-line. A table is at most half full: a pass stops at the row for which it may not suffice, and goes on with a
-larger one.
+Most values are used by few parts, whose lines are chained; a value that many use gets a block, so that no
+chain is long. Rows come in ascending order: one that uses a value several times is seen by the last row of
+its line. A pass stops at the row for which there may be too few lines, and goes on with more.
+
+The *owner code* int32[V] of a value is its part, or ``~part`` where it has no say in where a term is computed
+(hubs).
 """
 
 from __future__ import annotations
@@ -17,76 +23,100 @@ import numpy as np
 
 from commanalyzer.compiled import compiled
 
-COLUMNS = 5
-_KEY, _LAST, _MOST, _TOTAL, _FRESH = range(COLUMNS)
+COLUMNS = 7
+VALUE, PART, NEXT, LAST, MOST, TOTAL, FRESH = range(COLUMNS)
+NONE = -1
+_BLOCK = -2  # heads from here down are blocks
+_CHAIN = 4  # lines of a chain at least before it becomes a block
+_SHARE = 16  # a block has at most so many places per line
 _FREE = -1
-_NEAR = 4  # lines
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 @compiled
-def _line(table: Any, value: Any, part: Any, num_parts: Any) -> Any:
-    """Return the line of a pair, or the free one where it belongs.
-
-    Consecutive values of one part are neighbours as far as there is room: rows use them one after the other.
-    """
-    last, key = len(table) - 1, value * num_parts + part
-    mixed = np.uint64(part + 1) * _MIX
-    i, step, attempt = (np.int64(mixed >> np.uint64(32)) + value) & last, np.int64(1), 0
-    while table[i, _KEY] != _FREE and table[i, _KEY] != key:
-        attempt += 1
-        if attempt == _NEAR:
-            mixed = np.uint64(key) * _MIX
-            i = np.int64(mixed >> np.uint64(32))
-            step = 2 * np.int64(mixed & np.uint64(0xFFFFFF)) + 1
-        i = (i + step) & last
+def _new_line(table: Any, used: Any, value: Any, part: Any, following: Any) -> Any:
+    i = used[0]
+    used[0] += 1
+    table[i, VALUE], table[i, PART], table[i, NEXT], table[i, LAST] = value, part, following, NONE
+    table[i, MOST], table[i, TOTAL], table[i, FRESH] = 0, 0, 0
     return i
 
 
 @compiled
-def _need(table: Any, value: Any, part: Any, num_parts: Any, row: Any, count: Any, fresh: Any) -> Any:
-    """Enter that ``part`` uses ``value`` in ``row``; return the number of lines that this takes (0 or 1)."""
-    i = _line(table, value, part, num_parts)
-    new = table[i, _KEY] == _FREE
-    if new:
-        table[i, _KEY] = value * num_parts + part
-    elif table[i, _LAST] == row:
-        return 0
-    table[i, _LAST] = row
-    table[i, _MOST] = max(table[i, _MOST], count)
-    table[i, _TOTAL] += count
-    table[i, _FRESH] += fresh
-    return 1 if new else 0
+def line_of(lines: Any, value: Any, part: Any) -> Any:
+    """Return the line of a pair; it begins with nothing used."""
+    table, head, slots, used = lines
+    first = np.int64(head[value])
+    if first <= _BLOCK:
+        block = slots[_BLOCK - first]
+        if block[part] < 0:
+            block[part] = _new_line(table, used, value, part, NONE)
+        return np.int64(block[part])
+    i, length = first, 0
+    while i >= 0:
+        if table[i, PART] == part:
+            return i
+        i = table[i, NEXT]
+        length += 1
+    i = _new_line(table, used, value, part, first)
+    head[value] = i
+    if length >= max(_CHAIN, slots.shape[1] // _SHARE) and used[1] < len(slots):
+        head[value] = _BLOCK - used[1]
+        block = slots[used[1]]
+        used[1] += 1
+        block[:] = NONE
+        at = i
+        while at >= 0:
+            block[table[at, PART]] = at
+            at = table[at, NEXT]
+    return i
 
 
 @compiled
-def rehash(table: Any, num_parts: Any, larger: Any) -> None:
-    """Move all lines of ``table`` to ``larger``, which is free."""
-    for i in range(len(table)):
-        if table[i, _KEY] != _FREE:
-            value = table[i, _KEY] // num_parts
-            part = table[i, _KEY] - value * num_parts
-            larger[_line(larger, value, part, num_parts)] = table[i]
+def enter(table: Any, i: Any, row: Any, count: Any, fresh: Any) -> None:
+    """Enter in line ``i`` that ``row`` uses it."""
+    if table[i, LAST] != row:
+        table[i, LAST] = row
+        table[i, MOST] = max(table[i, MOST], count)
+        table[i, TOTAL] += count
+        table[i, FRESH] += fresh
 
 
 @compiled
-def _has_remote_term(
-    row: Any, owner: Any, term_ptr: Any, source_ptr: Any, source: Any, part: Any, hub: Any
-) -> Any:
+def home_of(t: Any, source_ptr: Any, source: Any, code: Any) -> Any:
+    """Return the one part that owns all operands of term ``t``, hubs aside; -1 if there is none."""
+    home = np.int64(NONE)
+    for i in range(source_ptr[t], source_ptr[t + 1]):
+        owner = np.int64(code[source[i]])
+        if owner < 0 or owner == home:
+            continue
+        if home >= 0:
+            return np.int64(NONE)
+        home = owner
+    return home
+
+
+@compiled
+def _is_open(row: Any, owner: Any, term_ptr: Any, source_ptr: Any, source: Any, code: Any) -> Any:
     """Whether a part other than ``owner`` has all operands of a term of ``row``, hubs aside."""
     for t in range(term_ptr[row], term_ptr[row + 1]):
-        home, is_single = -1, True
-        for i in range(source_ptr[t], source_ptr[t + 1]):
-            v = source[i]
-            if hub[v]:
-                continue
-            if home >= 0 and part[v] != home:
-                is_single = False
-                break
-            home = part[v]
-        if is_single and home >= 0 and home != owner:
+        home = home_of(t, source_ptr, source, code)
+        if home >= 0 and home != owner:
             return True
     return False
+
+
+@compiled
+def owner_of(code: Any) -> Any:
+    """Part of an owner code."""
+    return np.int64(code if code >= 0 else ~code)
+
+
+@compiled
+def is_full(lines: Any, more: Any) -> Any:
+    """Whether there may be too few lines or blocks if ``more`` lines are needed."""
+    table, _, slots, used = lines
+    return used[0] + more > len(table) or used[1] == len(slots)
 
 
 @compiled
@@ -98,100 +128,82 @@ def scan_rows(
     term_ptr: Any,
     source_ptr: Any,
     source: Any,
-    part: Any,
-    hub: Any,
+    code: Any,
     removed: Any,
-    num_parts: Any,
     begin: Any,
     first_row: Any,
-    table: Any,
-    used: Any,
+    lines: Any,
     is_open: Any,
 ) -> Any:
-    """Enter the remote operands of the rows from ``begin`` on; return the row it stopped at and lines used.
+    """Enter the remote operands of the rows from ``begin`` on; return the row it stopped at.
 
     Rows with a term that another part may compute are only marked in ``is_open``: what they need is a choice.
 
-    The columns of the graph are followed by ``part`` int32[V], ``hub`` bool[V] (no say in where a term is
-    computed) and ``removed`` bool[V] (values whose flows are left out; empty for none). ``begin`` is the row
-    to begin with, ``first_row`` the number of row 0 among the rows of all slices, ``used`` the number of
-    lines of ``table`` that are taken, ``is_open`` bool[R] the output.
+    The columns of the graph are followed by ``code`` int32[V], owner codes, and ``removed`` bool[V], values
+    whose flows are left out; empty for none. ``begin`` is the row to begin with, ``first_row`` the number of
+    row 0 among the rows of all slices, ``is_open`` bool[R] the output.
     """
-    room = len(table) // 2
+    table = lines[0]
     for r in range(begin, len(row_sink)):
         start, end = source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]
-        if used + end - start > room:
-            return r, used
-        owner = np.int64(part[row_sink[r]])
+        if is_full(lines, end - start):
+            return r
+        owner = owner_of(code[row_sink[r]])
         if len(removed) and removed[row_sink[r]]:
             continue
-        if row_fold[r] and _has_remote_term(r, owner, term_ptr, source_ptr, source, part, hub):
+        if row_fold[r] and _is_open(r, owner, term_ptr, source_ptr, source, code):
             is_open[r] = True
             continue
         fresh = 0 if row_accumulates[r] else row_count[r]
         for i in range(start, end):
-            v = np.int64(source[i])
-            if part[v] != owner and not (len(removed) and removed[v]):
-                used += _need(table, v, owner, num_parts, first_row + r, row_count[r], fresh)
-    return len(row_sink), used
+            v = source[i]
+            if owner_of(code[v]) != owner and not (len(removed) and removed[v]):
+                enter(table, line_of(lines, v, owner), first_row + r, row_count[r], fresh)
+    return len(row_sink)
 
 
 @compiled
-def enter_uses(
-    value: Any,
-    part: Any,
-    row: Any,
-    row_count: Any,
-    row_accumulates: Any,
-    num_parts: Any,
-    first_row: Any,
-    table: Any,
-) -> Any:
-    """Enter uses in ascending order of rows; return how many lines that takes."""
-    used = 0
-    for i in range(len(value)):
-        r = row[i]
-        fresh = 0 if row_accumulates[r] else row_count[r]
-        used += _need(table, value[i], part[i], num_parts, first_row + r, row_count[r], fresh)
-    return used
+def count_pairs(table: Any, used: Any) -> Any:
+    """Number of lines of which there are uses."""
+    count = 0
+    for i in range(used):
+        count += table[i, TOTAL] > 0
+    return count
 
 
 @compiled
-def most_of(table: Any, value: Any, part: Any, num_parts: Any, most: Any) -> None:
-    """Set ``most`` to the largest count of a row that uses each pair, 0 for pairs not in ``table``."""
-    for i in range(len(value)):
-        most[i] = table[_line(table, value[i], part[i], num_parts), _MOST]
+def _put_pair(table: Any, i: Any, first: Any, at: Any, pairs: Any) -> Any:
+    """Put line ``i`` to the pairs of its value, which begin at ``first``; return where they end."""
+    if table[i, TOTAL] == 0:
+        return at
+    k = at
+    while k > first and pairs[1, k - 1] > table[i, PART]:
+        pairs[:, k] = pairs[:, k - 1]
+        k -= 1
+    pairs[0, k], pairs[1, k] = table[i, VALUE], table[i, PART]
+    pairs[2, k], pairs[3, k], pairs[4, k] = table[i, MOST], table[i, TOTAL], table[i, FRESH]
+    return at + 1
 
 
 @compiled
-def ordered_pairs(table: Any, num_parts: Any, place: Any, pairs: Any) -> None:
-    """Write the lines of ``table`` in ascending order of (value, part).
+def ordered_pairs(lines: Any, pairs: Any) -> None:
+    """Write the lines of which there are uses in ascending order of (value, part).
 
-    Args:
-        table: Lines.
-        num_parts: Number of parts p.
-        place: int64[V + 1], zeros; overwritten.
-        pairs: int64[5, K], filled with -1; output: value, part, most, total, fresh.
+    ``pairs`` int64[5, K] is the output: value, part, most, total, fresh.
     """
-    for i in range(len(table)):
-        if table[i, _KEY] != _FREE:
-            place[table[i, _KEY] // num_parts + 1] += 1
-    for v in range(1, len(place)):
-        place[v] += place[v - 1]
-    for i in range(len(table)):
-        if table[i, _KEY] == _FREE:
+    table, head, slots, _ = lines
+    at = 0
+    for v in range(len(head)):
+        first = at
+        i = np.int64(head[v])
+        if i <= _BLOCK:
+            for line in slots[_BLOCK - i]:
+                if line >= 0:
+                    at = _put_pair(table, line, first, at, pairs)
             continue
-        v = table[i, _KEY] // num_parts
-        at = place[v]
-        place[v] += 1
-        part = table[i, _KEY] - v * num_parts
-        while at > 0 and pairs[0, at - 1] == v and pairs[1, at - 1] > part:
-            for c in range(COLUMNS):
-                pairs[c, at] = pairs[c, at - 1]
-            at -= 1
-        pairs[0, at], pairs[1, at] = v, part
-        for c in range(_MOST, COLUMNS):
-            pairs[c, at] = table[i, c]
+        while i >= 0:
+            at = _put_pair(table, i, first, at, pairs)
+            i = table[i, NEXT]
 
 
 @compiled

@@ -27,7 +27,7 @@ from commanalyzer.communication.charges import Charges, Transfers, check_parts, 
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.reductions import settle
 from commanalyzer.communication.totals import GraphTotals, totals_of
-from commanalyzer.communication.uses import PairUses, UseTable, none_used
+from commanalyzer.communication.uses import PairUses, UseTable, none_used, owner_codes
 from commanalyzer.vcg.graph import Bool, Int32, ValueGraph
 from commanalyzer.vcg.rows import chosen_rows, joined_rows
 
@@ -56,8 +56,9 @@ def charge_volume(
 ) -> Charges:
     """Return every transfer of one decomposition; arguments and errors as :func:`count_volume`.
 
-    Time O(S + X log X) for S source entries of which X cross parts in rows that may be folded. The totals of
-    ``graph`` are computed if not given.
+    Linear in the source entries, but for reductions whose operands are neither clearly sent nor clearly
+    combined: finding the least cost of these takes a maximum flow. The totals of ``graph`` are computed if
+    not given.
     """
     counter = VolumeCounter(graph, totals or totals_of(graph), part, num_parts, hubs)
     counter.add(graph)
@@ -82,25 +83,34 @@ class VolumeCounter:
         self, graph: ValueGraph, totals: GraphTotals, part: Int32, num_parts: int, hubs: Bool | None = None
     ) -> None:
         check_parts(graph, part, num_parts)
-        self._hub = np.zeros(graph.num_vertices, dtype=np.bool_) if hubs is None else hubs
         self._graph, self._totals, self._part, self._num_parts = graph, totals, part, num_parts
-        self._uses = UseTable(part, self._hub, num_parts)
-        self._open: list[ValueGraph] = []
+        hub = np.zeros(graph.num_vertices, dtype=np.bool_) if hubs is None else hubs
+        self._code = owner_codes(part, hub)
+        self._uses = UseTable(self._code, num_parts)
+        self._open: list[tuple[ValueGraph, Bool]] = []
 
     def add(self, rows: ValueGraph) -> None:
         """Count the next rows (all, or a slice): every row once, in order."""
         is_open = self._uses.add(rows)
-        if is_open.any():
-            self._open.append(chosen_rows(rows, is_open))
+        if not is_open.any():
+            return
+        if 2 * np.count_nonzero(is_open) < len(is_open):
+            rows = chosen_rows(rows, is_open)
+            is_open = np.ones(rows.num_rows, dtype=np.bool_)
+        self._open.append((rows, is_open))
 
     def charges(self) -> Charges:
         """Return every transfer; to be called once."""
         folded = none_used()
         if self._open:
-            folded = settle(joined_rows(self._open), self._part, self._hub, self._uses, self._num_parts)
+            rows, is_open = self._open[0]
+            if len(self._open) > 1:
+                rows = joined_rows([chosen_rows(*item) for item in self._open])
+                is_open = np.ones(rows.num_rows, dtype=np.bool_)
+            folded = settle(rows, is_open, self._code, self._uses, self._num_parts)
         return Charges(
             self._num_parts,
-            expand_transfers(self._graph, self._totals, self._part, self._uses.pairs()),
+            expand_transfers(self._graph, self._totals, self._part, self._uses.lines.pairs()),
             _fold_transfers(self._graph, self._totals, self._part, folded),
         )
 

@@ -6,12 +6,12 @@ rows of the trace pass by in chunks: only sums per vertex, one chunk and what is
 
 from __future__ import annotations
 
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.abi.trace_layout import ROW_REGISTER
 from commanalyzer.instrument.sites import SiteTable
 from commanalyzer.trace.reader import Trace
 from commanalyzer.vcg.graph import Site, ValueGraph
@@ -27,8 +27,7 @@ UInt8 = NDArray[np.uint8]
 Float64 = NDArray[np.float64]
 Bool = NDArray[np.bool_]
 
-FLAGS = 48  # bits of the flags and the site in the second word of a head
-_SITE = (1 << 32) - 1
+_SITE = (1 << 32) - 1  # bits of the site in the second word of a head
 
 
 def build_graph(trace: Trace, table: SiteTable, *, has_regions: bool = False) -> ValueGraph:
@@ -55,11 +54,7 @@ def build_store(
     homes = find_homes(trace, tables, sites.width_bytes)
     writer = StoreWriter(spill or Spill())
     vertices = _Vertices.make(tables, homes)
-    fills = [np.zeros((0, 4), np.int64)]
-    for chunk in tables.chunks():
-        writer.add_rows(_form(chunk, tables, homes, sites, vertices))
-        fills.append(_fills(chunk))
-    _add_fills(np.concatenate(fills), homes, vertices, writer)
+    _add_fills(_add_chunks(tables, homes, sites, vertices, writer), homes, vertices, writer)
     named, names = _sites(trace, table), Names(table)
     vertex_writer = _VertexWriter(vertices, _work(writer, named, vertices.count), writer)
     _add_homes(trace, names, homes, vertex_writer, has_regions)
@@ -112,6 +107,24 @@ class _Vertices:
     @property
     def count(self) -> int:
         return len(self.state)
+
+
+def _add_chunks(
+    tables: Tables, homes: Homes, sites: _SiteColumns, vertices: _Vertices, writer: StoreWriter
+) -> Int64:
+    """Append all rows but fills; return the fills. The rows of a chunk are coded while the next is formed."""
+    fills = [np.zeros((0, 4), np.int64)]
+    with ThreadPoolExecutor(max_workers=1) as coder:
+        coded: Future[None] | None = None
+        for chunk in tables.chunks():
+            rows = _form(chunk, tables, homes, sites, vertices)
+            fills.append(_fills(chunk))
+            if coded is not None:
+                coded.result()
+            coded = coder.submit(writer.add_rows, rows)
+        if coded is not None:
+            coded.result()
+    return np.concatenate(fills)
 
 
 def _form(chunk: Chunk, tables: Tables, homes: Homes, sites: _SiteColumns, vertices: _Vertices) -> Rows:
@@ -272,11 +285,12 @@ def _add_defined(
     trace: Trace, names: Names, tables: Tables, homes: Homes, sites: _SiteColumns, writer: _VertexWriter
 ) -> None:
     """Append register values and lifetimes in workspaces; inputs are those from outside the region."""
+    from commanalyzer.vcg.row_kernels import defined_vertices
+
     vertices = writer.vertices
-    heads = tables.heads[np.flatnonzero(vertices.of_row >= 0)]
-    site = heads[:, 1] & _SITE
-    is_temporary = ((heads[:, 1] >> FLAGS) & ROW_REGISTER) == 0
-    slot = np.where(is_temporary, heads[:, 0], -1)
+    site, slot = (np.empty(vertices.count - homes.count, np.int64) for _ in range(2))
+    defined_vertices(tables.heads, vertices.of_row, site, slot)
+    is_temporary = slot >= 0
     places = name_defined(names, homes.ranges, trace, site, slot)
     width = sites.width_bytes[site].astype(np.uint8)
     is_input = vertices.versions[homes.count :] == 0

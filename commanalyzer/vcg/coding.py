@@ -25,6 +25,7 @@ Hints: TypeAlias = tuple[Int64, Int64]
 _SMALL = 32  # entries of tables that are not coded any further
 _PIECE = 1 << 16  # entries decoded at once
 _ENTRY_BYTES = 4
+_NARROW = ((np.int8, 1 << 7), (np.int16, 1 << 15), (np.int32, 1 << 31))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,22 @@ class Coded:
 Table: TypeAlias = "Coded | NDArray[np.signedinteger]"
 
 
+class Scratch:
+    """Arrays for the coding of one piece after the other: fresh memory costs more than the coding."""
+
+    def __init__(self) -> None:
+        self._words = np.empty((5, 0), np.int64)
+        self._literal = np.empty(0, np.uint8)
+
+    def arrays(self, count: int) -> tuple[Int64, list[Int64], UInt8]:
+        """Return int64[count] for the entries, and the results of ``encode``; valid until the next call."""
+        if count >= self._words.shape[1]:
+            self._words = np.empty((5, count + 1), np.int64)
+            self._literal = np.empty(8 * count + 8, np.uint8)
+        x, *tables = self._words
+        return x[:count], [table[: count + 1] for table in tables], self._literal
+
+
 @dataclass(slots=True)
 class ColumnWriter:
     """Codes a column bit by bit.
@@ -68,10 +85,12 @@ class ColumnWriter:
     Attributes:
         spill: Where literals go.
         entry_bytes: About what an entry costs as a literal: says from which length on patterns pay.
+        scratch: Where pieces are worked on; several writers may share it.
     """
 
     spill: Spill
     entry_bytes: int = _ENTRY_BYTES
+    scratch: Scratch = field(default_factory=Scratch)
     _length: int = 0
     _tables: tuple[list[NDArray[np.signedinteger]], ...] = field(
         default_factory=lambda: tuple([] for _ in range(4))
@@ -83,11 +102,10 @@ class ColumnWriter:
         """Append ``values`` (integers or booleans); patterns of width 1 need no hints."""
         from commanalyzer.vcg.coding_kernels import encode
 
-        x = read_only(np.ascontiguousarray(values, np.int64))
+        x, tables, literal = self.scratch.arrays(len(values))
+        x[:] = values
         at, lag = hints if hints is not None else _no_hints()
-        tables = [np.empty(len(x) + 1, np.int64) for _ in range(4)]
-        literal = np.empty(8 * len(x) + 8, np.uint8)
-        blocks, starts, size = encode(x, at, lag, self.entry_bytes, *tables, literal)
+        blocks, starts, size = encode(read_only(x), at, lag, self.entry_bytes, *tables, literal)
         for pieces, table, count in zip(self._tables, tables, (blocks, blocks, starts, starts), strict=True):
             pieces.append(_narrowed(table[:count]))
         if self._literal is None:
@@ -206,8 +224,8 @@ def _expanded(table: Table) -> Int64:
 def _narrowed(values: Int64) -> NDArray[np.signedinteger]:
     """A copy in the narrowest signed type."""
     low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
-    for kind in (np.int8, np.int16, np.int32):
-        if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max:
+    for kind, limit in _NARROW:
+        if -limit <= low and high < limit:
             return values.astype(kind)
     return values.copy()
 

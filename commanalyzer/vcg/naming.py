@@ -71,10 +71,19 @@ def name_defined(
     object_of = np.zeros(len(sites), np.int64)
     offset = np.arange(len(sites), dtype=np.int64)
     object_of[~in_workspace] = names.registers(sites[~in_workspace])
-    words, slot_of = np.unique(slots[in_workspace], return_inverse=True)
-    objects, offsets = name_homes(names, ranges, trace, ranges.number(words))
+    words, slot_of = distinct(ranges.number(slots[in_workspace]), ranges.size)
+    objects, offsets = name_homes(names, ranges, trace, words)
     object_of[in_workspace], offset[in_workspace] = objects[slot_of], offsets[slot_of]
     return object_of, offset
+
+
+def distinct(numbers: Int64, limit: int) -> tuple[Int64, Int32]:
+    """Return the distinct numbers, in [0, ``limit``), in ascending order, and the place of each in them."""
+    place = np.zeros(limit, np.int32)
+    place[numbers] = 1
+    found = np.flatnonzero(place)
+    place[found] = np.arange(len(found))
+    return found, place[numbers]
 
 
 class Names:
@@ -110,15 +119,15 @@ class Names:
 
     def registers(self, site_numbers: Int64) -> Int64:
         """Object numbers of register values by their sites."""
-        distinct, inverse = np.unique(site_numbers, return_inverse=True)
+        sites, inverse = distinct(site_numbers, len(self._sites.sites))
         numbers = []
-        for site in distinct:
+        for site in sites:
             record = self._sites.sites[int(site)]
             name = "return" if record.kind == "exit" else record.variable or "unnamed value"
             key = f"{record.function}/{record.result}"
             entry = ObjectRecord(key, name, record.function, record.place)
             numbers.append(self._number((0, int(site), 0, 0), HomeKind.REGISTER, entry, record.width_bytes))
-        return np.array(numbers, dtype=np.int64)[inverse] if len(distinct) else np.zeros(0, np.int64)
+        return np.array(numbers, dtype=np.int64)[inverse]
 
     def _number(
         self, key: tuple[int, int, int, int], kind: HomeKind, record: ObjectRecord, size: int, depth: int = 0

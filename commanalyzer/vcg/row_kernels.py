@@ -35,6 +35,17 @@ def number_defined(heads: Any, first_vertex: Any, vertex_of_row: Any) -> Any:
 
 
 @compiled
+def defined_vertices(heads: Any, vertex_of_row: Any, site: Any, slot: Any) -> None:
+    """Fill the site of each vertex that a row defines, and the word it is a lifetime of, -1 for registers."""
+    found = 0
+    for row in range(len(heads)):
+        if vertex_of_row[row] >= 0:
+            site[found] = heads[row, 1] & LOW
+            slot[found] = NONE if (heads[row, 1] >> FLAGS) & ROW_REGISTER else heads[row, 0]
+            found += 1
+
+
+@compiled
 def _note_sources(key: Any, first: Any, last: Any, sink: Any, self_at: Any, state: Any) -> Any:
     """Note that the sources of a row are read; mark self-sources; return 1 if any, 3 if by the operation."""
     found = 0

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.errors import GraphInvariantError
-from commanalyzer.vcg.coding import Coded, ColumnWriter, Hints, Reader, merged, periods
+from commanalyzer.vcg.coding import Coded, ColumnWriter, Hints, Reader, Scratch, merged, periods
 from commanalyzer.vcg.graph import HomeObject, Int32, Int64, Site, UInt8, ValueGraph
 from commanalyzer.vcg.slices import SLICE_FLOWS, row_slices
 from commanalyzer.vcg.spill import Spill
@@ -273,7 +273,8 @@ class StoreWriter:
 
     def __init__(self, spill: Spill) -> None:
         self._spill = spill
-        self._writers = {column.name: ColumnWriter(spill, column.entry_bytes) for column in COLUMNS}
+        scratch = Scratch()
+        self._writers = {c.name: ColumnWriter(spill, c.entry_bytes, scratch) for c in COLUMNS}
         self._pages = [np.zeros(3, np.int64)]
 
     def add_rows(self, rows: Rows) -> None:

@@ -6,7 +6,7 @@ Input: a :class:`Trace`. Output: :class:`Chunk` values, one at a time. Labels ar
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,7 @@ class Tables:
     runs: Int64
     listed: Int64
     ranges: RangeTable | None
+    _ends: dict[int, tuple[int, int, int, int]] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def of(cls, trace: Trace) -> Tables:
@@ -83,7 +84,9 @@ class Tables:
         end, filled = np.empty(CHUNK, np.int64), np.empty(CHUNK, np.int64)
         label = np.empty(0, np.int64)
         while first < self.num_rows:
-            last, next_group, labels, units = chunk_end(self.heads, self.groups, first, group, CHUNK, CHUNK)
+            if first not in self._ends:
+                self._ends[first] = chunk_end(self.heads, self.groups, first, group, CHUNK, CHUNK)
+            last, next_group, labels, units = self._ends[first]
             if labels > len(label):
                 label = np.empty(max(labels, CHUNK), np.int64)
             rows = last - first

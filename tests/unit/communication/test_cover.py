@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import coo_array, csr_array
+from scipy.sparse.csgraph import maximum_flow
 
 from commanalyzer.communication.cover import groups_to_combine
 
@@ -54,6 +56,32 @@ def test_weights_beyond_32_bits(unit: int) -> None:
     shared = set(product(range(2), range(2)))  # sent: 6 units, both combined: 10
     assert combine([3 * unit] * 2, [5 * unit] * 2, shared) == [False, False]
     assert combine([3 * unit] * 2, [4 * unit, unit], {(0, 0), (1, 0), (1, 1)}) == [True, True]
+
+
+def test_a_million_pairs_are_decided_exactly() -> None:
+    few, many = np.full(1000, 8), np.full(1001, 8)
+    ends = np.repeat(np.arange(1000), 1001), np.tile(np.arange(1001), 1000)
+    assert not groups_to_combine(few, many, *ends).any()
+    assert groups_to_combine(many, few, *ends[::-1]).all()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_cost_is_the_largest_flow(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    shape = (300, 250)
+    operand, group = np.nonzero(rng.random(shape) < (0.006, 0.012, 0.03)[seed % 3])
+    operand_bytes, group_bytes = 8 * rng.integers(0, 9, shape[0]), 8 * rng.integers(1, 9, shape[1])
+    combined = groups_to_combine(operand_bytes, group_bytes, operand, group)
+    source = shape[0] + shape[1]
+    tail = np.concatenate((np.full(shape[0], source), operand, np.arange(shape[0], source)))
+    head = np.concatenate((np.arange(shape[0]), shape[0] + group, np.full(shape[1], source + 1)))
+    endless = np.full(len(operand), 1 << 20)
+    capacity = np.concatenate((operand_bytes, endless, group_bytes)).astype(np.int32)
+    network = csr_array(coo_array((capacity, (tail, head)), shape=(source + 2, source + 2)))
+    sent = np.zeros(shape[0], np.bool_)
+    sent[operand[~combined[group]]] = True
+    least = operand_bytes[sent].sum() + group_bytes[combined].sum()
+    assert least == maximum_flow(network, source, source + 1).flow_value
 
 
 _NEAR_ONE = st.sampled_from([1, 1, 1, 2, 3])

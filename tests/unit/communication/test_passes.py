@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commanalyzer.communication.totals import totals_of
-from commanalyzer.communication.uses import distinct_keys
+from commanalyzer.communication.uses import numbered_keys
 from commanalyzer.communication.volume import VolumeCounter, charge_volume
 from commanalyzer.partition.balance import term_work, work_by_value
 from commanalyzer.vcg.slices import row_slices
@@ -52,8 +52,8 @@ def test_a_table_grows_with_what_it_holds() -> None:
 
 
 @given(st.lists(st.integers(0, 50)))
-def test_distinct_keys(keys: list[int]) -> None:
+def test_numbered_keys(keys: list[int]) -> None:
     key = np.array(keys, dtype=np.int64)
-    found, number = distinct_keys(key)
-    assert found.tolist() == sorted(set(keys))
+    found, number = numbered_keys(key)
+    assert found.tolist() == list(dict.fromkeys(keys))
     assert found[number].tolist() == keys

@@ -1,0 +1,254 @@
+"""Compiled loops of the choice between sending operands and combining them.
+
+*Columns* of a graph are the tuple of ``row_sink, row_count, row_accumulates, term_ptr, source_ptr, source``;
+lines and owner codes are those of :mod:`commanalyzer.communication.kernels`. A *remote term* is one whose
+operands, hubs aside, live in one part that is not the sink's; *items* are its operands at the sink's owner:
+lines of what is sent.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from commanalyzer.communication.kernels import MOST, PART, VALUE, enter, home_of, is_full, line_of, owner_of
+from commanalyzer.compiled import compiled
+
+
+@compiled
+def _split_term(t: Any, count: Any, owner: Any, home: Any, columns: Any, code: Any, sent: Any, item: Any,
+                end: Any) -> Any:  # fmt: skip
+    """Note the operands of a term: as items from ``end`` on, or that they are sent; return the end."""
+    source_ptr, source = columns[4], columns[5]
+    for i in range(source_ptr[t], source_ptr[t + 1]):
+        v = source[i]
+        if home >= 0 and home != owner:
+            if code[v] >= 0:
+                item[end] = line_of(sent, v, owner)
+                end += 1
+        elif owner_of(code[v]) != owner:
+            at = line_of(sent, v, owner)
+            sent[0][at, MOST] = max(sent[0][at, MOST], count)
+    return end
+
+
+@compiled
+def split_rows(
+    columns: Any, rows: Any, begin: Any, code: Any, sent: Any, folds: Any, term: Any, fold: Any, row: Any,
+    item_end: Any, item: Any, terms: Any,
+) -> Any:  # fmt: skip
+    """Find the remote terms of some rows; operands of others are noted in ``sent`` to be needed so often.
+
+    Args:
+        columns: Columns of the graph.
+        rows: int64, the rows.
+        begin: Which of ``rows`` to begin with.
+        code: int32[V], owner codes.
+        sent: Lines of (value, part it is sent to).
+        folds: Lines of (sink, part that contributes).
+        term: int64, result per remote term.
+        fold: int32, result: line of the contribution.
+        row: int32, result: which of ``rows``.
+        item_end: int64, result: where its items end.
+        item: int32, result: items of all remote terms.
+        terms: Remote terms that were found before.
+
+    Returns:
+        Which of ``rows`` it stopped at, because there may be too few lines, and the number of remote terms.
+    """
+    row_sink, row_count, _, term_ptr, source_ptr, source = columns
+    for k in range(begin, len(rows)):
+        r = rows[k]
+        if is_full(sent, source_ptr[term_ptr[r + 1]] - source_ptr[term_ptr[r]]):
+            return k, terms
+        if is_full(folds, term_ptr[r + 1] - term_ptr[r]):
+            return k, terms
+        owner = owner_of(code[row_sink[r]])
+        for t in range(term_ptr[r], term_ptr[r + 1]):
+            home = home_of(t, source_ptr, source, code)
+            end = item_end[terms - 1] if terms else np.int64(0)
+            end = _split_term(t, row_count[r], owner, home, columns, code, sent, item, end)
+            if home >= 0 and home != owner:
+                term[terms], row[terms], item_end[terms] = t, k, end
+                fold[terms] = line_of(folds, row_sink[r], home)
+                terms += 1
+    return len(rows), terms
+
+
+@compiled
+def number_groups(columns: Any, rows: Any, width_bytes: Any, row: Any, fold: Any, continues: Any, group: Any,
+                  group_bytes: Any) -> Any:  # fmt: skip
+    """Number the groups of remote terms that one message can carry; return how many there are.
+
+    That is all of an accumulating (sink, part), else those of one row.
+
+    Args:
+        columns: Columns of the graph.
+        rows: int64, rows.
+        width_bytes: uint8[V].
+        row: int32[K], which of ``rows`` each remote term belongs to.
+        fold: int32[K], line of its contribution.
+        continues: bool[F], zeros, per line of contributions; changed.
+        group: int32[K], result.
+        group_bytes: int64[K], zeros; result: bytes of the messages of each group.
+    """
+    row_sink, row_count, row_accumulates = columns[0], columns[1], columns[2]
+    for k in range(len(row)):
+        if row_accumulates[rows[row[k]]]:
+            continues[fold[k]] = True
+    known, of_row = np.full(len(continues), -1, np.int32), np.full(len(continues), -1, np.int32)
+    groups = 0
+    for k in range(len(row)):
+        line, r = fold[k], rows[row[k]]
+        if known[line] < 0 or not (continues[line] or of_row[line] == row[k]):
+            known[line], of_row[line] = groups, row[k]
+            groups += 1
+        group[k] = known[line]
+        size = row_count[r] * np.int64(width_bytes[row_sink[r]])
+        group_bytes[group[k]] = max(group_bytes[group[k]], size)
+    return groups
+
+
+@compiled
+def pair_up(columns: Any, rows: Any, row: Any, item_end: Any, item: Any, group_ptr: Any, term_of_group: Any,
+            place: Any, pair_item: Any, pair_group: Any, uses: Any) -> Any:  # fmt: skip
+    """Write the distinct pairs of item and group, and how often the group needs it; return how many.
+
+    Args:
+        columns: Columns of the graph.
+        rows: int64, rows.
+        row: int32[K], which of ``rows`` each remote term belongs to.
+        item_end: int64[K], where its items end.
+        item: int32, items.
+        group_ptr: int64[G + 1], where the terms of each group begin.
+        term_of_group: int32[K].
+        place: int32, -1 for each line; changed.
+        pair_item: int32, result.
+        pair_group: int32, result.
+        uses: int64, result.
+    """
+    row_count = columns[1]
+    pairs = 0
+    for g in range(len(group_ptr) - 1):
+        first = pairs
+        for at in range(group_ptr[g], group_ptr[g + 1]):
+            k = term_of_group[at]
+            count = row_count[rows[row[k]]]
+            for i in range(item_end[k - 1] if k else np.int64(0), item_end[k]):
+                line = item[i]
+                if place[line] < first:
+                    place[line] = pairs
+                    pair_item[pairs], pair_group[pairs], uses[pairs] = line, g, count
+                    pairs += 1
+                else:
+                    uses[place[line]] = max(uses[place[line]], count)
+    return pairs
+
+
+@compiled
+def _sending_bytes(count: Any, have: Any, versions: Any, width_bytes: Any) -> Any:
+    """Bytes of sending a value ``count`` times where ``have`` times are paid for."""
+    versions = max(versions, 1)
+    if have > 0:
+        count = max(min(count, versions) - min(have, versions), 0)
+    return count * width_bytes
+
+
+@compiled
+def _one_number(uses: Any, pair_of_item: Any, begin: Any, end: Any) -> Any:
+    """Whether all groups need an item equally often."""
+    count, is_one = uses[pair_of_item[begin]], True
+    for at in range(begin + 1, end):
+        is_one &= uses[pair_of_item[at]] == count
+    return is_one
+
+
+@compiled
+def cut_steps(item_ptr: Any, pair_of_item: Any, uses: Any, table: Any, versions: Any, width_bytes: Any,
+              step_bytes: Any, first_step: Any, last_step: Any) -> Any:  # fmt: skip
+    """Cut each item into steps, one for each number of times that a group needs it.
+
+    Args:
+        item_ptr: int64[L + 1], where the pairs of each item begin.
+        pair_of_item: int32[E].
+        uses: int64[E], how often the group of the pair needs it.
+        table: int64[L, 7], lines of the items: what is sent in any case.
+        versions: int64[V].
+        width_bytes: uint8[V].
+        step_bytes: int64[E], result: what each step costs in addition to the one before.
+        first_step: int32[E], result: first step of the pair's item.
+        last_step: int32[E], result: the step that the pair needs.
+
+    Returns:
+        The number of steps, and of pairs of a step and a group that needs it.
+    """
+    steps, needed = 0, 0
+    for line in range(len(item_ptr) - 1):
+        begin, end = item_ptr[line], item_ptr[line + 1]
+        if begin == end:
+            continue
+        v, have, first = table[line, VALUE], table[line, MOST], steps
+        width = np.int64(width_bytes[v])
+        if _one_number(uses, pair_of_item, begin, end):
+            step_bytes[steps] = _sending_bytes(uses[pair_of_item[begin]], have, versions[v], width)
+            steps += 1
+            for at in range(begin, end):
+                first_step[pair_of_item[at]] = last_step[pair_of_item[at]] = first
+            needed += end - begin
+            continue
+        order = np.unique(uses[pair_of_item[begin:end]])
+        paid = np.int64(0)
+        for count in order:
+            cost = _sending_bytes(count, have, versions[v], width)
+            step_bytes[steps] = cost - paid
+            paid = cost
+            steps += 1
+        for at in range(begin, end):
+            e = pair_of_item[at]
+            first_step[e] = first
+            last_step[e] = first + np.searchsorted(order, uses[e])
+            needed += last_step[e] - first + 1
+    return steps, needed
+
+
+@compiled
+def write_steps(first_step: Any, last_step: Any, pair_group: Any, step: Any, group: Any) -> None:
+    """Write every pair of a step and a group that needs it."""
+    at = 0
+    for e in range(len(first_step)):
+        for k in range(first_step[e], last_step[e] + 1):
+            step[at], group[at] = k, pair_group[e]
+            at += 1
+
+
+@compiled
+def enter_rows(columns: Any, rows: Any, begin: Any, first_row: Any, code: Any, sent: Any, folds: Any,
+               term: Any, fold: Any, is_combined: Any, terms: Any) -> Any:  # fmt: skip
+    """Enter what some rows need: operands where terms are computed, and contributions.
+
+    ``is_combined`` bool[K] says which of the remote terms, given by ``term`` and ``fold`` as in
+    :func:`split_rows`, are computed where their operands live; ``terms`` of them are behind.
+
+    Returns:
+        Which of ``rows`` it stopped at, because there may be too few lines, and the remote terms behind it.
+    """
+    row_sink, row_count, row_accumulates, term_ptr, source_ptr, source = columns
+    for number in range(begin, len(rows)):
+        r = rows[number]
+        if is_full(sent, source_ptr[term_ptr[r + 1]] - source_ptr[term_ptr[r]]):
+            return number, terms
+        count = row_count[r]
+        fresh = 0 if row_accumulates[r] else count
+        for t in range(term_ptr[r], term_ptr[r + 1]):
+            where = owner_of(code[row_sink[r]])
+            if terms < len(term) and term[terms] == t:
+                if is_combined[terms]:
+                    where = folds[0][fold[terms], PART]
+                    enter(folds[0], fold[terms], first_row + number, count, fresh)
+                terms += 1
+            for i in range(source_ptr[t], source_ptr[t + 1]):
+                v = source[i]
+                if owner_of(code[v]) != where:
+                    enter(sent[0], line_of(sent, v, where), first_row + number, count, fresh)
+    return len(rows), terms
