@@ -7,23 +7,45 @@ vertex that stays. So the hypergraph is as large as the borders, not as the grap
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
-from commanalyzer.partition.coarse import CoarseView, build_nets
-from commanalyzer.partition.refine import MOST_COUNTS, connectivity, incidence, refine
+from commanalyzer.partition.coarse import CoarseView, RowRuns, build_nets
+from commanalyzer.partition.refine import LEAST_GAIN, MOST_COUNTS, connectivity, incidence, refine
 from commanalyzer.partition.tiles import Tiling, tiles_of
 from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64, ValueGraph
 
 _MOST_MOVABLE = 2_000_000
 _ROUNDS = 3
+_LEAST_ROUND = 0.005  # of the metric: a round that saves less is the last
 _PATIENCE = 0.1
 
 
+@dataclass(frozen=True, slots=True)
+class Refined:
+    """Owners after a refinement.
+
+    Attributes:
+        part: int32[V].
+        net_bytes: Connectivity metric, bytes.
+    """
+
+    part: Int32
+    net_bytes: int
+
+
 def refine_borders(
-    graph: ValueGraph, view: CoarseView, part: Int32, num_parts: int, allowed_imbalance: float
-) -> Int32 | None:
-    """Return int32[V], better owners of all values; ``None`` if none were found or borders are too long.
+    graph: ValueGraph,
+    view: CoarseView,
+    part: Int32,
+    num_parts: int,
+    allowed_imbalance: float,
+    *,
+    runs: RowRuns | None = None,
+    hopeless_bytes: float = math.inf,
+) -> Refined | None:
+    """Return better owners of all values; ``None`` if none were found or borders are too long.
 
     Args:
         graph: Value graph.
@@ -31,19 +53,30 @@ def refine_borders(
         part: int32[V], owners.
         num_parts: Number of parts p.
         allowed_imbalance: Allowed excess of the largest part's work over the mean.
+        runs: Runs of its rows by coarse vertices; found if not given.
+        hopeless_bytes: Metric above which no further round is worth its time.
     """
-    best: Int32 | None = None
+    best: Refined | None = None
+    runs = runs or RowRuns.of(graph, view.tiling)
     for _ in range(_ROUNDS):
-        better = _refined_once(graph, view, part, num_parts, allowed_imbalance)
+        before, better = _refined_once(graph, view, part, num_parts, allowed_imbalance, runs)
         if better is None:
             break
-        best = part = better
+        best, part = better, better.part
+        if before - best.net_bytes < _LEAST_ROUND * before or best.net_bytes > hopeless_bytes:
+            break
     return best
 
 
 def _refined_once(
-    graph: ValueGraph, view: CoarseView, part: Int32, num_parts: int, allowed_imbalance: float
-) -> Int32 | None:
+    graph: ValueGraph,
+    view: CoarseView,
+    part: Int32,
+    num_parts: int,
+    allowed_imbalance: float,
+    runs: RowRuns,
+) -> tuple[int, Refined | None]:
+    """Return the connectivity metric before, and better owners if some were found."""
     tiling = view.tiling
     beside = _beside_border(view, part, num_parts)
     anchor = tiling.neighbours.anchor
@@ -51,7 +84,7 @@ def _refined_once(
     chosen = np.flatnonzero(movable)
     small, label = _small_tiles(graph, tiling, chosen, int(beside.sum()))
     if not 0 < len(small) <= _MOST_MOVABLE:
-        return None
+        return 0, None
     single = part.copy()
     single[chosen] = num_parts + label
     number = np.where(tiling.vertex >= 0, single[anchor], -1)
@@ -62,24 +95,38 @@ def _refined_once(
     work = _work(graph, number, total)
     settled = work[:num_parts].copy()
     work[:num_parts] = 0.0
-    nets = build_nets(graph, number, total, tiling.neighbours, work)
+    rows = runs.chosen(_with_neighbours(view, beside))
+    nets = build_nets(graph, number, total, tiling.neighbours, work, rows)
     if nets is None or not 0 < nets.num_nets * num_parts <= MOST_COUNTS:
-        return None
+        return 0, None
     start = np.concatenate((np.arange(num_parts, dtype=np.int32), part[small]))
-    fixed = np.arange(total) < num_parts
     found = refine(
         nets,
         incidence(nets),
         start,
         num_parts,
         imbalance=allowed_imbalance,
-        fixed=fixed,
+        fixed=np.arange(total) < num_parts,
         settled=settled,
         patience=_PATIENCE,
+        least_gain=LEAST_GAIN,
     )
-    if connectivity(nets, found, num_parts) >= connectivity(nets, start, num_parts):
-        return None
-    return np.where(tiling.vertex >= 0, found[np.minimum(number, total - 1)], part).astype(np.int32)
+    before, after = connectivity(nets, start, num_parts), connectivity(nets, found, num_parts)
+    if after >= before:
+        return before, None
+    better = np.where(tiling.vertex >= 0, found[np.minimum(number, total - 1)], part).astype(np.int32)
+    return before, Refined(better, after)
+
+
+def _with_neighbours(view: CoarseView, chosen: Bool) -> Bool:
+    """Return bool[N], ``chosen`` and the coarse vertices that are linked to these.
+
+    All rows with an end in a chosen one have their sink there: no others have pins of several parts.
+    """
+    one = view.adjacency.vertex_of_edge()
+    found = chosen.copy()
+    found[view.adjacency.neighbour[chosen[one]]] = True
+    return found
 
 
 def _small_tiles(graph: ValueGraph, tiling: Tiling, chosen: Int64, num_tiles: int) -> tuple[Int64, Int32]:
