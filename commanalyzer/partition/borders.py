@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from commanalyzer.partition import border_kernels as kernels
 from commanalyzer.partition.coarse import CoarseView, RowRuns, build_nets
 from commanalyzer.partition.refine import LEAST_GAIN, MOST_COUNTS, connectivity, incidence, refine
 from commanalyzer.partition.tiles import Tiling, tiles_of
-from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64, ValueGraph
+from commanalyzer.vcg.graph import Bool, Int32, Int64, ValueGraph
 
 _MOST_MOVABLE = 2_000_000
 _ROUNDS = 3
@@ -80,19 +81,18 @@ def _refined_once(
     tiling = view.tiling
     beside = _beside_border(view, part, num_parts)
     anchor = tiling.neighbours.anchor
-    movable = (tiling.vertex >= 0) & (anchor == np.arange(len(anchor))) & beside[tiling.vertex]
-    chosen = np.flatnonzero(movable)
+    chosen = np.empty(len(anchor), np.int64)
+    chosen = chosen[: kernels.list_movable(tiling.vertex, anchor, beside, chosen)].copy()
     small, label = _small_tiles(graph, tiling, chosen, int(beside.sum()))
     if not 0 < len(small) <= _MOST_MOVABLE:
         return 0, None
     single = part.copy()
     single[chosen] = num_parts + label
-    number = np.where(tiling.vertex >= 0, single[anchor], -1)
     total = num_parts + len(small)
-    hub = view.hubs.hub
-    number[hub] = total + np.arange(len(hub))
-    number = number.astype(np.int32)
-    work = _work(graph, number, total)
+    number = np.empty(len(anchor), np.int32)
+    kernels.number_values(tiling.vertex, anchor, single, total, number)
+    work = np.zeros(total)
+    kernels.add_work(number, graph.work_flops, work)
     settled = work[:num_parts].copy()
     work[:num_parts] = 0.0
     rows = runs.chosen(_with_neighbours(view, beside))
@@ -144,19 +144,11 @@ def _small_tiles(graph: ValueGraph, tiling: Tiling, chosen: Int64, num_tiles: in
     return chosen[first], label.astype(np.int32)
 
 
-def _work(graph: ValueGraph, number: Int32, total: int) -> Float64:
-    kept = np.flatnonzero(number < total)
-    return np.bincount(number[kept], graph.work_flops[kept], total).astype(np.float64)
-
-
 def _beside_border(view: CoarseView, part: Int32, num_parts: int) -> Bool:
     """Return bool[N], coarse vertices that hold values of several parts or are linked to other parts."""
-    vertex = view.tiling.vertex
-    kept = np.flatnonzero(vertex >= 0)
-    coarse = np.zeros(view.tiling.num_vertices, np.int32)
-    coarse[vertex[kept]] = part[kept]
+    coarse = np.full(view.tiling.num_vertices, -1, np.int32)
     beside = np.zeros(len(coarse), np.bool_)
-    beside[vertex[kept[part[kept] != coarse[vertex[kept]]]]] = True
+    kernels.mark_mixed(view.tiling.vertex, part, coarse, beside)
     adjacency = view.adjacency
     one = adjacency.vertex_of_edge()
     beside[one[coarse[one] != coarse[adjacency.neighbour]]] = True

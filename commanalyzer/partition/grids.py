@@ -65,7 +65,7 @@ class Blocks:
         """Return int32[V], owner of each element for these cuts; -1 for all other values."""
         owner = np.full(self._graph.num_vertices, -1, np.int32)
         for (extents, members), block in zip(self._groups, cuts, strict=True):
-            places = (frozen(extents, np.int64), block, _places(extents), frozen(grid, np.int64))
+            places = (_numbers(extents), block, _places(extents), _numbers(grid))
             for s in members:  # one step per array
                 elements = (frozen(s.array.vertex, np.int64), frozen(s.array.index, np.int64))
                 kernels.fill_blocks(*elements, s.components, *places, owner)
@@ -76,7 +76,7 @@ class Blocks:
         along = np.zeros(sum(extents))
         for s in members:  # one step per array
             weight = self._graph.work_flops[s.array.vertex] if by_work else _written(self._graph, s)
-            shape = (frozen(extents, np.int64), frozen(weight, np.float64), _places(extents))
+            shape = (_numbers(extents), frozen(weight, np.float64), _places(extents))
             kernels.add_along(frozen(s.array.index, np.int64), s.components, *shape, along)
         return along
 
@@ -87,6 +87,10 @@ def block_owners(
     """Return int32[V], owner of each element in blocks; -1 for all other values; see :class:`Blocks`."""
     blocks = Blocks(graph, family)
     return blocks.owners(grid, blocks.cuts(grid, by_work=by_work))
+
+
+def _numbers(numbers: tuple[int, ...]) -> Int64:
+    return frozen(np.array(numbers), np.int64)
 
 
 def _places(extents: tuple[int, ...]) -> Int64:
@@ -102,7 +106,7 @@ def _all_cuts(along: Float64, extents: tuple[int, ...], grid: tuple[int, ...]) -
 def _written(graph: ValueGraph, shaped: Shaped) -> Float64:
     """Return float64[K], 1 for elements that change as often as others of their array, 0 for halos."""
     versions = graph.versions[shaped.array.vertex]
-    return (2 * versions >= versions.max()).astype(np.float64)
+    return np.asarray(2 * versions >= versions.max(), dtype=np.float64)
 
 
 def cyclic_owners(

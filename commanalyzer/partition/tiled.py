@@ -219,8 +219,8 @@ class TiledPortfolio:
     def _improved(self, part: Int32, num_parts: int) -> Int32:
         hypergraph, nets = self.view.hypergraph, self._nets
         assert hypergraph is not None and nets is not None
-        limits = {"imbalance": self._options.imbalance, "least_gain": LEAST_GAIN}
-        return refine(hypergraph, nets, part, num_parts, **limits)
+        allowed = self._options.imbalance
+        return refine(hypergraph, nets, part, num_parts, imbalance=allowed, least_gain=LEAST_GAIN)
 
     def _best(self, found: Iterator[_Found], num_parts: int) -> _Found:
         """The one with the least bytes among those that are balanced, both by the coarse graph."""
