@@ -137,11 +137,24 @@ def _small_tiles(graph: ValueGraph, tiling: Tiling, chosen: Int64, num_tiles: in
     """
     if not tiling.groups or not len(chosen):
         return chosen, np.arange(len(chosen), dtype=np.int32)
-    points = max(math.prod(group[0].extents) for group in tiling.groups)
+    points = max(math.prod(group.extents) for group in tiling.groups)
     most = _MOST_MOVABLE // 4 // max(num_tiles, 1) * tiling.num_vertices
     tile = tiles_of(graph, tiling.groups, max(min(points, most), 1))
-    _, first, label = np.unique(tile[chosen], return_index=True, return_inverse=True)
-    return chosen[first], label.astype(np.int32)
+    return _groups_of(tile[chosen], chosen)
+
+
+def _groups_of(tile: Int32, chosen: Int64) -> tuple[Int64, Int32]:
+    """Return the first of ``chosen`` in each tile, tiles ascending, and the position of each one's tile.
+
+    Linear in the number of tiles: they are many, and most are in use.
+    """
+    least = int(tile.min())
+    used = np.zeros(int(tile.max()) - least + 1, np.bool_)
+    used[tile - least] = True
+    label = np.cumsum(used, dtype=np.int32)[tile - least] - 1
+    first = np.empty(int(label.max()) + 1, np.int64)
+    first[label[::-1]] = chosen[::-1]
+    return first, label
 
 
 def _beside_border(view: CoarseView, part: Int32, num_parts: int) -> Bool:

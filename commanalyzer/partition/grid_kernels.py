@@ -30,9 +30,17 @@ def add_along(index: Any, components: Any, extents: Any, weight: Any, place: Any
 
 @compiled
 def fill_blocks(
-    vertex: Any, index: Any, components: Any, extents: Any, block: Any, place: Any, grid: Any, owner: Any
+    vertex: Any,
+    index: Any,
+    components: Any,
+    extents: Any,
+    block: Any,
+    place: Any,
+    grid: Any,
+    first: Any,
+    owner: Any,
 ) -> None:
-    """Set the owner of each element to the number of its block in row-major order of ``grid``."""
+    """Set the owner of each element to ``first`` plus the number of its block, row-major in ``grid``."""
     last = np.int64(1)
     for d in range(len(extents)):
         last *= extents[d]
@@ -45,4 +53,4 @@ def fill_blocks(
             found += block[place[d] + point - rest * extents[d]] * stride
             stride *= grid[d]
             point = rest
-        owner[vertex[k]] = found
+        owner[vertex[k]] = first + found

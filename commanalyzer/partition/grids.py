@@ -46,6 +46,7 @@ class Blocks:
 
     def __init__(self, graph: ValueGraph, family: Sequence[Shaped]) -> None:
         self._graph = graph
+        self.extents = family[0].extents
         self._groups = _by_extents(family)
         self._along: dict[bool, tuple[Float64, ...]] = {}
 
@@ -64,12 +65,16 @@ class Blocks:
     def owners(self, grid: tuple[int, ...], cuts: Sequence[Int64]) -> Int32:
         """Return int32[V], owner of each element for these cuts; -1 for all other values."""
         owner = np.full(self._graph.num_vertices, -1, np.int32)
+        self.fill(grid, cuts, owner)
+        return owner
+
+    def fill(self, grid: tuple[int, ...], cuts: Sequence[Int64], owner: Int32, first: int = 0) -> None:
+        """Write the owners of all elements to ``owner`` (int32[V]), those of block 0 as ``first``."""
         for (extents, members), block in zip(self._groups, cuts, strict=True):
             places = (_numbers(extents), block, _places(extents), _numbers(grid))
             for s in members:  # one step per array
                 elements = (frozen(s.array.vertex, np.int64), frozen(s.array.index, np.int64))
-                kernels.fill_blocks(*elements, s.components, *places, owner)
-        return owner
+                kernels.fill_blocks(*elements, s.components, *places, first, owner)
 
     def _work_along(self, extents: tuple[int, ...], members: Sequence[Shaped], by_work: bool) -> Float64:
         """Return the weights of all coordinates, dimension after dimension."""

@@ -31,6 +31,13 @@ def distribute(sink: Any, start: Any, source: Any, place: Any, sinks: Any) -> No
 
 
 @compiled
+def count_entries(index: Any, count: Any) -> None:
+    """Count how often each number occurs; ``numpy.bincount`` would make 64-bit copies of all of them."""
+    for i in range(len(index)):
+        count[index[i]] += 1
+
+
+@compiled
 def count_distinct(place: Any, sinks: Any, pointer: Any) -> None:
     """Write the pointer of the distinct sources of each sink to ``pointer`` (zeros)."""
     latest = np.full(len(pointer) - 1, -1, np.int32)

@@ -53,7 +53,9 @@ class Edges:
     @property
     def out_degree(self) -> Int64:
         """int64[V], edges out of each vertex."""
-        return np.bincount(self.source, minlength=self.num_vertices).astype(np.int64)
+        count = np.zeros(self.num_vertices, np.int64)
+        kernels.count_entries(self.source, count)
+        return count
 
     def sink(self) -> Int32:
         """Return int32[E], the sink of each edge."""
