@@ -19,7 +19,7 @@ from commanalyzer.vcg.graph import Bool, Int32, Int64, ValueGraph
 
 _MOST_MOVABLE = 2_000_000
 _ROUNDS = 3
-_LEAST_ROUND = 0.005  # of the metric: a round that saves less is the last
+_LEAST_ROUND = 0.001  # of the metric: a round that saves less is the last
 _PATIENCE = 0.1
 
 

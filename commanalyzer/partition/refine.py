@@ -23,7 +23,7 @@ _CONFIDENCES = (0.5, 0.2, 0.05, 0.0)  # lead of the best part over the second, o
 _MOST_ROUNDS = 20
 PATIENCE = 0.02  # of all vertices
 _LEAST_PATIENCE = 200
-LEAST_GAIN = 0.001
+LEAST_GAIN = 0.0001
 """Of large graphs: passes that save a smaller share of the metric are not worth their time."""
 MOST_COUNTS = 150_000_000  # nets times parts
 

@@ -181,6 +181,27 @@ def find_anchors(parent: Any, anchor: Any) -> None:
 
 
 @compiled
+def note_parts(vertex: Any, anchor: Any, part: Any, leads: Any, coarse: Any) -> None:
+    """Note a part of each coarse vertex: that of its last value with one.
+
+    Args:
+        vertex: Coarse vertex of each vertex, -1 for hubs.
+        anchor: The vertex whose owner each vertex gets.
+        part: Part of each vertex, -1 where it is not given.
+        leads: Whether a vertex goes with its anchor if that has a part.
+        coarse: Output, -1 before.
+    """
+    for v in range(len(vertex)):
+        if vertex[v] < 0:
+            continue
+        found = part[anchor[v]] if leads else part[v]
+        if found < 0:
+            found = part[v]
+        if found >= 0:
+            coarse[vertex[v]] = found
+
+
+@compiled
 def crossing_bytes(
     row_sink: Any,
     row_count: Any,

@@ -16,7 +16,9 @@ from functools import cached_property, partial
 
 import numpy as np
 
+from commanalyzer.compiled import frozen
 from commanalyzer.errors import PartitionError
+from commanalyzer.partition import tile_kernels as kernels
 from commanalyzer.partition.borders import refine_borders
 from commanalyzer.partition.bounds import Structure, recognise
 from commanalyzer.partition.coarse import CoarseView, RowRuns, build_coarse, voted
@@ -28,7 +30,6 @@ from commanalyzer.partition.owner_map import map_owners
 from commanalyzer.partition.portfolio import OBJECTIVES, Candidate, PortfolioOptions, check_asked
 from commanalyzer.partition.quality import edge_cut, imbalance
 from commanalyzer.partition.refine import (
-    LEAST_GAIN,
     MOST_COUNTS,
     Incidence,
     balance_weights,
@@ -41,7 +42,7 @@ from commanalyzer.partition.rules import rule_owners
 from commanalyzer.partition.selection import best_of
 from commanalyzer.partition.shapes import Array, Shaped, find_arrays, shape_families
 from commanalyzer.partition.tiles import DEFAULT_VERTICES, LEAST_PER_PART, build_tiling
-from commanalyzer.vcg.graph import Bool, Int32, Int64, ValueGraph
+from commanalyzer.vcg.graph import Bool, Int32, ValueGraph
 
 LARGE_FLOWS = 3_000_000
 LARGE_VALUES = 1_000_000
@@ -219,8 +220,7 @@ class TiledPortfolio:
     def _improved(self, part: Int32, num_parts: int) -> Int32:
         hypergraph, nets = self.view.hypergraph, self._nets
         assert hypergraph is not None and nets is not None
-        allowed = self._options.imbalance
-        return refine(hypergraph, nets, part, num_parts, imbalance=allowed, least_gain=LEAST_GAIN)
+        return refine(hypergraph, nets, part, num_parts, imbalance=self._options.imbalance)
 
     def _best(self, found: Iterator[_Found], num_parts: int) -> _Found:
         """The one with the least bytes among those that are balanced, both by the coarse graph."""
@@ -267,11 +267,9 @@ class TiledPortfolio:
             key = b"".join(cut.tobytes() for cut in cuts)
             if key not in seen:
                 seen.add(key)
-                values = partial(self._block_owners, blocks, grid, cuts)
-                yield _Found(text, self._followed(self._on_coarse(values()), num_parts), values)
-
-    def _block_owners(self, blocks: Blocks, grid: tuple[int, ...], cuts: Sequence[Int64]) -> Int32:
-        return self._led(blocks.owners(grid, cuts))
+                values = partial(blocks.owners, grid, cuts)
+                coarse = self._followed(self._on_coarse(values(), leads=True), num_parts)
+                yield _Found(text, coarse, partial(self._led, values))
 
     def _asked(self, num_parts: int) -> Iterator[Candidate]:
         """What the user named or gave."""
@@ -289,12 +287,15 @@ class TiledPortfolio:
                 part = self._completed(coarse, owners, num_parts)
                 yield Candidate(name, part, time.perf_counter() - begin)
 
-    def _on_coarse(self, value_part: Int32) -> Int32:
-        """Return int32[N], the part of a value in each coarse vertex, -1 where none has one."""
-        vertex = self.view.tiling.vertex
-        known = np.flatnonzero((value_part >= 0) & (vertex >= 0))
-        coarse = np.full(self.view.tiling.num_vertices, -1, np.int32)
-        coarse[vertex[known]] = value_part[known]
+    def _on_coarse(self, value_part: Int32, *, leads: bool = False) -> Int32:
+        """Return int32[N], the part of a value in each coarse vertex, -1 where none has one.
+
+        With ``leads``, values that follow others take the parts of these; see :meth:`_led`.
+        """
+        tiling = self.view.tiling
+        coarse = np.full(tiling.num_vertices, -1, np.int32)
+        own = frozen(value_part, np.int32)
+        kernels.note_parts(tiling.vertex, tiling.neighbours.anchor, own, leads, coarse)
         return coarse
 
     def _followed(self, coarse: Int32, num_parts: int) -> Int32:
@@ -318,11 +319,12 @@ class TiledPortfolio:
         part = np.where(value_part >= 0, value_part, np.where(of_anchor >= 0, of_anchor, part))
         return part.astype(np.int32)
 
-    def _led(self, value_part: Int32) -> Int32:
-        """Return ``value_part`` with values that follow others at the owner of these, if they have one.
+    def _led(self, owners: Callable[[], Int32]) -> Int32:
+        """Return ``owners()`` with values that follow others at the owner of these, if they have one.
 
         Entries of a sparse matrix are as many as would be some per point, but not the same number at each.
         """
+        value_part = owners()
         of_anchor = value_part[self.view.tiling.neighbours.anchor]
         return np.where(of_anchor >= 0, of_anchor, value_part)
 
