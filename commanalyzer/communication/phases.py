@@ -27,9 +27,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from commanalyzer.communication import phase_kernels as kernels
 from commanalyzer.communication.charges import Charges, Transfers
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.totals import GraphTotals, totals_of
+from commanalyzer.compiled import frozen
 from commanalyzer.vcg.graph import Bool, Int32, Int64, ValueGraph
 
 _MOST_SITES = 4096  # matrices of sites x sites
@@ -72,31 +74,21 @@ def step_order(graph: ValueGraph, totals: GraphTotals | None = None) -> StepOrde
     if not 0 < n <= _MOST_SITES or not graph.num_flows:
         return None
     totals = totals or totals_of(graph)
-    main = totals.site.astype(np.int64)
-    rows = np.arange(graph.num_rows)
-    # Of repeated indices the last assignment stays.
+    main = totals.site
     first_row = np.full(n, graph.num_rows)
-    first_row[graph.row_site[::-1]] = rows[::-1]
     first_store = np.full(graph.num_vertices, graph.num_rows)
-    first_store[graph.row_sink[::-1]] = rows[::-1]
-    row, maker = graph.row_of_source(), main[graph.source]
-    pair = maker * n + graph.row_site[row]
-    known = maker >= 0
-    read = _pairs(pair[known], n) | _continued(graph, main)
-    old = _pairs(pair[known & (first_store[graph.source] >= row)], n)
+    kernels.note_first(graph.row_sink, graph.row_site, first_store, first_row)
+    read, old = np.zeros((n, n), np.bool_), np.zeros((n, n), np.bool_)
+    flows = (graph.row_site, graph.term_ptr, graph.source_ptr, graph.source)
+    kernels.note_reads(*flows, frozen(main, np.int32), first_store, read, old)
+    read |= _continued(graph, main)
     now = read & ~old & (first_row[:, None] < first_row[None, :])
     before = read & ~now
     reach = _closure(now, np.argsort(first_row, kind="stable"))
     return StepOrder(totals, first_row, now, before, reach, _product(_product(reach, before), reach))
 
 
-def _pairs(numbers: Int64, n: int) -> Bool:
-    found = np.zeros(n * n, dtype=np.bool_)
-    found[numbers] = True
-    return found.reshape(n, n)
-
-
-def _continued(graph: ValueGraph, main: Int64) -> Bool:
+def _continued(graph: ValueGraph, main: Int32) -> Bool:
     """bool[N, N], the column site adds to values that the row site made (``x = a; x += b``)."""
     finisher = main[graph.row_sink]
     adds = np.zeros(graph.num_vertices, dtype=np.bool_)
@@ -197,16 +189,12 @@ def _remote_readers(graph: ValueGraph, part: Int32, expand: _Group, num_parts: i
     value = expand.item.value[mine].astype(np.int64)
     is_sent = np.zeros(graph.num_vertices, dtype=np.bool_)
     is_sent[value] = True
-    entry = np.flatnonzero(is_sent[graph.source])
-    row = np.searchsorted(graph.source_ptr[graph.term_ptr], entry, side="right") - 1
-    read, reader_part = graph.source[entry], part[graph.row_sink[row]]
-    crossing = np.flatnonzero(part[read] != reader_part)
-    read, row = read[crossing].astype(np.int64), row[crossing]
     arriving = np.sort(value * num_parts + expand.item.receiver[mine])
-    wanted = read * num_parts + reader_part[crossing]
-    arrives = arriving[np.minimum(np.searchsorted(arriving, wanted), len(arriving) - 1)] == wanted
     found = np.zeros((n, n), dtype=np.bool_)
-    found[order.totals.site[read[arrives]], graph.row_site[row[arrives]]] = True
+    kernels.note_arrivals(
+        *(graph.row_sink, graph.row_site, graph.term_ptr, graph.source_ptr, graph.source),
+        *(frozen(part, np.int32), is_sent, arriving, num_parts, order.totals.site, found),
+    )
     return found
 
 

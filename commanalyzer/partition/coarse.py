@@ -8,13 +8,14 @@ most frequent use).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from commanalyzer.partition import tile_kernels as kernels
+from commanalyzer.partition import net_kernels as kernels
 from commanalyzer.partition.affinity import Adjacency
 from commanalyzer.partition.hypergraph import Hypergraph
 from commanalyzer.partition.tiles import Neighbours, Tiling, link_table
@@ -140,8 +141,43 @@ def _hub_traffic(links: _Links, n: int, hub: Int64) -> HubTraffic:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class RowRuns:
+    """Runs of rows whose sinks are in one coarse vertex, slice by slice of a graph.
+
+    Attributes:
+        runs: For each slice int32[G], coarse vertex (N for hubs), and int64[G + 1], first row.
+    """
+
+    runs: tuple[tuple[Int32, Int64], ...]
+
+    @classmethod
+    def of(cls, graph: ValueGraph, tiling: Tiling) -> RowRuns:
+        """Runs of all rows of ``graph``."""
+        return cls(tuple(_runs(piece, tiling) for piece in row_slices(graph)))
+
+    def chosen(self, wanted: Bool) -> tuple[tuple[Int64, Int64], ...]:
+        """Return first and last row (and one) of the runs of some coarse vertices (bool[N]), by slices."""
+        some = np.append(wanted, False)
+        return tuple((first[:-1][some[tile]], first[1:][some[tile]]) for tile, first in self.runs)
+
+
+def _runs(piece: ValueGraph, tiling: Tiling) -> tuple[Int32, Int64]:
+    tile, first = np.empty(piece.num_rows, np.int32), np.empty(piece.num_rows + 1, np.int64)
+    count = int(kernels.find_runs(piece.row_sink, tiling.vertex, tile, first))
+    first[count] = piece.num_rows
+    found = tile[:count].copy()
+    found[found < 0] = tiling.num_vertices
+    return found, first[: count + 1].copy()
+
+
 def build_nets(
-    graph: ValueGraph, number: Int32, num_coarse: int, near: Neighbours, work: Float64
+    graph: ValueGraph,
+    number: Int32,
+    num_coarse: int,
+    near: Neighbours,
+    work: Float64,
+    rows: Sequence[tuple[Int64, Int64]] | None = None,
 ) -> Hypergraph | None:
     """Return the nets between coarse vertices; ``None`` where they have too many pins.
 
@@ -151,8 +187,9 @@ def build_nets(
         num_coarse: Number of coarse vertices N.
         near: Uses of the values.
         work: float64[N], work of the coarse vertices.
+        rows: Of each slice, begins and ends of the runs of rows that have pins; None for all.
     """
-    pins = _pins(graph, number, num_coarse, near.readers)
+    pins = _pins(graph, number, num_coarse, near.readers, rows)
     if pins is None:
         return None
     keys, sums = kernels.merge_nets(
@@ -175,20 +212,28 @@ def build_nets(
     return Hypergraph(pointer, key % max(len(work), 1), sums[first, 0], work)
 
 
-def _pins(graph: ValueGraph, number: Int32, num_coarse: int, readers: Int32) -> Int64 | None:
+def _pins(
+    graph: ValueGraph,
+    number: Int32,
+    num_coarse: int,
+    readers: Int32,
+    rows: Sequence[tuple[Int64, Int64]] | None,
+) -> Int64 | None:
     """Return the distinct pins of all nets but those of the values themselves, sorted; none if too many."""
     found, total = [np.zeros(0, np.int64)], 0
-    for piece in row_slices(graph):
-        out = np.empty(piece.num_flows, np.int64)
+    for place, piece in enumerate(row_slices(graph)):
+        begin, end = (np.zeros(1, np.int64), np.array([piece.num_rows])) if rows is None else rows[place]
+        flows = piece.source_ptr[piece.term_ptr[end]] - piece.source_ptr[piece.term_ptr[begin]]
+        out = np.empty(int(flows.sum()), np.int64)
         count = kernels.list_pins(
-            *(piece.row_sink, piece.row_fold, piece.term_ptr, piece.source_ptr, piece.source),
+            *(begin, end, piece.row_sink, piece.row_fold, piece.term_ptr, piece.source_ptr, piece.source),
             *(readers, number, num_coarse, out),
         )
         found.append(sorted_unique(out[:count].copy()))
         total += len(found[-1])
         if total > _MOST_PINS:
             return None
-    return sorted_unique(np.concatenate(found))
+    return found[1] if len(found) == 2 else sorted_unique(np.concatenate(found))
 
 
 def voted(adjacency: Adjacency, part: Int32, num_parts: int) -> Int32:

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from commanalyzer.compiled import frozen
+from commanalyzer.partition import grid_kernels as kernels
 from commanalyzer.partition.shapes import Shaped
 from commanalyzer.vcg.graph import Float64, Int32, Int64, ValueGraph
 
@@ -34,35 +36,82 @@ def fits(grid: tuple[int, ...], extents: tuple[int, ...]) -> bool:
     return all(g <= e for g, e in zip(grid, extents, strict=True))
 
 
-def block_owners(
-    graph: ValueGraph, family: Sequence[Shaped], grid: tuple[int, ...], *, by_work: bool = False
-) -> Int32:
-    """Return int32[V], owner of each element in blocks; -1 for all other values.
+class Blocks:
+    """Divisions of one family into blocks: what does not depend on the process grid is computed once.
 
     Args:
         graph: Value graph.
         family: Arrays of related shapes.
-        grid: Number of blocks along each dimension.
-        by_work: Cut where the work spent on the elements is halved, not where their number is.
     """
-    owner = np.full(graph.num_vertices, -1, np.int32)
-    for extents, members in _by_extents(family):
-        places = [s.coordinates() for s in members]
-        vertices = np.concatenate([s.array.vertex for s in members])
-        weight = graph.work_flops[vertices] if by_work else _written(graph, members)
-        part = np.zeros(len(vertices), np.int64)
-        for axis, (count, extent) in enumerate(zip(grid, extents, strict=True)):
-            at = np.concatenate([p[axis] for p in places])
-            along = np.bincount(at, weight, extent).astype(np.float64)
-            part = part * count + _cuts(along, count)[at]
-        owner[vertices] = part
-    return owner
+
+    def __init__(self, graph: ValueGraph, family: Sequence[Shaped]) -> None:
+        self._graph = graph
+        self.extents = family[0].extents
+        self._groups = _by_extents(family)
+        self._along: dict[bool, tuple[Float64, ...]] = {}
+
+    def cuts(self, grid: tuple[int, ...], *, by_work: bool = False) -> tuple[Int64, ...]:
+        """Return the block of each coordinate, dimension after dimension, for every extents of the family.
+
+        Args:
+            grid: Number of blocks along each dimension.
+            by_work: Cut where the work spent on the elements is halved, not where their number is.
+        """
+        if by_work not in self._along:
+            self._along[by_work] = tuple(self._work_along(e, m, by_work) for e, m in self._groups)
+        pairs = zip(self._groups, self._along[by_work], strict=True)
+        return tuple(_all_cuts(along, extents, grid) for (extents, _), along in pairs)
+
+    def owners(self, grid: tuple[int, ...], cuts: Sequence[Int64]) -> Int32:
+        """Return int32[V], owner of each element for these cuts; -1 for all other values."""
+        owner = np.full(self._graph.num_vertices, -1, np.int32)
+        self.fill(grid, cuts, owner)
+        return owner
+
+    def fill(self, grid: tuple[int, ...], cuts: Sequence[Int64], owner: Int32, first: int = 0) -> None:
+        """Write the owners of all elements to ``owner`` (int32[V]), those of block 0 as ``first``."""
+        for (extents, members), block in zip(self._groups, cuts, strict=True):
+            places = (_numbers(extents), block, _places(extents), _numbers(grid))
+            for s in members:  # one step per array
+                elements = (frozen(s.array.vertex, np.int64), frozen(s.array.index, np.int64))
+                kernels.fill_blocks(*elements, s.components, *places, first, owner)
+
+    def _work_along(self, extents: tuple[int, ...], members: Sequence[Shaped], by_work: bool) -> Float64:
+        """Return the weights of all coordinates, dimension after dimension."""
+        along = np.zeros(sum(extents))
+        for s in members:  # one step per array
+            weight = self._graph.work_flops[s.array.vertex] if by_work else _written(self._graph, s)
+            shape = (_numbers(extents), frozen(weight, np.float64), _places(extents))
+            kernels.add_along(frozen(s.array.index, np.int64), s.components, *shape, along)
+        return along
 
 
-def _written(graph: ValueGraph, members: Sequence[Shaped]) -> Float64:
+def block_owners(
+    graph: ValueGraph, family: Sequence[Shaped], grid: tuple[int, ...], *, by_work: bool = False
+) -> Int32:
+    """Return int32[V], owner of each element in blocks; -1 for all other values; see :class:`Blocks`."""
+    blocks = Blocks(graph, family)
+    return blocks.owners(grid, blocks.cuts(grid, by_work=by_work))
+
+
+def _numbers(numbers: tuple[int, ...]) -> Int64:
+    return frozen(np.array(numbers), np.int64)
+
+
+def _places(extents: tuple[int, ...]) -> Int64:
+    """Return where the coordinates of each dimension begin."""
+    return frozen(np.cumsum((0, *extents[:-1])), np.int64)
+
+
+def _all_cuts(along: Float64, extents: tuple[int, ...], grid: tuple[int, ...]) -> Int64:
+    parts = np.split(along, np.cumsum(extents)[:-1])
+    return frozen(np.concatenate([_cuts(w, count) for w, count in zip(parts, grid, strict=True)]), np.int64)
+
+
+def _written(graph: ValueGraph, shaped: Shaped) -> Float64:
     """Return float64[K], 1 for elements that change as often as others of their array, 0 for halos."""
-    versions = [graph.versions[s.array.vertex] for s in members]
-    return np.concatenate([2 * v >= v.max() for v in versions]).astype(np.float64)
+    versions = graph.versions[shaped.array.vertex]
+    return np.asarray(2 * versions >= versions.max(), dtype=np.float64)
 
 
 def cyclic_owners(

@@ -23,6 +23,8 @@ _CONFIDENCES = (0.5, 0.2, 0.05, 0.0)  # lead of the best part over the second, o
 _MOST_ROUNDS = 20
 PATIENCE = 0.02  # of all vertices
 _LEAST_PATIENCE = 200
+LEAST_GAIN = 0.0001
+"""Of large graphs: passes that save a smaller share of the metric are not worth their time."""
 MOST_COUNTS = 150_000_000  # nets times parts
 
 
@@ -77,6 +79,7 @@ def refine(
     settled: Float64 | None = None,
     passes: int = PASSES,
     patience: float = PATIENCE,
+    least_gain: float = 0.0,
 ) -> Int32:
     """Return owners with a smaller connectivity metric.
 
@@ -91,6 +94,7 @@ def refine(
         settled: float64[p], work of each part that no vertex stands for; None for none.
         passes: Most passes of moves that lower the metric; 0 only places and balances.
         patience: Moves since the best state after which a pass ends, of all vertices.
+        least_gain: Share of the metric that a pass has to save if another one is to follow.
 
     Raises:
         PartitionError: If ``part`` has another length, or nets times parts exceed what fits into memory.
@@ -110,8 +114,11 @@ def refine(
     load = np.bincount(owner, weight, num_parts).astype(np.float64) + base
     movable = np.ones(n, np.bool_) if fixed is None else ~fixed
     kernels.relieve(nets.pointer, nets.net, h.net_bytes, owner, movable, weight, load, most, count)
+    metric = connectivity(h, owner, num_parts) if least_gain > 0.0 else 0
     for _ in range(passes):
-        if not _improve(h, nets, owner, movable, weight, load, most, count, patience):
+        saved = _improve(h, nets, owner, movable, weight, load, most, count, patience)
+        metric -= saved
+        if saved <= least_gain * metric:
             break
     return owner
 
@@ -126,10 +133,10 @@ def _improve(
     most: float,
     count: NDArray[np.int32],
     patience: float,
-) -> bool:
-    """One pass of moves, in place; whether it saved anything."""
+) -> int:
+    """One pass of moves, in place; return what it saves."""
     moves = max(_LEAST_PATIENCE, int(patience * len(owner)))
-    saved = kernels.improve(
+    saved: int = kernels.improve(
         hypergraph.net_pointer,
         hypergraph.pin,
         hypergraph.net_bytes,
@@ -143,13 +150,15 @@ def _improve(
         count,
         moves,
     )
-    return bool(saved > 0)
+    return saved
 
 
 def _place(hypergraph: Hypergraph, nets: Incidence, owner: Int32, count: NDArray[np.int32]) -> None:
     """Give parts to vertices without one, in place: first those whose neighbours leave no doubt."""
-    choice = np.empty_like(owner)
     kernels.count_pins(hypergraph.net_pointer, hypergraph.pin, owner, count)
+    if (owner >= 0).all():
+        return
+    choice = np.empty_like(owner)
     for confidence in _CONFIDENCES:
         for _ in range(_MOST_ROUNDS):
             placed = count.sum(axis=1)

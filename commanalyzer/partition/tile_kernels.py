@@ -1,4 +1,4 @@
-"""Compiled passes over the flows of a large graph: what follows what, links and nets between coarse vertices.
+"""Compiled passes over the flows of a large graph: what follows what, links between coarse vertices.
 
 Each pass takes the rows of one slice; what it adds up is kept in arrays over the vertices and in a hash table
 that maps a pair of coarse vertices to sums. Nothing here is as large as the flows.
@@ -17,10 +17,9 @@ import numpy as np
 from commanalyzer.compiled import compiled
 from commanalyzer.partition.flow_bytes import flow_bytes, shared_bytes
 
-_EMPTY = -1
+EMPTY = -1
 _ON_PATH = -2
-_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
-_MIX = np.uint64(0xBF58476D1CE4E5B9)
+MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 TO_ARRAY, TO_PRIVATE, TO_SUM = 3, 2, 1  # reasons to follow a reader, the best is the largest
 
 
@@ -166,19 +165,40 @@ def find_anchors(parent: Any, anchor: Any) -> None:
 
     A vertex that is its own parent ends a chain.
     """
-    anchor[:] = _EMPTY
+    anchor[:] = EMPTY
     for v in range(len(parent)):
         u = v
-        while anchor[u] == _EMPTY and parent[u] != u:
+        while anchor[u] == EMPTY and parent[u] != u:
             anchor[u] = _ON_PATH
             u = parent[u]
-        if anchor[u] == _EMPTY:
+        if anchor[u] == EMPTY:
             anchor[u] = u
         root = u if anchor[u] == _ON_PATH else anchor[u]
         u = v
         while anchor[u] == _ON_PATH:
             anchor[u] = root
             u = parent[u]
+
+
+@compiled
+def note_parts(vertex: Any, anchor: Any, part: Any, leads: Any, coarse: Any) -> None:
+    """Note a part of each coarse vertex: that of its last value with one.
+
+    Args:
+        vertex: Coarse vertex of each vertex, -1 for hubs.
+        anchor: The vertex whose owner each vertex gets.
+        part: Part of each vertex, -1 where it is not given.
+        leads: Whether a vertex goes with its anchor if that has a part.
+        coarse: Output, -1 before.
+    """
+    for v in range(len(vertex)):
+        if vertex[v] < 0:
+            continue
+        found = part[anchor[v]] if leads else part[v]
+        if found < 0:
+            found = part[v]
+        if found >= 0:
+            coarse[vertex[v]] = found
 
 
 @compiled
@@ -214,22 +234,23 @@ def crossing_bytes(
 
 
 @compiled
-def _slot(keys: Any, key: Any) -> Any:
+def slot(keys: Any, key: Any) -> Any:
+    """Return the slot of ``key``, or the empty one where it belongs."""
     mask = len(keys) - 1
-    h = np.int64((np.uint64(key) * _MULTIPLIER) >> np.uint64(20)) & mask
-    while keys[h] != key and keys[h] != _EMPTY:
+    h = np.int64((np.uint64(key) * MULTIPLIER) >> np.uint64(20)) & mask
+    while keys[h] != key and keys[h] != EMPTY:
         h = (h + 1) & mask
     return h
 
 
 @compiled
-def _grown(keys: Any, sums: Any) -> Any:
+def grown(keys: Any, sums: Any) -> Any:
     """Return a table of twice the slots with the same entries."""
-    wider = np.full(2 * len(keys), _EMPTY, np.int64)
+    wider = np.full(2 * len(keys), EMPTY, np.int64)
     moved = np.zeros((2 * len(keys), sums.shape[1]), np.int64)
     for h in range(len(keys)):
-        if keys[h] != _EMPTY:
-            at = _slot(wider, keys[h])
+        if keys[h] != EMPTY:
+            at = slot(wider, keys[h])
             wider[at] = keys[h]
             moved[at] = sums[h]
     return wider, moved
@@ -239,10 +260,10 @@ def _grown(keys: Any, sums: Any) -> Any:
 def _entry(keys: Any, sums: Any, used: Any, one: Any, other: Any) -> Any:
     """Return the table with an entry for a pair, how many it has, and the slot."""
     if 2 * used + 4 > len(keys):
-        keys, sums = _grown(keys, sums)
+        keys, sums = grown(keys, sums)
     key = (np.int64(min(one, other)) << 32) | np.int64(max(one, other))
-    h = _slot(keys, key)
-    if keys[h] == _EMPTY:
+    h = slot(keys, key)
+    if keys[h] == EMPTY:
         keys[h] = key
         used += 1
     return keys, sums, used, h
@@ -293,104 +314,3 @@ def add_links(
                     sums[h, 1] += shared_bytes(less, readers[s])
                 before, before_volume = a, volume
     return keys, sums, used
-
-
-@compiled
-def _fold_place(t: Any, source_ptr: Any, source: Any, readers: Any, number: Any, num_coarse: Any) -> Any:
-    """Return the coarse vertex that computes a term of a reduction, -1 for that of the sink.
-
-    Operands in one place are combined there, unless all of them have other readers and come along anyway.
-    """
-    place, alone = -1, False
-    for i in range(source_ptr[t], source_ptr[t + 1]):
-        a = number[source[i]]
-        if a >= num_coarse:
-            continue
-        if place >= 0 and a != place:
-            return -1
-        place = a
-        alone = alone or readers[source[i]] <= 1
-    return place if alone else -1
-
-
-@compiled
-def list_pins(
-    row_sink: Any,
-    row_fold: Any,
-    term_ptr: Any,
-    source_ptr: Any,
-    source: Any,
-    readers: Any,
-    number: Any,
-    num_coarse: Any,
-    out: Any,
-) -> Any:
-    """Write (net << 32) | coarse vertex to ``out`` for pins that are not a net's own; return how many.
-
-    The net of a value has the value's number, that of a reduction V plus its sink's.
-    """
-    n, values = 0, np.int64(len(number))
-    for r in range(len(row_sink)):
-        sink = row_sink[r]
-        k = number[sink]
-        if k >= num_coarse:
-            continue
-        for t in range(term_ptr[r], term_ptr[r + 1]):
-            if row_fold[r] != 0:
-                place = _fold_place(t, source_ptr, source, readers, number, num_coarse)
-                if place >= 0:
-                    if place != k:
-                        out[n] = ((values + sink) << 32) | np.int64(place)
-                        n += 1
-                    continue
-            for i in range(source_ptr[t], source_ptr[t + 1]):
-                s = source[i]
-                if number[s] != k and number[s] < num_coarse:
-                    out[n] = (np.int64(s) << 32) | np.int64(k)
-                    n += 1
-    return n
-
-
-@compiled
-def _mixed(c: Any) -> Any:
-    z = (np.uint64(c) + np.uint64(1)) * _MULTIPLIER
-    z = (z ^ (z >> np.uint64(30))) * _MIX
-    return z ^ (z >> np.uint64(27))
-
-
-@compiled
-def merge_nets(
-    key: Any, number: Any, most: Any, most_folded: Any, versions: Any, width: Any, keys: Any, sums: Any
-) -> Any:
-    """Return a table of distinct sets of pins: sums of bytes and the place in ``key`` of one net with it.
-
-    Args:
-        key: Sorted and distinct pins of :func:`list_pins`.
-        number: Coarse vertex of each vertex.
-        most: Largest count of a row that reads a vertex.
-        most_folded: Largest count of a reduction into it.
-        versions: Versions of each vertex.
-        width: Bytes of each vertex.
-        keys: Empty table.
-        sums: Its two sums.
-    """
-    used, first, values = 0, 0, len(number)
-    while first < len(key):
-        net = key[first] >> 32
-        value = net if net < values else net - values
-        signature = _mixed(number[value])
-        last = first
-        while last < len(key) and key[last] >> 32 == net:
-            signature += _mixed(key[last] & 0xFFFFFFFF)
-            last += 1
-        if 2 * used + 4 > len(keys):
-            keys, sums = _grown(keys, sums)
-        h = _slot(keys, np.int64(signature >> np.uint64(2)))
-        if keys[h] == _EMPTY:
-            keys[h] = np.int64(signature >> np.uint64(2))
-            sums[h, 1] = first
-            used += 1
-        times = most_folded[value] if net >= values else min(most[value], max(versions[value], 1))
-        sums[h, 0] += np.int64(times) * np.int64(width[value])
-        first = last
-    return keys, sums

@@ -8,19 +8,22 @@ borders of the best ones are moved as long as that saves bytes.
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
+from commanalyzer.compiled import frozen
 from commanalyzer.errors import PartitionError
+from commanalyzer.partition import tile_kernels as kernels
 from commanalyzer.partition.borders import refine_borders
 from commanalyzer.partition.bounds import Structure, recognise
-from commanalyzer.partition.coarse import CoarseView, build_coarse, voted
+from commanalyzer.partition.coarse import CoarseView, RowRuns, build_coarse, voted
 from commanalyzer.partition.divisions import promising_grids, variants
-from commanalyzer.partition.grids import block_owners, grid_name
+from commanalyzer.partition.grids import Blocks, grid_name
 from commanalyzer.partition.metis import partition
 from commanalyzer.partition.mtkahypar import partition_hypergraph
 from commanalyzer.partition.owner_map import map_owners
@@ -49,6 +52,7 @@ _LEAST_PER_PART = 16  # coarse vertices
 _LEAST_FORCED = 4  # coarse vertices per part, whatever the user says
 _MOST_PINS = 300_000  # of the coarse graph; above it, Mt-KaHyPar would take many seconds
 _REFINED = 2  # candidates
+_NEAR = 1.02  # of the bytes of the best refinement
 _RECOGNISED_FLOWS = 1 << 24  # whether a graph is a grid or a product is only looked at up to this size
 
 
@@ -59,12 +63,14 @@ def is_large(graph: ValueGraph) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A division of the coarse vertices, or of values and what it is on coarse vertices."""
+    """A division of the coarse vertices, or of values and what it is on coarse vertices.
+
+    Owners of values are made when they are asked for: of large graphs, a list of them takes gigabytes.
+    """
 
     name: str
     coarse: Int32
-    values: Int32 | None = None
-    cut_dims: int = 0
+    values: Callable[[], Int32] | None = None
 
 
 class TiledPortfolio:
@@ -80,6 +86,7 @@ class TiledPortfolio:
         self._options = options
         self._wanted = wanted
         self._failures: dict[int, list[str]] = {}
+        self._families: dict[tuple[int, ...], Blocks] = {}
         check_asked(options)
 
     @cached_property
@@ -122,6 +129,10 @@ class TiledPortfolio:
         return self.view.tiling.num_vertices
 
     @cached_property
+    def _runs(self) -> RowRuns:
+        return RowRuns.of(self._graph, self.view.tiling)
+
+    @cached_property
     def _nets(self) -> Incidence | None:
         return None if self.view.hypergraph is None else incidence(self.view.hypergraph)
 
@@ -149,19 +160,30 @@ class TiledPortfolio:
         yield from self._mtkahypar(num_parts)
         for division in self._blocks(num_parts) if self._options.structured else ():
             begin = time.perf_counter()
-            part = self._completed(division.coarse, division.values, num_parts)
+            values = None if division.values is None else division.values()
+            part = self._completed(division.coarse, values, num_parts)
             yield Candidate(division.name, part, time.perf_counter() - begin)
         yield from self._asked(num_parts)
 
     def refined(self, candidates: Sequence[Candidate], num_parts: int) -> Iterator[Candidate]:
-        """Yield the first of ``candidates`` with its borders refined, if that changes it."""
+        """Yield the first of ``candidates`` with their borders refined, if that changes them.
+
+        All get one round; the later ones go on only as long as they are near the best before them.
+        """
         if num_parts == 1 or not self._options.structured:
             return
+        least = math.inf
         for candidate in candidates[:_REFINED]:
             begin = time.perf_counter()
-            part = refine_borders(self._graph, self.view, candidate.part, num_parts, self._options.imbalance)
-            if part is not None:
-                yield Candidate(f"{candidate.method} refined", part, time.perf_counter() - begin)
+            better = refine_borders(
+                *(self._graph, self.view, candidate.part, num_parts, self._options.imbalance),
+                runs=self._runs,
+                hopeless_bytes=_NEAR * least,
+            )
+            if better is not None:
+                least = min(least, better.net_bytes)
+                seconds = time.perf_counter() - begin
+                yield Candidate(f"{candidate.method} refined", better.part, seconds)
 
     def _is_affordable(self, num_parts: int) -> bool:
         nets = self.view.hypergraph
@@ -225,18 +247,29 @@ class TiledPortfolio:
             among = f" of {grid_name(extents)}" if shapes.count(len(extents)) > 1 else ""
             for rank, grid in enumerate(promising_grids(extents, num_parts, _MOST_GRIDS)):
                 name = f"blocks {grid_name(grid)}" if len(grid) > 1 else f"slabs {num_parts}"
-                cut_dims = sum(g > 1 for g in grid)
+                found = by_dims.setdefault(sum(g > 1 for g in grid), [])
                 for members, remark in variants(family, rank):
-                    for by_work in (False, True):
-                        owners = self._led(block_owners(self._graph, members, grid, by_work=by_work))
-                        text = f"{name}{among}{remark}{' by work' if by_work else ''}"
-                        coarse = self._followed(self._on_coarse(owners), num_parts)
-                        by_dims.setdefault(cut_dims, []).append(_Found(text, coarse, owners, cut_dims))
+                    found += self._cut(members, grid, f"{name}{among}{remark}", num_parts)
         for dims in sorted(by_dims):
             simplest, best = by_dims[dims][0], self._best(iter(by_dims[dims]), num_parts)
             yield best
             if simplest is not best:
                 yield simplest
+
+    def _cut(
+        self, members: Sequence[Shaped], grid: tuple[int, ...], name: str, num_parts: int
+    ) -> Iterator[_Found]:
+        """Blocks of equal numbers of points and, if that is not the same, of equal work."""
+        blocks = self._families.setdefault(tuple(map(id, members)), Blocks(self._graph, members))
+        seen: set[bytes] = set()
+        for text, by_work in ((name, False), (f"{name} by work", True)):
+            cuts = blocks.cuts(grid, by_work=by_work)
+            key = b"".join(cut.tobytes() for cut in cuts)
+            if key not in seen:
+                seen.add(key)
+                values = partial(blocks.owners, grid, cuts)
+                coarse = self._followed(self._on_coarse(values(), leads=True), num_parts)
+                yield _Found(text, coarse, partial(self._led, values))
 
     def _asked(self, num_parts: int) -> Iterator[Candidate]:
         """What the user named or gave."""
@@ -254,12 +287,15 @@ class TiledPortfolio:
                 part = self._completed(coarse, owners, num_parts)
                 yield Candidate(name, part, time.perf_counter() - begin)
 
-    def _on_coarse(self, value_part: Int32) -> Int32:
-        """Return int32[N], the part of a value in each coarse vertex, -1 where none has one."""
-        vertex = self.view.tiling.vertex
-        known = np.flatnonzero((value_part >= 0) & (vertex >= 0))
-        coarse = np.full(self.view.tiling.num_vertices, -1, np.int32)
-        coarse[vertex[known]] = value_part[known]
+    def _on_coarse(self, value_part: Int32, *, leads: bool = False) -> Int32:
+        """Return int32[N], the part of a value in each coarse vertex, -1 where none has one.
+
+        With ``leads``, values that follow others take the parts of these; see :meth:`_led`.
+        """
+        tiling = self.view.tiling
+        coarse = np.full(tiling.num_vertices, -1, np.int32)
+        own = frozen(value_part, np.int32)
+        kernels.note_parts(tiling.vertex, tiling.neighbours.anchor, own, leads, coarse)
         return coarse
 
     def _followed(self, coarse: Int32, num_parts: int) -> Int32:
@@ -283,11 +319,12 @@ class TiledPortfolio:
         part = np.where(value_part >= 0, value_part, np.where(of_anchor >= 0, of_anchor, part))
         return part.astype(np.int32)
 
-    def _led(self, value_part: Int32) -> Int32:
-        """Return ``value_part`` with values that follow others at the owner of these, if they have one.
+    def _led(self, owners: Callable[[], Int32]) -> Int32:
+        """Return ``owners()`` with values that follow others at the owner of these, if they have one.
 
         Entries of a sparse matrix are as many as would be some per point, but not the same number at each.
         """
+        value_part = owners()
         of_anchor = value_part[self.view.tiling.neighbours.anchor]
         return np.where(of_anchor >= 0, of_anchor, value_part)
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from commanalyzer.partition import tile_kernels as kernels
-from commanalyzer.partition.grids import block_owners, grid_name
+from commanalyzer.partition.grids import Blocks, grid_name
 from commanalyzer.partition.shapes import Array, Shaped
 from commanalyzer.vcg.graph import Bool, Int32, Int64, ValueGraph
 from commanalyzer.vcg.slices import row_slices
@@ -78,7 +78,7 @@ class Tiling:
     num_vertices: int
     name: str
     neighbours: Neighbours
-    groups: tuple[tuple[Shaped, ...], ...] = ()
+    groups: tuple[Blocks, ...] = ()
 
 
 def find_neighbours(graph: ValueGraph, removed: Bool) -> Neighbours:
@@ -172,7 +172,7 @@ def build_tiling(
     """
     near = find_neighbours(graph, removed)
     best, name, least = None, "values", math.inf
-    groups: tuple[tuple[Shaped, ...], ...] = ()
+    groups: tuple[Blocks, ...] = ()
     followed = near
     anchors = np.flatnonzero(~removed & (near.anchor == np.arange(graph.num_vertices)))
     is_dense = near.flows > _DENSE * len(anchors)
@@ -180,7 +180,7 @@ def build_tiling(
         wanted = min(wanted, _FEW_VERTICES)
     if len(anchors) > wanted:
         for family in families or ((),):  # one step per family
-            chosen = tuple(_groups(arrays, family))
+            chosen = tuple(Blocks(graph, group) for group in _groups(arrays, family))
             tile = tiles_of(graph, chosen, wanted)
             for view, placed in ((near, tile), with_tasks(graph, removed, near, tile)):
                 between, across = _crossing(graph, removed, view.anchor, placed)
@@ -188,7 +188,7 @@ def build_tiling(
                     best, least, name, groups = placed, across, _name(family, wanted), chosen
                     followed = view
         loose = near.flows <= _MOST_LOOSE_FLOWS and len(anchors) <= _MOST_LOOSE_VERTICES and not is_dense
-        coarse = max((math.prod(g[0].extents) for g in groups), default=0) >= _LEAST_POINTS * wanted
+        coarse = max((math.prod(g.extents) for g in groups), default=0) >= _LEAST_POINTS * wanted
         if scattered and loose and coarse and least > _SCATTERED * max(between, 1):
             best, name, followed = None, "values", near
     number = np.full(graph.num_vertices, -1, np.int32)
@@ -285,15 +285,13 @@ def _name(family: Sequence[Shaped], wanted: int) -> str:
     return f"tiles {grid_name(grid)}" if len(grid) > 1 else f"runs {grid[0]}"
 
 
-def tiles_of(graph: ValueGraph, groups: Sequence[Sequence[Shaped]], wanted: int) -> Int32:
+def tiles_of(graph: ValueGraph, groups: Sequence[Blocks], wanted: int) -> Int32:
     """Return int32[V], a tile of each value, about ``wanted`` in each group; other values have their own."""
     tile = np.full(graph.num_vertices, -1, np.int32)
     first = 0
     for group in groups:  # one step per group
-        grid = tile_grid(group[0].extents, wanted)
-        found = block_owners(graph, group, grid)
-        here = np.flatnonzero(found >= 0)
-        tile[here] = found[here] + first
+        grid = tile_grid(group.extents, wanted)
+        group.fill(grid, group.cuts(grid), tile, first)
         first += math.prod(grid)
     alone = np.flatnonzero(tile < 0)
     tile[alone] = first + np.arange(len(alone))

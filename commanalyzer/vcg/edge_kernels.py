@@ -31,6 +31,13 @@ def distribute(sink: Any, start: Any, source: Any, place: Any, sinks: Any) -> No
 
 
 @compiled
+def count_entries(index: Any, count: Any) -> None:
+    """Count how often each number occurs; ``numpy.bincount`` would make 64-bit copies of all of them."""
+    for i in range(len(index)):
+        count[index[i]] += 1
+
+
+@compiled
 def count_distinct(place: Any, sinks: Any, pointer: Any) -> None:
     """Write the pointer of the distinct sources of each sink to ``pointer`` (zeros)."""
     latest = np.full(len(pointer) - 1, -1, np.int32)
@@ -75,31 +82,23 @@ def count_neighbours(pointer: Any, source: Any, out_pointer: Any, sink: Any, deg
 
 
 @compiled
-def merge_neighbours(pointer: Any, source: Any, out_pointer: Any, sink: Any, found: Any) -> None:
-    """Write the vertices that are a source or a sink of each vertex, ascending, vertex by vertex."""
-    at = 0
-    for v in range(len(pointer) - 1):
-        i, j = pointer[v], out_pointer[v]
-        end, out_end = pointer[v + 1], out_pointer[v + 1]
-        while i < end or j < out_end:
-            from_source = j == out_end or (i < end and source[i] <= sink[j])
-            u = source[i] if from_source else sink[j]
-            found[at] = u
-            at += 1
-            i += i < end and source[i] == u
-            j += j < out_end and sink[j] == u
-
-
-@compiled
-def take_out(gone: Any, pointer: Any, neighbour: Any, removed: Any, degree: Any) -> None:
+def take_out(
+    gone: Any, pointer: Any, source: Any, out_pointer: Any, sink: Any, removed: Any, degree: Any
+) -> None:
     """Take the vertices of ``gone`` out of the graph: ``removed`` is marked, degrees are lowered."""
     for v in gone:
         removed[v] = True
     for v in gone:
         degree[v] = 0
-        for i in range(pointer[v], pointer[v + 1]):
-            if not removed[neighbour[i]]:
-                degree[neighbour[i]] -= 1
+        i, j = pointer[v], out_pointer[v]
+        end, out_end = pointer[v + 1], out_pointer[v + 1]
+        while i < end or j < out_end:
+            from_source = j == out_end or (i < end and source[i] <= sink[j])
+            u = source[i] if from_source else sink[j]
+            if not removed[u]:
+                degree[u] -= 1
+            i += i < end and source[i] == u
+            j += j < out_end and sink[j] == u
 
 
 @compiled

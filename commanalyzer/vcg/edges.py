@@ -53,7 +53,9 @@ class Edges:
     @property
     def out_degree(self) -> Int64:
         """int64[V], edges out of each vertex."""
-        return np.bincount(self.source, minlength=self.num_vertices).astype(np.int64)
+        count = np.zeros(self.num_vertices, np.int64)
+        kernels.count_entries(self.source, count)
+        return count
 
     def sink(self) -> Int32:
         """Return int32[E], the sink of each edge."""
@@ -62,20 +64,19 @@ class Edges:
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """Vertices that are adjacent to each vertex, whatever the direction.
+    """Vertices that are adjacent to each vertex, in both directions.
 
     Attributes:
-        pointer: int64[V + 1].
-        neighbour: int32[N], ascending for each vertex.
+        edges: Sources of each vertex.
+        out_pointer: int64[V + 1], edges out of each vertex.
+        sink: int32[E], their sinks, ascending for each vertex.
+        degree: int64[V], number of distinct adjacent vertices (Definition 4.2).
     """
 
-    pointer: Int64
-    neighbour: Int32
-
-    @property
-    def degree(self) -> Int64:
-        """int64[V], number of distinct adjacent vertices (Definition 4.2)."""
-        return np.diff(self.pointer)
+    edges: Edges
+    out_pointer: Int64
+    sink: Int32
+    degree: Int64
 
 
 def distinct_edges(graph: ValueGraph) -> Edges:
@@ -96,20 +97,14 @@ def contracted_edges(edges: Edges, representative: Int64) -> Edges:
 def neighbours(edges: Edges) -> Neighbours:
     """Return the undirected neighbours of every vertex."""
     pointer, sink = _reversed(edges)
-    degree = np.zeros(edges.num_vertices + 1, dtype=np.int64)
-    kernels.count_neighbours(edges.pointer, edges.source, pointer, sink, degree[1:])
-    np.cumsum(degree, out=degree)
-    found = np.empty(int(degree[-1]), dtype=np.int32)
-    kernels.merge_neighbours(edges.pointer, edges.source, pointer, sink, found)
-    return Neighbours(degree, found)
+    degree = np.zeros(edges.num_vertices, dtype=np.int64)
+    kernels.count_neighbours(edges.pointer, edges.source, pointer, sink, degree)
+    return Neighbours(edges, pointer, sink, degree)
 
 
 def undirected_degree(edges: Edges) -> Int64:
     """Return int64[V], the number of distinct vertices adjacent to each vertex (Definition 4.2)."""
-    pointer, sink = _reversed(edges)
-    degree = np.zeros(edges.num_vertices, dtype=np.int64)
-    kernels.count_neighbours(edges.pointer, edges.source, pointer, sink, degree)
-    return degree
+    return neighbours(edges).degree
 
 
 def order_by(key: Int32 | Int64, size: int) -> tuple[Int64, Int64]:

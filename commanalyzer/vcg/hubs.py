@@ -107,14 +107,16 @@ def _counters(graph: ValueGraph) -> Bool:
 
 def _peel(adjacent: Neighbours, counter: Bool, high: float) -> Bool:
     """Return the hubs, found by taking out the most extreme ones and looking again."""
-    degree = adjacent.degree
+    degree = adjacent.degree.copy()
     mask = np.zeros(len(degree), dtype=np.bool_)
     for _ in range(_MAX_ROUNDS):
         extreme = distance_score(degree, max(degree_centroid(degree), 1.0)) >= high
         found = extreme & (counter | (degree > _population(degree)))
         if not found.any():
             break
-        kernels.take_out(np.flatnonzero(found), adjacent.pointer, adjacent.neighbour, mask, degree)
+        sources = (adjacent.edges.pointer, adjacent.edges.source)
+        sinks = (adjacent.out_pointer, adjacent.sink)
+        kernels.take_out(np.flatnonzero(found), *sources, *sinks, mask, degree)
     return mask
 
 

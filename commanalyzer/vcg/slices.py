@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields
 
 import numpy as np
+from numpy.typing import NDArray
 
 from commanalyzer.vcg.graph import ValueGraph
 
@@ -20,9 +21,11 @@ def row_slice(graph: ValueGraph, first: int, last: int) -> ValueGraph:
         first: First row, 0 <= first <= last.
         last: Row behind the last one, at most the number of rows.
     """
+    if first == 0 and last == graph.num_rows:
+        return graph
     terms = graph.term_ptr[first : last + 1]
     sources = graph.source_ptr[terms[0] : terms[-1] + 1]
-    return replace(
+    return _unchecked(
         graph,
         row_sink=graph.row_sink[first:last],
         row_count=graph.row_count[first:last],
@@ -34,6 +37,17 @@ def row_slice(graph: ValueGraph, first: int, last: int) -> ValueGraph:
         source=graph.source[sources[0] : sources[-1]],
         source_role=graph.source_role[sources[0] : sources[-1]],
     )
+
+
+def _unchecked(graph: ValueGraph, **columns: NDArray[np.generic]) -> ValueGraph:
+    """Return ``graph`` with other columns, which are not checked: parts of what is in order are in order."""
+    result: ValueGraph = object.__new__(ValueGraph)
+    for f in fields(ValueGraph):
+        value = columns.get(f.name)
+        if value is not None:
+            value.setflags(write=False)
+        object.__setattr__(result, f.name, getattr(graph, f.name) if value is None else value)
+    return result
 
 
 def row_slices(graph: ValueGraph, flows: int = SLICE_FLOWS) -> Iterator[ValueGraph]:

@@ -6,12 +6,16 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from commanalyzer.communication import phase_kernels as kernels
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.phases import step_order, with_phases
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.errors import GraphInvariantError
 from commanalyzer.vcg.graph import Fold, HomeKind, HomeObject, Site, ValueGraph
+from tests.strategies import graphs
 
 STEPS = 10
 
@@ -133,3 +137,32 @@ def test_phases_are_part_of_the_matrix() -> None:
         Communication(matrix, matrix // 8, 8, 8, phase_bytes=matrix[None])
     with pytest.raises(GraphInvariantError, match="as large as"):
         Communication(matrix, matrix // 8, 8, 8, phase_bytes=matrix, phase_messages=matrix)
+
+
+@given(graphs(registers=True), st.data())
+@settings(max_examples=50, deadline=None)
+def test_who_reads_what_is_found_row_by_row(graph: ValueGraph, data: st.DataObject) -> None:
+    v, n = graph.num_vertices, len(graph.sites)
+    main = np.array(data.draw(st.lists(st.integers(-1, n - 1), min_size=v, max_size=v)), np.int32)
+    part = np.array(data.draw(st.lists(st.integers(0, 2), min_size=v, max_size=v)), np.int32)
+    sent = sorted(data.draw(st.sets(st.tuples(st.integers(0, v - 1), st.integers(0, 2))))) if v else []
+    first_store, first_row = np.full(v, graph.num_rows), np.full(n, graph.num_rows)
+    kernels.note_first(graph.row_sink, graph.row_site, first_store, first_row)
+    read, old, arrived = (np.zeros((n, n), np.bool_) for _ in range(3))
+    flows = (graph.row_site, graph.term_ptr, graph.source_ptr, graph.source)
+    kernels.note_reads(*flows, main, first_store, read, old)
+    is_sent = np.isin(np.arange(v), [value for value, _ in sent]) & (main >= 0)
+    arriving = np.array([value * 3 + to for value, to in sent], np.int64)
+    kernels.note_arrivals(graph.row_sink, *flows, part, is_sent, arriving, 3, main, arrived)
+    sinks, sites, row_of = graph.row_sink.tolist(), graph.row_site.tolist(), graph.row_of_source().tolist()
+    entries = list(zip(row_of, graph.source.tolist(), strict=True))
+    assert first_store.tolist() == [sinks.index(u) if u in sinks else len(sinks) for u in range(v)]
+    assert first_row.tolist() == [sites.index(s) if s in sites else len(sites) for s in range(n)]
+    reads = {(main[u], sites[r]) for r, u in entries if main[u] >= 0}
+    olds = {(main[u], sites[r]) for r, u in entries if main[u] >= 0 and r <= first_store[u]}
+    crosses = {
+        (main[u], sites[r])
+        for r, u in entries
+        if main[u] >= 0 and part[u] != part[sinks[r]] and (u, part[sinks[r]]) in sent
+    }
+    assert [set(zip(*np.nonzero(m), strict=True)) for m in (read, old, arrived)] == [reads, olds, crosses]

@@ -82,6 +82,27 @@ def test_halos_do_not_count() -> None:
     assert owner[36:].reshape(6, 6)[:, 2].tolist() == [0, 0, 1, 2, 3, 3]
 
 
+@pytest.mark.parametrize("grid", [(1, 1, 1), (2, 1, 3), (4, 3, 2)])
+@pytest.mark.parametrize("by_work", [False, True])
+def test_blocks_are_cut_along_each_dimension(grid: tuple[int, int, int], by_work: bool) -> None:
+    shape, components = (4, 3, 5), 2
+    graph = with_arrays(("u", 60 * components))
+    work = np.random.default_rng(1).random(graph.num_vertices)
+    graph = replace(graph, work_flops=work)
+    (array,) = find_arrays(graph, np.zeros(graph.num_vertices, np.bool_))
+    found = block_owners(graph, [Shaped(array, shape, components)], grid, by_work=by_work)
+    weight = work.reshape(*shape, components) if by_work else np.ones((*shape, components))
+    expected = np.zeros(shape, np.int64)
+    for axis, count in enumerate(grid):
+        along = weight.sum(axis=tuple(a for a in range(4) if a != axis))
+        middle = (np.cumsum(along) - along / 2) / along.sum()
+        block = np.minimum(np.floor(middle * count + 1e-9), count - 1).astype(np.int64)
+        expected = expected * count + np.expand_dims(block, tuple(a for a in range(3) if a != axis))
+    assert (
+        found.reshape(-1, components).tolist() == np.repeat(expected.reshape(-1, 1), components, 1).tolist()
+    )
+
+
 def test_blocks_are_dealt_out_in_turn() -> None:
     graph = with_arrays(("u", 16))
     owner = cyclic_owners(graph, [shaped(graph, "u", (16,))], (2,), (3,))

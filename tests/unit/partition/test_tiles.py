@@ -205,7 +205,7 @@ def test_islands_beside_borders_are_removed() -> None:
     assert count_volume(graph, ragged, 2).total_bytes == 2 * (16 + 1 + 4) * 8
     better = refine_borders(graph, portfolio.view, ragged, 2, 0.03)
     assert better is not None
-    assert count_volume(graph, better, 2).total_bytes <= 2 * 16 * 8
+    assert count_volume(graph, better.part, 2).total_bytes <= 2 * 16 * 8
 
 
 def test_forced_coarsening_says_so_and_its_bytes_are_those_of_its_owners() -> None:
