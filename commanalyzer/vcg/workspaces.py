@@ -11,7 +11,7 @@ Or it is computed from a workspace, and more often than any of the workspace's c
 several of them (gather, compute, compute, scatter: only the first level differs in the homes of its sources).
 
 These are ratios, which the beginning of a run tells as well as the whole one, if the program repeats itself.
-The graph of the second recording, which is whole, is asked whether that was so (:func:`workspaces_confirmed`).
+The graph of the second recording, which is whole, is asked whether it was so (:func:`workspaces_confirmed`).
 """
 
 from __future__ import annotations
