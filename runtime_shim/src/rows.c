@@ -78,8 +78,10 @@ bool ca_rows_reserve(void) {
   ca_state.cells = ca_state.cursor = (struct ca_cell *)ca_cells.data;
   by_row = (uint32_t *)by_rows.data;
   next_row = (uint32_t *)next_rows.data;
-  ca_state.detours = detour = (uint32_t *)detours.data;
+  detour = (uint32_t *)detours.data;
   ca_prefer_huge_pages(by_word + ca_word(CA_ARENA_BASE), DENSE_BYTES / 4 * sizeof *by_word);
+  ca_state.detours = detours.data;
+  ca_state.detour_bytes = sizeof *detour;
   return true;
 }
 

@@ -47,7 +47,8 @@ struct ca_state {
   struct ca_cell *cursor; /* next expected row */
   struct ca_cell *cells;  /* all rows */
   struct ca_repeat *repeats;
-  uint32_t *detours;      /* per cell: row + 1 that came last time instead of the expected one */
+  const unsigned char *detours; /* per cell, what came instead of the expected row (rows.c) */
+  uint64_t detour_bytes;
   uint32_t last_repeat;   /* the loop that was left last */
   uint32_t num_recording; /* loops that are being recorded, one inside the other */
   uint32_t num_kept;      /* those of them that may be remembered */
@@ -218,7 +219,7 @@ CA_INLINE struct ca_repeat *ca_repeat_predicted(uint64_t hash, uint64_t changes)
       ca_state.repeats + next->next; /* fetched when the loop before this one was known */
   __builtin_prefetch(ca_state.repeats + then->next);
   __builtin_prefetch(ca_state.cells + then->end);
-  __builtin_prefetch(ca_state.detours + then->end);
+  __builtin_prefetch(ca_state.detours + then->end * ca_state.detour_bytes);
   ca_state.last_repeat = (uint32_t)(next - ca_state.repeats);
   if (!CA_LIKELY(!next->num_outcomes))
     ca_repeat_outcome(next);
