@@ -12,8 +12,8 @@
 #define FEWEST_ROUNDS 4u /* shorter loops are not worth remembering */
 #define MOST_COUNTERS 256u
 #define PATIENCE 8u
-#define MOST_SKIPPED 5u /* as a power of two: a preview costs little beside the hooks that it may spare */
-#define FEW_OUTCOMES 4096u          /* more are kept only for loops that come again */
+#define MOST_SKIPPED 5u    /* as a power of two: a preview costs little beside the hooks that it may spare */
+#define FEW_OUTCOMES 4096u /* more are kept only for loops that come again */
 #define SETTLED_TOGETHER (1u << 19) /* rows */
 #define MOST_REPEATS (1u << 27)
 
