@@ -1,8 +1,8 @@
 """Labels of a chain that say nothing new: the same value again, at most in a weaker role.
 
-Selections carry the labels of their conditions, so chains of them (an index that is wrapped, limited, clamped)
-name the same few values again and again. What a label register holds at run time is known well enough here to
-leave most of that out of a row: the value graph keeps each source once, in its strongest role, anyway.
+Selections carry the labels of their conditions, so chains of them (an index that is wrapped, limited,
+clamped) name the same few values again and again. What a label register holds at run time is known well enough
+here to leave most of that out of a row: the value graph keeps each source once, in its strongest role, anyway.
 """
 
 from __future__ import annotations
@@ -28,9 +28,7 @@ class _Form:
     def covers(self, other: _Form) -> bool:
         """Whether this form holds the label of ``other`` whenever that does, in no weaker role."""
         return (
-            self.base == other.base
-            and self.is_control <= other.is_control
-            and self.present <= other.present
+            self.base == other.base and self.is_control <= other.is_control and self.present <= other.present
         )
 
 
