@@ -1,8 +1,8 @@
 """Labels of a chain that say nothing new: the same value again, at most in a weaker role.
 
 Selections carry the labels of their conditions, so chains of them (an index that is wrapped, limited,
-clamped) name the same few values again and again. What a label register holds at run time is known well enough
-here to leave most of that out of a row: the value graph keeps each source once, in its strongest role, anyway.
+clamped) name the same few values again and again. What a label register holds at run time is known well
+enough here to leave most of that out of a row: the value graph keeps each source once, in its strongest role.
 """
 
 from __future__ import annotations
