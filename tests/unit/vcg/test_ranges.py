@@ -44,7 +44,7 @@ def trace_of(rows: list[tuple[int, int, int, list[int], int]]) -> Trace:
         extents=none.view(np.void),
         block_counters=none,
         external_calls=none,
-        statistics=TraceStatistics(0, 0, 0, 0, 0, 0, 0),
+        statistics=TraceStatistics(*[0] * len(TraceStatistics.__dataclass_fields__)),
     )
 
 
