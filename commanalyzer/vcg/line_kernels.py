@@ -19,6 +19,8 @@ from commanalyzer.compiled import compiled
 from commanalyzer.vcg.range_kernels import OTHERS, end_of, mixed, plain_label, units_of
 from commanalyzer.vcg.trace_kernels import COUNT, FLAGS, LOW
 
+_MANY_WAYS = 16
+
 
 @compiled
 def _strides(s: Any, stores: Any, labels: Any) -> Any:
@@ -49,13 +51,92 @@ def lines_of(rounds: Any, first_store: Any, stores: Any, labels: Any, line: Any)
 
 
 @compiled
-def mark_overlapping(line: Any, site: Any, is_merged: Any) -> None:
-    """Mark the sites of stores that share rows on a line; sorted by line and place."""
-    behind = np.int64(0)
+def _cells_between(line: Any, members: Any) -> Any:
+    """Places between which nothing begins or ends on a line."""
+    bounds = np.empty(2 * len(members), np.int64)
+    for k in range(len(members)):
+        bounds[2 * k], bounds[2 * k + 1] = line[members[k], 1], line[members[k], 2]
+    bounds.sort()
+    distinct = 1
+    for k in range(1, len(bounds)):
+        if bounds[k] != bounds[distinct - 1]:
+            bounds[distinct] = bounds[k]
+            distinct += 1
+    return bounds[:distinct]
+
+
+@compiled
+def _cut_line(line: Any, members: Any, counts: Any, stores: Any, pieces: Any, found: Any) -> Any:
+    """Append the pieces of stores on one line: each place belongs to the first store that has it."""
+    bounds = _cells_between(line, members)
+    following = np.arange(len(bounds))  # the next cell that belongs to nobody, by ways that get shorter
+    total = np.zeros(len(bounds), np.int64)
+    for s in members:
+        total[np.searchsorted(bounds, line[s, 1])] += counts[s]
+        total[np.searchsorted(bounds, line[s, 2])] -= counts[s]
+    total = np.cumsum(total)
+    for s in members:
+        cell, stop = np.searchsorted(bounds, line[s, 1]), np.searchsorted(bounds, line[s, 2])
+        while True:
+            while following[cell] != cell:
+                following[cell] = following[following[cell]]
+                cell = following[cell]
+            if cell >= stop:
+                break
+            following[cell] = cell + 1
+            low, high = bounds[cell] - line[s, 1], bounds[cell + 1] - line[s, 1]
+            if stores[s, 2] < 0:
+                rounds = line[s, 2] - line[s, 1]
+                low, high = rounds - high, rounds - low
+            pieces[found, 0], pieces[found, 1] = s, low
+            pieces[found, 2], pieces[found, 3] = high, total[cell]
+            found += 1
+    return found
+
+
+@compiled
+def cut_overlaps(
+    line: Any, by_line: Any, segment: Any, counts: Any, stores: Any, is_merged: Any, is_cut: Any, pieces: Any
+) -> Any:
+    """Cut the stores that share rows on a line, so that each row is counted where it comes first.
+
+    Args:
+        line: As :func:`lines_of` fills it.
+        by_line: Stores, sorted by line and place.
+        segment: int64[S], segment of each store.
+        counts: int64[S], how often each was counted.
+        stores: int64[S, 4].
+        is_merged: bool, per site, result: lines with several stores of a loop, whose rounds alternate.
+        is_cut: bool[S], result.
+        pieces: int64[2 S, 4], result: store, first round, round behind the last, count.
+
+    Returns:
+        Number of pieces.
+    """
+    found, first = 0, 0
+    while first < len(by_line):
+        last, behind, overlaps = first, line[by_line[first], 2], False
+        while last < len(by_line) and line[by_line[last], 0] == line[by_line[first], 0]:
+            overlaps |= last > first and line[by_line[last], 1] < behind
+            behind = max(behind, line[by_line[last], 2])
+            last += 1
+        if overlaps:
+            members = np.sort(by_line[first:last])
+            if np.any(np.diff(segment[members]) == 0):
+                is_merged[stores[members[0], 0]] = True
+            else:
+                is_cut[members] = True
+                found = _cut_line(line, members, counts, stores, pieces, found)
+        first = last
+    return found
+
+
+@compiled
+def reach_of(line: Any) -> None:
+    """Let every end become that of the stores so far on the line; ``line`` is sorted by line and place."""
     for s in range(1, len(line)):
-        behind = max(behind, line[s - 1, 2]) if s > 1 and line[s - 1, 0] == line[s - 2, 0] else line[s - 1, 2]
-        if line[s, 0] == line[s - 1, 0] and line[s, 1] < behind:
-            is_merged[site[s]] = True
+        if line[s, 0] == line[s - 1, 0]:
+            line[s, 2] = max(line[s, 2], line[s - 1, 2])
 
 
 @compiled
@@ -90,7 +171,7 @@ def mark_crossing(way: Any, low: Any, high: Any, is_merged: Any) -> None:
 
 @compiled
 def _lies_on(line: Any, hash_: Any, place: Any) -> Any:
-    """Some store of a range has a row at this place of a line; lines are sorted, and do not overlap."""
+    """Some store of a range has a row at this place of a line; see :func:`reach_of`."""
     low, high = 0, len(line)
     while low < high:  # the last store that begins at or before it
         middle = (low + high) >> 1
@@ -123,7 +204,8 @@ def mark_met(
 ) -> None:
     """Mark sites with plain rows that are part of a range, too.
 
-    ``representatives`` are a store for each site and each way to advance, in the order of sites.
+    ``representatives`` are a store for each site and each way to advance, in the order of sites. Where ways
+    are many, they are not looked at one by one.
     """
     first_of_site = np.zeros(len(is_merged) + 1, np.int64)
     for r in representatives:
@@ -134,7 +216,11 @@ def mark_met(
     for row in range(len(heads)):
         flags, site = heads[row, 1] >> FLAGS, heads[row, 1] & LOW
         if not flags & (OTHERS | ROW_RANGE) and not is_merged[site]:
+            ways = first_of_site[site + 1] - first_of_site[site]
+            is_merged[site] = ways > _MANY_WAYS
             for r in range(first_of_site[site], first_of_site[site + 1]):
-                if _meets(heads, row, units, unit, stores, labels, representatives[r], line):
+                if not is_merged[site] and _meets(
+                    heads, row, units, unit, stores, labels, representatives[r], line
+                ):
                     is_merged[site] = True
         unit += units_of(heads[row, 1])

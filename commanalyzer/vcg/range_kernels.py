@@ -28,6 +28,7 @@ from commanalyzer.vcg.trace_kernels import COUNT, FLAGS, LOW, NONE, write_group
 OTHERS = ROW_FILL | ROW_REGISTER | ROW_TEMPORARY | ROW_UPDATE  # rows that no store of a range makes
 _FACTORS = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 _FIRST, _SECOND, _THIRD = (np.uint64(factor) for factor in _FACTORS)
+_FIRST_SIZE = 1 << 12  # of the table of merged rows, a power of 2
 _STORES = 48  # bits of the number of stores in the first word of a segment
 _SHIFT, _LAST_SHIFT = np.uint64(29), np.uint64(32)
 
@@ -136,19 +137,6 @@ def plain_label(heads: Any, row: Any, units: Any, unit: Any, k: Any) -> Any:
 
 
 @compiled
-def count_merged(heads: Any, of_row: Any, rounds: Any, first_store: Any, stores: Any, is_merged: Any) -> Any:
-    """Rows of merged sites, equal ones counted each."""
-    rows = 0
-    for row in range(len(heads)):
-        if of_row[row] < 0:
-            rows += is_merged[heads[row, 1] & LOW]
-    for n in range(len(rounds)):
-        for s in range(first_store[n], first_store[n + 1]):
-            rows += rounds[n] * is_merged[stores[s, 0]]
-    return rows
-
-
-@compiled
 def _slot_of(merged: Any, hash_: Any) -> Any:
     """Where a row is in the table of merged ones, or would be."""
     mask = len(merged) - 1
@@ -177,32 +165,50 @@ def hash_of_row(heads: Any, row: Any, units: Any, unit: Any) -> Any:
 
 
 @compiled
-def _add(merged: Any, hash_: Any, count: Any, place: Any) -> None:
-    """Count a row of a merged site."""
+def _add(merged: Any, hash_: Any, count: Any, place: Any) -> Any:
+    """Count a row of a merged site; return 1 if it is new."""
     slot = _slot_of(merged, hash_)
-    if merged[slot, 0] == 0:
-        merged[slot, 0], merged[slot, 2] = hash_, place
     merged[slot, 1] += count
+    if merged[slot, 0] != 0:
+        return 0
+    merged[slot, 0], merged[slot, 2] = hash_, place
+    return 1
 
 
 @compiled
-def merge_rows(heads: Any, cells: Any, units: Any, table: Any) -> None:
-    """Fill the last column of ``table``: those of a :class:`~commanalyzer.vcg.ranges.RangeTable`."""
-    of_row, row_of, rounds, first_store, stores, labels, is_merged, merged = table
-    place, unit = 0, 0
+def _with_room(merged: Any, used: Any) -> Any:
+    """The table, or a larger one when half of it is used."""
+    if 2 * used < len(merged):
+        return merged
+    larger = np.zeros((4 * len(merged), 3), np.int64)
+    for old in range(len(merged)):
+        if merged[old, 0] != 0:
+            larger[_slot_of(larger, merged[old, 0])] = merged[old]
+    return larger
+
+
+@compiled
+def merge_rows(heads: Any, cells: Any, units: Any, table: Any) -> Any:
+    """The table of merged rows; ``table`` are the other columns of a RangeTable, without pieces."""
+    of_row, row_of, rounds, first_store, stores, labels, is_merged = table
+    merged = np.zeros((_FIRST_SIZE, 3), np.int64)
+    place, unit, used = 0, 0, 0
     for row in range(len(heads)):
         n = of_row[row]
         while n >= 0 and row_of[n] == row:
             for i in range(rounds[n]):
                 for s in range(first_store[n], first_store[n + 1]):
                     if is_merged[stores[s, 0]]:
-                        _add(merged, hash_of_round(s, i, stores, labels), cells[row, 1], place)
+                        merged = _with_room(merged, used)
+                        used += _add(merged, hash_of_round(s, i, stores, labels), cells[row, 1], place)
                         place += 1
             n += 1
         if n < 0 and is_merged[heads[row, 1] & LOW] and not (heads[row, 1] >> FLAGS) & OTHERS:
-            _add(merged, hash_of_row(heads, row, units, unit), cells[row, 1], place)
+            merged = _with_room(merged, used)
+            used += _add(merged, hash_of_row(heads, row, units, unit), cells[row, 1], place)
             place += 1
         unit += units_of(heads[row, 1])
+    return merged
 
 
 @compiled
@@ -212,7 +218,7 @@ def chunk_end(heads: Any, groups: Any, table: Any, begin: Any, most_labels: Any,
     ``table`` are the columns of a :class:`~commanalyzer.vcg.ranges.RangeTable`, ``begin`` is where the chunk
     begins: row, next segment, round in it, group.
     """
-    of_row, row_of, rounds, first_store, stores, range_labels, _, _ = table
+    of_row, row_of, rounds, first_store, stores, range_labels, _, _, _, _, _ = table
     row, n, turn, group = begin
     labels, rows = 0, 0
     while row < len(heads) and rows < most_rows:
@@ -247,11 +253,24 @@ def chunk_end(heads: Any, groups: Any, table: Any, begin: Any, most_labels: Any,
 
 
 @compiled
+def _count_in(pieces: Any, low: Any, high: Any, i: Any) -> Any:
+    """Count of the piece, among those from ``low`` to ``high``, that round ``i`` is in; -1 for none."""
+    first = low
+    while low < high:  # the last piece that begins at or before it
+        middle = (low + high) >> 1
+        if pieces[middle, 1] <= i:
+            low = middle + 1
+        else:
+            high = middle
+    return pieces[low - 1, 3] if low > first and i < pieces[low - 1, 2] else NONE
+
+
+@compiled
 def _write_round(
     n: Any, i: Any, row: Any, count: Any, table: Any, place: Any, out: Any, rows: Any, labels: Any
 ) -> Any:
     """Write the rows of round ``i`` of a range; return the next place, and the rows and labels written."""
-    _, _, _, first_store, stores, range_labels, is_merged, merged = table
+    _, _, _, first_store, stores, range_labels, is_merged, merged, is_cut, first_piece, pieces = table
     head, cell, origin, label, end, filled = out
     for s in range(first_store[n], first_store[n + 1]):
         times = count
@@ -261,6 +280,10 @@ def _write_round(
             if merged[slot, 2] != place - 1:
                 continue
             times = merged[slot, 1]
+        elif is_cut[s]:
+            times = _count_in(pieces, first_piece[s], first_piece[s + 1], i)
+            if times < 0:
+                continue
         first, last = stores[s, 3], end_of(s, stores, range_labels)
         head[rows, 0], head[rows, 1] = stores[s, 1] + i * stores[s, 2], stores[s, 0] | (last - first) << 32
         cell[rows, 0], cell[rows, 1], origin[rows], filled[rows] = 0, times, row, 0
@@ -321,7 +344,7 @@ def write_rows(
     Returns:
         Numbers of rows and labels; unit and place behind the chunk.
     """
-    of_row, row_of, rounds, _, _, _, is_merged, merged = table
+    of_row, row_of, rounds, _, _, _, is_merged, merged, _, _, _ = table
     row, n, turn, group, unit, place = begin
     rows, labels = 0, 0
     while (row, n, turn) != behind:

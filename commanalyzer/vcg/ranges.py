@@ -5,8 +5,8 @@ Input: columns of a trace. Output: :class:`RangeTable`; :mod:`commanalyzer.vcg.t
 
 A row may be part of several ranges, and may have been recorded by hooks, too: other rounds of the same loop,
 the same loop in another order. The rows of a store lie on *lines*: sink and labels that advance together.
-Where no two ranges of a site overlap on a line, no other line of the site comes near and no plain row lies on
-one, all rows are distinct. Sites where that is not so are *merged*: their rows are looked up one by one.
+Stores that overlap on a line are *cut* into pieces, each counted where it comes first. Where lines with other
+strides come near, or a plain row lies on one, sites are *merged*: their rows are looked up one by one.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
 Bool = NDArray[np.bool_]
+_Columns = tuple[Int32, Int64, Int64, Int64, Int64, Int64, Bool, Int64, Bool, Int64, Int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +33,13 @@ class RangeTable:
         first_store: int64[N + 1], first store of each segment.
         stores: int64[S, 4]: site, sink, its stride, first label.
         labels: int64[L, 2]: label in the first round, stride.
-        is_merged: bool, per site: equal rows occur.
+        is_merged: bool, per site: rows are looked up.
         merged: int64[H, 3], open addressing: hash of a row (0: none), its count, and its first place among
             the rows of merged sites.
+        is_cut: bool[S]: the store shares rows with others on its line.
+        first_piece: int64[S + 1], first piece of each store.
+        pieces: int64[P, 4], what is left of stores that are cut: store, first round, round behind the last,
+            count.
     """
 
     of_row: Int32
@@ -45,13 +50,16 @@ class RangeTable:
     labels: Int64
     is_merged: Bool
     merged: Int64
+    is_cut: Bool
+    first_piece: Int64
+    pieces: Int64
 
     @property
-    def columns(self) -> tuple[Int32, Int64, Int64, Int64, Int64, Int64, Bool, Int64]:
+    def columns(self) -> _Columns:
         """All columns, for kernels."""
         return (
             self.of_row, self.row, self.rounds, self.first_store, self.stores, self.labels, self.is_merged,
-            self.merged,
+            self.merged, self.is_cut, self.first_piece, self.pieces,
         )  # fmt: skip
 
 
@@ -63,6 +71,7 @@ def range_table(heads: Int64, cells: Int64, units: Int32) -> RangeTable | None:
         cells: int64[R, 2].
         units: int32[U].
     """
+    from commanalyzer.vcg import line_kernels as lines
     from commanalyzer.vcg import range_kernels as kernels
 
     num_segments, num_stores, num_labels = kernels.count_segments(heads, units)
@@ -72,38 +81,36 @@ def range_table(heads: Int64, cells: Int64, units: Int32) -> RangeTable | None:
     rounds, first_store = np.empty(num_segments, np.int64), np.zeros(num_segments + 1, np.int64)
     stores, labels = np.empty((num_stores, 4), np.int64), np.empty((num_labels, 2), np.int64)
     kernels.read_segments(heads, units, of_row, row, rounds, first_store, stores, labels)
-    num_sites = int(kernels.largest_site(heads, stores)) + 1
-    is_merged = _merged_sites(heads, units, rounds, first_store, stores, labels, num_sites)
+    line = np.empty((num_stores, 4), np.int64)
+    lines.lines_of(rounds, first_store, stores, labels, line)
+    by_line = np.lexsort((line[:, 1], line[:, 0]))
+    segment = np.repeat(np.arange(num_segments), np.diff(first_store))
+    is_merged = np.zeros(int(kernels.largest_site(heads, stores)) + 1, np.bool_)
+    cut = _pieces(line, by_line, segment, cells[row[segment], 1], stores, is_merged)
+    way = np.stack([stores[:, 0], line[:, 3]], axis=1)
+    low, high = lines.sinks_between(rounds, first_store, stores)
+    by_sink = np.lexsort((low, stores[:, 0]))
+    lines.mark_crossing(way[by_sink], low[by_sink], high[by_sink], is_merged)
+    _, representatives = np.unique(way, axis=0, return_index=True)
+    line = line[by_line]
+    lines.reach_of(line)
+    lines.mark_met(heads, units, stores, labels, representatives, line, is_merged)
     columns = of_row, row, rounds, first_store, stores, labels, is_merged
     merged = np.zeros((1, 3), np.int64)
     if is_merged.any():
-        rows = int(kernels.count_merged(heads, of_row, rounds, first_store, stores, is_merged))
-        merged = np.zeros((1 << (2 * rows).bit_length(), 3), np.int64)
-        kernels.merge_rows(heads, cells, units, (*columns, merged))
-    return RangeTable(*columns, merged)
+        merged = kernels.merge_rows(heads, cells, units, columns)
+    return RangeTable(*columns, merged, *cut)
 
 
-def _merged_sites(
-    heads: Int64,
-    units: Int32,
-    rounds: Int64,
-    first_store: Int64,
-    stores: Int64,
-    labels: Int64,
-    num_sites: int,
-) -> Bool:
-    """Per site, whether equal rows may occur: none is overlooked, some may be none."""
-    from commanalyzer.vcg import line_kernels as kernels
+def _pieces(
+    line: Int64, by_line: Int64, segment: Int64, counts: Int64, stores: Int64, is_merged: Bool
+) -> tuple[Bool, Int64, Int64]:
+    """Which stores are cut, and the last two columns of a :class:`RangeTable`."""
+    from commanalyzer.vcg.line_kernels import cut_overlaps
 
-    is_merged = np.zeros(num_sites, np.bool_)
-    line = np.empty((len(stores), 4), np.int64)
-    kernels.lines_of(rounds, first_store, stores, labels, line)
-    by_line = np.lexsort((line[:, 1], line[:, 0]))
-    kernels.mark_overlapping(line[by_line], stores[by_line, 0], is_merged)
-    way = np.stack([stores[:, 0], line[:, 3]], axis=1)
-    low, high = kernels.sinks_between(rounds, first_store, stores)
-    by_sink = np.lexsort((low, stores[:, 0]))
-    kernels.mark_crossing(way[by_sink], low[by_sink], high[by_sink], is_merged)
-    _, representatives = np.unique(way, axis=0, return_index=True)
-    kernels.mark_met(heads, units, stores, labels, representatives, line[by_line], is_merged)
-    return is_merged
+    is_cut, pieces = np.zeros(len(stores), np.bool_), np.empty((2 * len(stores), 4), np.int64)
+    found = cut_overlaps(line, by_line, segment, counts, stores, is_merged, is_cut, pieces)
+    pieces = pieces[:found]
+    pieces = pieces[np.lexsort((pieces[:, 1], pieces[:, 0]))]
+    first_piece = np.searchsorted(pieces[:, 0], np.arange(len(stores) + 1))
+    return is_cut, first_piece, pieces

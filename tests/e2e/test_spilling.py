@@ -9,9 +9,9 @@ from commanalyzer.progress import SilentProgress
 from commanalyzer.record import record
 from commanalyzer.request import AnalysisRequest
 
-# Every element is read through an index, so every store is a row: 4 x 10^5 of them per array.
+# Elements are read through an index, so their stores are a row each: 5 x 10^5 per array.
 _PROGRAM = """
-enum { N = 400000 };
+enum { N = 500000 };
 static double a[N], b[N], c[N];
 static int next[N];
 int main(void) {
