@@ -51,6 +51,16 @@ def test_a_table_grows_with_what_it_holds() -> None:
     assert list(zip(found.value.tolist(), found.receiver.tolist(), strict=True)) == sorted(needed)
 
 
+def test_many_values_that_many_parts_read() -> None:
+    n, parts = 100, 40
+    rows = [row(n + i, *range(n)) for i in range(2 * parts)]
+    part = np.concatenate((np.zeros(n), np.arange(2 * parts) % parts)).astype(np.int32)
+    found = charge_volume(build(n + 2 * parts, rows, inputs=range(n)), part, parts).expand
+    needed = [(value, reader) for value in range(n) for reader in range(1, parts)]
+    assert list(zip(found.value.tolist(), found.receiver.tolist(), strict=True)) == needed
+    assert found.high.tolist() == [1] * len(needed)
+
+
 @given(st.lists(st.integers(0, 50)))
 def test_numbered_keys(keys: list[int]) -> None:
     key = np.array(keys, dtype=np.int64)
