@@ -44,7 +44,7 @@ def trace_of(rows: list[tuple[int, int, int, list[int], int]]) -> Trace:
         extents=none.view(np.void),
         block_counters=none,
         external_calls=none,
-        statistics=TraceStatistics(0, 0, 0, 0, 0, 0, 0, 0),
+        statistics=TraceStatistics(*[0] * len(TraceStatistics.__dataclass_fields__)),
     )
 
 
@@ -88,24 +88,25 @@ def test_rounds_of_all_stores_follow_each_other() -> None:
 
 
 @pytest.mark.parametrize(
-    ("store", "rounds", "is_merged"),
+    ("store", "rounds", "how"),
     [
-        ((1, 120, 2, [(220, 2)]), 10, False),  # goes on behind the first
-        ((1, 118, 2, [(218, 2)]), 10, True),  # begins with its last row
-        ((1, 118, 2, [(220, 2)]), 10, False),  # same sinks, other labels
-        ((1, 101, 2, [(201, 2)]), 10, False),  # between its sinks
-        ((1, 118, -2, [(218, -2)]), 10, True),  # backward
-        ((1, 118, -2, [(216, -2)]), 10, False),
-        ((1, 90, 5, [(190, 5)]), 3, True),  # meets its first row, in other steps
-        ((1, 130, 5, [(230, 5)]), 3, False),
-        ((2, 100, 2, [(200, 2)]), 10, False),  # another site
-        ((1, 118, 2, [(218, 2)]), 1, True),
+        ((1, 120, 2, [(220, 2)]), 10, ""),  # goes on behind the first
+        ((1, 118, 2, [(218, 2)]), 10, "cut"),  # begins with its last row
+        ((1, 118, 2, [(220, 2)]), 10, ""),  # same sinks, other labels
+        ((1, 101, 2, [(201, 2)]), 10, ""),  # between its sinks
+        ((1, 118, -2, [(218, -2)]), 10, "cut"),  # backward
+        ((1, 118, -2, [(216, -2)]), 10, ""),
+        ((1, 90, 5, [(190, 5)]), 3, "merged"),  # meets its first row, in other steps
+        ((1, 130, 5, [(230, 5)]), 3, ""),
+        ((2, 100, 2, [(200, 2)]), 10, ""),  # another site
+        ((1, 100, 2, [(200, 2)]), 1, "cut"),
     ],
 )
-def test_sites_with_equal_rows_are_merged(store: Store, rounds: int, is_merged: bool) -> None:
+def test_stores_with_equal_rows_are_cut_or_merged(store: Store, rounds: int, how: str) -> None:
     trace = trace_of([a_range((10, [(1, 100, 2, [(200, 2)])])), a_range((rounds, [store]), count=2)])
     ranges = Tables.of(trace).ranges
-    assert ranges is not None and bool(ranges.is_merged.any()) is is_merged
+    assert ranges is not None
+    assert (bool(ranges.is_cut.any()), bool(ranges.is_merged.any())) == (how == "cut", how == "merged")
     assert written(trace) == expected(trace)
 
 
@@ -120,15 +121,28 @@ def test_a_recorded_row_is_found_in_a_range(sink: int, label: int, is_merged: bo
         assert written(trace) == expected(trace)
 
 
+def test_bounds_that_shrink_count_each_row_where_it_comes_first() -> None:
+    rows = [a_range((20 - i, [(1, 100 + 2 * i, 2, [(200 + 2 * i, 2)])]), count=1 + i % 3) for i in range(15)]
+    rows += [a_range((i + 1, [(1, 110, -2, [(210, -2)])])) for i in range(6)]
+    trace = trace_of(rows)
+    ranges = Tables.of(trace).ranges
+    assert ranges is not None and ranges.is_cut.all() and not ranges.is_merged.any()
+    assert written(trace) == expected(trace)
+    assert len(written(trace)) == 20
+
+
 @pytest.mark.parametrize("chunk", [1, 7, 1 << 20])
 @pytest.mark.parametrize("seed", range(30))
 def test_random_ranges_are_written_out(monkeypatch: pytest.MonkeyPatch, chunk: int, seed: int) -> None:
     draw = random.Random(seed)
+    strides = [2, -2] if seed % 2 else [2, 2, 2, 4, 6, -2]
 
     def a_store(site: int) -> Store:
-        stride = draw.choice([2, 2, 2, 4, 6, -2])
-        labels = [(200 + 2 * draw.randrange(8), draw.choice([stride, stride, 0, 2])) for _ in range(site)]
-        return site, 100 + draw.randrange(30), stride, labels
+        stride = draw.choice(strides)
+        sink = 100 + draw.randrange(30)
+        steps = [stride] if seed % 4 == 1 else [stride, stride, 0, 2]
+        labels = [(sink + 100 + 2 * draw.randrange(2), draw.choice(steps)) for _ in range(site)]
+        return site, sink, stride, labels
 
     rows = []
     for _ in range(12):
@@ -138,6 +152,7 @@ def test_random_ranges_are_written_out(monkeypatch: pytest.MonkeyPatch, chunk: i
         ]
         rows.append(a_range(*segments, count=draw.randrange(3)))
         site, sink, _, labels = a_store(draw.randrange(3))
-        rows.append((sink, site, ROW_WIDE, [label for label, _ in labels], 1))
+        if seed % 3:
+            rows.append((sink, site, ROW_WIDE, [label for label, _ in labels], 1))
     monkeypatch.setattr(tables, "CHUNK", chunk)
     assert written(trace_of(rows)) == expected(trace_of(rows))
