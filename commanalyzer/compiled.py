@@ -7,9 +7,12 @@ is cached on disk. Every combination of types compiles anew, so callers pass the
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numba
@@ -18,14 +21,37 @@ from numpy.typing import DTypeLike, NDArray
 
 
 def compiled(function: Any) -> Any:
-    """``function`` compiled; its machine code is cached on disk where a folder for it can be written."""
+    """``function`` compiled; its machine code is cached on disk where a folder for it can be written.
+
+    Cached code is used as long as all that it was made of is the same: the file of ``function``, those of the
+    kernels that it calls, and the numbers that it reads from modules (Numba itself looks at the first only).
+    """
     try:
         kernel: Any = numba.njit(cache=True, nogil=True)(function)
     except RuntimeError:  # no folder for the cache
         return numba.njit(nogil=True)(function)
     cache = kernel._cache
     cache.save_overload = partial(_saved, cache.save_overload)
+    cache._cache_file._source_stamp = sorted(_ingredients(function))
     return kernel
+
+
+def _ingredients(function: Any) -> set[tuple[str, str]]:
+    """Files with their state, and numbers with their values, that go into the machine code."""
+    path = Path(inspect.getfile(function))
+    state = path.stat()
+    found = {(str(path), f"{state.st_mtime_ns} {state.st_size}")}
+    names = function.__code__.co_names
+    used = [(n, function.__globals__[n]) for n in names if n in function.__globals__]
+    for module in [value for _, value in used if isinstance(value, ModuleType)]:
+        if module.__name__.startswith(__package__):
+            used += [(n, getattr(module, n)) for n in names if hasattr(module, n)]
+    for name, value in used:
+        if isinstance(value, int | float):
+            found.add((f"{function.__qualname__} {name}", repr(value)))
+        elif hasattr(value, "py_func"):
+            found |= _ingredients(value.py_func)
+    return found
 
 
 def _saved(save: Callable[..., None], *arguments: Any) -> None:

@@ -35,3 +35,46 @@ def test_a_full_disk_does_not_end_a_kernel(tmp_path: Path) -> None:
     )
     assert (done.stdout, done.returncode) == ("42\n", 0), done.stderr
     assert list(cache.rglob("*.nbc")) == []
+
+
+USER = """
+from commanalyzer.compiled import compiled
+from used import FACTOR, double
+
+@compiled
+def scaled(x):
+    return FACTOR * double(x)
+
+print(scaled(1))
+"""
+USED = """
+from commanalyzer.compiled import compiled
+
+FACTOR = {factor}
+
+@compiled
+def double(x):
+    return {result}
+"""
+
+
+def test_machine_code_is_made_again_when_a_kernel_that_it_calls_changes(tmp_path: Path) -> None:
+    (tmp_path / "user.py").write_text(USER)
+    cache = tmp_path / "cache"
+
+    def run(factor: int, result: str) -> str:
+        (tmp_path / "used.py").write_text(USED.format(factor=factor, result=result))
+        done = subprocess.run(
+            [sys.executable, "-B", "user.py"],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": str(cache)},
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=120,
+        )
+        return done.stdout.strip()
+
+    assert run(3, "2 * x") == "6"
+    assert run(3, "4 * x") == "12"
+    assert run(5, "4 * x") == "20"
