@@ -198,6 +198,9 @@ def _seconds_of_count(run: RecordedProgram) -> float:
     """Count a division of the homes into 16 equal runs: as good as any for the time."""
     flat, hubs = volume_view(run.graph, HIGH)
     part = (np.arange(flat.num_vertices) * 16 // max(flat.num_vertices, 1)).astype(np.int32)
-    start = time.perf_counter()
-    charge_volume(flat, part, 16, hubs)
-    return time.perf_counter() - start
+    seconds = []
+    for _ in range(2):  # the first may compile kernels
+        start = time.perf_counter()
+        charge_volume(flat, part, 16, hubs)
+        seconds.append(time.perf_counter() - start)
+    return min(seconds)
