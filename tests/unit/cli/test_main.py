@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import commanalyzer
+import commanalyzer.sweep.work  # before there is a stub of the pipeline, which it uses
 from commanalyzer.artifacts import load, save
 from commanalyzer.cli.main import main
 from commanalyzer.errors import CompileError, GraphInvariantError, TargetRunError
