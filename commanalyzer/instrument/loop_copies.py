@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 from commanalyzer.instrument.code import RepeatedLoop
 from commanalyzer.instrument.loop_code import TOKEN
 from commanalyzer.ir.model import Block, Function
+
+BlockRole = Literal["entry", "exit", "look", "recall", "seen", "guard", "offer"]
+"""Blocks that are added around a loop: ``entry`` in front of its copy; ``exit`` behind the instrumented loop;
+``look`` in front of a preview, ``recall`` takes what a preview found out before, ``seen`` says what it found
+out, ``guard`` behind it; ``offer`` between a guard and the instrumented loop."""
 
 _INCOMING = re.compile(r'\[ ([^\[\]]+?), (%(?:[\w.$-]+|"[^"]*")) \]')
 
@@ -38,7 +44,7 @@ class LoopCopies:
             result[:phis] = [self._with_copy(behind, line) for line in result[:phis]]
         left = self._left.get(block.label)
         if left is not None:
-            old, new = f"%{left.exit}", exit_of(left.header, left.number)
+            old, new = f"%{left.exit}", block_at("exit", left.header, left.number)
             result[-1] = TOKEN.sub(lambda m: new if m[0] == old else m[0], result[-1])
         before = self._before.get(block.label)
         if before is not None:
@@ -54,10 +60,10 @@ class LoopCopies:
 
     def _choice(self, loop: RepeatedLoop) -> list[str]:
         """The guard and the branch to the copy or the instrumented loop."""
-        copy = entry_of(loop.header, loop.number)
+        copy = block_at("entry", loop.header, loop.number)
         if not loop.offer:
             return [*loop.guard, f"  br i1 {loop.known}, label {copy}, label %{loop.header}"]
-        behind = offer_of(loop.header, loop.number)
+        behind = block_at("offer", loop.header, loop.number)
         return [
             *loop.guard,
             f"  br i1 {loop.known}, label {copy}, label {behind}",
@@ -69,20 +75,19 @@ class LoopCopies:
 
     def _question(self, loop: RepeatedLoop) -> list[str]:
         """The branch to the preview, if it is worth while."""
-        look = look_of(loop.header, loop.number)
+        look = block_at("look", loop.header, loop.number)
         return [*loop.due, f"  br i1 {loop.is_due}, label {look}, label %{loop.header}"]
 
     def _also_from_guard(self, loop: RepeatedLoop, phi: str) -> str:
         """A phi of the header that takes the same value behind a preview."""
-        guard, preheader = guard_of(loop.header, loop.number), f"%{loop.preheader}"
+        guard, preheader = block_at("guard", loop.header, loop.number), f"%{loop.preheader}"
         return _INCOMING.sub(lambda m: f"{m[0]}, [ {m[1]}, {guard} ]" if m[2] == preheader else m[0], phi)
 
     def _from_offer(self, loop: RepeatedLoop, phi: str) -> str:
         """A phi of the header that takes the preheader's value behind an offer."""
+        offer = block_at("offer", loop.header, loop.number)
         return _INCOMING.sub(
-            lambda m: (
-                f"[ {m[1]}, {offer_of(loop.header, loop.number)} ]" if m[2] == f"%{loop.preheader}" else m[0]
-            ),
+            lambda m: f"[ {m[1]}, {offer} ]" if m[2] == f"%{loop.preheader}" else m[0],
             phi,
         )
 
@@ -92,9 +97,9 @@ class LoopCopies:
         for loop in self._repeated:
             renamed = self._renamed[loop.number]
             if loop.preview:
-                guard = guard_of(loop.header, loop.number)
+                guard = block_at("guard", loop.header, loop.number)
                 result += [*loop.preview, "", f"{guard[1:]}:", *self._choice(loop)]
-            result += ["", f"{entry_of(loop.header, loop.number)[1:]}:", *loop.before_copy]
+            result += ["", f"{block_at('entry', loop.header, loop.number)[1:]}:", *loop.before_copy]
             result.append(f"  br label {renamed[f'%{loop.header}']}")
             for label in loop.blocks:
                 block = self._blocks[label]
@@ -103,7 +108,7 @@ class LoopCopies:
                 result += [self._copied(loop, text(line)) for line in lines if text(line)]
             result += [
                 "",
-                f"{exit_of(loop.header, loop.number)[1:]}:",
+                f"{block_at('exit', loop.header, loop.number)[1:]}:",
                 *loop.behind,
                 f"  br label %{loop.exit}",
             ]
@@ -116,7 +121,9 @@ class LoopCopies:
         renamed = self._renamed[loop.number]
         preheader = f"%{loop.preheader}"
         return TOKEN.sub(
-            lambda m: entry_of(loop.header, loop.number) if m[0] == preheader else renamed.get(m[0], m[0]),
+            lambda m: (
+                block_at("entry", loop.header, loop.number) if m[0] == preheader else renamed.get(m[0], m[0])
+            ),
             line,
         )
 
@@ -129,7 +136,7 @@ class LoopCopies:
             value, label = found[1], found[2]
             if label != left:
                 return found[0]
-            instrumented = exit_of(loop.header, loop.number)
+            instrumented = block_at("exit", loop.header, loop.number)
             return f"[ {value}, {instrumented} ], [ {renamed.get(value, value)}, {renamed[left]} ]"
 
         return _INCOMING.sub(both, phi)
@@ -145,36 +152,6 @@ def suffixed(name: str, suffix: str) -> str:
     return f'{name[:-1]}{suffix}"' if name.endswith('"') else name + suffix
 
 
-def entry_of(header: str, number: int) -> str:
-    """Block in front of a loop's copy."""
-    return suffixed(f"%{header}", f".ca.{number}.entry")
-
-
-def exit_of(header: str, number: int) -> str:
-    """Block behind the instrumented loop."""
-    return suffixed(f"%{header}", f".ca.{number}.exit")
-
-
-def look_of(header: str, number: int) -> str:
-    """Block in front of a preview."""
-    return suffixed(f"%{header}", f".ca.{number}.look")
-
-
-def guard_of(header: str, number: int) -> str:
-    """Block behind a preview."""
-    return suffixed(f"%{header}", f".ca.{number}.guard")
-
-
-def recall_of(header: str, number: int) -> str:
-    """Block that takes what a preview found out before."""
-    return suffixed(f"%{header}", f".ca.{number}.recall")
-
-
-def seen_of(header: str, number: int) -> str:
-    """Block behind a preview that says what it found out."""
-    return suffixed(f"%{header}", f".ca.{number}.seen")
-
-
-def offer_of(header: str, number: int) -> str:
-    """Block between a guard and the instrumented loop."""
-    return suffixed(f"%{header}", f".ca.{number}.offer")
+def block_at(role: BlockRole, header: str, number: int) -> str:
+    """Label of a block that is added around loop ``number``."""
+    return suffixed(f"%{header}", f".ca.{number}.{role}")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from commanalyzer.instrument.code import FunctionPatch, RepeatedLoop
 from commanalyzer.instrument.loop_code import TOKEN
-from commanalyzer.instrument.loop_copies import guard_of, look_of, recall_of, seen_of, suffixed
+from commanalyzer.instrument.loop_copies import block_at, suffixed
 from commanalyzer.instrument.preview_reads import PreviewReads
 from commanalyzer.instrument.preview_slices import Place
 from commanalyzer.instrument.previews import Previewed
@@ -48,9 +48,9 @@ class PreviewWriter:
         self._num_slots = first + 2 * len(self._slots)
         names = [f"%{label}" for label in plan.loop.blocks] + list(plan.computed)
         self._renamed = {name: suffixed(name, f".ca.{number}.p") for name in names}
-        self._renamed[f"%{plan.ends.preheader}"] = look_of(plan.loop.header, number)
-        behind = guard_of if plan.reads is None else seen_of
-        self._renamed[f"%{plan.ends.exit}"] = behind(plan.loop.header, number)
+        self._renamed[f"%{plan.ends.preheader}"] = block_at("look", plan.loop.header, number)
+        behind = block_at("guard" if plan.reads is None else "seen", plan.loop.header, number)
+        self._renamed[f"%{plan.ends.exit}"] = behind
 
     def write(self, identity: int) -> RepeatedLoop | None:
         """The loop as it will be; ``identity`` is the block counter of its header."""
@@ -80,7 +80,7 @@ class PreviewWriter:
         )  # fmt: skip
 
     def _blocks(self, identity: int) -> Iterator[str]:
-        look = look_of(self._plan.loop.header, self._number)
+        look = block_at("look", self._plan.loop.header, self._number)
         start = GuardWriter(self._patch, self._plan.outside)
         integers = [name for name, type_ in self._plan.outside.items() if type_.kind != "float"]
         entering = [start.value(Polynomial.of(name)) for name in integers]
@@ -127,9 +127,10 @@ class PreviewWriter:
         asked: list[str] = []
         same = patch.call(asked, "ca_preview_same", key, passed)
         is_same = patch.value(asked, f"icmp ne i32 {same}, 0")
-        recall, seen = recall_of(loop.header, self._number), seen_of(loop.header, self._number)
+        recall = block_at("recall", loop.header, self._number)
+        seen = block_at("seen", loop.header, self._number)
         yield from (*asked, f"  br i1 {is_same}, label {recall}, label {first}")
-        guard = f"  br label {guard_of(loop.header, self._number)}"
+        guard = f"  br label {block_at('guard', loop.header, self._number)}"
         yield from ("", f"{recall[1:]}:", *self._moved(passed, self._storage), guard)
         told = self._moved(self._storage, passed)
         sizes = signed(reads.packed_sizes)

@@ -14,12 +14,17 @@ from commanalyzer.compiled import compiled
 
 
 @compiled
+def _last_point(extents: Any) -> Any:
+    points = np.int64(1)
+    for d in range(len(extents)):
+        points *= extents[d]
+    return points - 1
+
+
+@compiled
 def add_along(index: Any, components: Any, extents: Any, weight: Any, place: Any, along: Any) -> None:
     """Add the weight of each element to ``along[place[d] + i]`` for its coordinate i in each dimension d."""
-    last = np.int64(1)
-    for d in range(len(extents)):
-        last *= extents[d]
-    last -= 1
+    last = _last_point(extents)
     for k in range(len(index)):
         point = min(index[k] // components, last)
         for d in range(len(extents) - 1, -1, -1):
@@ -41,10 +46,7 @@ def fill_blocks(
     owner: Any,
 ) -> None:
     """Set the owner of each element to ``first`` plus the number of its block, row-major in ``grid``."""
-    last = np.int64(1)
-    for d in range(len(extents)):
-        last *= extents[d]
-    last -= 1
+    last = _last_point(extents)
     for k in range(len(index)):
         point = min(index[k] // components, last)
         found, stride = np.int64(0), np.int64(1)
