@@ -14,6 +14,7 @@ from commanalyzer.communication.matrix import Collective, Communication
 from commanalyzer.machine.curves import Curve
 from commanalyzer.machine.kinds import KINDS
 from commanalyzer.machine.parameters import MachineParameters, Origin, Parameter
+from commanalyzer.partition.coded import Owners
 from commanalyzer.results import (
     AnalysisResult,
     Decomposition,
@@ -175,7 +176,7 @@ def _decomposition(item: Mapping[str, object], arrays: Arrays) -> Decomposition:
             phase_bytes=arrays.get("phase_bytes"),
             phase_messages=arrays.get("phase_messages"),
         ),
-        part=arrays["part"].astype(np.int32),
+        owners=Owners.of(arrays["part"].astype(np.int32)),
         intensity=_float(item["intensity"]),
         imbalance=_float(item["imbalance"]),
         efficiency_bound=None if bound is None else _float(bound),

@@ -23,6 +23,7 @@ from commanalyzer.communication.volume import charge_volume
 from commanalyzer.errors import ConfigError
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.partition.balance import TermWork, imbalance_of_work, term_work, work_by_value
+from commanalyzer.partition.coded import Owners
 from commanalyzer.partition.owner_map import read_owner_map
 from commanalyzer.partition.portfolio import Candidate, Portfolio, PortfolioOptions
 from commanalyzer.partition.rules import parse_rule
@@ -38,8 +39,16 @@ from commanalyzer.vcg.edges import distinct_edges
 from commanalyzer.vcg.graph import ValueGraph
 from commanalyzer.vcg.hubs import find_hubs
 from commanalyzer.vcg.invariants import check_dissolved, check_graph, check_singletons
-from commanalyzer.vcg.simplify import simplified
-from commanalyzer.vcg.singletons import SingletonKind, Singletons, find_singletons, vcg_words
+from commanalyzer.vcg.large import AnyGraph, LargeGraph
+from commanalyzer.vcg.simplify import simplified, simplified_large
+from commanalyzer.vcg.singletons import (
+    SingletonKind,
+    Singletons,
+    find_singletons,
+    paper_counts,
+    vcg_words,
+)
+from commanalyzer.vcg.store import GraphStore
 
 _REFINED = 3  # candidates
 
@@ -48,6 +57,7 @@ _SIDE_GROWTH = 4
 _SIDE_FLOWS = 1_000_000
 # above it, they are counted only where the paper's model is asked for: 60 bytes per flow
 _MOST_SIDE_FLOWS = 50_000_000
+_MOST_EXPANDED_FLOWS = 10_000_000  # where registers have to be dissolved, in the expanded graph
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +91,7 @@ class _View:
     """A graph as one model sees it: what is not partitioned, and what counting needs of all rows."""
 
     model: Model
-    graph: ValueGraph
+    graph: AnyGraph
     removed: NDArray[np.bool_]
     singletons: Singletons | None
     work: TermWork
@@ -89,11 +99,13 @@ class _View:
     order: StepOrder | None = None
 
 
-def decompose(graph: ValueGraph, flops: int, options: CountOptions, progress: Progress) -> Counted:
-    """Partition ``graph`` for every node count with every method, and count each with its model.
+def decompose(store: GraphStore, flops: int, options: CountOptions, progress: Progress) -> Counted:
+    """Partition a graph for every node count with every method, and count each with its model.
+
+    Graphs that are divided by tiles are never expanded as a whole, but for the paper's model.
 
     Args:
-        graph: Value graph as recorded.
+        store: Value graph as recorded.
         flops: Work W.
         options: What to count.
         progress: Told about steps.
@@ -102,6 +114,8 @@ def decompose(graph: ValueGraph, flops: int, options: CountOptions, progress: Pr
         PartitionError: If a node count is impossible.
         GraphInvariantError: With ``options.check``, if a conservation law is violated.
     """
+    large = LargeGraph(store)
+    graph = large if _is_tiled(large, options) else store.graph()
     if options.check:
         check_graph(graph)
     singletons, words, warnings = _paper_view(graph, options)
@@ -116,6 +130,11 @@ def decompose(graph: ValueGraph, flops: int, options: CountOptions, progress: Pr
     order = {model: i for i, model in enumerate(options.models)}
     found.sort(key=lambda d: (d.nodes, order[_as_model(d.model)], not d.best, d.method))
     return Counted(tuple(found), singletons, words, (*warnings, *doubts, *_doubts(found)))
+
+
+def _is_tiled(graph: AnyGraph, options: CountOptions) -> bool:
+    """Whether divisions are found on coarse vertices because the graph is large."""
+    return options.coarsen != "never" and is_large(graph)
 
 
 def volume_view(graph: ValueGraph, high: float) -> tuple[ValueGraph, NDArray[np.bool_]]:
@@ -134,15 +153,19 @@ def _as_model(name: str) -> Model:
 
 
 def _paper_view(
-    graph: ValueGraph, options: CountOptions
+    graph: AnyGraph, options: CountOptions
 ) -> tuple[SingletonCounts | None, int, tuple[str, ...]]:
     """Singletons and graph size by the paper's rules, on the graph without named registers.
 
     Where that graph would be far larger and nobody asked for the paper's model, registers stay vertices; of
     large graphs nothing is counted then.
     """
-    if graph.num_flows > _MOST_SIDE_FLOWS and "hpdc18" not in options.models:
-        return None, 0, ()
+    if isinstance(graph, LargeGraph):
+        if "hpdc18" not in options.models and not graph.is_register.any():
+            return _large_paper_view(graph, options)
+        if "hpdc18" not in options.models and graph.num_flows > _MOST_EXPANDED_FLOWS:
+            return None, 0, ()
+        graph = graph.store.graph()
     warnings: tuple[str, ...] = ()
     limit = DEFAULT_LIMIT if "hpdc18" in options.models else _SIDE_GROWTH * graph.num_flows + _SIDE_FLOWS
     try:
@@ -166,12 +189,24 @@ def _paper_view(
     return counts, 0 if dissolved is graph else vcg_words(dissolved, found, edges), warnings
 
 
-def _view(model: Model, graph: ValueGraph, options: CountOptions) -> _View:
+def _large_paper_view(
+    graph: LargeGraph, options: CountOptions
+) -> tuple[SingletonCounts | None, int, tuple[str, ...]]:
+    if graph.num_flows > _MOST_SIDE_FLOWS:
+        return None, 0, ()
+    kind, words = paper_counts(graph, options.high)
+    kinds = (SingletonKind.SOURCE, SingletonKind.SINK, SingletonKind.REDUCTION)
+    return SingletonCounts(*(int(np.count_nonzero(kind == k)) for k in kinds)), words, ()
+
+
+def _view(model: Model, graph: AnyGraph, options: CountOptions) -> _View:
     if model == "volume":
-        flat, hubs = volume_view(graph, options.high)
-        totals = totals_of(flat)
+        flat = simplified_large(graph) if isinstance(graph, LargeGraph) else simplified(graph)
+        if isinstance(flat, LargeGraph) and not _is_tiled(flat, options):
+            flat = flat.store.graph()
+        hubs, totals = find_hubs(flat, options.high).mask, totals_of(flat)
         return _View(model, flat, hubs, None, term_work(flat), totals, step_order(flat, totals))
-    dissolved = dissolve_registers(graph)
+    dissolved = dissolve_registers(graph.store.graph() if isinstance(graph, LargeGraph) else graph)
     singletons = find_singletons(dissolved, options.high)
     work, totals = term_work(dissolved), totals_of(dissolved)
     return _View(model, dissolved, singletons.mask, singletons, work, totals)
@@ -185,11 +220,11 @@ def _decompose_view(
     result: list[Decomposition] = []
     warnings: list[str] = []
     for nodes in options.nodes:
-        counted = [(c, _count(view, c, nodes, flops, options)) for c in portfolio.candidates(nodes)]
+        found = [_count(view, c, nodes, flops, options) for c in portfolio.candidates(nodes)]
         progress.advance()
-        promising = sorted(counted, key=lambda pair: pair[1].comm_bytes)[:_REFINED]
-        refined = portfolio.refined([candidate for candidate, _ in promising], nodes)
-        found = [d for _, d in counted] + [_count(view, c, nodes, flops, options) for c in refined]
+        promising = sorted(found, key=lambda d: d.comm_bytes)[:_REFINED]
+        refined = portfolio.refined((Candidate(d.method, d.part, d.seconds) for d in promising), nodes)
+        found += [_count(view, c, nodes, flops, options) for c in refined]
         found = _with_bound(found, portfolio, nodes)
         found = [replace(d, coarse_vertices=portfolio.coarse_vertices) for d in found]
         allowed = portfolio.allowed(nodes)
@@ -208,6 +243,7 @@ def _portfolio(view: _View, options: CountOptions) -> Portfolio | TiledPortfolio
     chosen = _portfolio_options(view, options)
     wanted = options.coarsen
     if wanted == "never" or (wanted == "auto" and not is_large(view.graph)):
+        assert isinstance(view.graph, ValueGraph)  # only graphs that are tiled stay coded
         return Portfolio(
             view.graph,
             view.removed,
@@ -261,7 +297,7 @@ def _count(view: _View, candidate: Candidate, nodes: int, flops: int, options: C
         method=candidate.method,
         best=False,
         communication=communication,
-        part=part,
+        owners=Owners.of(part),
         intensity=intensity,
         imbalance=_cost(view, part, nodes, charges, communication).imbalance,
         efficiency_bound=machine_bound(

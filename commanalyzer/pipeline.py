@@ -26,7 +26,7 @@ def analyze(request: AnalysisRequest, progress: Progress) -> AnalysisResult:
     recorded = record(request, progress)
     machine = with_throughput(request, recorded.recording, recorded.work)
     options = _count_options(request, machine)
-    counted = decompose(recorded.graph, recorded.work.flops, options, progress)
+    counted = decompose(recorded.store, recorded.work.flops, options, progress)
     return _result(request, recorded, machine, counted)
 
 
@@ -38,7 +38,7 @@ def repartition(result: AnalysisResult, request: PartitionRequest, progress: Pro
     """
     machine = result.machine.replaced_by(request.machine)
     options = _count_options(request, machine)
-    counted = decompose(result.graph, result.work.flops, options, progress)
+    counted = decompose(result.store, result.work.flops, options, progress)
     return replace(
         result,
         singletons=counted.singletons,

@@ -17,6 +17,7 @@ from commanalyzer.communication.matrix import Communication
 from commanalyzer.errors import ConfigError, GraphInvariantError
 from commanalyzer.machine.catalog import as_machine
 from commanalyzer.machine.parameters import MachineParameters
+from commanalyzer.partition.coded import Owners
 from commanalyzer.quantities import format_bytes, format_count, format_percent
 from commanalyzer.report.figures.methods import PlotMethods
 from commanalyzer.roofline.bound import ScalingBound, scaling_bound
@@ -136,7 +137,7 @@ class Decomposition:
         method: What made it (``metis cut``, ``blocks 2D`` ...).
         best: It moves the least bytes of its (nodes, model) within the balance limit.
         communication: Matrix, messages and bracket.
-        part: int32[V] owner of each vertex of the graph the model counts on.
+        owners: Owner of each vertex of the graph the model counts on, in coded form (see :attr:`part`).
         intensity: I_c, bytes per floating-point operation (infinite without flops, NaN when not known).
         imbalance: Largest part's work over mean work, >= 1; NaN when not known.
         efficiency_bound: Paper Eq. 4; ``None`` when the machine is not known.
@@ -156,7 +157,7 @@ class Decomposition:
     method: str
     best: bool
     communication: Communication
-    part: NDArray[np.int32]
+    owners: Owners
     intensity: float
     imbalance: float
     efficiency_bound: float | None = None
@@ -171,10 +172,14 @@ class Decomposition:
             raise GraphInvariantError(
                 f"expected a {self.nodes} x {self.nodes} matrix, found {self.communication.num_parts} parts"
             )
-        if len(self.part) and not (self.part.min() >= 0 and self.part.max() < self.nodes):
+        if not 0 <= self.owners.least <= self.owners.most + 1 <= self.nodes:
             raise GraphInvariantError(f"expected owners in [0, {self.nodes}), found others")
-        self.part.setflags(write=False)
         self.object_bytes.setflags(write=False)
+
+    @property
+    def part(self) -> NDArray[np.int32]:
+        """int32[V] owner of each vertex of the graph the model counts on; expanded in every call."""
+        return self.owners.expand()
 
     @property
     def comm_bytes(self) -> int:

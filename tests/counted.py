@@ -11,6 +11,7 @@ from commanalyzer.communication.counted import CallCounts, CountedRun
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.counting.merge import counted_result
 from commanalyzer.counting.rank_files import CALL, FINALIZED, TRANSFER, RankCounts
+from commanalyzer.partition.coded import Owners
 from commanalyzer.results import AnalysisResult, Decomposition
 from commanalyzer.runtime.launch import TargetRun
 from tests.samples import sample_result
@@ -48,7 +49,7 @@ def counted_from(matrix: NDArray[np.int64], messages: NDArray[np.int64] | None =
         method="whole run",
         best=True,
         communication=Communication(matrix.copy(), sent, total, total),
-        part=np.zeros(0, dtype=np.int32),
+        owners=Owners.of(np.zeros(0, dtype=np.int32)),
         intensity=math.nan,
         imbalance=math.nan,
     )

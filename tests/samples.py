@@ -8,6 +8,7 @@ import numpy as np
 
 from commanalyzer.communication.matrix import Collective, Communication
 from commanalyzer.machine.parameters import MachineParameters
+from commanalyzer.partition.coded import Owners
 from commanalyzer.results import (
     AnalysisResult,
     Decomposition,
@@ -71,7 +72,7 @@ def sample_decomposition(
             total + 8,
             collectives=None if model == "hpdc18" else (),
         ),
-        part=np.array([0, 1 % nodes, 1 % nodes], dtype=np.int32),
+        owners=Owners.of(np.array([0, 1 % nodes, 1 % nodes], dtype=np.int32)),
         intensity=total / 5,
         imbalance=1.25,
         efficiency_bound=bound,

@@ -17,7 +17,8 @@ from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.totals import GraphTotals, totals_of
 from commanalyzer.communication.uses import PairUses, numbered_keys
 from commanalyzer.errors import ConfigError, GraphInvariantError
-from commanalyzer.vcg.graph import Bool, Int32, Int64, ValueGraph
+from commanalyzer.vcg.graph import Bool, Int32, Int64
+from commanalyzer.vcg.large import AnyGraph
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ class Charges:
     expand: Transfers
     fold: Transfers
 
-    def communication(self, graph: ValueGraph, totals: GraphTotals | None = None) -> Communication:
+    def communication(self, graph: AnyGraph, totals: GraphTotals | None = None) -> Communication:
         """Return the matrix of this decomposition, counted at the lower end of every bracket.
 
         Messages: all values that go from i to j in the same round travel together. A round of an array is one
@@ -89,7 +90,7 @@ class Charges:
         Arrays of different statements are taken to share rounds.
 
         Args:
-            graph: The graph that was charged, or a slice of it if ``totals`` are given.
+            graph: The graph that was charged.
             totals: Its totals; computed if not given.
         """
         comm_bytes = np.zeros((self.num_parts, self.num_parts), dtype=np.int64)
@@ -102,7 +103,7 @@ class Charges:
             high_bytes=self.expand.high_bytes + self.fold.high_bytes,
         )
 
-    def _messages(self, graph: ValueGraph, totals: GraphTotals) -> Int64:
+    def _messages(self, graph: AnyGraph, totals: GraphTotals) -> Int64:
         value = np.concatenate((self.expand.value, self.fold.value))
         sender = np.concatenate((self.expand.sender, self.fold.sender)).astype(np.int64)
         receiver = np.concatenate((self.expand.receiver, self.fold.receiver)).astype(np.int64)
@@ -122,7 +123,7 @@ class Charges:
         np.maximum.at(messages, found // sites, per_site)
         return messages.reshape(self.num_parts, self.num_parts)
 
-    def bytes_per_object(self, graph: ValueGraph) -> Int64:
+    def bytes_per_object(self, graph: AnyGraph) -> Int64:
         """Return int64[O], bytes (lower end) charged because of the values of each object."""
         total = np.zeros(len(graph.objects), dtype=np.int64)
         for item in (self.expand, self.fold):
@@ -130,7 +131,7 @@ class Charges:
         return total
 
 
-def expand_transfers(graph: ValueGraph, totals: GraphTotals, part: Int32, uses: PairUses) -> Transfers:
+def expand_transfers(graph: AnyGraph, totals: GraphTotals, part: Int32, uses: PairUses) -> Transfers:
     """Return the transfers of values to the parts that read them.
 
     Per (value, part): at least as often as the most frequent reading row, at most as often as all reading
@@ -150,7 +151,7 @@ def expand_transfers(graph: ValueGraph, totals: GraphTotals, part: Int32, uses: 
     )
 
 
-def check_parts(graph: ValueGraph, part: Int32, num_parts: int) -> None:
+def check_parts(graph: AnyGraph, part: Int32, num_parts: int) -> None:
     """Raise ConfigError unless ``part`` gives every vertex one of ``num_parts`` parts."""
     if num_parts < 1:
         raise ConfigError(f"number of parts must be at least 1, found {num_parts}")

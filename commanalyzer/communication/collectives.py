@@ -15,13 +15,14 @@ import numpy as np
 from commanalyzer.communication.charges import Charges, Transfers
 from commanalyzer.communication.matrix import Collective, Communication
 from commanalyzer.communication.totals import GraphTotals
-from commanalyzer.vcg.graph import Bool, Int32, ValueGraph
+from commanalyzer.vcg.graph import Bool, Int32
+from commanalyzer.vcg.large import AnyGraph
 
 
 def with_collectives(
     communication: Communication,
     charges: Charges,
-    graph: ValueGraph,
+    graph: AnyGraph,
     hubs: Bool,
     totals: GraphTotals | None = None,
 ) -> Communication:
@@ -51,7 +52,7 @@ def with_collectives(
 
 
 def _collectives(
-    kind: Literal["bcast", "reduce"], item: Transfers, root: Int32, graph: ValueGraph, hubs: Bool
+    kind: Literal["bcast", "reduce"], item: Transfers, root: Int32, graph: AnyGraph, hubs: Bool
 ) -> list[Collective]:
     """One collective per array (or register) and root: all its values travel together."""
     mine = hubs[item.value]

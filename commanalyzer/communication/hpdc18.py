@@ -12,11 +12,13 @@ from commanalyzer.communication.charges import Charges, Transfers, check_parts, 
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.totals import GraphTotals, totals_of
 from commanalyzer.communication.uses import UseTable, owner_codes
-from commanalyzer.vcg.graph import Bool, Int32, Int64, ValueGraph
+from commanalyzer.vcg.graph import Bool, Int32, Int64
+from commanalyzer.vcg.large import AnyGraph
 from commanalyzer.vcg.singletons import SingletonKind, Singletons
+from commanalyzer.vcg.slices import row_slices
 
 
-def count_hpdc18(graph: ValueGraph, part: Int32, num_parts: int, singletons: Singletons) -> Communication:
+def count_hpdc18(graph: AnyGraph, part: Int32, num_parts: int, singletons: Singletons) -> Communication:
     """Return the communication matrix by Algorithm 4.
 
     Edges between parts are pruned to one per (source value, reading part); edges of singletons are taken out
@@ -38,7 +40,7 @@ def count_hpdc18(graph: ValueGraph, part: Int32, num_parts: int, singletons: Sin
 
 
 def with_singletons(
-    charges: Charges, graph: ValueGraph, part: Int32, singletons: Singletons, totals: GraphTotals
+    charges: Charges, graph: AnyGraph, part: Int32, singletons: Singletons, totals: GraphTotals
 ) -> Communication:
     """Return the matrix of ``charges`` and the singletons' collectives; arguments as :func:`count_hpdc18`."""
     num_parts = charges.num_parts
@@ -65,7 +67,7 @@ def with_singletons(
 
 
 def charge_hpdc18(
-    graph: ValueGraph,
+    graph: AnyGraph,
     part: Int32,
     num_parts: int,
     singletons: Singletons,
@@ -78,7 +80,8 @@ def charge_hpdc18(
     check_parts(graph, part, num_parts)
     everywhere = np.ones(graph.num_vertices, dtype=np.bool_)  # no value decides where a term is computed
     table = UseTable(owner_codes(part, everywhere), num_parts, singletons.mask)
-    table.add(graph)
+    for rows in row_slices(graph):
+        table.add(rows)
     none32, none64 = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)
     nothing = Transfers(none32, none32, none32, none64, none64, none64)
     return Charges(
@@ -87,7 +90,7 @@ def charge_hpdc18(
 
 
 def singleton_rounds(
-    graph: ValueGraph, singletons: Singletons, totals: GraphTotals | None = None
+    graph: AnyGraph, singletons: Singletons, totals: GraphTotals | None = None
 ) -> tuple[Int64, Int64]:
     """Return int64[V] twice: lower and upper end of the collectives that each singleton needs (>= 1).
 
@@ -96,7 +99,8 @@ def singleton_rounds(
     """
     versions = np.maximum(graph.versions, 1)
     reads = np.zeros(graph.num_vertices, dtype=np.int64)
-    kernels.add_reads(graph.row_count, graph.term_ptr, graph.source_ptr, graph.source, reads)
+    for rows in row_slices(graph):
+        kernels.add_reads(rows.row_count, rows.term_ptr, rows.source_ptr, rows.source, reads)
     rounds = np.maximum((totals or totals_of(graph)).rounds, 1)
     collects = (singletons.kind & int(SingletonKind.SINK)) != 0
     low = np.where(collects, rounds, np.maximum(np.minimum(reads, versions), 1))

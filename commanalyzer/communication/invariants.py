@@ -7,11 +7,13 @@ import numpy as np
 from commanalyzer.communication.charges import Charges
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.errors import GraphInvariantError
-from commanalyzer.vcg.graph import Bool, Int32, Int64, ValueGraph
+from commanalyzer.vcg.graph import Bool, Int32, Int64
+from commanalyzer.vcg.large import AnyGraph
 from commanalyzer.vcg.segments import sink_of_source
+from commanalyzer.vcg.slices import AnyRows, row_slices
 
 
-def check_charges(graph: ValueGraph, part: Int32, charges: Charges, removed: Bool | None = None) -> None:
+def check_charges(graph: AnyGraph, part: Int32, charges: Charges, removed: Bool | None = None) -> None:
     """Check that every flow between parts is covered by a transfer, and that every transfer has a flow.
 
     A flow from value v to a sink t in another part is covered if v is expanded to t's part, or if some
@@ -26,11 +28,22 @@ def check_charges(graph: ValueGraph, part: Int32, charges: Charges, removed: Boo
     Raises:
         GraphInvariantError: If a flow is not covered or a transfer has no reason.
     """
-    sink = sink_of_source(graph)
-    foreign = part[graph.source] != part[sink]
+    flows = lost = 0
+    for rows in row_slices(graph):
+        found = _lost(rows, part, charges, removed)
+        flows, lost = flows + found[0], lost + found[1]
+    if lost:
+        raise GraphInvariantError(f"{lost} of {flows} flows between parts are in no transfer")
+    _check_senders(part, charges)
+
+
+def _lost(rows: AnyRows, part: Int32, charges: Charges, removed: Bool | None) -> tuple[int, int]:
+    """Return how many flows of some rows are between parts, and how many of these are in no transfer."""
+    sink = sink_of_source(rows)
+    foreign = part[rows.source] != part[sink]
     if removed is not None:
-        foreign &= ~removed[graph.source] & ~removed[sink]
-    value, target = graph.source[foreign].astype(np.int64), sink[foreign].astype(np.int64)
+        foreign &= ~removed[rows.source] & ~removed[sink]
+    value, target = rows.source[foreign].astype(np.int64), sink[foreign].astype(np.int64)
     p = charges.num_parts
     expanded = _keys(charges.expand.value, charges.expand.receiver, p)
     folded = _keys(charges.fold.value, charges.fold.sender, p)
@@ -38,10 +51,7 @@ def check_charges(graph: ValueGraph, part: Int32, charges: Charges, removed: Boo
     covered |= np.isin(target * p + part[value], folded)
     open_flow = np.flatnonzero(~covered)
     reached = _reached_by_fold(value[open_flow], target[open_flow], charges)
-    lost = int(np.count_nonzero(~reached))
-    if lost:
-        raise GraphInvariantError(f"{lost} of {len(value)} flows between parts are in no transfer")
-    _check_senders(part, charges)
+    return len(value), int(np.count_nonzero(~reached))
 
 
 def _keys(value: Int32, part: Int32, num_parts: int) -> Int64:

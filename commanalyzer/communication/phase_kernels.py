@@ -10,11 +10,14 @@ from commanalyzer.compiled import compiled
 
 
 @compiled
-def note_first(row_sink: Any, row_site: Any, first_store: Any, first_row: Any) -> None:
-    """Note the first row of each vertex and of each site; both arrays hold the number of rows before."""
-    for r in range(len(row_sink) - 1, -1, -1):
-        first_store[row_sink[r]] = r
-        first_row[row_site[r]] = r
+def note_first(row_sink: Any, row_site: Any, begin: Any, first_store: Any, first_row: Any) -> None:
+    """Note the first row of each vertex and of each site; both arrays hold the number of rows before.
+
+    ``begin`` is the number of row 0 among the rows of all slices.
+    """
+    for r in range(len(row_sink)):
+        first_store[row_sink[r]] = min(first_store[row_sink[r]], begin + r)
+        first_row[row_site[r]] = min(first_row[row_site[r]], begin + r)
 
 
 @compiled
@@ -25,16 +28,20 @@ def note_reads(
     source: Any,
     main: Any,
     first_store: Any,
+    begin: Any,
     read: Any,
     old: Any,
 ) -> None:
-    """Mark which sites read values that ``main`` makes, and which do so before these are stored first."""
+    """Mark which sites read values that ``main`` makes, and which do so before these are stored first.
+
+    ``begin`` is the number of row 0 among the rows of all slices.
+    """
     for r in range(len(row_site)):
         for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
             maker = main[source[i]]
             if maker >= 0:
                 read[maker, row_site[r]] = True
-                if first_store[source[i]] >= r:
+                if first_store[source[i]] >= begin + r:
                     old[maker, row_site[r]] = True
 
 

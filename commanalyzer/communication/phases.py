@@ -32,7 +32,9 @@ from commanalyzer.communication.charges import Charges, Transfers
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.totals import GraphTotals, totals_of
 from commanalyzer.compiled import frozen
-from commanalyzer.vcg.graph import Bool, Int32, Int64, ValueGraph
+from commanalyzer.vcg.graph import Bool, Int32, Int64
+from commanalyzer.vcg.large import AnyGraph
+from commanalyzer.vcg.slices import row_slices
 
 _MOST_SITES = 4096  # matrices of sites x sites
 # Share of the rounds of the most frequent exchange. It may have one more, for the first state.
@@ -61,7 +63,7 @@ class StepOrder:
     reach_next: Bool
 
 
-def step_order(graph: ValueGraph, totals: GraphTotals | None = None) -> StepOrder | None:
+def step_order(graph: AnyGraph, totals: GraphTotals | None = None) -> StepOrder | None:
     """Order of the statements of ``graph``; ``None`` without statements, or with too many to relate them all.
 
     Args:
@@ -76,26 +78,34 @@ def step_order(graph: ValueGraph, totals: GraphTotals | None = None) -> StepOrde
     totals = totals or totals_of(graph)
     main = totals.site
     first_row = np.full(n, graph.num_rows)
-    first_store = np.full(graph.num_vertices, graph.num_rows)
-    kernels.note_first(graph.row_sink, graph.row_site, first_store, first_row)
+    first_store = np.full(graph.num_vertices, graph.num_rows, np.int64)
+    begin = 0
+    for rows in row_slices(graph):
+        kernels.note_first(rows.row_sink, rows.row_site, begin, first_store, first_row)
+        begin += rows.num_rows
     read, old = np.zeros((n, n), np.bool_), np.zeros((n, n), np.bool_)
-    flows = (graph.row_site, graph.term_ptr, graph.source_ptr, graph.source)
-    kernels.note_reads(*flows, frozen(main, np.int32), first_store, read, old)
-    read |= _continued(graph, main)
+    adds, begin = np.zeros(graph.num_vertices, dtype=np.bool_), 0
+    for rows in row_slices(graph):
+        flows = (rows.row_site, rows.term_ptr, rows.source_ptr, rows.source)
+        kernels.note_reads(*flows, frozen(main, np.int32), first_store, begin, read, old)
+        adds[rows.row_sink[rows.row_accumulates & (rows.row_site == main[rows.row_sink])]] = True
+        begin += rows.num_rows
+    read |= _continued(graph, main, adds)
     now = read & ~old & (first_row[:, None] < first_row[None, :])
     before = read & ~now
     reach = _closure(now, np.argsort(first_row, kind="stable"))
     return StepOrder(totals, first_row, now, before, reach, _product(_product(reach, before), reach))
 
 
-def _continued(graph: ValueGraph, main: Int32) -> Bool:
-    """bool[N, N], the column site adds to values that the row site made (``x = a; x += b``)."""
-    finisher = main[graph.row_sink]
-    adds = np.zeros(graph.num_vertices, dtype=np.bool_)
-    adds[graph.row_sink[graph.row_accumulates & (graph.row_site == finisher)]] = True
-    row = np.flatnonzero(adds[graph.row_sink])
+def _continued(graph: AnyGraph, main: Int32, adds: Bool) -> Bool:
+    """bool[N, N], the column site adds to values that the row site made (``x = a; x += b``).
+
+    ``adds`` bool[V]: the site of ``main`` adds to the value.
+    """
     found = np.zeros((len(graph.sites),) * 2, dtype=np.bool_)
-    found[graph.row_site[row], finisher[row]] = True
+    for rows in row_slices(graph) if adds.any() else ():
+        row = np.flatnonzero(adds[rows.row_sink])
+        found[rows.row_site[row], main[rows.row_sink[row]]] = True
     np.fill_diagonal(found, False)
     return found
 
@@ -115,7 +125,7 @@ def _product(left: Bool, right: Bool) -> Bool:
 def with_phases(
     communication: Communication,
     charges: Charges,
-    graph: ValueGraph,
+    graph: AnyGraph,
     part: Int32,
     hubs: Bool,
     order: StepOrder | None,
@@ -180,7 +190,7 @@ def _every_step(*kinds: _Group) -> Int64:
     return groups[rounds >= max(_EVERY_STEP * most - 1.0, _LEAST_SHARE * most)]
 
 
-def _remote_readers(graph: ValueGraph, part: Int32, expand: _Group, num_parts: int, order: StepOrder) -> Bool:
+def _remote_readers(graph: AnyGraph, part: Int32, expand: _Group, num_parts: int, order: StepOrder) -> Bool:
     """bool[N, N], the column site reads values of the row site that were sent to its node."""
     n = len(graph.sites)
     mine = expand.number >= 0
@@ -191,10 +201,11 @@ def _remote_readers(graph: ValueGraph, part: Int32, expand: _Group, num_parts: i
     is_sent[value] = True
     arriving = np.sort(value * num_parts + expand.item.receiver[mine])
     found = np.zeros((n, n), dtype=np.bool_)
-    kernels.note_arrivals(
-        *(graph.row_sink, graph.row_site, graph.term_ptr, graph.source_ptr, graph.source),
-        *(frozen(part, np.int32), is_sent, arriving, num_parts, order.totals.site, found),
-    )
+    for rows in row_slices(graph):
+        kernels.note_arrivals(
+            *(rows.row_sink, rows.row_site, rows.term_ptr, rows.source_ptr, rows.source),
+            *(frozen(part, np.int32), is_sent, arriving, num_parts, order.totals.site, found),
+        )
     return found
 
 

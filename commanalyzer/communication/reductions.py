@@ -14,29 +14,34 @@ from commanalyzer.communication import reduction_kernels as kernels
 from commanalyzer.communication.cover import groups_to_combine, sparse_table
 from commanalyzer.communication.uses import Lines, PairUses, UseTable
 from commanalyzer.compiled import frozen
-from commanalyzer.vcg.graph import Bool, Int32, Int64, ValueGraph
+from commanalyzer.vcg.graph import Bool, Int32, Int64
+from commanalyzer.vcg.large import AnyGraph
+from commanalyzer.vcg.slices import AnyRows
 
 Columns = tuple[Int32, Int64, Bool, Int64, Int64, Int32]
 
 
-def settle(graph: ValueGraph, wanted: Bool, code: Int32, sent: UseTable, num_parts: int) -> PairUses:
-    """Enter all expansions that some rows of ``graph`` need, and return their fold contributions.
+def settle(
+    graph: AnyGraph, kept: AnyRows, wanted: Bool, code: Int32, sent: UseTable, num_parts: int
+) -> PairUses:
+    """Enter all expansions that some rows need, and return their fold contributions.
 
     Args:
-        graph: Value graph.
-        wanted: bool[R], the rows: of those that fold.
+        graph: Value graph; only its vertices are looked at.
+        kept: Rows of it.
+        wanted: bool[R], which of them: some that fold.
         code: int32[V], owner codes.
         sent: What other rows need; added to.
         num_parts: Number of parts p.
     """
     rows, folds = np.flatnonzero(wanted), Lines(graph.num_vertices, num_parts)
     columns = (
-        graph.row_sink,
-        graph.row_count,
-        graph.row_accumulates,
-        graph.term_ptr,
-        graph.source_ptr,
-        graph.source,
+        kept.row_sink,
+        kept.row_count,
+        kept.row_accumulates,
+        kept.term_ptr,
+        kept.source_ptr,
+        kept.source,
     )
     remote = _remote_terms(columns, rows, code, sent.lines, folds)
     combined = _cheaper_to_fold(graph, columns, rows, remote, sent.lines, len(folds.table))
@@ -109,7 +114,7 @@ def _remote_terms(columns: Columns, rows: Int64, code: Int32, sent: Lines, folds
 
 
 def _cheaper_to_fold(
-    graph: ValueGraph, columns: Columns, rows: Int64, remote: _RemoteTerms, sent: Lines, num_folds: int
+    graph: AnyGraph, columns: Columns, rows: Int64, remote: _RemoteTerms, sent: Lines, num_folds: int
 ) -> Bool:
     """Return bool[K], sending the combined term costs less bytes than sending the operands.
 

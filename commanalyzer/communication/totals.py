@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, fields
 
 import numpy as np
 
 from commanalyzer.communication import kernels
-from commanalyzer.vcg.graph import Int32, Int64, ValueGraph
+from commanalyzer.vcg.graph import Int32, Int64
+from commanalyzer.vcg.large import AnyGraph
+from commanalyzer.vcg.slices import row_slices
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +30,12 @@ class GraphTotals:
             getattr(self, f.name).setflags(write=False)
 
 
-def totals_of(graph: ValueGraph, slices: Iterable[ValueGraph] | None = None) -> GraphTotals:
-    """Return the totals of ``graph``.
-
-    Args:
-        graph: Value graph; only its vertices are looked at if ``slices`` are given.
-        slices: Its rows in order.
-    """
+def totals_of(graph: AnyGraph) -> GraphTotals:
+    """Return the totals of ``graph``."""
     rounds = np.zeros(graph.num_vertices, dtype=np.int64)
     most = np.zeros(graph.num_vertices, dtype=np.int64)
     site = np.full(graph.num_vertices, -1, dtype=np.int32)
-    for rows in (graph,) if slices is None else slices:
+    for rows in row_slices(graph):
         kernels.add_totals(
             rows.row_sink, rows.row_count, rows.row_site, rows.row_accumulates, rounds, most, site
         )

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from commanalyzer.communication import kernels
 from commanalyzer.compiled import frozen
-from commanalyzer.vcg.graph import Bool, Int32, Int64, ValueGraph
+from commanalyzer.vcg.graph import Bool, Int32, Int64
+from commanalyzer.vcg.slices import AnyRows
 
 Entry = TypeVar("Entry", bound=np.generic)
 _FEWEST_LINES = 1024
@@ -125,7 +126,7 @@ class UseTable:
         self.lines = Lines(len(code), num_parts)
         self.rows = 0
 
-    def add(self, graph: ValueGraph) -> Bool:
+    def add(self, graph: AnyRows) -> Bool:
         """Enter what ``graph``, the next rows, needs from other parts.
 
         Returns:

@@ -28,11 +28,13 @@ from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.reductions import settle
 from commanalyzer.communication.totals import GraphTotals, totals_of
 from commanalyzer.communication.uses import PairUses, UseTable, none_used, owner_codes
-from commanalyzer.vcg.graph import Bool, Int32, ValueGraph
+from commanalyzer.vcg.graph import Bool, Int32
+from commanalyzer.vcg.large import AnyGraph
 from commanalyzer.vcg.rows import chosen_rows, joined_rows
+from commanalyzer.vcg.slices import AnyRows, row_slices
 
 
-def count_volume(graph: ValueGraph, part: Int32, num_parts: int, hubs: Bool | None = None) -> Communication:
+def count_volume(graph: AnyGraph, part: Int32, num_parts: int, hubs: Bool | None = None) -> Communication:
     """Return the communication matrix of one decomposition in the ``volume`` model.
 
     Args:
@@ -48,7 +50,7 @@ def count_volume(graph: ValueGraph, part: Int32, num_parts: int, hubs: Bool | No
 
 
 def charge_volume(
-    graph: ValueGraph,
+    graph: AnyGraph,
     part: Int32,
     num_parts: int,
     hubs: Bool | None = None,
@@ -61,7 +63,8 @@ def charge_volume(
     not given.
     """
     counter = VolumeCounter(graph, totals or totals_of(graph), part, num_parts, hubs)
-    counter.add(graph)
+    for rows in row_slices(graph):
+        counter.add(rows)
     return counter.charges()
 
 
@@ -69,7 +72,7 @@ class VolumeCounter:
     """Counts one decomposition while the rows of a graph pass by.
 
     Args:
-        graph: The graph, or any slice of its rows: only its vertices are looked at.
+        graph: Value graph; only its vertices are looked at.
         totals: Totals of all rows.
         part: int32[V], owner of every vertex, hubs included.
         num_parts: Number of parts p.
@@ -80,16 +83,16 @@ class VolumeCounter:
     """
 
     def __init__(
-        self, graph: ValueGraph, totals: GraphTotals, part: Int32, num_parts: int, hubs: Bool | None = None
+        self, graph: AnyGraph, totals: GraphTotals, part: Int32, num_parts: int, hubs: Bool | None = None
     ) -> None:
         check_parts(graph, part, num_parts)
         self._graph, self._totals, self._part, self._num_parts = graph, totals, part, num_parts
         hub = np.zeros(graph.num_vertices, dtype=np.bool_) if hubs is None else hubs
         self._code = owner_codes(part, hub)
         self._uses = UseTable(self._code, num_parts)
-        self._open: list[tuple[ValueGraph, Bool]] = []
+        self._open: list[tuple[AnyRows, Bool]] = []
 
-    def add(self, rows: ValueGraph) -> None:
+    def add(self, rows: AnyRows) -> None:
         """Count the next rows (all, or a slice): every row once, in order."""
         is_open = self._uses.add(rows)
         if not is_open.any():
@@ -107,7 +110,7 @@ class VolumeCounter:
             if len(self._open) > 1:
                 rows = joined_rows([chosen_rows(*item) for item in self._open])
                 is_open = np.ones(rows.num_rows, dtype=np.bool_)
-            folded = settle(rows, is_open, self._code, self._uses, self._num_parts)
+            folded = settle(self._graph, rows, is_open, self._code, self._uses, self._num_parts)
         return Charges(
             self._num_parts,
             expand_transfers(self._graph, self._totals, self._part, self._uses.lines.pairs()),
@@ -115,7 +118,7 @@ class VolumeCounter:
         )
 
 
-def _fold_transfers(graph: ValueGraph, totals: GraphTotals, part: Int32, uses: PairUses) -> Transfers:
+def _fold_transfers(graph: AnyGraph, totals: GraphTotals, part: Int32, uses: PairUses) -> Transfers:
     """Return the transfers of combined contributions.
 
     Per (sink, part): at least as often as the most frequent contributing row, and once for each version

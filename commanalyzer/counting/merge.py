@@ -23,6 +23,7 @@ from commanalyzer.counting.rank_files import (
 )
 from commanalyzer.errors import ConfigError, TraceError
 from commanalyzer.machine.parameters import MachineParameters
+from commanalyzer.partition.coded import Owners
 from commanalyzer.quantities import format_bytes
 from commanalyzer.results import (
     AnalysisResult,
@@ -199,7 +200,7 @@ def _decomposition(method: str, traffic: NDArray[np.int64], best: bool) -> Decom
         method=method,
         best=best,
         communication=Communication(traffic[0].copy(), traffic[1].copy(), total, total),
-        part=np.zeros(0, dtype=np.int32),
+        owners=Owners.of(np.zeros(0, dtype=np.int32)),
         # A counted run knows nothing about work: neither flops nor their distribution.
         intensity=math.nan,
         imbalance=math.nan,

@@ -17,7 +17,7 @@ import numpy as np
 from commanalyzer.compiled import frozen
 from commanalyzer.errors import PartitionError
 from commanalyzer.partition import affinity_kernels as kernels
-from commanalyzer.vcg.contract import merge_registers, merge_tasks, representatives
+from commanalyzer.vcg.contract import merge_registers, merge_tasks, representatives, uses_of
 from commanalyzer.vcg.edges import distinct_edges
 from commanalyzer.vcg.graph import Bool, Float64, Int64, ValueGraph
 from commanalyzer.vcg.segments import pointer_from_counts
@@ -127,7 +127,7 @@ def build_affinity(
         most_parts: Number of parts to expect: tasks are merged as long as they are small against a part.
         tasks: Merge the private values that feed each other.
     """
-    target = merge_registers(graph, distinct_edges(graph))
+    target = merge_registers(graph, uses_of(graph))
     if tasks:
         target = merge_tasks(graph, target, removed, _TASK_SHARE / most_parts)
     root = representatives(target)

@@ -6,14 +6,15 @@ attributed to values anew for every decomposition, in one pass over the rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
 from commanalyzer.compiled import compiled, frozen
-from commanalyzer.vcg.graph import Bool, Float64, Int32, ValueGraph
+from commanalyzer.vcg.graph import Bool, Float64, Int32
+from commanalyzer.vcg.large import AnyGraph
+from commanalyzer.vcg.slices import row_slices
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,22 +41,20 @@ class TermWork:
                 value.setflags(write=False)
 
 
-def term_work(graph: ValueGraph, slices: Iterable[ValueGraph] | None = None) -> TermWork:
-    """Return the work of the terms of ``graph``; without any work in the graph, one for each value.
-
-    Args:
-        graph: Value graph; only its vertices are looked at if ``slices`` are given.
-        slices: Its rows in order, which are passed twice.
-    """
-    if not graph.work_flops.sum() > 0:
+def term_work(graph: AnyGraph) -> TermWork:
+    """Return the work of the terms of ``graph``; without any work in the graph, one for each value."""
+    work_flops = graph.work_flops
+    if not work_flops.sum() > 0:
         return TermWork(np.zeros(0), np.ones(graph.num_vertices), 0, False)
-    passed = (graph,) if slices is None else slices
-    terms = np.zeros(graph.num_vertices)
-    for rows in passed:
+    terms, folds = np.zeros(graph.num_vertices), False
+    for rows in row_slices(graph):
         _count_terms(rows.row_sink, rows.row_count, rows.term_ptr, terms)
+        folds = folds or bool(rows.row_fold.any())
+    if not folds:
+        return TermWork(np.zeros(0), work_flops, 0, True)
     shared = np.zeros(graph.num_vertices)
     num_terms = 0
-    for rows in passed:
+    for rows in row_slices(graph):
         num_terms += _share_work(
             rows.row_sink,
             rows.row_count,
@@ -63,37 +62,35 @@ def term_work(graph: ValueGraph, slices: Iterable[ValueGraph] | None = None) -> 
             rows.term_ptr,
             rows.source_ptr,
             terms,
-            graph.work_flops,
+            work_flops,
             shared,
         )
-    return TermWork(terms, np.maximum(graph.work_flops - shared, 0.0), num_terms, True)
+    return TermWork(terms, np.maximum(work_flops - shared, 0.0), num_terms, True)
 
 
 def work_by_value(
-    graph: ValueGraph,
+    graph: AnyGraph,
     work: TermWork,
     removed: Bool,
     part: Int32,
     num_parts: int,
     folded: tuple[Int32, Int32],
-    slices: Iterable[ValueGraph] | None = None,
 ) -> Float64:
     """Return float64[V], floating-point operations that are done where each value is owned.
 
     Args:
-        graph: Value graph; only its vertices are looked at if ``slices`` are given.
+        graph: Value graph.
         work: Its :func:`term_work`.
         removed: bool[V], hubs: they have no say in where a term is computed.
         part: int32[V], owners.
         num_parts: Number of parts p.
         folded: Sinks and parts that combine contributions to them; other terms are computed by the owner.
-        slices: Its rows in order.
     """
     if not work.num_terms:
         return np.where(removed, 0.0, work.rest) if not work.has_work else work.rest.copy()
     combined = np.sort(folded[0].astype(np.int64) * num_parts + folded[1])
-    done = np.zeros(graph.num_vertices)
-    for rows in (graph,) if slices is None else slices:
+    done, work_flops = np.zeros(graph.num_vertices), graph.work_flops
+    for rows in row_slices(graph):
         _place_work(
             rows.row_sink,
             rows.row_count,
@@ -106,7 +103,7 @@ def work_by_value(
             num_parts,
             combined,
             work.terms,
-            graph.work_flops,
+            work_flops,
             done,
         )
     return np.asarray(work.rest + done)

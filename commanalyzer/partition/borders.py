@@ -15,7 +15,8 @@ from commanalyzer.partition import border_kernels as kernels
 from commanalyzer.partition.coarse import CoarseView, RowRuns, build_nets
 from commanalyzer.partition.refine import LEAST_GAIN, MOST_COUNTS, connectivity, incidence, refine
 from commanalyzer.partition.tiles import Tiling, tiles_of
-from commanalyzer.vcg.graph import Bool, Int32, Int64, ValueGraph
+from commanalyzer.vcg.graph import Bool, Int32, Int64
+from commanalyzer.vcg.large import AnyGraph
 
 _MOST_MOVABLE = 2_000_000
 _ROUNDS = 3
@@ -37,7 +38,7 @@ class Refined:
 
 
 def refine_borders(
-    graph: ValueGraph,
+    graph: AnyGraph,
     view: CoarseView,
     part: Int32,
     num_parts: int,
@@ -70,7 +71,7 @@ def refine_borders(
 
 
 def _refined_once(
-    graph: ValueGraph,
+    graph: AnyGraph,
     view: CoarseView,
     part: Int32,
     num_parts: int,
@@ -129,7 +130,7 @@ def _with_neighbours(view: CoarseView, chosen: Bool) -> Bool:
     return found
 
 
-def _small_tiles(graph: ValueGraph, tiling: Tiling, chosen: Int64, num_tiles: int) -> tuple[Int64, Int32]:
+def _small_tiles(graph: AnyGraph, tiling: Tiling, chosen: Int64, num_tiles: int) -> tuple[Int64, Int32]:
     """Return a value of each group that moves together, and int32, the group of each chosen value.
 
     Elements at the same place of arrays of one family move together; where there would be too many, tiles as

@@ -19,9 +19,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from commanalyzer.partition.shapes import Shaped
-from commanalyzer.vcg.graph import Float64, Fold, Int64, ValueGraph
+from commanalyzer.vcg.graph import Bool, Float64, Fold, Int64
+from commanalyzer.vcg.large import AnyGraph
 from commanalyzer.vcg.segments import sink_of_source
-from commanalyzer.vcg.slices import row_slices
+from commanalyzer.vcg.slices import AnyRows, row_slices
 
 _MOST = 0.95  # of the points inside have all neighbours
 _PRODUCT_SOURCE = "Irony, Toledo, Tiskin, J. Parallel Distrib. Comput. 64(9), 2004"
@@ -61,23 +62,27 @@ class Structure:
         return math.floor(float(words) * self.rounds * self.width_bytes)
 
 
-def recognise(graph: ValueGraph, families: Sequence[Sequence[Shaped]]) -> Structure | None:
+def recognise(graph: AnyGraph, families: Sequence[Sequence[Shaped]]) -> Structure | None:
     """Return the structure of the program's main computation, ``None`` if it is none of the known ones."""
     return _product(graph) or next((g for f in families if (g := _grid(graph, f)) is not None), None)
 
 
-def _product(graph: ValueGraph) -> Structure | None:
+def _product(graph: AnyGraph) -> Structure | None:
     """A matrix product: n^2 rows of n terms, each of two factors, all equally often."""
-    terms = np.diff(graph.term_ptr)
-    sums = (graph.row_fold == int(Fold.SUM)) & (terms > 2)
-    if not sums.any() or len(np.unique(terms[sums])) != 1 or len(np.unique(graph.row_count[sums])) != 1:
+    lengths, counts, sums = set[int](), set[int](), 0
+    for piece in row_slices(graph):
+        chosen = _is_sum(piece)
+        lengths.update(np.unique(np.diff(piece.term_ptr)[chosen]).tolist())
+        counts.update(np.unique(piece.row_count[chosen]).tolist())
+        sums += int(chosen.sum())
+        if len(lengths) > 1 or len(counts) > 1:
+            return None
+    if not sums or sums != min(lengths) ** 2:
         return None
-    n, count = int(terms[sums][0]), int(graph.row_count[sums][0])
-    if int(sums.sum()) != n * n:
-        return None
+    n, count = min(lengths), min(counts)
     uses = np.zeros(graph.num_vertices, np.int64)
     for piece in row_slices(graph):
-        chosen = (piece.row_fold == int(Fold.SUM)) & (np.diff(piece.term_ptr) > 2)
+        chosen = _is_sum(piece)
         per_term = np.diff(piece.source_ptr)
         if not bool(np.all(per_term[np.repeat(chosen, np.diff(piece.term_ptr))] == 2)):
             return None
@@ -89,7 +94,12 @@ def _product(graph: ValueGraph) -> Structure | None:
     return Structure("product", n, 2, count, int(graph.width_bytes[factors].min()))
 
 
-def _grid(graph: ValueGraph, family: Sequence[Shaped]) -> Structure | None:
+def _is_sum(rows: AnyRows) -> Bool:
+    """bool[R], rows of more than two summands."""
+    return np.asarray((rows.row_fold == int(Fold.SUM)) & (np.diff(rows.term_ptr) > 2))
+
+
+def _grid(graph: AnyGraph, family: Sequence[Shaped]) -> Structure | None:
     """A stencil on a square or cube: points inside are computed from both neighbours along every axis."""
     extents = family[0].extents
     dims = len(extents)
@@ -116,12 +126,14 @@ def _grid(graph: ValueGraph, family: Sequence[Shaped]) -> Structure | None:
     return Structure("grid", edge, dims, int(rounds[index[inside]].min()) - 1, _width(graph, inside))
 
 
-def _rounds(graph: ValueGraph) -> Float64:
+def _rounds(graph: AnyGraph) -> Float64:
     """Return float64[V], how often each value is computed from others; initial values need no neighbour."""
-    computed = np.diff(graph.source_ptr[graph.term_ptr]) > 1
-    times = np.bincount(graph.row_sink[computed], graph.row_count[computed], graph.num_vertices)
-    return times.astype(np.float64)
+    times = np.zeros(graph.num_vertices)
+    for rows in row_slices(graph):
+        computed = np.diff(rows.source_ptr[rows.term_ptr]) > 1
+        times += np.bincount(rows.row_sink[computed], rows.row_count[computed], graph.num_vertices)
+    return times
 
 
-def _width(graph: ValueGraph, vertices: Int64) -> int:
+def _width(graph: AnyGraph, vertices: Int64) -> int:
     return int(graph.width_bytes[vertices].min())

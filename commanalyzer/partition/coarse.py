@@ -19,9 +19,10 @@ from commanalyzer.partition import net_kernels as kernels
 from commanalyzer.partition.affinity import Adjacency
 from commanalyzer.partition.hypergraph import Hypergraph
 from commanalyzer.partition.tiles import Neighbours, Tiling, link_table
-from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64, ValueGraph
+from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64
+from commanalyzer.vcg.large import AnyGraph
 from commanalyzer.vcg.segments import pointer_from_counts, sorted_unique
-from commanalyzer.vcg.slices import row_slices
+from commanalyzer.vcg.slices import AnyRows, row_slices
 
 _FIRST_SLOTS = 1 << 16
 _MOST_ROUNDS = 16
@@ -87,7 +88,7 @@ class _Links:
     sums: Int64
 
 
-def build_coarse(graph: ValueGraph, removed: Bool, tiling: Tiling) -> CoarseView:
+def build_coarse(graph: AnyGraph, removed: Bool, tiling: Tiling) -> CoarseView:
     """Return the coarse view of ``graph`` for the coarse vertices of ``tiling``; hubs are ``removed``."""
     n, hub = tiling.num_vertices, np.flatnonzero(removed)
     number = tiling.vertex.copy()
@@ -105,7 +106,7 @@ def build_coarse(graph: ValueGraph, removed: Bool, tiling: Tiling) -> CoarseView
     )
 
 
-def _work(graph: ValueGraph, removed: Bool, tiling: Tiling, hub: Int64, links: _Links) -> Float64:
+def _work(graph: AnyGraph, removed: Bool, tiling: Tiling, hub: Int64, links: _Links) -> Float64:
     """Return float64[N], work; that of hubs is spread over what they are computed from, by uses."""
     n = tiling.num_vertices
     kept = np.flatnonzero(~removed)
@@ -152,7 +153,7 @@ class RowRuns:
     runs: tuple[tuple[Int32, Int64], ...]
 
     @classmethod
-    def of(cls, graph: ValueGraph, tiling: Tiling) -> RowRuns:
+    def of(cls, graph: AnyGraph, tiling: Tiling) -> RowRuns:
         """Runs of all rows of ``graph``."""
         return cls(tuple(_runs(piece, tiling) for piece in row_slices(graph)))
 
@@ -162,7 +163,7 @@ class RowRuns:
         return tuple((first[:-1][some[tile]], first[1:][some[tile]]) for tile, first in self.runs)
 
 
-def _runs(piece: ValueGraph, tiling: Tiling) -> tuple[Int32, Int64]:
+def _runs(piece: AnyRows, tiling: Tiling) -> tuple[Int32, Int64]:
     tile, first = np.empty(piece.num_rows, np.int32), np.empty(piece.num_rows + 1, np.int64)
     count = int(kernels.find_runs(piece.row_sink, tiling.vertex, tile, first))
     first[count] = piece.num_rows
@@ -172,7 +173,7 @@ def _runs(piece: ValueGraph, tiling: Tiling) -> tuple[Int32, Int64]:
 
 
 def build_nets(
-    graph: ValueGraph,
+    graph: AnyGraph,
     number: Int32,
     num_coarse: int,
     near: Neighbours,
@@ -213,7 +214,7 @@ def build_nets(
 
 
 def _pins(
-    graph: ValueGraph,
+    graph: AnyGraph,
     number: Int32,
     num_coarse: int,
     readers: Int32,

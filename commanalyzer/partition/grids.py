@@ -15,7 +15,8 @@ import numpy as np
 from commanalyzer.compiled import frozen
 from commanalyzer.partition import grid_kernels as kernels
 from commanalyzer.partition.shapes import Shaped
-from commanalyzer.vcg.graph import Float64, Int32, Int64, ValueGraph
+from commanalyzer.vcg.graph import Float64, Int32, Int64
+from commanalyzer.vcg.large import AnyGraph
 
 
 def process_grids(num_parts: int, dims: int) -> tuple[tuple[int, ...], ...]:
@@ -44,7 +45,7 @@ class Blocks:
         family: Arrays of related shapes.
     """
 
-    def __init__(self, graph: ValueGraph, family: Sequence[Shaped]) -> None:
+    def __init__(self, graph: AnyGraph, family: Sequence[Shaped]) -> None:
         self._graph = graph
         self.extents = family[0].extents
         self._groups = _by_extents(family)
@@ -87,7 +88,7 @@ class Blocks:
 
 
 def block_owners(
-    graph: ValueGraph, family: Sequence[Shaped], grid: tuple[int, ...], *, by_work: bool = False
+    graph: AnyGraph, family: Sequence[Shaped], grid: tuple[int, ...], *, by_work: bool = False
 ) -> Int32:
     """Return int32[V], owner of each element in blocks; -1 for all other values; see :class:`Blocks`."""
     blocks = Blocks(graph, family)
@@ -108,14 +109,14 @@ def _all_cuts(along: Float64, extents: tuple[int, ...], grid: tuple[int, ...]) -
     return frozen(np.concatenate([_cuts(w, count) for w, count in zip(parts, grid, strict=True)]), np.int64)
 
 
-def _written(graph: ValueGraph, shaped: Shaped) -> Float64:
+def _written(graph: AnyGraph, shaped: Shaped) -> Float64:
     """Return float64[K], 1 for elements that change as often as others of their array, 0 for halos."""
     versions = graph.versions[shaped.array.vertex]
     return np.asarray(2 * versions >= versions.max(), dtype=np.float64)
 
 
 def cyclic_owners(
-    graph: ValueGraph, family: Sequence[Shaped], grid: tuple[int, ...], blocks: tuple[int, ...]
+    graph: AnyGraph, family: Sequence[Shaped], grid: tuple[int, ...], blocks: tuple[int, ...]
 ) -> Int32:
     """Return int32[V], owner of each element where blocks of ``blocks`` points are dealt out in turn."""
     owner = np.full(graph.num_vertices, -1, np.int32)

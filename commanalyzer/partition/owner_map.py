@@ -17,7 +17,8 @@ import numpy as np
 
 from commanalyzer.errors import ConfigError
 from commanalyzer.partition.shapes import Array, find_arrays
-from commanalyzer.vcg.graph import Int32, Int64, ValueGraph
+from commanalyzer.vcg.graph import Int32, Int64
+from commanalyzer.vcg.large import AnyGraph
 
 _HEADERS = (["object", "index", "part"], ["object", "offset", "part"])
 _OPTION = "--owner-map"
@@ -94,7 +95,7 @@ def _read_csv(path: Path) -> OwnerMap:
     )
 
 
-def map_owners(graph: ValueGraph, owner_map: OwnerMap) -> Int32:
+def map_owners(graph: AnyGraph, owner_map: OwnerMap) -> Int32:
     """Return int32[V], owner of each value that the map names, -1 for all others.
 
     Arrays that the map does not name follow the others; of those that it names, it has to have all elements.

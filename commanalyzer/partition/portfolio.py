@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Literal
@@ -178,7 +178,7 @@ class Portfolio:
             methods.setdefault(error.message, []).append(name)
         return tuple(f"{', '.join(names)} failed: {message}" for message, names in methods.items())
 
-    def refined(self, candidates: Sequence[Candidate], num_parts: int) -> Iterator[Candidate]:
+    def refined(self, candidates: Iterable[Candidate], num_parts: int) -> Iterator[Candidate]:
         """Yield refinements of ``candidates``, as far as they are better than these."""
         if num_parts > 1 and self._is_affordable(num_parts):
             for candidate in candidates:

@@ -21,7 +21,8 @@ import numpy as np
 from commanalyzer.errors import ConfigError
 from commanalyzer.partition.grids import block_owners, cyclic_owners, fits, grid_name, process_grids, surface
 from commanalyzer.partition.shapes import Array, Shaped
-from commanalyzer.vcg.graph import Int32, ValueGraph
+from commanalyzer.vcg.graph import Int32
+from commanalyzer.vcg.large import AnyGraph
 
 _OPTION = "--decompose"
 _RULE = re.compile(
@@ -83,7 +84,7 @@ def _numbers(text: str, part: str | None) -> tuple[int, ...]:
 
 
 def rule_owners(
-    graph: ValueGraph,
+    graph: AnyGraph,
     arrays: Sequence[Array],
     families: Sequence[Sequence[Shaped]],
     rules: Sequence[Rule],
@@ -114,7 +115,7 @@ def rule_owners(
 
 
 def _members(
-    graph: ValueGraph, arrays: Sequence[Array], families: Sequence[Sequence[Shaped]], rule: Rule
+    graph: AnyGraph, arrays: Sequence[Array], families: Sequence[Sequence[Shaped]], rule: Rule
 ) -> list[Shaped]:
     """Arrays that the rule is about, with their shapes."""
     named = [a for a in arrays if rule.name in ("*", graph.objects[a.number].name)]

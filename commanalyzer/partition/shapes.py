@@ -15,9 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from commanalyzer.vcg.graph import Bool, HomeKind, Int32, Int64, ValueGraph
+from commanalyzer.vcg.graph import Bool, HomeKind, Int32, Int64
+from commanalyzer.vcg.large import AnyGraph
 from commanalyzer.vcg.segments import group_starts, sink_of_source
-from commanalyzer.vcg.slices import SLICE_FLOWS, row_slice, row_slices
+from commanalyzer.vcg.slices import AnyRows, row_slice, row_slices
 
 LEAST_ELEMENTS = 16
 MOST_COMPONENTS = 64
@@ -27,6 +28,7 @@ _MEMORY = (int(HomeKind.GLOBAL), int(HomeKind.HEAP), int(HomeKind.STACK))
 _FREQUENT = 0.3  # of the most frequent stride
 _MOST_STRIDES = 16  # of a box of 27 points, 12 are above four; a row against a row has as many as elements
 _LAGS = 4
+_TALLIED_FLOWS = 1 << 24  # about as many are looked at, evenly spread
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,7 @@ class Shaped:
         return tuple(np.asarray(c, dtype=np.int64) for c in np.unravel_index(point, self.extents))
 
 
-def find_arrays(graph: ValueGraph, removed: Bool) -> tuple[Array, ...]:
+def find_arrays(graph: AnyGraph, removed: Bool) -> tuple[Array, ...]:
     """Return the arrays of at least 16 elements, workspaces and removed values left out."""
     kinds = np.array([int(o.kind) for o in graph.objects] or [0], dtype=np.int64)
     usable = np.isin(kinds, _MEMORY)[graph.home_object] & ~graph.is_temporary & ~removed
@@ -91,7 +93,7 @@ def _by_place(home: Int32, offset: Int64) -> Int64:
     return np.lexsort((offset, home)).astype(np.int64)
 
 
-def _arrays_of(graph: ValueGraph, vertex: Int64) -> list[Array]:
+def _arrays_of(graph: AnyGraph, vertex: Int64) -> list[Array]:
     """Arrays in one object; ``vertex`` ascends in offset."""
     number = int(graph.home_object[vertex[0]])
     offset = graph.home_offset[vertex]
@@ -127,7 +129,7 @@ def _array(number: int, vertex: Int64, index: Int64, sizes: tuple[int, ...]) -> 
     return Array(number, vertex, index, tuple(counts))
 
 
-def shape_families(graph: ValueGraph, arrays: Sequence[Array]) -> tuple[tuple[Shaped, ...], ...]:
+def shape_families(graph: AnyGraph, arrays: Sequence[Array]) -> tuple[tuple[Shaped, ...], ...]:
     """Return for 3, 2 and 1 dimensions the arrays that can be divided along so many.
 
     Squares and cubes are candidates beside the shapes that strides show, the arrays that change most beside
@@ -145,14 +147,14 @@ def shape_families(graph: ValueGraph, arrays: Sequence[Array]) -> tuple[tuple[Sh
     return tuple(families)
 
 
-def _extent(graph: ValueGraph, family: Sequence[Shaped]) -> Int64:
+def _extent(graph: AnyGraph, family: Sequence[Shaped]) -> Int64:
     """Number of values in a family, and how often they change."""
     values = sum(len(s.array.vertex) for s in family)
     return np.array([values, sum(int(graph.versions[s.array.vertex].sum()) for s in family)], dtype=np.int64)
 
 
 def _largest_families(
-    graph: ValueGraph, arrays: Sequence[Array], dims: int, strides: tuple[int, ...]
+    graph: AnyGraph, arrays: Sequence[Array], dims: int, strides: tuple[int, ...]
 ) -> list[tuple[Shaped, ...]]:
     """The families with most values or changes, by the square or cube and by the strides."""
     counts = {c for array in arrays for c in array.counts}
@@ -208,7 +210,7 @@ def _as_member(array: Array, points: dict[int, tuple[int, ...]]) -> Shaped | Non
     return None
 
 
-def _strides(graph: ValueGraph, arrays: Sequence[Array]) -> tuple[int, ...]:
+def _strides(graph: AnyGraph, arrays: Sequence[Array]) -> tuple[int, ...]:
     """Distances above 4 that often lie between an element and what it is computed from, nested, at most two.
 
     Where elements are only computed through private values, distances between what is read together serve.
@@ -223,13 +225,13 @@ def _strides(graph: ValueGraph, arrays: Sequence[Array]) -> tuple[int, ...]:
     return found or _nested(_tally(graph, lambda piece: _gaps(piece, index, owner)), counts)
 
 
-def _tally(graph: ValueGraph, distances: Callable[[ValueGraph], Int64]) -> tuple[Int64, Int64]:
+def _tally(graph: AnyGraph, distances: Callable[[AnyRows], Int64]) -> tuple[Int64, Int64]:
     """Return the distinct distances above 4 of all slices and how often each occurs.
 
-    Of a graph of many slices, the first rows of each are looked at: about one slice in all.
+    Of a large graph, the first rows of each slice are looked at.
     """
     found = [np.zeros((2, 0), np.int64)]
-    share = max(1, graph.num_flows // SLICE_FLOWS)
+    share = max(1, graph.num_flows // _TALLIED_FLOWS)
     for piece in row_slices(graph):
         some = piece if share == 1 else row_slice(piece, 0, -(-piece.num_rows // share))
         distance = distances(some)
@@ -239,14 +241,14 @@ def _tally(graph: ValueGraph, distances: Callable[[ValueGraph], Int64]) -> tuple
     return distinct, np.bincount(number, times, len(distinct)).astype(np.int64)
 
 
-def _steps(graph: ValueGraph, index: Int64, size: Int64) -> Int64:
+def _steps(graph: AnyRows, index: Int64, size: Int64) -> Int64:
     """Distances between elements and what they are computed from, in arrays of the same size."""
     sink, source = sink_of_source(graph), graph.source
     alike = (size[sink] == size[source]) & (size[source] > 0)
     return np.asarray(np.abs(index[sink[alike]] - index[source[alike]]))
 
 
-def _gaps(graph: ValueGraph, index: Int64, owner: Int64) -> Int64:
+def _gaps(graph: AnyRows, index: Int64, owner: Int64) -> Int64:
     """Distances between elements of one array that are read together."""
     source = graph.source
     entry = np.flatnonzero(owner[source] >= 0)

@@ -8,9 +8,10 @@ borders of the best ones are moved as long as that saves bytes.
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
@@ -42,7 +43,8 @@ from commanalyzer.partition.rules import rule_owners
 from commanalyzer.partition.selection import best_of
 from commanalyzer.partition.shapes import Array, Shaped, find_arrays, shape_families
 from commanalyzer.partition.tiles import DEFAULT_VERTICES, LEAST_PER_PART, build_tiling
-from commanalyzer.vcg.graph import Bool, Int32, ValueGraph
+from commanalyzer.vcg.graph import Bool, Int32
+from commanalyzer.vcg.large import AnyGraph
 
 LARGE_FLOWS = 3_000_000
 LARGE_VALUES = 1_000_000
@@ -56,7 +58,7 @@ _NEAR = 1.02  # of the bytes of the best refinement
 _RECOGNISED_FLOWS = 1 << 24  # whether a graph is a grid or a product is only looked at up to this size
 
 
-def is_large(graph: ValueGraph) -> bool:
+def is_large(graph: AnyGraph) -> bool:
     """Whether partitioners would take minutes on the values themselves."""
     return graph.num_flows > LARGE_FLOWS or graph.num_vertices > LARGE_VALUES
 
@@ -80,7 +82,7 @@ class TiledPortfolio:
         ConfigError: If what the user asked for is for a number of parts that is not analysed.
     """
 
-    def __init__(self, graph: ValueGraph, removed: Bool, options: PortfolioOptions, wanted: int = 0) -> None:
+    def __init__(self, graph: AnyGraph, removed: Bool, options: PortfolioOptions, wanted: int = 0) -> None:
         self._graph = graph
         self._removed = removed
         self._options = options
@@ -165,7 +167,7 @@ class TiledPortfolio:
             yield Candidate(division.name, part, time.perf_counter() - begin)
         yield from self._asked(num_parts)
 
-    def refined(self, candidates: Sequence[Candidate], num_parts: int) -> Iterator[Candidate]:
+    def refined(self, candidates: Iterable[Candidate], num_parts: int) -> Iterator[Candidate]:
         """Yield the first of ``candidates`` with their borders refined, if that changes them.
 
         All get one round; the later ones go on only as long as they are near the best before them.
@@ -173,7 +175,7 @@ class TiledPortfolio:
         if num_parts == 1 or not self._options.structured:
             return
         least = math.inf
-        for candidate in candidates[:_REFINED]:
+        for candidate in itertools.islice(candidates, _REFINED):
             begin = time.perf_counter()
             better = refine_borders(
                 *(self._graph, self.view, candidate.part, num_parts, self._options.imbalance),

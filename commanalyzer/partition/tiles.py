@@ -23,7 +23,8 @@ import numpy as np
 from commanalyzer.partition import tile_kernels as kernels
 from commanalyzer.partition.grids import Blocks, grid_name
 from commanalyzer.partition.shapes import Array, Shaped
-from commanalyzer.vcg.graph import Bool, Int32, Int64, ValueGraph
+from commanalyzer.vcg.graph import Bool, Int32, Int64
+from commanalyzer.vcg.large import AnyGraph
 from commanalyzer.vcg.slices import row_slices
 
 DEFAULT_VERTICES = 32_768  # coarse vertices to aim at
@@ -81,7 +82,7 @@ class Tiling:
     groups: tuple[Blocks, ...] = ()
 
 
-def find_neighbours(graph: ValueGraph, removed: Bool) -> Neighbours:
+def find_neighbours(graph: AnyGraph, removed: Bool) -> Neighbours:
     """Return anchors and uses of all values; hubs (``removed``) follow nothing and nothing follows them."""
     v = graph.num_vertices
     private = (graph.is_register | graph.is_temporary) & ~removed
@@ -105,7 +106,7 @@ def find_neighbours(graph: ValueGraph, removed: Bool) -> Neighbours:
     return Neighbours(anchor, readers, most, most_folded, flows, parent)
 
 
-def _beside_readers(graph: ValueGraph, removed: Bool, leaf: Bool, anchor: Int32, parent: Int32) -> Int32:
+def _beside_readers(graph: AnyGraph, removed: Bool, leaf: Bool, anchor: Int32, parent: Int32) -> Int32:
     """Return ``parent`` with leaves that several private values of one place read in that place, too.
 
     The entries of a matrix that several products of the program read are such.
@@ -121,7 +122,7 @@ def _beside_readers(graph: ValueGraph, removed: Bool, leaf: Bool, anchor: Int32,
 
 
 def _settled(
-    graph: ValueGraph, removed: Bool, private: Bool, parent: Int32, last: Int32, readers: Int32
+    graph: AnyGraph, removed: Bool, private: Bool, parent: Int32, last: Int32, readers: Int32
 ) -> Int32:
     """Return int32[V], anchors; private values that end no array value go beside what they are computed from.
 
@@ -152,7 +153,7 @@ def _settled(
 
 
 def build_tiling(
-    graph: ValueGraph,
+    graph: AnyGraph,
     removed: Bool,
     arrays: Sequence[Array],
     families: Sequence[Sequence[Shaped]],
@@ -212,7 +213,7 @@ def tile_grid(extents: tuple[int, ...], wanted: int) -> tuple[int, ...]:
     return tuple(min(c, e) for c, e in zip(even, extents, strict=True))
 
 
-def with_tasks(graph: ValueGraph, removed: Bool, near: Neighbours, tile: Int32) -> tuple[Neighbours, Int32]:
+def with_tasks(graph: AnyGraph, removed: Bool, near: Neighbours, tile: Int32) -> tuple[Neighbours, Int32]:
     """Return neighbours and tiles where private values that feed each other stay together as tasks.
 
     A task is placed in the tile that it exchanges most bytes with, those of a value shared by its readers:
@@ -243,7 +244,7 @@ def with_tasks(graph: ValueGraph, removed: Bool, near: Neighbours, tile: Int32) 
     return replace(near, anchor=anchor), placed
 
 
-def _best_tiles(graph: ValueGraph, number: Int32, is_task: Bool, readers: Int32) -> Int64:
+def _best_tiles(graph: AnyGraph, number: Int32, is_task: Bool, readers: Int32) -> Int64:
     """Return int64[N], for each task the number that it exchanges most shared bytes with, -1 for others."""
     hubs = np.flatnonzero(number < 0)
     labels = number.copy()
@@ -260,17 +261,18 @@ def _best_tiles(graph: ValueGraph, number: Int32, is_task: Bool, readers: Int32)
 
 
 def link_table(
-    graph: ValueGraph, number: Int32, num_coarse: int, readers: Int32
+    graph: AnyGraph, number: Int32, num_coarse: int, readers: Int32
 ) -> tuple[Int64, Int64, Int64]:
     """Return the links of all pairs of numbers: lower and higher number, int64[L, 3] sums, in order of pairs.
 
     The sums are bytes, bytes shared by readers (in 64ths), and uses by hubs (numbers from ``num_coarse``).
     """
     keys, sums, used = np.full(_FIRST_SLOTS, -1, np.int64), np.zeros((_FIRST_SLOTS, 3), np.int64), 0
+    versions, width_bytes = graph.versions, graph.width_bytes
     for piece in row_slices(graph):
         keys, sums, used = kernels.add_links(
             *(piece.row_sink, piece.row_count, piece.row_fold, piece.term_ptr, piece.source_ptr),
-            *(piece.source, piece.versions, piece.width_bytes, readers),
+            *(piece.source, versions, width_bytes, readers),
             *(number, num_coarse, keys, sums, used),
         )
     filled = np.flatnonzero(keys >= 0)
@@ -285,7 +287,7 @@ def _name(family: Sequence[Shaped], wanted: int) -> str:
     return f"tiles {grid_name(grid)}" if len(grid) > 1 else f"runs {grid[0]}"
 
 
-def tiles_of(graph: ValueGraph, groups: Sequence[Blocks], wanted: int) -> Int32:
+def tiles_of(graph: AnyGraph, groups: Sequence[Blocks], wanted: int) -> Int32:
     """Return int32[V], a tile of each value, about ``wanted`` in each group; other values have their own."""
     tile = np.full(graph.num_vertices, -1, np.int32)
     first = 0
@@ -310,13 +312,14 @@ def _groups(arrays: Sequence[Array], family: Sequence[Shaped]) -> Iterator[tuple
     yield from map(tuple, by_count.values())
 
 
-def _crossing(graph: ValueGraph, removed: Bool, anchor: Int32, tile: Int32) -> tuple[int, int]:
+def _crossing(graph: AnyGraph, removed: Bool, anchor: Int32, tile: Int32) -> tuple[int, int]:
     """Return the bytes between anchors, and those of them between tiles."""
     between = across = 0
+    versions, width_bytes = graph.versions, graph.width_bytes
     for piece in row_slices(graph):
         found = kernels.crossing_bytes(
             *(piece.row_sink, piece.row_count, piece.term_ptr, piece.source_ptr, piece.source),
-            *(piece.versions, piece.width_bytes, anchor, tile, removed),
+            *(versions, width_bytes, anchor, tile, removed),
         )
         between, across = between + int(found[0]), across + int(found[1])
     return between, across

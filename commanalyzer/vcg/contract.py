@@ -7,29 +7,69 @@ a matrix entry). Merging them leaves the connectivity of the values that a progr
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from commanalyzer.vcg import contract_kernels as kernels
-from commanalyzer.vcg.edges import Edges, order_by
-from commanalyzer.vcg.graph import Bool, Int64, ValueGraph
+from commanalyzer.vcg.graph import Bool, Int32, Int64, SourceRole, UInt8, ValueGraph
+from commanalyzer.vcg.large import AnyGraph
+from commanalyzer.vcg.rows import chosen_rows, joined_rows
+from commanalyzer.vcg.slices import AnyRows, row_slices
+
+_NO_FOLD, _SEVERAL_SLICES = kernels.NO_FOLD, kernels.SEVERAL_SLICES
 
 
-def merge_registers(graph: ValueGraph, edges: Edges) -> Int64:
-    """Return int64[V], the vertex that each private register merges into, other vertices themselves.
+@dataclass(frozen=True, slots=True)
+class Uses:
+    """How vertices are read and computed, from one pass over all flows.
+
+    Attributes:
+        reader: int32[V], the first sink that reads each private value (register or temporary), -1 for none.
+        has_others: bool[V], other sinks read it, too.
+        contributes: bool[V], sources of rows whose terms may be combined anywhere.
+        entries: uint8[V], source entries that name the vertex, 2 for more.
+        is_computed: bool[V], the vertex has sources.
+        is_counter: bool[V], sinks of pure counts.
+        fold_slice: int32[V], slice of the first row that folds into the vertex, -1 for none, -2 where there
+            are such rows in several slices.
+    """
+
+    reader: Int32
+    has_others: Bool
+    contributes: Bool
+    entries: UInt8
+    is_computed: Bool
+    is_counter: Bool
+    fold_slice: Int32
+
+
+def uses_of(graph: AnyGraph) -> Uses:
+    """Pass over ``graph`` once."""
+    v = graph.num_vertices
+    private = graph.is_register | graph.is_temporary
+    flags = [np.zeros(v, dtype=np.bool_) for _ in range(4)]
+    reader, fold_slice = np.full(v, -1, np.int32), np.full(v, -1, np.int32)
+    entries = np.zeros(v, np.uint8)
+    for number, rows in enumerate(row_slices(graph)):
+        columns = (rows.row_sink, rows.row_fold, rows.term_ptr, rows.source_ptr, rows.source)
+        found = (reader, *flags, entries, fold_slice)
+        kernels.note_uses(*columns, rows.source_role, int(SourceRole.ADDRESS), number, private, *found)
+    has_others, contributes, is_computed, is_counter = flags
+    return Uses(reader, has_others, contributes, entries, is_computed, is_counter, fold_slice)
+
+
+def merge_registers(graph: AnyGraph, uses: Uses) -> Int32:
+    """Return int32[V], the vertex that each private register merges into, other vertices themselves.
 
     A register that is a term of a foldable row is left alone: it is a contribution, and the part that holds
     its operands may compute it, so it must not be glued to the sink.
     """
-    v = graph.num_vertices
-    target = np.arange(v, dtype=np.int64)
-    contributes = np.zeros(v, dtype=np.bool_)
-    kernels.mark_sources_of_folds(graph.row_fold, graph.term_ptr, graph.source_ptr, graph.source, contributes)
-    private = (graph.is_register | graph.is_temporary) & (edges.out_degree == 1) & ~contributes
-    kernels.point_to_readers(edges.pointer, edges.source, private, target)
-    return target
+    own = np.arange(graph.num_vertices, dtype=np.int32)
+    return np.where((uses.reader >= 0) & ~uses.has_others & ~uses.contributes, uses.reader, own)
 
 
-def merge_tasks(graph: ValueGraph, target: Int64, removed: Bool, most_share: float) -> Int64:
+def merge_tasks(graph: ValueGraph, target: Int32, removed: Bool, most_share: float) -> Int32:
     """Return ``target`` with register values and temporaries that feed each other merged.
 
     What is computed between reading arrays and writing them is one *task* (the work on one element): nobody
@@ -40,14 +80,14 @@ def merge_tasks(graph: ValueGraph, target: Int64, removed: Bool, most_share: flo
 
     Args:
         graph: Value graph.
-        target: int64[V], merges so far.
+        target: int32[V], merges so far.
         removed: bool[V], vertices that take no part.
         most_share: Largest share of a task.
     """
     v = graph.num_vertices
     private = (graph.is_register | graph.is_temporary) & ~removed
     merged = target.copy()
-    first = np.empty(v, dtype=np.int64)
+    first = np.empty(v, dtype=np.int32)
     for with_folds in (True, False):
         kernels.unite_flows(
             graph.row_sink,
@@ -66,7 +106,7 @@ def merge_tasks(graph: ValueGraph, target: Int64, removed: Bool, most_share: flo
     return merged
 
 
-def merge_leaves(graph: ValueGraph, edges: Edges, target: Int64) -> Int64:
+def merge_leaves(graph: AnyGraph, uses: Uses, target: Int32) -> Int32:
     """Return ``target`` with every single-use leaf merged into a neighbour as well.
 
     In a row that does not fold, the leaf merges into the sink. In a term it merges into another operand
@@ -76,27 +116,50 @@ def merge_leaves(graph: ValueGraph, edges: Edges, target: Int64) -> Int64:
     the sink repeatedly (a factor of the whole sum) are no partner, or the sum would look as if it had only
     that one operand.
     """
-    v = graph.num_vertices
-    entries = np.bincount(graph.source, minlength=v)
-    written = graph.versions - graph.is_input
-    leaf = (entries == 1) & (edges.in_degree == 0) & (written <= 1)
+    leaf = (uses.entries == 1) & ~uses.is_computed & (graph.versions - graph.is_input <= 1)
+    if not leaf.any():
+        return target
     merged = target.copy()
-    columns = (graph.row_sink, graph.row_fold, graph.term_ptr, graph.source_ptr, graph.source)
-    kernels.point_leaves_to_sinks(*columns, leaf, merged)
-    if graph.row_fold.any():
-        _, rows = order_by(graph.row_sink, v)
-        kernels.point_leaves_to_operands(rows, *columns, leaf, merged)
+    folds = bool((uses.fold_slice != _NO_FOLD).any())
+    size = graph.num_vertices if folds else 0
+    times, latest = np.zeros(size, np.int32), np.full(size, -1, np.int32)
+    scattered: list[AnyRows] = []
+    for rows in row_slices(graph):
+        kernels.point_leaves_to_sinks(*_columns(rows), leaf, merged)
+        if folds:
+            wanted = np.zeros(rows.num_rows, np.bool_)
+            kernels.mark_rows_with_leaves(*_columns(rows), leaf, wanted)
+            whole = wanted & (uses.fold_slice[rows.row_sink] != _SEVERAL_SLICES)
+            _point_to_operands(rows, whole, leaf, times, latest, merged)
+            if (wanted & ~whole).any():
+                scattered.append(chosen_rows(rows, wanted & ~whole))
+    if scattered:
+        joined = joined_rows(scattered)
+        _point_to_operands(joined, np.ones(joined.num_rows, np.bool_), leaf, times, latest, merged)
     return merged
 
 
-def representatives(target: Int64) -> Int64:
-    """Return int64[V], the vertex that each vertex ends up in when merges are followed to their end.
+def _point_to_operands(
+    rows: AnyRows, wanted: Bool, leaf: Bool, times: Int32, latest: Int32, merged: Int32
+) -> None:
+    """Set the targets of leaves in some rows, among which are all of their sinks with leaves."""
+    chosen = np.flatnonzero(wanted)
+    order = chosen[np.argsort(rows.row_sink[chosen], kind="stable")]
+    kernels.point_leaves_to_operands(order, *_columns(rows), leaf, times, latest, merged)
+
+
+def _columns(rows: AnyRows) -> tuple[Int32, UInt8, Int64, Int64, Int32]:
+    return rows.row_sink, rows.row_fold, rows.term_ptr, rows.source_ptr, rows.source
+
+
+def representatives(target: Int32) -> Int32:
+    """Return int32[V], the vertex that each vertex ends up in when merges are followed to their end.
 
     A cycle of merges (registers of a loop that only feed each other) is represented by its first vertex.
     """
-    first = np.empty(len(target), dtype=np.int64)
+    first = np.empty(len(target), dtype=np.int32)
     kernels.unite_targets(target, first)
-    root = np.arange(len(target), dtype=np.int64)
+    root = np.arange(len(target), dtype=np.int32)
     fixed = np.flatnonzero(target == root)
     root[first[fixed]] = fixed
     return root[first]

@@ -9,22 +9,49 @@ import numpy as np
 from commanalyzer.compiled import compiled
 
 
-@compiled
-def mark_sources_of_folds(row_fold: Any, term_ptr: Any, source_ptr: Any, source: Any, mark: Any) -> None:
-    """Mark the sources of rows whose terms may be combined anywhere."""
-    for r in range(len(row_fold)):
-        if row_fold[r]:
-            for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
-                mark[source[i]] = True
+NO_FOLD, SEVERAL_SLICES = -1, -2
 
 
 @compiled
-def point_to_readers(pointer: Any, source: Any, chosen: Any, target: Any) -> None:
-    """Set the target of each chosen source to its sink (of several, the last)."""
-    for v in range(len(pointer) - 1):
-        for i in range(pointer[v], pointer[v + 1]):
-            if chosen[source[i]]:
-                target[source[i]] = v
+def note_uses(
+    row_sink: Any,
+    row_fold: Any,
+    term_ptr: Any,
+    source_ptr: Any,
+    source: Any,
+    source_role: Any,
+    address: Any,
+    number: Any,
+    private: Any,
+    reader: Any,
+    has_others: Any,
+    contributes: Any,
+    is_computed: Any,
+    is_counter: Any,
+    entries: Any,
+    fold_slice: Any,
+) -> None:
+    """Note the uses of a slice, the ``number``-th; arrays as in :class:`commanalyzer.vcg.contract.Uses`."""
+    for r in range(len(row_sink)):
+        t = row_sink[r]
+        folds = row_fold[r] != 0
+        if folds and fold_slice[t] != number:
+            fold_slice[t] = number if fold_slice[t] == NO_FOLD else SEVERAL_SLICES
+        first, last = source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]
+        if last > first:
+            is_computed[t] = True
+        for i in range(first, last):
+            s = source[i]
+            entries[s] = min(entries[s] + 1, 2)
+            if source_role[i] == address:
+                is_counter[t] = True
+            if folds:
+                contributes[s] = True
+            if private[s]:
+                if reader[s] < 0:
+                    reader[s] = t
+                elif reader[s] != t:
+                    has_others[s] = True
 
 
 @compiled
@@ -83,6 +110,19 @@ def _count_operands(
 
 
 @compiled
+def mark_rows_with_leaves(
+    row_sink: Any, row_fold: Any, term_ptr: Any, source_ptr: Any, source: Any, leaf: Any, wanted: Any
+) -> None:
+    """Mark the rows that fold and have a leaf in a term of several operands."""
+    for r in range(len(row_sink)):
+        if row_fold[r]:
+            for t in range(term_ptr[r], term_ptr[r + 1]):
+                if _has_leaf(t, source_ptr, source, leaf):
+                    wanted[r] = True
+                    break
+
+
+@compiled
 def point_leaves_to_operands(
     row_order: Any,
     row_sink: Any,
@@ -91,13 +131,15 @@ def point_leaves_to_operands(
     source_ptr: Any,
     source: Any,
     leaf: Any,
+    times: Any,
+    latest: Any,
     target: Any,
 ) -> None:
     """Set the target of leaves in terms of several operands to an operand that enters the sink once.
 
-    ``row_order`` lists the rows by sink. What a sink uses repeatedly is counted in its terms with leaves.
+    ``row_order`` lists the rows by sink, all of a sink. What a sink uses repeatedly is counted in its terms
+    with leaves, in ``times`` for the sink in ``latest`` (-1 before).
     """
-    times, latest = np.zeros(len(leaf), np.int64), np.full(len(leaf), -1, np.int64)
     begin = 0
     while begin < len(row_order):
         sink = row_sink[row_order[begin]]

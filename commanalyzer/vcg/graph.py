@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 from enum import IntEnum
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -236,9 +237,32 @@ def _require(condition: bool, message: str) -> None:
         raise GraphInvariantError(f"value graph is inconsistent: {message}")
 
 
+class _Rows(Protocol):
+    """Columns of rows, as in :class:`ValueGraph`."""
+
+    @property
+    def row_sink(self) -> Int32: ...
+    @property
+    def row_count(self) -> Int64: ...
+    @property
+    def row_site(self) -> Int32: ...
+    @property
+    def row_fold(self) -> UInt8: ...
+    @property
+    def row_accumulates(self) -> Bool: ...
+    @property
+    def term_ptr(self) -> Int64: ...
+    @property
+    def source_ptr(self) -> Int64: ...
+    @property
+    def source(self) -> Int32: ...
+    @property
+    def source_role(self) -> UInt8: ...
+
+
 def _check(g: ValueGraph) -> None:
     """Raise unless lengths, pointers and index ranges of ``g`` agree."""
-    v, r = len(g.home_object), len(g.row_sink)
+    v = len(g.home_object)
     for name in (
         "home_offset",
         "width_bytes",
@@ -249,18 +273,28 @@ def _check(g: ValueGraph) -> None:
         "work_flops",
     ):
         _require(len(getattr(g, name)) == v, f"{name} has {len(getattr(g, name))} entries, expected {v}")
+    if v:
+        _check_range(g.home_object, len(g.objects), "home_object")
+    check_rows(g, v, len(g.sites))
+
+
+def check_rows(g: _Rows, num_vertices: int, num_sites: int) -> None:
+    """Raise unless lengths, pointers and index ranges of some rows agree.
+
+    Raises:
+        GraphInvariantError: If they do not.
+    """
+    r = len(g.row_sink)
     for name in ("row_count", "row_site", "row_fold", "row_accumulates"):
         _require(len(getattr(g, name)) == r, f"{name} has {len(getattr(g, name))} entries, expected {r}")
     _require(len(g.term_ptr) == r + 1, "term_ptr needs one entry per row and one more")
     _check_pointer(g.term_ptr, len(g.source_ptr) - 1, "term_ptr")
     _check_pointer(g.source_ptr, len(g.source), "source_ptr")
     _require(len(g.source_role) == len(g.source), "source_role and source differ in length")
-    _check_range(g.row_sink, v, "row_sink")
-    _check_range(g.source, v, "source")
-    if v:
-        _check_range(g.home_object, len(g.objects), "home_object")
+    _check_range(g.row_sink, num_vertices, "row_sink")
+    _check_range(g.source, num_vertices, "source")
     if r:
-        _check_range(g.row_site, len(g.sites), "row_site")
+        _check_range(g.row_site, num_sites, "row_site")
         _require(bool(np.all(g.row_count > 0)), "row_count must be positive")
 
 

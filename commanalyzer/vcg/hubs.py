@@ -34,10 +34,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from commanalyzer.errors import ConfigError
-from commanalyzer.vcg import edge_kernels as kernels
-from commanalyzer.vcg.contract import merge_leaves, merge_registers, representatives
-from commanalyzer.vcg.edges import Neighbours, contracted_edges, distinct_edges, neighbours, undirected_degree
-from commanalyzer.vcg.graph import Bool, Int64, SourceRole, ValueGraph
+from commanalyzer.vcg.contract import merge_leaves, merge_registers, representatives, uses_of
+from commanalyzer.vcg.degrees import count_neighbours
+from commanalyzer.vcg.graph import Bool, Int32, Int64
+from commanalyzer.vcg.large import AnyGraph
 from commanalyzer.vcg.singletons import HIGH, degree_centroid, distance_score
 
 _MAX_ROUNDS = 16
@@ -49,17 +49,14 @@ class Hubs:
 
     Attributes:
         mask: bool[V], the vertex is a hub.
-        degree: int64[V], contracted degree of each representative (0 for vertices merged into another).
         centroid: Degree centroid of the contracted graph before any hub was taken out.
     """
 
     mask: Bool
-    degree: Int64
     centroid: float
 
     def __post_init__(self) -> None:
         self.mask.setflags(write=False)
-        self.degree.setflags(write=False)
 
     @property
     def num_hubs(self) -> int:
@@ -67,7 +64,7 @@ class Hubs:
         return int(self.mask.sum())
 
 
-def find_hubs(graph: ValueGraph, high: float = HIGH) -> Hubs:
+def find_hubs(graph: AnyGraph, high: float = HIGH) -> Hubs:
     """Return the hubs of ``graph`` by the rule of this module.
 
     Args:
@@ -81,46 +78,51 @@ def find_hubs(graph: ValueGraph, high: float = HIGH) -> Hubs:
         raise ConfigError(
             f"hub threshold must lie in (0, 1), found {high}", hint="0.9 means 10 times the centroid"
         )
-    v = graph.num_vertices
-    edges = distinct_edges(graph)
-    root = representatives(merge_leaves(graph, edges, merge_registers(graph, edges)))
-    adjacent = neighbours(contracted_edges(edges, root))
-    degree = adjacent.degree
+    root, counter = _contracted(graph)
+    degree = count_neighbours(graph, root)
     centroid = degree_centroid(degree)
-    mask = _peel(adjacent, _counters(graph), high)
+    mask = _peel(graph, root, degree, counter, high)
     # A register merged into a hub is part of it only if it is a reduction itself, not one of many inputs.
-    inner = mask[root] & (root != np.arange(v)) & graph.is_register
+    inner = mask[root] & (root != np.arange(graph.num_vertices)) & graph.is_register
     if inner.any():
-        mask |= inner & (distance_score(undirected_degree(edges), centroid) >= high)
-    return Hubs(mask, degree, centroid)
+        mask |= inner & (distance_score(count_neighbours(graph, of=inner), centroid) >= high)
+    return Hubs(mask, centroid)
 
 
-def _counters(graph: ValueGraph) -> Bool:
-    """Return bool[V], sinks of pure counts."""
-    counter = np.zeros(graph.num_vertices, dtype=np.bool_)
-    address = int(SourceRole.ADDRESS)
-    kernels.mark_sinks_of_role(
-        graph.row_sink, graph.term_ptr, graph.source_ptr, graph.source_role, address, counter
-    )
-    return counter
+def _contracted(graph: AnyGraph) -> tuple[Int32, Bool]:
+    """Return int32[V], the vertex that stands for each one, and bool[V], sinks of pure counts."""
+    uses = uses_of(graph)
+    target = merge_leaves(graph, uses, merge_registers(graph, uses))
+    return representatives(target), uses.is_counter
 
 
-def _peel(adjacent: Neighbours, counter: Bool, high: float) -> Bool:
-    """Return the hubs, found by taking out the most extreme ones and looking again."""
-    degree = adjacent.degree.copy()
+def _peel(graph: AnyGraph, root: Int32, degree: Int32, counter: Bool, high: float) -> Bool:
+    """Return the hubs, found by taking out the most extreme ones and looking again; lowers ``degree``."""
     mask = np.zeros(len(degree), dtype=np.bool_)
     for _ in range(_MAX_ROUNDS):
-        extreme = distance_score(degree, max(degree_centroid(degree), 1.0)) >= high
-        found = extreme & (counter | (degree > _population(degree)))
-        if not found.any():
+        extreme = _extreme(degree, high)
+        found = extreme[counter[extreme] | (degree[extreme] > _population(degree, extreme))]
+        if not len(found):
             break
-        sources = (adjacent.edges.pointer, adjacent.edges.source)
-        sinks = (adjacent.out_pointer, adjacent.sink)
-        kernels.take_out(np.flatnonzero(found), *sources, *sinks, mask, degree)
+        gone = np.zeros(len(degree), dtype=np.bool_)
+        gone[found] = True
+        mask |= gone
+        degree[found] = 0
+        degree -= count_neighbours(graph, root, of=~mask, among=gone)
     return mask
 
 
-def _population(degree: Int64) -> Int64:
-    """Return int64[V], how many vertices have at least half the degree of each vertex (itself included)."""
-    fewer = np.concatenate(([0], np.cumsum(np.bincount(degree))))  # vertices of a degree below each number
-    return (len(degree) - fewer[(degree + 1) // 2]).astype(np.int64)
+def _extreme(degree: Int32, high: float) -> Int64:
+    """Return the vertices whose degree is extreme."""
+    centroid = max(degree_centroid(degree), 1.0)
+    near = np.flatnonzero(degree > (1.0 - 1e-6) * centroid / (1.0 - high))
+    return near[distance_score(degree[near], centroid) >= high]
+
+
+def _population(degree: Int32, chosen: Int64) -> Int64:
+    """Return int64[K], how many vertices have at least half the degree of each chosen one (itself included)."""
+    if not len(chosen):
+        return chosen
+    half = (degree[chosen] + 1) // 2
+    larger = np.sort(degree[degree >= half.min()])
+    return np.asarray(len(larger) - np.searchsorted(larger, half), dtype=np.int64)

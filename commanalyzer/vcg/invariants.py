@@ -11,11 +11,13 @@ import numpy as np
 
 from commanalyzer.errors import GraphInvariantError
 from commanalyzer.vcg.graph import Bool, Fold, SourceRole, ValueGraph
+from commanalyzer.vcg.large import AnyGraph
 from commanalyzer.vcg.segments import sink_of_source
 from commanalyzer.vcg.singletons import Singletons
+from commanalyzer.vcg.slices import AnyRows, row_slices
 
 
-def check_graph(graph: ValueGraph) -> None:
+def check_graph(graph: AnyGraph) -> None:
     """Check what the constructor of the graph leaves out because it costs a pass over all sources.
 
     Raises:
@@ -23,25 +25,28 @@ def check_graph(graph: ValueGraph) -> None:
             other than as many versions as its rows and its input make, roles or folds are unknown, or work is
             negative or not finite.
     """
-    own = int(np.count_nonzero(graph.source == sink_of_source(graph)))
-    _require(own == 0, f"{own} sources are the sink itself (expected row_accumulates instead)")
-    several = (np.diff(graph.term_ptr) > 1) & (graph.row_fold == int(Fold.NONE))
-    _require(not several.any(), f"{int(several.sum())} rows without fold have more than one term")
-    made = np.zeros(graph.num_vertices, dtype=np.int64)
-    np.add.at(made, graph.row_sink, graph.row_count)
-    made += graph.is_input
-    wrong = np.flatnonzero(made != graph.versions)
+    made = graph.is_input.astype(np.int64)
+    for rows in row_slices(graph):
+        _check_rows(rows)
+        np.add.at(made, rows.row_sink, rows.row_count)
+    versions = graph.versions
+    wrong = np.flatnonzero(made != versions)
     if len(wrong):
         v = int(wrong[0])
         _require(
-            False,
-            f"{len(wrong)} vertices: vertex {v} has {graph.versions[v]} versions, its rows made {made[v]}",
+            False, f"{len(wrong)} vertices: vertex {v} has {versions[v]} versions, its rows made {made[v]}"
         )
-    _require(bool(np.all(graph.source_role <= max(SourceRole))), "unknown source role")
-    _require(bool(np.all(graph.row_fold <= max(Fold))), "unknown fold")
-    _require(
-        bool(np.all(np.isfinite(graph.work_flops) & (graph.work_flops >= 0))), "work must be >= 0 and finite"
-    )
+    work_flops = graph.work_flops
+    _require(bool(np.all(np.isfinite(work_flops) & (work_flops >= 0))), "work must be >= 0 and finite")
+
+
+def _check_rows(rows: AnyRows) -> None:
+    own = int(np.count_nonzero(rows.source == sink_of_source(rows)))
+    _require(own == 0, f"{own} sources are the sink itself (expected row_accumulates instead)")
+    several = (np.diff(rows.term_ptr) > 1) & (rows.row_fold == int(Fold.NONE))
+    _require(not several.any(), f"{int(several.sum())} rows without fold have more than one term")
+    _require(bool(np.all(rows.source_role <= max(SourceRole))), "unknown source role")
+    _require(bool(np.all(rows.row_fold <= max(Fold))), "unknown fold")
 
 
 def check_dissolved(before: ValueGraph, after: ValueGraph) -> None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from commanalyzer.vcg.graph import Int32, Int64, ValueGraph
+from commanalyzer.vcg.graph import Int32, Int64
+from commanalyzer.vcg.slices import AnyRows
 
 
 def expand_ranges(start: Int64, length: Int64) -> Int64:
@@ -43,16 +44,16 @@ def group_starts(sorted_keys: Int64) -> Int64:
     return np.flatnonzero(np.concatenate(([True], sorted_keys[1:] != sorted_keys[:-1]))).astype(np.int64)
 
 
-def row_of_term(graph: ValueGraph) -> Int64:
+def row_of_term(graph: AnyRows) -> Int64:
     """Return int64[T], the row that each term belongs to."""
     return np.repeat(np.arange(graph.num_rows, dtype=np.int64), np.diff(graph.term_ptr))
 
 
-def sink_of_source(graph: ValueGraph) -> Int32:
+def sink_of_source(graph: AnyRows) -> Int32:
     """Return int32[S], the sink that each source entry flows to."""
     return np.repeat(graph.row_sink, np.diff(graph.source_ptr[graph.term_ptr]))
 
 
-def count_of_source(graph: ValueGraph) -> Int64:
+def count_of_source(graph: AnyRows) -> Int64:
     """Return int64[S], how often the row of each source entry happened."""
     return np.repeat(graph.row_count, np.diff(graph.source_ptr[graph.term_ptr]))

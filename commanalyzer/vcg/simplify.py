@@ -14,7 +14,9 @@ from dataclasses import replace
 import numpy as np
 
 from commanalyzer.vcg.graph import Float64, Fold, Int32, Int64, ValueGraph
+from commanalyzer.vcg.large import LargeGraph
 from commanalyzer.vcg.segments import expand_ranges, pointer_from_counts, row_of_term
+from commanalyzer.vcg.store import GraphStore
 
 _MAX_DEPTH = 8
 
@@ -22,6 +24,15 @@ _MAX_DEPTH = 8
 def simplified(graph: ValueGraph) -> ValueGraph:
     """Return the graph that the ``volume`` model divides and counts: both rules of this module applied."""
     return flatten_reductions(merge_stored_registers(graph))
+
+
+def simplified_large(graph: LargeGraph) -> LargeGraph:
+    """As :func:`simplified`; where there is something to merge, the graph is expanded once."""
+    if not (graph.is_register | graph.is_temporary).any():
+        return graph
+    whole = graph.store.graph()
+    found = simplified(whole)
+    return graph if found is whole else LargeGraph(GraphStore.of(found), graph.slice_flows)
 
 
 def merge_stored_registers(graph: ValueGraph) -> ValueGraph:

@@ -14,11 +14,15 @@ from enum import IntEnum
 import numpy as np
 
 from commanalyzer.errors import ConfigError, GraphInvariantError
+from commanalyzer.vcg.degrees import SINKS, SOURCES, count_neighbours
 from commanalyzer.vcg.edges import Edges, distinct_edges, undirected_degree
-from commanalyzer.vcg.graph import Bool, Float64, Int64, UInt8, ValueGraph
+from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64, SourceRole, UInt8, ValueGraph
+from commanalyzer.vcg.large import AnyGraph
 from commanalyzer.vcg.segments import count_of_source, sink_of_source
+from commanalyzer.vcg.slices import row_slices
 
 HIGH = 0.9
+_PIECE = 1 << 20
 
 
 class SingletonKind(IntEnum):
@@ -72,7 +76,7 @@ class Singletons:
         return int(np.count_nonzero(self.kind == kind))
 
 
-def degree_centroid(degree: Int64) -> float:
+def degree_centroid(degree: Int32 | Int64) -> float:
     """Return min(mean, median) of the degrees of connected vertices (Definition 4.2).
 
     Departure: vertices without any neighbour are left out. They exchange nothing, and a program with many
@@ -84,7 +88,7 @@ def degree_centroid(degree: Int64) -> float:
     return float(min(connected.mean(), np.median(connected)))
 
 
-def distance_score(degree: Int64, centroid: float) -> Float64:
+def distance_score(degree: Int32 | Int64, centroid: float) -> Float64:
     """Return float64[V], ``1 - centroid / d(v)`` where d(v) exceeds the centroid, else 0 (Definition 4.3)."""
     score = np.zeros(len(degree), dtype=np.float64)
     far = degree > centroid
@@ -119,13 +123,20 @@ def find_singletons(graph: ValueGraph, high: float = HIGH, edges: Edges | None =
     density = np.maximum(inward, outward) / max(v, 1)
     score = np.maximum(density, distance_score(degree, centroid))
     mask = score >= high
-    kind = _classify(mask, inward, outward, centroid, high)
+    kind = _classify(mask, inward, outward, centroid, high, v)
     flows, volume = _booked(graph, mask)
     return Singletons(mask, kind, score, degree, centroid, flows, volume)
 
 
-def _classify(mask: Bool, inward: Int64, outward: Int64, centroid: float, high: float) -> UInt8:
-    v = max(len(mask), 1)
+def _classify(
+    mask: Bool,
+    inward: Int32 | Int64,
+    outward: Int32 | Int64,
+    centroid: float,
+    high: float,
+    num_vertices: int,
+) -> UInt8:
+    v = max(num_vertices, 1)
     sink = np.maximum(inward / v, distance_score(inward, centroid)) >= high
     source = np.maximum(outward / v, distance_score(outward, centroid)) >= high
     undecided = ~sink & ~source
@@ -139,6 +150,33 @@ def _booked(graph: ValueGraph, mask: Bool) -> tuple[int, int]:
     removed = mask[graph.source] | mask[sink_of_source(graph)]
     width = graph.width_bytes[graph.source[removed]].astype(np.int64)
     return int(removed.sum()), int(np.dot(width, count_of_source(graph)[removed]))
+
+
+def paper_counts(graph: AnyGraph, high: float = HIGH) -> tuple[UInt8, int]:
+    """Return uint8[V], the kind of each singleton, and :func:`vcg_words`, of a graph without registers.
+
+    What :func:`find_singletons` finds, slice by slice. Sources that only address a count are no flows.
+    """
+    address = int(SourceRole.ADDRESS)
+    inward = count_neighbours(graph, sides=SOURCES, skipped_role=address)
+    outward = count_neighbours(graph, sides=SINKS, skipped_role=address)
+    degree = count_neighbours(graph, skipped_role=address)
+    centroid = degree_centroid(degree)
+    kind = np.zeros(graph.num_vertices, np.uint8)
+    for first in range(0, len(kind), _PIECE):
+        piece = slice(first, first + _PIECE)
+        density = np.maximum(inward[piece], outward[piece]) / max(len(kind), 1)
+        mask = np.maximum(density, distance_score(degree[piece], centroid)) >= high
+        kind[piece] = _classify(mask, inward[piece], outward[piece], centroid, high, len(kind))
+    left = kind == int(SingletonKind.NONE)
+    in_chain, loops = (inward > 0) | (outward > 0), np.zeros(len(kind), np.bool_)
+    kept = inward
+    if not left.all():
+        kept = count_neighbours(graph, of=left, among=left, sides=SOURCES, skipped_role=address)
+    for rows in row_slices(graph):
+        loops[rows.row_sink[rows.row_accumulates]] = True
+    edges = int(kept.sum(dtype=np.int64)) + int(np.count_nonzero(loops & left))
+    return kind, 2 * int(np.count_nonzero((in_chain | loops) & left)) + 2 * edges
 
 
 def vcg_words(graph: ValueGraph, singletons: Singletons, edges: Edges | None = None) -> int:

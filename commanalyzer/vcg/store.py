@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from commanalyzer.errors import GraphInvariantError
 from commanalyzer.vcg.coding import Coded, ColumnWriter, Hints, Reader, Scratch, merged, periods
-from commanalyzer.vcg.graph import HomeObject, Int32, Int64, Site, UInt8, ValueGraph
-from commanalyzer.vcg.slices import SLICE_FLOWS, row_slices
+from commanalyzer.vcg.graph import Bool, HomeObject, Int32, Int64, Site, UInt8, ValueGraph, check_rows
+from commanalyzer.vcg.slices import SLICE_FLOWS, AnyRows, RowSlice, row_slices
 from commanalyzer.vcg.spill import Spill
 
 PIECE_FLOWS = 1 << 20
@@ -66,10 +66,14 @@ COLUMNS = (*VERTEX_COLUMNS, *ROW_COLUMNS, *TERM_COLUMNS, *FLOW_COLUMNS)
 
 @dataclass(slots=True)
 class _Expanded:
-    """The graph once it was asked for: kept if it is small, otherwise as long as somebody else keeps it."""
+    """The graph once it was asked for: kept if it is small, otherwise as long as somebody else keeps it.
+
+    Whether all slices have been checked: damaged files must not reach compiled loops.
+    """
 
     kept: ValueGraph | None = None
     seen: weakref.ref[ValueGraph] | None = None
+    is_checked: bool = False
 
 
 _SUMMARY = ("row_sink", "row_count", "row_accumulates")
@@ -173,20 +177,49 @@ class GraphStore:
         """All vertices, and no rows."""
         return self._part(self._readers(), self._vertices(), 0, 0)
 
-    def slices(self, flows: int = SLICE_FLOWS) -> Iterator[ValueGraph]:
-        """Yield the graph in slices of at most ``flows`` flows each (more where a single row has more).
+    def vertex_column(self, name: str) -> NDArray[np.generic]:
+        """A column of :data:`VERTEX_COLUMNS`, expanded, read-only."""
+        column = next(c for c in VERTEX_COLUMNS if c.name == name)
+        found = _entries(column, Reader.of(self.columns[name]), 0, self.num_vertices)
+        found.setflags(write=False)
+        return found
 
-        As :func:`commanalyzer.vcg.slices.row_slices` does it; no more than one slice is expanded at a time.
+    def slices(self, flows: int = SLICE_FLOWS, wanted: Bool | None = None) -> Iterator[RowSlice]:
+        """Yield the rows in slices of at most ``flows`` flows each (more where a single row has more).
+
+        No more than one slice is expanded at a time.
+
+        Args:
+            flows: Flows of a slice.
+            wanted: bool, one for each slice: others are left out, in most cases without expanding them.
+
+        Raises:
+            GraphInvariantError: If the columns contradict each other.
         """
-        if not self.num_rows:
-            return
-        readers, vertices = self._readers(), self._vertices()
+        number, readers = 0, self._readers()
+        for first, last in self._page_groups(flows):
+            is_whole = int(self.pages[last, 2] - self.pages[first, 2]) <= flows
+            if is_whole and wanted is not None and not wanted[number]:
+                number += 1
+                continue
+            rows = RowSlice(**self._rows(readers, first, last))  # type: ignore[arg-type]
+            if not self._expanded.is_checked:
+                check_rows(rows, self.num_vertices, len(self.sites))
+            for part in row_slices(rows, flows):
+                if wanted is None or wanted[number]:
+                    yield part
+                number += 1
+        self._expanded.is_checked |= wanted is None
+
+    def _page_groups(self, flows: int) -> Iterator[tuple[int, int]]:
+        """Yield first and last page (and one) of groups with at most ``flows`` flows, where pages have not."""
         before = self.pages[:, 2]
         first, end = 0, len(self.pages) - 1
         while first < end:
             last = int(np.searchsorted(before, before[first] + flows, side="right")) - 1
             last = min(max(last, first + 1), end)
-            yield from row_slices(self._part(readers, vertices, first, last), flows)
+            if self.pages[last, 0] > self.pages[first, 0]:
+                yield first, last
             first = last
 
     def row_summaries(self) -> Iterator[RowSummaries]:
@@ -237,14 +270,19 @@ class GraphStore:
         last: int,
     ) -> ValueGraph:
         """Rows of pages ``first`` to ``last - 1``, with all vertices."""
-        arrays = dict(vertices)
+        arrays = {**vertices, **self._rows(readers, first, last)}
+        return ValueGraph(**arrays, objects=self.objects, sites=self.sites)  # type: ignore[arg-type]
+
+    def _rows(self, readers: Mapping[str, Reader], first: int, last: int) -> dict[str, NDArray[np.generic]]:
+        """Columns of the rows of pages ``first`` to ``last - 1``."""
+        arrays: dict[str, NDArray[np.generic]] = {}
         for axis, group in enumerate((ROW_COLUMNS, TERM_COLUMNS, FLOW_COLUMNS)):
             low, high = int(self.pages[first, axis]), int(self.pages[last, axis])
             for column in group:
                 arrays[column.name] = _entries(column, readers[column.name], low, high)
         for pointer, lengths in (("term_ptr", "row_terms"), ("source_ptr", "term_sources")):
             arrays[pointer] = _pointer(arrays.pop(lengths))
-        return ValueGraph(**arrays, objects=self.objects, sites=self.sites)  # type: ignore[arg-type]
+        return arrays
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +300,7 @@ class Rows:
     source_role: UInt8
 
     @classmethod
-    def of(cls, graph: ValueGraph) -> Rows:
+    def of(cls, graph: AnyRows) -> Rows:
         """All rows of ``graph``."""
         shared = {f.name: getattr(graph, f.name) for f in fields(cls) if f.name in _ARRAYS}
         return cls(**shared, row_terms=np.diff(graph.term_ptr), term_sources=np.diff(graph.source_ptr))

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from commanalyzer.abi.trace_layout import EXTENT_GLOBAL, EXTENT_HEAP, EXTENT_STACK, PIECE, WORKSPACE
 from commanalyzer.instrument.sites import ObjectRecord, SiteTable
 from commanalyzer.vcg.graph import Bool, HomeKind, Int64, ValueGraph
+from commanalyzer.vcg.slices import AnyRows
 from commanalyzer.vcg.naming import BLOCK_HEADER_BYTES
 from commanalyzer.vcg.segments import sink_of_source
 from commanalyzer.vcg.store import GraphStore
@@ -152,7 +153,7 @@ def _stored(vertices: ValueGraph) -> Int64:
     return np.asarray(vertices.versions - vertices.is_input)
 
 
-def _has_sources(part: ValueGraph) -> Bool:
+def _has_sources(part: AnyRows) -> Bool:
     """bool[R], the row has any."""
     return np.asarray(np.diff(part.source_ptr[part.term_ptr]) > 0)
 

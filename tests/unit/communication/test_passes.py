@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from commanalyzer.communication.totals import totals_of
 from commanalyzer.communication.uses import numbered_keys
-from commanalyzer.communication.volume import VolumeCounter, charge_volume
+from commanalyzer.communication.volume import charge_volume
 from commanalyzer.partition.balance import term_work, work_by_value
-from commanalyzer.vcg.slices import row_slices
+from commanalyzer.vcg.large import LargeGraph
+from commanalyzer.vcg.store import GraphStore
 from tests.graphs import build, row
 from tests.strategies import Case, cases
 
@@ -23,22 +24,19 @@ def test_slices_give_what_the_whole_gives(case: Case, flows: int) -> None:
     graph, hubs = case.graph, np.array(case.hubs)
     part = np.array(case.part, dtype=np.int32)
     whole = charge_volume(graph, part, case.num_parts, hubs)
-    totals = totals_of(graph, row_slices(graph, flows))
-    counter = VolumeCounter(graph, totals, part, case.num_parts, hubs)
-    for rows in row_slices(graph, flows):
-        counter.add(rows)
-    found = counter.charges()
+    large = LargeGraph(GraphStore.of(graph), flows)
+    totals = totals_of(large)
+    found = charge_volume(large, part, case.num_parts, hubs, totals)
     for one, other in ((found.expand, whole.expand), (found.fold, whole.fold)):
         for f in fields(one):
             assert getattr(one, f.name).tolist() == getattr(other, f.name).tolist()
     assert (
-        found.communication(graph, totals).messages.tolist() == whole.communication(graph).messages.tolist()
+        found.communication(large, totals).messages.tolist() == whole.communication(graph).messages.tolist()
     )
-    slices = list(row_slices(graph, flows))
     folded = (whole.fold.value, whole.fold.sender)
     arguments = (hubs, part, case.num_parts, folded)
     work = work_by_value(graph, term_work(graph), *arguments)
-    assert work_by_value(graph, term_work(graph, slices), *arguments, slices).tolist() == work.tolist()
+    assert work_by_value(large, term_work(large), *arguments).tolist() == work.tolist()
 
 
 def test_a_table_grows_with_what_it_holds() -> None:

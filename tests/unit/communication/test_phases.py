@@ -147,10 +147,10 @@ def test_who_reads_what_is_found_row_by_row(graph: ValueGraph, data: st.DataObje
     part = np.array(data.draw(st.lists(st.integers(0, 2), min_size=v, max_size=v)), np.int32)
     sent = sorted(data.draw(st.sets(st.tuples(st.integers(0, v - 1), st.integers(0, 2))))) if v else []
     first_store, first_row = np.full(v, graph.num_rows), np.full(n, graph.num_rows)
-    kernels.note_first(graph.row_sink, graph.row_site, first_store, first_row)
+    kernels.note_first(graph.row_sink, graph.row_site, 0, first_store, first_row)
     read, old, arrived = (np.zeros((n, n), np.bool_) for _ in range(3))
     flows = (graph.row_site, graph.term_ptr, graph.source_ptr, graph.source)
-    kernels.note_reads(*flows, main, first_store, read, old)
+    kernels.note_reads(*flows, main, first_store, 0, read, old)
     is_sent = np.isin(np.arange(v), [value for value, _ in sent]) & (main >= 0)
     arriving = np.array([value * 3 + to for value, to in sent], np.int64)
     kernels.note_arrivals(graph.row_sink, *flows, part, is_sent, arriving, 3, main, arrived)

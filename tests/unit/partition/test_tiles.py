@@ -25,6 +25,7 @@ from commanalyzer.progress import SilentProgress
 from commanalyzer.request import Coarsen, PartitionRequest
 from commanalyzer.results import SingletonCounts
 from commanalyzer.vcg.graph import HomeKind, HomeObject, ValueGraph
+from commanalyzer.vcg.store import GraphStore
 from tests.graphs import Row, build, folded, row
 from tests.strategies import graphs
 
@@ -210,8 +211,8 @@ def test_islands_beside_borders_are_removed() -> None:
 
 def test_forced_coarsening_says_so_and_its_bytes_are_those_of_its_owners() -> None:
     graph = jacobi(12)
-    counted = decompose(graph, 288, _options(36), SilentProgress())
-    direct = decompose(graph, 288, _options("never"), SilentProgress())
+    counted = decompose(GraphStore.of(graph), 288, _options(36), SilentProgress())
+    direct = decompose(GraphStore.of(graph), 288, _options("never"), SilentProgress())
     for item in counted.decompositions:
         assert item.coarse_vertices == 36
         assert item.comm_bytes == count_volume(graph, item.part, item.nodes).total_bytes
@@ -223,9 +224,9 @@ def test_forced_coarsening_says_so_and_its_bytes_are_those_of_its_owners() -> No
 def test_singletons_of_large_graphs_are_counted_only_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("commanalyzer.decompose._MOST_SIDE_FLOWS", 100)
     graph, options = jacobi(12), _options("never")
-    assert decompose(graph, 288, options, SilentProgress()).singletons is None
+    assert decompose(GraphStore.of(graph), 288, options, SilentProgress()).singletons is None
     both = replace(options, models=("volume", "hpdc18"))
-    assert decompose(graph, 288, both, SilentProgress()).singletons == SingletonCounts()
+    assert decompose(GraphStore.of(graph), 288, both, SilentProgress()).singletons == SingletonCounts()
 
 
 def _options(coarsen: Coarsen) -> CountOptions:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from commanalyzer.vcg.contract import merge_leaves, merge_registers, merge_tasks, representatives
+from commanalyzer.vcg.contract import merge_leaves, merge_registers, merge_tasks, representatives, uses_of
 from commanalyzer.vcg.edges import contracted_edges, distinct_edges
 from commanalyzer.vcg.graph import Int64, ValueGraph
 from tests.graphs import Row, build, folded, row
@@ -23,7 +23,7 @@ def elements(*more: Row) -> ValueGraph:
 
 
 def tasks(graph: ValueGraph, share: float = 0.2, removed: tuple[int, ...] = ()) -> list[int]:
-    own = np.arange(graph.num_vertices, dtype=np.int64)
+    own = np.arange(graph.num_vertices, dtype=np.int32)
     return [int(v) for v in merge_tasks(graph, own, np.isin(own, removed), share)]
 
 
@@ -63,7 +63,7 @@ def test_removed_values_connect_nothing() -> None:
 
 
 def test_earlier_merges_stay() -> None:
-    target = np.array([3, 1, 1, 3], dtype=np.int64)
+    target = np.array([3, 1, 1, 3], dtype=np.int32)
     graph = build(4, [row(1, 0), row(2, 1), row(3, 2)], registers=[1, 2])
     assert merge_tasks(graph, target, np.zeros(4, np.bool_), 1.0).tolist() == [3, 1, 1, 3]
 
@@ -72,12 +72,12 @@ def test_a_register_of_one_consumer_merges_into_it_unless_it_contributes_to_a_su
     rows = [row(1, 0), row(2, 1), row(4, 0), folded(5, [4], [0]), row(6, 0), row(2, 6), row(5, 6)]
     graph = build(7, rows, registers=[1, 4, 6])
     # 4 is a contribution, 6 has two consumers
-    assert merge_registers(graph, distinct_edges(graph)).tolist() == [0, 2, 2, 3, 4, 5, 6]
+    assert merge_registers(graph, uses_of(graph)).tolist() == [0, 2, 2, 3, 4, 5, 6]
 
 
 def leaves(graph: ValueGraph) -> list[int]:
-    own = np.arange(graph.num_vertices, dtype=np.int64)
-    return [int(v) for v in merge_leaves(graph, distinct_edges(graph), own)]
+    own = np.arange(graph.num_vertices, dtype=np.int32)
+    return [int(v) for v in merge_leaves(graph, uses_of(graph), own)]
 
 
 def test_a_matrix_entry_merges_into_the_operand_that_it_is_multiplied_with() -> None:
@@ -101,7 +101,7 @@ def array(*values: int) -> Int64:
 
 
 def test_merges_are_followed_to_their_end_and_cycles_have_a_first_vertex() -> None:
-    assert representatives(array(1, 2, 2, 4, 5, 3, 3, 7)).tolist() == [2, 2, 2, 3, 3, 3, 3, 7]
+    assert representatives(array(1, 2, 2, 4, 5, 3, 3, 7).astype(np.int32)).tolist() == [2, 2, 2, 3, 3, 3, 3, 7]
 
 
 def test_contracted_edges_are_distinct_and_join_different_vertices() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commanalyzer.vcg import edge_kernels as kernels
-from commanalyzer.vcg.contract import merge_leaves, merge_registers, merge_tasks, representatives
+from commanalyzer.vcg.contract import merge_leaves, merge_registers, merge_tasks, representatives, uses_of
 from commanalyzer.vcg.edges import contracted_edges, distinct_edges, neighbours, undirected_degree
 from commanalyzer.vcg.graph import ValueGraph
 from tests.reference import contraction as reference
@@ -49,14 +49,16 @@ def test_merges(graph: ValueGraph, share: float, data: st.DataObject) -> None:
     v = graph.num_vertices
     removed = np.array(data.draw(st.lists(st.booleans(), min_size=v, max_size=v)), dtype=np.bool_)
     edges, expected = distinct_edges(graph), reference.distinct_edges(graph)
-    registers = merge_registers(graph, edges)
+    uses = uses_of(graph)
+    registers = merge_registers(graph, uses)
     assert registers.tolist() == reference.merge_registers(graph, expected).tolist()
     tasks = merge_tasks(graph, registers, removed, share)
-    assert tasks.tolist() == reference.merge_tasks(graph, registers, removed, share).tolist()
-    leaves = merge_leaves(graph, edges, registers)
-    assert leaves.tolist() == reference.merge_leaves(graph, expected, registers).tolist()
+    assert tasks.tolist() == reference.merge_tasks(graph, registers.astype(np.int64), removed, share).tolist()
+    leaves = merge_leaves(graph, uses, registers)
+    assert leaves.tolist() == reference.merge_leaves(graph, expected, registers.astype(np.int64)).tolist()
     root = representatives(leaves)
-    assert root.tolist() == reference.representatives(leaves).tolist()
-    found, wanted = contracted_edges(edges, root), reference.contracted_edges(expected, root)
+    assert root.tolist() == reference.representatives(leaves.astype(np.int64)).tolist()
+    wide = root.astype(np.int64)
+    found, wanted = contracted_edges(edges, wide), reference.contracted_edges(expected, wide)
     assert found.sink().tolist() == wanted.sink.tolist()
     assert found.source.tolist() == wanted.source.tolist()

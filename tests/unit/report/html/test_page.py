@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from commanalyzer.machine.parameters import MachineParameters, Parameter
+from commanalyzer.partition.coded import Owners
 from commanalyzer.provenance import file_hash
 from commanalyzer.report.html.page import NamedResult, make_page, render_page
 from commanalyzer.report.html.subject import readable_name
@@ -156,7 +157,7 @@ def test_source_is_shown_only_as_it_was_analysed(tmp_path: Path) -> None:
     result = replace(
         whole,
         store=replace(whole.store, sites=sites),
-        decompositions=(replace(whole.decompositions[0], part=owners),),
+        decompositions=(replace(whole.decompositions[0], owners=Owners.of(owners)),),
         provenance=replace(whole.provenance, input_hashes=(("src/heat.c", file_hash(path)),)),
     )
 

@@ -1,0 +1,44 @@
+"""Owners in coded form: an analysis keeps those of every division, of large graphs a list takes gigabytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from commanalyzer.vcg.coding import Coded, ColumnWriter, Reader
+from commanalyzer.vcg.graph import Int32
+from commanalyzer.vcg.spill import Spill
+
+_PIECE = 1 << 20
+_ENTRY_BYTES = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Owners:
+    """Owner of each vertex; blocks of arrays take a few bytes.
+
+    Attributes:
+        coded: The column.
+        least: Smallest owner, 0 without vertices.
+        most: Largest owner, -1 without vertices.
+    """
+
+    coded: Coded
+    least: int
+    most: int
+
+    @classmethod
+    def of(cls, part: Int32) -> Owners:
+        """Code ``part`` int32[V]."""
+        writer = ColumnWriter(Spill(), _ENTRY_BYTES)
+        for first in range(0, len(part), _PIECE):
+            writer.append(part[first : first + _PIECE])
+        return cls(writer.finish(), int(part.min()) if len(part) else 0, int(part.max(initial=-1)))
+
+    def expand(self) -> Int32:
+        """int32[V], read-only; made anew in every call."""
+        part = np.empty(self.coded.length, np.int32)
+        Reader.of(self.coded).fill(part)
+        part.setflags(write=False)
+        return part

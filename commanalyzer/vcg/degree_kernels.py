@@ -1,0 +1,117 @@
+"""Compiled passes over the flows of a graph that list the neighbours of a range of vertices.
+
+``root[v]`` is the vertex that stands for v. Of the two ends of a flow, each is noted for the other where
+``of`` marks the vertex whose neighbours are counted and ``among`` the neighbour.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from commanalyzer.compiled import compiled
+
+SOURCES, SINKS = 1, 2  # what neighbours are to the vertex whose they are
+
+
+@compiled
+def count_ends(
+    row_sink: Any,
+    term_ptr: Any,
+    source_ptr: Any,
+    source: Any,
+    source_role: Any,
+    skipped_role: Any,
+    root: Any,
+    of: Any,
+    among: Any,
+    sides: Any,
+    chunk: Any,
+    ends: Any,
+    is_touched: Any,
+) -> None:
+    """Add the noted ends of each vertex to ``ends``; mark the chunks of vertices that have any."""
+    for r in range(len(row_sink)):
+        v = root[row_sink[r]]
+        for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
+            u = root[source[i]]
+            if u == v or source_role[i] == skipped_role:
+                continue
+            if (sides & SOURCES) and of[v] and among[u]:
+                ends[v] += 1
+                is_touched[v // chunk] = True
+            if (sides & SINKS) and of[u] and among[v]:
+                ends[u] += 1
+                is_touched[u // chunk] = True
+
+
+@compiled
+def block_end(ends: Any, first: Any, most: Any) -> Any:
+    """Return behind which vertex there would be more than ``most`` ends from ``first`` on, and how many."""
+    v, total = first, 0
+    while v < len(ends) and (v == first or total + ends[v] <= most):
+        total += ends[v]
+        v += 1
+    return v, total
+
+
+@compiled
+def first_places(ends: Any, first: Any, last: Any, place: Any) -> None:
+    """Fill ``place`` with where the ends of each vertex of a block begin."""
+    at = 0
+    for v in range(first, last):
+        place[v - first] = at
+        at += ends[v]
+
+
+@compiled
+def place_ends(
+    row_sink: Any,
+    term_ptr: Any,
+    source_ptr: Any,
+    source: Any,
+    source_role: Any,
+    skipped_role: Any,
+    root: Any,
+    of: Any,
+    among: Any,
+    sides: Any,
+    first: Any,
+    last: Any,
+    place: Any,
+    found: Any,
+) -> None:
+    """Write the other ends of vertices ``first`` to ``last - 1`` to ``found``; ``place`` moves behind them."""
+    for r in range(len(row_sink)):
+        v = root[row_sink[r]]
+        for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
+            u = root[source[i]]
+            if u == v or source_role[i] == skipped_role:
+                continue
+            if (sides & SOURCES) and first <= v < last and of[v] and among[u]:
+                found[place[v - first]] = u
+                place[v - first] += 1
+            if (sides & SINKS) and first <= u < last and of[u] and among[v]:
+                found[place[u - first]] = v
+                place[u - first] += 1
+
+
+@compiled
+def count_distinct(place: Any, found: Any, first: Any, seen: Any, count: Any) -> None:
+    """Write how many different ends each vertex of a block has to ``count``.
+
+    Args:
+        place: End of the list of each vertex.
+        found: Lists.
+        first: First vertex of the block.
+        seen: For each vertex the last one whose list it was seen in, -1 before.
+        count: Output for all vertices.
+    """
+    begin = 0
+    for k in range(len(place)):
+        v, distinct = first + k, 0
+        for i in range(begin, place[k]):
+            if seen[found[i]] != v:
+                seen[found[i]] = v
+                distinct += 1
+        count[v] = distinct
+        begin = place[k]

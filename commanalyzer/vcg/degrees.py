@@ -1,0 +1,73 @@
+"""Numbers of distinct neighbours: value graph -> degrees, without a list of all edges.
+
+The neighbours of a block of vertices are listed at a time. Which slices of rows a block needs is noted while
+ends are counted: where vertices are numbered as the program passes over them, few slices are looked at twice.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from commanalyzer.compiled import frozen
+from commanalyzer.vcg import degree_kernels as kernels
+from commanalyzer.vcg.graph import Bool, Int32
+from commanalyzer.vcg.large import AnyGraph
+from commanalyzer.vcg.slices import row_slices
+
+SOURCES, SINKS = kernels.SOURCES, kernels.SINKS
+BLOCK_ENDS = 1 << 24
+"""Ends of flows that are listed at once, at least."""
+
+_MOST_BLOCKS = 8  # where all vertices are in all slices, each block costs a pass
+_CHUNKS = 1024  # of vertices: what is noted of a slice
+_NO_ROLE = 255
+
+
+def count_neighbours(
+    graph: AnyGraph,
+    root: Int32 | None = None,
+    *,
+    of: Bool | None = None,
+    among: Bool | None = None,
+    sides: int = SOURCES | SINKS,
+    skipped_role: int = _NO_ROLE,
+) -> Int32:
+    """Return int32[V], distinct neighbours of each vertex.
+
+    Args:
+        graph: Value graph.
+        root: int32[V], vertex that each one is merged into; None for itself.
+        of: bool[V], vertices whose neighbours are counted, 0 for others; None for all.
+        among: bool[V], neighbours that count; None for all.
+        sides: Whether sources, sinks or both are neighbours.
+        skipped_role: Role of sources that are no flows.
+
+    Time O(S) for S flows and up to 8 passes more over them; memory 13 bytes per vertex beside a block.
+    """
+    v = graph.num_vertices
+    chosen = (
+        np.arange(v, dtype=np.int32) if root is None else root,
+        np.ones(v, np.bool_) if of is None else of,
+        np.ones(v, np.bool_) if among is None else among,
+    )
+    rule = (skipped_role, frozen(chosen[0], np.int32), *(frozen(c, np.bool_) for c in chosen[1:]), sides)
+    ends, chunk, touched = np.zeros(v, np.uint32), -(-max(v, 1) // _CHUNKS), []
+    for rows in row_slices(graph):
+        is_touched = np.zeros(_CHUNKS, np.bool_)
+        columns = (rows.row_sink, rows.term_ptr, rows.source_ptr, rows.source, rows.source_role)
+        kernels.count_ends(*columns, *rule, chunk, ends, is_touched)
+        touched.append(is_touched)
+    count, seen = np.zeros(v, np.int32), np.full(v, -1, np.int32)
+    most = max(BLOCK_ENDS, int(ends.sum(dtype=np.int64)) // _MOST_BLOCKS)
+    first = 0
+    while first < v:
+        last, total = kernels.block_end(ends, first, most)
+        place, found = np.empty(last - first, np.int64), np.empty(total, np.int32)
+        kernels.first_places(ends, first, last, place)
+        wanted = np.array([t[first // chunk : (last - 1) // chunk + 1].any() for t in touched])
+        for rows in row_slices(graph, wanted=wanted):
+            columns = (rows.row_sink, rows.term_ptr, rows.source_ptr, rows.source, rows.source_role)
+            kernels.place_ends(*columns, *rule, first, last, place, found)
+        kernels.count_distinct(place, found, first, seen, count)
+        first = last
+    return count

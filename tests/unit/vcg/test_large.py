@@ -1,0 +1,77 @@
+"""Graphs that are expanded slice by slice: what is found in them is what is found in the whole."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from commanalyzer.communication.phases import step_order
+from commanalyzer.vcg import degrees
+from commanalyzer.vcg.degrees import SINKS, SOURCES, count_neighbours
+from commanalyzer.vcg.dissolve import dissolve_registers
+from commanalyzer.vcg.edges import distinct_edges, undirected_degree
+from commanalyzer.vcg.graph import ValueGraph
+from commanalyzer.vcg.hubs import find_hubs
+from commanalyzer.vcg.invariants import check_graph
+from commanalyzer.vcg.large import LargeGraph
+from commanalyzer.vcg.singletons import find_singletons, paper_counts, vcg_words
+from commanalyzer.vcg.slices import row_slices
+from commanalyzer.vcg.store import VERTEX_COLUMNS, GraphStore
+from tests.reference.hubs import hub_mask
+from tests.strategies import graphs
+
+
+def large(graph: ValueGraph, flows: int) -> LargeGraph:
+    return LargeGraph(GraphStore.of(graph), flows)
+
+
+@given(graphs(registers=True), st.integers(1, 9))
+@settings(deadline=None)
+def test_columns_and_slices_are_those_of_the_graph(graph: ValueGraph, flows: int) -> None:
+    coded = large(graph, flows)
+    for column in VERTEX_COLUMNS:
+        assert getattr(coded, column.name).tolist() == getattr(graph, column.name).tolist()
+    assert coded.is_register.tolist() == graph.is_register.tolist()
+    slices = list(row_slices(coded))
+    assert [s for rows in slices for s in rows.source.tolist()] == graph.source.tolist()
+    odd = np.arange(len(slices)) % 2 == 1
+    chosen = list(row_slices(coded, wanted=odd))
+    assert [rows.source.tolist() for rows in chosen] == [rows.source.tolist() for rows in slices[1::2]]
+    check_graph(coded)
+
+
+@given(graphs(registers=True), st.integers(1, 9), st.integers(1, 9), st.floats(0.05, 0.95))
+@settings(max_examples=100, deadline=None)
+def test_degrees_and_hubs(graph: ValueGraph, flows: int, ends: int, high: float) -> None:
+    edges, coded = distinct_edges(graph), large(graph, flows)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(degrees, "BLOCK_ENDS", ends)
+        patch.setattr(degrees, "_MOST_BLOCKS", 1 << 30)
+        assert count_neighbours(coded).tolist() == undirected_degree(edges).tolist()
+        assert count_neighbours(coded, sides=SOURCES).tolist() == edges.in_degree.tolist()
+        assert count_neighbours(coded, sides=SINKS).tolist() == edges.out_degree.tolist()
+        assert find_hubs(coded, high).mask.tolist() == hub_mask(graph, high).tolist()
+
+
+@given(graphs(registers=True), st.integers(1, 9))
+@settings(max_examples=50, deadline=None)
+def test_order_of_statements(graph: ValueGraph, flows: int) -> None:
+    found, expected = step_order(large(graph, flows)), step_order(graph)
+    assert (found is None) == (expected is None)
+    if found is not None and expected is not None:
+        for name in (f.name for f in fields(found) if f.name != "totals"):
+            assert np.array_equal(getattr(found, name), getattr(expected, name))
+
+
+@given(graphs(), st.integers(1, 9), st.floats(0.05, 1.0))
+@settings(max_examples=100, deadline=None)
+def test_singletons_by_slices(graph: ValueGraph, flows: int, high: float) -> None:
+    dissolved = dissolve_registers(graph)
+    found = find_singletons(dissolved, high)
+    kind, words = paper_counts(large(graph, flows), high)
+    assert kind.tolist() == found.kind.tolist()
+    assert words == vcg_words(dissolved, found)
