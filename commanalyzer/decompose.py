@@ -34,18 +34,19 @@ from commanalyzer.quantities import Bytes, Flop
 from commanalyzer.request import Coarsen, Model
 from commanalyzer.results import Decomposition, SingletonCounts
 from commanalyzer.roofline.equations import communication_intensity, machine_bound
-from commanalyzer.vcg.dissolve import DEFAULT_LIMIT, dissolve_registers
+from commanalyzer.vcg.dissolve import DEFAULT_LIMIT, dissolve_registers, dissolving
 from commanalyzer.vcg.edges import distinct_edges
 from commanalyzer.vcg.graph import ValueGraph
 from commanalyzer.vcg.hubs import find_hubs
 from commanalyzer.vcg.invariants import check_dissolved, check_graph, check_singletons
-from commanalyzer.vcg.large import AnyGraph, LargeGraph
-from commanalyzer.vcg.simplify import simplified, simplified_large
+from commanalyzer.vcg.large import AnyGraph, LargeGraph, OneGraph
+from commanalyzer.vcg.simplify import simplified
 from commanalyzer.vcg.singletons import (
     SingletonKind,
     Singletons,
     find_singletons,
     paper_counts,
+    passes_on,
     vcg_words,
 )
 from commanalyzer.vcg.store import GraphStore
@@ -137,7 +138,7 @@ def _is_tiled(graph: AnyGraph, options: CountOptions) -> bool:
     return options.coarsen != "never" and is_large(graph)
 
 
-def volume_view(graph: ValueGraph, high: float) -> tuple[ValueGraph, NDArray[np.bool_]]:
+def volume_view(graph: OneGraph, high: float) -> tuple[OneGraph, NDArray[np.bool_]]:
     """Graph that the ``volume`` model counts, and its hubs bool[V]; vertices keep their numbers.
 
     Args:
@@ -160,11 +161,11 @@ def _paper_view(
     Where that graph would be far larger and nobody asked for the paper's model, registers stay vertices; of
     large graphs nothing is counted then.
     """
+    if isinstance(graph, LargeGraph) and "hpdc18" not in options.models:
+        counted = _large_paper_view(graph, options)
+        if counted is not None or graph.num_flows > _MOST_EXPANDED_FLOWS:
+            return (*(counted or (None, 0)), ())
     if isinstance(graph, LargeGraph):
-        if "hpdc18" not in options.models and not graph.is_register.any():
-            return _large_paper_view(graph, options)
-        if "hpdc18" not in options.models and graph.num_flows > _MOST_EXPANDED_FLOWS:
-            return None, 0, ()
         graph = graph.store.graph()
     warnings: tuple[str, ...] = ()
     limit = DEFAULT_LIMIT if "hpdc18" in options.models else _SIDE_GROWTH * graph.num_flows + _SIDE_FLOWS
@@ -189,21 +190,27 @@ def _paper_view(
     return counts, 0 if dissolved is graph else vcg_words(dissolved, found, edges), warnings
 
 
-def _large_paper_view(
-    graph: LargeGraph, options: CountOptions
-) -> tuple[SingletonCounts | None, int, tuple[str, ...]]:
-    if graph.num_flows > _MOST_SIDE_FLOWS:
-        return None, 0, ()
-    kind, words = paper_counts(graph, options.high)
+def _large_paper_view(graph: LargeGraph, options: CountOptions) -> tuple[SingletonCounts, int] | None:
+    """Singletons and size, slice by slice; ``None`` where registers pass on values, or if it is too large."""
+    gone = dissolving(graph)
+    if graph.num_flows > _MOST_SIDE_FLOWS or passes_on(graph, gone):
+        return None
+    kind, words = paper_counts(graph, options.high, gone)
     kinds = (SingletonKind.SOURCE, SingletonKind.SINK, SingletonKind.REDUCTION)
-    return SingletonCounts(*(int(np.count_nonzero(kind == k)) for k in kinds)), words, ()
+    return SingletonCounts(*(int(np.count_nonzero(kind == k)) for k in kinds)), words
+
+
+def _flat(graph: AnyGraph, options: CountOptions) -> AnyGraph:
+    """The graph that the ``volume`` model counts, expanded unless it is divided by tiles."""
+    if not isinstance(graph, LargeGraph):
+        return simplified(graph)
+    flat = simplified(graph)
+    return flat if _is_tiled(flat, options) else flat.store.graph()
 
 
 def _view(model: Model, graph: AnyGraph, options: CountOptions) -> _View:
     if model == "volume":
-        flat = simplified_large(graph) if isinstance(graph, LargeGraph) else simplified(graph)
-        if isinstance(flat, LargeGraph) and not _is_tiled(flat, options):
-            flat = flat.store.graph()
+        flat = _flat(graph, options)
         hubs, totals = find_hubs(flat, options.high).mask, totals_of(flat)
         return _View(model, flat, hubs, None, term_work(flat), totals, step_order(flat, totals))
     dissolved = dissolve_registers(graph.store.graph() if isinstance(graph, LargeGraph) else graph)

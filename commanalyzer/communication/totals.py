@@ -17,12 +17,13 @@ class GraphTotals:
     """Sums over the rows of each sink.
 
     Attributes:
-        rounds: int64[V], versions that start a new round: made without reading the previous version. The
-            input version is one of them. Successive ``x += term`` versions belong to the round they continue.
+        rounds: int32[V] (int64[V] where they are more), versions that start a new round: made without reading
+            the previous version. The input version is one of them. Successive ``x += term`` versions belong to
+            the round they continue.
         site: int32[V], site that most often stores to the vertex (the latest on a tie), -1 for none.
     """
 
-    rounds: Int64
+    rounds: Int32 | Int64
     site: Int32
 
     def __post_init__(self) -> None:
@@ -39,4 +40,7 @@ def totals_of(graph: AnyGraph) -> GraphTotals:
         kernels.add_totals(
             rows.row_sink, rows.row_count, rows.row_site, rows.row_accumulates, rounds, most, site
         )
-    return GraphTotals(rounds + graph.is_input, site)
+    del most
+    rounds += graph.is_input
+    short = rounds.max(initial=0) < 1 << 31
+    return GraphTotals(rounds.astype(np.int32) if short else rounds, site)

@@ -87,7 +87,7 @@ def work_by_value(
         folded: Sinks and parts that combine contributions to them; other terms are computed by the owner.
     """
     if not work.num_terms:
-        return np.where(removed, 0.0, work.rest) if not work.has_work else work.rest.copy()
+        return np.where(removed, 0.0, work.rest) if not work.has_work else work.rest
     combined = np.sort(folded[0].astype(np.int64) * num_parts + folded[1])
     done, work_flops = np.zeros(graph.num_vertices), graph.work_flops
     for rows in row_slices(graph):
@@ -193,6 +193,13 @@ def _place_work(
             done[value if value >= 0 else sink] += share
 
 
+@compiled
+def _add_loads(part: Any, work: Any, load: Any) -> None:
+    """Add the work of each value to that of its part; ``numpy.bincount`` would make 64-bit copies."""
+    for v in range(len(part)):
+        load[part[v]] += work[v]
+
+
 def imbalance_of_work(work: Float64, part: Int32, num_parts: int) -> float:
     """Return the largest part's work over the mean, 1.0 is perfect.
 
@@ -201,6 +208,7 @@ def imbalance_of_work(work: Float64, part: Int32, num_parts: int) -> float:
         part: int32[V], owners.
         num_parts: Number of parts p.
     """
-    load = np.bincount(part, work, num_parts)
+    load = np.zeros(num_parts)
+    _add_loads(frozen(part, np.int32), frozen(work, np.float64), load)
     mean = float(load.mean())
     return float(load.max()) / mean if mean > 0 else 1.0

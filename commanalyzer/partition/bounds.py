@@ -105,7 +105,7 @@ def _grid(graph: AnyGraph, family: Sequence[Shaped]) -> Structure | None:
     dims = len(extents)
     if dims < 2 or len(set(extents)) != 1 or any(s.extents != extents or s.components > 1 for s in family):
         return None
-    index = np.full(graph.num_vertices, -1, np.int64)
+    index = np.full(graph.num_vertices, -1, family[0].array.index.dtype)
     for shaped in family:  # one step per array
         index[shaped.array.vertex] = shaped.array.index
     steps = [extents[0] ** k for k in range(dims)]

@@ -17,6 +17,7 @@ from scipy.sparse.csgraph import connected_components
 
 from commanalyzer.partition import net_kernels as kernels
 from commanalyzer.partition.affinity import Adjacency
+from commanalyzer.partition.border_kernels import add_work
 from commanalyzer.partition.hypergraph import Hypergraph
 from commanalyzer.partition.tiles import Neighbours, Tiling, link_table
 from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64
@@ -94,7 +95,7 @@ def build_coarse(graph: AnyGraph, removed: Bool, tiling: Tiling) -> CoarseView:
     number = tiling.vertex.copy()
     number[hub] = n + np.arange(len(hub), dtype=np.int32)
     links = _Links(*link_table(graph, number, n, tiling.neighbours.readers))
-    work = _work(graph, removed, tiling, hub, links)
+    work = _work(graph, number, n, hub, links)
     inner = links.other < n
     one, other, sums = links.one[inner], links.other[inner], links.sums[inner]
     return CoarseView(
@@ -106,15 +107,14 @@ def build_coarse(graph: AnyGraph, removed: Bool, tiling: Tiling) -> CoarseView:
     )
 
 
-def _work(graph: AnyGraph, removed: Bool, tiling: Tiling, hub: Int64, links: _Links) -> Float64:
+def _work(graph: AnyGraph, number: Int32, n: int, hub: Int64, links: _Links) -> Float64:
     """Return float64[N], work; that of hubs is spread over what they are computed from, by uses."""
-    n = tiling.num_vertices
-    kept = np.flatnonzero(~removed)
-    work = np.bincount(tiling.vertex[kept], graph.work_flops[kept], n).astype(np.float64)
+    work, work_flops = np.zeros(n), graph.work_flops
+    add_work(number, work_flops, work)
     into = np.flatnonzero((links.sums[:, 2] > 0) & (links.one < n))
     which, uses = links.other[into] - n, links.sums[into, 2].astype(np.float64)
     total = np.bincount(which, uses, len(hub))
-    share = uses / total[which] * graph.work_flops[hub][which] if len(into) else uses
+    share = uses / total[which] * work_flops[hub][which] if len(into) else uses
     return np.asarray(work + np.bincount(links.one[into], share, n))
 
 

@@ -74,7 +74,7 @@ class Blocks:
         for (extents, members), block in zip(self._groups, cuts, strict=True):
             places = (_numbers(extents), block, _places(extents), _numbers(grid))
             for s in members:  # one step per array
-                elements = (frozen(s.array.vertex, np.int64), frozen(s.array.index, np.int64))
+                elements = (s.array.vertex, s.array.index)
                 kernels.fill_blocks(*elements, s.components, *places, first, owner)
 
     def _work_along(self, extents: tuple[int, ...], members: Sequence[Shaped], by_work: bool) -> Float64:
@@ -83,7 +83,7 @@ class Blocks:
         for s in members:  # one step per array
             weight = self._graph.work_flops[s.array.vertex] if by_work else _written(self._graph, s)
             shape = (_numbers(extents), frozen(weight, np.float64), _places(extents))
-            kernels.add_along(frozen(s.array.index, np.int64), s.components, *shape, along)
+            kernels.add_along(s.array.index, s.components, *shape, along)
         return along
 
 

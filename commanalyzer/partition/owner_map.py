@@ -125,7 +125,7 @@ def map_owners(graph: AnyGraph, owner_map: OwnerMap) -> Int32:
         else:
             mine = np.full(len(owner_map.part), len(owner_map.part) in array.counts)
         if mine.any():
-            at = graph.home_offset[array.vertex] if owner_map.in_bytes else array.index
+            at = graph.home_offset[array.vertex] if owner_map.in_bytes else array.index.astype(np.int64)
             found = _looked_up(owner_map.place[mine], owner_map.part[mine], at)
             _check_complete(owner_map, name, at, found)
             owner[array.vertex] = found

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from commanalyzer.vcg.graph import Bool, HomeKind, Int32, Int64
+from commanalyzer.compiled import frozen
+from commanalyzer.vcg.graph import Bool, HomeKind, HomeObject, Int32, Int64
 from commanalyzer.vcg.large import AnyGraph
 from commanalyzer.vcg.segments import group_starts, sink_of_source
 from commanalyzer.vcg.slices import AnyRows, row_slice, row_slices
@@ -37,14 +38,14 @@ class Array:
 
     Attributes:
         number: Index of the home object.
-        vertex: int64[K], values that live there.
-        index: int64[K], element number of each.
+        vertex: int32[K], values that live there.
+        index: int32[K], element number of each; int64 where numbers are larger.
         counts: Possible numbers of elements, the likeliest first.
     """
 
     number: int
-    vertex: Int64
-    index: Int64
+    vertex: Int32
+    index: Int32 | Int64
     counts: tuple[int, ...]
 
 
@@ -64,41 +65,41 @@ class Shaped:
 
     def coordinates(self) -> tuple[Int64, ...]:
         """Return int64[K] for each dimension, slowest first."""
-        point = np.minimum(self.array.index // self.components, math.prod(self.extents) - 1)
+        point = np.minimum(self.array.index // self.components, math.prod(self.extents) - 1, dtype=np.int64)
         return tuple(np.asarray(c, dtype=np.int64) for c in np.unravel_index(point, self.extents))
 
 
 def find_arrays(graph: AnyGraph, removed: Bool) -> tuple[Array, ...]:
     """Return the arrays of at least 16 elements, workspaces and removed values left out."""
     kinds = np.array([int(o.kind) for o in graph.objects] or [0], dtype=np.int64)
-    usable = np.isin(kinds, _MEMORY)[graph.home_object] & ~graph.is_temporary & ~removed
-    vertex = np.flatnonzero(usable & (graph.home_object > 0)).astype(np.int64)
+    home, offset = graph.home_object, graph.home_offset
+    usable = np.isin(kinds, _MEMORY)[home] & ~graph.is_temporary & ~removed & (home > 0)
+    vertex = np.flatnonzero(usable).astype(np.int32)
     if not len(vertex):
         return ()
-    vertex = vertex[_by_place(graph.home_object[vertex], graph.home_offset[vertex])]
-    start = group_starts(graph.home_object[vertex].astype(np.int64))
+    vertex = _by_place(vertex, home[vertex], offset[vertex])
+    start = group_starts(home[vertex])
     ends = np.append(start[1:], len(vertex))
     found: list[Array] = []
     for first, last in zip(start, ends, strict=True):  # one step per object
         if last - first >= LEAST_ELEMENTS:
-            found.extend(_arrays_of(graph, vertex[first:last]))
+            number = int(home[vertex[first]])
+            found.extend(_arrays_of(graph.objects, number, vertex[first:last], offset[vertex[first:last]]))
     return tuple(found)
 
 
-def _by_place(home: Int32, offset: Int64) -> Int64:
-    """Return the order of homes by object and offset; vertices are usually numbered like that."""
+def _by_place(vertex: Int32, home: Int32, offset: Int64) -> Int32:
+    """Return vertices ordered by object and offset; they are usually numbered like that."""
     rises = (home[1:] > home[:-1]) | ((home[1:] == home[:-1]) & (offset[1:] >= offset[:-1]))
     if rises.all():
-        return np.arange(len(home), dtype=np.int64)
-    return np.lexsort((offset, home)).astype(np.int64)
+        return vertex
+    return vertex[np.lexsort((offset, home))]
 
 
-def _arrays_of(graph: AnyGraph, vertex: Int64) -> list[Array]:
+def _arrays_of(objects: Sequence[HomeObject], number: int, vertex: Int32, offset: Int64) -> list[Array]:
     """Arrays in one object; ``vertex`` ascends in offset."""
-    number = int(graph.home_object[vertex[0]])
-    offset = graph.home_offset[vertex]
-    size = graph.objects[number].size_bytes
-    blocks = _blocks(offset, size) if graph.objects[number].kind == HomeKind.HEAP else []
+    size = objects[number].size_bytes
+    blocks = _blocks(offset, size) if objects[number].kind == HomeKind.HEAP else []
     if blocks:
         width = _stride(offset[blocks[0]])
         return [_array(number, vertex[b], (offset[b] - offset[b[0]]) // width, ()) for b in blocks]
@@ -122,11 +123,12 @@ def _blocks(offset: Int64, size: int) -> list[Int64]:
     return np.split(np.arange(len(offset)), jumps)
 
 
-def _array(number: int, vertex: Int64, index: Int64, sizes: tuple[int, ...]) -> Array:
+def _array(number: int, vertex: Int32, index: Int64, sizes: tuple[int, ...]) -> Array:
     """Array whose number of elements its size (heap blocks are rounded up) or the last index tells."""
     last = int(index[-1]) + 1
     counts = dict.fromkeys(c for c in (*sizes, last) if c >= last)
-    return Array(number, vertex, index, tuple(counts))
+    short = index.astype(np.int32) if last < 1 << 31 else index
+    return Array(number, frozen(vertex, np.int32), frozen(short, short.dtype), tuple(counts))
 
 
 def shape_families(graph: AnyGraph, arrays: Sequence[Array]) -> tuple[tuple[Shaped, ...], ...]:
@@ -150,7 +152,8 @@ def shape_families(graph: AnyGraph, arrays: Sequence[Array]) -> tuple[tuple[Shap
 def _extent(graph: AnyGraph, family: Sequence[Shaped]) -> Int64:
     """Number of values in a family, and how often they change."""
     values = sum(len(s.array.vertex) for s in family)
-    return np.array([values, sum(int(graph.versions[s.array.vertex].sum()) for s in family)], dtype=np.int64)
+    versions = graph.versions
+    return np.array([values, sum(int(versions[s.array.vertex].sum()) for s in family)], dtype=np.int64)
 
 
 def _largest_families(
@@ -215,13 +218,15 @@ def _strides(graph: AnyGraph, arrays: Sequence[Array]) -> tuple[int, ...]:
 
     Where elements are only computed through private values, distances between what is read together serve.
     """
-    index = np.full(graph.num_vertices, -1, np.int64)
-    size = np.full(graph.num_vertices, -1, np.int64)
-    owner = np.full(graph.num_vertices, -1, np.int64)
+    wide = any(array.index.dtype == np.int64 for array in arrays)
+    index: Int32 | Int64 = np.full(graph.num_vertices, -1, np.int32)
+    index = index.astype(np.int64) if wide else index
+    owner = np.full(graph.num_vertices, -1, np.int32)
     for number, array in enumerate(arrays):  # one step per array
-        index[array.vertex], size[array.vertex], owner[array.vertex] = array.index, array.counts[0], number
+        index[array.vertex], owner[array.vertex] = array.index, number
+    size = np.array([*(array.counts[0] for array in arrays), -1], np.int64)  # -1 finds the last one
     counts = {c for array in arrays for c in array.counts}
-    found = _nested(_tally(graph, lambda piece: _steps(piece, index, size)), counts)
+    found = _nested(_tally(graph, lambda piece: _steps(piece, index, size, owner)), counts)
     return found or _nested(_tally(graph, lambda piece: _gaps(piece, index, owner)), counts)
 
 
@@ -241,25 +246,29 @@ def _tally(graph: AnyGraph, distances: Callable[[AnyRows], Int64]) -> tuple[Int6
     return distinct, np.bincount(number, times, len(distinct)).astype(np.int64)
 
 
-def _steps(graph: AnyRows, index: Int64, size: Int64) -> Int64:
+def _steps(graph: AnyRows, index: Int32 | Int64, size: Int64, owner: Int32) -> Int64:
     """Distances between elements and what they are computed from, in arrays of the same size."""
     sink, source = sink_of_source(graph), graph.source
-    alike = (size[sink] == size[source]) & (size[source] > 0)
-    return np.asarray(np.abs(index[sink[alike]] - index[source[alike]]))
+    read = size[owner[source]]
+    alike = (size[owner[sink]] == read) & (read > 0)
+    return np.asarray(np.abs(index[sink[alike]].astype(np.int64) - index[source[alike]]))
 
 
-def _gaps(graph: AnyRows, index: Int64, owner: Int64) -> Int64:
+def _gaps(graph: AnyRows, index: Int32 | Int64, owner: Int32) -> Int64:
     """Distances between elements of one array that are read together."""
     source = graph.source
     entry = np.flatnonzero(owner[source] >= 0)
     row = graph.row_of_source()[entry]
     order = np.lexsort((index[source[entry]], owner[source[entry]], row))
     row, entry = row[order], entry[order]
-    apart = [_apart(row, owner[source[entry]], index[source[entry]], lag) for lag in range(1, _LAGS + 1)]
+    apart = [
+        _apart(row, owner[source[entry]], index[source[entry]].astype(np.int64), lag)
+        for lag in range(1, _LAGS + 1)
+    ]
     return np.concatenate(apart)
 
 
-def _apart(row: Int64, owner: Int64, index: Int64, lag: int) -> Int64:
+def _apart(row: Int64, owner: Int32, index: Int64, lag: int) -> Int64:
     """Distances of elements of one array that are ``lag`` places apart among those that a row reads."""
     same = (row[lag:] == row[:-lag]) & (owner[lag:] == owner[:-lag])
     return np.asarray((index[lag:] - index[:-lag])[same])

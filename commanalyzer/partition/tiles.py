@@ -52,7 +52,7 @@ class Neighbours:
         most: int32[V], largest count of a row that reads it.
         most_folded: int32[V], largest count of a reduction into it.
         flows: Flows of the graph.
-        parent: int32[V], what each vertex follows, itself for anchors.
+        parent: int32[V], what each vertex follows, itself for anchors; empty once tiles are made.
     """
 
     anchor: Int32
@@ -99,7 +99,8 @@ def find_neighbours(graph: AnyGraph, removed: Bool) -> Neighbours:
     leaf = (computed == 0) & (graph.versions - graph.is_input <= 1) & ~removed
     ahead = (private & (rank > kernels.TO_SUM)) | (leaf & (several == 0))
     parent = np.where(ahead & (follow >= 0), follow, np.arange(v, dtype=np.int32))
-    last = np.where(private & (rank == kernels.TO_SUM), follow, -1)
+    last = np.where(private & (rank == kernels.TO_SUM), follow, np.int32(-1))
+    del follow, rank, computed, ahead
     anchor = _settled(graph, removed, private, parent, last, readers)
     parent = _beside_readers(graph, removed, leaf & (several != 0) & ~private, anchor, parent)
     kernels.find_anchors(np.where(anchor != np.arange(v), anchor, parent), anchor)
@@ -175,11 +176,12 @@ def build_tiling(
     best, name, least = None, "values", math.inf
     groups: tuple[Blocks, ...] = ()
     followed = near
-    anchors = np.flatnonzero(~removed & (near.anchor == np.arange(graph.num_vertices)))
-    is_dense = near.flows > _DENSE * len(anchors)
+    own = np.arange(graph.num_vertices, dtype=np.int32)
+    anchors = int(np.count_nonzero(~removed & (near.anchor == own)))
+    is_dense = near.flows > _DENSE * anchors
     if scattered and is_dense:
         wanted = min(wanted, _FEW_VERTICES)
-    if len(anchors) > wanted:
+    if anchors > wanted:
         for family in families or ((),):  # one step per family
             chosen = tuple(Blocks(graph, group) for group in _groups(arrays, family))
             tile = tiles_of(graph, chosen, wanted)
@@ -188,21 +190,22 @@ def build_tiling(
                 if across < least:
                     best, least, name, groups = placed, across, _name(family, wanted), chosen
                     followed = view
-        loose = near.flows <= _MOST_LOOSE_FLOWS and len(anchors) <= _MOST_LOOSE_VERTICES and not is_dense
+        loose = near.flows <= _MOST_LOOSE_FLOWS and anchors <= _MOST_LOOSE_VERTICES and not is_dense
         coarse = max((math.prod(g.extents) for g in groups), default=0) >= _LEAST_POINTS * wanted
         if scattered and loose and coarse and least > _SCATTERED * max(between, 1):
             best, name, followed = None, "values", near
-    number = np.full(graph.num_vertices, -1, np.int32)
-    anchors = np.flatnonzero(~removed & (followed.anchor == np.arange(graph.num_vertices)))
-    if best is None:
-        number[anchors] = np.arange(len(anchors), dtype=np.int32)
-        count = len(anchors)
-    else:
-        distinct, dense = np.unique(best[anchors], return_inverse=True)
-        number[anchors] = dense
-        count = len(distinct)
-    vertex = np.where(removed, -1, number[followed.anchor]).astype(np.int32)
-    return Tiling(vertex, count, name, followed, groups)
+    is_anchor = ~removed & (followed.anchor == own)
+    number = np.cumsum(is_anchor, dtype=np.int32)  # of an anchor: its place among them, and one
+    count = int(number[-1]) if len(number) else 0
+    if best is not None:
+        used = np.zeros(int(best.max()) + 1, np.bool_)
+        used[best[is_anchor]] = True
+        number = np.cumsum(used, dtype=np.int32)[best]
+        count = int(np.count_nonzero(used))
+    vertex = number[followed.anchor] - np.int32(1)
+    vertex[removed] = -1
+    no_parents = np.zeros(0, np.int32)  # only needed here
+    return Tiling(vertex, count, name, replace(followed, parent=no_parents), groups)
 
 
 def tile_grid(extents: tuple[int, ...], wanted: int) -> tuple[int, ...]:
@@ -260,9 +263,7 @@ def _best_tiles(graph: AnyGraph, number: Int32, is_task: Bool, readers: Int32) -
     return best
 
 
-def link_table(
-    graph: AnyGraph, number: Int32, num_coarse: int, readers: Int32
-) -> tuple[Int64, Int64, Int64]:
+def link_table(graph: AnyGraph, number: Int32, num_coarse: int, readers: Int32) -> tuple[Int64, Int64, Int64]:
     """Return the links of all pairs of numbers: lower and higher number, int64[L, 3] sums, in order of pairs.
 
     The sums are bytes, bytes shared by readers (in 64ths), and uses by hubs (numbers from ``num_coarse``).
@@ -295,8 +296,8 @@ def tiles_of(graph: AnyGraph, groups: Sequence[Blocks], wanted: int) -> Int32:
         grid = tile_grid(group.extents, wanted)
         group.fill(grid, group.cuts(grid), tile, first)
         first += math.prod(grid)
-    alone = np.flatnonzero(tile < 0)
-    tile[alone] = first + np.arange(len(alone))
+    alone = tile < 0
+    tile[alone] = first + np.arange(np.count_nonzero(alone), dtype=np.int32)
     return tile
 
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from commanalyzer.compiled import compiled
 
-
 NO_FOLD, SEVERAL_SLICES = -1, -2
 
 

@@ -80,7 +80,7 @@ def place_ends(
     place: Any,
     found: Any,
 ) -> None:
-    """Write the other ends of vertices ``first`` to ``last - 1`` to ``found``; ``place`` moves behind them."""
+    """Write the other ends of vertices ``first`` to ``last - 1`` to ``found``, move ``place`` behind them."""
     for r in range(len(row_sink)):
         v = root[row_sink[r]]
         for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):

@@ -17,6 +17,7 @@ from commanalyzer.compiled import frozen
 from commanalyzer.vcg import register_kernels as kernels
 from commanalyzer.vcg.closure import Closure, close_registers, flows_of, too_large
 from commanalyzer.vcg.graph import Bool, Fold, Int64, UInt8, ValueGraph
+from commanalyzer.vcg.large import AnyGraph
 from commanalyzer.vcg.segments import pointer_from_counts
 
 DEFAULT_LIMIT = 200_000_000
@@ -38,7 +39,7 @@ def dissolve_registers(graph: ValueGraph, limit: int = DEFAULT_LIMIT) -> ValueGr
     Raises:
         ConfigError: If more than ``limit`` entries would arise.
     """
-    gone = graph.is_register & ~_exit_values(graph)
+    gone = dissolving(graph)
     closure = close_registers(graph, gone, limit)
     number = (np.cumsum(~gone) - 1).astype(np.int32)
     rows = _dissolved_rows(graph, gone, closure, limit)
@@ -77,9 +78,10 @@ class _Rows:
     role: UInt8
 
 
-def _exit_values(graph: ValueGraph) -> Bool:
+def dissolving(graph: AnyGraph) -> Bool:
+    """bool[V], the vertices that :func:`dissolve_registers` dissolves."""
     named = np.array([o.name == EXIT_OBJECT for o in graph.objects] or [False], dtype=np.bool_)
-    return np.asarray(named[graph.home_object])
+    return np.asarray(graph.is_register & ~named[graph.home_object])
 
 
 def _term_pointer(pointer: Int64) -> Int64:

@@ -120,7 +120,7 @@ def _extreme(degree: Int32, high: float) -> Int64:
 
 
 def _population(degree: Int32, chosen: Int64) -> Int64:
-    """Return int64[K], how many vertices have at least half the degree of each chosen one (itself included)."""
+    """Return int64[K], how many vertices have at least half the degree of each chosen one."""
     if not len(chosen):
         return chosen
     half = (degree[chosen] + 1) // 2

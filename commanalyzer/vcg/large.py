@@ -7,13 +7,14 @@ Input: :class:`GraphStore`. Output: :class:`LargeGraph`, which has the vertex co
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TypeAlias, cast
+from typing import TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from commanalyzer.vcg.coding import Coded, ColumnWriter
 from commanalyzer.vcg.graph import (
     Bool,
     Float64,
@@ -26,7 +27,8 @@ from commanalyzer.vcg.graph import (
     ValueGraph,
 )
 from commanalyzer.vcg.slices import SLICE_FLOWS, RowSlice
-from commanalyzer.vcg.store import GraphStore
+from commanalyzer.vcg.spill import Spill
+from commanalyzer.vcg.store import PIECE_FLOWS, GraphStore, Rows, StoreWriter
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,3 +133,30 @@ class LargeGraph:
 
 
 AnyGraph: TypeAlias = ValueGraph | LargeGraph
+OneGraph = TypeVar("OneGraph", ValueGraph, LargeGraph)
+
+
+def recoded(graph: LargeGraph, slices: Iterable[RowSlice], work: Callable[[], Float64]) -> LargeGraph:
+    """Return ``graph`` with other rows and work.
+
+    Args:
+        graph: The graph that the vertices are of.
+        slices: Its new rows.
+        work: Its new work, float64[V]; asked for after all rows.
+    """
+    spill = Spill.within(None)
+    writer = StoreWriter(spill)
+    for rows in slices:
+        writer.add_rows(Rows.of(rows))
+    columns, pages = writer.row_columns_coded(), writer.pages
+    columns["work_flops"] = _coded(work().view(np.int64), spill)
+    columns = {**graph.store.columns, **columns}
+    store = GraphStore(columns, pages, graph.objects, graph.sites, spill.file_bytes)
+    return LargeGraph(store, graph.slice_flows)
+
+
+def _coded(column: Int64, spill: Spill) -> Coded:
+    writer = ColumnWriter(spill)
+    for first in range(0, len(column), PIECE_FLOWS):
+        writer.append(column[first : first + PIECE_FLOWS])
+    return writer.finish()

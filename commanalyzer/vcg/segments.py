@@ -37,7 +37,7 @@ def sorted_unique(keys: Int64) -> Int64:
     return np.asarray(keys[keep])
 
 
-def group_starts(sorted_keys: Int64) -> Int64:
+def group_starts(sorted_keys: Int32 | Int64) -> Int64:
     """Return int64[G], where each run of equal values in ``sorted_keys`` begins."""
     if len(sorted_keys) == 0:
         return np.zeros(0, dtype=np.int64)

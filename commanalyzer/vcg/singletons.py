@@ -152,26 +152,44 @@ def _booked(graph: ValueGraph, mask: Bool) -> tuple[int, int]:
     return int(removed.sum()), int(np.dot(width, count_of_source(graph)[removed]))
 
 
-def paper_counts(graph: AnyGraph, high: float = HIGH) -> tuple[UInt8, int]:
-    """Return uint8[V], the kind of each singleton, and :func:`vcg_words`, of a graph without registers.
+def passes_on(graph: AnyGraph, chosen: Bool) -> bool:
+    """Whether any of the ``chosen`` (bool[V]) vertices is both computed from others and read."""
+    if not chosen.any():
+        return False
+    is_read, is_computed = np.zeros(len(chosen), np.bool_), np.zeros(len(chosen), np.bool_)
+    for rows in row_slices(graph):
+        is_read[rows.source] = True
+        is_computed[rows.row_sink[np.diff(rows.source_ptr[rows.term_ptr]) > 0]] = True
+    return bool((chosen & is_read & is_computed).any())
 
-    What :func:`find_singletons` finds, slice by slice. Sources that only address a count are no flows.
+
+def paper_counts(graph: AnyGraph, high: float, gone: Bool) -> tuple[UInt8, int]:
+    """Return uint8[V], the kind of each singleton, and :func:`vcg_words`, slice by slice.
+
+    What :func:`find_singletons` finds in the dissolved graph. Sources that only address a count are no flows.
+
+    Args:
+        graph: Value graph.
+        high: Score from which a vertex is a singleton.
+        gone: bool[V], registers to leave out, none of which passes anything on.
     """
-    address = int(SourceRole.ADDRESS)
-    inward = count_neighbours(graph, sides=SOURCES, skipped_role=address)
-    outward = count_neighbours(graph, sides=SINKS, skipped_role=address)
-    degree = count_neighbours(graph, skipped_role=address)
+    left, address = ~gone, int(SourceRole.ADDRESS)
+    v = int(np.count_nonzero(left))
+    inward, outward, degree = (
+        count_neighbours(graph, of=left, among=left, sides=sides, skipped_role=address)
+        for sides in (SOURCES, SINKS, SOURCES | SINKS)
+    )
     centroid = degree_centroid(degree)
     kind = np.zeros(graph.num_vertices, np.uint8)
     for first in range(0, len(kind), _PIECE):
         piece = slice(first, first + _PIECE)
-        density = np.maximum(inward[piece], outward[piece]) / max(len(kind), 1)
-        mask = np.maximum(density, distance_score(degree[piece], centroid)) >= high
-        kind[piece] = _classify(mask, inward[piece], outward[piece], centroid, high, len(kind))
-    left = kind == int(SingletonKind.NONE)
+        density = np.maximum(inward[piece], outward[piece]) / max(v, 1)
+        mask = left[piece] & (np.maximum(density, distance_score(degree[piece], centroid)) >= high)
+        kind[piece] = _classify(mask, inward[piece], outward[piece], centroid, high, v)
+    left &= kind == int(SingletonKind.NONE)
     in_chain, loops = (inward > 0) | (outward > 0), np.zeros(len(kind), np.bool_)
     kept = inward
-    if not left.all():
+    if kind.any():
         kept = count_neighbours(graph, of=left, among=left, sides=SOURCES, skipped_role=address)
     for rows in row_slices(graph):
         loops[rows.row_sink[rows.row_accumulates]] = True

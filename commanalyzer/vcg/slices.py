@@ -10,7 +10,7 @@ import numpy as np
 
 from commanalyzer.vcg.graph import Bool, Int32, Int64, UInt8, ValueGraph
 
-SLICE_FLOWS = 1 << 22
+SLICE_FLOWS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +82,7 @@ def row_slice(rows: AnyRows, first: int, last: int) -> RowSlice:
     )
 
 
-def row_slices(
-    graph: AnyRows | Sliceable, flows: int = 0, wanted: Bool | None = None
-) -> Iterator[RowSlice]:
+def row_slices(graph: AnyRows | Sliceable, flows: int = 0, wanted: Bool | None = None) -> Iterator[RowSlice]:
     """Yield the rows of ``graph`` in slices of about ``flows`` flows (more where a single row has more).
 
     Args:

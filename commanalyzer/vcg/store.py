@@ -212,7 +212,7 @@ class GraphStore:
         self._expanded.is_checked |= wanted is None
 
     def _page_groups(self, flows: int) -> Iterator[tuple[int, int]]:
-        """Yield first and last page (and one) of groups with at most ``flows`` flows, where pages have not."""
+        """Yield first and last page (and one) of groups of at most ``flows`` flows, or of one page."""
         before = self.pages[:, 2]
         first, end = 0, len(self.pages) - 1
         while first < end:
@@ -348,10 +348,20 @@ class StoreWriter:
         for low, high in pairwise(bounds):
             yield tuple(_entries(column, reader, low, high) for column, reader in readers)
 
+    @property
+    def pages(self) -> Int64:
+        """Pages so far; see :class:`GraphStore`."""
+        return np.stack(self._pages)
+
+    def row_columns_coded(self) -> dict[str, Coded]:
+        """All columns but those of vertices; no rows may be added any more."""
+        groups = (*ROW_COLUMNS, *TERM_COLUMNS, *FLOW_COLUMNS)
+        return {column.name: self._writers[column.name].finish() for column in groups}
+
     def finish(self, objects: tuple[HomeObject, ...], sites: tuple[Site, ...]) -> GraphStore:
         """The store; nothing may be added any more."""
         columns = {name: writer.finish() for name, writer in self._writers.items()}
-        return GraphStore(columns, np.stack(self._pages), objects, sites, self._spill.file_bytes)
+        return GraphStore(columns, self.pages, objects, sites, self._spill.file_bytes)
 
 
 def _hints(rows: Rows) -> tuple[Hints, Hints, Hints]:

@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 from commanalyzer.abi.trace_layout import EXTENT_GLOBAL, EXTENT_HEAP, EXTENT_STACK, PIECE, WORKSPACE
 from commanalyzer.instrument.sites import ObjectRecord, SiteTable
 from commanalyzer.vcg.graph import Bool, HomeKind, Int64, ValueGraph
-from commanalyzer.vcg.slices import AnyRows
 from commanalyzer.vcg.naming import BLOCK_HEADER_BYTES
 from commanalyzer.vcg.segments import sink_of_source
+from commanalyzer.vcg.slices import AnyRows
 from commanalyzer.vcg.store import GraphStore
 
 LIFETIMES_FACTOR = 4

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from commanalyzer.vcg.edges import undirected_degree
 from commanalyzer.vcg.edges import distinct_edges as compressed_edges
+from commanalyzer.vcg.edges import undirected_degree
 from commanalyzer.vcg.graph import Bool, SourceRole, ValueGraph
 from commanalyzer.vcg.segments import sink_of_source
 from commanalyzer.vcg.singletons import degree_centroid, distance_score

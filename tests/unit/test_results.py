@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from commanalyzer.errors import ConfigError, GraphInvariantError
+from commanalyzer.partition.coded import Owners
 from tests.samples import sample_decomposition, sample_result
 
 
@@ -39,7 +40,9 @@ def test_exactly_one_best(bests: tuple[bool, bool]) -> None:
 def test_decomposition_checks_owners() -> None:
     good = sample_decomposition(2)
     with pytest.raises(GraphInvariantError, match="owners"):
-        type(good)(2, "volume", "m", True, good.communication, Owners.of(np.array([2], dtype=np.int32)), 0.0, 1.0)
+        type(good)(
+            2, "volume", "m", True, good.communication, Owners.of(np.array([2], dtype=np.int32)), 0.0, 1.0
+        )
     with pytest.raises(GraphInvariantError, match="3 x 3"):
         type(good)(3, "volume", "m", True, good.communication, good.owners, 0.0, 1.0)
 

@@ -72,6 +72,6 @@ def test_order_of_statements(graph: ValueGraph, flows: int) -> None:
 def test_singletons_by_slices(graph: ValueGraph, flows: int, high: float) -> None:
     dissolved = dissolve_registers(graph)
     found = find_singletons(dissolved, high)
-    kind, words = paper_counts(large(graph, flows), high)
+    kind, words = paper_counts(large(graph, flows), high, np.zeros(graph.num_vertices, np.bool_))
     assert kind.tolist() == found.kind.tolist()
     assert words == vcg_words(dissolved, found)
