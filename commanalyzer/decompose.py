@@ -30,7 +30,7 @@ from commanalyzer.partition.rules import parse_rule
 from commanalyzer.partition.selection import Cost, best_of
 from commanalyzer.partition.tiled import TiledPortfolio, is_large
 from commanalyzer.progress import Progress
-from commanalyzer.quantities import Bytes, Flop
+from commanalyzer.quantities import Bytes, Flop, format_bytes
 from commanalyzer.request import Coarsen, Model
 from commanalyzer.results import Decomposition, SingletonCounts
 from commanalyzer.roofline.equations import communication_intensity, machine_bound
@@ -58,6 +58,7 @@ _SIDE_GROWTH = 4
 _SIDE_FLOWS = 1_000_000
 # above it, they are counted only where the paper's model is asked for: 60 bytes per flow
 _MOST_SIDE_FLOWS = 50_000_000
+_VALUE_BYTES, _FLOW_BYTES = 100, 300  # to divide values by tiles, or one by one, about
 _MOST_EXPANDED_FLOWS = 10_000_000  # where registers have to be dissolved, in the expanded graph
 
 
@@ -75,6 +76,7 @@ class CountOptions:
     decompose: tuple[str, ...] = ()
     owner_map: Path | None = None
     coarsen: Coarsen = "auto"
+    memory_limit_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +118,9 @@ def decompose(store: GraphStore, flops: int, options: CountOptions, progress: Pr
         GraphInvariantError: With ``options.check``, if a conservation law is violated.
     """
     large = LargeGraph(store)
-    graph = large if _is_tiled(large, options) else store.graph()
+    is_tiled = _is_tiled(large, options)
+    _require_memory(store, options, is_tiled=is_tiled)
+    graph = large if is_tiled else store.graph()
     if options.check:
         check_graph(graph)
     singletons, words, warnings = _paper_view(graph, options)
@@ -131,6 +135,24 @@ def decompose(store: GraphStore, flops: int, options: CountOptions, progress: Pr
     order = {model: i for i, model in enumerate(options.models)}
     found.sort(key=lambda d: (d.nodes, order[_as_model(d.model)], not d.best, d.method))
     return Counted(tuple(found), singletons, words, (*warnings, *doubts, *_doubts(found)))
+
+
+def _require_memory(store: GraphStore, options: CountOptions, *, is_tiled: bool) -> None:
+    """Complain before a graph is divided that needs more memory than the user allows.
+
+    Raises:
+        ConfigError: If it does, by what graphs of its size have needed.
+    """
+    limit = options.memory_limit_bytes
+    needed = _VALUE_BYTES * store.num_vertices if is_tiled else _FLOW_BYTES * store.num_flows
+    if limit is not None and needed > limit:
+        raise ConfigError(
+            f"expected to divide the values within {format_bytes(limit)}, found {store.num_vertices} values "
+            f"and {store.num_flows} flows, which need about {format_bytes(needed)}",
+            where="--memory-limit",
+            hint="allow more memory, or analyse a smaller problem"
+            + ("" if is_tiled or options.coarsen == "auto" else "; --coarsen auto needs less"),
+        )
 
 
 def _is_tiled(graph: AnyGraph, options: CountOptions) -> bool:
@@ -161,6 +183,8 @@ def _paper_view(
     Where that graph would be far larger and nobody asked for the paper's model, registers stay vertices; of
     large graphs nothing is counted then.
     """
+    if graph.num_flows > _MOST_SIDE_FLOWS and "hpdc18" not in options.models:
+        return None, 0, ()
     if isinstance(graph, LargeGraph) and "hpdc18" not in options.models:
         counted = _large_paper_view(graph, options)
         if counted is not None or graph.num_flows > _MOST_EXPANDED_FLOWS:
@@ -191,9 +215,9 @@ def _paper_view(
 
 
 def _large_paper_view(graph: LargeGraph, options: CountOptions) -> tuple[SingletonCounts, int] | None:
-    """Singletons and size, slice by slice; ``None`` where registers pass on values, or if it is too large."""
+    """Singletons and size, slice by slice; ``None`` where registers pass on values."""
     gone = dissolving(graph)
-    if graph.num_flows > _MOST_SIDE_FLOWS or passes_on(graph, gone):
+    if passes_on(graph, gone):
         return None
     kind, words = paper_counts(graph, options.high, gone)
     kinds = (SingletonKind.SOURCE, SingletonKind.SINK, SingletonKind.REDUCTION)

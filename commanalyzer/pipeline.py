@@ -100,6 +100,7 @@ def _count_options(request: AnalysisRequest | PartitionRequest, machine: Machine
         request.decompose,
         request.owner_map,
         request.coarsen,
+        request.memory_limit_bytes if isinstance(request, AnalysisRequest) else None,
     )
 
 

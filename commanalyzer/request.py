@@ -55,7 +55,8 @@ class AnalysisRequest:
         stdin: File for the program's standard input; ``None`` for our own.
         program_output: Where the program's standard output goes.
         timeout_s: Limit of each run of the program, seconds; ``None`` for no limit.
-        memory_limit_bytes: Limit of its resident memory, bytes; ``None`` for no limit.
+        memory_limit_bytes: Limit of its resident memory, bytes, and of what dividing its values is expected
+            to need; ``None`` for no limit.
         seed: Seed of every random choice.
         imbalance: Allowed excess of the largest part's work over the mean, in (0, 1).
         check: Verify conservation laws on the way.

@@ -69,7 +69,7 @@ _OPTIONS = (
         "--memory-limit",
         type=options.size,
         help="Limit of the recorded program's memory: 8GB. Beyond half of it, what is recorded goes to the "
-        "disk (TMPDIR).",
+        "disk (TMPDIR). A graph that would need more than the limit to be divided is not divided.",
     ),
     click.option(
         "--seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of partitioning."

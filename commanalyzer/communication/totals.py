@@ -18,8 +18,8 @@ class GraphTotals:
 
     Attributes:
         rounds: int32[V] (int64[V] where they are more), versions that start a new round: made without reading
-            the previous version. The input version is one of them. Successive ``x += term`` versions belong to
-            the round they continue.
+            the previous version. The input version is one of them. Successive ``x += term`` versions belong
+            to the round they continue.
         site: int32[V], site that most often stores to the vertex (the latest on a tie), -1 for none.
     """
 

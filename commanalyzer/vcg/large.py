@@ -37,11 +37,11 @@ class LargeGraph:
 
     Attributes:
         store: The graph in coded form.
-        slice_flows: Flows that are expanded at once.
+        slice_flows: Flows that are expanded at once, 0 for :data:`SLICE_FLOWS`.
     """
 
     store: GraphStore
-    slice_flows: int = SLICE_FLOWS
+    slice_flows: int = 0
     _seen: dict[str, weakref.ref[NDArray[np.generic]]] = field(
         init=False, default_factory=dict, compare=False, repr=False
     )
@@ -121,7 +121,7 @@ class LargeGraph:
 
     def slices(self, flows: int = 0, wanted: Bool | None = None) -> Iterator[RowSlice]:
         """Yield rows in order; arguments as of :func:`commanalyzer.vcg.slices.row_slices`."""
-        return self.store.slices(flows or self.slice_flows, wanted)
+        return self.store.slices(flows or self.slice_flows or SLICE_FLOWS, wanted)
 
     def _column(self, name: str) -> NDArray[np.generic]:
         known = self._seen.get(name)

@@ -221,6 +221,32 @@ def test_forced_coarsening_says_so_and_its_bytes_are_those_of_its_owners() -> No
     assert best[4] <= 2 * 2 * 12 * 8
 
 
+@pytest.mark.parametrize("flows", [7, 1000])
+def test_slices_of_a_coded_graph_give_what_the_expanded_graph_gives(
+    monkeypatch: pytest.MonkeyPatch, flows: int
+) -> None:
+    store = GraphStore.of(jacobi(12))
+    whole = decompose(store, 288, _options(36), SilentProgress())
+    for name in ("LARGE_FLOWS", "LARGE_VALUES"):
+        monkeypatch.setattr(f"commanalyzer.partition.tiled.{name}", 0)
+    monkeypatch.setattr("commanalyzer.vcg.large.SLICE_FLOWS", flows)
+    monkeypatch.setattr(GraphStore, "graph", None)  # nothing expands all of it
+    sliced = decompose(store, 288, _options(36), SilentProgress())
+    assert (sliced.singletons, sliced.vcg_words) == (whole.singletons, whole.vcg_words)
+    for one, other in zip(sliced.decompositions, whole.decompositions, strict=True):
+        assert (one.nodes, one.method, one.best) == (other.nodes, other.method, other.best)
+        assert one.part.tolist() == other.part.tolist()
+        assert one.communication.comm_bytes.tolist() == other.communication.comm_bytes.tolist()
+        assert one.communication.messages.tolist() == other.communication.messages.tolist()
+        assert (one.imbalance, one.lower_bound_bytes) == (other.imbalance, other.lower_bound_bytes)
+
+
+def test_a_graph_that_needs_more_memory_than_allowed_is_not_divided() -> None:
+    options = replace(_options("auto"), memory_limit_bytes=1000)
+    with pytest.raises(ConfigError, match=r"within 1\.0 kB, found 288 values"):
+        decompose(GraphStore.of(jacobi(12)), 288, options, SilentProgress())
+
+
 def test_singletons_of_large_graphs_are_counted_only_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("commanalyzer.decompose._MOST_SIDE_FLOWS", 100)
     graph, options = jacobi(12), _options("never")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -18,9 +18,11 @@ from commanalyzer.vcg.graph import ValueGraph
 from commanalyzer.vcg.hubs import find_hubs
 from commanalyzer.vcg.invariants import check_graph
 from commanalyzer.vcg.large import LargeGraph
+from commanalyzer.vcg.simplify import simplified
 from commanalyzer.vcg.singletons import find_singletons, paper_counts, vcg_words
 from commanalyzer.vcg.slices import row_slices
 from commanalyzer.vcg.store import VERTEX_COLUMNS, GraphStore
+from tests.graphs import assert_same_graph
 from tests.reference.hubs import hub_mask
 from tests.strategies import graphs
 
@@ -55,6 +57,15 @@ def test_degrees_and_hubs(graph: ValueGraph, flows: int, ends: int, high: float)
         assert count_neighbours(coded, sides=SOURCES).tolist() == edges.in_degree.tolist()
         assert count_neighbours(coded, sides=SINKS).tolist() == edges.out_degree.tolist()
         assert find_hubs(coded, high).mask.tolist() == hub_mask(graph, high).tolist()
+
+
+@given(graphs(registers=True), st.integers(1, 9), st.booleans())
+@settings(max_examples=100, deadline=None)
+def test_simplified(graph: ValueGraph, flows: int, copies: bool) -> None:
+    if copies:  # every row may be one
+        graph = replace(graph, sites=tuple(replace(site, kind="copy") for site in graph.sites))
+    expected = simplified(graph)
+    assert_same_graph(simplified(large(graph, flows)).store.graph(), expected)
 
 
 @given(graphs(registers=True), st.integers(1, 9))
