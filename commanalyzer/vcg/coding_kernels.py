@@ -105,12 +105,12 @@ def literal_bytes(count: Any, bits: Any) -> Any:
 
 
 @compiled
-def _best_pattern(x: Any, p: Any, at: Any, lag: Any, hint: Any, entry_bytes: Any, wasted: Any) -> Any:
-    """Return the pattern at ``p`` that saves most, and what is left to try.
+def _best_pattern(x: Any, p: Any, n: Any, hints: Any, hint: Any, entry_bytes: Any, wasted: Any) -> Any:
+    """Return the pattern at ``p`` that saves most and ends before ``n``, and what is left to try.
 
     That is: bytes saved (none if not positive), width, repetitions; hints seen and entries looked at in vain.
     """
-    n = len(x)
+    at, lag = hints
     seen = _run(x, p, 1, n)
     best = (seen - 2) * entry_bytes - _HEADER
     width, repeat = 1, seen
@@ -129,37 +129,18 @@ def _best_pattern(x: Any, p: Any, at: Any, lag: Any, hint: Any, entry_bytes: Any
 
 
 @compiled
-def encode(
-    x: Any,
-    at: Any,
-    lag: Any,
-    entry_bytes: Any,
-    width: Any,
-    repeat: Any,
-    start: Any,
-    stride: Any,
-    literal: Any,
-) -> Any:
-    """Fill the tables of blocks; return numbers of blocks, of starts and of literal bytes.
+def _encode_stretch(x: Any, p: Any, n: Any, hints: Any, entry_bytes: Any, out: Any, ends: Any) -> Any:
+    """Append the blocks of entries ``p`` to ``n - 1``; return ``ends`` behind them.
 
-    Args:
-        x: int64[n].
-        at: int64, increasing: entries at which patterns may begin; one of width 1 may begin anywhere.
-        lag: int64, width of that pattern; several for one entry may be given.
-        entry_bytes: Bytes that a literal entry costs about.
-        width: int64[n + 1], result, per block.
-        repeat: int64[n + 1], result, per block.
-        start: int64[n + 1], result.
-        stride: int64[n + 1], result.
-        literal: uint8[8 * n + 8], result.
+    These are the numbers of blocks, starts and literal bytes; hints seen, and entries looked at in vain.
     """
-    n = len(x)
-    blocks, starts, size = 0, 0, 0
-    p, pending, hint, wasted = 0, 0, 0, 0
+    width, repeat, start, stride, literal = out
+    blocks, starts, size, hint, wasted = ends
+    pending = p
     while p < n or pending < p:
         best, w, m = 0, 0, 0
         if p < n:
-            best, w, m, hint, wasted = _best_pattern(x, p, at, lag, hint, entry_bytes, wasted)
+            best, w, m, hint, wasted = _best_pattern(x, p, n, hints, hint, entry_bytes, wasted)
             p += best <= 0
         if pending < p and (best > 0 or p == n or p - pending == _LITERALS):
             width[blocks], repeat[blocks] = 0, p - pending
@@ -176,7 +157,78 @@ def encode(
             blocks += 1
             p += w * m
             pending = p
-    return blocks, starts, size
+    return blocks, starts, size, hint, wasted
+
+
+@compiled
+def _continues(out: Any, blocks: Any, starts: Any, given: Any, b: Any, first: Any) -> Any:
+    """Block ``b`` of those that are given goes on with the pattern of the last block."""
+    width, repeat, start, stride, _ = out
+    _, w, _, given_start, given_stride = given
+    if blocks == 0 or width[blocks - 1] != w[b]:
+        return False
+    last = starts - w[b]
+    for j in range(w[b]):
+        if given_stride[first + j] != stride[last + j]:
+            return False
+        if given_start[first + j] != start[last + j] + repeat[blocks - 1] * stride[last + j]:
+            return False
+    return True
+
+
+@compiled
+def _goes_on(x: Any, p: Any, n: Any, out: Any, blocks: Any, starts: Any) -> Any:
+    """Entries from ``p`` on, at most up to ``n``, that go on with the last block, if its width is 1."""
+    width, repeat, start, stride, _ = out
+    if blocks == 0 or width[blocks - 1] != 1:
+        return 0
+    q = p
+    while q < n and x[q] == start[starts - 1] + (repeat[blocks - 1] + q - p) * stride[starts - 1]:
+        q += 1
+    return q - p
+
+
+@compiled
+def encode(x: Any, hints: Any, given: Any, entry_bytes: Any, out: Any) -> Any:
+    """Fill the tables of blocks; return numbers of blocks, of starts and of literal bytes.
+
+    Args:
+        x: int64[n].
+        hints: Entries at which patterns may begin, increasing, and their widths; several for one entry may be
+            given. Patterns of width 1 may begin anywhere.
+        given: Blocks that are known, between the entries of ``x``: how many of these are before each
+            (increasing), width, repetitions; and starts and strides of all.
+        entry_bytes: Bytes that a literal entry costs about.
+        out: Results: width and repetitions of blocks, starts, strides, literals; with room for n + 1 and
+            those that are given, 8 n + 8 for literals.
+    """
+    width, repeat, start, stride, _ = out
+    before, given_width, given_repeat, given_start, given_stride = given
+    ends = (0, 0, 0, 0, 0)
+    p, first = 0, 0
+    for b in range(len(before) + 1):
+        n = before[b] if b < len(before) else len(x)
+        if b > 0:
+            seen = _goes_on(x, p, n, out, ends[0], ends[1])
+            repeat[ends[0] - 1] += seen
+            p += seen
+        ends = _encode_stretch(x, p, n, hints, entry_bytes, out, ends)
+        p = n
+        if b == len(before):
+            break
+        blocks, starts, size, hint, wasted = ends
+        w = given_width[b]
+        if _continues(out, blocks, starts, given, b, first):
+            repeat[blocks - 1] += given_repeat[b]
+        else:
+            width[blocks], repeat[blocks] = w, given_repeat[b]
+            for j in range(first, first + w):
+                start[starts], stride[starts] = given_start[j], given_stride[j]
+                starts += 1
+            blocks += 1
+        first += w
+        ends = (blocks, starts, size, hint, wasted)
+    return ends[0], ends[1], ends[2]
 
 
 @compiled
