@@ -142,6 +142,7 @@ def _form(
 ) -> Rows:
     """Rows of a chunk in final form, without those that stay coded; notes where these are in its pieces."""
     from commanalyzer.vcg.form_kernels import form_rows
+    from commanalyzer.vcg.trace_kernels import CACHED
 
     ranges = homes.ranges
     num_rows, num_labels = len(chunk.end), len(chunk.label)
@@ -158,6 +159,7 @@ def _form(
         (sites.self_label, sites.fold), coded.columns,
         (vertices.state, vertices.versions, vertices.producer),
         (sink, count, site, fold, accumulates, terms, term_sources, source, role), np.empty(longest, np.int64),
+        np.zeros(CACHED + 1, np.int64),
     )  # fmt: skip
     return Rows(
         sink[:rows], count[:rows], site[:rows], fold[:rows], accumulates[:rows], terms[:rows],

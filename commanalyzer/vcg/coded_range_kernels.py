@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from commanalyzer.abi.hooks import NOTHING, REGISTER, WORD_MASK
-from commanalyzer.compiled import compiled
+from commanalyzer.compiled import compiled_in_place
 from commanalyzer.vcg.form_kernels import role_of, vertex_at
 from commanalyzer.vcg.range_kernels import end_of
 from commanalyzer.vcg.trace_kernels import NONE, find_range
@@ -20,7 +20,7 @@ LEAST_ROUNDS = 8  # fewer are written out
 _NO_LINE = -2
 
 
-@compiled
+@compiled_in_place
 def _line_of(label: Any, stride: Any, rounds: Any, places: Any) -> Any:
     """Vertex and step of a label; -1 where it names nothing, -2 where its vertices make no line."""
     starts, base, vertex, vertex_of_row = places
@@ -47,7 +47,7 @@ def _line_of(label: Any, stride: Any, rounds: Any, places: Any) -> Any:
     return v, step
 
 
-@compiled
+@compiled_in_place
 def _stays_apart(v: Any, step: Any, other: Any, other_step: Any, rounds: Any) -> Any:
     """-1 or 1: one line is below or above another in all rounds; 0: they are the same; -2: they meet."""
     first, last = v - other, v - other + (rounds - 1) * (step - other_step)
@@ -58,7 +58,7 @@ def _stays_apart(v: Any, step: Any, other: Any, other_step: Any, rounds: Any) ->
     return -1 if first < 0 and last < 0 else _NO_LINE
 
 
-@compiled
+@compiled_in_place
 def _insert(
     line: Any, role: Any, rounds: Any, first: Any, end: Any, source: Any, source_role: Any
 ) -> Any:
@@ -80,7 +80,7 @@ def _insert(
     return end + 1
 
 
-@compiled
+@compiled_in_place
 def _form_store(
     s: Any, rounds: Any, table: Any, places: Any, self_at: Any, first: Any, sink: Any, own: Any, flows: Any
 ) -> Any:
@@ -108,7 +108,7 @@ def _form_store(
     return end
 
 
-@compiled
+@compiled_in_place
 def form_segments(
     table: Any, places: Any, site_self: Any, is_kept: Any, first_source: Any, sink: Any, own: Any, flows: Any
 ) -> Any:
@@ -145,7 +145,7 @@ def form_segments(
     return found
 
 
-@compiled
+@compiled_in_place
 def blocks_of(
     pieces: Any, column: Any, before: Any, first: Any, value: Any, width: Any, repeat: Any, start: Any,
     stride: Any,

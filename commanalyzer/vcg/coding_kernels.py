@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from commanalyzer.compiled import compiled
+from commanalyzer.compiled import compiled, compiled_in_place
 
 _TABLE = 4096  # keys remembered; a collision costs a hint, nothing else
 _LITERALS = 4096  # entries of a literal block at most: ranges are often narrow locally
@@ -32,7 +32,7 @@ def find_next(key: Any, next_item: Any) -> None:
         seen[slot] = item
 
 
-@compiled
+@compiled_in_place
 def find_lags(next_item: Any, end: Any, at: Any, lag: Any) -> Any:
     """Fill ``at`` and ``lag`` with the items that come again, and how many entries later; return how many.
 
@@ -53,7 +53,7 @@ def find_lags(next_item: Any, end: Any, at: Any, lag: Any) -> Any:
     return count
 
 
-@compiled
+@compiled_in_place
 def _run(x: Any, p: Any, width: Any, last: Any) -> Any:
     """Entries from ``p`` on, at most up to ``last``, that follow one pattern of ``width`` entries."""
     q = p + 2 * width
@@ -62,7 +62,7 @@ def _run(x: Any, p: Any, width: Any, last: Any) -> Any:
     return min(q, last) - p
 
 
-@compiled
+@compiled_in_place
 def _bits(x: Any, first: Any, last: Any) -> Any:
     """Smallest entry of a stretch, and bits per entry above it."""
     low = x[first]
@@ -79,7 +79,7 @@ def _bits(x: Any, first: Any, last: Any) -> Any:
     return low, 64
 
 
-@compiled
+@compiled_in_place
 def _pack(x: Any, first: Any, last: Any, base: Any, bits: Any, literal: Any, at: Any) -> Any:
     """Write entries into ``literal`` from byte ``at`` on; return the end."""
     count = last - first
@@ -98,13 +98,13 @@ def _pack(x: Any, first: Any, last: Any, base: Any, bits: Any, literal: Any, at:
     return at + size
 
 
-@compiled
+@compiled_in_place
 def literal_bytes(count: Any, bits: Any) -> Any:
     """Bytes of ``count`` literals of ``bits`` bits."""
     return count * (bits // 8) if bits >= 8 else (count * bits + 7) // 8
 
 
-@compiled
+@compiled_in_place
 def _best_pattern(x: Any, p: Any, n: Any, hints: Any, hint: Any, entry_bytes: Any, wasted: Any) -> Any:
     """Return the pattern at ``p`` that saves most and ends before ``n``, and what is left to try.
 
@@ -128,7 +128,7 @@ def _best_pattern(x: Any, p: Any, n: Any, hints: Any, hint: Any, entry_bytes: An
     return best, width, repeat, hint, wasted
 
 
-@compiled
+@compiled_in_place
 def _encode_stretch(x: Any, p: Any, n: Any, hints: Any, entry_bytes: Any, out: Any, ends: Any) -> Any:
     """Append the blocks of entries ``p`` to ``n - 1``; return ``ends`` behind them.
 
@@ -160,7 +160,7 @@ def _encode_stretch(x: Any, p: Any, n: Any, hints: Any, entry_bytes: Any, out: A
     return blocks, starts, size, hint, wasted
 
 
-@compiled
+@compiled_in_place
 def _continues(out: Any, blocks: Any, starts: Any, given: Any, b: Any, first: Any) -> Any:
     """Block ``b`` of those that are given goes on with the pattern of the last block."""
     width, repeat, start, stride, _ = out
@@ -176,7 +176,7 @@ def _continues(out: Any, blocks: Any, starts: Any, given: Any, b: Any, first: An
     return True
 
 
-@compiled
+@compiled_in_place
 def _goes_on(x: Any, p: Any, n: Any, out: Any, blocks: Any, starts: Any) -> Any:
     """Entries from ``p`` on, at most up to ``n``, that go on with the last block, if its width is 1."""
     width, repeat, start, stride, _ = out
@@ -188,7 +188,7 @@ def _goes_on(x: Any, p: Any, n: Any, out: Any, blocks: Any, starts: Any) -> Any:
     return q - p
 
 
-@compiled
+@compiled_in_place
 def encode(x: Any, hints: Any, given: Any, entry_bytes: Any, out: Any) -> Any:
     """Fill the tables of blocks; return numbers of blocks, of starts and of literal bytes.
 
@@ -231,7 +231,7 @@ def encode(x: Any, hints: Any, given: Any, entry_bytes: Any, out: Any) -> Any:
     return ends[0], ends[1], ends[2]
 
 
-@compiled
+@compiled_in_place
 def _unpack(literal: Any, at: Any, count: Any, base: Any, bits: Any, low: Any, high: Any, out: Any) -> None:
     """Write entries ``low`` to ``high - 1`` of a literal block of ``count`` entries."""
     if bits >= 8:
@@ -252,7 +252,7 @@ def _unpack(literal: Any, at: Any, count: Any, base: Any, bits: Any, low: Any, h
             out[i - low] = base + ((np.int64(literal[at + i // per_byte]) >> (bits * (i % per_byte))) & mask)
 
 
-@compiled
+@compiled_in_place
 def _repeat(start: Any, stride: Any, first: Any, width: Any, low: Any, high: Any, out: Any) -> None:
     """Write entries ``low`` to ``high - 1`` of a strided block."""
     if width == 1:
@@ -269,7 +269,7 @@ def _repeat(start: Any, stride: Any, first: Any, width: Any, low: Any, high: Any
             i, j = i + 1, 0
 
 
-@compiled
+@compiled_in_place
 def decode(
     width: Any,
     repeat: Any,
@@ -315,7 +315,7 @@ def decode(
         block += 1
 
 
-@compiled
+@compiled_in_place
 def place_blocks(width: Any, repeat: Any, stride: Any, entry_at: Any, start_at: Any, byte_at: Any) -> Any:
     """Fill the positions of blocks as :func:`decode` wants them; return starts and literal bytes needed.
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from commanalyzer.abi.hooks import ADDRESS, CONTROL, NOTHING, REGISTER, WORD_MASK
 from commanalyzer.abi.trace_layout import ROW_FILL, ROW_REGISTER, ROW_UPDATE
-from commanalyzer.compiled import compiled
+from commanalyzer.compiled import compiled, compiled_in_place
 from commanalyzer.vcg.trace_kernels import CACHED, COUNT, FLAGS, LOW, NONE, find_range
 
 STORED = 1  # states of vertices
@@ -26,33 +26,33 @@ _ADDRESS_BIT, _CONTROL_BIT = ADDRESS.bit_length() - 1, CONTROL.bit_length() - 1
 _INSERTED = 24  # keys that are sorted by insertion
 
 
-@compiled
+@compiled_in_place
 def role_of(named: Any) -> Any:
     """Role of a label."""
     is_address = (named >> _ADDRESS_BIT) & 1
     return 2 * is_address | (~is_address & (named >> _CONTROL_BIT) & 1)
 
 
-@compiled
+@compiled_in_place
 def vertex_at(dense: Any, vertex: Any) -> Any:
     """Vertex of a dense word, that of its home where it is part of one."""
     v = np.int64(vertex[dense])
     return np.int64(vertex[dense + v + 1]) if v < NONE else v
 
 
-@compiled
+@compiled_in_place
 def note_read(v: Any, state: Any) -> None:
     """Note that a vertex is read."""
     known = state[v]
     state[v] = known | READ if known & STORED else known | READ | FIRST_READ
 
 
-@compiled
+@compiled_in_place
 def _note_filled(
     first: Any, count: Any, starts: Any, length: Any, base: Any, vertex: Any, state: Any
 ) -> None:
     """Note that ``count`` words from ``first`` on are stored to."""
-    c = np.searchsorted(starts, first, side="right") - 1
+    c = find_range(first, starts)
     while c < len(base) and starts[c] < first + count:
         low, high = max(first, starts[c]), min(first + count, starts[c] + length[c])
         for d in range(base[c] + low - starts[c], base[c] + high - starts[c]):
@@ -61,7 +61,7 @@ def _note_filled(
         c += 1
 
 
-@compiled
+@compiled_in_place
 def _keys_of(
     label: Any,
     begin: Any,
@@ -106,7 +106,7 @@ def _keys_of(
     return own
 
 
-@compiled
+@compiled_in_place
 def _sink_of(
     head: Any, origin: Any, starts: Any, base: Any, vertex: Any, vertex_of_row: Any, cache: Any
 ) -> Any:
@@ -125,6 +125,12 @@ def _sink_of(
 
 
 @compiled
+def _sort(key: Any, begin: Any, end: Any) -> None:
+    """Sort a part of ``key``."""
+    key[begin:end].sort()
+
+
+@compiled_in_place
 def _write_term(key: Any, begin: Any, stop: Any, source: Any, role: Any, sources: Any) -> Any:
     """Write the distinct sources of a term in order, each with its strongest role; return their end."""
     end = begin
@@ -140,7 +146,7 @@ def _write_term(key: Any, begin: Any, stop: Any, source: Any, role: Any, sources
         key[j] = moved
         end += 1
     if end - begin > _INSERTED:
-        key[begin:end].sort()
+        _sort(key, begin, end)
     last = np.int64(NONE)
     for i in range(begin, end):
         if key[i] >> 2 != last:
@@ -150,7 +156,7 @@ def _write_term(key: Any, begin: Any, stop: Any, source: Any, role: Any, sources
     return sources
 
 
-@compiled
+@compiled_in_place
 def _note_piece(piece: Any, cells: Any, kept: Any, sums: Any) -> None:
     """Note what a piece of a range reads and stores, in the order of its rows."""
     row_of, first_store, sink, own, site, first_source, source = kept
@@ -170,7 +176,7 @@ def _note_piece(piece: Any, cells: Any, kept: Any, sums: Any) -> None:
                 producer[v] = site[s]
 
 
-@compiled
+@compiled_in_place
 def _write_row(
     row: Any, begin: Any, sink: Any, own: Any, group: Any, chunk: Any, groups: Any, site_fold: Any, sums: Any,
     out: Any, key: Any, ends: Any,
@@ -209,10 +215,10 @@ def _write_row(
     return group, (rows + 1, terms, sources)  # fmt: skip
 
 
-@compiled
+@compiled_in_place
 def form_rows(
     chunk: Any, group: Any, pieces: Any, trace: Any, places: Any, sites: Any, kept: Any, sums: Any, out: Any,
-    key: Any,
+    key: Any, cache: Any,
 ) -> Any:
     """Write the rows of a chunk that happened, and note what is read and stored to.
 
@@ -229,6 +235,7 @@ def form_rows(
         sums: State, versions and producer per vertex.
         out: Results: sink, count, site, fold, accumulates and terms of rows; sources of terms; source, role.
         key: Room for the labels of a row.
+        cache: int64[CACHED + 1], zeros: ranges of words that were found last.
 
     Returns:
         Numbers of rows, terms and sources.
@@ -238,7 +245,6 @@ def form_rows(
     groups, trace_cells = trace
     self_at, fold = sites
     state = sums[0]
-    cache = np.zeros(CACHED + 1, np.int64)
     ends = (0, 0, 0)
     begin, piece = 0, 0
     for row in range(len(heads) + 1):

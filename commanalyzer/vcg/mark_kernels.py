@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from commanalyzer.abi.hooks import REGISTER, WORD_MASK
-from commanalyzer.compiled import compiled
+from commanalyzer.compiled import compiled, compiled_in_place
 from commanalyzer.vcg.range_kernels import end_of
 from commanalyzer.vcg.trace_kernels import find_range
 
@@ -27,7 +27,7 @@ def _with_room(words: Any, used: Any, needed: Any) -> Any:
     return larger
 
 
-@compiled
+@compiled_in_place
 def _mark(
     first: Any, stride: Any, rounds: Any, places: Any, value: Any, marked: Any, outside: Any, used: Any
 ) -> Any:
