@@ -136,10 +136,14 @@ def _encode_stretch(x: Any, p: Any, n: Any, hints: Any, entry_bytes: Any, out: A
     """
     width, repeat, start, stride, literal = out
     blocks, starts, size, hint, wasted = ends
+    at = hints[0]
     pending = p
     while p < n or pending < p:
         best, w, m = 0, 0, 0
-        if p < n:
+        is_hinted = hint < len(at) and at[hint] <= p
+        if p + 2 < n and not is_hinted and x[p + 2] - x[p + 1] != x[p + 1] - x[p]:
+            p += 1  # no pattern begins here
+        elif p < n:
             best, w, m, hint, wasted = _best_pattern(x, p, n, hints, hint, entry_bytes, wasted)
             p += best <= 0
         if pending < p and (best > 0 or p == n or p - pending == _LITERALS):
