@@ -26,10 +26,23 @@ def compiled(function: Any) -> Any:
     Cached code is used as long as all that it was made of is the same: the file of ``function``, those of the
     kernels that it calls, and the numbers that it reads from modules (Numba itself looks at the first only).
     """
+    return _compiled(function, _nrt=True)  # also where one calls it that makes none
+
+
+def compiled_in_place(function: Any) -> Any:
+    """As :func:`compiled`, for a ``function`` that makes no arrays: none of them is counted as used.
+
+    Numba counts, by atomic operations, who uses an array, in every call of one kernel by another: in loops over
+    rows these take a third of the time. Slices are fine, what allocates does not compile.
+    """
+    return _compiled(function, _nrt=False)
+
+
+def _compiled(function: Any, **options: bool) -> Any:
     try:
-        kernel: Any = numba.njit(cache=True, nogil=True)(function)
+        kernel: Any = numba.njit(cache=True, nogil=True, **options)(function)
     except RuntimeError:  # no folder for the cache
-        return numba.njit(nogil=True)(function)
+        return numba.njit(nogil=True, **options)(function)
     cache = kernel._cache
     cache.save_overload = partial(_saved, cache.save_overload)
     cache._cache_file._source_stamp = sorted(_ingredients(function))

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from commanalyzer.instrument.sites import SiteTable
 from commanalyzer.trace.reader import Trace
+from commanalyzer.vcg.coded_ranges import CodedRanges
 from commanalyzer.vcg.graph import Site, ValueGraph
 from commanalyzer.vcg.homes import Homes, find_homes
 from commanalyzer.vcg.naming import Names, name_defined, name_homes
@@ -85,7 +86,7 @@ class _Vertices:
 
     Attributes:
         of_row: int32[R], vertex that a row defines, -1 for none.
-        state: uint8[V], what happened first (:mod:`commanalyzer.vcg.row_kernels`).
+        state: uint8[V], what happened first (:mod:`commanalyzer.vcg.form_kernels`).
         versions: int64[V], stores.
         producer: int32[V], site of the first store, -1 for none.
     """
@@ -113,56 +114,56 @@ def _add_chunks(
     tables: Tables, homes: Homes, sites: _SiteColumns, vertices: _Vertices, writer: StoreWriter
 ) -> Int64:
     """Append all rows but fills; return the fills. The rows of a chunk are coded while the next is formed."""
+    places = homes.ranges.starts, homes.ranges.base, homes.vertex, vertices.of_row
+    counts = tables.cells[:, 1]
+    ranges = CodedRanges.of(tables.ranges, counts, places, sites.self_label, sites.fold)
     fills = [np.zeros((0, 4), np.int64)]
     with ThreadPoolExecutor(max_workers=1) as coder:
         coded: Future[None] | None = None
-        for chunk in tables.chunks():
-            rows = _form(chunk, tables, homes, sites, vertices)
+        for chunk in tables.chunks(ranges.is_kept):
+            rows = _form(chunk, tables, homes, sites, vertices, ranges)
             fills.append(_fills(chunk))
+            happened = chunk.pieces[counts[ranges.row[chunk.pieces[:, 1]]] != 0]
             if coded is not None:
                 coded.result()
-            coded = coder.submit(writer.add_rows, rows)
+            coded = coder.submit(writer.add_rows, rows, ranges.blocks(happened))
         if coded is not None:
             coded.result()
     return np.concatenate(fills)
 
 
-def _form(chunk: Chunk, tables: Tables, homes: Homes, sites: _SiteColumns, vertices: _Vertices) -> Rows:
-    """Rows of a chunk in final form."""
-    from commanalyzer.vcg import row_kernels as kernels
+def _form(
+    chunk: Chunk,
+    tables: Tables,
+    homes: Homes,
+    sites: _SiteColumns,
+    vertices: _Vertices,
+    coded: CodedRanges,
+) -> Rows:
+    """Rows of a chunk in final form, without those that stay coded; notes where these are in its pieces."""
+    from commanalyzer.vcg.form_kernels import form_rows
+    from commanalyzer.vcg.trace_kernels import CACHED
 
     ranges = homes.ranges
-    places = ranges.starts, ranges.base, homes.vertex, vertices.of_row
     num_rows, num_labels = len(chunk.end), len(chunk.label)
-    key, sink = np.empty(num_labels, np.int64), np.empty(num_rows, np.int64)
-    own = np.empty(num_rows, np.uint8)
-    kernels.sources_of(chunk.label, chunk.end, *places, key)
-    kernels.sinks_of(chunk.heads, chunk.origin, *places, sink)
-    kernels.note_rows(
-        chunk.heads, chunk.end, chunk.filled, key, sink, ranges.starts, ranges.length, ranges.base,
-        homes.vertex, sites.self_label, vertices.state, own,
-    )  # fmt: skip
-    happened = chunk.heads, chunk.cells
-    row_count = np.empty(num_rows, np.int64)
-    row_sink, row_site = np.empty(num_rows, np.int32), np.empty(num_rows, np.int32)
-    num_rows = kernels.count_rows(
-        *happened, sink, row_sink, row_count, row_site, vertices.versions, vertices.producer
-    )
+    sink, site = np.empty(num_rows, np.int32), np.empty(num_rows, np.int32)
+    count, terms = np.empty(num_rows, np.int64), np.empty(num_rows, np.int64)
     fold, accumulates = np.empty(num_rows, np.uint8), np.empty(num_rows, np.bool_)
-    row_terms = np.empty(num_rows, np.int64)
-    begin, end, term_sources = (np.empty(num_labels + num_rows, np.int64) for _ in range(3))
-    _, terms = kernels.split_rows(
-        *happened, chunk.origin, chunk.end, own, tables.groups, chunk.group, sites.fold, fold, accumulates,
-        row_terms, begin, end,
-    )  # fmt: skip
-    kernels.sort_terms(begin[:terms], end[:terms], key)
+    term_sources = np.empty(num_labels, np.int64)
     source, role = np.empty(num_labels, np.int32), np.empty(num_labels, np.uint8)
-    terms, sources = kernels.write_terms(
-        begin[:terms], end[:terms], key, row_terms, term_sources, source, role
-    )
+    longest = int(np.diff(chunk.end, prepend=0).max(initial=0))
+    rows, num_terms, sources = form_rows(
+        (chunk.heads, chunk.cells, chunk.origin, chunk.label, chunk.end, chunk.filled), chunk.group,
+        chunk.pieces, (tables.groups, tables.cells),
+        (ranges.starts, ranges.length, ranges.base, homes.vertex, vertices.of_row),
+        (sites.self_label, sites.fold), coded.columns,
+        (vertices.state, vertices.versions, vertices.producer),
+        (sink, count, site, fold, accumulates, terms, term_sources, source, role), np.empty(longest, np.int64),
+        np.zeros(CACHED + 1, np.int64),
+    )  # fmt: skip
     return Rows(
-        row_sink[:num_rows], row_count[:num_rows], row_site[:num_rows], fold, accumulates, row_terms,
-        term_sources[:terms], source[:sources], role[:sources],
+        sink[:rows], count[:rows], site[:rows], fold[:rows], accumulates[:rows], terms[:rows],
+        term_sources[:num_terms], source[:sources], role[:sources],
     )  # fmt: skip
 
 
@@ -267,7 +268,7 @@ def _add_homes(trace: Trace, names: Names, homes: Homes, writer: _VertexWriter, 
 
     Where only a region was counted, all that were read are: the order inside it is not known.
     """
-    from commanalyzer.vcg.row_kernels import FIRST_READ, READ
+    from commanalyzer.vcg.form_kernels import FIRST_READ, READ
     from commanalyzer.vcg.trace_kernels import next_homes
 
     asked = READ if has_regions else FIRST_READ

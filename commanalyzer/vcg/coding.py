@@ -62,6 +62,46 @@ class Coded:
 Table: TypeAlias = "Coded | NDArray[np.signedinteger]"
 
 
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """Patterns that are known, between the entries of a piece of a column.
+
+    Attributes:
+        before: int64[B], entries of the piece before each, increasing.
+        width: int64[B], entries of its pattern.
+        repeat: int64[B], repetitions of it.
+        start: int64, first pattern of each, one after the other.
+        stride: int64, how much each entry of the pattern advances.
+    """
+
+    before: Int64
+    width: Int64
+    repeat: Int64
+    start: Int64
+    stride: Int64
+
+    @classmethod
+    def none(cls) -> Blocks:
+        """No blocks."""
+        return cls(*(np.zeros(0, np.int64) for _ in range(5)))
+
+    @classmethod
+    def constant(cls, values: NDArray[np.generic]) -> Blocks:
+        """One block for equal ``values``."""
+        one, none = np.ones(1, np.int64), np.zeros(1, np.int64)
+        return cls(none, one, one * len(values), values[:1].astype(np.int64), none)
+
+    @property
+    def columns(self) -> tuple[Int64, Int64, Int64, Int64, Int64]:
+        """All columns, for kernels."""
+        return self.before, self.width, self.repeat, self.start, self.stride
+
+    @property
+    def length(self) -> int:
+        """Entries of all blocks."""
+        return int(self.width @ self.repeat)
+
+
 class Scratch:
     """Arrays for the coding of one piece after the other: fresh memory costs more than the coding."""
 
@@ -69,13 +109,20 @@ class Scratch:
         self._words = np.empty((5, 0), np.int64)
         self._literal = np.empty(0, np.uint8)
 
-    def arrays(self, count: int) -> tuple[Int64, list[Int64], UInt8]:
-        """Return int64[count] for the entries, and the results of ``encode``; valid until the next call."""
-        if count >= self._words.shape[1]:
-            self._words = np.empty((5, count + 1), np.int64)
+    def arrays(self, count: int, known: int) -> tuple[Int64, tuple[Int64, Int64, Int64, Int64, UInt8]]:
+        """Return int64[count] for the entries, and the results of ``encode``; valid until the next call.
+
+        Args:
+            count: Number of entries.
+            known: Number of starts of the blocks that are known.
+        """
+        if count + known >= self._words.shape[1]:
+            self._words = np.empty((5, count + known + 1), np.int64)
+        if 8 * count + 8 > len(self._literal):
             self._literal = np.empty(8 * count + 8, np.uint8)
         x, *tables = self._words
-        return x[:count], [table[: count + 1] for table in tables], self._literal
+        width, repeat, start, stride = tables
+        return x[:count], (width, repeat, start, stride, self._literal)
 
 
 @dataclass(slots=True)
@@ -98,20 +145,34 @@ class ColumnWriter:
     _literal: Bytes | None = None
     _finished: Coded | None = None
 
-    def append(self, values: NDArray[np.generic], hints: Hints | None = None) -> None:
-        """Append ``values`` (integers or booleans); patterns of width 1 need no hints."""
+    @property
+    def length(self) -> int:
+        """Entries so far."""
+        return self._length
+
+    def append(
+        self, values: NDArray[np.generic], hints: Hints | None = None, known: Blocks | None = None
+    ) -> None:
+        """Append ``values`` (integers or booleans) and what is ``known`` between them.
+
+        Patterns of width 1 need no hints.
+        """
         from commanalyzer.vcg.coding_kernels import encode
 
-        x, tables, literal = self.scratch.arrays(len(values))
+        if known is None:
+            known = Blocks.none()
+            if _is_constant(values):
+                known, values, hints = Blocks.constant(values), values[:0], None
+        x, out = self.scratch.arrays(len(values), len(known.start))
         x[:] = values
-        at, lag = hints if hints is not None else _no_hints()
-        blocks, starts, size = encode(read_only(x), at, lag, self.entry_bytes, *tables, literal)
-        for pieces, table, count in zip(self._tables, tables, (blocks, blocks, starts, starts), strict=True):
+        found = hints if hints is not None else _no_hints()
+        blocks, starts, size = encode(read_only(x), found, known.columns, self.entry_bytes, out)
+        for pieces, table, count in zip(self._tables, out[:4], (blocks, blocks, starts, starts), strict=True):
             pieces.append(_narrowed(table[:count]))
         if self._literal is None:
             self._literal = self.spill.bytes()
-        self._literal.append(literal[:size])
-        self._length += len(x)
+        self._literal.append(out[4][:size])
+        self._length += len(x) + known.length
 
     def finish(self) -> Coded:
         """The coded column; nothing may be appended any more."""
@@ -211,6 +272,11 @@ def read_only(array: NDArray[Entry]) -> NDArray[Entry]:
     view = array.view()
     view.setflags(write=False)
     return view
+
+
+def _is_constant(values: NDArray[np.generic]) -> bool:
+    """Many entries, and all are equal; looks at all of them only where the first and the last are."""
+    return len(values) > _SMALL and values[0] == values[-1] and bool(np.all(values == values[0]))
 
 
 def _no_hints() -> Hints:

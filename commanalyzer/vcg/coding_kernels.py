@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from commanalyzer.compiled import compiled
+from commanalyzer.compiled import compiled, compiled_in_place
 
 _TABLE = 4096  # keys remembered; a collision costs a hint, nothing else
 _LITERALS = 4096  # entries of a literal block at most: ranges are often narrow locally
@@ -32,7 +32,7 @@ def find_next(key: Any, next_item: Any) -> None:
         seen[slot] = item
 
 
-@compiled
+@compiled_in_place
 def find_lags(next_item: Any, end: Any, at: Any, lag: Any) -> Any:
     """Fill ``at`` and ``lag`` with the items that come again, and how many entries later; return how many.
 
@@ -53,7 +53,7 @@ def find_lags(next_item: Any, end: Any, at: Any, lag: Any) -> Any:
     return count
 
 
-@compiled
+@compiled_in_place
 def _run(x: Any, p: Any, width: Any, last: Any) -> Any:
     """Entries from ``p`` on, at most up to ``last``, that follow one pattern of ``width`` entries."""
     q = p + 2 * width
@@ -62,7 +62,7 @@ def _run(x: Any, p: Any, width: Any, last: Any) -> Any:
     return min(q, last) - p
 
 
-@compiled
+@compiled_in_place
 def _bits(x: Any, first: Any, last: Any) -> Any:
     """Smallest entry of a stretch, and bits per entry above it."""
     low = x[first]
@@ -79,7 +79,7 @@ def _bits(x: Any, first: Any, last: Any) -> Any:
     return low, 64
 
 
-@compiled
+@compiled_in_place
 def _pack(x: Any, first: Any, last: Any, base: Any, bits: Any, literal: Any, at: Any) -> Any:
     """Write entries into ``literal`` from byte ``at`` on; return the end."""
     count = last - first
@@ -98,19 +98,19 @@ def _pack(x: Any, first: Any, last: Any, base: Any, bits: Any, literal: Any, at:
     return at + size
 
 
-@compiled
+@compiled_in_place
 def literal_bytes(count: Any, bits: Any) -> Any:
     """Bytes of ``count`` literals of ``bits`` bits."""
     return count * (bits // 8) if bits >= 8 else (count * bits + 7) // 8
 
 
-@compiled
-def _best_pattern(x: Any, p: Any, at: Any, lag: Any, hint: Any, entry_bytes: Any, wasted: Any) -> Any:
-    """Return the pattern at ``p`` that saves most, and what is left to try.
+@compiled_in_place
+def _best_pattern(x: Any, p: Any, n: Any, hints: Any, hint: Any, entry_bytes: Any, wasted: Any) -> Any:
+    """Return the pattern at ``p`` that saves most and ends before ``n``, and what is left to try.
 
     That is: bytes saved (none if not positive), width, repetitions; hints seen and entries looked at in vain.
     """
-    n = len(x)
+    at, lag = hints
     seen = _run(x, p, 1, n)
     best = (seen - 2) * entry_bytes - _HEADER
     width, repeat = 1, seen
@@ -128,38 +128,23 @@ def _best_pattern(x: Any, p: Any, at: Any, lag: Any, hint: Any, entry_bytes: Any
     return best, width, repeat, hint, wasted
 
 
-@compiled
-def encode(
-    x: Any,
-    at: Any,
-    lag: Any,
-    entry_bytes: Any,
-    width: Any,
-    repeat: Any,
-    start: Any,
-    stride: Any,
-    literal: Any,
-) -> Any:
-    """Fill the tables of blocks; return numbers of blocks, of starts and of literal bytes.
+@compiled_in_place
+def _encode_stretch(x: Any, p: Any, n: Any, hints: Any, entry_bytes: Any, out: Any, ends: Any) -> Any:
+    """Append the blocks of entries ``p`` to ``n - 1``; return ``ends`` behind them.
 
-    Args:
-        x: int64[n].
-        at: int64, increasing: entries at which patterns may begin; one of width 1 may begin anywhere.
-        lag: int64, width of that pattern; several for one entry may be given.
-        entry_bytes: Bytes that a literal entry costs about.
-        width: int64[n + 1], result, per block.
-        repeat: int64[n + 1], result, per block.
-        start: int64[n + 1], result.
-        stride: int64[n + 1], result.
-        literal: uint8[8 * n + 8], result.
+    These are the numbers of blocks, starts and literal bytes; hints seen, and entries looked at in vain.
     """
-    n = len(x)
-    blocks, starts, size = 0, 0, 0
-    p, pending, hint, wasted = 0, 0, 0, 0
+    width, repeat, start, stride, literal = out
+    blocks, starts, size, hint, wasted = ends
+    at = hints[0]
+    pending = p
     while p < n or pending < p:
         best, w, m = 0, 0, 0
-        if p < n:
-            best, w, m, hint, wasted = _best_pattern(x, p, at, lag, hint, entry_bytes, wasted)
+        is_hinted = hint < len(at) and at[hint] <= p
+        if p + 2 < n and not is_hinted and x[p + 2] - x[p + 1] != x[p + 1] - x[p]:
+            p += 1  # no pattern begins here
+        elif p < n:
+            best, w, m, hint, wasted = _best_pattern(x, p, n, hints, hint, entry_bytes, wasted)
             p += best <= 0
         if pending < p and (best > 0 or p == n or p - pending == _LITERALS):
             width[blocks], repeat[blocks] = 0, p - pending
@@ -176,10 +161,81 @@ def encode(
             blocks += 1
             p += w * m
             pending = p
-    return blocks, starts, size
+    return blocks, starts, size, hint, wasted
 
 
-@compiled
+@compiled_in_place
+def _continues(out: Any, blocks: Any, starts: Any, given: Any, b: Any, first: Any) -> Any:
+    """Block ``b`` of those that are given goes on with the pattern of the last block."""
+    width, repeat, start, stride, _ = out
+    _, w, _, given_start, given_stride = given
+    if blocks == 0 or width[blocks - 1] != w[b]:
+        return False
+    last = starts - w[b]
+    for j in range(w[b]):
+        if given_stride[first + j] != stride[last + j]:
+            return False
+        if given_start[first + j] != start[last + j] + repeat[blocks - 1] * stride[last + j]:
+            return False
+    return True
+
+
+@compiled_in_place
+def _goes_on(x: Any, p: Any, n: Any, out: Any, blocks: Any, starts: Any) -> Any:
+    """Entries from ``p`` on, at most up to ``n``, that go on with the last block, if its width is 1."""
+    width, repeat, start, stride, _ = out
+    if blocks == 0 or width[blocks - 1] != 1:
+        return 0
+    q = p
+    while q < n and x[q] == start[starts - 1] + (repeat[blocks - 1] + q - p) * stride[starts - 1]:
+        q += 1
+    return q - p
+
+
+@compiled_in_place
+def encode(x: Any, hints: Any, given: Any, entry_bytes: Any, out: Any) -> Any:
+    """Fill the tables of blocks; return numbers of blocks, of starts and of literal bytes.
+
+    Args:
+        x: int64[n].
+        hints: Entries at which patterns may begin, increasing, and their widths; several for one entry may be
+            given. Patterns of width 1 may begin anywhere.
+        given: Blocks that are known, between the entries of ``x``: how many of these are before each
+            (increasing), width, repetitions; and starts and strides of all.
+        entry_bytes: Bytes that a literal entry costs about.
+        out: Results: width and repetitions of blocks, starts, strides, literals; with room for n + 1 and
+            those that are given, 8 n + 8 for literals.
+    """
+    width, repeat, start, stride, _ = out
+    before, given_width, given_repeat, given_start, given_stride = given
+    ends = (0, 0, 0, 0, 0)
+    p, first = 0, 0
+    for b in range(len(before) + 1):
+        n = before[b] if b < len(before) else len(x)
+        if b > 0:
+            seen = _goes_on(x, p, n, out, ends[0], ends[1])
+            repeat[ends[0] - 1] += seen
+            p += seen
+        ends = _encode_stretch(x, p, n, hints, entry_bytes, out, ends)
+        p = n
+        if b == len(before):
+            break
+        blocks, starts, size, hint, wasted = ends
+        w = given_width[b]
+        if _continues(out, blocks, starts, given, b, first):
+            repeat[blocks - 1] += given_repeat[b]
+        else:
+            width[blocks], repeat[blocks] = w, given_repeat[b]
+            for j in range(first, first + w):
+                start[starts], stride[starts] = given_start[j], given_stride[j]
+                starts += 1
+            blocks += 1
+        first += w
+        ends = (blocks, starts, size, hint, wasted)
+    return ends[0], ends[1], ends[2]
+
+
+@compiled_in_place
 def _unpack(literal: Any, at: Any, count: Any, base: Any, bits: Any, low: Any, high: Any, out: Any) -> None:
     """Write entries ``low`` to ``high - 1`` of a literal block of ``count`` entries."""
     if bits >= 8:
@@ -200,7 +256,7 @@ def _unpack(literal: Any, at: Any, count: Any, base: Any, bits: Any, low: Any, h
             out[i - low] = base + ((np.int64(literal[at + i // per_byte]) >> (bits * (i % per_byte))) & mask)
 
 
-@compiled
+@compiled_in_place
 def _repeat(start: Any, stride: Any, first: Any, width: Any, low: Any, high: Any, out: Any) -> None:
     """Write entries ``low`` to ``high - 1`` of a strided block."""
     if width == 1:
@@ -217,7 +273,7 @@ def _repeat(start: Any, stride: Any, first: Any, width: Any, low: Any, high: Any
             i, j = i + 1, 0
 
 
-@compiled
+@compiled_in_place
 def decode(
     width: Any,
     repeat: Any,
@@ -263,7 +319,7 @@ def decode(
         block += 1
 
 
-@compiled
+@compiled_in_place
 def place_blocks(width: Any, repeat: Any, stride: Any, entry_at: Any, start_at: Any, byte_at: Any) -> Any:
     """Fill the positions of blocks as :func:`decode` wants them; return starts and literal bytes needed.
 

@@ -152,19 +152,23 @@ class _Outside:
 
 def _marked(tables: Tables, ranges: Ranges, site_width: Int64, shift: int) -> tuple[UInt8, Bool, _Outside]:
     """Widths stored and what is read, per dense number or block, and for words in no range."""
+    from commanalyzer.vcg.mark_kernels import mark_ranges
     from commanalyzer.vcg.trace_kernels import mark_read, mark_stored
 
     width, is_read = np.zeros(ranges.size, np.uint8), np.zeros(ranges.size, np.bool_)
     places = ranges.starts, ranges.length, ranges.base, shift
     found = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
     words, widths = (np.empty(CHUNK, np.int64) for _ in range(2))
-    for chunk in tables.chunks():
+    kept = None if tables.ranges is None else np.ones(len(tables.ranges.rounds), np.bool_)
+    for chunk in tables.chunks(kept):
         if len(words) < len(chunk.label):
             words, widths = (np.empty(len(chunk.label), np.int64) for _ in range(2))
         reads = mark_read(chunk.label, chunk.end, *places, is_read, words, widths)
         found.append((words[:reads].copy(), widths[:reads].copy()))
         stores = mark_stored(chunk.heads, site_width, *places, width, words, widths)
         found.append((words[:stores].copy(), widths[:stores].copy()))
+    if tables.ranges is not None:
+        found.append(mark_ranges(tables.ranges.columns, site_width, places, is_read, width))
     return width, is_read, _Outside.of(*(np.concatenate(pieces) for pieces in zip(*found, strict=True)))
 
 

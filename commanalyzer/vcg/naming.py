@@ -33,22 +33,23 @@ def name_homes(names: Names, ranges: Ranges, trace: Trace, dense: Int64) -> tupl
     Returns:
         int64[n] object numbers, int64[n] byte offsets.
     """
-    which = ranges.range_of(dense)
-    word = ranges.starts[which] + (dense - ranges.base[which])
-    object_of = np.zeros(len(word), np.int64)
-    offset = word * 4
-    first = np.flatnonzero(np.diff(which, prepend=-1))
-    ends = np.append(first, len(which))[1:]
-    for begin, end in zip(first, ends, strict=True):  # one step per extent
-        number = int(ranges.extent[which[begin]])
+    object_of, offset = np.zeros(len(dense), np.int64), np.empty(len(dense), np.int64)
+    bounds = np.append(np.searchsorted(dense, ranges.base), len(dense))
+    for which in np.flatnonzero(np.diff(bounds)).tolist():  # one step per extent
+        here = slice(bounds[which], bounds[which + 1])
+        shift = int(ranges.starts[which] - ranges.base[which])
+        number = int(ranges.extent[which])
         if number < 0:
+            offset[here] = (dense[here] + shift) * 4
             continue
         extent = trace.extents[number]
-        start = (int(extent["start"]) & ADDRESS_MASK) >> 2
-        within = (word[begin:end] - start) * 4 + int(extent["offset"])
+        shift -= (int(extent["start"]) & ADDRESS_MASK) >> 2
+        within = offset[here]
+        np.multiply(dense[here], 4, out=within)
+        within += 4 * shift + int(extent["offset"])
         numbers, shifts = names.resolve(extent, within)
-        object_of[begin:end] = numbers
-        offset[begin:end] = within - shifts
+        object_of[here] = numbers
+        within -= shifts
     return object_of, offset
 
 
@@ -94,17 +95,20 @@ class Names:
         self._numbers: dict[tuple[int, int, int, int], int] = {}
         self.objects: list[HomeObject] = [HomeObject(HomeKind.UNKNOWN, "other memory")]
 
-    def resolve(self, extent: np.void, within: Int64) -> tuple[Int64, Int64]:
-        """Object numbers and their first byte, for byte offsets ``within`` an extent's object."""
+    def resolve(self, extent: np.void, within: Int64) -> tuple[Int64 | int, Int64 | int]:
+        """Object numbers and their first byte, for byte offsets ``within`` an extent's object.
+
+        One number for all where the extent is one object.
+        """
         kind, number, depth = int(extent["kind"]), int(extent["object"]), int(extent["depth"])
         if kind == EXTENT_GLOBAL:
             record = self._sites.globals[number]
             found = self._number((kind, number, 0, 0), HomeKind.GLOBAL, record, record.size_bytes)
-            return np.full(len(within), found), np.zeros(len(within), np.int64)
+            return found, 0
         if kind == EXTENT_HEAP:
             size = int(extent["offset"]) + int(extent["size"]) - BLOCK_HEADER_BYTES
             found = self._number((kind, number, 0, 0), HomeKind.HEAP, self._sites.allocations[number], size)
-            return np.full(len(within), found), np.full(len(within), BLOCK_HEADER_BYTES)
+            return found, BLOCK_HEADER_BYTES
         assert kind == EXTENT_STACK
         records = self._sites.frames[number]
         offsets = np.array([r.offset for r in records], dtype=np.int64)

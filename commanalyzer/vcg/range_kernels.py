@@ -22,7 +22,7 @@ from commanalyzer.abi.trace_layout import (
     ROW_UPDATE,
     ROW_WIDE,
 )
-from commanalyzer.compiled import compiled
+from commanalyzer.compiled import compiled, compiled_in_place
 from commanalyzer.vcg.trace_kernels import COUNT, FLAGS, LOW, NONE, write_group
 
 OTHERS = ROW_FILL | ROW_REGISTER | ROW_TEMPORARY | ROW_UPDATE  # rows that no store of a range makes
@@ -33,7 +33,7 @@ _STORES = 48  # bits of the number of stores in the first word of a segment
 _SHIFT, _LAST_SHIFT = np.uint64(29), np.uint64(32)
 
 
-@compiled
+@compiled_in_place
 def mixed(hash_: Any, number: Any) -> Any:
     """Hash of what was hashed before and a number."""
     bits = np.uint64(hash_) * _FIRST + np.uint64(number) * _SECOND + _THIRD
@@ -42,20 +42,20 @@ def mixed(hash_: Any, number: Any) -> Any:
     return np.int64(bits ^ (bits >> _SHIFT))
 
 
-@compiled
+@compiled_in_place
 def wide(units: Any, at: Any) -> Any:
     """The label of two units."""
     return (np.int64(units[at]) & LOW) | (np.int64(units[at + 1]) << 32)
 
 
-@compiled
+@compiled_in_place
 def units_of(head: Any) -> Any:
     """Units of a row."""
     count = (head >> 32) & COUNT
     return 2 * count if (head >> FLAGS) & ROW_WIDE else count
 
 
-@compiled
+@compiled_in_place
 def count_segments(heads: Any, units: Any) -> Any:
     """Numbers of segments of ranges, of their stores and of their labels."""
     segments, stores, labels, unit = 0, 0, 0, 0
@@ -74,7 +74,7 @@ def count_segments(heads: Any, units: Any) -> Any:
     return segments, stores, labels
 
 
-@compiled
+@compiled_in_place
 def read_segments(
     heads: Any,
     units: Any,
@@ -111,7 +111,7 @@ def read_segments(
             first_store[n] = s
 
 
-@compiled
+@compiled_in_place
 def largest_site(heads: Any, stores: Any) -> Any:
     """Greatest number of a site."""
     largest = np.int64(0)
@@ -122,13 +122,13 @@ def largest_site(heads: Any, stores: Any) -> Any:
     return largest
 
 
-@compiled
+@compiled_in_place
 def end_of(s: Any, stores: Any, labels: Any) -> Any:
     """Where the labels of a store end."""
     return stores[s + 1, 3] if s + 1 < len(stores) else len(labels)
 
 
-@compiled
+@compiled_in_place
 def plain_label(heads: Any, row: Any, units: Any, unit: Any, k: Any) -> Any:
     """Label ``k`` of a plain row whose units begin at ``unit``."""
     if (heads[row, 1] >> FLAGS) & ROW_WIDE:
@@ -136,7 +136,7 @@ def plain_label(heads: Any, row: Any, units: Any, unit: Any, k: Any) -> Any:
     return heads[row, 0] + np.int64(units[unit + k])
 
 
-@compiled
+@compiled_in_place
 def _slot_of(merged: Any, hash_: Any) -> Any:
     """Where a row is in the table of merged ones, or would be."""
     mask = len(merged) - 1
@@ -146,7 +146,7 @@ def _slot_of(merged: Any, hash_: Any) -> Any:
     return slot
 
 
-@compiled
+@compiled_in_place
 def hash_of_round(s: Any, i: Any, stores: Any, labels: Any) -> Any:
     """Hash of the row of a store in round ``i``."""
     hash_ = mixed(stores[s, 0], stores[s, 1] + i * stores[s, 2])
@@ -155,7 +155,7 @@ def hash_of_round(s: Any, i: Any, stores: Any, labels: Any) -> Any:
     return hash_ | 1
 
 
-@compiled
+@compiled_in_place
 def hash_of_row(heads: Any, row: Any, units: Any, unit: Any) -> Any:
     """The same hash of a plain row whose units begin at ``unit``."""
     hash_ = mixed(heads[row, 1] & LOW, heads[row, 0])
@@ -164,7 +164,7 @@ def hash_of_row(heads: Any, row: Any, units: Any, unit: Any) -> Any:
     return hash_ | 1
 
 
-@compiled
+@compiled_in_place
 def _add(merged: Any, hash_: Any, count: Any, place: Any) -> Any:
     """Count a row of a merged site; return 1 if it is new."""
     slot = _slot_of(merged, hash_)
@@ -211,7 +211,7 @@ def merge_rows(heads: Any, cells: Any, units: Any, table: Any) -> Any:
     return merged
 
 
-@compiled
+@compiled_in_place
 def chunk_end(heads: Any, groups: Any, table: Any, begin: Any, most_labels: Any, most_rows: Any) -> Any:
     """Where a chunk ends: row, segment, round and group behind it; labels and rows in it.
 
@@ -252,7 +252,7 @@ def chunk_end(heads: Any, groups: Any, table: Any, begin: Any, most_labels: Any,
     return row, n, turn, group, labels, rows
 
 
-@compiled
+@compiled_in_place
 def _count_in(pieces: Any, low: Any, high: Any, i: Any) -> Any:
     """Count of the piece, among those from ``low`` to ``high``, that round ``i`` is in; -1 for none."""
     first = low
@@ -265,13 +265,13 @@ def _count_in(pieces: Any, low: Any, high: Any, i: Any) -> Any:
     return pieces[low - 1, 3] if low > first and i < pieces[low - 1, 2] else NONE
 
 
-@compiled
+@compiled_in_place
 def _write_round(
     n: Any, i: Any, row: Any, count: Any, table: Any, place: Any, out: Any, rows: Any, labels: Any
 ) -> Any:
     """Write the rows of round ``i`` of a range; return the next place, and the rows and labels written."""
     _, _, _, first_store, stores, range_labels, is_merged, merged, is_cut, first_piece, pieces = table
-    head, cell, origin, label, end, filled = out
+    head, cell, origin, label, end, filled, _ = out
     for s in range(first_store[n], first_store[n + 1]):
         times = count
         if is_merged[stores[s, 0]]:
@@ -295,12 +295,12 @@ def _write_round(
     return place, rows, labels
 
 
-@compiled
+@compiled_in_place
 def _write_plain(
     heads: Any, cells: Any, units: Any, row: Any, unit: Any, times: Any, out: Any, rows: Any, labels: Any
 ) -> Any:
     """Write a row that is no range, without its groups; return the labels written so far."""
-    head, cell, origin, label, end, filled = out
+    head, cell, origin, label, end, filled, _ = out
     head[rows, 0], head[rows, 1], origin[rows], filled[rows] = heads[row, 0], heads[row, 1], row, 0
     cell[rows, 0], cell[rows, 1] = cells[row, 0], times
     if (heads[row, 1] >> FLAGS) & ROW_FILL:
@@ -313,7 +313,7 @@ def _write_plain(
     return labels
 
 
-@compiled
+@compiled_in_place
 def write_rows(
     heads: Any,
     cells: Any,
@@ -322,11 +322,14 @@ def write_rows(
     runs: Any,
     listed: Any,
     table: Any,
+    is_kept: Any,
     begin: Any,
     behind: Any,
     out: Any,
 ) -> Any:
     """Write a chunk's rows, each of a merged site where it comes first.
+
+    Of segments that are kept only the pieces are noted: rows before, segment, first round, round behind.
 
     Args:
         heads: Columns of the trace, as the next five.
@@ -336,21 +339,27 @@ def write_rows(
         runs: int64[N, 2].
         listed: int64[L].
         table: Columns of a :class:`~commanalyzer.vcg.ranges.RangeTable`.
+        is_kept: bool[N].
         begin: Where the chunk begins: row, next segment, round in it, group, unit, place among the rows of
             merged sites.
         behind: Row, segment and round behind it.
-        out: Columns of a :class:`~commanalyzer.vcg.tables.Chunk`: heads, cells, origin, label, end, filled.
+        out: Columns of a :class:`~commanalyzer.vcg.tables.Chunk`: heads, cells, origin, label, end, filled,
+            pieces.
 
     Returns:
-        Numbers of rows and labels; unit and place behind the chunk.
+        Numbers of rows, labels and pieces; unit and place behind the chunk.
     """
     of_row, row_of, rounds, _, _, _, is_merged, merged, _, _, _ = table
     row, n, turn, group, unit, place = begin
-    rows, labels = 0, 0
+    rows, labels, found = 0, 0, 0
+    pieces = out[6]
     while (row, n, turn) != behind:
         if of_row[row] >= 0:
             stop = behind[2] if n == behind[1] else rounds[n]
-            for i in range(turn, stop):
+            if is_kept[n]:
+                pieces[found, 0], pieces[found, 1], pieces[found, 2], pieces[found, 3] = rows, n, turn, stop
+                found += stop > turn
+            for i in range(turn, turn if is_kept[n] else stop):
                 place, rows, labels = _write_round(n, i, row, cells[row, 1], table, place, out, rows, labels)
             if n == behind[1]:
                 break
@@ -372,4 +381,4 @@ def write_rows(
                 rows += 1
         unit += units_of(heads[row, 1])
         row += 1
-    return rows, labels, unit, place
+    return rows, labels, found, unit, place

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.errors import GraphInvariantError
-from commanalyzer.vcg.coding import Coded, ColumnWriter, Hints, Reader, Scratch, merged, periods
+from commanalyzer.vcg.coding import Blocks, Coded, ColumnWriter, Hints, Reader, Scratch, merged, periods
 from commanalyzer.vcg.graph import Bool, HomeObject, Int32, Int64, Site, UInt8, ValueGraph, check_rows
 from commanalyzer.vcg.slices import SLICE_FLOWS, AnyRows, RowSlice, row_slices
 from commanalyzer.vcg.spill import Spill
@@ -315,18 +315,15 @@ class StoreWriter:
         self._writers = {c.name: ColumnWriter(spill, c.entry_bytes, scratch) for c in COLUMNS}
         self._pages = [np.zeros(3, np.int64)]
 
-    def add_rows(self, rows: Rows) -> None:
-        """Append ``rows``; they make one page."""
-        row_hints, term_hints, flow_hints = _hints(rows)
-        for group, hints in (
-            (ROW_COLUMNS, row_hints),
-            (TERM_COLUMNS, term_hints),
-            (FLOW_COLUMNS, flow_hints),
-        ):
+    def add_rows(self, rows: Rows, known: Mapping[str, Blocks] | None = None) -> None:
+        """Append ``rows`` and what is ``known`` between them, by column; they make one page."""
+        page = []
+        for group, hints in zip((ROW_COLUMNS, TERM_COLUMNS, FLOW_COLUMNS), _hints(rows), strict=True):
             for column in group:
-                self._writers[column.name].append(getattr(rows, column.name), hints)
-        counts = (len(rows.row_sink), len(rows.term_sources), len(rows.source))
-        self._pages.append(self._pages[-1] + np.array(counts, np.int64))
+                blocks = known.get(column.name) if known else None
+                self._writers[column.name].append(getattr(rows, column.name), hints, blocks)
+            page.append(self._writers[group[0].name].length)
+        self._pages.append(np.array(page, np.int64))
 
     def add_vertices(self, columns: Mapping[str, NDArray[np.generic]]) -> None:
         """Append vertices: the columns of :data:`VERTEX_COLUMNS`."""

@@ -19,7 +19,7 @@ import numpy as np
 
 from commanalyzer.abi.hooks import REGISTER, WORD_MASK
 from commanalyzer.abi.trace_layout import ROW_FILL, ROW_REGISTER, ROW_TEMPORARY, ROW_UPDATE, ROW_WIDE
-from commanalyzer.compiled import compiled
+from commanalyzer.compiled import compiled, compiled_in_place
 
 LOW = (1 << 32) - 1
 COUNT = (1 << 16) - 1
@@ -28,7 +28,7 @@ CACHED = 8  # ranges remembered, by the position of a label in its row
 NONE = -1
 
 
-@compiled
+@compiled_in_place
 def chunk_end(heads: Any, groups: Any, row: Any, group: Any, most_labels: Any, most_rows: Any) -> Any:
     """Return the row and the group behind a chunk, and the labels and units in it; at least one row."""
     labels, units = 0, 0
@@ -50,7 +50,7 @@ def chunk_end(heads: Any, groups: Any, row: Any, group: Any, most_labels: Any, m
     return row, group, labels, units
 
 
-@compiled
+@compiled_in_place
 def write_group(groups: Any, g: Any, runs: Any, listed: Any, label: Any, at: Any) -> Any:
     """Write the labels of a group from ``at`` on; return the end."""
     first, count, width = groups[g, 1], groups[g, 2], groups[g, 3] & LOW
@@ -66,7 +66,7 @@ def write_group(groups: Any, g: Any, runs: Any, listed: Any, label: Any, at: Any
     return at
 
 
-@compiled
+@compiled_in_place
 def write_labels(
     heads: Any,
     units: Any,
@@ -112,7 +112,7 @@ def write_labels(
         end[row - first] = at
 
 
-@compiled
+@compiled_in_place
 def find_range(word: Any, starts: Any) -> Any:
     """Range that begins at or before ``word``."""
     low, high = 0, len(starts) - 1
@@ -174,7 +174,7 @@ def mark_read(
     return count
 
 
-@compiled
+@compiled_in_place
 def mark_stored(
     heads: Any,
     site_width: Any,
@@ -209,7 +209,7 @@ def mark_stored(
     return count
 
 
-@compiled
+@compiled_in_place
 def number_homes(width: Any, is_read: Any, vertex: Any) -> Any:
     """Number the homes among the dense words; return how many there are.
 
@@ -237,7 +237,7 @@ def number_homes(width: Any, is_read: Any, vertex: Any) -> Any:
     return homes
 
 
-@compiled
+@compiled_in_place
 def next_homes(vertex: Any, width: Any, dense: Any, home: Any, home_width: Any) -> Any:
     """Fill ``home`` with dense words that are homes, from ``dense`` on; return how many and where it stopped.
 

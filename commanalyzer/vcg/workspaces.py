@@ -63,13 +63,15 @@ class _Contents:
             word: int64[V], number of the word that a vertex lives in.
             is_temporary: bool[V], a lifetime of a word: all its versions count.
         """
+        from commanalyzer.vcg.workspace_kernels import add_contents
+
         size = int(word.max(initial=-1)) + 1
         lifetimes, commonest = np.zeros(size, np.int64), np.zeros(size, np.int64)
         for part in store.row_summaries():
-            begins, has_sources = ~part.row_accumulates | is_temporary[part.row_sink], part.has_sources
-            sink = word[part.row_sink]
-            lifetimes += np.bincount(sink[begins], part.row_count[begins], size).astype(np.int64)
-            np.maximum.at(commonest, sink[has_sources], part.row_count[has_sources])
+            add_contents(
+                *(part.row_sink, part.row_count, part.row_accumulates, part.has_sources),
+                *(word, is_temporary, lifetimes, commonest),
+            )
         return cls(lifetimes, commonest)
 
     def eligible(self, usual: int) -> Bool:
@@ -105,17 +107,20 @@ def workspaces_confirmed(store: GraphStore) -> bool:
     Args:
         store: Graph of the whole run in which the lifetimes of those words are named.
     """
+    from commanalyzer.vcg.workspace_kernels import number_distinct
+
     vertices = store.vertices()
     temporary = vertices.is_temporary
     is_home = _in_memory(vertices) & ~temporary
     place = vertices.home_object.astype(np.int64) << _OFFSET_BITS | vertices.home_offset
-    words, number = np.unique(place[temporary], return_inverse=True)
+    number = np.empty(np.count_nonzero(temporary), np.int64)
+    words = number_distinct(place[temporary], number)
     word = np.arange(vertices.num_vertices)
     word[temporary] = vertices.num_vertices + number
     contents = _Contents.of(store, word, temporary)
     named = np.arange(len(contents.lifetimes)) >= vertices.num_vertices
-    stored = np.concatenate([_stored(vertices), np.zeros(len(words), np.int64)])
-    counted = np.concatenate([is_home, np.ones(len(words), np.bool_)])[: len(named)]
+    stored = np.concatenate([_stored(vertices), np.zeros(words, np.int64)])
+    counted = np.concatenate([is_home, np.ones(words, np.bool_)])[: len(named)]
     usual = _usual_rewrites(contents.lifetimes[counted], stored[: len(named)][counted])
     eligible = contents.eligible(usual)
     if not np.all((eligible & contents.varied())[named]):

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commanalyzer.errors import GraphInvariantError
-from commanalyzer.vcg.coding import Coded, ColumnWriter, Int64, Reader, encoded, periods
+from commanalyzer.vcg.coding import Blocks, Coded, ColumnWriter, Int64, Reader, encoded, periods
 from commanalyzer.vcg.packing import pack, unpack
 from commanalyzer.vcg.spill import Spill
 
@@ -45,6 +45,41 @@ def test_whole_columns_and_ranges_come_back(values: Int64, key: int, cut: int, d
     low = data.draw(st.integers(0, len(values)))
     high = data.draw(st.integers(low, len(values)))
     assert np.array_equal(reader.expand(low, high), values[low:high])
+
+
+@settings(deadline=None)
+@given(values=columns(), data=st.data())
+def test_known_patterns_lie_between_values(values: Int64, data: st.DataObject) -> None:
+    """Patterns from 0 to 3 rounds, also those that go on with the one before, and constants."""
+    small = st.integers(-3, 3)
+    width = data.draw(st.lists(st.integers(1, 3), max_size=6))
+    repeat = data.draw(st.lists(st.integers(1, 4), min_size=len(width), max_size=len(width)))
+    start, stride = (data.draw(st.lists(small, min_size=sum(width), max_size=sum(width))) for _ in range(2))
+    before = sorted(data.draw(st.lists(st.integers(0, len(values)), min_size=len(width), max_size=len(width))))
+    known = Blocks(*(np.array(c, np.int64) for c in (before, width, repeat, start, stride)))
+    expected, at, first = [], 0, 0
+    for here, w, times in zip(before, width, repeat, strict=True):
+        block = range(first, first + w)
+        expected += [*values[at:here].tolist(), *(start[j] + i * stride[j] for i in range(times) for j in block)]
+        at, first = here, first + w
+    expected += values[at:].tolist()
+    writer = ColumnWriter(Spill())
+    writer.append(values, *periods(np.arange(len(values)) % 3, np.arange(1, len(values) + 1)), known)
+    assert writer.length == len(expected)
+    assert Reader.of(writer.finish()).expand().tolist() == expected
+
+
+def test_patterns_that_go_on_are_one() -> None:
+    """Three times ten rounds of the same pattern, the constant 7 before, between and behind constants."""
+    ten, none = np.full(3, 10), np.zeros(3, np.int64)
+    pairs = Blocks(none, np.full(3, 2), ten, np.array([0, 5, 30, 5, 60, 5]), np.array([3, 0] * 3))
+    writer = ColumnWriter(Spill())
+    writer.append(np.zeros(0, np.int64), known=pairs)
+    assert [table.tolist() for table in writer.finish().tables] == [[2], [30], [0, 5], [3, 0]]  # type: ignore[union-attr]
+    constants = Blocks(np.array([2, 2, 4]), np.ones(3, np.int64), ten, np.full(3, 7), none)
+    writer = ColumnWriter(Spill())
+    writer.append(np.full(6, 7), known=constants)
+    assert Reader.of(writer.finish()).expand().tolist() == [7] * 36
 
 
 def test_loop_nests_take_a_few_bytes() -> None:

@@ -1,0 +1,269 @@
+"""Compiled loops that bring rows into final form: labels to vertices, terms, sums per vertex, in one pass.
+
+Tables and places are those of :mod:`commanalyzer.vcg.trace_kernels`; *pieces* are consecutive rounds of a
+range that stay coded (:mod:`commanalyzer.vcg.coded_ranges`)::
+
+    pieces  [k, 0] rows of the chunk before it    [k, 1] segment    [k, 2] first round    [k, 3] behind it
+            [k, 4] rows written before it         [k, 5] terms      [k, 6] sources
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from commanalyzer.abi.hooks import ADDRESS, CONTROL, NOTHING, REGISTER, WORD_MASK
+from commanalyzer.abi.trace_layout import ROW_FILL, ROW_REGISTER, ROW_UPDATE
+from commanalyzer.compiled import compiled, compiled_in_place
+from commanalyzer.vcg.trace_kernels import CACHED, COUNT, FLAGS, LOW, NONE, find_range
+
+STORED = 1  # states of vertices
+FIRST_READ = 2
+READ = 4
+
+_ADDRESS_BIT, _CONTROL_BIT = ADDRESS.bit_length() - 1, CONTROL.bit_length() - 1
+_INSERTED = 24  # keys that are sorted by insertion
+
+
+@compiled_in_place
+def role_of(named: Any) -> Any:
+    """Role of a label."""
+    is_address = (named >> _ADDRESS_BIT) & 1
+    return 2 * is_address | (~is_address & (named >> _CONTROL_BIT) & 1)
+
+
+@compiled_in_place
+def vertex_at(dense: Any, vertex: Any) -> Any:
+    """Vertex of a dense word, that of its home where it is part of one."""
+    v = np.int64(vertex[dense])
+    return np.int64(vertex[dense + v + 1]) if v < NONE else v
+
+
+@compiled_in_place
+def note_read(v: Any, state: Any) -> None:
+    """Note that a vertex is read."""
+    known = state[v]
+    state[v] = known | READ if known & STORED else known | READ | FIRST_READ
+
+
+@compiled_in_place
+def _note_filled(
+    first: Any, count: Any, starts: Any, length: Any, base: Any, vertex: Any, state: Any
+) -> None:
+    """Note that ``count`` words from ``first`` on are stored to."""
+    c = find_range(first, starts)
+    while c < len(base) and starts[c] < first + count:
+        low, high = max(first, starts[c]), min(first + count, starts[c] + length[c])
+        for d in range(base[c] + low - starts[c], base[c] + high - starts[c]):
+            if vertex[d] >= 0:
+                state[vertex[d]] |= STORED
+        c += 1
+
+
+@compiled_in_place
+def _keys_of(
+    label: Any,
+    begin: Any,
+    stop: Any,
+    sink: Any,
+    self_at: Any,
+    starts: Any,
+    base: Any,
+    vertex: Any,
+    vertex_of_row: Any,
+    cache: Any,
+    state: Any,
+    key: Any,
+) -> Any:
+    """Fill ``key`` with ``vertex << 2 | role`` of a row's labels and note that they are read.
+
+    It becomes -1 where a label names nothing or the sink itself. Return 0 if none names the sink, 3 if the
+    one at ``self_at`` does, else 1.
+    """
+    own = 0
+    for at in range(begin, stop):
+        named = label[at]
+        i = at - begin
+        word = named & WORD_MASK
+        v = np.int64(NONE)
+        if named & REGISTER:
+            if named & NOTHING != NOTHING:
+                v = np.int64(vertex_of_row[word])
+        elif named != 0:
+            c = cache[i & (CACHED - 1)]
+            if word < starts[c] or word >= starts[c + 1]:
+                c = find_range(word, starts)
+                cache[i & (CACHED - 1)] = c
+            v = vertex_at(base[c] + word - starts[c], vertex)
+        key[i] = NONE
+        if v >= 0:
+            note_read(v, state)
+            if v == sink:
+                own |= 3 if i == self_at else 1
+            else:
+                key[i] = (v << 2) | role_of(named)
+    return own
+
+
+@compiled_in_place
+def _sink_of(
+    head: Any, origin: Any, starts: Any, base: Any, vertex: Any, vertex_of_row: Any, cache: Any
+) -> Any:
+    """Sink vertex of a row that is no fill; ``origin`` is its row of the trace."""
+    word = head[0]
+    if (head[1] >> FLAGS) & ROW_UPDATE:
+        return np.int64(vertex_of_row[word])
+    v = np.int64(vertex_of_row[origin])
+    if v < 0:
+        c = cache[CACHED]
+        if word < starts[c] or word >= starts[c + 1]:
+            c = find_range(word, starts)
+            cache[CACHED] = c
+        v = np.int64(vertex[base[c] + word - starts[c]])  # what is stored to is no part of a home
+    return v
+
+
+@compiled
+def _sort(key: Any, begin: Any, end: Any) -> None:
+    """Sort a part of ``key``."""
+    key[begin:end].sort()
+
+
+@compiled_in_place
+def _write_term(key: Any, begin: Any, stop: Any, source: Any, role: Any, sources: Any) -> Any:
+    """Write the distinct sources of a term in order, each with its strongest role; return their end."""
+    end = begin
+    for i in range(begin, stop):
+        moved = key[i]
+        if moved < 0:
+            continue
+        j = end
+        if end - begin < _INSERTED:
+            while j > begin and key[j - 1] > moved:
+                key[j] = key[j - 1]
+                j -= 1
+        key[j] = moved
+        end += 1
+    if end - begin > _INSERTED:
+        _sort(key, begin, end)
+    last = np.int64(NONE)
+    for i in range(begin, end):
+        if key[i] >> 2 != last:
+            last = key[i] >> 2
+            source[sources], role[sources] = last, key[i] & 3
+            sources += 1
+    return sources
+
+
+@compiled_in_place
+def _note_piece(piece: Any, cells: Any, kept: Any, sums: Any) -> None:
+    """Note what a piece of a range reads and stores, in the order of its rows."""
+    row_of, first_store, sink, own, site, first_source, source = kept
+    state, versions, producer = sums
+    n = piece[1]
+    count = cells[row_of[n], 1]
+    for i in range(piece[2], piece[3]):
+        for s in range(first_store[n], first_store[n + 1]):
+            v = sink[s, 0] + i * sink[s, 1]
+            for k in range(first_source[s], first_source[s + 1]):
+                note_read(source[k, 0] + i * source[k, 1], state)
+            if own[s]:
+                note_read(v, state)
+            state[v] |= STORED
+            versions[v] += count
+            if producer[v] < 0 and count:
+                producer[v] = site[s]
+
+
+@compiled_in_place
+def _write_row(
+    row: Any, begin: Any, sink: Any, own: Any, group: Any, chunk: Any, groups: Any, site_fold: Any, sums: Any,
+    out: Any, key: Any, ends: Any,
+) -> Any:
+    """Write a row whose keys are known; return the group behind it, and ends of rows, terms and sources."""
+    heads, cells, origin, _, end, _ = chunk
+    _, versions, producer = sums
+    row_sink, row_count, row_site, row_fold, row_accumulates, row_terms, term_sources, source, role = out
+    rows, terms, sources = ends
+    site, count, size = heads[row, 1] & LOW, cells[row, 1], end[row] - begin
+    versions[sink] += count
+    if producer[sink] < 0:
+        producer[sink] = site
+    fold = site_fold[site] if own == 3 or (heads[row, 1] >> FLAGS) & ROW_REGISTER else 0
+    plain = (heads[row, 1] >> 32) & COUNT if fold else size
+    opened, before = terms, sources
+    sources = _write_term(key, 0, plain, source, role, sources)
+    if sources > before:
+        term_sources[terms] = sources - before
+        terms += 1
+    if plain < size:
+        while groups[group, 0] < origin[row]:
+            group += 1
+    while plain < size:
+        width = groups[group, 3] & LOW
+        for _ in range(groups[group, 2]):
+            before = sources
+            sources = _write_term(key, plain, plain + width, source, role, sources)
+            if sources > before:
+                term_sources[terms] = sources - before
+                terms += 1
+            plain += width
+        group += 1
+    row_sink[rows], row_count[rows], row_site[rows] = sink, count, site
+    row_fold[rows], row_accumulates[rows], row_terms[rows] = fold, own != 0, terms - opened
+    return group, (rows + 1, terms, sources)  # fmt: skip
+
+
+@compiled_in_place
+def form_rows(
+    chunk: Any, group: Any, pieces: Any, trace: Any, places: Any, sites: Any, kept: Any, sums: Any, out: Any,
+    key: Any, cache: Any,
+) -> Any:
+    """Write the rows of a chunk that happened, and note what is read and stored to.
+
+    The plain labels of a row are one term, those of its groups several; all are one where nothing folds.
+
+    Args:
+        chunk: Heads, cells, origin, label, end and filled of a :class:`~commanalyzer.vcg.tables.Chunk`.
+        group: First group of these rows or later ones.
+        pieces: Rounds of ranges that stay coded; columns 4 to 6 are results.
+        trace: Groups and cells of the whole trace.
+        places: Starts, length and base of ranges; vertices of words and of rows.
+        sites: Per site, label that is the sink's own version in its operation; fold.
+        kept: Columns of a :class:`~commanalyzer.vcg.coded_ranges.CodedRanges`.
+        sums: State, versions and producer per vertex.
+        out: Results: sink, count, site, fold, accumulates and terms of rows; sources of terms; source, role.
+        key: Room for the labels of a row.
+        cache: int64[CACHED + 1], zeros: ranges of words that were found last.
+
+    Returns:
+        Numbers of rows, terms and sources.
+    """
+    heads, cells, origin, label, end, filled = chunk
+    starts, length, base, vertex, vertex_of_row = places
+    groups, trace_cells = trace
+    self_at, fold = sites
+    state = sums[0]
+    ends = (0, 0, 0)
+    begin, piece = 0, 0
+    for row in range(len(heads) + 1):
+        while piece < len(pieces) and pieces[piece, 0] == row:
+            _note_piece(pieces[piece], trace_cells, kept, sums)
+            pieces[piece, 4], pieces[piece, 5], pieces[piece, 6] = ends
+            piece += 1
+        if row == len(heads):
+            break
+        if (heads[row, 1] >> FLAGS) & ROW_FILL:
+            _note_filled(heads[row, 0], filled[row], starts, length, base, vertex, state)
+            continue
+        sink = _sink_of(heads[row], origin[row], starts, base, vertex, vertex_of_row, cache)
+        at = self_at[heads[row, 1] & LOW]
+        own = _keys_of(
+            label, begin, end[row], sink, at, starts, base, vertex, vertex_of_row, cache, state, key
+        )
+        state[sink] |= STORED
+        if cells[row, 1] != 0:
+            group, ends = _write_row(row, begin, sink, own, group, chunk, groups, fold, sums, out, key, ends)
+        begin = end[row]
+    return ends  # fmt: skip
