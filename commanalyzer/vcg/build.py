@@ -84,7 +84,7 @@ class _Vertices:
     """Sums per vertex; those that rows define follow the homes.
 
     Attributes:
-        of_row: int32[R], vertex that a row defines, -1 for none.
+        of_row: int32[R], vertex that a row defines, -1 for none; by what labels call the row.
         state: uint8[V], what happened first (:mod:`commanalyzer.vcg.row_kernels`).
         versions: int64[V], stores.
         producer: int32[V], site of the first store, -1 for none.
@@ -99,8 +99,10 @@ class _Vertices:
     def make(cls, tables: Tables, homes: Homes) -> _Vertices:
         from commanalyzer.vcg.row_kernels import number_defined
 
-        of_row = np.empty(tables.num_rows, np.int32)
-        count = int(number_defined(tables.heads, homes.count, of_row))
+        of_row = np.full(max(tables.num_rows, len(tables.kept)), -1, np.int32)
+        count = int(number_defined(tables.heads, tables.names, homes.count, of_row))
+        if len(tables.kept):
+            of_row = of_row[tables.kept]
         zeros = np.zeros(count, np.uint8), np.zeros(count, np.int64)
         return cls(of_row, *zeros, np.full(count, -1, np.int32))
 
@@ -137,7 +139,7 @@ def _form(chunk: Chunk, tables: Tables, homes: Homes, sites: _SiteColumns, verti
     key, sink = np.empty(num_labels, np.int64), np.empty(num_rows, np.int64)
     own = np.empty(num_rows, np.uint8)
     kernels.sources_of(chunk.label, chunk.end, *places, key)
-    kernels.sinks_of(chunk.heads, chunk.origin, *places, sink)
+    kernels.sinks_of(chunk.heads, tables.names_of(chunk.origin), *places, sink)
     kernels.note_rows(
         chunk.heads, chunk.end, chunk.filled, key, sink, ranges.starts, ranges.length, ranges.base,
         homes.vertex, sites.self_label, vertices.state, own,
@@ -289,7 +291,7 @@ def _add_defined(
 
     vertices = writer.vertices
     site, slot = (np.empty(vertices.count - homes.count, np.int64) for _ in range(2))
-    defined_vertices(tables.heads, vertices.of_row, site, slot)
+    defined_vertices(tables.heads, tables.names, vertices.of_row, site, slot)
     is_temporary = slot >= 0
     places = name_defined(names, homes.ranges, trace, site, slot)
     width = sites.width_bytes[site].astype(np.uint8)
