@@ -14,8 +14,8 @@ from commanalyzer.ir.induction import LoopEnds
 from commanalyzer.ir.model import Instruction, Module
 from commanalyzer.ir.types import alloc_size_bytes
 
-MOST_READS = 16
-_BITS_PER_SIZE = 4
+MOST_READS = 32
+_BITS_PER_SIZE = 2
 _PROTECTING = frozenset({"@mprotect", "@pkey_mprotect"})
 
 
@@ -33,8 +33,10 @@ class PreviewReads:
 
     @property
     def packed_sizes(self) -> int:
-        """Sizes in the order of the addresses, 4 bits each."""
-        return sum(size << (_BITS_PER_SIZE * k) for k, size in enumerate(self.sizes.values()))
+        """Logarithms of the sizes (1, 2, 4 or 8) in the order of the addresses, 2 bits each."""
+        return sum(
+            (size.bit_length() - 1) << (_BITS_PER_SIZE * k) for k, size in enumerate(self.sizes.values())
+        )
 
 
 def preview_reads(

@@ -30,14 +30,17 @@ from commanalyzer.ir.types import PTR
 _MASKED = re.compile(r"  (%ca\.\d+) = (and|or) i64 (%ca\.\d+), (-?\d+)$")
 _ROLES = frozenset({"ca_control", "ca_address"})
 _WORD_BYTES = 4
-_IS_LOADED, _IS_COMPUTED = 40, 63  # bits of what a store is described by, see ranges.c
+_IS_LOADED, _IS_RESULT, _IS_COMPUTED = 40, 52, 63  # bits of what a store is described by, see ranges.c
 
 
 @dataclass(frozen=True, slots=True)
-class _Label:
-    """A label: of the word at an address, or a register from outside the loop; then what marks it."""
+class RangeLabel:
+    """A label: of the word at an address, or a register from outside the loop; then what marks it.
 
-    source: Polynomial | str
+    The number of a reduction stands for its result.
+    """
+
+    source: Polynomial | str | int
     marks: tuple[tuple[str, str], ...] = ()  # operations on bits above the word: (and|or|hook, number)
 
 
@@ -48,14 +51,23 @@ class RangeStore:
     site: str
     address: Polynomial
     words: int
-    labels: tuple[_Label, ...]
+    labels: tuple[RangeLabel, ...]
 
 
 @dataclass(slots=True)
-class _Reader:
+class RangeReader:
+    """Reads the lines inserted into a block whose addresses are known.
+
+    Attributes:
+        numbers: Addresses in the loop.
+        addresses: By register.
+        labels: By register.
+        stores: In their order.
+    """
+
     numbers: Numbers
     addresses: dict[str, Polynomial] = field(default_factory=dict)
-    labels: dict[str, _Label] = field(default_factory=dict)
+    labels: dict[str, RangeLabel] = field(default_factory=dict)
     stores: list[RangeStore] = field(default_factory=list)
 
     def read(self, line: str) -> bool:
@@ -74,24 +86,25 @@ class _Reader:
         if hook == "ca_count_block" or hook.startswith("ca_term_"):
             return True
         if hook == "ca_load" and arguments[0] in self.addresses:
-            self.labels[result] = _Label(self.addresses[arguments[0]])
+            self.labels[result] = RangeLabel(self.addresses[arguments[0]])
             return True
         if hook in _ROLES:
             return self._mark(result, arguments[0], (hook, ""))
         if hook.startswith("ca_row_") and hook != "ca_row_many" and arguments[1] in self.addresses:
-            labels = tuple(self._label(name) for name in arguments[3:])
+            labels = tuple(self.label(name) for name in arguments[3:])
             self.stores.append(
                 RangeStore(arguments[0], self.addresses[arguments[1]], int(arguments[2]), labels)
             )
             return True
         return False
 
-    def _label(self, name: str) -> _Label:
-        return self.labels.get(name, _Label(name))
+    def label(self, name: str) -> RangeLabel:
+        """The label in a register."""
+        return self.labels.get(name, RangeLabel(name))
 
     def _mark(self, result: str, name: str, mark: tuple[str, str]) -> bool:
-        label = self._label(name)
-        self.labels[result] = _Label(label.source, (*label.marks, mark))
+        label = self.label(name)
+        self.labels[result] = RangeLabel(label.source, (*label.marks, mark))
         return True
 
     def _set_address(self, name: str, address: Polynomial | None) -> bool:
@@ -112,7 +125,7 @@ def range_stores(lines: Iterable[str], numbers: Numbers) -> tuple[RangeStore, ..
         lines: What was inserted into a block that is executed in every round, the only one that stores.
         numbers: Addresses in the loop.
     """
-    reader = _Reader(numbers)
+    reader = RangeReader(numbers)
     return tuple(reader.stores) if all(reader.read(line) for line in lines) else ()
 
 
@@ -134,16 +147,10 @@ def offer(
     """
     words: list[str] = []
     for store in stores:
-        place = _first_and_stride(guard, store.address, number)
-        labels = [_written(patch, guard, label, number) for label in store.labels]
-        if place is None or place[1] == "0" or any(label is None for label in labels):
+        described = store_words(patch, guard, store, number)
+        if described is None or described[2] == "0":
             return None
-        head = int(store.site) | len(labels) << 32 | store.words << 48
-        for k, label in enumerate(store.labels):
-            is_loaded = not isinstance(label.source, str)
-            head |= is_loaded << (_IS_COMPUTED if label.marks else _IS_LOADED + k)
-        known = [label for label in labels if label is not None]
-        words += [str(signed(head)), *place, *(first for first, _ in known), *(stride for _, stride in known)]
+        words += described
     if len(words) > MAX_LABELS:
         return None
     pointer = patch.spill(guard.lines, words)
@@ -151,18 +158,44 @@ def offer(
     return patch.value(guard.lines, f"icmp ne i32 {taken}, 0")
 
 
+def store_words(patch: FunctionPatch, guard: GuardWriter, store: RangeStore, number: str) -> list[str] | None:
+    """What describes a store to the recorder, see ``ranges.c``; ``None`` if it does not advance by constants.
+
+    Args:
+        patch: Gives names to registers.
+        guard: Where the code goes.
+        store: The store.
+        number: Symbol of the loop's round.
+    """
+    place = _first_and_stride(guard, store.address, number)
+    labels = [_written(patch, guard, label, number) for label in store.labels]
+    if place is None or any(label is None for label in labels):
+        return None
+    head = int(store.site) | len(labels) << 32 | store.words << 48
+    for k, label in enumerate(store.labels):
+        is_loaded = isinstance(label.source, Polynomial)
+        head |= is_loaded << (_IS_COMPUTED if label.marks else _IS_LOADED + k)
+        head |= isinstance(label.source, int) << (_IS_RESULT + k)
+    known = [label for label in labels if label is not None]
+    return [str(signed(head)), *place, *(first for first, _ in known), *(stride for _, stride in known)]
+
+
 def _first_and_stride(guard: GuardWriter, address: Polynomial, number: str) -> tuple[str, str] | None:
     """Registers or constants with the address in the first round and its change per round, bytes."""
     stride = address.coefficient(number)
-    if stride is None or any(symbol.startswith("#") for symbol in stride.symbols):
+    if stride is None or any(symbol.startswith("#") for symbol in address.symbols - {number}):
         return None
     if stride.is_constant and stride.constant % _WORD_BYTES:
         return None
     return guard.value(address.without([number])), guard.value(stride)
 
 
-def _written(patch: FunctionPatch, guard: GuardWriter, label: _Label, number: str) -> tuple[str, str] | None:
+def _written(
+    patch: FunctionPatch, guard: GuardWriter, label: RangeLabel, number: str
+) -> tuple[str, str] | None:
     """The label of the first round, and its change per round in bytes."""
+    if isinstance(label.source, int):
+        return None if label.marks else (str(label.source), "0")
     if isinstance(label.source, str):
         value, stride = label.source, "0"
     else:

@@ -26,10 +26,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import pairwise
 
 from commanalyzer.instrument.code import FunctionPatch, RepeatedLoop
 from commanalyzer.instrument.loop_code import TOKEN, Collected, LoopCode, inserted_lines, loop_code
-from commanalyzer.instrument.range_events import offer, range_stores
+from commanalyzer.instrument.nest_events import NestReader, offer_nest
+from commanalyzer.instrument.range_events import RangeStore, offer, range_stores
 from commanalyzer.instrument.repeat_guards import GuardWriter
 from commanalyzer.instrument.values import FunctionValues
 from commanalyzer.ir.cfg import Loop
@@ -87,6 +89,7 @@ class _Nest:
     ends: dict[str, LoopEnds]
     blocks: list[Block]
     short: dict[str, frozenset[str]]  # per block, loops in whose last round it is not executed
+    behind: dict[str, frozenset[str]]  # per block, those that come after it in every round
 
 
 def _nest(values: FunctionValues, loop: Loop, blocks: list[Block]) -> _Nest | None:
@@ -107,7 +110,11 @@ def _nest(values: FunctionValues, loop: Loop, blocks: list[Block]) -> _Nest | No
     }
     if any(short[header] for header in loops):
         return None  # a loop that is not entered in the last round would have to have rounds all the same
-    return _Nest(loop, loops, ends, blocks, short)
+    behind = {
+        b.label: frozenset(o.label for o in blocks if o is not b and cfg.dominates(b.label, o.label))
+        for b in blocks
+    }
+    return _Nest(loop, loops, ends, blocks, short, behind)
 
 
 def _is_behind(values: FunctionValues, block: str, loop: Loop, ends: LoopEnds) -> bool:
@@ -165,7 +172,7 @@ def _write(
         values = [*made.values(), *(v for span in spans if span is not None for v in span.hashed)]
         key = guard.hashed([str(identity + 1), *dict.fromkeys(values), *code.entering])
         changes = _changes(patch, guard.lines, [span for span in spans if span is not None])
-        offered, taken = _offer(patch, nest, numbers, (key, changes, total))
+        offered, taken = _offer(patch, nest, numbers, made, (key, changes, total))
         found = guard.call("ca_repeat_ready" if taken else "ca_repeat_known", key, changes, total)
         known = patch.value(guard.lines, f"icmp ne i32 {found}, 0")
         patch.call(behind, "ca_repeat_end", _changes(patch, behind, [s for s in spans if s is not None]))
@@ -186,16 +193,41 @@ def _write(
 
 
 def _offer(
-    patch: FunctionPatch, nest: _Nest, numbers: NestNumbers, loop: tuple[str, str, str]
+    patch: FunctionPatch,
+    nest: _Nest,
+    numbers: NestNumbers,
+    made: dict[str, str],
+    loop: tuple[str, str, str],
 ) -> tuple[tuple[str, ...], str]:
-    """Code that offers the stores of an innermost loop to the recorder, and whether they were taken."""
+    """Code that offers what a loop stores, or sums and stores, to the recorder, and whether it was taken."""
     busy = [block for block in nest.blocks if not _only_counts(patch, block)]
-    if len(nest.loops) > 1 or len(busy) != 1 or nest.short[busy[0].label]:
+    busy.sort(key=lambda block: -len(nest.behind[block.label]))
+    if any(nest.short[block.label] for block in busy):
         return (), ""
-    stores = range_stores(inserted_lines(patch, busy[0]), numbers)
     guard = GuardWriter(patch, numbers.types)
-    taken = offer(patch, guard, stores, round_number(nest.loop.header), loop) if stores else None
+    taken = None
+    if len(nest.loops) > 1:
+        reader = NestReader(numbers)
+        if _are_read(patch, nest, busy, reader):
+            taken = offer_nest(patch, guard, reader.entries, nest.loop.header, made, loop)
+    elif len(busy) == 1:
+        stores = range_stores(inserted_lines(patch, busy[0]), numbers)
+        taken = offer(patch, guard, stores, round_number(nest.loop.header), loop) if stores else None
     return (tuple(guard.lines), taken) if taken else ((), "")
+
+
+def _are_read(patch: FunctionPatch, nest: _Nest, busy: list[Block], reader: NestReader) -> bool:
+    """The nest is two deep, its blocks follow each other, and the reader can follow them all."""
+    if any(h != nest.loop.header and inner.parent != nest.loop.header for h, inner in nest.loops.items()):
+        return False
+    if any(later.label not in nest.behind[block.label] for block, later in pairwise(busy)):
+        return False
+    inside = {label: h for h, inner in nest.loops.items() if h != nest.loop.header for label in inner.blocks}
+    return all(
+        reader.read_inner(line, inside[block.label]) if block.label in inside else reader.read_outer(line)
+        for block in busy
+        for line in inserted_lines(patch, block)
+    ) and any(isinstance(entry, RangeStore) for entry in reader.entries)
 
 
 def _only_counts(patch: FunctionPatch, block: Block) -> bool:

@@ -24,6 +24,7 @@ INLINED = ("hooks.c", "loops.c", "accumulators.c", "library.c", "variadics.c")
 SEPARATE = (
     "rows.c",
     "ranges.c",
+    "nests.c",
     "repeats.c",
     "outcomes.c",
     "snapshots.c",

@@ -85,7 +85,7 @@ class _Vertices:
     """Sums per vertex; those that rows define follow the homes.
 
     Attributes:
-        of_row: int32[R], vertex that a row defines, -1 for none.
+        of_row: int32[R], vertex that a row defines, -1 for none; by what labels call the row.
         state: uint8[V], what happened first (:mod:`commanalyzer.vcg.form_kernels`).
         versions: int64[V], stores.
         producer: int32[V], site of the first store, -1 for none.
@@ -100,8 +100,10 @@ class _Vertices:
     def make(cls, tables: Tables, homes: Homes) -> _Vertices:
         from commanalyzer.vcg.row_kernels import number_defined
 
-        of_row = np.empty(tables.num_rows, np.int32)
-        count = int(number_defined(tables.heads, homes.count, of_row))
+        of_row = np.full(max(tables.num_rows, len(tables.kept)), -1, np.int32)
+        count = int(number_defined(tables.heads, tables.names, homes.count, of_row))
+        if len(tables.kept):
+            of_row = of_row[tables.kept]
         zeros = np.zeros(count, np.uint8), np.zeros(count, np.int64)
         return cls(of_row, *zeros, np.full(count, -1, np.int32))
 
@@ -152,14 +154,15 @@ def _form(
     term_sources = np.empty(num_labels, np.int64)
     source, role = np.empty(num_labels, np.int32), np.empty(num_labels, np.uint8)
     longest = int(np.diff(chunk.end, prepend=0).max(initial=0))
+    name = tables.names_of(chunk.origin)
     rows, num_terms, sources = form_rows(
-        (chunk.heads, chunk.cells, chunk.origin, chunk.label, chunk.end, chunk.filled), chunk.group,
+        (chunk.heads, chunk.cells, chunk.origin, name, chunk.label, chunk.end, chunk.filled), chunk.group,
         chunk.pieces, (tables.groups, tables.cells),
         (ranges.starts, ranges.length, ranges.base, homes.vertex, vertices.of_row),
         (sites.self_label, sites.fold), coded.columns,
         (vertices.state, vertices.versions, vertices.producer),
-        (sink, count, site, fold, accumulates, terms, term_sources, source, role), np.empty(longest, np.int64),
-        np.zeros(CACHED + 1, np.int64),
+        (sink, count, site, fold, accumulates, terms, term_sources, source, role),
+        np.empty(longest, np.int64), np.zeros(CACHED + 1, np.int64),
     )  # fmt: skip
     return Rows(
         sink[:rows], count[:rows], site[:rows], fold[:rows], accumulates[:rows], terms[:rows],
@@ -290,7 +293,7 @@ def _add_defined(
 
     vertices = writer.vertices
     site, slot = (np.empty(vertices.count - homes.count, np.int64) for _ in range(2))
-    defined_vertices(tables.heads, vertices.of_row, site, slot)
+    defined_vertices(tables.heads, tables.names, vertices.of_row, site, slot)
     is_temporary = slot >= 0
     places = name_defined(names, homes.ranges, trace, site, slot)
     width = sites.width_bytes[site].astype(np.uint8)

@@ -15,23 +15,24 @@ from commanalyzer.vcg.trace_kernels import FLAGS, LOW, NONE
 
 
 @compiled
-def number_defined(heads: Any, first_vertex: Any, vertex_of_row: Any) -> Any:
+def number_defined(heads: Any, names: Any, first_vertex: Any, vertex_of_row: Any) -> Any:
     """Number the vertices that rows define: register values, lifetimes in workspaces. Return the next one."""
     for row in range(len(heads)):
         flags = heads[row, 1] >> FLAGS
-        vertex_of_row[row] = NONE
+        name = names[row] if len(names) > 0 else row
+        vertex_of_row[name] = NONE
         if flags & (ROW_REGISTER | ROW_TEMPORARY) and not flags & ROW_UPDATE:
-            vertex_of_row[row] = first_vertex
+            vertex_of_row[name] = first_vertex
             first_vertex += 1
     return first_vertex
 
 
 @compiled
-def defined_vertices(heads: Any, vertex_of_row: Any, site: Any, slot: Any) -> None:
+def defined_vertices(heads: Any, names: Any, vertex_of_row: Any, site: Any, slot: Any) -> None:
     """Fill the site of each vertex that a row defines, and the word it is a lifetime of, -1 for registers."""
     found = 0
     for row in range(len(heads)):
-        if vertex_of_row[row] >= 0:
+        if vertex_of_row[names[row] if len(names) > 0 else row] >= 0:
             site[found] = heads[row, 1] & LOW
             slot[found] = NONE if (heads[row, 1] >> FLAGS) & ROW_REGISTER else heads[row, 0]
             found += 1

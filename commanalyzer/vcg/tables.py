@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from commanalyzer.trace.reader import Trace
 from commanalyzer.vcg.coding import read_only
+from commanalyzer.vcg.nests import without_nests
 from commanalyzer.vcg.ranges import RangeTable, range_table
 
 Int64 = NDArray[np.int64]
@@ -35,6 +36,8 @@ class Tables:
         runs: int64[N, 2].
         listed: int64[L].
         ranges: Rows that stand for others.
+        names: int64, by what labels call each row; empty if that is its place.
+        kept: int64, per name that of the first row that equals it; empty if there are no names.
     """
 
     heads: Int64
@@ -44,6 +47,8 @@ class Tables:
     runs: Int64
     listed: Int64
     ranges: RangeTable | None
+    names: Int64
+    kept: Int64
     _ends: dict[int, tuple[int, int, int, int]] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
@@ -53,17 +58,21 @@ class Tables:
         row = groups[:, 0]
         if len(row) and np.any(row[1:] < row[:-1]):
             groups = groups[np.argsort(row, kind="stable")]
-        heads, cells = _words(trace.heads, 2), _words(trace.cells, 2)
+        heads, cells, runs = _words(trace.heads, 2), _words(trace.cells, 2), _words(trace.runs, 2)
         units = read_only(np.asarray(trace.labels))
-        return cls(
-            heads,
-            cells,
-            units,
-            read_only(groups),
-            _words(trace.runs, 2),
-            read_only(np.asarray(trace.listed).view(np.int64)),
-            range_table(heads, cells, units),
-        )
+        groups, listed = read_only(groups), read_only(np.asarray(trace.listed).view(np.int64))
+        names = kept = read_only(np.zeros(0, np.int64))
+        written = without_nests(heads, cells, units, groups, runs, listed)
+        if written is not None:
+            heads, cells, units = read_only(written.heads), read_only(written.cells), read_only(written.units)
+            groups, runs = read_only(written.groups), read_only(written.runs)
+            names, kept = read_only(written.names), read_only(written.kept)
+        ranges = range_table(heads, cells, units)
+        return cls(heads, cells, units, groups, runs, listed, ranges, names, kept)
+
+    def names_of(self, rows: Int64) -> Int64:
+        """By what labels call ``rows``."""
+        return self.names[rows] if len(self.names) else rows
 
     @property
     def num_rows(self) -> int:

@@ -45,7 +45,7 @@
 extern "C" {
 #endif
 
-#define CA_ABI_VERSION 6u
+#define CA_ABI_VERSION 7u
 
 #define CA_SHADOW_BASE 0x110000000000ull
 #define CA_SHADOW_BYTES 0x200000000000ull
@@ -83,11 +83,20 @@ struct ca_cell {
 #define CA_ROW_TEMPORARY 16u /* the row defines a vertex: one lifetime of the sink, a word of a workspace */
 #define CA_ROW_UPDATE 32u    /* a new version of an earlier vertex; the sink is the row that defines it */
 #define CA_ROW_RANGE 64u     /* the stores of a whole loop; the labels say which, see below */
+#define CA_ROW_NEST 128u     /* the sums and stores of a whole loop, see further below */
 
 /* "Labels" of a range: segments of the loop. Each is a number of rounds with the number of stores in the upper
  * 16 bits, then for each store, in order, its site with the number of its labels in the upper half, its sink
  * and the sink's stride, its labels and their strides (all in words). Round i stands for one row per store, at
  * sink + i * stride and so on; the rounds follow each other. */
+
+/* "Labels" of a nest: its rounds with the number of entries in the upper 16 bits, then for each entry, in order,
+ *   a register value that is a reduction: its site with the number of labels of a term in the upper half and
+ *     CA_NEST_REDUCTION, the number of terms, and for each label the one in the first term of the first round, its
+ *     change per term and per round;
+ *   a store: its site with the number of its labels in the upper half (8 bits) and a mask of those that are results
+ *     of the round's reductions, given by their number, above it; then as in ranges. */
+#define CA_NEST_REDUCTION (1ull << 63)
 
 /* Content of a row; its labels follow those of the row before it in the label column. */
 struct ca_head {

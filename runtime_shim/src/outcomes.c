@@ -3,8 +3,10 @@
 #include "outcomes.h"
 
 #define NUM_RECENT 4096u
+#define PLACES_APART 1427u
 #define MOST_CHANGES (1ull << 22)
 #define NUM_OPEN 64u
+#define FEWEST_MET 1024u /* a power of 2 */
 #define UNKNOWN UINT64_MAX
 
 struct entry {
@@ -18,11 +20,19 @@ struct recent {
   uint64_t number;
 };
 
+/* A word that was met while outcomes were kept the `turn`-th time; open addressing. */
+struct met {
+  uint64_t word;
+  uint64_t turn;
+};
+
 static struct ca_column changes;  /* entries as they were before each change */
 static struct ca_column outcomes; /* entries as they are behind loops; a header before those of each loop */
 static struct ca_column effects;  /* on digests */
 static uint64_t forgotten = 1;    /* changes that were noted before those in the column */
 static struct recent recent[NUM_RECENT];
+static struct met *met;
+static uint64_t met_mask, turn;
 
 bool ca_outcomes_reserve(void) {
   return ca_column_reserve(&outcomes, 1ull << 36) && ca_column_reserve(&effects, 1ull << 36) &&
@@ -38,9 +48,15 @@ void ca_changes_forget(void) {
   changes.bytes = 0;
 }
 
-/* Notes the entry that a word had, unless that was done since the change `since`. */
+/* Words of one array have places of their own; arrays begin at multiples of large powers of 2, and are apart.
+ */
+static struct recent *place_of(uint64_t word) {
+  return &recent[(word + (word / NUM_RECENT) * PLACES_APART) % NUM_RECENT];
+}
+
+/* Notes the entry that a word had, unless that was done since the change `since`: some are noted again. */
 static void note(uint64_t word, uint64_t state, uint64_t since) {
-  struct recent *place = &recent[word % NUM_RECENT];
+  struct recent *place = place_of(word);
   if (place->word == word && place->number >= since)
     return;
   struct entry *entry = ca_column_push(&changes, sizeof *entry);
@@ -133,6 +149,32 @@ CA_SLOW void ca_repeat_outcome(const struct ca_repeat *repeat) {
   }
 }
 
+/* Begins a turn in which at most `count` words are met; false without memory. */
+static bool begin_to_meet(uint64_t count) {
+  uint64_t size = met ? met_mask + 1 : 0;
+  turn++;
+  if (2 * count <= size)
+    return true;
+  if (met)
+    ca_unmap(met, size * sizeof *met);
+  for (size = FEWEST_MET; size < 2 * count; size *= 2)
+    ;
+  met = ca_map(size * sizeof *met);
+  met_mask = size - 1;
+  return met;
+}
+
+/* Whether the word is met the first time. */
+static bool is_met_first(uint64_t word) {
+  uint64_t slot = (word * 0x9e3779b97f4a7c15ull >> 20) & met_mask;
+  while (met[slot].turn == turn && met[slot].word != word)
+    slot = (slot + 1) & met_mask;
+  if (met[slot].turn == turn)
+    return false;
+  met[slot] = (struct met){word, turn};
+  return true;
+}
+
 /* Keeps what has become of the entries that changed since the change `since`, if there are at most `most`. */
 bool ca_outcomes_push(uint64_t since, uint64_t most, struct ca_repeat *repeat) {
   uint64_t before = repeat->num_outcomes, start = outcomes.bytes;
@@ -141,10 +183,15 @@ bool ca_outcomes_push(uint64_t since, uint64_t most, struct ca_repeat *repeat) {
     return false;
   *header = (struct effects){0, UNKNOWN};
   const struct entry *end = (const struct entry *)changes.data + num_noted();
+  uint64_t noted = ca_changes_noted() - since;
   repeat->num_outcomes = 0;
-  for (const struct entry *old = end - (ca_changes_noted() - since); old < end; old++) {
+  if (!begin_to_meet(noted)) {
+    outcomes.bytes = start;
+    return false;
+  }
+  for (const struct entry *old = end - noted; old < end; old++) {
     uint64_t state = *ca_shadow(old->word);
-    if (state == old->state)
+    if (!is_met_first(old->word) || state == old->state)
       continue;
     struct entry *outcome = ca_column_push(&outcomes, sizeof *outcome);
     if (!outcome || (outcomes.bytes - start) / sizeof *outcome - 1 > most) {

@@ -55,18 +55,23 @@ static uint64_t label_of(const struct ca_head *head, const int32_t *unit, uint32
   return head->sink + (uint64_t)(int64_t)unit[k];
 }
 
+static uint8_t weight_of(uint64_t rounds) {
+  return (uint8_t)((63 - (uint32_t)__builtin_clzll(rounds | 1)) << WEIGHT);
+}
+
 /* Traits of a row whose labels begin at `unit`. A range is judged by the first of its words, which stands for
  * as many as there are rounds. */
 static uint8_t traits_of(const struct ca_head *head, const int32_t *unit) {
   if (head->flags & (CA_ROW_REGISTER | CA_ROW_FILL))
     return 0;
+  if (head->flags & CA_ROW_NEST)
+    return IS_STORE | HAS_SOURCES | weight_of(label_of(head, unit, 0) & 0xffffffff);
   uint8_t traits = IS_STORE;
   uint32_t first = 0, count = head->num_labels;
   if (head->flags & CA_ROW_RANGE) {
     first = 3;
     count = label_of(head, unit, 1) >> 32 & 255;
-    uint64_t rounds = label_of(head, unit, 0) & 0xffffffff;
-    traits |= (uint8_t)((63 - (uint32_t)__builtin_clzll(rounds | 1)) << WEIGHT);
+    traits |= weight_of(label_of(head, unit, 0) & 0xffffffff);
   }
   for (uint32_t k = first; k < first + count; k++) {
     uint64_t label = label_of(head, unit, k);

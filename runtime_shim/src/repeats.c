@@ -154,6 +154,7 @@ static void came_next(uint32_t number) {
   if (CA_LIKELY(!ca_prefix.sees_loops)) /* what is predicted is not counted */
     ca_state.repeats[ca_state.last_repeat].next = number;
   ca_state.last_repeat = number;
+  ca_fetch_ahead(number);
 }
 
 /* Forgets what was noted for loops that are over. */
@@ -307,7 +308,8 @@ CA_SLOW void ca_repeat_row(uint64_t hash, uint64_t changes, uint64_t row) {
       return;
   }
   ((struct stretch *)stretches.data)[first] = (struct stretch){row, row + 1};
-  *repeat = (struct ca_repeat){.hash = hash, .changes = changes, .end = row + 1, .next = repeat->next};
+  *repeat = (struct ca_repeat){
+      .hash = hash, .changes = changes, .end = row + 1, .next = repeat->next, .ahead = repeat->ahead};
   repeat->first_stretch = first;
   repeat->num_stretches = 1;
   came_next(number);

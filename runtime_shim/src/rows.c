@@ -142,7 +142,7 @@ static bool is_narrow(uint64_t sink, uint32_t count, const uint64_t *labels) {
 
 /* There is room for them. */
 static void append_labels(struct ca_head *head, uint32_t count, const uint64_t *labels) {
-  if (!(head->flags & (CA_ROW_REGISTER | CA_ROW_FILL | CA_ROW_UPDATE | CA_ROW_RANGE)) &&
+  if (!(head->flags & (CA_ROW_REGISTER | CA_ROW_FILL | CA_ROW_UPDATE | CA_ROW_RANGE | CA_ROW_NEST)) &&
       is_narrow(head->sink, count, labels)) {
     int32_t *out = ca_column_push(&ca_labels, count * 4ull);
     for (uint32_t i = 0; i < count; i++)

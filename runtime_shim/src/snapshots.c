@@ -13,8 +13,8 @@
 
 #define NUM_WAYS 4u
 #define NUM_KEYS 4096u
-#define MOST_READS 16u
-#define BITS_PER_SIZE 4u
+#define MOST_READS 32u
+#define BITS_PER_SIZE 2u /* a power of two */
 #define MOST_PATIENCE 16u
 #define FEW_USES 8u
 #define BYTES_PER_BLOCK 32u /* compared per block that is executed; beyond, a preview is about as fast */
@@ -143,7 +143,7 @@ static uint32_t ranges_of(const uint64_t *slots, uint32_t num_reads, uint64_t si
     int64_t low = (int64_t)slots[1 + 2 * i], high = (int64_t)slots[2 + 2 * i];
     if (high < low) /* it read nothing there */
       continue;
-    uint64_t size = (sizes >> (BITS_PER_SIZE * i)) % (1u << BITS_PER_SIZE);
+    uint64_t size = 1ull << (sizes >> (BITS_PER_SIZE * i)) % (1u << BITS_PER_SIZE);
     struct range range = {(uint64_t)low, (uint64_t)high - (uint64_t)low + size};
     if (!is_readable(range.low, range.bytes))
       return UINT32_MAX;

@@ -39,7 +39,7 @@ struct ca_repeat { /* a cache line */
   uint32_t first_delta;
   uint32_t first_counter; /* block counters that a previewed loop advances, by its deltas */
   uint32_t num_counters;
-  uint32_t unused;
+  uint32_t ahead; /* the loop that came some loops later last time */
 };
 _Static_assert(sizeof(struct ca_repeat) == 64, "a cache line");
 
@@ -49,6 +49,8 @@ struct ca_detour {
   uint32_t behind;  /* what came where the rows behind that did not go on */
 };
 
+#define CA_AHEAD 8u /* loops; a power of 2 */
+
 struct ca_state {
   struct ca_cell *cursor; /* next expected row */
   struct ca_cell *cells;  /* all rows */
@@ -57,6 +59,8 @@ struct ca_state {
   uint32_t last_repeat;      /* the loop that was left last */
   uint32_t num_recording;    /* loops that are being recorded, one inside the other */
   uint32_t num_kept;         /* those of them that may be remembered */
+  uint32_t recent[CA_AHEAD]; /* known loops that came last */
+  uint32_t num_recent;
 };
 
 #pragma GCC visibility push(hidden)
@@ -227,6 +231,15 @@ CA_INLINE uint64_t ca_changes_in(uint64_t low, uint64_t high) {
   return sum;
 }
 
+/* Fetches the known loop that comes some loops behind this one: the chain of those that come next is longer
+ * than the memory's latency. */
+CA_INLINE void ca_fetch_ahead(uint32_t number) {
+  uint32_t *oldest = &ca_state.recent[ca_state.num_recent++ % CA_AHEAD];
+  ca_state.repeats[*oldest].ahead = number;
+  *oldest = number;
+  __builtin_prefetch(ca_state.repeats + ca_state.repeats[number].ahead);
+}
+
 /* Counts the loop that was expected next, if this is it. */
 CA_INLINE struct ca_repeat *ca_repeat_predicted(uint64_t hash, uint64_t changes) {
   struct ca_repeat *next = ca_state.repeats + ca_state.repeats[ca_state.last_repeat].next;
@@ -237,12 +250,11 @@ CA_INLINE struct ca_repeat *ca_repeat_predicted(uint64_t hash, uint64_t changes)
     ca_state.cursor = ca_state.cells + next->end;
     __builtin_prefetch(ca_state.cursor); /* it is needed behind the loop */
   }
-  const struct ca_repeat *then =
-      ca_state.repeats + next->next; /* fetched when the loop before this one was known */
-  __builtin_prefetch(ca_state.repeats + then->next);
+  const struct ca_repeat *then = ca_state.repeats + next->next;
   __builtin_prefetch(ca_state.cells + then->end);
   __builtin_prefetch(ca_state.detours + then->end);
   ca_state.last_repeat = (uint32_t)(next - ca_state.repeats);
+  ca_fetch_ahead(ca_state.last_repeat);
   if (!CA_LIKELY(!next->num_outcomes))
     ca_repeat_outcome(next);
   return next;

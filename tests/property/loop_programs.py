@@ -44,6 +44,27 @@ LOOPS = {
     " { double s = 0.0; for (int j = 0; j < C; j++) s += m[i][j] * a[j % n]; b[i % n] = s; }",
     "columns": "for (int j = 0; j < C; j++) { double s = 0.0; for (int i = 0; i < rows; i++) s +="
     " m[i][j]; c[j % n] = s; }",
+    "sums of rows": "for (int i = 0; i < rows; i++)"
+    " { double s = 0.0; for (int j = 0; j < C; j++) s += m[i][j] * a[j]; b[i] = s; }",
+    "sums of columns": "for (int j = 0; j < C; j++)"
+    " { double s = 0.0; for (int i = 0; i < rows; i++) s += w[i][j]; c[j] = 0.5 * s + a[j]; }",
+    "sums of columns again": "for (int j = C - 1 - t % 3; j >= 0; j--)"
+    " { double s = 0.0; for (int i = 0; i < rows; i++) s += w[i][j]; c[j] = s * a[C - 1 - j]; }",
+    "sums of scaled rows": "for (int i = 0; i < rows; i++) { double x = a[2 * i];"
+    " double s = 0.0; for (int j = t % 2; j < C - t % 2; j++) s += x * m[i][j] + d[3]; b[3 * i] = s; }",
+    "two sums of rows": "for (int i = 0; i < rows; i++) { double s = 0.0, z = 1.0;"
+    " for (int j = 0; j < C; j++) { s += m[i][j]; z *= w[i][j] + 1.0; } v[i][0] = s / z; v[i][1] = a[i]; }",
+    "sums one after the other": "for (int i = 0; i < rows; i++) { double s = 0.0, z = 0.0;"
+    " for (int j = 0; j < C; j++) s += m[i][j]; for (int j = 0; j < n; j++) z += a[j]; c[i] = s + z; }",
+    "sums to one place": "for (int i = 0; i < rows; i++)"
+    " { double s = 0.0; for (int j = 0; j < C; j++) s += m[i][j] * w[i][j]; d[t % 4] = s; }",
+    "symmetric product": "for (int i = 0; i < rows; i++) for (int j = 0; j <= i; j++)"
+    " { double s = 0.0; for (int k = 0; k < C; k++) s += m[i][k] * m[j][k]; v[j][i] = s; }",
+    "product of parts": "for (int i = t % 2; i < rows; i++) for (int j = 0; j < C - t % 3; j++)"
+    " { double s = 0.0; for (int k = 0; k < rows; k++) s += w[i][k] * m[k][j]; v[i][j] = s; }",
+    "rows summed in place": "for (int i = 0; i < rows; i++)"
+    " { double s = 0.0; for (int j = 0; j < C; j++) s += 0.125 * m[i][j]; m[i][i] = s; }",
+    "row copied": "memcpy(m[t % R], w[1], 6 * sizeof **m);",
     "dot product": "{ double s = 0.0; for (int i = 0; i < n; i++) s += a[i] * b[i]; d[t % 4] = s; }",
     "long sum": "{ double s = 0.0; for (int i = 0; i < 700; i++) s += big[i] * big[700 + i] + big[2 * i];"
     " d[0] = s; }",
@@ -221,6 +242,16 @@ def loop_programs(draw: st.DrawFn) -> str:
     """C11 programs that repeat some of :data:`LOOPS`."""
     names = draw(st.lists(st.sampled_from(sorted(LOOPS)), min_size=1, max_size=5))
     return loop_program(names, pick(draw, (5, 16, 40)), draw(st.integers(2, 5)))
+
+
+@st.composite
+def nest_programs(draw: st.DrawFn) -> str:
+    """Loops around sums, which see copies at times."""
+    names = sorted(LOOPS)
+    sums = draw(st.permutations([n for n in names if "sum" in n or "product" in n]))
+    others = draw(st.lists(st.sampled_from([*names, "row copied", "plane back"]), max_size=2))
+    mixed = draw(st.permutations([*sums[: draw(st.integers(1, 4))], *others]))
+    return loop_program(mixed, pick(draw, (5, 16, 40)), draw(st.integers(2, 5)))
 
 
 @st.composite

@@ -1,63 +1,105 @@
-"""Ranges of a trace written out as the rows that hooks would have recorded: one by one, in plain Python."""
+"""Ranges and nests of a trace written out as the rows that hooks would have recorded: one by one.
+
+Rows are called by their numbers in the trace, those that nests stand for by the numbers behind these.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from commanalyzer.abi.hooks import NOTHING, REGISTER, WORD_MASK
-from commanalyzer.abi.trace_layout import CELL, HEAD, ROW_FILL, ROW_RANGE, ROW_UPDATE, ROW_WIDE
+from commanalyzer.abi.trace_layout import (
+    CELL,
+    GROUP,
+    HEAD,
+    NEST_REDUCTION,
+    ROW_FILL,
+    ROW_NEST,
+    ROW_RANGE,
+    ROW_REGISTER,
+    ROW_UPDATE,
+    ROW_WIDE,
+)
 from commanalyzer.trace.reader import Trace
 
 _WORD = 1 << 64
+_Terms = tuple[tuple[int, ...], ...]
 
 
 @dataclass
 class _Row:
-    """A row with all its labels; ``origin`` is the row of the trace where it comes first."""
+    """A row with all its labels, and the terms of its groups; ``name`` is what labels call it."""
 
     sink: int
     site: int
     flags: int
     labels: tuple[int, ...]
-    origin: int
+    name: int
     count: int
+    groups: tuple[_Terms, ...] = ()
 
 
 def without_ranges(trace: Trace) -> Trace:
-    """The trace with every range replaced by its rows; equal rows are one, where the first of them is."""
-    if not np.any(trace.heads["flags"] & ROW_RANGE):
+    """The trace with every range and nest replaced by its rows; equal rows are one, where the first is."""
+    if not np.any(trace.heads["flags"] & (ROW_RANGE | ROW_NEST)):
         return trace
+    sites = {row.site for row in _all_rows(trace) if row.name >= len(trace.heads)}
     kept: dict[tuple[object, ...], _Row] = {}
+    names: dict[int, int] = {}  # of rows that are left out: the row that is kept
     for row in _all_rows(trace):
+        row.labels = _renamed_all(row, row.labels, names)
+        row.groups = tuple(tuple(_renamed_all(row, t, names) for t in terms) for terms in row.groups)
         is_plain = row.flags & ~ROW_WIDE == 0
-        key = (row.site, row.sink, row.labels) if is_plain else (row.origin,)
-        found = kept.setdefault(key, row)
+        is_sum = row.flags & ~ROW_WIDE == ROW_REGISTER and row.site in sites
+        key = (row.site, "sum" if is_sum else row.sink, row.labels, row.groups)
+        found = kept.setdefault(key if is_plain or is_sum else (row.name, row.site, row.sink), row)
         if found is not row:
             found.count += row.count
+            names[row.name] = found.name
     return _assembled(trace, list(kept.values()))
 
 
 def _all_rows(trace: Trace) -> Iterator[_Row]:
-    units, at = trace.labels.astype(np.int64), 0
-    for origin, (head, cell) in enumerate(zip(trace.heads, trace.cells, strict=True)):
-        sink, site, number, flags = (int(head[name]) for name in ("sink", "site", "num_labels", "flags"))
+    units, at, behind = trace.labels.astype(np.int64), 0, len(trace.heads)
+    groups = _groups(trace)
+    for number, (head, cell) in enumerate(zip(trace.heads, trace.cells, strict=True)):
+        sink, site, num_labels, flags = (int(head[name]) for name in ("sink", "site", "num_labels", "flags"))
         if flags & ROW_WIDE:
-            pairs = units[at : at + 2 * number].reshape(-1, 2)
+            pairs = units[at : at + 2 * num_labels].reshape(-1, 2)
             labels = tuple((int(low) & 0xFFFFFFFF) | (int(high) % (1 << 32)) << 32 for low, high in pairs)
-            at += 2 * number
+            at += 2 * num_labels
         else:
-            labels = tuple(sink + int(unit) for unit in units[at : at + number])
-            at += number
+            labels = tuple(sink + int(unit) for unit in units[at : at + num_labels])
+            at += num_labels
         if flags & ROW_RANGE:
-            yield from _rows_of(labels, origin, int(cell["count"]))
+            yield from _rows_of_range(labels, number, int(cell["count"]))
+        elif flags & ROW_NEST:
+            rows = list(_rows_of_nest(labels, behind, int(cell["count"])))
+            behind += len(rows)
+            yield from rows
         else:
-            yield _Row(sink, site, flags, labels, origin, int(cell["count"]))
+            yield _Row(sink, site, flags, labels, number, int(cell["count"]), tuple(groups.get(number, ())))
 
 
-def _rows_of(content: tuple[int, ...], origin: int, count: int) -> Iterator[_Row]:
+def _groups(trace: Trace) -> dict[int, list[_Terms]]:
+    """Terms of the groups of each row."""
+    found: dict[int, list[_Terms]] = {}
+    for group in trace.groups:
+        row, first, count, width, is_listed = (int(group[name]) for name in GROUP.names or ())
+        if is_listed:
+            labels = [int(label) for label in trace.listed[first : first + count * width]]
+        else:
+            runs = [(int(run["start"]), int(run["stride"])) for run in trace.runs[first : first + width]]
+            labels = [(start + i * stride) % _WORD for i in range(count) for start, stride in runs]
+        terms = tuple(tuple(labels[k : k + width]) for k in range(0, len(labels), width))
+        found.setdefault(row, []).append(terms)
+    return found
+
+
+def _rows_of_range(content: tuple[int, ...], name: int, count: int) -> Iterator[_Row]:
     segment = 0
     while segment < len(content):
         rounds, stores = content[segment] % (1 << 48), content[segment] >> 48
@@ -68,36 +110,74 @@ def _rows_of(content: tuple[int, ...], origin: int, count: int) -> Iterator[_Row
                 sink = (content[at + 1] + i * content[at + 2]) % _WORD
                 first, strides = at + 3, at + 3 + number
                 labels = tuple((content[first + k] + i * content[strides + k]) % _WORD for k in range(number))
-                yield _Row(sink, site, 0, labels, origin, count)
+                yield _Row(sink, site, 0, labels, name, count)
                 at = strides + number
         segment = at
 
 
+def _rows_of_nest(content: tuple[int, ...], name: int, count: int) -> Iterator[_Row]:
+    for i in range(content[0] % (1 << 48)):
+        at, results = 1, list[int]()
+        for _ in range(content[0] >> 48):
+            site, number = content[at] % (1 << 32), content[at] >> 32 & 255
+            if content[at] & NEST_REDUCTION:
+                yield _Row(0, site, ROW_REGISTER, (), name, count, (_terms_of(content, at, number, i),))
+                results.append(REGISTER | name)
+                at += 2 + 3 * number
+            else:
+                first, strides = at + 3, at + 3 + number
+                labels = tuple(
+                    results[content[first + k]]
+                    if content[at] >> (40 + k) & 1
+                    else (content[first + k] + i * content[strides + k]) % _WORD
+                    for k in range(number)
+                )
+                yield _Row((content[at + 1] + i * content[at + 2]) % _WORD, site, 0, labels, name, count)
+                at = strides + number
+            name += 1
+
+
+def _terms_of(content: tuple[int, ...], at: int, width: int, i: int) -> _Terms:
+    labels = [content[at + 2 + 3 * k : at + 5 + 3 * k] for k in range(width)]
+    return tuple(
+        tuple((first + term * inner + i * outer) % _WORD for first, inner, outer in labels)
+        for term in range(content[at + 1])
+    )
+
+
 def _assembled(trace: Trace, rows: list[_Row]) -> Trace:
     """Columns of these rows; those that name rows get their new numbers."""
-    moved = {row.origin: number for number, row in enumerate(rows) if not _is_of_range(trace, row)}
+    moved = {row.name: number for number, row in enumerate(rows)}
     heads, cells = np.zeros(len(rows), HEAD), np.zeros(len(rows), CELL)
     units: list[int] = []
+    groups: list[tuple[int, int, int, int, int]] = []
+    listed: list[int] = []
     for number, row in enumerate(rows):
         sink = moved[row.sink] if row.flags & ROW_UPDATE else row.sink
-        labels = row.labels if row.flags & ROW_FILL else tuple(_renamed(label, moved) for label in row.labels)
+        labels = _renamed_all(row, row.labels, moved)
         heads[number] = (sink, row.site, len(labels), row.flags | ROW_WIDE)
         cells[number] = (1, row.count)
         for label in labels:
             units += [label & 0xFFFFFFFF, label >> 32]
-    groups, listed, runs = trace.groups.copy(), trace.listed.copy(), trace.runs.copy()
-    groups["row"] = [moved[int(row)] for row in groups["row"]]
-    listed[:] = [_renamed(int(label), moved) for label in listed]
-    runs["start"] = [_renamed(int(label), moved) for label in runs["start"]]
+        for terms in row.groups:
+            groups.append((number, len(listed), len(terms), len(terms[0]), 1))
+            listed += [label for term in terms for label in _renamed_all(row, term, moved)]
     labels32 = np.array(units, np.uint32).view(np.int32)
-    return replace(trace, heads=heads, cells=cells, labels=labels32, groups=groups, listed=listed, runs=runs)
+    return replace(
+        trace,
+        heads=heads,
+        cells=cells,
+        labels=labels32,
+        groups=np.array(groups, GROUP),
+        listed=np.array(listed, np.uint64),
+    )
 
 
-def _is_of_range(trace: Trace, row: _Row) -> bool:
-    return bool(trace.heads["flags"][row.origin] & ROW_RANGE)
+def _renamed_all(row: _Row, labels: Sequence[int], names: dict[int, int]) -> tuple[int, ...]:
+    return tuple(labels) if row.flags & ROW_FILL else tuple(_renamed(label, names) for label in labels)
 
 
-def _renamed(label: int, moved: dict[int, int]) -> int:
+def _renamed(label: int, names: dict[int, int]) -> int:
     if not label & REGISTER or label & NOTHING == NOTHING:
         return label
-    return (label & ~WORD_MASK) | moved[label & WORD_MASK]
+    return (label & ~WORD_MASK) | names.get(label & WORD_MASK, label & WORD_MASK)
