@@ -61,20 +61,6 @@ static bool resident(uint64_t *all, uint64_t *of_files) {
   return length > 0;
 }
 
-static bool copy_to(int file, const struct ca_column *column) {
-  for (uint64_t done = 0; done < column->bytes;) {
-    uint64_t left = column->bytes - done;
-    ssize_t got =
-        pwrite(file, column->data + done, left > 1u << 30 ? 1u << 30 : left, (off_t)(column->offset + done));
-    if (got < 0 && errno == EINTR)
-      continue;
-    if (got <= 0)
-      return false;
-    done += (uint64_t)got;
-  }
-  return true;
-}
-
 static bool map_columns(int file, int sharing) {
   for (uint32_t i = 0; i < num_columns; i++) {
     const struct ca_column *column = columns[i];
@@ -114,7 +100,7 @@ static bool fill_file(int file, uint64_t size) {
   if (getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur < size || ftruncate(file, (off_t)size))
     return false;
   for (uint32_t i = 0; i < num_columns; i++)
-    if (!copy_to(file, columns[i]))
+    if (!ca_write_all(file, columns[i]->data, columns[i]->bytes, columns[i]->offset))
       return false;
   return true;
 }

@@ -38,18 +38,6 @@ static uint32_t *last_of_site;   /* row + 1 of the newest register value of each
 static bool *goes_on;            /* by site: some store made a new version of the lifetime that it overwrote */
 static uint32_t searches;
 
-static bool read_all(int file, void *data, uint64_t bytes) {
-  unsigned char *at = data;
-  while (bytes) {
-    ssize_t got = read(file, at, bytes);
-    if (got <= 0)
-      return false;
-    at += got;
-    bytes -= (uint64_t)got;
-  }
-  return true;
-}
-
 static bool reserve(void) {
   is_workspace = ca_map((CA_ADDRESS_MASK + 1) / 4);
   last_of_site = ca_map((1ull << 32) * sizeof *last_of_site);
@@ -67,10 +55,10 @@ void ca_workspace_read(const char *path) {
   int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0)
     return;
-  if (read_all(file, &header, sizeof header)) {
+  if (ca_read_all(file, &header, sizeof header)) {
     uint64_t bytes = header.num_pieces * sizeof *pieces;
     pieces = ca_map(bytes ? bytes : 1);
-    ca_has_workspace = pieces && read_all(file, pieces, bytes) && reserve();
+    ca_has_workspace = pieces && ca_read_all(file, pieces, bytes) && reserve();
   }
   close(file);
   for (uint64_t i = 0; ca_has_workspace && i < ca_num_globals; i++)
