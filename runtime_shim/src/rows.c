@@ -9,7 +9,7 @@
 
 uint64_t ca_num_rows;
 
-#define LONGEST_CHAIN 16u
+#define LONGEST_CHAIN 4u
 #define MANY CA_MANY_ROWS /* instead of a row: the anchor's rows are in the table */
 
 static uint32_t *by_word;  /* row + 1, newest row of each word */
@@ -216,7 +216,7 @@ static void move_to_table(uint32_t *anchor) {
 static bool insert(const struct ca_event *event, uint32_t depth) {
   uint32_t *anchor = anchor_of(event);
   bool in_table = *anchor == MANY || depth == LONGEST_CHAIN;
-  if ((in_table && (table_rows + LONGEST_CHAIN) * 2 >= table_mask && !grow_table()) || !append(event))
+  if ((in_table && (table_rows + LONGEST_CHAIN) * 3 >= table_mask * 2 && !grow_table()) || !append(event))
     return false;
   uint64_t row = ca_num_rows - 1;
   if (in_table) {

@@ -184,6 +184,27 @@ bool ca_column_reserve(struct ca_column *column, uint64_t capacity) {
   return true;
 }
 
+/* Writes a section to the trace. Its memory is given back on the way: the pages of the file take its place, so
+ * that no further memory is touched, which is expensive where the machine is a virtual one. */
+bool ca_column_move(struct ca_column *column, int file, uint64_t bytes, uint64_t offset) {
+  for (uint64_t done = 0, next; done < bytes; done = next) {
+    next = (done & ~(STEP - 1)) + STEP;
+    next = next < bytes ? next : bytes;
+    if (!ca_write_all(file, column->data + done, next - done, offset + done))
+      return false;
+    madvise(column->data + done, next - done, MADV_DONTNEED);
+  }
+  return true;
+}
+
+/* Gives back the memory of the columns that are not part of the trace. What the process still records finds
+ * them empty, as if nothing was known. */
+void ca_columns_forget(void) {
+  for (uint32_t i = 0; i < num_columns; i++)
+    if (!columns[i]->is_section)
+      madvise(columns[i]->data, columns[i]->ready, MADV_DONTNEED);
+}
+
 /* A column of the trace. */
 bool ca_section_reserve(struct ca_column *column, uint64_t capacity) {
   bool reserved = ca_column_reserve(column, capacity);

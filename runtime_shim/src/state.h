@@ -69,6 +69,8 @@ bool ca_column_reserve(struct ca_column *column, uint64_t capacity);
 bool ca_section_reserve(struct ca_column *column, uint64_t capacity);
 bool ca_column_extend(struct ca_column *column, uint64_t bytes);
 void *ca_column_push(struct ca_column *column, uint64_t bytes);
+bool ca_column_move(struct ca_column *column, int file, uint64_t bytes, uint64_t offset);
+void ca_columns_forget(void);
 void ca_spill_prepare(const char *path);
 void ca_spill_check(void);
 void ca_spill_finish(int file);

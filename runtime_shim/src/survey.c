@@ -18,6 +18,8 @@
 
 #define HAS_SOURCES 1u
 #define ACCUMULATES 2u
+#define FROM_ELIGIBLE 4u /* or from register values */
+#define IS_FAR 8u        /* no workspace can reach it */
 
 /* What the labels of a chain tell. */
 struct sources {
@@ -44,6 +46,7 @@ static void note_label(uint64_t label, uint32_t sink, struct sources *sources) {
     return;
   if (label & CA_REG) {
     reach -= distance[label & UINT32_MAX];
+    sources->traits |= FROM_ELIGIBLE;
   } else {
     uint32_t home = homes.number_of[label & (CA_ADDRESS_MASK >> 2)];
     if (home == sink) {
@@ -51,6 +54,7 @@ static void note_label(uint64_t label, uint32_t sink, struct sources *sources) {
       return;
     }
     reach = homes.entries[home].reach;
+    sources->traits |= home ? FROM_ELIGIBLE : 0;
   }
   sources->traits |= HAS_SOURCES;
   sources->reach = reach < sources->reach ? reach : sources->reach;
@@ -242,9 +246,12 @@ static void reach_home(struct ca_home *home, uint64_t reach) {
  * occurs at most; a home that begins more lifetimes than that must have seen several contents. */
 static void pass_on(const struct ca_chain *chain) {
   uint32_t number = chain->flags & CA_ROW_REGISTER ? NO_HOME : homes.number_of[chain->sink];
-  if (!number || (chain->flags & CA_ROW_FILL))
+  if (!number || (chain->flags & CA_ROW_FILL) || (traits[chain->row] & IS_FAR))
     return;
-  uint64_t reach = sources_of(chain, number).reach;
+  struct sources sources = sources_of(chain, number);
+  uint64_t reach = sources.reach;
+  if (chain->units && !(sources.traits & FROM_ELIGIBLE))
+    traits[chain->row] |= IS_FAR;
   if (number == NO_HOME)
     reach_register(chain->row, reach);
   else

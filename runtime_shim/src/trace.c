@@ -62,7 +62,7 @@ __attribute__((constructor(1), used)) static void start(void) {
 
 struct section {
   const void *data;
-  const struct ca_column *column; /* 0 for counters */
+  struct ca_column *column; /* 0 for counters */
   uint64_t count;
   uint64_t size;
 };
@@ -91,6 +91,12 @@ static bool write_header(int file, struct ca_trace_header *header) {
   return ca_write_all(file, header, sizeof *header, 0);
 }
 
+static bool write_section(int file, const struct section *section, uint64_t bytes, uint64_t offset) {
+  if (section->column)
+    return ca_column_move(section->column, file, bytes, offset);
+  return ca_write_all(file, section->data, bytes, offset);
+}
+
 static bool write_trace(int file) {
   ca_trim_extents();
   ca_repeats_settle();
@@ -111,6 +117,8 @@ static bool write_trace(int file) {
   const uint64_t spilled_bytes = ca_spilled_bytes();
   struct ca_trace_header header = {.magic = 0, .abi_version = CA_ABI_VERSION};
   uint64_t offset = 4096;
+  if (!spilled_bytes)
+    ca_columns_forget();
   for (uint32_t i = 0; i < CA_NUM_SECTIONS; i++) {
     uint64_t bytes = sections[i].count * sections[i].size;
     header.sections[i].offset = offset;
@@ -119,12 +127,12 @@ static bool write_trace(int file) {
       header.sections[i].offset = sections[i].column->offset;
       continue;
     }
-    if (!ca_write_all(file, sections[i].data, bytes, offset))
+    if (!write_section(file, &sections[i], bytes, offset))
       return false;
     offset = (offset + bytes + 63) & ~63ull;
   }
-  ca_statistics.recorder_bytes =
-      ca_num_rows * 16 + ca_heads.bytes + ca_labels.bytes + ca_groups.bytes + ca_runs.bytes + ca_listed.bytes;
+  ca_statistics.recorder_bytes = ca_num_rows * sizeof(struct ca_cell) + ca_heads.bytes + ca_labels.bytes +
+                                 ca_groups.bytes + ca_runs.bytes + ca_listed.bytes;
   ca_statistics.spilled_bytes = spilled_bytes;
   if (spilled_bytes)
     ca_spill_finish(file);

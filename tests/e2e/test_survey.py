@@ -27,19 +27,22 @@ from commanalyzer.vcg.workspaces import (
 from tests.native import ROOT
 from tests.shim.conftest import compile_c
 
-# Behind the trace, the log is still there.
+# In front of the trace: when that is written, the log is given up.
 _SURVEY = """
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <unistd.h>
 _Bool ca_survey(const char *path, const uint8_t *site_widths, uint64_t num_sites);
-__attribute__((destructor)) static void survey(void) {
+void ca_repeats_settle(void);
+static void survey(void) {
   static uint8_t widths[1 << 20];
   int file = open(getenv("TEST_WIDTHS"), O_RDONLY);
   ssize_t count = read(file, widths, sizeof widths);
+  ca_repeats_settle();
   ca_survey(getenv("TEST_FOUND"), widths, (uint64_t)count);
 }
+__attribute__((constructor)) static void prepare(void) { atexit(survey); }
 """
 
 
