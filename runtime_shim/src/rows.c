@@ -186,6 +186,15 @@ static uint64_t find(const struct ca_event *event, uint32_t *depth) {
   return found;
 }
 
+/* Begins to fetch what `find` will look at first. */
+static void look_up_soon(const struct ca_event *event) {
+  uint32_t newest = *anchor_of(event);
+  if (newest == MANY)
+    __builtin_prefetch(&table[tag_of(event->hash) & table_mask]);
+  else if (newest)
+    __builtin_prefetch(&ca_state.cells[newest - 1]);
+}
+
 uint64_t ca_row_find(const struct ca_event *event) {
   uint32_t depth;
   return find(event, &depth);
@@ -298,6 +307,7 @@ struct ca_found ca_row_lookup(const struct ca_event *event) {
   if (!(++lookups % CHECKED_LOOKUPS))
     ca_spill_check();
   uint64_t expected = (uint64_t)(ca_state.cursor - ca_state.cells);
+  look_up_soon(event);
   uint64_t near = ca_row_near(event->hash);
   if (near)
     return (struct ca_found){near - 1, false};

@@ -16,16 +16,12 @@
 #define NEVER UINT64_MAX
 #define NO_HOME UINT32_MAX
 
+#define WIDEST 4u /* words of a home */
+
 #define HAS_SOURCES 1u
 #define ACCUMULATES 2u
 #define FROM_ELIGIBLE 4u /* or from register values */
 #define IS_FAR 8u        /* no workspace can reach it */
-
-/* What the labels of a chain tell. */
-struct sources {
-  uint64_t reach;
-  uint8_t traits;
-};
 
 /* How often something was counted: open addressing; 0 is no key. */
 struct count {
@@ -40,44 +36,64 @@ static struct count *counts;
 static uint64_t counts_mask, num_counts, num_chains;
 static bool is_full, is_changed;
 
-static void note_label(uint64_t label, uint32_t sink, struct sources *sources) {
+/* What a visitor of labels found out so far. */
+struct found {
+  uint64_t sink;   /* word */
+  uint32_t number; /* of its home */
+  uint8_t traits;
+  uint64_t reach; /* least of the sources' */
+};
+
+static bool is_source(uint64_t label) { return label && (label & ~CA_ROLES) != CA_NOTHING; }
+
+/* Words of the sink's home are not far behind its first one. */
+CA_INLINE void note_trait(struct found *found, uint64_t label) {
+  uint64_t word = label & (CA_ADDRESS_MASK >> 2);
+  if (!is_source(label))
+    return;
+  bool is_own = !(label & CA_REG) && word - found->sink < WIDEST && homes.number_of[word] == found->number;
+  found->traits |= is_own ? ACCUMULATES : HAS_SOURCES;
+}
+
+CA_INLINE void note_reach(struct found *found, uint64_t label) {
   uint64_t reach = NEVER;
-  if (!label || (label & ~CA_ROLES) == CA_NOTHING)
+  if (!is_source(label))
     return;
   if (label & CA_REG) {
     reach -= distance[label & UINT32_MAX];
-    sources->traits |= FROM_ELIGIBLE;
+    found->traits |= FROM_ELIGIBLE;
   } else {
-    uint32_t home = homes.number_of[label & (CA_ADDRESS_MASK >> 2)];
-    if (home == sink) {
-      sources->traits |= ACCUMULATES;
+    uint32_t number = homes.number_of[label & (CA_ADDRESS_MASK >> 2)];
+    if (!number)
       return;
-    }
-    reach = homes.entries[home].reach;
-    sources->traits |= home ? FROM_ELIGIBLE : 0;
+    reach = homes.entries[number].reach;
+    found->traits |= FROM_ELIGIBLE;
   }
-  sources->traits |= HAS_SOURCES;
-  sources->reach = reach < sources->reach ? reach : sources->reach;
+  found->reach = reach < found->reach ? reach : found->reach;
 }
 
-static void note_group(const struct ca_group *group, uint32_t sink, struct sources *sources) {
+CA_INLINE void note_group(const struct ca_group *group, struct found *found,
+                          void (*note)(struct found *found, uint64_t label)) {
   const uint64_t *listed = (const uint64_t *)ca_listed.data + group->first;
   const struct ca_run *runs = (const struct ca_run *)ca_runs.data + group->first;
   for (uint64_t i = 0; i < group->count; i++)
     for (uint32_t k = 0; k < group->width; k++)
-      if (group->is_listed)
-        note_label(listed[i * group->width + k], sink, sources);
-      else
-        note_label(runs[k].start + i * (uint64_t)runs[k].stride, sink, sources);
+      note(found,
+           group->is_listed ? listed[i * group->width + k] : runs[k].start + i * (uint64_t)runs[k].stride);
 }
 
-static struct sources sources_of(const struct ca_chain *chain, uint32_t sink) {
-  struct sources sources = {NEVER, 0};
+CA_INLINE void note_labels(const struct ca_chain *chain, struct found *found,
+                           void (*note)(struct found *found, uint64_t label)) {
   for (uint32_t k = 0; k < chain->num_labels; k++)
-    note_label(ca_chain_label(chain, k), sink, &sources);
+    note(found, ca_chain_label(chain, k));
   for (uint32_t g = 0; g < chain->num_groups; g++)
-    note_group(&chain->groups[g], sink, &sources);
-  return sources;
+    note_group(&chain->groups[g], found, note);
+}
+
+static uint8_t traits_of(const struct ca_chain *chain, uint32_t number) {
+  struct found found = {chain->sink, number, 0, NEVER};
+  note_labels(chain, &found, note_trait);
+  return found.traits;
 }
 
 /* Words that are filled and read only are left out. */
@@ -103,7 +119,7 @@ static void note_lifetimes(const struct ca_chain *chain) {
     return;
   uint32_t number = homes.number_of[chain->sink];
   struct ca_home *home = &homes.entries[number];
-  traits[chain->row] = sources_of(chain, number).traits;
+  traits[chain->row] = traits_of(chain, number);
   home->versions += chain->times;
   if (!(traits[chain->row] & ACCUMULATES))
     home->lifetimes += chain->times;
@@ -204,7 +220,7 @@ static void note_chain(const struct ca_chain *chain) {
   if (!number)
     return;
   struct ca_home *home = &homes.entries[number];
-  uint8_t found = chain->units ? traits[chain->row] : sources_of(chain, number).traits;
+  uint8_t found = chain->units ? traits[chain->row] : traits_of(chain, number);
   if (!(found & HAS_SOURCES))
     return;
   uint64_t times = home->is_shared ? add(key_of(chain), chain->times) : chain->times;
@@ -248,14 +264,14 @@ static void pass_on(const struct ca_chain *chain) {
   uint32_t number = chain->flags & CA_ROW_REGISTER ? NO_HOME : homes.number_of[chain->sink];
   if (!number || (chain->flags & CA_ROW_FILL) || (traits[chain->row] & IS_FAR))
     return;
-  struct sources sources = sources_of(chain, number);
-  uint64_t reach = sources.reach;
-  if (chain->units && !(sources.traits & FROM_ELIGIBLE))
+  struct found found = {chain->sink, number, 0, NEVER};
+  note_labels(chain, &found, note_reach);
+  if (chain->units && !(found.traits & FROM_ELIGIBLE))
     traits[chain->row] |= IS_FAR;
   if (number == NO_HOME)
-    reach_register(chain->row, reach);
+    reach_register(chain->row, found.reach);
   else
-    reach_home(&homes.entries[number], reach);
+    reach_home(&homes.entries[number], found.reach);
 }
 
 static bool find(void) {

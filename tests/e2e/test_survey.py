@@ -72,8 +72,8 @@ def surveyed(request: AnalysisRequest) -> tuple[list[object], list[object]]:
 
 _WORKLOADS = [
     pytest.param(("adi", "32", "20"), 1, id="adi"),
-    pytest.param(("heat2d", "16", "20"), 0, id="heat2d"),
-    pytest.param(("kmeans", "200", "4", "3", "10"), 0, id="kmeans"),
+    pytest.param(("heat2d", "16", "20"), 0, id="heat2d", marks=pytest.mark.slow),
+    pytest.param(("kmeans", "200", "4", "3", "10"), 0, id="kmeans", marks=pytest.mark.slow),
     pytest.param(("pic", "16", "4", "8", "4"), 1, id="pic", marks=pytest.mark.slow),
     pytest.param(("fem2d", "16", "10"), 1, id="fem2d", marks=pytest.mark.slow),
     pytest.param(("hydro3d", "6", "6"), 1, id="hydro3d", marks=pytest.mark.slow),
