@@ -119,6 +119,8 @@ struct ca_found {
 };
 
 struct ca_found ca_row_lookup(const struct ca_event *event);
+uint64_t ca_row_again(const struct ca_event *event, uint32_t *depth);
+struct ca_found ca_row_add(const struct ca_event *event, uint32_t depth);
 uint64_t ca_row_find(const struct ca_event *event); /* row + 1, 0 for none */
 uint64_t ca_row_near(uint64_t hash);
 void ca_row_repeat(uint64_t row);

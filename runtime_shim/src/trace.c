@@ -148,6 +148,7 @@ static bool write_prefix(int file) {
 
 static void write_file(int flags, bool (*write)(int file)) {
   finished = true;
+  ca_prefix.next = UINT64_MAX;
   int saved = errno;
   int file = open(trace_path, O_RDWR | O_CREAT | flags | O_CLOEXEC, 0600);
   if (file >= 0) {

@@ -175,14 +175,6 @@ static uint64_t tenant_of(uint64_t word) {
   return (head->flags & CA_ROW_TEMPORARY) && head->sink == word ? row_of(state) : NONE;
 }
 
-/* Counts the row of an event that was not predicted, if there is one: row + 1, otherwise 0. */
-static uint64_t row_that_exists(const struct ca_event *event) {
-  uint64_t near = ca_row_near(event->hash);
-  if (near)
-    return near;
-  return ca_row_find(event) ? ca_row_lookup(event).row + 1 : 0;
-}
-
 /* What a store to a workspace word is decided by. */
 struct traits {
   uint64_t hash;   /* of site and labels */
@@ -247,14 +239,15 @@ static uint64_t lifetime(uint32_t site, uint64_t word, uint32_t count, const uin
   if (!traits.reads_tenant && !(may_go_on && ca_row_find(&next))) {
     if (ca_predicted(first_hash))
       return CA_REG | ca_last_row();
-    uint64_t found = row_that_exists(&first);
+    uint32_t depth;
+    uint64_t found = ca_row_again(&first, &depth);
     if (found)
       return CA_REG | (found - 1);
     if (ca_num_rows >= header.max_rows && tenant != NONE) {
       ca_statistics.unnamed_lifetimes++;
       ca_spoil_repeats();
     } else if (!may_go_on || !descends(tenant, count, labels)) {
-      struct ca_found made = ca_row_lookup(&first);
+      struct ca_found made = ca_row_add(&first, depth);
       if (made.is_new)
         ca_note_definition(made.row, count, labels);
       return CA_REG | made.row;
@@ -324,7 +317,8 @@ static bool is_carried(uint64_t before, uint32_t count, const uint64_t *labels) 
  * in a register and through workspaces stays one vertex: otherwise each step would get new ones.
  * `labels` are sources (of a reduction: a selection); those in the event go into the row. */
 struct ca_version ca_register_version(struct ca_event *event, uint32_t count, const uint64_t *labels) {
-  uint64_t found = row_that_exists(event);
+  uint32_t depth;
+  uint64_t found = ca_row_again(event, &depth);
   if (found)
     return (struct ca_version){found - 1, found - 1, false};
   uint64_t before = last_of_site[event->site];
@@ -337,7 +331,7 @@ struct ca_version ca_register_version(struct ca_event *event, uint32_t count, co
     struct ca_found update = ca_row_lookup(event);
     return (struct ca_version){before - 1, update.row, update.is_new};
   }
-  struct ca_found made = ca_row_lookup(event);
+  struct ca_found made = ca_row_add(event, depth);
   if (made.is_new) {
     ca_note_definition(made.row, count, labels);
     last_of_site[event->site] = (uint32_t)(made.row + 1);
