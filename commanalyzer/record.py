@@ -37,8 +37,10 @@ from commanalyzer.vcg.spill import Spill
 from commanalyzer.vcg.store import GraphStore
 from commanalyzer.vcg.workspaces import (
     find_workspaces,
+    read_workspaces,
     workspace_pieces,
     workspaces_confirmed,
+    write_site_widths,
     write_workspaces,
 )
 
@@ -146,23 +148,24 @@ class _Recorder:
     def recorded(self, *, whole_runs: bool) -> _Recorded:
         """The recording in which every lifetime of a word of a workspace is a vertex of its own.
 
-        Which words these are is found in the beginning of a run. What follows may contradict it (another
-        phase of the program has other workspaces); then the whole run says which they are.
+        Which words these are is found by the recorder in the beginning of a run. What follows may contradict
+        it (another phase of the program has other workspaces); then the whole run says which they are.
         """
         if not self.runs.request.private_temporaries:
             return self._record("record the program")
-        first = self._record("record the program", may_end_early=not whole_runs)
-        is_prefix = bool(first.trace.statistics.is_prefix)
-        pieces, run = self._list_workspaces(first.store), first.run
-        if not is_prefix and not len(pieces):
-            return first
-        del first
-        named = self._named(run) if len(pieces) else None
-        if named and (not is_prefix or _confirms(named)):
+        run, trace = self._run("record the program", site_widths=None if whole_runs else self._site_widths)
+        if not trace.statistics.prefix_events:
+            first = self._built(run, trace)
+            if not len(self._list_workspaces(first.store)):
+                return first
+            del first, trace
+            return self._named(run)
+        pieces, named = read_workspaces(self._workspace), self._named(run)
+        if _confirms(named):
             return named
-        whole = self._record("record the whole program", named.run if named else run)
+        whole = self._record("record the whole program", named.run)
         whole_pieces = self._list_workspaces(whole.store)
-        if named and not _has_unnamed(named) and np.array_equal(pieces, whole_pieces):
+        if not _has_unnamed(named) and np.array_equal(pieces, whole_pieces):
             return replace(named, run=whole.run)
         return self._named(whole.run) if len(whole_pieces) else whole
 
@@ -171,6 +174,13 @@ class _Recorder:
         """The list of workspaces."""
         return self.directory / "workspace"
 
+    @property
+    def _site_widths(self) -> Path:
+        """The widths of the values of all sites, for a recording that finds workspaces itself."""
+        path = self.directory / "widths"
+        write_site_widths(path, self.sites)
+        return path
+
     def _list_workspaces(self, store: GraphStore) -> NDArray[np.void]:
         """Find workspaces and write their list; their pieces."""
         mask = find_workspaces(store)
@@ -178,27 +188,38 @@ class _Recorder:
         return workspace_pieces(store.vertices(), mask, self.sites)
 
     def _named(self, before: TargetRun) -> _Recorded:
-        return self._record("record the private temporaries", before, workspace=self._workspace)
+        return self._record("record the private temporaries", before, has_workspaces=True)
 
     def _record(
+        self, stage: str, before: TargetRun | None = None, *, has_workspaces: bool = False
+    ) -> _Recorded:
+        """Record a whole run, after the recordings that ``before`` adds up, and build its graph."""
+        return self._built(*self._run(stage, before, has_workspaces=has_workspaces))
+
+    def _run(
         self,
         stage: str,
         before: TargetRun | None = None,
         *,
-        workspace: Path | None = None,
-        may_end_early: bool = False,
-    ) -> _Recorded:
-        """Record once more, after the recordings that ``before`` adds up."""
+        has_workspaces: bool = False,
+        site_widths: Path | None = None,
+    ) -> tuple[TargetRun, Trace]:
+        """Record once more; with ``site_widths`` at most until the list of workspaces is known."""
         self.progress.stage(stage, 1)
         path = self.directory / "trace"
-        run = self.runs.recorded(self.instrumented, path, workspace=workspace, may_end_early=may_end_early)
-        self.progress.stage("build the value graph", 1)
+        workspace = self._workspace if has_workspaces or site_widths else None
+        run = self.runs.recorded(self.instrumented, path, workspace=workspace, site_widths=site_widths)
         trace = read_trace(path)
         # the recorder's own peak: from outside, ours would be mixed into it
         run = replace(run, peak_rss_bytes=trace.statistics.peak_rss_bytes or run.peak_rss_bytes)
         if before is not None:
             peak_rss_bytes = max(run.peak_rss_bytes, before.peak_rss_bytes)
             run = replace(run, cpu_s=run.cpu_s + before.cpu_s, peak_rss_bytes=peak_rss_bytes)
+        return run, trace
+
+    def _built(self, run: TargetRun, trace: Trace) -> _Recorded:
+        """A recording and its graph."""
+        self.progress.stage("build the value graph", 1)
         request = self.runs.request
         has_regions, spill = bool(request.regions), Spill.within(request.memory_limit_bytes)
         return _Recorded(run, trace, build_store(trace, self.sites, has_regions=has_regions, spill=spill))

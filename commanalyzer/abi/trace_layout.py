@@ -61,7 +61,7 @@ STATISTICS = np.dtype(
         ("recorder_bytes", "<u8"),
         ("peak_rss_bytes", "<u8"),
         ("spilled_bytes", "<u8"),
-        ("is_prefix", "<u8"),
+        ("prefix_events", "<u8"),
     ]
 )
 HEADER = np.dtype(

@@ -38,6 +38,9 @@ SEPARATE = (
     "permute.c",
     "workspace.c",
     "prefix.c",
+    "survey.c",
+    "homes.c",
+    "chains.c",
     "trace.c",
 )
 _FLAGS = (
@@ -107,6 +110,7 @@ def _headers() -> tuple[Path, ...]:
         "src/state.h",
         "src/accumulator.h",
         "src/outcomes.h",
+        "src/survey.h",
         "src/multipliers.inc",
     )
     return tuple(shim / name for name in names)

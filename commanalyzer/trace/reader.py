@@ -28,7 +28,8 @@ class TraceStatistics:
         recorder_bytes: Bytes of all columns.
         peak_rss_bytes: Largest resident memory of the recorded process, 0 if not known.
         spilled_bytes: Bytes of columns that were moved to the trace while the program ran.
-        is_prefix: 1 if the recording was ended as soon as it showed workspaces, 0 for a whole run.
+        prefix_events: Rows that had occurred, about, when the recording was ended because it showed workspaces;
+            the trace has none then. 0 for a whole run.
     """
 
     hash_collisions: int
@@ -38,7 +39,7 @@ class TraceStatistics:
     recorder_bytes: int
     peak_rss_bytes: int
     spilled_bytes: int
-    is_prefix: int
+    prefix_events: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,9 @@ Or it is computed from a workspace, and more often than any of the workspace's c
 several of them (gather, compute, compute, scatter: only the first level differs in the homes of its sources).
 
 These are ratios, which the beginning of a run tells as well as the whole one, if the program repeats itself.
-The graph of the second recording, which is whole, is asked whether it did (:func:`workspaces_confirmed`).
+Then the recorder finds them by the same criteria (``runtime_shim/src/survey.c``) and the first recording ends;
+no graph is built of it. The graph of the second recording, which is whole, is asked whether it bears out what
+its beginning told (:func:`workspaces_confirmed`).
 """
 
 from __future__ import annotations
@@ -87,8 +89,7 @@ def find_workspaces(store: GraphStore) -> Bool:
     """Return bool[V], the vertex is a word of a workspace.
 
     Args:
-        store: Graph of a recording without named lifetimes; expanded slice by slice. The beginning of a run
-            is enough if the program repeats itself: whether it was is seen by :func:`workspaces_confirmed`.
+        store: Graph of a recording without named lifetimes; expanded slice by slice.
     """
     vertices = store.vertices()
     in_memory = _in_memory(vertices)
@@ -233,6 +234,16 @@ def write_workspaces(path: Path, store: GraphStore, mask: Bool, sites: SiteTable
     pieces = workspace_pieces(store.vertices(), mask, sites)
     header = np.array((MOST_ROWS * store.num_rows + SPARE_ROWS, len(pieces)), dtype=WORKSPACE)
     path.write_bytes(header.tobytes() + pieces.tobytes())
+
+
+def read_workspaces(path: Path) -> NDArray[np.void]:
+    """The pieces in a file that :func:`write_workspaces` or the recorder wrote."""
+    return np.fromfile(path, PIECE, offset=WORKSPACE.itemsize)
+
+
+def write_site_widths(path: Path, sites: SiteTable) -> None:
+    """Write the file that ``COMMANALYZER_PREFIX`` names: the width of the values of each site, bytes."""
+    path.write_bytes(bytes(site.width_bytes for site in sites.sites))
 
 
 def _places(graph: ValueGraph, sites: SiteTable) -> Int64:

@@ -166,7 +166,7 @@ struct ca_statistics {
   uint64_t recorder_bytes;
   uint64_t peak_rss_bytes; /* of this process since exec, 0 if not known */
   uint64_t spilled_bytes;  /* columns that moved from memory to the trace while the program ran */
-  uint64_t is_prefix;      /* 1: the recording was ended as soon as it showed workspaces */
+  uint64_t prefix_events;  /* rows that had occurred when it was ended because it showed workspaces, or 0 */
 };
 
 #define CA_TRACE_MAGIC 0x3152544d4d4f43ull /* "COMMTR1" */

@@ -1,9 +1,11 @@
 /* Memory of the recorder (columns, named extents) and whole ranges of program memory (fills, copies). */
 #define _GNU_SOURCE
 #include "state.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 struct ca_column ca_cells, ca_heads, ca_labels, ca_groups, ca_runs, ca_listed, ca_extents;
 struct ca_statistics ca_statistics;
@@ -19,6 +21,33 @@ void *ca_map(uint64_t bytes) {
 void ca_prefer_huge_pages(void *data, uint64_t bytes) {
   if (bytes > HUGE_FROM)
     madvise((unsigned char *)data + HUGE_FROM, bytes - HUGE_FROM, MADV_HUGEPAGE);
+}
+
+bool ca_read_all(int file, void *data, uint64_t bytes) {
+  unsigned char *at = data;
+  while (bytes) {
+    ssize_t got = read(file, at, bytes);
+    if (got <= 0)
+      return false;
+    at += got;
+    bytes -= (uint64_t)got;
+  }
+  return true;
+}
+
+bool ca_write_all(int file, const void *data, uint64_t bytes, uint64_t offset) {
+  const unsigned char *at = data;
+  while (bytes) {
+    ssize_t done = pwrite(file, at, bytes > (1u << 30) ? 1u << 30 : bytes, (off_t)offset);
+    if (done < 0 && errno == EINTR)
+      continue;
+    if (done <= 0)
+      return false;
+    at += done;
+    bytes -= (uint64_t)done;
+    offset += (uint64_t)done;
+  }
+  return true;
 }
 
 void ca_unmap(void *data, uint64_t bytes) { munmap(data, bytes); }

@@ -2,12 +2,15 @@
  *
  * Programs with workspaces are recorded a second time, and the beginning of the first recording tells which
  * words these are: ratios tell, and they do not change with the number of time steps. When the program repeats
- * itself, the log is looked at once; only if it has signs of workspaces, the trace is written and the process
- * ends. Everything here counts rows; nothing depends on time.
+ * itself, the log is looked at once; only if it shows workspaces, their list is written and the process ends.
+ * Everything here counts rows; nothing depends on time.
  */
 #define _GNU_SOURCE
 #include "state.h"
+#include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define FEWEST_EVENTS (1u << 17) /* shorter recordings are not worth ending */
@@ -22,10 +25,13 @@
 #define IS_STORE 4u
 #define WEIGHT 3u /* above it, the logarithm of the number of words that the row stands for */
 
-struct ca_prefix ca_prefix;
+struct ca_prefix ca_prefix = {.next = UINT64_MAX};
 static uint64_t rows_before;    /* when much was new last */
 static uint64_t counted_before; /* events until then */
 static bool was_looked_at;      /* since then */
+static char list_path[4096];
+static uint8_t *site_widths; /* bytes of the values of each site */
+static uint64_t num_sites;
 
 /* What the rows of a word tell. */
 struct word {
@@ -39,11 +45,23 @@ struct word {
   bool differs; /* one site stored chains with different sources */
 };
 
-/* The environment asks for it. */
-void ca_prefix_prepare(bool is_asked) {
-  ca_prefix.next = is_asked ? FEWEST_EVENTS : UINT64_MAX;
-  ca_prefix.sees_loops = is_asked;
-  ca_prefix.process = getpid();
+/* The environment asks for it: it names a file with the width of each site, and the list to write. */
+void ca_prefix_prepare(const char *widths_path, const char *workspace) {
+  int file = widths_path && workspace && strlen(workspace) < sizeof list_path
+                 ? open(widths_path, O_RDONLY | O_CLOEXEC)
+                 : -1;
+  struct stat status;
+  if (file < 0)
+    return;
+  if (!fstat(file, &status) && (site_widths = ca_map((uint64_t)status.st_size + 1)) &&
+      ca_read_all(file, site_widths, (uint64_t)status.st_size)) {
+    num_sites = (uint64_t)status.st_size;
+    strcpy(list_path, workspace);
+    ca_prefix.next = FEWEST_EVENTS;
+    ca_prefix.sees_loops = true;
+    ca_prefix.process = getpid();
+  }
+  close(file);
 }
 
 static const struct ca_head *heads(void) { return (const struct ca_head *)ca_heads.data; }
@@ -187,8 +205,8 @@ static bool has_signs(const uint8_t *traits, const struct words *many, struct re
   return most >= LIFETIMES_FACTOR && most >= LIFETIMES_FACTOR * median(rewrites);
 }
 
-/* Whether some word looks like a workspace: a cheap form of what workspaces.py asks of the graph. */
-static bool has_workspaces(void) {
+/* Whether some word looks like a workspace: a cheap form of what survey.c asks. */
+static bool has_signs_of_workspaces(void) {
   uint64_t size = 1024;
   while (size < ca_num_rows / 8)
     size *= 2;
@@ -223,7 +241,7 @@ CA_SLOW void ca_prefix_check(void) {
     was_looked_at = true;
     ca_prefix.sees_loops = false;
     ca_repeats_settle();
-    if (has_workspaces())
+    if (has_signs_of_workspaces() && ca_survey(list_path, site_widths, num_sites))
       ca_end_early();
   }
 }

@@ -9,7 +9,7 @@
 
 uint64_t ca_num_rows;
 
-#define LONGEST_CHAIN 16u
+#define LONGEST_CHAIN 4u
 #define MANY CA_MANY_ROWS /* instead of a row: the anchor's rows are in the table */
 
 static uint32_t *by_word;  /* row + 1, newest row of each word */
@@ -186,6 +186,15 @@ static uint64_t find(const struct ca_event *event, uint32_t *depth) {
   return found;
 }
 
+/* Begins to fetch what `find` will look at first. */
+static void look_up_soon(const struct ca_event *event) {
+  uint32_t newest = *anchor_of(event);
+  if (newest == MANY)
+    __builtin_prefetch(&table[tag_of(event->hash) & table_mask]);
+  else if (newest)
+    __builtin_prefetch(&ca_state.cells[newest - 1]);
+}
+
 uint64_t ca_row_find(const struct ca_event *event) {
   uint32_t depth;
   return find(event, &depth);
@@ -216,7 +225,7 @@ static void move_to_table(uint32_t *anchor) {
 static bool insert(const struct ca_event *event, uint32_t depth) {
   uint32_t *anchor = anchor_of(event);
   bool in_table = *anchor == MANY || depth == LONGEST_CHAIN;
-  if ((in_table && (table_rows + LONGEST_CHAIN) * 2 >= table_mask && !grow_table()) || !append(event))
+  if ((in_table && (table_rows + LONGEST_CHAIN) * 3 >= table_mask * 2 && !grow_table()) || !append(event))
     return false;
   uint64_t row = ca_num_rows - 1;
   if (in_table) {
@@ -292,32 +301,45 @@ static void leave(uint64_t expected, uint64_t row, bool is_new) {
   detour[expected].instead = (uint32_t)(row + 1);
 }
 
-/* The row of an event that was not predicted: looks it up or appends it, moves the cursor behind it. */
-struct ca_found ca_row_lookup(const struct ca_event *event) {
+/* Counts the row of an event that was not predicted, if there is one: row + 1, otherwise 0. `depth` is for
+ * ca_row_add. */
+uint64_t ca_row_again(const struct ca_event *event, uint32_t *depth) {
   static uint32_t lookups;
   if (!(++lookups % CHECKED_LOOKUPS))
     ca_spill_check();
   uint64_t expected = (uint64_t)(ca_state.cursor - ca_state.cells);
+  look_up_soon(event);
   uint64_t near = ca_row_near(event->hash);
   if (near)
-    return (struct ca_found){near - 1, false};
-  uint32_t depth;
-  uint64_t found = find(event, &depth);
-  bool is_new = !found;
-  if (is_new) {
-    if (!insert(event, depth)) {
-      ca_spoil_repeats();
-      return (struct ca_found){0, false};
-    }
-    found = ca_num_rows;
-  } else {
-    const struct ca_head *head = (const struct ca_head *)ca_heads.data + (found - 1);
-    if (head->site != event->site || head->sink != event->sink || head->num_labels != event->count)
-      ca_statistics.hash_collisions++;
-  }
-  leave(expected, found - 1, is_new);
+    return near;
+  uint64_t found = find(event, depth);
+  if (!found)
+    return 0;
+  const struct ca_head *head = (const struct ca_head *)ca_heads.data + (found - 1);
+  if (head->site != event->site || head->sink != event->sink || head->num_labels != event->count)
+    ca_statistics.hash_collisions++;
+  leave(expected, found - 1, false);
   ca_row_repeat(found - 1);
-  return (struct ca_found){found - 1, is_new};
+  return found;
+}
+
+/* Appends the row of an event for which ca_row_again found none just now, and counts it. */
+struct ca_found ca_row_add(const struct ca_event *event, uint32_t depth) {
+  uint64_t expected = (uint64_t)(ca_state.cursor - ca_state.cells), row = ca_num_rows;
+  if (!insert(event, depth)) {
+    ca_spoil_repeats();
+    return (struct ca_found){0, false};
+  }
+  leave(expected, row, true);
+  ca_row_repeat(row);
+  return (struct ca_found){row, true};
+}
+
+/* The row of an event that was not predicted: looks it up or appends it, moves the cursor behind it. */
+struct ca_found ca_row_lookup(const struct ca_event *event) {
+  uint32_t depth;
+  uint64_t found = ca_row_again(event, &depth);
+  return found ? (struct ca_found){found - 1, false} : ca_row_add(event, depth);
 }
 
 CA_SLOW void ca_row_miss(uint64_t hash, uint32_t site, uint64_t sink, uint32_t count, const uint64_t *labels) {

@@ -61,20 +61,6 @@ static bool resident(uint64_t *all, uint64_t *of_files) {
   return length > 0;
 }
 
-static bool copy_to(int file, const struct ca_column *column) {
-  for (uint64_t done = 0; done < column->bytes;) {
-    uint64_t left = column->bytes - done;
-    ssize_t got =
-        pwrite(file, column->data + done, left > 1u << 30 ? 1u << 30 : left, (off_t)(column->offset + done));
-    if (got < 0 && errno == EINTR)
-      continue;
-    if (got <= 0)
-      return false;
-    done += (uint64_t)got;
-  }
-  return true;
-}
-
 static bool map_columns(int file, int sharing) {
   for (uint32_t i = 0; i < num_columns; i++) {
     const struct ca_column *column = columns[i];
@@ -114,7 +100,7 @@ static bool fill_file(int file, uint64_t size) {
   if (getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur < size || ftruncate(file, (off_t)size))
     return false;
   for (uint32_t i = 0; i < num_columns; i++)
-    if (!copy_to(file, columns[i]))
+    if (!ca_write_all(file, columns[i]->data, columns[i]->bytes, columns[i]->offset))
       return false;
   return true;
 }
@@ -196,6 +182,27 @@ bool ca_column_reserve(struct ca_column *column, uint64_t capacity) {
   ca_prefer_huge_pages(column->data, capacity);
   columns[num_columns++] = column;
   return true;
+}
+
+/* Writes a section to the trace. Its memory is given back on the way: the pages of the file take its place, so
+ * that no further memory is touched, which is expensive where the machine is a virtual one. */
+bool ca_column_move(struct ca_column *column, int file, uint64_t bytes, uint64_t offset) {
+  for (uint64_t done = 0, next; done < bytes; done = next) {
+    next = (done & ~(STEP - 1)) + STEP;
+    next = next < bytes ? next : bytes;
+    if (!ca_write_all(file, column->data + done, next - done, offset + done))
+      return false;
+    madvise(column->data + done, next - done, MADV_DONTNEED);
+  }
+  return true;
+}
+
+/* Gives back the memory of the columns that are not part of the trace. What the process still records finds
+ * them empty, as if nothing was known. */
+void ca_columns_forget(void) {
+  for (uint32_t i = 0; i < num_columns; i++)
+    if (!columns[i]->is_section)
+      madvise(columns[i]->data, columns[i]->ready, MADV_DONTNEED);
 }
 
 /* A column of the trace. */

@@ -73,11 +73,15 @@ bool ca_column_reserve(struct ca_column *column, uint64_t capacity);
 bool ca_section_reserve(struct ca_column *column, uint64_t capacity);
 bool ca_column_extend(struct ca_column *column, uint64_t bytes);
 void *ca_column_push(struct ca_column *column, uint64_t bytes);
+bool ca_column_move(struct ca_column *column, int file, uint64_t bytes, uint64_t offset);
+void ca_columns_forget(void);
 void ca_spill_prepare(const char *path);
 void ca_spill_check(void);
 void ca_spill_finish(int file);
 uint64_t ca_spilled_bytes(void);
 uint64_t ca_memory_allowed(void);
+bool ca_read_all(int file, void *data, uint64_t bytes);
+bool ca_write_all(int file, const void *data, uint64_t bytes, uint64_t offset);
 void *ca_map(uint64_t bytes);
 /* Tables about the first bytes of the heap: a program that touches few words of much more memory must not pay
  * for a large page around each. */
@@ -119,6 +123,8 @@ struct ca_found {
 };
 
 struct ca_found ca_row_lookup(const struct ca_event *event);
+uint64_t ca_row_again(const struct ca_event *event, uint32_t *depth);
+struct ca_found ca_row_add(const struct ca_event *event, uint32_t depth);
 uint64_t ca_row_find(const struct ca_event *event); /* row + 1, 0 for none */
 uint64_t ca_row_near(uint64_t hash);
 void ca_row_repeat(uint64_t row);
@@ -135,7 +141,7 @@ void ca_spoil_repeats(void);
 uint64_t ca_preview_blocks(uint64_t hash); /* that a previewed loop executes; 0 if it was not recorded */
 void ca_snapshots_stop(void);
 
-/* The end of a recording that is only needed to find workspaces (prefix.c). */
+/* The end of a recording that is only needed to find workspaces (prefix.c, survey.c). */
 struct ca_prefix {
   uint64_t counted; /* rows that occurred, about: known loops that were predicted are missing */
   uint64_t next;    /* the log is looked at when so many are counted; never, if nobody asked for it */
@@ -144,7 +150,8 @@ struct ca_prefix {
   int process;
 };
 extern struct ca_prefix ca_prefix;
-void ca_prefix_prepare(bool is_asked);
+void ca_prefix_prepare(const char *site_widths, const char *workspace);
+bool ca_survey(const char *path, const uint8_t *site_widths, uint64_t num_sites);
 void ca_prefix_check(void);
 void ca_end_early(void);
 #define CA_MANY_ROWS UINT32_MAX

@@ -50,7 +50,8 @@ __attribute__((constructor(1), used)) static void start(void) {
   const char *workspace = getenv("COMMANALYZER_WORKSPACE");
   if (workspace)
     ca_workspace_read(workspace);
-  ca_prefix_prepare(trace_path[0] && !ca_has_workspace && getenv("COMMANALYZER_PREFIX"));
+  if (trace_path[0] && !ca_has_workspace)
+    ca_prefix_prepare(getenv("COMMANALYZER_PREFIX"), workspace);
   unsetenv("COMMANALYZER_TRACE"); /* the program sees the environment it was given */
   unsetenv("COMMANALYZER_WORKSPACE");
   unsetenv("COMMANALYZER_MEMORY");
@@ -59,24 +60,9 @@ __attribute__((constructor(1), used)) static void start(void) {
   atexit(ca_finish);
 }
 
-static bool write_all(int file, const void *data, uint64_t bytes, uint64_t offset) {
-  const unsigned char *at = data;
-  while (bytes) {
-    ssize_t done = pwrite(file, at, bytes > (1u << 30) ? 1u << 30 : bytes, (off_t)offset);
-    if (done < 0 && errno == EINTR)
-      continue;
-    if (done <= 0)
-      return false;
-    at += done;
-    bytes -= (uint64_t)done;
-    offset += (uint64_t)done;
-  }
-  return true;
-}
-
 struct section {
   const void *data;
-  const struct ca_column *column; /* 0 for counters */
+  struct ca_column *column; /* 0 for counters */
   uint64_t count;
   uint64_t size;
 };
@@ -92,6 +78,23 @@ static uint64_t peak_rss_bytes(void) {
   text[length > 0 ? length : 0] = 0;
   const char *line = strstr(text, "VmHWM:");
   return line ? strtoull(line + 6, NULL, 10) * 1024 : 0;
+}
+
+/* The magic comes last: it marks the trace as complete. */
+static bool write_header(int file, struct ca_trace_header *header) {
+  ca_statistics.num_block_counters = ca_num_block_counters;
+  ca_statistics.peak_rss_bytes = peak_rss_bytes();
+  header->statistics = ca_statistics;
+  if (!ca_write_all(file, header, sizeof *header, 0))
+    return false;
+  header->magic = CA_TRACE_MAGIC;
+  return ca_write_all(file, header, sizeof *header, 0);
+}
+
+static bool write_section(int file, const struct section *section, uint64_t bytes, uint64_t offset) {
+  if (section->column)
+    return ca_column_move(section->column, file, bytes, offset);
+  return ca_write_all(file, section->data, bytes, offset);
 }
 
 static bool write_trace(int file) {
@@ -114,6 +117,8 @@ static bool write_trace(int file) {
   const uint64_t spilled_bytes = ca_spilled_bytes();
   struct ca_trace_header header = {.magic = 0, .abi_version = CA_ABI_VERSION};
   uint64_t offset = 4096;
+  if (!spilled_bytes)
+    ca_columns_forget();
   for (uint32_t i = 0; i < CA_NUM_SECTIONS; i++) {
     uint64_t bytes = sections[i].count * sections[i].size;
     header.sections[i].offset = offset;
@@ -122,36 +127,42 @@ static bool write_trace(int file) {
       header.sections[i].offset = sections[i].column->offset;
       continue;
     }
-    if (!write_all(file, sections[i].data, bytes, offset))
+    if (!write_section(file, &sections[i], bytes, offset))
       return false;
     offset = (offset + bytes + 63) & ~63ull;
   }
-  ca_statistics.num_block_counters = ca_num_block_counters;
-  ca_statistics.recorder_bytes =
-      ca_num_rows * 16 + ca_heads.bytes + ca_labels.bytes + ca_groups.bytes + ca_runs.bytes + ca_listed.bytes;
-  ca_statistics.peak_rss_bytes = peak_rss_bytes();
+  ca_statistics.recorder_bytes = ca_num_rows * sizeof(struct ca_cell) + ca_heads.bytes + ca_labels.bytes +
+                                 ca_groups.bytes + ca_runs.bytes + ca_listed.bytes;
   ca_statistics.spilled_bytes = spilled_bytes;
-  header.statistics = ca_statistics;
   if (spilled_bytes)
     ca_spill_finish(file);
-  if (!write_all(file, &header, sizeof header, 0))
-    return false;
-  header.magic = CA_TRACE_MAGIC; /* last: marks the trace as complete */
-  return write_all(file, &header, sizeof header, 0);
+  return write_header(file, &header);
+}
+
+/* The trace of a recording that was ended early: what it found is in the list of workspaces. */
+static bool write_prefix(int file) {
+  struct ca_trace_header header = {.magic = 0, .abi_version = CA_ABI_VERSION};
+  ca_statistics.prefix_events = ca_prefix.counted;
+  return write_header(file, &header);
+}
+
+static void write_file(int flags, bool (*write)(int file)) {
+  finished = true;
+  ca_prefix.next = UINT64_MAX;
+  int saved = errno;
+  int file = open(trace_path, O_RDWR | O_CREAT | flags | O_CLOEXEC, 0600);
+  if (file >= 0) {
+    if (!write(file))
+      (void)!ftruncate(file, 0); /* the reader reports a truncated trace */
+    close(file);
+  }
+  errno = saved;
 }
 
 void ca_finish(void) {
   if (finished || !trace_path[0] || getpid() != recorded_process)
     return;
-  finished = true;
-  int saved = errno;
-  int file = open(trace_path, O_RDWR | O_CREAT | (ca_spilled_bytes() ? 0 : O_TRUNC) | O_CLOEXEC, 0600);
-  if (file >= 0) {
-    if (!write_trace(file))
-      (void)!ftruncate(file, 0); /* the reader reports a truncated trace */
-    close(file);
-  }
-  errno = saved;
+  write_file(ca_spilled_bytes() ? 0 : O_TRUNC, write_trace);
 }
 
 /* The program is about to start a thread: two threads would record into each other, so the run ends here. The
@@ -161,10 +172,10 @@ __attribute__((noreturn, used)) void ca_refuse_thread(void) {
   _exit(CA_FAILURE_STATUS);
 }
 
-/* What was recorded so far is enough; the program's own end is not waited for. */
+/* What was recorded so far is enough; the program's own end is not waited for. The columns are not looked at
+ * any more: they may lie in the file. */
 __attribute__((noreturn)) void ca_end_early(void) {
-  ca_statistics.is_prefix = 1;
-  ca_finish();
+  write_file(O_TRUNC, write_prefix);
   _exit(0);
 }
 

@@ -38,18 +38,6 @@ static uint32_t *last_of_site;   /* row + 1 of the newest register value of each
 static bool *goes_on;            /* by site: some store made a new version of the lifetime that it overwrote */
 static uint32_t searches;
 
-static bool read_all(int file, void *data, uint64_t bytes) {
-  unsigned char *at = data;
-  while (bytes) {
-    ssize_t got = read(file, at, bytes);
-    if (got <= 0)
-      return false;
-    at += got;
-    bytes -= (uint64_t)got;
-  }
-  return true;
-}
-
 static bool reserve(void) {
   is_workspace = ca_map((CA_ADDRESS_MASK + 1) / 4);
   last_of_site = ca_map((1ull << 32) * sizeof *last_of_site);
@@ -67,10 +55,10 @@ void ca_workspace_read(const char *path) {
   int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0)
     return;
-  if (read_all(file, &header, sizeof header)) {
+  if (ca_read_all(file, &header, sizeof header)) {
     uint64_t bytes = header.num_pieces * sizeof *pieces;
     pieces = ca_map(bytes ? bytes : 1);
-    ca_has_workspace = pieces && read_all(file, pieces, bytes) && reserve();
+    ca_has_workspace = pieces && ca_read_all(file, pieces, bytes) && reserve();
   }
   close(file);
   for (uint64_t i = 0; ca_has_workspace && i < ca_num_globals; i++)
@@ -187,14 +175,6 @@ static uint64_t tenant_of(uint64_t word) {
   return (head->flags & CA_ROW_TEMPORARY) && head->sink == word ? row_of(state) : NONE;
 }
 
-/* Counts the row of an event that was not predicted, if there is one: row + 1, otherwise 0. */
-static uint64_t row_that_exists(const struct ca_event *event) {
-  uint64_t near = ca_row_near(event->hash);
-  if (near)
-    return near;
-  return ca_row_find(event) ? ca_row_lookup(event).row + 1 : 0;
-}
-
 /* What a store to a workspace word is decided by. */
 struct traits {
   uint64_t hash;   /* of site and labels */
@@ -259,14 +239,15 @@ static uint64_t lifetime(uint32_t site, uint64_t word, uint32_t count, const uin
   if (!traits.reads_tenant && !(may_go_on && ca_row_find(&next))) {
     if (ca_predicted(first_hash))
       return CA_REG | ca_last_row();
-    uint64_t found = row_that_exists(&first);
+    uint32_t depth;
+    uint64_t found = ca_row_again(&first, &depth);
     if (found)
       return CA_REG | (found - 1);
     if (ca_num_rows >= header.max_rows && tenant != NONE) {
       ca_statistics.unnamed_lifetimes++;
       ca_spoil_repeats();
     } else if (!may_go_on || !descends(tenant, count, labels)) {
-      struct ca_found made = ca_row_lookup(&first);
+      struct ca_found made = ca_row_add(&first, depth);
       if (made.is_new)
         ca_note_definition(made.row, count, labels);
       return CA_REG | made.row;
@@ -336,7 +317,8 @@ static bool is_carried(uint64_t before, uint32_t count, const uint64_t *labels) 
  * in a register and through workspaces stays one vertex: otherwise each step would get new ones.
  * `labels` are sources (of a reduction: a selection); those in the event go into the row. */
 struct ca_version ca_register_version(struct ca_event *event, uint32_t count, const uint64_t *labels) {
-  uint64_t found = row_that_exists(event);
+  uint32_t depth;
+  uint64_t found = ca_row_again(event, &depth);
   if (found)
     return (struct ca_version){found - 1, found - 1, false};
   uint64_t before = last_of_site[event->site];
@@ -349,7 +331,7 @@ struct ca_version ca_register_version(struct ca_event *event, uint32_t count, co
     struct ca_found update = ca_row_lookup(event);
     return (struct ca_version){before - 1, update.row, update.is_new};
   }
-  struct ca_found made = ca_row_lookup(event);
+  struct ca_found made = ca_row_add(event, depth);
   if (made.is_new) {
     ca_note_definition(made.row, count, labels);
     last_of_site[event->site] = (uint32_t)(made.row + 1);

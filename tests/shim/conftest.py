@@ -56,6 +56,11 @@ class Driver:
     program: Path
     folder: Path
 
+    @property
+    def found(self) -> Path:
+        """The list that a recording which ended early wrote."""
+        return self.folder / "found"
+
     def run(
         self,
         scenario: str,
@@ -82,7 +87,10 @@ class Driver:
         if memory_bytes is not None:
             environment["COMMANALYZER_MEMORY"] = str(memory_bytes)
         if may_end_early:
-            environment["COMMANALYZER_PREFIX"] = "1"
+            widths = self.folder / "widths"
+            widths.write_bytes(bytes([8] * 16))
+            self.found.unlink(missing_ok=True)
+            environment |= {"COMMANALYZER_PREFIX": str(widths), "COMMANALYZER_WORKSPACE": str(self.found)}
         done = subprocess.run(
             [str(self.program), scenario],
             env=environment,

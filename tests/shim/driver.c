@@ -10,8 +10,9 @@
 
 /* What the instrumenter defines in the program. */
 static double field[16];
-const struct ca_global ca_globals[] = {{field, sizeof field, 7}};
-const uint64_t ca_num_globals = 1;
+static double results[64];
+const struct ca_global ca_globals[] = {{field, sizeof field, 7}, {results, sizeof results, 8}};
+const uint64_t ca_num_globals = 2;
 uint64_t ca_block_counters[3];
 const uint64_t ca_num_block_counters = 3;
 uint64_t ca_external_calls[2];

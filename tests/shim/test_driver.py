@@ -161,7 +161,8 @@ def test_counters_and_globals_are_written(driver: Driver) -> None:
     _, trace = driver.run("counters")
     assert trace.block_counters.tolist() == [1, 0, 5]
     assert trace.external_calls.tolist() == [0, 1]
-    assert trace.extents[["kind", "object", "size"]].tolist() == [(layout.EXTENT_GLOBAL, 7, 128)]
+    expected = [(layout.EXTENT_GLOBAL, 7, 128), (layout.EXTENT_GLOBAL, 8, 512)]
+    assert trace.extents[["kind", "object", "size"]].tolist() == expected
 
 
 def test_filled_ranges_are_one_row(driver: Driver) -> None:

@@ -1,0 +1,80 @@
+/* Homes and chains as the log tells of them. Shared by chains.c, homes.c and survey.c only. */
+#ifndef CA_SURVEY_H
+#define CA_SURVEY_H
+
+#include "state.h"
+
+/* A word where values live, and what it held. */
+struct ca_home {
+  uint64_t word;
+  uint64_t lifetimes; /* how often something new began */
+  uint64_t versions;
+  uint64_t commonest; /* occurrences of its commonest chain with sources */
+  uint64_t reach;     /* occurrences of the commonest chain in the workspaces that it comes from, at most */
+  uint32_t extent;    /* + 1, 0 for memory without a name */
+  uint8_t width;      /* of the widest value, bytes */
+  bool is_shared;     /* ranges store to it: the same chain may be in several rows */
+  bool differs;       /* one site stored chains with different sources */
+  bool is_eligible;
+  bool is_workspace;
+};
+
+/* Homes, numbered from 1 on as they are stored to. */
+struct ca_homes {
+  struct ca_home *entries;
+  uint32_t count;
+  uint32_t capacity;
+  uint32_t *number_of; /* by word; words that a wider value covers have the number of its home */
+  struct ca_extent *extents;
+  uint64_t num_extents;
+  uint64_t extents_bytes;
+};
+
+/* A chain: a row of the log, or one store in one round of a range. */
+struct ca_chain {
+  uint64_t row;
+  uint64_t sink;
+  uint64_t times;
+  uint32_t site;
+  uint32_t flags;
+  uint32_t num_labels;  /* without those of groups */
+  const int32_t *units; /* 0 for a round of a range, which has: */
+  const uint64_t *labels;
+  uint64_t round;
+  const struct ca_group *groups;
+  uint32_t num_groups;
+};
+
+/* Stores of a row to words that advance by `stride`. */
+struct ca_sinks {
+  uint64_t first;
+  uint64_t stride;
+  uint64_t rounds;
+  uint32_t site;
+  bool is_range;
+};
+
+#pragma GCC visibility push(hidden)
+/* Visits all chains that occurred; false if the log cannot be read in this way. */
+bool ca_walk_chains(void (*visit)(const struct ca_chain *chain));
+
+/* Visits the stores to homes of all rows, whether they occurred or not. */
+void ca_walk_sinks(void (*visit)(const struct ca_sinks *sinks));
+
+bool ca_homes_make(struct ca_homes *homes, const uint8_t *site_widths, uint64_t num_sites);
+void ca_homes_name(struct ca_homes *homes);
+void ca_homes_forget(struct ca_homes *homes, uint32_t number);
+bool ca_homes_write(const struct ca_homes *homes, uint64_t max_rows, const char *path);
+void ca_homes_release(struct ca_homes *homes);
+#pragma GCC visibility pop
+
+/* Label k of a chain. */
+CA_INLINE uint64_t ca_chain_label(const struct ca_chain *chain, uint32_t k) {
+  if (!chain->units)
+    return chain->labels[k] + chain->round * chain->labels[chain->num_labels + k];
+  if (chain->flags & CA_ROW_WIDE)
+    return ((uint64_t)(uint32_t)chain->units[2 * k + 1] << 32) | (uint32_t)chain->units[2 * k];
+  return chain->sink + (uint64_t)(int64_t)chain->units[k];
+}
+
+#endif
