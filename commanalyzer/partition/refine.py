@@ -10,13 +10,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from commanalyzer.errors import PartitionError
 from commanalyzer.partition import kernels
+from commanalyzer.partition import touched_kernels as touched
 from commanalyzer.partition.hypergraph import Hypergraph
 from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64
 from commanalyzer.vcg.segments import pointer_from_counts
+
+_Hyper = tuple[Int64, Int64, Int64, Int64, Int64]
+_Touch = tuple[Int32, Int32, Int32, Int32]
 
 PASSES = 12
 _CONFIDENCES = (0.5, 0.2, 0.05, 0.0)  # lead of the best part over the second, of all bytes of a vertex
@@ -108,73 +111,47 @@ def refine(
     weight = balance_weights(hypergraph.work_flops if work_flops is None else work_flops)
     base = np.zeros(num_parts) if settled is None else settled
     most = most_work(weight, num_parts, imbalance, float(base.sum()))
-    count = np.zeros((hypergraph.num_nets, num_parts), np.int32)
-    h = hypergraph
-    _place(h, nets, owner, count)
+    hyper, touch = _tables(hypergraph, nets)
+    _place(hyper, owner, num_parts, touch)
     load = np.bincount(owner, weight, num_parts).astype(np.float64) + base
     movable = np.ones(n, np.bool_) if fixed is None else ~fixed
-    kernels.relieve(nets.pointer, nets.net, h.net_bytes, owner, movable, weight, load, most, count)
-    metric = connectivity(h, owner, num_parts) if least_gain > 0.0 else 0
+    kernels.relieve(hyper, touch, owner, movable, weight, load, most)
+    metric = connectivity(hypergraph, owner, num_parts) if least_gain > 0.0 else 0
+    moves = max(_LEAST_PATIENCE, int(patience * n))
     for _ in range(passes):
-        saved = _improve(h, nets, owner, movable, weight, load, most, count, patience)
+        saved = int(kernels.improve(hyper, touch, owner, movable.copy(), weight, load, most, moves))
         metric -= saved
         if saved <= least_gain * metric:
             break
     return owner
 
 
-def _improve(
-    hypergraph: Hypergraph,
-    nets: Incidence,
-    owner: Int32,
-    movable: Bool,
-    weight: Float64,
-    load: Float64,
-    most: float,
-    count: NDArray[np.int32],
-    patience: float,
-) -> int:
-    """One pass of moves, in place; return what it saves."""
-    moves = max(_LEAST_PATIENCE, int(patience * len(owner)))
-    saved: int = kernels.improve(
-        hypergraph.net_pointer,
-        hypergraph.pin,
-        hypergraph.net_bytes,
-        nets.pointer,
-        nets.net,
-        owner,
-        movable.copy(),
-        weight,
-        load,
-        most,
-        count,
-        moves,
-    )
-    return saved
+def _tables(hypergraph: Hypergraph, nets: Incidence) -> tuple[_Hyper, _Touch]:
+    """Return the hypergraph as kernels take it, and room for the parts that nets touch."""
+    h = hypergraph
+    per_pin, per_net = (h.num_pins, np.int32), (h.num_nets, np.int32)
+    hyper = h.net_pointer, h.pin, h.net_bytes, nets.pointer, nets.net
+    return hyper, (np.empty(*per_pin), np.empty(*per_pin), np.empty(*per_net), np.empty(*per_net))
 
 
-def _place(hypergraph: Hypergraph, nets: Incidence, owner: Int32, count: NDArray[np.int32]) -> None:
+def _place(hyper: _Hyper, owner: Int32, num_parts: int, touch: _Touch) -> None:
     """Give parts to vertices without one, in place: first those whose neighbours leave no doubt."""
-    kernels.count_pins(hypergraph.net_pointer, hypergraph.pin, owner, count)
+    touched.count_pins(hyper, owner, num_parts, touch)
     if (owner >= 0).all():
         return
     choice = np.empty_like(owner)
     for confidence in _CONFIDENCES:
         for _ in range(_MOST_ROUNDS):
-            placed = count.sum(axis=1)
-            chosen = kernels.place(
-                nets.pointer, nets.net, hypergraph.net_bytes, owner, count, placed, confidence, choice
-            )
-            if chosen == 0:
+            if kernels.place(hyper, owner, num_parts, touch, confidence, choice) == 0:
                 break
             owner[choice >= 0] = choice[choice >= 0]
-            kernels.count_pins(hypergraph.net_pointer, hypergraph.pin, owner, count)
+            touched.count_pins(hyper, owner, num_parts, touch)
     alone = np.flatnonzero(owner < 0)
-    owner[alone] = np.arange(len(alone)) % count.shape[1]
-    kernels.count_pins(hypergraph.net_pointer, hypergraph.pin, owner, count)
+    owner[alone] = np.arange(len(alone)) % num_parts
+    touched.count_pins(hyper, owner, num_parts, touch)
 
 
 def connectivity(hypergraph: Hypergraph, part: Int32, num_parts: int) -> int:
     """Return the connectivity metric in bytes: sum over nets of weight times (parts touched - 1)."""
     h = hypergraph
-    return int(kernels.connectivity(h.net_pointer, h.pin, h.net_bytes, part, num_parts))
+    return int(touched.connectivity(h.net_pointer, h.pin, h.net_bytes, part, num_parts))
