@@ -60,7 +60,9 @@ def refine_borders(
     best: Refined | None = None
     runs = runs or RowRuns.of(graph, view.tiling)
     for _ in range(_ROUNDS):
-        before, better = _refined_once(graph, view, part, num_parts, allowed_imbalance, runs)
+        before, better = _refined_once(
+            graph, view, part, num_parts, allowed_imbalance, runs, hopeless_bytes
+        )
         if better is None:
             break
         best, part = better, better.part
@@ -76,6 +78,7 @@ def _refined_once(
     num_parts: int,
     allowed_imbalance: float,
     runs: RowRuns,
+    hopeless_bytes: float,
 ) -> tuple[int, Refined | None]:
     """Return the connectivity metric before, and better owners if some were found."""
     tiling = view.tiling
@@ -110,6 +113,7 @@ def _refined_once(
         settled=settled,
         patience=_PATIENCE,
         least_gain=LEAST_GAIN,
+        hopeless_bytes=hopeless_bytes,
     )
     before, after = connectivity(nets, start, num_parts), connectivity(nets, found, num_parts)
     if after >= before:

@@ -7,6 +7,7 @@ programmer would, only what follows them is placed.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,8 +26,9 @@ PASSES = 12
 _CONFIDENCES = (0.5, 0.2, 0.05, 0.0)  # lead of the best part over the second, of all bytes of a vertex
 _MOST_ROUNDS = 20
 PATIENCE = 0.02  # of all vertices
-_LEAST_PATIENCE = 200
-LEAST_GAIN = 0.0001
+_LEAST_PATIENCE, _MOST_PATIENCE = 200, 4096
+_OUTLOOK = 2.0  # passes save less and less
+LEAST_GAIN = 0.0005
 """Of large graphs: passes that save a smaller share of the metric are not worth their time."""
 MOST_COUNTS = 150_000_000  # nets times parts
 
@@ -83,6 +85,7 @@ def refine(
     passes: int = PASSES,
     patience: float = PATIENCE,
     least_gain: float = 0.0,
+    hopeless_bytes: float = math.inf,
 ) -> Int32:
     """Return owners with a smaller connectivity metric.
 
@@ -98,6 +101,8 @@ def refine(
         passes: Most passes of moves that lower the metric; 0 only places and balances.
         patience: Moves since the best state after which a pass ends, of all vertices.
         least_gain: Share of the metric that a pass has to save if another one is to follow.
+        hopeless_bytes: Metric that the last pass has to come near if another one is to follow: what all
+            further ones save is taken to be at most ``_OUTLOOK`` times what the last one saved.
 
     Raises:
         PartitionError: If ``part`` has another length, or nets times parts exceed what fits into memory.
@@ -116,12 +121,13 @@ def refine(
     load = np.bincount(owner, weight, num_parts).astype(np.float64) + base
     movable = np.ones(n, np.bool_) if fixed is None else ~fixed
     kernels.relieve(hyper, touch, owner, movable, weight, load, most)
-    metric = connectivity(hypergraph, owner, num_parts) if least_gain > 0.0 else 0
-    moves = max(_LEAST_PATIENCE, int(patience * n))
+    is_judged = least_gain > 0.0 or hopeless_bytes < math.inf
+    metric = connectivity(hypergraph, owner, num_parts) if is_judged else 0
+    moves = min(max(_LEAST_PATIENCE, int(patience * n)), _MOST_PATIENCE)
     for _ in range(passes):
         saved = int(kernels.improve(hyper, touch, owner, movable.copy(), weight, load, most, moves))
         metric -= saved
-        if saved <= least_gain * metric:
+        if saved <= least_gain * metric or metric - _OUTLOOK * saved > hopeless_bytes:
             break
     return owner
 

@@ -30,6 +30,7 @@ from commanalyzer.partition.owner_map import map_owners
 from commanalyzer.partition.portfolio import OBJECTIVES, Candidate, PortfolioOptions, check_asked
 from commanalyzer.partition.quality import edge_cut, imbalance
 from commanalyzer.partition.refine import (
+    LEAST_GAIN,
     MOST_COUNTS,
     Incidence,
     balance_weights,
@@ -87,6 +88,7 @@ class TiledPortfolio:
         self._wanted = wanted
         self._failures: dict[int, list[str]] = {}
         self._families: dict[tuple[int, ...], Blocks] = {}
+        self._regular: set[str] = set()
         check_asked(options)
 
     @cached_property
@@ -160,6 +162,7 @@ class TiledPortfolio:
         yield from self._mtkahypar(num_parts)
         for division in self._blocks(num_parts) if self._options.structured else ():
             begin = time.perf_counter()
+            self._regular.add(division.name)
             values = None if division.values is None else division.values()
             part = self._completed(division.coarse, values, num_parts)
             yield Candidate(division.name, part, time.perf_counter() - begin)
@@ -168,12 +171,13 @@ class TiledPortfolio:
     def refined(self, candidates: Sequence[Candidate], num_parts: int) -> Iterator[Candidate]:
         """Yield the first of ``candidates`` with their borders refined, if that changes them.
 
-        All get one round; the later ones go on only as long as they are near the best before them.
+        Regular ones, whose straight borders have more to gain, come last: what is refined later goes on only
+        as long as it may come near the best before it.
         """
         if num_parts == 1 or not self._options.structured:
             return
         least = math.inf
-        for candidate in candidates[:_REFINED]:
+        for candidate in sorted(candidates[:_REFINED], key=lambda c: c.method in self._regular):
             begin = time.perf_counter()
             better = refine_borders(
                 *(self._graph, self.view, candidate.part, num_parts, self._options.imbalance),
@@ -220,7 +224,10 @@ class TiledPortfolio:
     def _improved(self, part: Int32, num_parts: int) -> Int32:
         hypergraph, nets = self.view.hypergraph, self._nets
         assert hypergraph is not None and nets is not None
-        return refine(hypergraph, nets, part, num_parts, imbalance=self._options.imbalance)
+        options = self._options
+        return refine(
+            hypergraph, nets, part, num_parts, imbalance=options.imbalance, least_gain=LEAST_GAIN
+        )
 
     def _best(self, found: Iterator[_Found], num_parts: int) -> _Found:
         """The one with the least bytes among those that are balanced, both by the coarse graph."""
