@@ -20,7 +20,7 @@ from commanalyzer.vcg.graph import Bool, Int32, Int64, ValueGraph
 _MOST_MOVABLE = 2_000_000
 _ROUNDS = 3
 _LEAST_ROUND = 0.001  # of the metric: a round that saves less is the last
-_PATIENCE = 0.1
+_PATIENCE, _MOST_MOVES = 0.1, 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +60,7 @@ def refine_borders(
     best: Refined | None = None
     runs = runs or RowRuns.of(graph, view.tiling)
     for _ in range(_ROUNDS):
-        before, better = _refined_once(
-            graph, view, part, num_parts, allowed_imbalance, runs, hopeless_bytes
-        )
+        before, better = _refined_once(graph, view, part, num_parts, allowed_imbalance, runs, hopeless_bytes)
         if better is None:
             break
         best, part = better, better.part
@@ -111,7 +109,7 @@ def _refined_once(
         imbalance=allowed_imbalance,
         fixed=np.arange(total) < num_parts,
         settled=settled,
-        patience=_PATIENCE,
+        patience=min(_PATIENCE, _MOST_MOVES / total),
         least_gain=LEAST_GAIN,
         hopeless_bytes=hopeless_bytes,
     )

@@ -18,6 +18,7 @@ from commanalyzer.partition.owners import extend_to_hubs
 from commanalyzer.partition.refine import PASSES, Incidence, incidence, refine
 from commanalyzer.vcg.graph import Bool, Float64, Int32, ValueGraph
 
+_LEAST_GAIN = 0.0002  # share of the metric that a pass saves if another one is to follow
 _SMALL_TASKS = 64  # parts: larger tasks than fit so many are chains through the program
 
 
@@ -111,6 +112,7 @@ class Levels:
             work_flops=weight,
             settled=settled,
             passes=passes,
+            least_gain=_LEAST_GAIN,
         )
         return np.where(hubs, value_part, self.owners(part, num_parts)).astype(np.int32)
 

@@ -26,7 +26,7 @@ PASSES = 12
 _CONFIDENCES = (0.5, 0.2, 0.05, 0.0)  # lead of the best part over the second, of all bytes of a vertex
 _MOST_ROUNDS = 20
 PATIENCE = 0.02  # of all vertices
-_LEAST_PATIENCE, _MOST_PATIENCE = 200, 4096
+_LEAST_PATIENCE = 200
 _OUTLOOK = 2.0  # passes save less and less
 LEAST_GAIN = 0.0005
 """Of large graphs: passes that save a smaller share of the metric are not worth their time."""
@@ -123,7 +123,7 @@ def refine(
     kernels.relieve(hyper, touch, owner, movable, weight, load, most)
     is_judged = least_gain > 0.0 or hopeless_bytes < math.inf
     metric = connectivity(hypergraph, owner, num_parts) if is_judged else 0
-    moves = min(max(_LEAST_PATIENCE, int(patience * n)), _MOST_PATIENCE)
+    moves = max(_LEAST_PATIENCE, int(patience * n))
     for _ in range(passes):
         saved = int(kernels.improve(hyper, touch, owner, movable.copy(), weight, load, most, moves))
         metric -= saved

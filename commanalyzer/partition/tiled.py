@@ -225,9 +225,7 @@ class TiledPortfolio:
         hypergraph, nets = self.view.hypergraph, self._nets
         assert hypergraph is not None and nets is not None
         options = self._options
-        return refine(
-            hypergraph, nets, part, num_parts, imbalance=options.imbalance, least_gain=LEAST_GAIN
-        )
+        return refine(hypergraph, nets, part, num_parts, imbalance=options.imbalance, least_gain=LEAST_GAIN)
 
     def _best(self, found: Iterator[_Found], num_parts: int) -> _Found:
         """The one with the least bytes among those that are balanced, both by the coarse graph."""
