@@ -101,6 +101,7 @@ def _refined_once(
     if nets is None or not 0 < nets.num_nets * num_parts <= MOST_COUNTS:
         return 0, None
     start = np.concatenate((np.arange(num_parts, dtype=np.int32), part[small]))
+    before = connectivity(nets, start, num_parts)
     found = refine(
         nets,
         incidence(nets),
@@ -111,9 +112,9 @@ def _refined_once(
         settled=settled,
         patience=min(_PATIENCE, _MOST_MOVES / total),
         least_gain=LEAST_GAIN,
-        hopeless_bytes=hopeless_bytes,
+        hopeless=hopeless_bytes / max(before, 1),
     )
-    before, after = connectivity(nets, start, num_parts), connectivity(nets, found, num_parts)
+    after = connectivity(nets, found, num_parts)
     if after >= before:
         return before, None
     better = np.where(tiling.vertex >= 0, found[np.minimum(number, total - 1)], part).astype(np.int32)

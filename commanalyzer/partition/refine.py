@@ -27,7 +27,7 @@ _CONFIDENCES = (0.5, 0.2, 0.05, 0.0)  # lead of the best part over the second, o
 _MOST_ROUNDS = 20
 PATIENCE = 0.02  # of all vertices
 _LEAST_PATIENCE = 200
-_OUTLOOK = 2.0  # passes save less and less
+_OUTLOOK = 3.0  # passes save less and less
 LEAST_GAIN = 0.0005
 """Of large graphs: passes that save a smaller share of the metric are not worth their time."""
 MOST_COUNTS = 150_000_000  # nets times parts
@@ -85,7 +85,7 @@ def refine(
     passes: int = PASSES,
     patience: float = PATIENCE,
     least_gain: float = 0.0,
-    hopeless_bytes: float = math.inf,
+    hopeless: float = math.inf,
 ) -> Int32:
     """Return owners with a smaller connectivity metric.
 
@@ -101,8 +101,8 @@ def refine(
         passes: Most passes of moves that lower the metric; 0 only places and balances.
         patience: Moves since the best state after which a pass ends, of all vertices.
         least_gain: Share of the metric that a pass has to save if another one is to follow.
-        hopeless_bytes: Metric that the last pass has to come near if another one is to follow: what all
-            further ones save is taken to be at most ``_OUTLOOK`` times what the last one saved.
+        hopeless: What has to be within reach if another pass is to follow, over the metric at the beginning:
+            all further passes are taken to save at most ``_OUTLOOK`` times what the last one saved.
 
     Raises:
         PartitionError: If ``part`` has another length, or nets times parts exceed what fits into memory.
@@ -121,13 +121,14 @@ def refine(
     load = np.bincount(owner, weight, num_parts).astype(np.float64) + base
     movable = np.ones(n, np.bool_) if fixed is None else ~fixed
     kernels.relieve(hyper, touch, owner, movable, weight, load, most)
-    is_judged = least_gain > 0.0 or hopeless_bytes < math.inf
+    is_judged = least_gain > 0.0 or hopeless < math.inf
     metric = connectivity(hypergraph, owner, num_parts) if is_judged else 0
+    aim = hopeless * metric if metric else math.inf
     moves = max(_LEAST_PATIENCE, int(patience * n))
     for _ in range(passes):
         saved = int(kernels.improve(hyper, touch, owner, movable.copy(), weight, load, most, moves))
         metric -= saved
-        if saved <= least_gain * metric or metric - _OUTLOOK * saved > hopeless_bytes:
+        if saved <= least_gain * metric or metric - _OUTLOOK * saved > aim:
             break
     return owner
 

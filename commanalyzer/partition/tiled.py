@@ -27,7 +27,7 @@ from commanalyzer.partition.grids import Blocks, grid_name
 from commanalyzer.partition.metis import partition
 from commanalyzer.partition.mtkahypar import partition_hypergraph
 from commanalyzer.partition.owner_map import map_owners
-from commanalyzer.partition.portfolio import OBJECTIVES, Candidate, PortfolioOptions, check_asked
+from commanalyzer.partition.portfolio import NEAR, OBJECTIVES, Candidate, PortfolioOptions, check_asked
 from commanalyzer.partition.quality import edge_cut, imbalance
 from commanalyzer.partition.refine import (
     LEAST_GAIN,
@@ -53,7 +53,6 @@ _LEAST_PER_PART = 16  # coarse vertices
 _LEAST_FORCED = 4  # coarse vertices per part, whatever the user says
 _MOST_PINS = 300_000  # of the coarse graph; above it, Mt-KaHyPar would take many seconds
 _REFINED = 2  # candidates
-_NEAR = 1.02  # of the bytes of the best refinement
 _RECOGNISED_FLOWS = 1 << 24  # whether a graph is a grid or a product is only looked at up to this size
 
 
@@ -182,7 +181,7 @@ class TiledPortfolio:
             better = refine_borders(
                 *(self._graph, self.view, candidate.part, num_parts, self._options.imbalance),
                 runs=self._runs,
-                hopeless_bytes=_NEAR * least,
+                hopeless_bytes=NEAR * least,
             )
             if better is not None:
                 least = min(least, better.net_bytes)
