@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Literal
@@ -180,7 +180,7 @@ class Portfolio:
             methods.setdefault(error.message, []).append(name)
         return tuple(f"{', '.join(names)} failed: {message}" for message, names in methods.items())
 
-    def refined(self, candidates: Sequence[Candidate], num_parts: int) -> Iterator[Candidate]:
+    def refined(self, candidates: Iterable[Candidate], num_parts: int) -> Iterator[Candidate]:
         """Yield refinements of ``candidates``, as far as they are better than these.
 
         Regular ones, whose straight borders have more to gain, come last: what is refined later goes on only

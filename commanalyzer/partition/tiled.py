@@ -8,9 +8,10 @@ borders of the best ones are moved as long as that saves bytes.
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
@@ -167,7 +168,7 @@ class TiledPortfolio:
             yield Candidate(division.name, part, time.perf_counter() - begin)
         yield from self._asked(num_parts)
 
-    def refined(self, candidates: Sequence[Candidate], num_parts: int) -> Iterator[Candidate]:
+    def refined(self, candidates: Iterable[Candidate], num_parts: int) -> Iterator[Candidate]:
         """Yield the first of ``candidates`` with their borders refined, if that changes them.
 
         Regular ones, whose straight borders have more to gain, come last: what is refined later goes on only
@@ -176,7 +177,7 @@ class TiledPortfolio:
         if num_parts == 1 or not self._options.structured:
             return
         least = math.inf
-        for candidate in sorted(candidates[:_REFINED], key=lambda c: c.method in self._regular):
+        for candidate in self._regular_last(itertools.islice(candidates, _REFINED)):
             begin = time.perf_counter()
             better = refine_borders(
                 *(self._graph, self.view, candidate.part, num_parts, self._options.imbalance),
@@ -187,6 +188,9 @@ class TiledPortfolio:
                 least = min(least, better.net_bytes)
                 seconds = time.perf_counter() - begin
                 yield Candidate(f"{candidate.method} refined", better.part, seconds)
+
+    def _regular_last(self, candidates: Iterable[Candidate]) -> list[Candidate]:
+        return sorted(candidates, key=lambda c: c.method in self._regular)
 
     def _is_affordable(self, num_parts: int) -> bool:
         nets = self.view.hypergraph
