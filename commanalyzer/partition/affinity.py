@@ -19,7 +19,7 @@ from commanalyzer.errors import PartitionError
 from commanalyzer.partition import affinity_kernels as kernels
 from commanalyzer.vcg.contract import merge_registers, merge_tasks, representatives, uses_of
 from commanalyzer.vcg.edges import distinct_edges
-from commanalyzer.vcg.graph import Bool, Float64, Int64, ValueGraph
+from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64, ValueGraph
 from commanalyzer.vcg.segments import pointer_from_counts
 
 _TASK_SHARE = 0.125  # of a part
@@ -163,12 +163,24 @@ def _assemble(graph: ValueGraph, vertex: Int64, flops: Float64, shared: bool) ->
     place = pointer_from_counts(place[:-1])
     upper, link_bytes = np.empty(place[-1], dtype=np.int32), np.empty(place[-1], dtype=np.int64)
     kernels.collect_links(*columns, False, place.copy(), upper, link_bytes)
+    return Adjacency(*both_ways(place, upper, link_bytes), flops)
+
+
+def both_ways(place: Int64, upper: Int32, link_bytes: Int64) -> tuple[Int64, Int64, Int64]:
+    """Return pointer, neighbours and bytes of all edges, where links are known at their lower ends.
+
+    Args:
+        place: int64[N + 1], where the links of each lower end begin.
+        upper: int32[L], upper end of each link; changed.
+        link_bytes: int64[L], bytes; those of parallel links are added up; changed.
+    """
+    n = len(place) - 1
     low_pointer, degree = np.zeros(n + 1, dtype=np.int64), np.zeros(n, dtype=np.int64)
     kernels.add_parallel(place, upper, link_bytes, low_pointer, degree)
     pointer = pointer_from_counts(degree)
     neighbour, edge_bytes = np.empty(pointer[-1], dtype=np.int64), np.empty(pointer[-1], dtype=np.int64)
     kernels.write_both_ways(low_pointer, upper, link_bytes, pointer, pointer.copy(), neighbour, edge_bytes)
-    return Adjacency(pointer, neighbour, edge_bytes, flops)
+    return pointer, neighbour, edge_bytes
 
 
 def _spread_work(graph: ValueGraph, removed: Bool) -> Float64:

@@ -21,7 +21,7 @@ from commanalyzer.vcg.large import AnyGraph
 _MOST_MOVABLE = 2_000_000
 _ROUNDS = 3
 _LEAST_ROUND = 0.001  # of the metric: a round that saves less is the last
-_PATIENCE = 0.1
+_PATIENCE, _MOST_MOVES = 0.1, 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def refine_borders(
     best: Refined | None = None
     runs = runs or RowRuns.of(graph, view.tiling)
     for _ in range(_ROUNDS):
-        before, better = _refined_once(graph, view, part, num_parts, allowed_imbalance, runs)
+        before, better = _refined_once(graph, view, part, num_parts, allowed_imbalance, runs, hopeless_bytes)
         if better is None:
             break
         best, part = better, better.part
@@ -77,6 +77,7 @@ def _refined_once(
     num_parts: int,
     allowed_imbalance: float,
     runs: RowRuns,
+    hopeless_bytes: float,
 ) -> tuple[int, Refined | None]:
     """Return the connectivity metric before, and better owners if some were found."""
     tiling = view.tiling
@@ -101,6 +102,7 @@ def _refined_once(
     if nets is None or not 0 < nets.num_nets * num_parts <= MOST_COUNTS:
         return 0, None
     start = np.concatenate((np.arange(num_parts, dtype=np.int32), part[small]))
+    before = connectivity(nets, start, num_parts)
     found = refine(
         nets,
         incidence(nets),
@@ -109,10 +111,11 @@ def _refined_once(
         imbalance=allowed_imbalance,
         fixed=np.arange(total) < num_parts,
         settled=settled,
-        patience=_PATIENCE,
+        patience=min(_PATIENCE, _MOST_MOVES / total),
         least_gain=LEAST_GAIN,
+        hopeless=hopeless_bytes / max(before, 1),
     )
-    before, after = connectivity(nets, start, num_parts), connectivity(nets, found, num_parts)
+    after = connectivity(nets, found, num_parts)
     if after >= before:
         return before, None
     better = np.where(tiling.vertex >= 0, found[np.minimum(number, total - 1)], part).astype(np.int32)

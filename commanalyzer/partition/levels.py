@@ -7,6 +7,7 @@ can divide it. Owners found on the coarse view are carried over to the fine one 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,7 @@ from commanalyzer.partition.owners import extend_to_hubs
 from commanalyzer.partition.refine import PASSES, Incidence, incidence, refine
 from commanalyzer.vcg.graph import Bool, Float64, Int32, ValueGraph
 
+_LEAST_GAIN = 0.0002  # share of the metric that a pass saves if another one is to follow
 _SMALL_TASKS = 64  # parts: larger tasks than fit so many are chains through the program
 
 
@@ -87,6 +89,7 @@ class Levels:
         work_flops: Float64,
         *,
         passes: int = PASSES,
+        hopeless: float = math.inf,
     ) -> Int32:
         """Return int32[V], refined owners of all values.
 
@@ -96,6 +99,7 @@ class Levels:
             imbalance: Allowed excess of the largest part's work.
             work_flops: float64[V], work where each value is owned, as far as the owners stay the same.
             passes: See :func:`~commanalyzer.partition.refine.refine`.
+            hopeless: Likewise.
         """
         fine, hubs = self.fine, self.removed
         h, vertex = fine.hypergraph, fine.affinity.vertex
@@ -111,6 +115,8 @@ class Levels:
             work_flops=weight,
             settled=settled,
             passes=passes,
+            least_gain=_LEAST_GAIN,
+            hopeless=hopeless,
         )
         return np.where(hubs, value_part, self.owners(part, num_parts)).astype(np.int32)
 

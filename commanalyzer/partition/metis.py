@@ -15,12 +15,14 @@ from typing import Literal
 
 import numpy as np
 import pymetis
-from scipy.sparse import coo_array
 
+from commanalyzer.compiled import frozen
 from commanalyzer.errors import PartitionError
-from commanalyzer.partition.affinity import Adjacency
+from commanalyzer.partition import merge_kernels as merging
+from commanalyzer.partition.affinity import Adjacency, both_ways
 from commanalyzer.partition.quality import component_labels, edge_cut, imbalance
 from commanalyzer.vcg.graph import Float64, Int32, Int64
+from commanalyzer.vcg.segments import pointer_from_counts
 
 Objective = Literal["cut", "volume"]
 
@@ -205,17 +207,16 @@ def _bag(label: Int64, size: Float64, bag_size: float) -> tuple[Int64, int]:
 
 def _contract(adjacency: Adjacency, number: Int64, count: int) -> Adjacency:
     """Return the graph of the new numbers; edges inside a group disappear, no two others become parallel."""
-    owner = number[adjacency.vertex_of_edge()]
-    neighbour = number[adjacency.neighbour]
-    kept = owner != neighbour
-    ends = (owner[kept], neighbour[kept])
-    edges = coo_array((adjacency.edge_bytes[kept], ends), shape=(count, count)).tocsr()
-    return Adjacency(
-        edges.indptr.astype(np.int64),
-        edges.indices.astype(np.int64),
-        edges.data,
-        np.bincount(number, adjacency.work_flops, minlength=count).astype(np.float64),
-    )
+    places = frozen(number, np.int64)
+    found = np.zeros(count, dtype=np.int64)
+    merging.count_links(adjacency.pointer, adjacency.neighbour, places, found)
+    place = pointer_from_counts(found)
+    upper, link_bytes = np.empty(place[-1], dtype=np.int32), np.empty(place[-1], dtype=np.int64)
+    edges = (adjacency.pointer, adjacency.neighbour, adjacency.edge_bytes)
+    merging.put_links(*edges, places, place.copy(), upper, link_bytes)
+    pointer, neighbour, edge_bytes = both_ways(place, upper, link_bytes)
+    work = np.bincount(number, adjacency.work_flops, minlength=count).astype(np.float64)
+    return Adjacency(pointer, neighbour, edge_bytes, work)
 
 
 def integer_work(work_flops: Float64) -> Int64:

@@ -12,12 +12,15 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from commanalyzer.compiled import frozen
 from commanalyzer.errors import PartitionError
-from commanalyzer.partition import kernels
+from commanalyzer.partition import owner_kernels as kernels
 from commanalyzer.partition.affinity import Affinity, build_affinity
+from commanalyzer.partition.kernels import settle
 from commanalyzer.partition.metis import DEFAULT_IMBALANCE, Objective, Partition, partition
 from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64, ValueGraph
-from commanalyzer.vcg.segments import count_of_source, group_starts, sink_of_source
+
+_FEW_LINKS = 4096
 
 
 def partition_values(
@@ -80,20 +83,18 @@ def spread_hubs(
         work_flops: float64[V], work where each value is owned.
         most: Work that a part may have.
     """
-    group = _hub_groups(graph, hubs)
-    together = np.bincount(group, np.where(hubs, work_flops, 0.0), graph.num_vertices)
+    group, own = _hub_groups(graph, hubs), np.arange(graph.num_vertices)
+    together = np.bincount(group[hubs], work_flops[hubs], graph.num_vertices)
     slack = most - float(work_flops.sum()) / num_parts
-    group = np.where(together[group] > slack, graph.num_vertices + np.arange(graph.num_vertices), group)
+    group = np.where(together[group] > slack, graph.num_vertices + own, group)
     chosen, number = np.unique(group[hubs], return_inverse=True)
     work = np.bincount(number, work_flops[hubs], len(chosen)).astype(np.float64)
     heavy = np.flatnonzero(work > 0)
     if not len(heavy):
         return owner
-    dense = np.full(graph.num_vertices, -1, np.int64)
+    dense = np.full(graph.num_vertices, -1, np.int32)
     dense[hubs] = number
-    traffic = np.zeros((len(chosen), num_parts), np.int64)
-    key, volume = _traffic(graph, hubs, owner, dense, num_parts)
-    np.add.at(traffic, np.divmod(key, num_parts), volume)
+    traffic = _traffic(graph, owner, dense, len(chosen), num_parts)
     now = np.zeros(len(chosen), np.int32)
     now[number] = owner[hubs]
     moves = np.isin(number, heavy)
@@ -101,56 +102,56 @@ def spread_hubs(
     settled[np.flatnonzero(hubs)[moves]] = False
     load = np.bincount(owner[settled], work_flops[settled], num_parts).astype(np.float64)
     order = heavy[np.argsort(-work[heavy], kind="stable")]
-    kernels.settle(order, work, traffic, load, most, now)
+    settle(order, work, traffic, load, most, now)
     result = owner.copy()
     result[hubs] = now[number]
     return result
 
 
 def _hub_owners(graph: ValueGraph, hubs: Bool, owner: Int32, num_parts: int) -> Int32:
-    """Return int32[V], meaningful for hubs: the part with most bytes to and from the hub's group."""
+    """Return int32[V], meaningful for hubs: the part with most bytes to and from the hub's group.
+
+    The lowest part on a tie.
+    """
     group = _hub_groups(graph, hubs)
-    key, volume = _traffic(graph, hubs, owner, group, num_parts)
-    choice = np.zeros(graph.num_vertices, dtype=np.int32)
-    if len(key):
-        chosen, part = _heaviest(key, volume, num_parts)
-        choice[chosen] = part
-    return choice[group]
+    dense = np.where(hubs, group, -1).astype(np.int32)
+    traffic = _traffic(graph, owner, dense, int(group.max()) + 1, num_parts)
+    return traffic.argmax(axis=1).astype(np.int32)[group]
 
 
-def _traffic(
-    graph: ValueGraph, hubs: Bool, owner: Int32, group: Int64, num_parts: int
-) -> tuple[Int64, Int64]:
-    """Return pairs (group times p plus part), with repetitions, and the bytes that flow between them."""
-    sink, source = sink_of_source(graph), graph.source
-    volume = np.minimum(count_of_source(graph), np.maximum(graph.versions[source], 1))
-    volume = volume * graph.width_bytes[source]
-    into, out = hubs[sink] & ~hubs[source], hubs[source] & ~hubs[sink]
-    key = np.concatenate(
-        (
-            group[sink[into]] * num_parts + owner[source[into]],
-            group[source[out]] * num_parts + owner[sink[out]],
-        )
+def _traffic(graph: ValueGraph, owner: Int32, dense: Int32, groups: int, num_parts: int) -> Int64:
+    """Return int64[G, p], bytes between each group of hubs and the values of each part.
+
+    Args:
+        graph: Value graph.
+        owner: int32[V], owners of the values that are no hubs.
+        dense: int32[V], group of each hub, -1 for other values.
+        groups: Number of groups G.
+        num_parts: Number of parts p.
+    """
+    traffic = np.zeros((groups, num_parts), np.int64)
+    kernels.add_traffic(
+        *(graph.row_sink, graph.row_count, graph.term_ptr, graph.source_ptr, graph.source),
+        *(graph.versions, graph.width_bytes, frozen(owner, np.int32), frozen(dense, np.int32), traffic),
     )
-    return key, np.concatenate((volume[into], volume[out]))
+    return traffic
 
 
 def _hub_groups(graph: ValueGraph, hubs: Bool) -> Int64:
-    """Return int64[V], label of the set of hubs that flow into each other."""
-    v = len(hubs)
-    sink, source = sink_of_source(graph), graph.source
-    inner = hubs[sink] & hubs[source]
-    links = coo_array((np.ones(int(inner.sum()), dtype=np.int8), (sink[inner], source[inner])), shape=(v, v))
-    _, label = connected_components(links, directed=False)
-    return np.asarray(label, dtype=np.int64)
-
-
-def _heaviest(key: Int64, volume: Int64, num_parts: int) -> tuple[Int64, Int32]:
-    """Return the groups that occur and the part with most volume of each (the lowest part on a tie)."""
-    order = np.argsort(key, kind="stable")
-    start = group_starts(key[order])
-    total = np.add.reduceat(volume[order], start)
-    group, part = np.divmod(key[order][start], num_parts)
-    best = np.lexsort((part, -total, group))
-    first = best[group_starts(group[best])]
-    return group[first], part[first].astype(np.int32)
+    """Return int64[V], label of the set of hubs that flow into each other; 0 for other values."""
+    count = int(np.count_nonzero(hubs))
+    group = np.zeros(graph.num_vertices, np.int64)
+    if count == 0:
+        return group
+    dense = np.full(graph.num_vertices, -1, np.int32)
+    dense[hubs] = np.arange(count)
+    flows = graph.row_sink, graph.term_ptr, graph.source_ptr, graph.source, frozen(dense, np.int32)
+    one, other = np.empty(_FEW_LINKS, np.int32), np.empty(_FEW_LINKS, np.int32)
+    links = kernels.list_hub_links(*flows, one, other)
+    if links > len(one):
+        one, other = np.empty(links, np.int32), np.empty(links, np.int32)
+        kernels.list_hub_links(*flows, one, other)
+    ends = one[:links], other[:links]
+    linked = coo_array((np.ones(links, np.int8), ends), shape=(count, count))
+    _, group[hubs] = connected_components(linked, directed=False)
+    return group

@@ -43,6 +43,7 @@ _MOST_PINS = 1_000_000  # pins times numbers of parts; above it, Mt-KaHyPar woul
 _MOST_GRIDS = 12
 _MANY_COUNTS = 20_000_000  # pins times parts; above it, few grids
 _FEW_GRIDS = 3
+NEAR = 1.02  # of the bytes of the best refinement; what stays above is not refined further
 _ROUNDS = (0, 0, 0, PASSES, PASSES)  # passes of each round of a refinement; without any, only balance
 
 
@@ -101,6 +102,7 @@ class Portfolio:
         self._count = count
         self._options = options
         self._failures: dict[int, list[tuple[str, PartitionError]]] = {}
+        self._regular: set[str] = set()
         check_asked(options)
 
     @cached_property
@@ -179,11 +181,18 @@ class Portfolio:
         return tuple(f"{', '.join(names)} failed: {message}" for message, names in methods.items())
 
     def refined(self, candidates: Iterable[Candidate], num_parts: int) -> Iterator[Candidate]:
-        """Yield refinements of ``candidates``, as far as they are better than these."""
+        """Yield refinements of ``candidates``, as far as they are better than these.
+
+        Regular ones, whose straight borders have more to gain, come last: what is refined later goes on only
+        as long as it may come near the best before it.
+        """
         if num_parts > 1 and self._is_affordable(num_parts):
-            for candidate in candidates:
+            least = math.inf
+            for candidate in sorted(candidates, key=lambda c: c.method in self._regular):
                 begin = time.perf_counter()
-                part = self._best_refinement(candidate.part, num_parts)
+                part, cost = self._best_refinement(candidate.part, num_parts, NEAR * least)
+                if cost.imbalance <= self.allowed(num_parts):
+                    least = min(least, cost.comm_bytes)
                 if part is not candidate.part:
                     yield Candidate(f"{candidate.method} refined", part, time.perf_counter() - begin)
 
@@ -269,6 +278,7 @@ class Portfolio:
         )
         best = best_divisions(found, self.allowed(num_parts))
         seconds = (time.perf_counter() - begin) / max(len(best), 1)
+        self._regular.update(item.name for item in best)
         for item in best:
             yield Candidate(item.name, item.part, seconds)
 
@@ -297,25 +307,33 @@ class Portfolio:
         counted = [(part, self._count(part, num_parts)) for part in owners]
         return min(counted, key=lambda pair: pair[1].comm_bytes)
 
-    def _best_refinement(self, part: Int32, num_parts: int) -> Int32:
+    def _best_refinement(self, part: Int32, num_parts: int, hopeless_bytes: float) -> tuple[Int32, Cost]:
         """The best of some rounds; each balances the work as it lies after the round before.
 
-        First as little as possible is moved until the work is balanced, then what lowers the volume.
+        First as little as possible is moved until the work is balanced, then what lowers the volume, as long
+        as less than ``hopeless_bytes`` are within reach.
         """
         allowed = self.allowed(num_parts)
         found, costs = [part], [self._count(part, num_parts)]
         for passes in _ROUNDS:
             if passes or costs[-1].imbalance > allowed:
-                found.append(self._refined_once(found[-1], costs[-1], num_parts, passes))
+                found.append(self._refined_once(found[-1], costs[-1], num_parts, passes, hopeless_bytes))
                 costs.append(self._count(found[-1], num_parts))
-        return found[self._best(costs, num_parts)]
+            if passes and costs[-1].comm_bytes > hopeless_bytes:
+                break
+        best = self._best(costs, num_parts)
+        return found[best], costs[best]
 
-    def _refined_once(self, part: Int32, cost: Cost, num_parts: int, passes: int) -> Int32:
-        work = cost.work_flops
-        most = self.allowed(num_parts) * float(work.sum()) / num_parts
-        if cost.imbalance > self.allowed(num_parts):
+    def _refined_once(
+        self, part: Int32, cost: Cost, num_parts: int, passes: int, hopeless_bytes: float
+    ) -> Int32:
+        work, allowed = cost.work_flops, self.allowed(num_parts)
+        most = allowed * float(work.sum()) / num_parts
+        if cost.imbalance > allowed:
             part = spread_hubs(self._graph, self._removed, part, num_parts, work, most)
-        return self.levels.improved(part, num_parts, self._options.imbalance, work, passes=passes)
+        hopeless = hopeless_bytes / max(cost.comm_bytes, 1)
+        imbalance = self._options.imbalance
+        return self.levels.improved(part, num_parts, imbalance, work, passes=passes, hopeless=hopeless)
 
     def _best(self, costs: Sequence[Cost], num_parts: int) -> int:
         volumes, excess = [c.comm_bytes for c in costs], [c.imbalance for c in costs]

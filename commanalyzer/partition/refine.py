@@ -7,23 +7,28 @@ programmer would, only what follows them is placed.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from commanalyzer.errors import PartitionError
 from commanalyzer.partition import kernels
+from commanalyzer.partition import touched_kernels as touched
 from commanalyzer.partition.hypergraph import Hypergraph
 from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64
 from commanalyzer.vcg.segments import pointer_from_counts
+
+_Hyper = tuple[Int64, Int64, Int64, Int64, Int64]
+_Touch = tuple[Int32, Int32, Int32, Int32]
 
 PASSES = 12
 _CONFIDENCES = (0.5, 0.2, 0.05, 0.0)  # lead of the best part over the second, of all bytes of a vertex
 _MOST_ROUNDS = 20
 PATIENCE = 0.02  # of all vertices
 _LEAST_PATIENCE = 200
-LEAST_GAIN = 0.0001
+_OUTLOOK = 3.0  # passes save less and less
+LEAST_GAIN = 0.0005
 """Of large graphs: passes that save a smaller share of the metric are not worth their time."""
 MOST_COUNTS = 150_000_000  # nets times parts
 
@@ -80,6 +85,7 @@ def refine(
     passes: int = PASSES,
     patience: float = PATIENCE,
     least_gain: float = 0.0,
+    hopeless: float = math.inf,
 ) -> Int32:
     """Return owners with a smaller connectivity metric.
 
@@ -95,6 +101,8 @@ def refine(
         passes: Most passes of moves that lower the metric; 0 only places and balances.
         patience: Moves since the best state after which a pass ends, of all vertices.
         least_gain: Share of the metric that a pass has to save if another one is to follow.
+        hopeless: What has to be within reach if another pass is to follow, over the metric at the beginning:
+            all further passes are taken to save at most ``_OUTLOOK`` times what the last one saved.
 
     Raises:
         PartitionError: If ``part`` has another length, or nets times parts exceed what fits into memory.
@@ -108,73 +116,49 @@ def refine(
     weight = balance_weights(hypergraph.work_flops if work_flops is None else work_flops)
     base = np.zeros(num_parts) if settled is None else settled
     most = most_work(weight, num_parts, imbalance, float(base.sum()))
-    count = np.zeros((hypergraph.num_nets, num_parts), np.int32)
-    h = hypergraph
-    _place(h, nets, owner, count)
+    hyper, touch = _tables(hypergraph, nets)
+    _place(hyper, owner, num_parts, touch)
     load = np.bincount(owner, weight, num_parts).astype(np.float64) + base
     movable = np.ones(n, np.bool_) if fixed is None else ~fixed
-    kernels.relieve(nets.pointer, nets.net, h.net_bytes, owner, movable, weight, load, most, count)
-    metric = connectivity(h, owner, num_parts) if least_gain > 0.0 else 0
+    kernels.relieve(hyper, touch, owner, movable, weight, load, most)
+    is_judged = least_gain > 0.0 or hopeless < math.inf
+    metric = connectivity(hypergraph, owner, num_parts) if is_judged else 0
+    aim = hopeless * metric if metric else math.inf
+    moves = max(_LEAST_PATIENCE, int(patience * n))
     for _ in range(passes):
-        saved = _improve(h, nets, owner, movable, weight, load, most, count, patience)
+        saved = int(kernels.improve(hyper, touch, owner, movable.copy(), weight, load, most, moves))
         metric -= saved
-        if saved <= least_gain * metric:
+        if saved <= least_gain * metric or metric - _OUTLOOK * saved > aim:
             break
     return owner
 
 
-def _improve(
-    hypergraph: Hypergraph,
-    nets: Incidence,
-    owner: Int32,
-    movable: Bool,
-    weight: Float64,
-    load: Float64,
-    most: float,
-    count: NDArray[np.int32],
-    patience: float,
-) -> int:
-    """One pass of moves, in place; return what it saves."""
-    moves = max(_LEAST_PATIENCE, int(patience * len(owner)))
-    saved: int = kernels.improve(
-        hypergraph.net_pointer,
-        hypergraph.pin,
-        hypergraph.net_bytes,
-        nets.pointer,
-        nets.net,
-        owner,
-        movable.copy(),
-        weight,
-        load,
-        most,
-        count,
-        moves,
-    )
-    return saved
+def _tables(hypergraph: Hypergraph, nets: Incidence) -> tuple[_Hyper, _Touch]:
+    """Return the hypergraph as kernels take it, and room for the parts that nets touch."""
+    h = hypergraph
+    per_pin, per_net = (h.num_pins, np.int32), (h.num_nets, np.int32)
+    hyper = h.net_pointer, h.pin, h.net_bytes, nets.pointer, nets.net
+    return hyper, (np.empty(*per_pin), np.empty(*per_pin), np.empty(*per_net), np.empty(*per_net))
 
 
-def _place(hypergraph: Hypergraph, nets: Incidence, owner: Int32, count: NDArray[np.int32]) -> None:
+def _place(hyper: _Hyper, owner: Int32, num_parts: int, touch: _Touch) -> None:
     """Give parts to vertices without one, in place: first those whose neighbours leave no doubt."""
-    kernels.count_pins(hypergraph.net_pointer, hypergraph.pin, owner, count)
+    touched.count_pins(hyper, owner, num_parts, touch)
     if (owner >= 0).all():
         return
     choice = np.empty_like(owner)
     for confidence in _CONFIDENCES:
         for _ in range(_MOST_ROUNDS):
-            placed = count.sum(axis=1)
-            chosen = kernels.place(
-                nets.pointer, nets.net, hypergraph.net_bytes, owner, count, placed, confidence, choice
-            )
-            if chosen == 0:
+            if kernels.place(hyper, owner, num_parts, touch, confidence, choice) == 0:
                 break
             owner[choice >= 0] = choice[choice >= 0]
-            kernels.count_pins(hypergraph.net_pointer, hypergraph.pin, owner, count)
+            touched.count_pins(hyper, owner, num_parts, touch)
     alone = np.flatnonzero(owner < 0)
-    owner[alone] = np.arange(len(alone)) % count.shape[1]
-    kernels.count_pins(hypergraph.net_pointer, hypergraph.pin, owner, count)
+    owner[alone] = np.arange(len(alone)) % num_parts
+    touched.count_pins(hyper, owner, num_parts, touch)
 
 
 def connectivity(hypergraph: Hypergraph, part: Int32, num_parts: int) -> int:
     """Return the connectivity metric in bytes: sum over nets of weight times (parts touched - 1)."""
     h = hypergraph
-    return int(kernels.connectivity(h.net_pointer, h.pin, h.net_bytes, part, num_parts))
+    return int(touched.connectivity(h.net_pointer, h.pin, h.net_bytes, part, num_parts))

@@ -237,7 +237,8 @@ def crossing_bytes(
 def slot(keys: Any, key: Any) -> Any:
     """Return the slot of ``key``, or the empty one where it belongs."""
     mask = len(keys) - 1
-    h = np.int64((np.uint64(key) * MULTIPLIER) >> np.uint64(20)) & mask
+    mixed = np.uint64(key) * MULTIPLIER
+    h = np.int64(mixed ^ (mixed >> np.uint64(32))) & mask  # both halves of the key reach the lowest bits
     while keys[h] != key and keys[h] != EMPTY:
         h = (h + 1) & mask
     return h

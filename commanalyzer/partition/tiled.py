@@ -28,9 +28,10 @@ from commanalyzer.partition.grids import Blocks, grid_name
 from commanalyzer.partition.metis import partition
 from commanalyzer.partition.mtkahypar import partition_hypergraph
 from commanalyzer.partition.owner_map import map_owners
-from commanalyzer.partition.portfolio import OBJECTIVES, Candidate, PortfolioOptions, check_asked
+from commanalyzer.partition.portfolio import NEAR, OBJECTIVES, Candidate, PortfolioOptions, check_asked
 from commanalyzer.partition.quality import edge_cut, imbalance
 from commanalyzer.partition.refine import (
+    LEAST_GAIN,
     MOST_COUNTS,
     Incidence,
     balance_weights,
@@ -54,7 +55,6 @@ _LEAST_PER_PART = 16  # coarse vertices
 _LEAST_FORCED = 4  # coarse vertices per part, whatever the user says
 _MOST_PINS = 300_000  # of the coarse graph; above it, Mt-KaHyPar would take many seconds
 _REFINED = 2  # candidates
-_NEAR = 1.02  # of the bytes of the best refinement
 _RECOGNISED_FLOWS = 1 << 24  # whether a graph is a grid or a product is only looked at up to this size
 
 
@@ -89,6 +89,7 @@ class TiledPortfolio:
         self._wanted = wanted
         self._failures: dict[int, list[str]] = {}
         self._families: dict[tuple[int, ...], Blocks] = {}
+        self._regular: set[str] = set()
         check_asked(options)
 
     @cached_property
@@ -162,6 +163,7 @@ class TiledPortfolio:
         yield from self._mtkahypar(num_parts)
         for division in self._blocks(num_parts) if self._options.structured else ():
             begin = time.perf_counter()
+            self._regular.add(division.name)
             values = None if division.values is None else division.values()
             part = self._completed(division.coarse, values, num_parts)
             yield Candidate(division.name, part, time.perf_counter() - begin)
@@ -170,22 +172,26 @@ class TiledPortfolio:
     def refined(self, candidates: Iterable[Candidate], num_parts: int) -> Iterator[Candidate]:
         """Yield the first of ``candidates`` with their borders refined, if that changes them.
 
-        All get one round; the later ones go on only as long as they are near the best before them.
+        Regular ones, whose straight borders have more to gain, come last: what is refined later goes on only
+        as long as it may come near the best before it.
         """
         if num_parts == 1 or not self._options.structured:
             return
         least = math.inf
-        for candidate in itertools.islice(candidates, _REFINED):
+        for candidate in self._regular_last(itertools.islice(candidates, _REFINED)):
             begin = time.perf_counter()
             better = refine_borders(
                 *(self._graph, self.view, candidate.part, num_parts, self._options.imbalance),
                 runs=self._runs,
-                hopeless_bytes=_NEAR * least,
+                hopeless_bytes=NEAR * least,
             )
             if better is not None:
                 least = min(least, better.net_bytes)
                 seconds = time.perf_counter() - begin
                 yield Candidate(f"{candidate.method} refined", better.part, seconds)
+
+    def _regular_last(self, candidates: Iterable[Candidate]) -> list[Candidate]:
+        return sorted(candidates, key=lambda c: c.method in self._regular)
 
     def _is_affordable(self, num_parts: int) -> bool:
         nets = self.view.hypergraph
@@ -222,7 +228,8 @@ class TiledPortfolio:
     def _improved(self, part: Int32, num_parts: int) -> Int32:
         hypergraph, nets = self.view.hypergraph, self._nets
         assert hypergraph is not None and nets is not None
-        return refine(hypergraph, nets, part, num_parts, imbalance=self._options.imbalance)
+        options = self._options
+        return refine(hypergraph, nets, part, num_parts, imbalance=options.imbalance, least_gain=LEAST_GAIN)
 
     def _best(self, found: Iterator[_Found], num_parts: int) -> _Found:
         """The one with the least bytes among those that are balanced, both by the coarse graph."""

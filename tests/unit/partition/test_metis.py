@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from commanalyzer.errors import PartitionError
 from commanalyzer.partition.affinity import Adjacency, build_affinity
-from commanalyzer.partition.metis import Objective, integer_work, partition
+from commanalyzer.partition.metis import Objective, _contract, integer_work, partition
 from commanalyzer.partition.quality import edge_cut, empty_parts, imbalance
 from commanalyzer.vcg.graph import ValueGraph
 from tests.graphs import build, grid, row
@@ -111,3 +111,24 @@ def test_integer_work_keeps_order_and_is_positive() -> None:
     assert integer_work(np.array([0.0, 1.0, 2.0, 3.0])).tolist() == [1, 500, 1000, 1500]
     huge = integer_work(np.array([0.0, 1e300, 2e300, 1.0]))
     assert huge.tolist() == [1, 1000, 2000, 1]
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(deadline=None)
+def test_merged_vertices_have_the_summed_edges_between_their_groups(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    upper = np.triu(generator.integers(1, 5, (12, 12)) * (generator.random((12, 12)) < 0.3), 1)
+    dense = upper + upper.T
+    start, end = np.nonzero(dense)
+    pointer = np.concatenate(([0], np.cumsum(np.count_nonzero(dense, axis=1))))
+    graph = Adjacency(pointer, end, dense[start, end], np.arange(12.0))
+    number = np.unique(generator.integers(0, 5, 12), return_inverse=True)[1]
+    groups = int(number.max()) + 1
+    merged = _contract(graph, number, groups)
+    one_hot = (number[None, :] == np.arange(groups)[:, None]).astype(np.int64)
+    expected = one_hot @ dense @ one_hot.T
+    np.fill_diagonal(expected, 0)
+    found = np.zeros_like(expected)
+    found[merged.vertex_of_edge(), merged.neighbour] = merged.edge_bytes
+    assert found.tolist() == expected.tolist()
+    assert merged.work_flops.tolist() == (one_hot @ np.arange(12.0)).tolist()

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commanalyzer.errors import PartitionError
 from commanalyzer.partition.hypergraph import Hypergraph
 from commanalyzer.partition.refine import connectivity, incidence, most_work, refine
+from commanalyzer.vcg.graph import Int32
 from commanalyzer.vcg.segments import pointer_from_counts
+from tests.reference import moves
 
 
 def hypergraph(nets: list[list[int]], weights: list[int], work: list[float]) -> Hypergraph:
@@ -68,6 +72,44 @@ def test_refinement_never_costs_bytes_within_balance(seed: int, parts: int) -> N
     part = refine(h, incidence(h), start, parts, imbalance=0.1)
     assert connectivity(h, part, parts) <= connectivity(h, start, parts)
     assert np.bincount(part, minlength=parts).max() <= most_work(h.work_flops, parts, 0.1)
+
+
+def _moved_with_dense_tables(h: Hypergraph, start: Int32, parts: int, most: float, passes: int) -> Int32:
+    """The same steps as in ``refine`` by the reference in plain Python."""
+    nets, part = incidence(h), start.copy()
+    count = np.zeros((h.num_nets, parts), np.int32)
+    moves.count_pins(h.net_pointer, h.pin, part, count)
+    choice = np.empty_like(part)
+    for confidence in (0.5, 0.2, 0.05, 0.0):
+        args = nets.pointer, nets.net, h.net_bytes, part, count
+        while (part < 0).any() and moves.place(*args, count.sum(axis=1), confidence, choice):
+            part[choice >= 0] = choice[choice >= 0]
+            moves.count_pins(h.net_pointer, h.pin, part, count)
+    part[part < 0] = np.arange(int((part < 0).sum())) % parts
+    moves.count_pins(h.net_pointer, h.pin, part, count)
+    load = np.bincount(part, h.work_flops, parts)
+    table = (part, np.ones(len(part), np.bool_), h.work_flops, load, most, count)
+    moves.relieve(nets.pointer, nets.net, h.net_bytes, *table)
+    for _ in range(passes):
+        free = np.ones(len(part), np.bool_)
+        table = (part, free, h.work_flops, load, most, count, 200)
+        if moves.improve(h.net_pointer, h.pin, h.net_bytes, nets.pointer, nets.net, *table) <= 0:
+            break
+    return part
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 9), st.integers(0, 3))
+@settings(deadline=None)
+def test_compact_tables_lead_to_the_moves_of_dense_ones(seed: int, parts: int, passes: int) -> None:
+    generator = np.random.default_rng(seed)
+    nets = [sorted(generator.choice(40, size=k, replace=False)) for k in generator.integers(2, 7, 60)]
+    h = hypergraph(nets, generator.integers(1, 5, 60).tolist(), generator.integers(0, 4, 40).tolist())
+    h = replace(h, work_flops=h.work_flops + (np.arange(40) == 0))
+    start = generator.integers(-1 if seed % 2 else 0, parts, 40).astype(np.int32)
+    most = most_work(h.work_flops, parts, 0.1)
+    expected = _moved_with_dense_tables(h, start, parts, most, passes)
+    found = refine(h, incidence(h), start, parts, imbalance=0.1, passes=passes)
+    assert found.tolist() == expected.tolist()
 
 
 def test_grains_decide_how_well_work_can_be_balanced() -> None:
