@@ -21,6 +21,7 @@ from commanalyzer.instrument.repeats import (
     is_short,
     uses_of_inserted,
 )
+from commanalyzer.instrument.rounds import are_known_apart
 from commanalyzer.instrument.values import FunctionValues
 from commanalyzer.ir.access_types import AccessTypes
 from commanalyzer.ir.cfg import Loop
@@ -92,7 +93,10 @@ class _Maker:
         if is_read_outside(self._values, loop, ends, plan.code, self._used_in):
             return "what it computes is read behind it"
         number = len(self._patch.repeated)
-        writer = PreviewWriter(self._patch, plan, number, lambda n: plain_text(lines[n]))
+        is_apart = are_known_apart(self._values, self._patch, plan)
+        writer = PreviewWriter(
+            self._patch, plan, number, lambda n: plain_text(lines[n]), is_apart=is_apart
+        )
         found = writer.write(identity(self._values, loop, plan.code))
         if found is None:
             return "too many blocks"
@@ -104,6 +108,8 @@ class _Maker:
         if not loop.preview:
             return "known", ""
         plan = self._previews[-1]
+        if loop.apart:
+            return "previewed", "arrays or computed numbers decide addresses or branches: rounds known apart"
         if plan.follows_values:
             return "previewed", "computed numbers decide addresses or branches"
         if plan.reads is None:

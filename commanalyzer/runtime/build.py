@@ -27,6 +27,7 @@ SEPARATE = (
     "repeats.c",
     "outcomes.c",
     "snapshots.c",
+    "rounds.c",
     "packing.c",
     "columns.c",
     "spill.c",
