@@ -238,7 +238,9 @@ class PreviewWriter:
     def _note_read(self, out: list[str], address: Operand) -> None:
         """Where a load reads is noted when it does: an address that is only computed may lead nowhere."""
         reads = self._plan.reads
-        if reads is not None and address.text in self._plan.computed and address.text not in reads.steady:
+        if reads is None or address.text not in reads.sizes or address.text in reads.steady:
+            return
+        if address.text in self._plan.computed:
             value = self._as_i64(out, self._renamed[address.text], address.type)
             self._note_address(out, self._reads[address.text], value)
 
@@ -247,9 +249,9 @@ class PreviewWriter:
         total = self._get(out, self._hash_slot)
         if self._num_hashed == 0:
             total = self._patch.value(out, f"mul i64 {total}, {_MIXER}")
-        else:
-            weight = signed(_WEIGHT * (2 * self._num_hashed + 1) % (1 << 64))
-            value = self._patch.value(out, f"mul i64 {value}, {weight}")
+        # the first one, too: the recorder does not tell hashes apart that differ in their lowest bit
+        weight = signed(_WEIGHT * (2 * self._num_hashed + 1) % (1 << 64))
+        value = self._patch.value(out, f"mul i64 {value}, {weight}")
         self._num_hashed += 1
         self._set(out, self._hash_slot, self._patch.value(out, f"add i64 {total}, {value}"))
 
