@@ -94,9 +94,7 @@ class _Maker:
             return "what it computes is read behind it"
         number = len(self._patch.repeated)
         is_apart = are_known_apart(self._values, self._patch, plan)
-        writer = PreviewWriter(
-            self._patch, plan, number, lambda n: plain_text(lines[n]), is_apart=is_apart
-        )
+        writer = PreviewWriter(self._patch, plan, number, lambda n: plain_text(lines[n]), is_apart=is_apart)
         found = writer.write(identity(self._values, loop, plan.code))
         if found is None:
             return "too many blocks"
@@ -108,12 +106,12 @@ class _Maker:
         if not loop.preview:
             return "known", ""
         plan = self._previews[-1]
-        if loop.apart:
-            return "previewed", "arrays or computed numbers decide addresses or branches: rounds known apart"
         if plan.follows_values:
-            return "previewed", "computed numbers decide addresses or branches"
+            apart = ": rounds known apart" if loop.apart else ""
+            return "previewed", f"computed numbers decide addresses or branches{apart}"
         if plan.reads is None:
             return "previewed", "reads too many arrays to keep them"
         if plan.reads.sizes:
-            return "previewed", "arrays decide addresses, rounds or branches: again when they change"
+            again = "again when they change" + (", rounds known apart" if loop.apart else "")
+            return "previewed", f"arrays decide addresses, rounds or branches: {again}"
         return "previewed", "has branches or rounds that may not happen"

@@ -12,7 +12,7 @@ from commanalyzer.instrument.preview_slices import Place
 from commanalyzer.instrument.previews import Previewed
 from commanalyzer.instrument.repeat_guards import GuardWriter, signed
 from commanalyzer.instrument.rounds import outside_places
-from commanalyzer.ir.model import Instruction, IrType, Operand
+from commanalyzer.ir.model import Block, Instruction, IrType, Operand
 from commanalyzer.ir.polynomials import Polynomial
 
 _MAX_COUNTERS = 256
@@ -125,30 +125,33 @@ class PreviewWriter:
         else:
             yield from self._unless_same(key, first, self._plan.reads)
         for block in self._plan.blocks:
-            self._num_hashed = 0
-            yield from ("", f"{self._renamed[f'%{block.label}'][1:]}:")
-            phis = [i for i in block.instructions if i.opcode == "phi" and i.name in self._plan.computed]
-            for phi in phis:
-                yield self._copied(phi)
-            for phi in phis:
-                yield from self._noted(phi)
-            if self._is_apart and block.label == self._plan.loop.header:
-                yield from self._round_begun(phis)
-            yield from self._behind_inner_loop(block.label)
-            for instruction in block.instructions:
-                if instruction is block.terminator:
-                    yield from self._before_inner_loop(block.label)
-                    if self._is_apart and block.label == self._latch:
-                        yield from self._round_over("")
-                    yield self._copied(instruction)
-                elif instruction.name in self._plan.computed and instruction.opcode != "phi":
-                    yield self._copied(instruction)
-                    yield from self._noted(instruction)
-                elif instruction.opcode == "store" and instruction.first_line in self._plan.stores:
-                    yield self._copied(instruction)
+            yield from self._block(block)
         if self._is_apart and self._latch != self._plan.ends.exiting:
             over = block_at("over", self._plan.loop.header, self._number)
             yield from ("", f"{over[1:]}:", *self._round_over(str(_LAST)), f"  br label {self._behind}")
+
+    def _block(self, block: Block) -> Iterator[str]:
+        """A block of the preview."""
+        self._num_hashed = 0
+        yield from ("", f"{self._renamed[f'%{block.label}'][1:]}:")
+        phis = [i for i in block.instructions if i.opcode == "phi" and i.name in self._plan.computed]
+        for phi in phis:
+            yield self._copied(phi)
+        for phi in phis:
+            yield from self._noted(phi)
+        if self._is_apart and block.label == self._plan.loop.header:
+            yield from self._round_begun(phis)
+        yield from self._behind_inner_loop(block.label)
+        for instruction in block.instructions[:-1]:
+            if instruction.name in self._plan.computed and instruction.opcode != "phi":
+                yield self._copied(instruction)
+                yield from self._noted(instruction)
+            elif instruction.opcode == "store" and instruction.first_line in self._plan.stores:
+                yield self._copied(instruction)
+        yield from self._before_inner_loop(block.label)
+        if self._is_apart and block.label == self._latch:
+            yield from self._round_over("")
+        yield self._copied(block.terminator)
 
     def _round_begun(self, phis: list[Instruction]) -> list[str]:
         """A round is decided by what enters it in registers, and by what it finds."""

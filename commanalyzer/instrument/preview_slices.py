@@ -93,7 +93,8 @@ def slice_with_stores(
         added = [
             store
             for store in private.stores
-            if store.first_line not in stores and any(_may_read(private, x, store, accesses, text) for x in loads)
+            if store.first_line not in stores
+            and any(_may_read(private, x, store, accesses, text) for x in loads)
         ]
         if not added:
             return found, tuple(stores.values())
@@ -153,9 +154,7 @@ def overlaps(
         ``None`` if there are too many, or some that certainly meet.
     """
     numbers = NestNumbers(values.function, values.cfg, loop)
-    loads = [
-        i for i in computed.values() if i.opcode == "load" and i.operands[0].text not in private.arrays
-    ]
+    loads = [i for i in computed.values() if i.opcode == "load" and i.operands[0].text not in private.arrays]
     found: dict[Overlap, None] = {}
     for written in (i for b in blocks for i in b.instructions if i.opcode in ("store", "call")):
         place = _written(values, written)

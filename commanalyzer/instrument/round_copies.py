@@ -1,10 +1,10 @@
 """Writes a loop in which each round runs with or without hooks, see :mod:`commanalyzer.instrument.rounds`.
 
-    apart --> turn: the next round that changed?
-               | yes                 | no
-        instrumented round      original round
-               |                     |
-               +-- back to turn, or out of the loop
+apart --> turn: the next round that changed?
+           | yes                 | no
+    instrumented round      original round
+           |                     |
+           +-- back to turn, or out of the loop
 """
 
 from __future__ import annotations

@@ -103,9 +103,7 @@ def _offset(address: Instruction) -> int | None:
     return total
 
 
-def _is_filled(
-    values: FunctionValues, loop: Loop, ends: LoopEnds, accesses: _Accesses, size: int
-) -> bool:
+def _is_filled(values: FunctionValues, loop: Loop, ends: LoopEnds, accesses: _Accesses, size: int) -> bool:
     stores = [u for u in accesses.stores if u.block in loop.blocks]
     fixed = [u for u in stores if accesses.offsets[u.user.operands[1].text] is not None]
     always = [u for u in fixed if values.cfg.dominates(u.block, ends.exiting)]

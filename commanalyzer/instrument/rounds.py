@@ -5,9 +5,9 @@ the recorder keeps what the preview found out per round, and only rounds in whic
 hooks (:mod:`commanalyzer.instrument.round_copies`, ``runtime_shim/src/rounds.c``).
 
 A round does what it did before if its addresses and branches are the same and it finds the same shadow. The
-preview tells the former. The latter holds where no round changes the shadow, but for local arrays that each round
-fills before it reads them (:mod:`commanalyzer.instrument.round_memory`): the recorder checks that. No label may
-pass from round to round in a register.
+preview tells the former. The latter holds where no round changes the shadow, but for local arrays that each
+round fills before it reads them (:mod:`commanalyzer.instrument.round_memory`): the recorder checks that. No
+label may pass from round to round in a register.
 """
 
 from __future__ import annotations

@@ -380,23 +380,18 @@ void ca_round_record(void) {
   ca_state.num_kept = 1;
 }
 
-/* First row and end of each stretch of the log that the round counted; how many, UINT32_MAX if that is not known
- * or there are more than `most`. */
+/* First row and end of each stretch of the log that the round counted; how many, UINT32_MAX if that is not
+ * known or there are more than `most`. */
 uint32_t ca_round_recorded(uint32_t *bounds, uint32_t most) {
   const struct recording *recording = &recordings[ca_state.num_recording - 1];
-  const struct jump *jump = (const struct jump *)jumps.data;
-  if (recording->is_spoilt || num_jumps() >= most)
-    return UINT32_MAX;
-  uint32_t count = 0;
-  uint64_t first = recording->start;
-  for (uint32_t k = 0; k <= num_jumps(); k++) {
-    uint64_t end = k < num_jumps() ? jump[k].from : (uint64_t)(ca_state.cursor - ca_state.cells);
-    if (end > first) {
-      bounds[2 * count] = (uint32_t)first;
-      bounds[2 * count++ + 1] = (uint32_t)end;
-    }
-    if (k < num_jumps())
-      first = jump[k].to;
+  uint64_t before = stretches.bytes;
+  bool is_known = !recording->is_spoilt && num_jumps() < most;
+  uint32_t count = is_known ? push_stretches(recording) : UINT32_MAX;
+  const struct stretch *found = (const struct stretch *)(stretches.data + before);
+  for (uint32_t k = 0; count != UINT32_MAX && k < count; k++) {
+    bounds[2 * k] = (uint32_t)found[k].first;
+    bounds[2 * k + 1] = (uint32_t)found[k].end;
   }
+  stretches.bytes = before;
   return count;
 }

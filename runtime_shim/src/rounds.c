@@ -26,7 +26,8 @@
 #define MOST_SCANNED (1ull << 26)
 #define SHARE_OF_MEMORY 16u
 #define MOST_BYTES (1ull << 32)
-#define AHEAD 8u
+#define AHEAD 6u
+#define MOST_FETCHED 8u /* stretches of a round */
 
 struct ca_rounds ca_rounds;
 
@@ -59,7 +60,7 @@ struct range {
 
 static struct memory memories[NUM_MEMORIES];
 static struct memory *current;
-static struct ca_column bounds; /* first row and end of each stretch */
+static struct ca_column bounds;                               /* first row and end of each stretch */
 static struct range ranges[MOST_RANGES], locals[MOST_LOCALS]; /* addresses, words */
 static uint32_t num_ranges, num_locals;
 static uint64_t digest;
@@ -236,6 +237,29 @@ static void add_last(const struct memory *memory) {
     ca_rounds.list[ca_rounds.num_changed++] = (struct ca_round){last, memory->hashes[last]};
 }
 
+static const struct note *note_at(const struct memory *memory, uint64_t place) {
+  return &memory->notes[ca_rounds.list[place].number];
+}
+
+static const uint32_t *bounds_of(const struct note *note) {
+  return (const uint32_t *)bounds.data + 2ull * note->first;
+}
+
+/* Begins to fetch what rounds further down the list will need: they are far apart in all tables. */
+static void look_ahead(const struct memory *memory, uint64_t place) {
+  uint64_t left = ca_rounds.num_changed - place;
+  if (left > 4 * AHEAD)
+    __builtin_prefetch(note_at(memory, place + 4 * AHEAD));
+  if (left > 3 * AHEAD)
+    __builtin_prefetch(bounds_of(note_at(memory, place + 3 * AHEAD)));
+  if (left <= 2 * AHEAD)
+    return;
+  const struct note *note = note_at(memory, place + 2 * AHEAD);
+  const uint32_t *at = bounds_of(note);
+  for (uint32_t k = 0; k < note->count && k < MOST_FETCHED; k++)
+    __builtin_prefetch(&ca_state.cells[at[2 * k]]);
+}
+
 /* Decides how the loop that was previewed is run: true for round by round. */
 bool ca_rounds_run(uint64_t entering) {
   struct memory *memory = current;
@@ -252,6 +276,7 @@ bool ca_rounds_run(uint64_t entering) {
     forget_from(memory, rounds);
   for (uint64_t k = 0; k < ca_rounds.num_changed; k++) {
     struct note *note = &memory->notes[ca_rounds.list[k].number];
+    look_ahead(memory, k);
     settle(memory, note);
     memory->rows -= rows_of(note);
     note->since++; /* this run is counted by hooks */
@@ -343,8 +368,7 @@ CA_CALL uint64_t ca_round_end(uint64_t number) {
   keep(current, round++);
   if (ca_rounds.next == ca_rounds.num_changed)
     return UINT64_MAX;
-  if (ca_rounds.next + AHEAD < ca_rounds.num_changed)
-    __builtin_prefetch(&current->notes[round[AHEAD].number]);
+  look_ahead(current, ca_rounds.next);
   return begin_round(round->number);
 }
 

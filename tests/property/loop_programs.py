@@ -154,7 +154,8 @@ LOOPS = {
     " memcpy(perm, k, sizeof perm); }",
     "row lengths changed": "begin[3] = t % 4 == 3 ? begin[2] : begin[4];",
     "rounds that update": "for (int i = 0; i < n; i++) c[perm[i]] += 0.5 * a[i];",
-    "rounds in place": "for (int i = 0; i < n; i++) { a[i] = 0.5 * a[i] + b[heap[i]]; b[heap[i]] = a[i] * 0.25; }",
+    "rounds in place": "for (int i = 0; i < n; i++) { a[i] = 0.5 * a[i] + b[heap[i]]; b[heap[i]] = a[i]"
+    " * 0.25; }",
     "rounds with a local array": "for (int i = 0; i < n; i++) { int p2[2]; double s[2];"
     " p2[0] = perm[i]; p2[1] = (perm[i] + 1) % n; s[0] = a[i] * 0.5; s[1] = a[i] * 0.25 + b[i];"
     " for (int j = 0; j < 2; j++) c[p2[j]] += s[(j + perm[i]) & 1]; }",
@@ -175,13 +176,17 @@ LOOPS = {
     "rounds that may overlap": "{ const double *x = t % 3 ? a : c; for (int i = 0; i < n; i++)"
     " c[perm[i]] = 0.25 * x[i]; }",
     "fewer rounds at times": "for (int i = 0; i < n - t % 3; i++) c[perm[i]] += b[i];",
-    "no rounds at times": "for (int i = 0; i < (t % 5 == 3 ? 0 : n); i++) b[perm[i]] = 0.5 * b[perm[i]] + a[i];",
-    "rounds with branches": "for (int i = 0; i < n; i++) if (perm[i] & 1) { if (a[i] > 0.25) b[perm[i]] = a[i] * 0.5;"
+    "no rounds at times": "for (int i = 0; i < (t % 5 == 3 ? 0 : n); i++) b[perm[i]] = 0.5 * b[perm[i]]"
+    " + a[i];",
+    "rounds with branches": "for (int i = 0; i < n; i++) if (perm[i] & 1) { if (a[i] > 0.25) b[perm[i]]"
+    " = a[i] * 0.5;"
     " else c[i] += 1.0; }",
     "rounds of a walk": "for (int i = 0, j = 0; i < n; i++) { j = (j + perm[i]) % n; c[j] += a[i]; }",
-    "rounds with a scalar": "{ double s = b[t % n] + a[0]; for (int i = 0; i < n; i++) c[perm[i]] = s * a[i]; }",
+    "rounds with a scalar": "{ double s = b[t % n] + a[0]; for (int i = 0; i < n; i++) c[perm[i]] = s *"
+    " a[i]; }",
     "little changed": "perm[t * 7 % n] = (perm[t * 7 % n] + t) % n;",
-    "little changed elsewhere": "{ heap[t * 5 % n] = (heap[t * 5 % n] + 3) % n; a[t * 3 % n] = 0.25 * (t + 1); }",
+    "little changed elsewhere": "{ heap[t * 5 % n] = (heap[t * 5 % n] + 3) % n; a[t * 3 % n] = 0.25 *"
+    " (t + 1); }",
     "two exchanged": "{ int x = perm[t % n]; perm[t % n] = perm[t * 11 % n]; perm[t * 11 % n] = x; }",
     "all moved": "for (int i = 0; i < n; i++) c[i] = fabs(c[i]) + 0.03125 * (i % 5);",
     "search": "for (int i = 0; i < rows; i++) { int j = 0; while (j < C - 1 && m[i][j] < 0.75) j++;"
