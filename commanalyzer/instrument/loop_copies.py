@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Literal
 
 from commanalyzer.instrument.code import RepeatedLoop
 from commanalyzer.instrument.loop_code import TOKEN
+from commanalyzer.instrument.loop_names import INCOMING as _INCOMING
+from commanalyzer.instrument.loop_names import block_at, suffixed
+from commanalyzer.instrument.round_copies import RoundCopies, values_behind
 from commanalyzer.ir.model import Block, Function
 
-BlockRole = Literal["entry", "exit", "look", "recall", "seen", "guard", "offer"]
-"""Blocks that are added around a loop: ``entry`` in front of its copy; ``exit`` behind the instrumented loop;
-``look`` in front of a preview, ``recall`` takes what a preview found out before, ``seen`` says what it found
-out, ``guard`` behind it; ``offer`` between a guard and the instrumented loop."""
-
-_INCOMING = re.compile(r'\[ ([^\[\]]+?), (%(?:[\w.$-]+|"[^"]*")) \]')
+Text = Callable[[int], str]
 
 
 class LoopCopies:
@@ -24,9 +21,12 @@ class LoopCopies:
     Args:
         function: The function.
         repeated: Its loops that get a copy.
+        text: Gives a line of the original.
     """
 
-    def __init__(self, function: Function, repeated: Sequence[RepeatedLoop]) -> None:
+    def __init__(self, function: Function, repeated: Sequence[RepeatedLoop], text: Text) -> None:
+        self._text = text
+        self._instrumented: dict[str, list[str]] = {}
         self._blocks = {block.label: block for block in function.blocks}
         self._repeated = repeated
         self._before = {loop.preheader: loop for loop in repeated}
@@ -38,6 +38,7 @@ class LoopCopies:
     def joined(self, block: Block, lines: list[str]) -> list[str]:
         """Lines of an instrumented block, with its branches to and from copies."""
         result = list(lines)
+        self._instrumented[block.label] = lines
         behind = self._behind.get(block.label)
         if behind is not None:
             phis = next((k for k, line in enumerate(result) if " = phi " not in line), len(result))
@@ -61,6 +62,10 @@ class LoopCopies:
     def _choice(self, loop: RepeatedLoop) -> list[str]:
         """The guard and the branch to the copy or the instrumented loop."""
         copy = block_at("entry", loop.header, loop.number)
+        if loop.apart:
+            apart = block_at("apart", loop.header, loop.number)
+            ways = f"i32 1, label {copy} i32 2, label {apart}"
+            return [*loop.guard, f"  switch i32 {loop.apart}, label %{loop.header} [ {ways} ]"]
         if not loop.offer:
             return [*loop.guard, f"  br i1 {loop.known}, label {copy}, label %{loop.header}"]
         behind = block_at("offer", loop.header, loop.number)
@@ -91,8 +96,8 @@ class LoopCopies:
             phi,
         )
 
-    def blocks(self, text: Callable[[int], str]) -> list[str]:
-        """All blocks that are new; ``text`` gives a line of the original."""
+    def blocks(self) -> list[str]:
+        """All blocks that are new; those of the function were asked for before."""
         result: list[str] = []
         for loop in self._repeated:
             renamed = self._renamed[loop.number]
@@ -105,13 +110,15 @@ class LoopCopies:
                 block = self._blocks[label]
                 result += ["", f"{renamed[f'%{label}'][1:]}:"]
                 lines = range(block.instructions[0].first_line, block.instructions[-1].last_line + 1)
-                result += [self._copied(loop, text(line)) for line in lines if text(line)]
+                result += [self._copied(loop, self._text(line)) for line in lines if self._text(line)]
             result += [
                 "",
                 f"{block_at('exit', loop.header, loop.number)[1:]}:",
                 *loop.behind,
                 f"  br label %{loop.exit}",
             ]
+            if loop.apart:
+                result += RoundCopies(loop, self._blocks, self._instrumented, self._text).blocks()
         return result
 
     def _copied(self, loop: RepeatedLoop, line: str) -> str:
@@ -137,7 +144,8 @@ class LoopCopies:
             if label != left:
                 return found[0]
             instrumented = block_at("exit", loop.header, loop.number)
-            return f"[ {value}, {instrumented} ], [ {renamed.get(value, value)}, {renamed[left]} ]"
+            ways = f"[ {value}, {instrumented} ], [ {renamed.get(value, value)}, {renamed[left]} ]"
+            return f"{ways}, {values_behind(loop, self._blocks, value)}" if loop.apart else ways
 
         return _INCOMING.sub(both, phi)
 
@@ -145,13 +153,3 @@ class LoopCopies:
         names = [f"%{label}" for label in loop.blocks]
         names += [i.name for label in loop.blocks for i in self._blocks[label].instructions if i.name]
         return {name: suffixed(name, f".ca.{loop.number}") for name in names}
-
-
-def suffixed(name: str, suffix: str) -> str:
-    """A register or label with another name."""
-    return f'{name[:-1]}{suffix}"' if name.endswith('"') else name + suffix
-
-
-def block_at(role: BlockRole, header: str, number: int) -> str:
-    """Label of a block that is added around loop ``number``."""
-    return suffixed(f"%{header}", f".ca.{number}.{role}")

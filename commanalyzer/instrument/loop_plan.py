@@ -21,6 +21,7 @@ from commanalyzer.instrument.repeats import (
     is_short,
     uses_of_inserted,
 )
+from commanalyzer.instrument.rounds import are_known_apart
 from commanalyzer.instrument.values import FunctionValues
 from commanalyzer.ir.access_types import AccessTypes
 from commanalyzer.ir.cfg import Loop
@@ -92,7 +93,8 @@ class _Maker:
         if is_read_outside(self._values, loop, ends, plan.code, self._used_in):
             return "what it computes is read behind it"
         number = len(self._patch.repeated)
-        writer = PreviewWriter(self._patch, plan, number, lambda n: plain_text(lines[n]))
+        is_apart = are_known_apart(self._values, self._patch, plan)
+        writer = PreviewWriter(self._patch, plan, number, lambda n: plain_text(lines[n]), is_apart=is_apart)
         found = writer.write(identity(self._values, loop, plan.code))
         if found is None:
             return "too many blocks"
@@ -105,9 +107,11 @@ class _Maker:
             return "known", ""
         plan = self._previews[-1]
         if plan.follows_values:
-            return "previewed", "computed numbers decide addresses or branches"
+            apart = ": rounds known apart" if loop.apart else ""
+            return "previewed", f"computed numbers decide addresses or branches{apart}"
         if plan.reads is None:
             return "previewed", "reads too many arrays to keep them"
         if plan.reads.sizes:
-            return "previewed", "arrays decide addresses, rounds or branches: again when they change"
+            again = "again when they change" + (", rounds known apart" if loop.apart else "")
+            return "previewed", f"arrays decide addresses, rounds or branches: {again}"
         return "previewed", "has branches or rounds that may not happen"

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator
 
 from commanalyzer.instrument.code import FunctionPatch, RepeatedLoop
 from commanalyzer.instrument.loop_code import TOKEN
-from commanalyzer.instrument.loop_copies import block_at, suffixed
+from commanalyzer.instrument.loop_names import block_at, suffixed
 from commanalyzer.instrument.preview_reads import PreviewReads
 from commanalyzer.instrument.preview_slices import Place
 from commanalyzer.instrument.previews import Previewed
 from commanalyzer.instrument.repeat_guards import GuardWriter, signed
-from commanalyzer.ir.model import Instruction, IrType, Operand
+from commanalyzer.instrument.rounds import outside_places
+from commanalyzer.ir.model import Block, Instruction, IrType, Operand
 from commanalyzer.ir.polynomials import Polynomial
 
 _MAX_COUNTERS = 256
@@ -19,6 +20,7 @@ _HASH, _FIRST_SLOT = 0, 1  # of a preview's storage: then addresses of reads, th
 _WEIGHT = 0x9E3779B97F4A7C15
 _MIXER = signed(0xD6E8FEB86659FD93)
 _DECIDING = ("load", "fcmp", "fptosi", "fptoui")  # the rest is computed from these
+_LAST = signed(0xA0761D6478BD642F)
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 
 Text = Callable[[int], str]
@@ -32,13 +34,17 @@ class PreviewWriter:
         plan: What to write.
         number: Of the loop in its function.
         text: Gives a line of the module without debug information.
+        is_apart: Its rounds are known apart.
     """
 
-    def __init__(self, patch: FunctionPatch, plan: Previewed, number: int, text: Text) -> None:
+    def __init__(
+        self, patch: FunctionPatch, plan: Previewed, number: int, text: Text, *, is_apart: bool = False
+    ) -> None:
         self._patch = patch
         self._plan = plan
         self._number = number
         self._text = text
+        self._is_apart = is_apart
         self._storage = f"%ca.look.{number}"
         self._num_hashed = 0  # in the block that is written
         reads = plan.reads.sizes if plan.reads is not None else ()
@@ -46,11 +52,20 @@ class PreviewWriter:
         first = _FIRST_SLOT + 2 * len(reads)
         self._slots = {name: first + 2 * k for k, name in enumerate(plan.watched)}
         self._num_slots = first + 2 * len(self._slots)
+        self._hash_slot = _HASH
+        if is_apart:  # of the round; that of all rounds is made of them
+            self._hash_slot = self._num_slots
+            self._num_slots += 1
         names = [f"%{label}" for label in plan.loop.blocks] + list(plan.computed)
         self._renamed = {name: suffixed(name, f".ca.{number}.p") for name in names}
         self._renamed[f"%{plan.ends.preheader}"] = block_at("look", plan.loop.header, number)
         behind = block_at("guard" if plan.reads is None else "seen", plan.loop.header, number)
-        self._renamed[f"%{plan.ends.exit}"] = behind
+        self._behind = behind
+        self._latch = plan.loop.latches[0]
+        is_over = is_apart and self._latch != plan.ends.exiting
+        self._renamed[f"%{plan.ends.exit}"] = (
+            block_at("over", plan.loop.header, number) if is_over else behind
+        )
 
     def write(self, identity: int) -> RepeatedLoop | None:
         """The loop as it will be; ``identity`` is the block counter of its header."""
@@ -69,14 +84,22 @@ class PreviewWriter:
         guard: list[str] = []
         changes, key = self._changes(guard), self._get(guard, _HASH)
         number = self._unless_overlapping(guard, count)
-        found = self._patch.call(guard, "ca_repeat_previewed", identity, key, changes, first, number)
-        known = self._patch.value(guard, f"icmp ne i32 {found}, 0")
+        apart = known = ""
+        if self._is_apart:
+            entering = self._tell_rounds(guard)
+            apart = self._patch.call(
+                guard, "ca_repeat_apart", identity, key, changes, first, number, entering
+            )
+            self._patch.used_hooks |= {"ca_rounds_first", "ca_round_end", "ca_rounds_end"}
+        else:
+            found = self._patch.call(guard, "ca_repeat_previewed", identity, key, changes, first, number)
+            known = self._patch.value(guard, f"icmp ne i32 {found}, 0")
         behind: list[str] = []
         self._patch.call(behind, "ca_repeat_end", self._changes(behind))
         return RepeatedLoop(
             plan.ends.preheader, plan.loop.header, plan.ends.exiting, plan.ends.exit,
             tuple(b.label for b in plan.blocks), self._number, tuple(guard), known, (), tuple(behind),
-            tuple(due), is_due, tuple(self._blocks(identity)),
+            tuple(due), is_due, tuple(self._blocks(identity)), apart=apart, latch=self._latch,
         )  # fmt: skip
 
     def _blocks(self, identity: int) -> Iterator[str]:
@@ -93,6 +116,8 @@ class PreviewWriter:
             address = self._patch.value(start.lines, f"ptrtoint ptr {name} to i64")
             self._set(start.lines, self._reads[name], address)
             self._set(start.lines, self._reads[name] + 1, address)
+        if self._is_apart:
+            self._patch.call(start.lines, "ca_rounds_look", identity, key)
         first = self._renamed[f"%{self._plan.loop.header}"]
         yield from ("", f"{look[1:]}:", *start.lines)
         if self._plan.reads is None:
@@ -100,21 +125,68 @@ class PreviewWriter:
         else:
             yield from self._unless_same(key, first, self._plan.reads)
         for block in self._plan.blocks:
-            self._num_hashed = 0
-            yield from ("", f"{self._renamed[f'%{block.label}'][1:]}:")
-            phis = [i for i in block.instructions if i.opcode == "phi" and i.name in self._plan.computed]
-            for phi in phis:
-                yield self._copied(phi)
-            for phi in phis:
-                yield from self._noted(phi)
-            yield from self._behind_inner_loop(block.label)
-            for instruction in block.instructions:
-                if instruction is block.terminator:
-                    yield from self._before_inner_loop(block.label)
-                    yield self._copied(instruction)
-                elif instruction.name in self._plan.computed and instruction.opcode != "phi":
-                    yield self._copied(instruction)
-                    yield from self._noted(instruction)
+            yield from self._block(block)
+        if self._is_apart and self._latch != self._plan.ends.exiting:
+            over = block_at("over", self._plan.loop.header, self._number)
+            yield from ("", f"{over[1:]}:", *self._round_over(str(_LAST)), f"  br label {self._behind}")
+
+    def _block(self, block: Block) -> Iterator[str]:
+        """A block of the preview."""
+        self._num_hashed = 0
+        yield from ("", f"{self._renamed[f'%{block.label}'][1:]}:")
+        phis = [i for i in block.instructions if i.opcode == "phi" and i.name in self._plan.computed]
+        for phi in phis:
+            yield self._copied(phi)
+        for phi in phis:
+            yield from self._noted(phi)
+        if self._is_apart and block.label == self._plan.loop.header:
+            yield from self._round_begun(phis)
+        yield from self._behind_inner_loop(block.label)
+        for instruction in block.instructions[:-1]:
+            if instruction.name in self._plan.computed and instruction.opcode != "phi":
+                yield self._copied(instruction)
+                yield from self._noted(instruction)
+            elif instruction.opcode == "store" and instruction.first_line in self._plan.stores:
+                yield self._copied(instruction)
+        yield from self._before_inner_loop(block.label)
+        if self._is_apart and block.label == self._latch:
+            yield from self._round_over("")
+        yield self._copied(block.terminator)
+
+    def _round_begun(self, phis: list[Instruction]) -> list[str]:
+        """A round is decided by what enters it in registers, and by what it finds."""
+        out: list[str] = []
+        total = "0"
+        for number, phi in enumerate(p for p in phis if p.type.kind != "float"):
+            value = self._as_i64(out, self._renamed[phi.name], phi.type)
+            value = self._patch.value(out, f"mul i64 {value}, {signed(_WEIGHT * (2 * number + 3))}")
+            total = self._patch.value(out, f"add i64 {total}, {value}")
+        self._set(out, self._hash_slot, total)
+        return out
+
+    def _round_over(self, mark: str) -> list[str]:
+        """The hash of a round becomes part of that of the loop; a last round that is shorter has a mark."""
+        out: list[str] = []
+        found = self._get(out, self._hash_slot)
+        if mark:
+            found = self._patch.value(out, f"add i64 {found}, {mark}")
+        total = self._patch.value(out, f"mul i64 {self._get(out, _HASH)}, {_MIXER}")
+        self._set(out, _HASH, self._patch.value(out, f"add i64 {total}, {found}"))
+        self._patch.call(out, "ca_round_seen", found)
+        return out
+
+    def _tell_rounds(self, out: list[str]) -> str:
+        """Tells the recorder which memory rounds look at; returns all labels that enter the loop, in one."""
+        for name in outside_places(self._plan):
+            first, end = self._plan.tracked[name]
+            self._patch.call(out, "ca_rounds_range", *self._range(out, Place(name, first, end)))
+        for name, size in self._plan.private.sizes.items():
+            address = self._patch.value(out, f"ptrtoint ptr {name} to i64")
+            self._patch.call(out, "ca_rounds_local", address, size)
+        entering = "0"
+        for label in self._plan.code.entering:
+            entering = self._patch.value(out, f"or i64 {entering}, {label}")
+        return entering
 
     def _unless_same(self, key: str, first: str, reads: PreviewReads) -> Iterator[str]:
         """The preview at ``first`` is made only if what it reads has changed, see ``snapshots.c``.
@@ -169,20 +241,22 @@ class PreviewWriter:
     def _note_read(self, out: list[str], address: Operand) -> None:
         """Where a load reads is noted when it does: an address that is only computed may lead nowhere."""
         reads = self._plan.reads
-        if reads is not None and address.text in self._plan.computed and address.text not in reads.steady:
+        if reads is None or address.text not in reads.sizes or address.text in reads.steady:
+            return
+        if address.text in self._plan.computed:
             value = self._as_i64(out, self._renamed[address.text], address.type)
             self._note_address(out, self._reads[address.text], value)
 
     def _hash(self, out: list[str], value: str) -> None:
         """Horner's rule per block, as the order of rounds counts; a weight per value of a block."""
-        total = self._get(out, _HASH)
+        total = self._get(out, self._hash_slot)
         if self._num_hashed == 0:
             total = self._patch.value(out, f"mul i64 {total}, {_MIXER}")
-        else:
-            weight = signed(_WEIGHT * (2 * self._num_hashed + 1) % (1 << 64))
-            value = self._patch.value(out, f"mul i64 {value}, {weight}")
+        # the first one, too: the recorder does not tell hashes apart that differ in their lowest bit
+        weight = signed(_WEIGHT * (2 * self._num_hashed + 1) % (1 << 64))
+        value = self._patch.value(out, f"mul i64 {value}, {weight}")
         self._num_hashed += 1
-        self._set(out, _HASH, self._patch.value(out, f"add i64 {total}, {value}"))
+        self._set(out, self._hash_slot, self._patch.value(out, f"add i64 {total}, {value}"))
 
     def _note_address(self, out: list[str], slot: int, value: str) -> None:
         for place, predicate in ((slot, "slt"), (slot + 1, "sgt")):

@@ -27,7 +27,9 @@ from commanalyzer.instrument.preview_slices import (
     operands_of,
     overlaps,
     preview_slice,
+    slice_with_stores,
 )
+from commanalyzer.instrument.round_memory import RoundMemory, round_memory
 from commanalyzer.instrument.values import FunctionValues
 from commanalyzer.ir.access_types import AccessTypes
 from commanalyzer.ir.cfg import Loop
@@ -74,6 +76,8 @@ class Previewed:
         overlaps: What must be found apart for the preview to be right.
         steady: Addresses of inner loops that advance by a constant: noted in the first and last round.
         reads: What it reads, if it need not be made again while that does not change.
+        private: Local arrays of its rounds.
+        stores: First lines of the stores to them that the preview makes.
     """
 
     loop: Loop
@@ -86,6 +90,8 @@ class Previewed:
     overlaps: tuple[Overlap, ...]
     steady: dict[str, Steady]
     reads: PreviewReads | None
+    private: RoundMemory
+    stores: frozenset[int]
 
     @property
     def watched(self) -> tuple[str, ...]:
@@ -146,25 +152,31 @@ def previewed(
     roots = [*tracked, *registers.conditions]
     roots += [o.text for b in blocks for o in b.terminator.operands if o.is_local]
     defined = {i.name: i for b in blocks for i in b.instructions if i.name}
-    computed = preview_slice(values, roots, defined)
+    private = round_memory(values, loop, edges)
+    computed, _ = slice_with_stores(values, roots, defined, private, accesses, text)
     if computed is None:
         return _NOT_TWICE
     if not _advances(values, loop, tracked, defined):
         return "its rounds look at the same addresses, as time steps do"
-    pairs = overlaps(values, loop, blocks, computed, accesses, text)
+    pairs = overlaps(values, loop, blocks, computed, accesses, text, private)
     if pairs is None:
         return "its stores may change its addresses or branches"
     ends = [p.address for pair in pairs for p in (pair.read, pair.written)]
     roots += [name for name in ends if name not in roots]
-    computed = preview_slice(values, roots, defined)
+    computed, stores = slice_with_stores(values, roots, defined, private, accesses, text)
     if computed is None:
         return _NOT_TWICE
-    outside = _outside(values, [*roots, *operands_of(computed.values())], defined)
+    outside = _outside(values, [*roots, *operands_of((*computed.values(), *stores))], defined)
     loaded = [i.operands[0].text for i in computed.values() if i.opcode == "load"]
     names = [*tracked, *ends, *loaded]
     steady = {name: found for name in names if (found := _steady(values, loop, name)) is not None}
-    reads = preview_reads(values, computed.values(), {name: found.ends for name, found in steady.items()})
-    return Previewed(loop, edges, blocks, code, tracked, computed, outside, pairs, steady, reads)
+    reads = preview_reads(
+        values, computed.values(), {name: found.ends for name, found in steady.items()}, private.arrays
+    )
+    lines = frozenset(store.first_line for store in stores)
+    return Previewed(
+        loop, edges, blocks, code, tracked, computed, outside, pairs, steady, reads, private, lines
+    )
 
 
 def _steady(values: FunctionValues, nest: Loop, name: str) -> Steady | None:

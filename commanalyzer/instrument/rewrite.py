@@ -86,7 +86,9 @@ def _function(module: Module, function: Function, patch: FunctionPatch) -> list[
     if patch.needs_scratch:
         entry.insert(0, f"  {SCRATCH} = alloca [{hooks.MAX_LABELS} x i64], align 8")
     position = function.first_line + 1
-    copies = LoopCopies(function, patch.repeated)
+    copies = LoopCopies(
+        function, patch.repeated, lambda line: patch.replaced.get(line, plain_text(module.lines[line]))
+    )
     for block in function.blocks:
         first = block.instructions[0].first_line
         result.extend(_plain(module.lines[position:first]))
@@ -94,7 +96,7 @@ def _function(module: Module, function: Function, patch: FunctionPatch) -> list[
         result.extend(copies.joined(block, lines))
         position = block.instructions[-1].last_line + 1
     result.extend(_plain(module.lines[position : function.last_line]))
-    result.extend(copies.blocks(lambda line: patch.replaced.get(line, plain_text(module.lines[line]))))
+    result.extend(copies.blocks())
     result.extend(_plain(module.lines[function.last_line : function.last_line + 1]))
     return result
 

@@ -28,6 +28,7 @@ SEPARATE = (
     "repeats.c",
     "outcomes.c",
     "snapshots.c",
+    "rounds.c",
     "packing.c",
     "columns.c",
     "spill.c",

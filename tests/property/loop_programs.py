@@ -174,6 +174,42 @@ LOOPS = {
     "index written back": "{ memcpy(k, perm, sizeof perm); memset(perm, t, sizeof perm);"
     " memcpy(perm, k, sizeof perm); }",
     "row lengths changed": "begin[3] = t % 4 == 3 ? begin[2] : begin[4];",
+    "rounds that update": "for (int i = 0; i < n; i++) c[perm[i]] += 0.5 * a[i];",
+    "rounds in place": "for (int i = 0; i < n; i++) { a[i] = 0.5 * a[i] + b[heap[i]]; b[heap[i]] = a[i]"
+    " * 0.25; }",
+    "rounds with a local array": "for (int i = 0; i < n; i++) { int p2[2]; double s[2];"
+    " p2[0] = perm[i]; p2[1] = (perm[i] + 1) % n; s[0] = a[i] * 0.5; s[1] = a[i] * 0.25 + b[i];"
+    " for (int j = 0; j < 2; j++) c[p2[j]] += s[(j + perm[i]) & 1]; }",
+    "rounds with positions": "for (int i = 0; i < n; i++) { int p3[3]; double s[3];"
+    " int x = (int)(fabs(c[i]) * 2.0) % n; p3[0] = x; p3[1] = (x + 1) % n; p3[2] = (x * 3 + 1) % n;"
+    " s[0] = c[i] * 0.5; s[1] = c[i] * 0.25; s[2] = s[0] * s[1];"
+    " double z = 0.0; for (int j = 0; j < 3; j++) z += s[j] * b[p3[j]]; a[i] = z; }",
+    "rounds that read what is behind": "{ double s[4]; for (int i = 0; i < n; i++) {"
+    " for (int j = 0; j < 4; j++) s[j] = a[(perm[i] + j) % n]; c[i] = s[perm[i] & 3] * 2.0; }"
+    " d[0] = s[t & 3] + s[1]; }",
+    "rounds with an array filled at times": "{ double s[2]; s[0] = b[0]; s[1] = b[1] * 0.5;"
+    " for (int i = 0; i < n; i++) { if (heap[i] & 1) s[heap[i] / 2 & 1] = a[i] * 0.5;"
+    " c[heap[i]] = s[i & 1] * s[0]; } d[1] = s[t & 1]; }",
+    "rounds that copy": "for (int i = 0; i < n; i++) { if (perm[i] % 3 == 0) c[i] = a[perm[i]];"
+    " else c[i] = 0.5 * a[perm[i]]; }",
+    "rounds with a copied local array": "for (int i = 0; i < n; i++) { double s[2]; s[0] = a[i]; s[1] = b[i];"
+    " c[perm[i]] = s[heap[i] & 1]; }",
+    "rounds that may overlap": "{ const double *x = t % 3 ? a : c; for (int i = 0; i < n; i++)"
+    " c[perm[i]] = 0.25 * x[i]; }",
+    "fewer rounds at times": "for (int i = 0; i < n - t % 3; i++) c[perm[i]] += b[i];",
+    "no rounds at times": "for (int i = 0; i < (t % 5 == 3 ? 0 : n); i++) b[perm[i]] = 0.5 * b[perm[i]]"
+    " + a[i];",
+    "rounds with branches": "for (int i = 0; i < n; i++) if (perm[i] & 1) { if (a[i] > 0.25) b[perm[i]]"
+    " = a[i] * 0.5;"
+    " else c[i] += 1.0; }",
+    "rounds of a walk": "for (int i = 0, j = 0; i < n; i++) { j = (j + perm[i]) % n; c[j] += a[i]; }",
+    "rounds with a scalar": "{ double s = b[t % n] + a[0]; for (int i = 0; i < n; i++) c[perm[i]] = s *"
+    " a[i]; }",
+    "little changed": "perm[t * 7 % n] = (perm[t * 7 % n] + t) % n;",
+    "little changed elsewhere": "{ heap[t * 5 % n] = (heap[t * 5 % n] + 3) % n; a[t * 3 % n] = 0.25 *"
+    " (t + 1); }",
+    "two exchanged": "{ int x = perm[t % n]; perm[t % n] = perm[t * 11 % n]; perm[t * 11 % n] = x; }",
+    "all moved": "for (int i = 0; i < n; i++) c[i] = fabs(c[i]) + 0.03125 * (i % 5);",
     "search": "for (int i = 0; i < rows; i++) { int j = 0; while (j < C - 1 && m[i][j] < 0.75) j++;"
     " c[i % n] = m[i][j] + j; }",
 }
@@ -263,3 +299,15 @@ def index_programs(draw: st.DrawFn) -> str:
     others = draw(st.lists(st.sampled_from(names), max_size=2))
     mixed = draw(st.permutations([*loops[: draw(st.integers(1, 3))], *changes[:4], *others]))
     return loop_program(mixed, pick(draw, (5, 16, 40)), draw(st.integers(4, 12)))
+
+
+@st.composite
+def round_programs(draw: st.DrawFn) -> str:
+    """Loops of which few rounds do something else than in the time step before."""
+    names = sorted(LOOPS)
+    loops = draw(st.permutations([n for n in names if "rounds" in n and n != "no rounds"]))
+    changes = ["little changed", "little changed elsewhere", "two exchanged", "all moved"]
+    others = draw(st.lists(st.sampled_from(names), max_size=1))
+    changed = draw(st.lists(st.sampled_from(changes), min_size=1, max_size=2))
+    mixed = draw(st.permutations([*loops[: draw(st.integers(1, 3))], *changed, *others]))
+    return loop_program(mixed, pick(draw, (16, 40, 63)), draw(st.integers(5, 14)))

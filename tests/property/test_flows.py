@@ -7,7 +7,14 @@ import os
 from hypothesis import HealthCheck, Phase, given, settings
 
 from commanalyzer.interpreter.run import interpret
-from tests.property.loop_programs import LOOPS, index_programs, loop_program, loop_programs, nest_programs
+from tests.property.loop_programs import (
+    LOOPS,
+    index_programs,
+    loop_program,
+    loop_programs,
+    nest_programs,
+    round_programs,
+)
 from tests.property.programs import c_programs
 from tests.recorded import Recorded, record_source
 from tests.reference.flows import describe_difference, native_chains, oracle_chains
@@ -73,6 +80,18 @@ def test_chains_of_loops_with_changing_indices_equal_the_interpreters(text: str)
 )
 @given(nest_programs())
 def test_chains_of_loops_around_sums_equal_the_interpreters(text: str) -> None:
+    check(text, record_source(text))
+
+
+@settings(
+    max_examples=max(EXAMPLES // 10, 1),
+    deadline=None,
+    derandomize="COMMANALYZER_FLOW_EXAMPLES" not in os.environ,
+    phases=[Phase.generate],
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+@given(round_programs())
+def test_chains_of_loops_with_few_changed_rounds_equal_the_interpreters(text: str) -> None:
     check(text, record_source(text))
 
 

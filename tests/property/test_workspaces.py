@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from commanalyzer.interpreter.run import interpret
 from commanalyzer.interpreter.values import Home
 from commanalyzer.vcg.graph import Bool, ValueGraph
-from tests.property.loop_programs import loop_programs
+from tests.property.loop_programs import loop_programs, round_programs
 from tests.property.programs import c_programs
 from tests.recorded import Recorded, record_again, record_source
 from tests.reference.flows import describe_difference, home_of, native_chains, oracle_chains
@@ -29,7 +29,7 @@ EXAMPLES = int(os.environ.get("COMMANALYZER_FLOW_EXAMPLES", "20"))
     phases=[Phase.generate],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-@given(c_programs() | loop_programs(), st.integers(0, 2**32))
+@given(c_programs() | loop_programs() | round_programs(), st.integers(0, 2**32))
 def test_flows_through_workspaces_equal_the_interpreters(text: str, seed: int) -> None:
     check(text, record_source(text), seed)
 

@@ -100,7 +100,14 @@ def test_loops_with_a_copy(planned: tuple[ModulePlan, str], function: str, expec
         ("chain", [("hooks", "its stores may change its addresses or branches")]),
         ("rewritten", [("hooks", "its stores may change its addresses or branches")]),
         ("stencil", [("known", "")]),
-        ("positive", [("previewed", "computed numbers decide addresses or branches")]),
+        (
+            "positive",
+            [("previewed", "computed numbers decide addresses or branches: rounds known apart")],
+        ),
+        (
+            "cell",
+            [("previewed", "computed numbers decide addresses or branches: rounds known apart")],
+        ),
         (
             "sparse",
             [

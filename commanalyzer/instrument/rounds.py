@@ -1,0 +1,50 @@
+"""Loops whose rounds are known apart: in each run, only few of them do something else than before.
+
+A loop over particles is never known as a whole when some of them move to other cells in every time step. Then
+the recorder keeps what the preview found out per round, and only rounds in which that has changed run with
+hooks (:mod:`commanalyzer.instrument.round_copies`, ``runtime_shim/src/rounds.c``).
+
+A round does what it did before if its addresses and branches are the same and it finds the same shadow. The
+preview tells the former. The latter holds where no round changes the shadow, but for local arrays that each
+round fills before it reads them (:mod:`commanalyzer.instrument.round_memory`): the recorder checks that. No
+label may pass from round to round in a register.
+"""
+
+from __future__ import annotations
+
+from commanalyzer.instrument.code import FunctionPatch
+from commanalyzer.instrument.previews import Previewed
+from commanalyzer.instrument.repeats import is_short
+from commanalyzer.instrument.values import FunctionValues
+from commanalyzer.ir.induction import loop_ends
+
+_MOST_INSTRUCTIONS = 600  # the loop is written out twice more
+_MOST_PLACES = 32
+_MOST_ARRAYS = 8
+
+
+def are_known_apart(values: FunctionValues, patch: FunctionPatch, plan: Previewed) -> bool:
+    """Whether rounds of a previewed loop can be known apart.
+
+    Args:
+        values: Facts of the function.
+        patch: What was inserted.
+        plan: The loop.
+    """
+    loop = plan.loop
+    if patch.phis.get(loop.header):
+        return False
+    if not any(i.opcode == "load" for i in plan.computed.values()):
+        return False  # what decides does not change
+    if sum(len(b.instructions) for b in plan.blocks) > _MOST_INSTRUCTIONS:
+        return False
+    if len(outside_places(plan)) > _MOST_PLACES or len(plan.private.sizes) > _MOST_ARRAYS:
+        return False
+    inner = [x for x in values.cfg.loops.values() if x.header in loop.blocks and x.header != loop.header]
+    ends = [loop_ends(values.cfg, x) for x in inner]
+    return all(e is not None and is_short(values, x, e) for x, e in zip(inner, ends, strict=True))
+
+
+def outside_places(plan: Previewed) -> list[str]:
+    """Addresses that the loop looks at, but for local arrays of its rounds."""
+    return [name for name in plan.tracked if name not in plan.private.arrays]
