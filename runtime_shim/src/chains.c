@@ -69,6 +69,8 @@ bool ca_walk_chains(void (*visit)(const struct ca_chain *chain)) {
   const struct ca_group *end = group + ca_groups.bytes / sizeof *group;
   for (uint64_t row = 0; row < ca_num_rows; row++) {
     const struct ca_head *head = heads() + row;
+    if (head->flags & CA_ROW_NEST) /* they are written out when the graph is built only */
+      return false;
     struct ca_chain chain = {.row = row, .sink = head->sink, .times = ca_state.cells[row].count};
     chain.site = head->site;
     chain.flags = head->flags;
