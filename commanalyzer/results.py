@@ -145,8 +145,7 @@ class Decomposition:
         lower_bound_bytes: Bytes that no balanced division stays below, 0 when none is known.
         bound_source: Where that is proved.
         seconds: Time that finding it took, seconds (differs from run to run).
-        coarse_vertices: Vertices of the coarse graph it was found on, 0 for the values themselves; its bytes
-            are counted on the full graph in any case.
+        coarse_vertices: Vertices of the coarse graph it was found on, 0 for the values themselves.
 
     Raises:
         GraphInvariantError: If sizes contradict each other.
@@ -189,9 +188,8 @@ class Decomposition:
     @property
     def neighbours(self) -> NDArray[np.int64]:
         """int64[p], number of parts that each part exchanges anything with."""
-        matrix = self.communication.comm_bytes
-        linked = (matrix + matrix.T) > 0
-        return np.asarray(linked.sum(axis=1, dtype=np.int64))
+        m = self.communication.comm_bytes
+        return np.asarray(((m + m.T) > 0).sum(axis=1, dtype=np.int64))
 
     @property
     def grid(self) -> tuple[int, ...]:
@@ -201,9 +199,8 @@ class Decomposition:
 
     def __repr__(self) -> str:
         bound = "" if self.efficiency_bound is None else f", bound {format_percent(self.efficiency_bound)}"
-        star = ", best" if self.best else ""
-        size = format_bytes(self.comm_bytes)
-        return f"Decomposition(p={self.nodes}, {self.model}, {self.method}, {size}{bound}{star})"
+        size = format_bytes(self.comm_bytes) + bound + (", best" if self.best else "")
+        return f"Decomposition(p={self.nodes}, {self.model}, {self.method}, {size})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,8 +281,8 @@ class AnalysisResult(PlotMethods):
 
     def regular(self, nodes: int, model: str = "") -> Decomposition | None:
         """The cheapest division of the arrays into plain blocks or slabs; ``None`` if none was found."""
-        wanted = model or (self.models[0] if self.models else "")
-        found = (d for d in self.decompositions if (d.nodes, d.model) == (nodes, wanted) and d.grid)
+        wanted = (nodes, model or (self.models[0] if self.models else ""))
+        found = (d for d in self.decompositions if (d.nodes, d.model) == wanted and d.grid)
         return min(found, key=lambda d: d.comm_bytes, default=None)
 
     def decomposition(self, nodes: int, model: str = "", method: str = "") -> Decomposition:
@@ -297,7 +294,7 @@ class AnalysisResult(PlotMethods):
         wanted = model or (self.models[0] if self.models else "")
         for item in self.decompositions:
             fits = item.best if not method else item.method == method
-            if item.nodes == nodes and item.model == wanted and fits:
+            if (item.nodes, item.model) == (nodes, wanted) and fits:
                 return item
         known = ", ".join(f"{d.nodes} ({d.model}, {d.method})" for d in self.decompositions)
         raise ConfigError(

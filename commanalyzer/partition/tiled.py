@@ -164,9 +164,7 @@ class TiledPortfolio:
         for division in self._blocks(num_parts) if self._options.structured else ():
             begin = time.perf_counter()
             self._regular.add(division.name)
-            values = None if division.values is None else division.values()
-            part = self._completed(division.coarse, values, num_parts)
-            yield Candidate(division.name, part, time.perf_counter() - begin)
+            yield Candidate(division.name, self._placed(division, num_parts), time.perf_counter() - begin)
         yield from self._asked(num_parts)
 
     def refined(self, candidates: Iterable[Candidate], num_parts: int) -> Iterator[Candidate]:
@@ -319,14 +317,19 @@ class TiledPortfolio:
             hypergraph, nets, coarse, num_parts, imbalance=options.imbalance, fixed=coarse >= 0, passes=1
         )
 
+    def _placed(self, division: _Found, num_parts: int) -> Int32:
+        values = None if division.values is None else division.values()
+        return self._completed(division.coarse, values, num_parts)
+
     def _completed(self, coarse: Int32, value_part: Int32 | None, num_parts: int) -> Int32:
         """Owners of all values: given ones, then those of anchors, then of coarse vertices; hubs at last."""
         part = self._owners(coarse, num_parts)
         if value_part is None:
             return part
         of_anchor = value_part[self.view.tiling.neighbours.anchor]
-        part = np.where(value_part >= 0, value_part, np.where(of_anchor >= 0, of_anchor, part))
-        return part.astype(np.int32)
+        np.copyto(part, of_anchor, where=of_anchor >= 0)
+        np.copyto(part, value_part, where=value_part >= 0)
+        return part
 
     def _led(self, owners: Callable[[], Int32]) -> Int32:
         """Return ``owners()`` with values that follow others at the owner of these, if they have one.
@@ -335,7 +338,8 @@ class TiledPortfolio:
         """
         value_part = owners()
         of_anchor = value_part[self.view.tiling.neighbours.anchor]
-        return np.where(of_anchor >= 0, of_anchor, value_part)
+        np.copyto(of_anchor, value_part, where=of_anchor < 0)
+        return of_anchor
 
     def _owners(self, coarse: Int32, num_parts: int) -> Int32:
         """Return int32[V], owners of all values where those of coarse vertices are known."""

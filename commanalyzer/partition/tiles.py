@@ -103,7 +103,8 @@ def find_neighbours(graph: AnyGraph, removed: Bool) -> Neighbours:
     del follow, rank, computed, ahead
     anchor = _settled(graph, removed, private, parent, last, readers)
     parent = _beside_readers(graph, removed, leaf & (several != 0) & ~private, anchor, parent)
-    kernels.find_anchors(np.where(anchor != np.arange(v), anchor, parent), anchor)
+    own = np.arange(v, dtype=np.int32)
+    kernels.find_anchors(np.where(anchor != own, anchor, parent), anchor)
     return Neighbours(anchor, readers, most, most_folded, flows, parent)
 
 
@@ -112,13 +113,14 @@ def _beside_readers(graph: AnyGraph, removed: Bool, leaf: Bool, anchor: Int32, p
 
     The entries of a matrix that several products of the program read are such.
     """
+    if not leaf.any():
+        return parent
     place, elsewhere = np.full(len(parent), -1, np.int32), np.zeros(len(parent), np.bool_)
-    if leaf.any():
-        for piece in row_slices(graph):
-            kernels.note_places(
-                *(piece.row_sink, piece.term_ptr, piece.source_ptr, piece.source),
-                *(removed, leaf, anchor, place, elsewhere),
-            )
+    for piece in row_slices(graph):
+        kernels.note_places(
+            *(piece.row_sink, piece.term_ptr, piece.source_ptr, piece.source),
+            *(removed, leaf, anchor, place, elsewhere),
+        )
     return np.where((place >= 0) & ~elsewhere, place, parent)
 
 

@@ -116,7 +116,9 @@ def merge_leaves(graph: AnyGraph, uses: Uses, target: Int32) -> Int32:
     the sink repeatedly (a factor of the whole sum) are no partner, or the sum would look as if it had only
     that one operand.
     """
-    leaf = (uses.entries == 1) & ~uses.is_computed & (graph.versions - graph.is_input <= 1)
+    leaf = (uses.entries == 1) & ~uses.is_computed
+    if leaf.any():
+        leaf &= graph.versions - graph.is_input <= 1
     if not leaf.any():
         return target
     merged = target.copy()

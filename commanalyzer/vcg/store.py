@@ -212,8 +212,11 @@ class GraphStore:
         self._expanded.is_checked |= wanted is None
 
     def _page_groups(self, flows: int) -> Iterator[tuple[int, int]]:
-        """Yield first and last page (and one) of groups of at most ``flows`` flows, or of one page."""
-        before = self.pages[:, 2]
+        """Yield first and last page (and one) of groups of at most ``flows`` flows and rows, or of one page.
+
+        Rows count because there may be millions of them without a flow: what a program begins with.
+        """
+        before = self.pages[:, 0] + self.pages[:, 2]
         first, end = 0, len(self.pages) - 1
         while first < end:
             last = int(np.searchsorted(before, before[first] + flows, side="right")) - 1
