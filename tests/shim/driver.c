@@ -282,6 +282,7 @@ static const struct {
     {"rounds", rounds},
     {"collected", collected},
     {"ranges", ranges},
+    {"nests", nests},
     {"repeated", repeated},
     {"temporary", temporary},
     {"snapshots", snapshots},

@@ -270,3 +270,16 @@ def test_a_loop_that_is_met_first_is_one_row(driver: Driver) -> None:
     assert words == segment(0, 10, series) + own + copied + other + rest
     # the hooks recorded the ten rows once more: the graph has each of them once
     assert sum(not r for r in is_range.tolist()) == 10
+
+
+def test_sums_that_are_met_first_are_one_row(driver: Driver) -> None:
+    numbers, trace = driver.run("nests")
+    results = [numbers[name] for name in ("first", "second", "third", "copied", "few")]
+    assert results == [1, 1, 2, 0, 0]
+    is_nest = trace.heads["flags"] & layout.ROW_NEST != 0
+    assert trace.cells["count"][is_nest].tolist() == [3]
+    field, series = numbers["field"], numbers["series"]
+    a_sum = [7 | 2 << 32 | layout.NEST_REDUCTION, 10, series, 2, 20, field, 0, 0]
+    store = [5 | 1 << 32 | 1 << 40, series + 2000, 2, 0, 0]
+    words = trace.labels.view(np.uint64)[: int(trace.heads["num_labels"][is_nest].sum())].tolist()
+    assert words == [6 | 2 << 48, *a_sum, *store]

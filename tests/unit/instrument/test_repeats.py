@@ -26,6 +26,13 @@ F(square, int n, const double *a, double *b)
 F(rows, int n, int m, const double *a, double *b)
 { for (int i = 0; i < n; i++) memcpy(b + 2L * i * m, a + (long)i * m, sizeof(double) * (size_t)m); }
 F(sum, int n, const double *a, double *b) { double s = 0; for (int i = 0; i < n; i++) s += a[i]; *b = s; }
+F(product, int n, const double *a, const double *b, double *c)
+{ for (int i = 0; i < n; i++) for (int j = 0; j < n; j++)
+  { double s = 0; for (int k = 0; k < n; k++) s += a[(long)i * n + k] * b[(long)k * n + j];
+    c[(long)i * n + j] = s; } }
+F(carried, int n, const double *a, double *b)
+{ double s = 0;
+  for (int i = 0; i < n; i++) { for (int j = 0; j < n; j++) s += a[(long)i * n + j]; b[i] = s; } }
 F(triangle, int n, const double *a, double *b)
 { for (int i = 0; i < n; i++) for (int j = 0; j < i; j++) b[i * n + j] = a[j] * 2; }
 F(sparse, int n, const int *first, const int *col, const double *a, double *b)
@@ -188,3 +195,14 @@ def test_exits_join_both_ways(planned: tuple[ModulePlan, str]) -> None:
     body = body[: body.index("\n}")]
     phi = next(line for line in body.splitlines() if "lcssa = phi double" in line and ".ca.0" in line)
     assert re.search(r"\[ %(\S+), %\S+\.ca\.0\.exit \], \[ %\1\.ca\.0, %\S+\.ca\.0 \]", phi)
+
+
+@pytest.mark.parametrize(
+    ("function", "hook"),
+    [("stencil", "ca_range"), ("product", "ca_nest"), ("carried", ""), ("sum", ""), ("copy", "")],
+)
+def test_loops_that_are_met_first_are_offered_as_a_whole(
+    planned: tuple[ModulePlan, str], function: str, hook: str
+) -> None:
+    used = planned[0].patches[f"@{function}"].used_hooks & {"ca_range", "ca_nest"}
+    assert used == ({hook} if hook else set())
