@@ -20,7 +20,7 @@
 #define MOST_LOCALS 8u
 #define MOST_STRETCHES 512u /* of a round */
 #define FEWEST_ROUNDS 16u
-#define FEWEST_FAILURES 1u /* previews of the loop, before there is a memory */
+#define FEWEST_FAILURES 2u /* previews of the loop, before there is a memory */
 #define PATIENCE 3u        /* runs in a row in which the memory was of no use */
 #define SAME 2u            /* runs in a row without a change, before the loop is remembered as a whole */
 #define MOST_SCANNED (1ull << 26)

@@ -171,6 +171,7 @@ LOOPS = {
     " x[i] = (x[i] + 2 * (t % 5 == 4)) % n; }",
     "index read from a text": 'if (t % 3 == 2) sscanf(t % 2 ? "1 0 3" : "1 0 2", "%d %d %d",'
     " &perm[0], &local[1], &heap[2]);",
+    "index changed in a bit": "perm[n - 1] = perm[n - 1] % 4 ^ (t / 3 & 1);",
     "index written back": "{ memcpy(k, perm, sizeof perm); memset(perm, t, sizeof perm);"
     " memcpy(perm, k, sizeof perm); }",
     "row lengths changed": "begin[3] = t % 4 == 3 ? begin[2] : begin[4];",

@@ -102,6 +102,13 @@ def test_chains_of_loops_with_previews_equal_the_interpreters() -> None:
     check(text, record_source(text))
 
 
+def test_chains_of_changed_rounds_equal_the_interpreters() -> None:
+    """Few rounds change: positions and indices (one of them in its lowest bit), local arrays, copies."""
+    names = ["rounds that update", "index changed in a bit", "rounds with positions", "all moved"]
+    text = loop_program([*names, "rounds with a copied local array", "rounds that copy"], 40, 10)
+    check(text, record_source(text))
+
+
 def test_chains_of_overlapping_ranges_equal_the_interpreters() -> None:
     """Bounds, strides and directions that change from step to step, arrays that are copied in parts."""
     names = list(LOOPS)

@@ -51,6 +51,14 @@ F(until, int n, const double *a, double *b)
 F(cell, int n, const double *a, double *b) { for (int i = 0; i < n; i++) b[(int)a[i]] += 1.5; }
 F(rewritten, int n, int *index, double *b)
 { for (int i = 0; i < n; i++) { index[i * 7L % n] = i; b[index[i]] += 1; } }
+F(corners, int n, const double *a, double *b)
+{ for (int i = 0; i < n; i++)
+  { int at[4]; int c = (int)a[i]; at[0] = c; at[1] = c + 1; at[2] = c + n; at[3] = c + n + 1;
+    for (int j = 0; j < 4; j++) b[at[j]] += 0.5; } }
+F(partly, int n, const double *a, double *b)
+{ int at[4] = {0, 1, 2, 3};
+  for (int i = 0; i < n; i++)
+  { int c = (int)a[i]; if (c > 2) at[c & 3] = c; for (int j = 0; j < 4; j++) b[at[j]] += 0.5; } }
 F(sink, double *b) { *b += 1; }
 F(called, int n, double *b) { for (int i = 0; i < n; i++) sink(b + i); }
 F(three, int n, double *b) { for (int i = 0; i < 3; i++) b[n * i] += 1; }
@@ -86,6 +94,8 @@ def planned(tmp_path_factory: pytest.TempPathFactory) -> tuple[ModulePlan, str]:
         ("gathered", ["previewed"]),  # with local arrays
         ("until", []),
         ("cell", ["previewed"]),
+        ("corners", ["previewed"]),  # each round fills the local array that its addresses come from
+        ("partly", []),  # a round may find what another one left there
         ("rewritten", []),  # stores may change what addresses come from
         ("called", []),
         ("observed", []),
