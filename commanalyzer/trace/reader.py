@@ -28,7 +28,7 @@ class TraceStatistics:
         recorder_bytes: Bytes of all columns.
         peak_rss_bytes: Largest resident memory of the recorded process, 0 if not known.
         spilled_bytes: Bytes of columns that were moved to the trace while the program ran.
-        prefix_events: Rows that had occurred, about, when the recording was ended because it showed workspaces;
+        prefix_events: Rows that had occurred, about, when the recording was ended as it showed workspaces;
             the trace has none then. 0 for a whole run.
     """
 

@@ -11,9 +11,9 @@ Or it is computed from a workspace, and more often than any of the workspace's c
 several of them (gather, compute, compute, scatter: only the first level differs in the homes of its sources).
 
 These are ratios, which the beginning of a run tells as well as the whole one, if the program repeats itself.
-Then the recorder finds them by the same criteria (``runtime_shim/src/survey.c``) and the first recording ends;
-no graph is built of it. The graph of the second recording, which is whole, is asked whether it bears out what
-its beginning told (:func:`workspaces_confirmed`).
+Then the recorder finds them by the same criteria (``runtime_shim/src/survey.c``) and the first recording
+ends; no graph is built of it. The graph of the second recording, which is whole, is asked whether it bears
+out what its beginning told (:func:`workspaces_confirmed`).
 """
 
 from __future__ import annotations

@@ -9,8 +9,9 @@
 
 uint64_t ca_num_rows;
 
-#define LONGEST_CHAIN 4u
-#define MANY CA_MANY_ROWS /* instead of a row: the anchor's rows are in the table */
+#define LONGEST_CHAIN 16u
+#define LONGEST_OF_LIFETIMES 4u /* in programs with workspaces: elements meet in what they read */
+#define MANY CA_MANY_ROWS       /* instead of a row: the anchor's rows are in the table */
 
 static uint32_t *by_word;  /* row + 1, newest row of each word */
 static uint32_t *by_row;   /* row + 1, newest row anchored at the register value of the row before this place */
@@ -224,7 +225,8 @@ static void move_to_table(uint32_t *anchor) {
 
 static bool insert(const struct ca_event *event, uint32_t depth) {
   uint32_t *anchor = anchor_of(event);
-  bool in_table = *anchor == MANY || depth == LONGEST_CHAIN;
+  uint32_t longest = ca_has_workspace ? LONGEST_OF_LIFETIMES : LONGEST_CHAIN;
+  bool in_table = *anchor == MANY || depth == longest;
   if ((in_table && (table_rows + LONGEST_CHAIN) * 3 >= table_mask * 2 && !grow_table()) || !append(event))
     return false;
   uint64_t row = ca_num_rows - 1;
