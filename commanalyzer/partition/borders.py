@@ -21,7 +21,7 @@ from commanalyzer.vcg.large import AnyGraph
 _MOST_MOVABLE = 2_000_000
 _ROUNDS = 3
 _LEAST_ROUND = 0.001  # of the metric: a round that saves less is the last
-_PATIENCE, _MOST_MOVES = 0.1, 4096
+_PATIENCE, _MOST_MOVES = 0.1, 16384
 
 
 @dataclass(frozen=True, slots=True)

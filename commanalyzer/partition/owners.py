@@ -116,7 +116,7 @@ def _hub_owners(graph: ValueGraph, hubs: Bool, owner: Int32, num_parts: int) -> 
     group = _hub_groups(graph, hubs)
     dense = np.where(hubs, group, -1).astype(np.int32)
     traffic = _traffic(graph, owner, dense, int(group.max()) + 1, num_parts)
-    return traffic.argmax(axis=1).astype(np.int32)[group]
+    return np.asarray(traffic.argmax(axis=1)[group], np.int32)
 
 
 def _traffic(graph: ValueGraph, owner: Int32, dense: Int32, groups: int, num_parts: int) -> Int64:

@@ -28,7 +28,7 @@ _MOST_ROUNDS = 20
 PATIENCE = 0.02  # of all vertices
 _LEAST_PATIENCE = 200
 _OUTLOOK = 3.0  # passes save less and less
-LEAST_GAIN = 0.0005
+LEAST_GAIN = 0.0002
 """Of large graphs: passes that save a smaller share of the metric are not worth their time."""
 MOST_COUNTS = 150_000_000  # nets times parts
 

@@ -143,7 +143,8 @@ def best_move(
     bytes_in, near = scratch[0], scratch[1]
     here = part[v]
     count, leaving = _near_parts(v, here, hyper, touch, bytes_in, near)
-    best, best_gain = _NONE, np.int64(0)
+    best: Any = _NONE
+    best_gain = np.int64(0)
     for i in range(len(load) if anywhere else count):
         b = np.int64(i) if anywhere else near[i]
         if b == here or (weight[v] > 0.0 and load[b] + weight[v] > most):

@@ -92,8 +92,8 @@ def _moved_with_dense_tables(h: Hypergraph, start: Int32, parts: int, most: floa
     moves.relieve(nets.pointer, nets.net, h.net_bytes, *table)
     for _ in range(passes):
         free = np.ones(len(part), np.bool_)
-        table = (part, free, h.work_flops, load, most, count, 200)
-        if moves.improve(h.net_pointer, h.pin, h.net_bytes, nets.pointer, nets.net, *table) <= 0:
+        pins = h.net_pointer, h.pin, h.net_bytes, nets.pointer, nets.net
+        if moves.improve(*pins, part, free, h.work_flops, load, most, count, 200) <= 0:
             break
     return part
 
