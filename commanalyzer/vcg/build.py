@@ -158,7 +158,8 @@ def _form(
         (ranges.starts, ranges.length, ranges.base, homes.vertex, vertices.of_row),
         (sites.self_label, sites.fold), coded.columns,
         (vertices.state, vertices.versions, vertices.producer),
-        (sink, count, site, fold, accumulates, terms, term_sources, source, role), np.empty(longest, np.int64),
+        (sink, count, site, fold, accumulates, terms, term_sources, source, role),
+        np.empty(longest, np.int64),
         np.zeros(CACHED + 1, np.int64),
     )  # fmt: skip
     return Rows(

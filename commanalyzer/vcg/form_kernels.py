@@ -178,8 +178,18 @@ def _note_piece(piece: Any, cells: Any, kept: Any, sums: Any) -> None:
 
 @compiled_in_place
 def _write_row(
-    row: Any, begin: Any, sink: Any, own: Any, group: Any, chunk: Any, groups: Any, site_fold: Any, sums: Any,
-    out: Any, key: Any, ends: Any,
+    row: Any,
+    begin: Any,
+    sink: Any,
+    own: Any,
+    group: Any,
+    chunk: Any,
+    groups: Any,
+    site_fold: Any,
+    sums: Any,
+    out: Any,
+    key: Any,
+    ends: Any,
 ) -> Any:
     """Write a row whose keys are known; return the group behind it, and ends of rows, terms and sources."""
     heads, cells, origin, _, end, _ = chunk
@@ -217,8 +227,17 @@ def _write_row(
 
 @compiled_in_place
 def form_rows(
-    chunk: Any, group: Any, pieces: Any, trace: Any, places: Any, sites: Any, kept: Any, sums: Any, out: Any,
-    key: Any, cache: Any,
+    chunk: Any,
+    group: Any,
+    pieces: Any,
+    trace: Any,
+    places: Any,
+    sites: Any,
+    kept: Any,
+    sums: Any,
+    out: Any,
+    key: Any,
+    cache: Any,
 ) -> Any:
     """Write the rows of a chunk that happened, and note what is read and stored to.
 
