@@ -153,8 +153,8 @@ def _form(
     source, role = np.empty(num_labels, np.int32), np.empty(num_labels, np.uint8)
     longest = int(np.diff(chunk.end, prepend=0).max(initial=0))
     rows, num_terms, sources = form_rows(
-        (chunk.heads, chunk.cells, chunk.origin, chunk.label, chunk.end, chunk.filled), chunk.group,
-        chunk.pieces, (tables.groups, tables.cells),
+        (chunk.heads, chunk.cells, chunk.origin, chunk.origin, chunk.label, chunk.end, chunk.filled),
+        chunk.group, chunk.pieces, (tables.groups, tables.cells),
         (ranges.starts, ranges.length, ranges.base, homes.vertex, vertices.of_row),
         (sites.self_label, sites.fold), coded.columns,
         (vertices.state, vertices.versions, vertices.producer),

@@ -108,13 +108,13 @@ def _keys_of(
 
 @compiled_in_place
 def _sink_of(
-    head: Any, origin: Any, starts: Any, base: Any, vertex: Any, vertex_of_row: Any, cache: Any
+    head: Any, name: Any, starts: Any, base: Any, vertex: Any, vertex_of_row: Any, cache: Any
 ) -> Any:
-    """Sink vertex of a row that is no fill; ``origin`` is its row of the trace."""
+    """Sink vertex of a row that is no fill; ``name`` is what labels call it."""
     word = head[0]
     if (head[1] >> FLAGS) & ROW_UPDATE:
         return np.int64(vertex_of_row[word])
-    v = np.int64(vertex_of_row[origin])
+    v = np.int64(vertex_of_row[name])
     if v < 0:
         c = cache[CACHED]
         if word < starts[c] or word >= starts[c + 1]:
@@ -192,7 +192,7 @@ def _write_row(
     ends: Any,
 ) -> Any:
     """Write a row whose keys are known; return the group behind it, and ends of rows, terms and sources."""
-    heads, cells, origin, _, end, _ = chunk
+    heads, cells, origin, _, _, end, _ = chunk
     _, versions, producer = sums
     row_sink, row_count, row_site, row_fold, row_accumulates, row_terms, term_sources, source, role = out
     rows, terms, sources = ends
@@ -244,7 +244,8 @@ def form_rows(
     The plain labels of a row are one term, those of its groups several; all are one where nothing folds.
 
     Args:
-        chunk: Heads, cells, origin, label, end and filled of a :class:`~commanalyzer.vcg.tables.Chunk`.
+        chunk: Heads, cells, origin of a :class:`~commanalyzer.vcg.tables.Chunk`, what labels call its rows,
+            label, end and filled.
         group: First group of these rows or later ones.
         pieces: Rounds of ranges that stay coded; columns 4 to 6 are results.
         trace: Groups and cells of the whole trace.
@@ -259,7 +260,7 @@ def form_rows(
     Returns:
         Numbers of rows, terms and sources.
     """
-    heads, cells, origin, label, end, filled = chunk
+    heads, cells, _, name, label, end, filled = chunk
     starts, length, base, vertex, vertex_of_row = places
     groups, trace_cells = trace
     self_at, fold = sites
@@ -276,7 +277,7 @@ def form_rows(
         if (heads[row, 1] >> FLAGS) & ROW_FILL:
             _note_filled(heads[row, 0], filled[row], starts, length, base, vertex, state)
             continue
-        sink = _sink_of(heads[row], origin[row], starts, base, vertex, vertex_of_row, cache)
+        sink = _sink_of(heads[row], name[row], starts, base, vertex, vertex_of_row, cache)
         at = self_at[heads[row, 1] & LOW]
         own = _keys_of(
             label, begin, end[row], sink, at, starts, base, vertex, vertex_of_row, cache, state, key
