@@ -167,7 +167,7 @@ def blocks_of(
         repeat: int64[k].
         start: int64.
         stride: int64.
-    """  # fmt: skip
+    """
     blocks, starts = 0, 0
     for piece in range(len(pieces)):
         low, high = first[pieces[piece, 1]], first[pieces[piece, 1] + 1]

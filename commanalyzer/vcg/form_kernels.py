@@ -222,7 +222,7 @@ def _write_row(
         group += 1
     row_sink[rows], row_count[rows], row_site[rows] = sink, count, site
     row_fold[rows], row_accumulates[rows], row_terms[rows] = fold, own != 0, terms - opened
-    return group, (rows + 1, terms, sources)  # fmt: skip
+    return group, (rows + 1, terms, sources)
 
 
 @compiled_in_place
@@ -244,8 +244,7 @@ def form_rows(
     The plain labels of a row are one term, those of its groups several; all are one where nothing folds.
 
     Args:
-        chunk: Heads, cells, origin of a :class:`~commanalyzer.vcg.tables.Chunk`, what labels call its rows,
-            label, end and filled.
+        chunk: Heads, cells and origin of rows, what labels call them, label, end and filled.
         group: First group of these rows or later ones.
         pieces: Rounds of ranges that stay coded; columns 4 to 6 are results.
         trace: Groups and cells of the whole trace.
@@ -286,4 +285,4 @@ def form_rows(
         if cells[row, 1] != 0:
             group, ends = _write_row(row, begin, sink, own, group, chunk, groups, fold, sums, out, key, ends)
         begin = end[row]
-    return ends  # fmt: skip
+    return ends
