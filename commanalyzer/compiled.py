@@ -32,17 +32,18 @@ def compiled(function: Any) -> Any:
 def compiled_in_place(function: Any) -> Any:
     """As :func:`compiled`, for a ``function`` that makes no arrays: none of them is counted as used.
 
-    Numba counts, by atomic operations, who uses an array, in every call of one kernel by another: in loops over
-    rows these take a third of the time. Slices are fine, what allocates does not compile.
+    Numba counts, by atomic operations, who uses an array, in every call of one kernel by another: in loops
+    over rows these take a third of the time. Slices are fine, what allocates does not compile.
     """
     return _compiled(function, _nrt=False)
 
 
 def _compiled(function: Any, **options: bool) -> Any:
+    njit: Any = numba.njit  # its types leave options out
     try:
-        kernel: Any = numba.njit(cache=True, nogil=True, **options)(function)
+        kernel = njit(cache=True, nogil=True, **options)(function)
     except RuntimeError:  # no folder for the cache
-        return numba.njit(nogil=True, **options)(function)
+        return njit(nogil=True, **options)(function)
     cache = kernel._cache
     cache.save_overload = partial(_saved, cache.save_overload)
     cache._cache_file._source_stamp = sorted(_ingredients(function))

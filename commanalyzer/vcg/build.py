@@ -156,13 +156,14 @@ def _form(
     longest = int(np.diff(chunk.end, prepend=0).max(initial=0))
     name = tables.names_of(chunk.origin)
     rows, num_terms, sources = form_rows(
-        (chunk.heads, chunk.cells, chunk.origin, name, chunk.label, chunk.end, chunk.filled), chunk.group,
-        chunk.pieces, (tables.groups, tables.cells),
+        (chunk.heads, chunk.cells, chunk.origin, name, chunk.label, chunk.end, chunk.filled),
+        chunk.group, chunk.pieces, (tables.groups, tables.cells),
         (ranges.starts, ranges.length, ranges.base, homes.vertex, vertices.of_row),
         (sites.self_label, sites.fold), coded.columns,
         (vertices.state, vertices.versions, vertices.producer),
         (sink, count, site, fold, accumulates, terms, term_sources, source, role),
-        np.empty(longest, np.int64), np.zeros(CACHED + 1, np.int64),
+        np.empty(longest, np.int64),
+        np.zeros(CACHED + 1, np.int64),
     )  # fmt: skip
     return Rows(
         sink[:rows], count[:rows], site[:rows], fold[:rows], accumulates[:rows], terms[:rows],

@@ -59,10 +59,8 @@ def _stays_apart(v: Any, step: Any, other: Any, other_step: Any, rounds: Any) ->
 
 
 @compiled_in_place
-def _insert(
-    line: Any, role: Any, rounds: Any, first: Any, end: Any, source: Any, source_role: Any
-) -> Any:
-    """Put a line among those from ``first`` to ``end``, in order, unless it is there; return the end, or -2."""
+def _insert(line: Any, role: Any, rounds: Any, first: Any, end: Any, source: Any, source_role: Any) -> Any:
+    """Put a line in order among those from ``first`` to ``end``, unless it is one; return the end, or -2."""
     at = end
     while at > first:
         side = _stays_apart(line[0], line[1], source[at - 1, 0], source[at - 1, 1], rounds)
@@ -147,7 +145,14 @@ def form_segments(
 
 @compiled_in_place
 def blocks_of(
-    pieces: Any, column: Any, before: Any, first: Any, value: Any, width: Any, repeat: Any, start: Any,
+    pieces: Any,
+    column: Any,
+    before: Any,
+    first: Any,
+    value: Any,
+    width: Any,
+    repeat: Any,
+    start: Any,
     stride: Any,
 ) -> Any:
     """Fill the tables of blocks of a column for pieces of ranges; return numbers of blocks and of starts.
@@ -162,7 +167,7 @@ def blocks_of(
         repeat: int64[k].
         start: int64.
         stride: int64.
-    """  # fmt: skip
+    """
     blocks, starts = 0, 0
     for piece in range(len(pieces)):
         low, high = first[pieces[piece, 1]], first[pieces[piece, 1] + 1]

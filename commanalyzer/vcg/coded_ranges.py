@@ -1,7 +1,7 @@
 """Ranges whose rows are never written out: they go from the trace to the graph as patterns.
 
-The rows of a segment make *lines* if sinks and sources advance from vertex to vertex by the same step in every
-round, and their order within a row is the same in all rounds. A line is a block of a coded column
+The rows of a segment make *lines* if sinks and sources advance from vertex to vertex by the same step in
+every round, and their order within a row is the same in all rounds. A line is a block of a coded column
 (:mod:`commanalyzer.vcg.coding`). Segments that share rows with others (cut or merged,
 :mod:`commanalyzer.vcg.ranges`), that cross the border of an array, or that are short are written out.
 
@@ -77,7 +77,11 @@ class CodedRanges:
 
         if table is None:
             return cls._none()
-        is_kept, num_stores, num_labels = np.zeros(len(table.rounds), np.bool_), len(table.stores), len(table.labels)
+        is_kept, num_stores, num_labels = (
+            np.zeros(len(table.rounds), np.bool_),
+            len(table.stores),
+            len(table.labels),
+        )
         first_source = np.zeros(num_stores + 1, np.int64)
         sink, own = np.zeros((num_stores, 2), np.int64), np.zeros(num_stores, np.uint8)
         source, role = np.empty((num_labels, 2), np.int64), np.empty(num_labels, np.uint8)
@@ -105,9 +109,7 @@ class CodedRanges:
     @classmethod
     def _none(cls) -> CodedRanges:
         one, lines = np.zeros(0, np.int64), np.zeros((0, 2), np.int64)
-        return cls(
-            np.zeros(0, np.bool_), one, one, lines, np.zeros(0, np.uint8), one, one, lines, {}
-        )
+        return cls(np.zeros(0, np.bool_), one, one, lines, np.zeros(0, np.uint8), one, one, lines, {})
 
     @property
     def columns(self) -> tuple[Int64, Int64, Int64, UInt8, Int64, Int64, Int64]:

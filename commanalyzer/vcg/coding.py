@@ -151,7 +151,7 @@ class ColumnWriter:
         return self._length
 
     def append(
-        self, values: NDArray[np.generic], hints: Hints | None = None, known: Blocks | None = None
+        self, values: NDArray[np.generic], hints: Hints | None = None, *, known: Blocks | None = None
     ) -> None:
         """Append ``values`` (integers or booleans) and what is ``known`` between them.
 

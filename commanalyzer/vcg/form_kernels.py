@@ -178,8 +178,18 @@ def _note_piece(piece: Any, cells: Any, kept: Any, sums: Any) -> None:
 
 @compiled_in_place
 def _write_row(
-    row: Any, begin: Any, sink: Any, own: Any, group: Any, chunk: Any, groups: Any, site_fold: Any, sums: Any,
-    out: Any, key: Any, ends: Any,
+    row: Any,
+    begin: Any,
+    sink: Any,
+    own: Any,
+    group: Any,
+    chunk: Any,
+    groups: Any,
+    site_fold: Any,
+    sums: Any,
+    out: Any,
+    key: Any,
+    ends: Any,
 ) -> Any:
     """Write a row whose keys are known; return the group behind it, and ends of rows, terms and sources."""
     heads, cells, origin, _, _, end, _ = chunk
@@ -212,21 +222,29 @@ def _write_row(
         group += 1
     row_sink[rows], row_count[rows], row_site[rows] = sink, count, site
     row_fold[rows], row_accumulates[rows], row_terms[rows] = fold, own != 0, terms - opened
-    return group, (rows + 1, terms, sources)  # fmt: skip
+    return group, (rows + 1, terms, sources)
 
 
 @compiled_in_place
 def form_rows(
-    chunk: Any, group: Any, pieces: Any, trace: Any, places: Any, sites: Any, kept: Any, sums: Any, out: Any,
-    key: Any, cache: Any,
+    chunk: Any,
+    group: Any,
+    pieces: Any,
+    trace: Any,
+    places: Any,
+    sites: Any,
+    kept: Any,
+    sums: Any,
+    out: Any,
+    key: Any,
+    cache: Any,
 ) -> Any:
     """Write the rows of a chunk that happened, and note what is read and stored to.
 
     The plain labels of a row are one term, those of its groups several; all are one where nothing folds.
 
     Args:
-        chunk: Heads, cells, origin, what labels call these rows, label, end and filled of a
-            :class:`~commanalyzer.vcg.tables.Chunk`.
+        chunk: Heads, cells and origin of rows, what labels call them, label, end and filled.
         group: First group of these rows or later ones.
         pieces: Rounds of ranges that stay coded; columns 4 to 6 are results.
         trace: Groups and cells of the whole trace.
@@ -267,4 +285,4 @@ def form_rows(
         if cells[row, 1] != 0:
             group, ends = _write_row(row, begin, sink, own, group, chunk, groups, fold, sums, out, key, ends)
         begin = end[row]
-    return ends  # fmt: skip
+    return ends

@@ -159,8 +159,8 @@ def _marked(tables: Tables, ranges: Ranges, site_width: Int64, shift: int) -> tu
     places = ranges.starts, ranges.length, ranges.base, shift
     found = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
     words, widths = (np.empty(CHUNK, np.int64) for _ in range(2))
-    kept = None if tables.ranges is None else np.ones(len(tables.ranges.rounds), np.bool_)
-    for chunk in tables.chunks(kept):
+    # rows of merged sites are counted as they pass by: the first of equal ones may be a plain row
+    for chunk in tables.chunks(None if tables.ranges is None else ~tables.ranges.has_merged):
         if len(words) < len(chunk.label):
             words, widths = (np.empty(len(chunk.label), np.int64) for _ in range(2))
         reads = mark_read(chunk.label, chunk.end, *places, is_read, words, widths)

@@ -1,6 +1,6 @@
 """Compiled loops that mark the words of ranges, round after round, as those of rows are marked.
 
-Tables and places are those of :mod:`commanalyzer.vcg.trace_kernels` and :mod:`commanalyzer.vcg.range_kernels`.
+Tables and places are those of :mod:`commanalyzer.vcg.trace_kernels`, :mod:`commanalyzer.vcg.range_kernels`.
 """
 
 from __future__ import annotations

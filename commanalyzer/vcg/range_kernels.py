@@ -314,30 +314,13 @@ def _write_plain(
 
 
 @compiled_in_place
-def write_rows(
-    heads: Any,
-    cells: Any,
-    units: Any,
-    groups: Any,
-    runs: Any,
-    listed: Any,
-    table: Any,
-    is_kept: Any,
-    begin: Any,
-    behind: Any,
-    out: Any,
-) -> Any:
+def write_rows(trace: Any, table: Any, is_kept: Any, begin: Any, behind: Any, out: Any) -> Any:
     """Write a chunk's rows, each of a merged site where it comes first.
 
     Of segments that are kept only the pieces are noted: rows before, segment, first round, round behind.
 
     Args:
-        heads: Columns of the trace, as the next five.
-        cells: int64[R, 2].
-        units: int32[U].
-        groups: int64[G, 4].
-        runs: int64[N, 2].
-        listed: int64[L].
+        trace: Columns of the trace: heads, cells, units, groups, runs, listed.
         table: Columns of a :class:`~commanalyzer.vcg.ranges.RangeTable`.
         is_kept: bool[N].
         begin: Where the chunk begins: row, next segment, round in it, group, unit, place among the rows of
@@ -349,6 +332,7 @@ def write_rows(
     Returns:
         Numbers of rows, labels and pieces; unit and place behind the chunk.
     """
+    heads, cells, units, groups, runs, listed = trace
     of_row, row_of, rounds, _, _, _, is_merged, merged, _, _, _ = table
     row, n, turn, group, unit, place = begin
     rows, labels, found = 0, 0, 0

@@ -324,7 +324,7 @@ class StoreWriter:
         for group, hints in zip((ROW_COLUMNS, TERM_COLUMNS, FLOW_COLUMNS), _hints(rows), strict=True):
             for column in group:
                 blocks = known.get(column.name) if known else None
-                self._writers[column.name].append(getattr(rows, column.name), hints, blocks)
+                self._writers[column.name].append(getattr(rows, column.name), hints, known=blocks)
             page.append(self._writers[group[0].name].length)
         self._pages.append(np.array(page, np.int64))
 

@@ -139,7 +139,7 @@ class Tables:
                 heads, cells, origin, end, filled = _row_columns(max(rows, CHUNK))
             pieces = np.zeros((behind[1] - at[1] + 1, PIECE_COLUMNS), np.int64)
             rows, labels, found, unit, place = write_rows(
-                self.heads, self.cells, self.units, self.groups, self.runs, self.listed, table, is_kept,
+                (self.heads, self.cells, self.units, self.groups, self.runs, self.listed), table, is_kept,
                 (*at, group, unit, place), tuple(behind),
                 (heads, cells, origin, label, end, filled, pieces),
             )  # fmt: skip

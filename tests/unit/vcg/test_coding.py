@@ -37,7 +37,8 @@ def columns(draw: st.DrawFn) -> Int64:
 def test_whole_columns_and_ranges_come_back(values: Int64, key: int, cut: int, data: st.DataObject) -> None:
     writer = ColumnWriter(Spill(data.draw(st.sampled_from((None, 0, 50)))))
     for piece in (values[:cut], values[cut:]):
-        writer.append(piece, *periods(np.arange(len(piece)) % key, np.arange(1, len(piece) + 1)))
+        (hints,) = periods(np.arange(len(piece)) % key, np.arange(1, len(piece) + 1))
+        writer.append(piece, hints)
     coded = unpack(*pack(writer.finish()))
     reader = Reader.of(coded)
     assert coded.length == len(values)
@@ -55,16 +56,22 @@ def test_known_patterns_lie_between_values(values: Int64, data: st.DataObject) -
     width = data.draw(st.lists(st.integers(1, 3), max_size=6))
     repeat = data.draw(st.lists(st.integers(1, 4), min_size=len(width), max_size=len(width)))
     start, stride = (data.draw(st.lists(small, min_size=sum(width), max_size=sum(width))) for _ in range(2))
-    before = sorted(data.draw(st.lists(st.integers(0, len(values)), min_size=len(width), max_size=len(width))))
+    before = sorted(
+        data.draw(st.lists(st.integers(0, len(values)), min_size=len(width), max_size=len(width)))
+    )
     known = Blocks(*(np.array(c, np.int64) for c in (before, width, repeat, start, stride)))
     expected, at, first = [], 0, 0
     for here, w, times in zip(before, width, repeat, strict=True):
         block = range(first, first + w)
-        expected += [*values[at:here].tolist(), *(start[j] + i * stride[j] for i in range(times) for j in block)]
+        expected += [
+            *values[at:here].tolist(),
+            *(start[j] + i * stride[j] for i in range(times) for j in block),
+        ]
         at, first = here, first + w
     expected += values[at:].tolist()
     writer = ColumnWriter(Spill())
-    writer.append(values, *periods(np.arange(len(values)) % 3, np.arange(1, len(values) + 1)), known)
+    (hints,) = periods(np.arange(len(values)) % 3, np.arange(1, len(values) + 1))
+    writer.append(values, hints, known=known)
     assert writer.length == len(expected)
     assert Reader.of(writer.finish()).expand().tolist() == expected
 
