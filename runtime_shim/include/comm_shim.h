@@ -90,12 +90,12 @@ struct ca_cell {
  * and the sink's stride, its labels and their strides (all in words). Round i stands for one row per store, at
  * sink + i * stride and so on; the rounds follow each other. */
 
-/* "Labels" of a nest: its rounds with the number of entries in the upper 16 bits, then for each entry, in order,
- *   a register value that is a reduction: its site with the number of labels of a term in the upper half and
- *     CA_NEST_REDUCTION, the number of terms, and for each label the one in the first term of the first round, its
- *     change per term and per round;
- *   a store: its site with the number of its labels in the upper half (8 bits) and a mask of those that are results
- *     of the round's reductions, given by their number, above it; then as in ranges. */
+/* "Labels" of a nest: its rounds with the number of entries in the upper 16 bits, then for each entry, in
+ * order, a register value that is a reduction: its site with the number of labels of a term in the upper half
+ * and CA_NEST_REDUCTION, the number of terms, and for each label the one in the first term of the first round,
+ * its change per term and per round; a store: its site with the number of its labels in the upper half (8 bits)
+ * and a mask of those that are results of the round's reductions, given by their number, above it; then as in
+ * ranges. */
 #define CA_NEST_REDUCTION (1ull << 63)
 
 /* Content of a row; its labels follow those of the row before it in the label column. */
