@@ -99,11 +99,9 @@ def _show_run(result: AnalysisResult, console: Console) -> None:
     )
     if result.peak_memory_bytes:
         grid.add_row("analysis", f"peak {format_bytes(result.peak_memory_bytes)}")
-    counts = result.singletons
-    if counts is not None and counts.total:
-        grid.add_row(
-            "singletons", f"{counts.source} source, {counts.sink} sink, {counts.reduction} reduction (hpdc18)"
-        )
+    singletons = _singletons_line(result)
+    if singletons:
+        grid.add_row("singletons", singletons)
     machine = _machine_line(result)
     if machine:
         grid.add_row("machine", Text(machine))
@@ -113,6 +111,14 @@ def _show_run(result: AnalysisResult, console: Console) -> None:
 
 def _spilled(graph: GraphStore) -> str:
     return f" ({format_bytes(graph.spilled_bytes)} in files)" if graph.spilled_bytes else ""
+
+
+def _singletons_line(result: AnalysisResult) -> str:
+    counts = result.singletons
+    if counts is None:
+        return "not counted, the graph is large (--model hpdc18 counts them)" if result.decompositions else ""
+    text = f"{counts.source} source, {counts.sink} sink, {counts.reduction} reduction (hpdc18)"
+    return text if counts.total else ""
 
 
 def _recording_line(result: AnalysisResult) -> str:
