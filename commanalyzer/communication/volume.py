@@ -28,7 +28,7 @@ from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.reductions import settle
 from commanalyzer.communication.totals import GraphTotals, totals_of
 from commanalyzer.communication.uses import PairUses, UseTable, none_used, owner_codes
-from commanalyzer.vcg.graph import Bool, Int32
+from commanalyzer.vcg.graph import Bool, Int32, ValueGraph
 from commanalyzer.vcg.large import AnyGraph
 from commanalyzer.vcg.rows import chosen_rows, joined_rows
 from commanalyzer.vcg.slices import AnyRows, row_slices
@@ -63,8 +63,11 @@ def charge_volume(
     not given.
     """
     counter = VolumeCounter(graph, totals or totals_of(graph), part, num_parts, hubs)
-    for rows in row_slices(graph):
-        counter.add(rows)
+    if isinstance(graph, ValueGraph):  # rows of slices would be copied to be kept
+        counter.add(graph)
+    else:
+        for rows in row_slices(graph):
+            counter.add(rows)
     return counter.charges()
 
 
