@@ -19,7 +19,7 @@ from tests.property.programs import c_programs
 from tests.recorded import Recorded, record_source
 from tests.reference.flows import describe_difference, native_chains, oracle_chains
 
-EXAMPLES = int(os.environ.get("COMMANALYZER_FLOW_EXAMPLES", "25"))
+EXAMPLES = int(os.environ.get("COMMANALYZER_FLOW_EXAMPLES", "16"))
 
 
 @settings(
