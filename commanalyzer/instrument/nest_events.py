@@ -12,10 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from commanalyzer.abi.hooks import MAX_LABELS
 from commanalyzer.instrument.code import FunctionPatch
 from commanalyzer.instrument.loop_code import CALL_LINE, Numbers
-from commanalyzer.instrument.range_events import RangeLabel, RangeReader, RangeStore, store_words
+from commanalyzer.instrument.range_events import RangeLabel, RangeReader, RangeStore, call_offer, store_words
 from commanalyzer.instrument.repeat_guards import GuardWriter, signed
 from commanalyzer.ir.induction import round_number
 from commanalyzer.ir.polynomials import Polynomial
@@ -123,11 +122,7 @@ def offer_nest(
         if described is None:
             return None
         words += described
-    if len(words) > MAX_LABELS:
-        return None
-    pointer = patch.spill(guard.lines, words)
-    taken = guard.call("ca_nest", *loop, len(words), pointer)
-    return patch.value(guard.lines, f"icmp ne i32 {taken}, 0")
+    return call_offer(patch, guard, "ca_nest", loop, words)
 
 
 def _reduction_words(

@@ -151,10 +151,25 @@ def offer(
         if described is None or described[2] == "0":
             return None
         words += described
+    return call_offer(patch, guard, "ca_range", loop, words)
+
+
+def call_offer(
+    patch: FunctionPatch, guard: GuardWriter, hook: str, loop: tuple[str, str, str], words: Sequence[str]
+) -> str | None:
+    """Hand words that describe a loop to the recorder; the register that says whether it takes them.
+
+    Args:
+        patch: Gives names to registers.
+        guard: Where the code goes.
+        hook: Of the recorder.
+        loop: Registers with the loop's hash, changes of the shadow and rounds.
+        words: ``None`` is returned if there are too many.
+    """
     if len(words) > MAX_LABELS:
         return None
     pointer = patch.spill(guard.lines, words)
-    taken = guard.call("ca_range", *loop, len(words), pointer)
+    taken = guard.call(hook, *loop, len(words), pointer)
     return patch.value(guard.lines, f"icmp ne i32 {taken}, 0")
 
 

@@ -14,68 +14,10 @@ from typing import Any
 import numpy as np
 
 from commanalyzer.compiled import compiled
+from commanalyzer.partition.heap_kernels import put, take
 from commanalyzer.partition.touched_kernels import best_move, is_inner, move, pins_in
 
 _NO_PART = -1
-
-
-@compiled
-def _swap(heap: Any, at: Any, i: Any, j: Any) -> None:
-    heap[i], heap[j] = heap[j], heap[i]
-    at[heap[i]] = i
-    at[heap[j]] = j
-
-
-@compiled
-def _sift_up(heap: Any, at: Any, key: Any, i: Any) -> None:
-    while i > 0:
-        parent = (i - 1) // 2
-        if key[heap[parent]] >= key[heap[i]]:
-            return
-        _swap(heap, at, i, parent)
-        i = parent
-
-
-@compiled
-def _sift_down(heap: Any, at: Any, key: Any, size: Any, i: Any) -> None:
-    while True:
-        child = 2 * i + 1
-        if child >= size:
-            return
-        if child + 1 < size and key[heap[child + 1]] > key[heap[child]]:
-            child += 1
-        if key[heap[i]] >= key[heap[child]]:
-            return
-        _swap(heap, at, i, child)
-        i = child
-
-
-@compiled
-def _put(heap: Any, at: Any, key: Any, size: Any, v: Any, gain: Any) -> Any:
-    """Insert ``v`` or change its key; return the new size."""
-    if at[v] < 0:
-        heap[size] = v
-        at[v] = size
-        key[v] = gain
-        _sift_up(heap, at, key, size)
-        return size + 1
-    old = key[v]
-    key[v] = gain
-    if gain > old:
-        _sift_up(heap, at, key, at[v])
-    else:
-        _sift_down(heap, at, key, size, at[v])
-    return size
-
-
-@compiled
-def _take(heap: Any, at: Any, key: Any, size: Any) -> Any:
-    """Remove and return the vertex with the largest key."""
-    v = heap[0]
-    _swap(heap, at, 0, size - 1)
-    at[v] = -1
-    _sift_down(heap, at, key, size - 1, 0)
-    return v
 
 
 @compiled
@@ -169,7 +111,7 @@ def _requeue(
             looked[u] = number
             gain, target = best_move(u, hyper, touch, part, weight, load, most, scratch, False)
             if target >= 0:
-                size = _put(heap, at, key, size, u, gain)
+                size = put(heap, at, key, size, u, gain)
     return size
 
 
@@ -191,17 +133,17 @@ def improve(
         if free[v] and not is_inner(v, hyper, touch):
             gain, to = best_move(v, hyper, touch, part, weight, load, most, scratch, False)
             if to >= 0:
-                size = _put(heap, at, key, size, v, gain)
+                size = put(heap, at, key, size, v, gain)
     moved, origin = np.empty(n, np.int64), np.empty(n, np.int32)
     moves, saved, best, best_at = 0, 0, 0, 0
     while size > 0 and moves - best_at <= patience:
-        v = _take(heap, at, key, size)
+        v = take(heap, at, key, size)
         size -= 1
         gain, to = best_move(v, hyper, touch, part, weight, load, most, scratch, False)
         if to < 0:
             continue
         if gain < key[v]:
-            size = _put(heap, at, key, size, v, gain)
+            size = put(heap, at, key, size, v, gain)
             continue
         moved[moves], origin[moves] = v, part[v]
         moves += 1
@@ -233,9 +175,9 @@ def relieve(hyper: Any, touch: Any, part: Any, movable: Any, weight: Any, load: 
         if movable[v] and weight[v] > 0.0 and load[part[v]] > most:
             gain, to = best_move(v, hyper, touch, part, weight, load, most, scratch, True)
             if to >= 0:
-                size = _put(heap, at, key, size, v, gain / weight[v])
+                size = put(heap, at, key, size, v, gain / weight[v])
     while size > 0:
-        v = _take(heap, at, key, size)
+        v = take(heap, at, key, size)
         size -= 1
         if load[part[v]] <= most:
             continue
@@ -243,7 +185,7 @@ def relieve(hyper: Any, touch: Any, part: Any, movable: Any, weight: Any, load: 
         if to < 0:
             continue
         if gain / weight[v] < key[v]:
-            size = _put(heap, at, key, size, v, gain / weight[v])
+            size = put(heap, at, key, size, v, gain / weight[v])
             continue
         move(v, to, hyper, touch, part, weight, load)
 

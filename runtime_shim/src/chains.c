@@ -12,12 +12,6 @@ struct segment {
   const uint64_t *stores;
 };
 
-static const struct ca_head *heads(void) { return (const struct ca_head *)ca_heads.data; }
-
-static uint32_t units_of(const struct ca_head *head) {
-  return (uint32_t)head->num_labels << (head->flags & CA_ROW_WIDE ? 1 : 0);
-}
-
 static struct segment segment_at(const uint64_t *at) {
   return (struct segment){at[0] & 0xffffffffffff, (uint32_t)(at[0] >> 48), at + 1};
 }
@@ -68,7 +62,7 @@ bool ca_walk_chains(void (*visit)(const struct ca_chain *chain)) {
   const struct ca_group *group = (const struct ca_group *)ca_groups.data;
   const struct ca_group *end = group + ca_groups.bytes / sizeof *group;
   for (uint64_t row = 0; row < ca_num_rows; row++) {
-    const struct ca_head *head = heads() + row;
+    const struct ca_head *head = ca_row_heads() + row;
     if (head->flags & CA_ROW_NEST) /* they are written out when the graph is built only */
       return false;
     struct ca_chain chain = {.row = row, .sink = head->sink, .times = ca_state.cells[row].count};
@@ -87,7 +81,7 @@ bool ca_walk_chains(void (*visit)(const struct ca_chain *chain)) {
       visit_range(head, unit, &chain, visit);
     else if (chain.times)
       visit(&chain);
-    unit += units_of(head);
+    unit += ca_row_units(head);
   }
   return true;
 }
@@ -108,11 +102,11 @@ static void visit_sinks(const struct ca_head *head, const int32_t *unit,
 void ca_walk_sinks(void (*visit)(const struct ca_sinks *sinks)) {
   const int32_t *unit = (const int32_t *)ca_labels.data;
   for (uint64_t row = 0; row < ca_num_rows; row++) {
-    const struct ca_head *head = heads() + row;
+    const struct ca_head *head = ca_row_heads() + row;
     if (head->flags & CA_ROW_RANGE)
       visit_sinks(head, unit, visit);
     else if (!(head->flags & OTHERS))
       visit(&(struct ca_sinks){head->sink, 0, 1, head->site, false});
-    unit += units_of(head);
+    unit += ca_row_units(head);
   }
 }

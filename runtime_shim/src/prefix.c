@@ -6,7 +6,7 @@
  * Everything here counts rows; nothing depends on time.
  */
 #define _GNU_SOURCE
-#include "state.h"
+#include "survey.h"
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,15 +64,6 @@ void ca_prefix_prepare(const char *widths_path, const char *workspace) {
   close(file);
 }
 
-static const struct ca_head *heads(void) { return (const struct ca_head *)ca_heads.data; }
-
-/* Label k of a row whose labels begin at `unit`. */
-static uint64_t label_of(const struct ca_head *head, const int32_t *unit, uint32_t k) {
-  if (head->flags & CA_ROW_WIDE)
-    return ((uint64_t)(uint32_t)unit[2 * k + 1] << 32) | (uint32_t)unit[2 * k];
-  return head->sink + (uint64_t)(int64_t)unit[k];
-}
-
 static uint8_t weight_of(uint64_t rounds) {
   return (uint8_t)((63 - (uint32_t)__builtin_clzll(rounds | 1)) << WEIGHT);
 }
@@ -83,16 +74,16 @@ static uint8_t traits_of(const struct ca_head *head, const int32_t *unit) {
   if (head->flags & (CA_ROW_REGISTER | CA_ROW_FILL))
     return 0;
   if (head->flags & CA_ROW_NEST)
-    return IS_STORE | HAS_SOURCES | weight_of(label_of(head, unit, 0) & 0xffffffff);
+    return IS_STORE | HAS_SOURCES | weight_of(ca_row_label(head->flags, head->sink, unit, 0) & 0xffffffff);
   uint8_t traits = IS_STORE;
   uint32_t first = 0, count = head->num_labels;
   if (head->flags & CA_ROW_RANGE) {
     first = 3;
-    count = label_of(head, unit, 1) >> 32 & 255;
-    traits |= weight_of(label_of(head, unit, 0) & 0xffffffff);
+    count = ca_row_label(head->flags, head->sink, unit, 1) >> 32 & 255;
+    traits |= weight_of(ca_row_label(head->flags, head->sink, unit, 0) & 0xffffffff);
   }
   for (uint32_t k = first; k < first + count; k++) {
-    uint64_t label = label_of(head, unit, k);
+    uint64_t label = ca_row_label(head->flags, head->sink, unit, k);
     traits |= label ? HAS_SOURCES : 0;
     traits |= (label & ~CA_ROLES) == head->sink ? ACCUMULATES : 0;
   }
@@ -104,9 +95,9 @@ static uint8_t *all_traits(void) {
   uint8_t *traits = ca_map(ca_num_rows + 1);
   const int32_t *unit = (const int32_t *)ca_labels.data;
   for (uint64_t row = 0; traits && row < ca_num_rows; row++) {
-    const struct ca_head *head = heads() + row;
+    const struct ca_head *head = ca_row_heads() + row;
     traits[row] = traits_of(head, unit);
-    unit += head->num_labels << (head->flags & CA_ROW_WIDE ? 1 : 0);
+    unit += ca_row_units(head);
   }
   return traits;
 }
@@ -121,8 +112,8 @@ static void add_row(struct word *word, uint64_t row, uint8_t traits) {
   word->lifetimes += count;
   if (!(traits & HAS_SOURCES) || !count)
     return;
-  word->differs |= word->commonest && word->site == heads()[row].site;
-  word->site = heads()[row].site;
+  word->differs |= word->commonest && word->site == ca_row_heads()[row].site;
+  word->site = ca_row_heads()[row].site;
   word->commonest = count > word->commonest ? count : word->commonest;
 }
 
@@ -176,7 +167,7 @@ static uint64_t look_at_rows(const uint8_t *traits, const struct words *many, st
   for (uint64_t row = 0; row < ca_num_rows; row++) {
     if (!(traits[row] & IS_STORE))
       continue;
-    uint64_t sink = heads()[row].sink, newest = ca_newest_row(sink);
+    uint64_t sink = ca_row_heads()[row].sink, newest = ca_newest_row(sink);
     if (newest == CA_MANY_ROWS)
       add_row(entry_of(many, sink), row, traits[row]);
     if (newest != row + 1)

@@ -1,4 +1,4 @@
-/* Homes and chains as the log tells of them. Shared by chains.c, homes.c and survey.c only. */
+/* Homes and chains as the log tells of them. Shared by chains.c, homes.c, survey.c and prefix.c only. */
 #ifndef CA_SURVEY_H
 #define CA_SURVEY_H
 
@@ -68,13 +68,25 @@ bool ca_homes_write(const struct ca_homes *homes, uint64_t max_rows, const char 
 void ca_homes_release(struct ca_homes *homes);
 #pragma GCC visibility pop
 
+CA_INLINE const struct ca_head *ca_row_heads(void) { return (const struct ca_head *)ca_heads.data; }
+
+/* Units of the label column that a row takes. */
+CA_INLINE uint32_t ca_row_units(const struct ca_head *head) {
+  return (uint32_t)head->num_labels << (head->flags & CA_ROW_WIDE ? 1 : 0);
+}
+
+/* Label k of a row with this sink whose labels begin at `units`. */
+CA_INLINE uint64_t ca_row_label(uint32_t flags, uint64_t sink, const int32_t *units, uint32_t k) {
+  if (flags & CA_ROW_WIDE)
+    return ((uint64_t)(uint32_t)units[2 * k + 1] << 32) | (uint32_t)units[2 * k];
+  return sink + (uint64_t)(int64_t)units[k];
+}
+
 /* Label k of a chain. */
 CA_INLINE uint64_t ca_chain_label(const struct ca_chain *chain, uint32_t k) {
   if (!chain->units)
     return chain->labels[k] + chain->round * chain->labels[chain->num_labels + k];
-  if (chain->flags & CA_ROW_WIDE)
-    return ((uint64_t)(uint32_t)chain->units[2 * k + 1] << 32) | (uint32_t)chain->units[2 * k];
-  return chain->sink + (uint64_t)(int64_t)chain->units[k];
+  return ca_row_label(chain->flags, chain->sink, chain->units, k);
 }
 
 #endif

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 
 from commanalyzer.interpreter.run import interpret
 from tests.property.loop_programs import (
@@ -16,19 +14,14 @@ from tests.property.loop_programs import (
     round_programs,
 )
 from tests.property.programs import c_programs
+from tests.property.sampling import drawn
 from tests.recorded import Recorded, record_source
 from tests.reference.flows import describe_difference, native_chains, oracle_chains
 
-EXAMPLES = int(os.environ.get("COMMANALYZER_FLOW_EXAMPLES", "16"))
+USUAL = 16  # programs
 
 
-@settings(
-    max_examples=EXAMPLES,
-    deadline=None,
-    derandomize="COMMANALYZER_FLOW_EXAMPLES" not in os.environ,
-    phases=[Phase.generate],
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+@drawn(USUAL)
 @given(c_programs())
 def test_chains_equal_the_interpreters(text: str) -> None:
     check(text, record_source(text))
@@ -47,49 +40,25 @@ def check(text: str, recorded: Recorded) -> None:
     assert native == expected, f"{describe_difference(native, expected)}\n{text}"
 
 
-@settings(
-    max_examples=max(EXAMPLES // 5, 1),
-    deadline=None,
-    derandomize="COMMANALYZER_FLOW_EXAMPLES" not in os.environ,
-    phases=[Phase.generate],
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+@drawn(USUAL, share=5)
 @given(loop_programs())
 def test_chains_of_repeated_loops_equal_the_interpreters(text: str) -> None:
     check(text, record_source(text))
 
 
-@settings(
-    max_examples=max(EXAMPLES // 10, 1),
-    deadline=None,
-    derandomize="COMMANALYZER_FLOW_EXAMPLES" not in os.environ,
-    phases=[Phase.generate],
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+@drawn(USUAL, share=10)
 @given(index_programs())
 def test_chains_of_loops_with_changing_indices_equal_the_interpreters(text: str) -> None:
     check(text, record_source(text))
 
 
-@settings(
-    max_examples=max(EXAMPLES // 10, 1),
-    deadline=None,
-    derandomize="COMMANALYZER_FLOW_EXAMPLES" not in os.environ,
-    phases=[Phase.generate],
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+@drawn(USUAL, share=10)
 @given(nest_programs())
 def test_chains_of_loops_around_sums_equal_the_interpreters(text: str) -> None:
     check(text, record_source(text))
 
 
-@settings(
-    max_examples=max(EXAMPLES // 10, 1),
-    deadline=None,
-    derandomize="COMMANALYZER_FLOW_EXAMPLES" not in os.environ,
-    phases=[Phase.generate],
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+@drawn(USUAL, share=10)
 @given(round_programs())
 def test_chains_of_loops_with_few_changed_rounds_equal_the_interpreters(text: str) -> None:
     check(text, record_source(text))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import random
 import tempfile
 from pathlib import Path
 
 import numpy as np
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from commanalyzer.interpreter.run import interpret
@@ -16,19 +15,14 @@ from commanalyzer.interpreter.values import Home
 from commanalyzer.vcg.graph import Bool, ValueGraph
 from tests.property.loop_programs import loop_programs, round_programs
 from tests.property.programs import c_programs
+from tests.property.sampling import drawn
 from tests.recorded import Recorded, record_again, record_source
 from tests.reference.flows import describe_difference, home_of, native_chains, oracle_chains
 
-EXAMPLES = int(os.environ.get("COMMANALYZER_FLOW_EXAMPLES", "10"))
+USUAL = 10  # programs
 
 
-@settings(
-    max_examples=EXAMPLES,
-    deadline=None,
-    derandomize="COMMANALYZER_FLOW_EXAMPLES" not in os.environ,
-    phases=[Phase.generate],
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+@drawn(USUAL)
 @given(c_programs() | loop_programs() | round_programs(), st.integers(0, 2**32))
 def test_flows_through_workspaces_equal_the_interpreters(text: str, seed: int) -> None:
     check(text, record_source(text), seed)

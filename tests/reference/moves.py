@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from commanalyzer.partition.heap_kernels import put, take
+
 _NO_PART = -1
 
 
@@ -81,60 +83,6 @@ def _move(
         load[here] -= weight[v]
     load[to] += weight[v]
     part[v] = to
-
-
-def _swap(heap: Any, at: Any, i: Any, j: Any) -> None:
-    heap[i], heap[j] = heap[j], heap[i]
-    at[heap[i]] = i
-    at[heap[j]] = j
-
-
-def _sift_up(heap: Any, at: Any, key: Any, i: Any) -> None:
-    while i > 0:
-        parent = (i - 1) // 2
-        if key[heap[parent]] >= key[heap[i]]:
-            return
-        _swap(heap, at, i, parent)
-        i = parent
-
-
-def _sift_down(heap: Any, at: Any, key: Any, size: Any, i: Any) -> None:
-    while True:
-        child = 2 * i + 1
-        if child >= size:
-            return
-        if child + 1 < size and key[heap[child + 1]] > key[heap[child]]:
-            child += 1
-        if key[heap[i]] >= key[heap[child]]:
-            return
-        _swap(heap, at, i, child)
-        i = child
-
-
-def _put(heap: Any, at: Any, key: Any, size: Any, v: Any, gain: Any) -> Any:
-    """Insert ``v`` or change its key; return the new size."""
-    if at[v] < 0:
-        heap[size] = v
-        at[v] = size
-        key[v] = gain
-        _sift_up(heap, at, key, size)
-        return size + 1
-    old = key[v]
-    key[v] = gain
-    if gain > old:
-        _sift_up(heap, at, key, at[v])
-    else:
-        _sift_down(heap, at, key, size, at[v])
-    return size
-
-
-def _take(heap: Any, at: Any, key: Any, size: Any) -> Any:
-    """Remove and return the vertex with the largest key."""
-    v = heap[0]
-    _swap(heap, at, 0, size - 1)
-    at[v] = -1
-    _sift_down(heap, at, key, size - 1, 0)
-    return v
 
 
 def place(
@@ -226,7 +174,7 @@ def _requeue(
                 u, vertex_pointer, net, net_bytes, count, part, weight, load, most, present, False
             )
             if target >= 0:
-                size = _put(heap, at, key, size, u, gain)
+                size = put(heap, at, key, size, u, gain)
     return size
 
 
@@ -259,11 +207,11 @@ def improve(
                 v, vertex_pointer, net, net_bytes, count, part, weight, load, most, present, False
             )
             if to >= 0:
-                size = _put(heap, at, key, size, v, gain)
+                size = put(heap, at, key, size, v, gain)
     moved, origin = np.empty(n, np.int64), np.empty(n, np.int32)
     moves, saved, best, best_at = 0, 0, 0, 0
     while size > 0 and moves - best_at <= patience:
-        v = _take(heap, at, key, size)
+        v = take(heap, at, key, size)
         size -= 1
         gain, to = _best_move(
             v, vertex_pointer, net, net_bytes, count, part, weight, load, most, present, False
@@ -271,7 +219,7 @@ def improve(
         if to < 0:
             continue
         if gain < key[v]:
-            size = _put(heap, at, key, size, v, gain)
+            size = put(heap, at, key, size, v, gain)
             continue
         moved[moves], origin[moves] = v, part[v]
         moves += 1
@@ -314,9 +262,9 @@ def relieve(
                 v, vertex_pointer, net, net_bytes, count, part, weight, load, most, present, True
             )
             if to >= 0:
-                size = _put(heap, at, key, size, v, gain / weight[v])
+                size = put(heap, at, key, size, v, gain / weight[v])
     while size > 0:
-        v = _take(heap, at, key, size)
+        v = take(heap, at, key, size)
         size -= 1
         if load[part[v]] <= most:
             continue
@@ -326,6 +274,6 @@ def relieve(
         if to < 0:
             continue
         if gain / weight[v] < key[v]:
-            size = _put(heap, at, key, size, v, gain / weight[v])
+            size = put(heap, at, key, size, v, gain / weight[v])
             continue
         _move(v, to, vertex_pointer, net, count, part, weight, load)
