@@ -27,6 +27,7 @@ from commanalyzer.vcg.slices import AnyRows, row_slices
 
 _FIRST_SLOTS = 1 << 16
 _MOST_ROUNDS = 16
+_LEAST_DROPPED = 1 << 22  # pins among which those that are listed again are looked for
 _MOST_PINS = 60_000_000  # beyond, there are no nets: their list would take gigabytes
 
 
@@ -220,21 +221,32 @@ def _pins(
     readers: Int32,
     rows: Sequence[tuple[Int64, Int64]] | None,
 ) -> Int64 | None:
-    """Return the distinct pins of all nets but those of the values themselves, sorted; none if too many."""
-    found, total = [np.zeros(0, np.int64)], 0
+    """Return the distinct pins of all nets but those of the values themselves, sorted; none if too many.
+
+    Most pins that would be listed again are not (see :func:`commanalyzer.partition.net_kernels.list_pins`);
+    those that are, are dropped before they take more memory than the distinct ones.
+    """
+    found, waiting, most = [np.zeros(0, np.int64)], 0, _LEAST_DROPPED
+    last, last_folded = np.full(graph.num_vertices, -1, np.int32), np.zeros(0, np.int32)
     for place, piece in enumerate(row_slices(graph)):
         begin, end = (np.zeros(1, np.int64), np.array([piece.num_rows])) if rows is None else rows[place]
         flows = piece.source_ptr[piece.term_ptr[end]] - piece.source_ptr[piece.term_ptr[begin]]
         out = np.empty(int(flows.sum()), np.int64)
+        if not len(last_folded) and piece.row_fold.any():
+            last_folded = np.full(graph.num_vertices, -1, np.int32)
         count = kernels.list_pins(
             *(begin, end, piece.row_sink, piece.row_fold, piece.term_ptr, piece.source_ptr, piece.source),
-            *(readers, number, num_coarse, out),
+            *(readers, number, num_coarse, last, last_folded, out),
         )
-        found.append(sorted_unique(out[:count].copy()))
-        total += len(found[-1])
-        if total > _MOST_PINS:
-            return None
-    return found[1] if len(found) == 2 else sorted_unique(np.concatenate(found))
+        found.append(out[:count].copy())
+        waiting += count
+        if waiting > most:
+            found, waiting = [sorted_unique(np.concatenate(found))], 0
+            most = max(_LEAST_DROPPED, len(found[0]))
+            if len(found[0]) > _MOST_PINS:
+                return None
+    pins = sorted_unique(np.concatenate(found))
+    return pins if len(pins) <= _MOST_PINS else None
 
 
 def voted(adjacency: Adjacency, part: Int32, num_parts: int) -> Int32:

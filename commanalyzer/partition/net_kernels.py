@@ -45,6 +45,8 @@ def _row_pins(
     readers: Any,
     number: Any,
     num_coarse: Any,
+    last: Any,
+    last_folded: Any,
     out: Any,
     n: Any,
 ) -> Any:
@@ -57,13 +59,15 @@ def _row_pins(
         if row_fold[r] != 0:
             place = _fold_place(t, source_ptr, source, readers, number, num_coarse)
             if place >= 0:
-                if place != k:
+                if place != k and last_folded[sink] != place:
+                    last_folded[sink] = place
                     out[n] = ((values + sink) << 32) | np.int64(place)
                     n += 1
                 continue
         for i in range(source_ptr[t], source_ptr[t + 1]):
             s = source[i]
-            if number[s] != k and number[s] < num_coarse:
+            if last[s] != k and number[s] != k and number[s] < num_coarse:
+                last[s] = k
                 out[n] = (np.int64(s) << 32) | np.int64(k)
                 n += 1
     return n
@@ -100,19 +104,36 @@ def list_pins(
     readers: Any,
     number: Any,
     num_coarse: Any,
+    last: Any,
+    last_folded: Any,
     out: Any,
 ) -> Any:
     """Write (net << 32) | coarse vertex to ``out`` for pins that are not a net's own; return how many.
 
     The net of a value has the value's number, that of a reduction V plus its sink's. Only the rows of the
-    slice from ``begin`` to ``end - 1`` are looked at, those of one run after those of the one before.
+    slice from ``begin`` to ``end - 1`` are looked at, those of one run after those of the one before. A pin
+    that is the last one of its net already is left out: rows of one place read the same values.
+
+    Args:
+        begin: First row of each run.
+        end: Row behind each run.
+        row_sink: Columns of the slice, up to ``source``.
+        row_fold: As above.
+        term_ptr: As above.
+        source_ptr: As above.
+        source: As above.
+        readers: Source entries that read each vertex.
+        number: Coarse vertex of each vertex, hubs from ``num_coarse`` on.
+        num_coarse: Number of coarse vertices.
+        last: The last pin of the net of each value, -1 before the first slice.
+        last_folded: The same of its reduction; may be empty where no row folds.
+        out: Output, one place per flow of the runs.
     """
     n = 0
     for g in range(len(begin)):
         for r in range(begin[g], end[g]):
-            n = _row_pins(
-                r, row_sink, row_fold, term_ptr, source_ptr, source, readers, number, num_coarse, out, n
-            )
+            n = _row_pins(r, row_sink, row_fold, term_ptr, source_ptr, source, readers, number, num_coarse,
+                          last, last_folded, out, n)  # fmt: skip
     return n
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from commanalyzer.vcg import segment_kernels as kernels
 from commanalyzer.vcg.graph import Int32, Int64
 from commanalyzer.vcg.slices import AnyRows
 
@@ -27,14 +28,9 @@ def pointer_from_counts(counts: Int64) -> Int64:
 
 
 def sorted_unique(keys: Int64) -> Int64:
-    """Return the distinct values of ``keys`` in ascending order; ``keys`` is sorted in place."""
-    keys.sort()
-    if len(keys) == 0:
-        return keys
-    keep = np.empty(len(keys), dtype=np.bool_)
-    keep[0] = True
-    np.not_equal(keys[1:], keys[:-1], out=keep[1:])
-    return np.asarray(keys[keep])
+    """Return the distinct values of non-negative ``keys`` in ascending order; ``keys`` is changed."""
+    ordered = kernels.sort_keys(keys)
+    return np.asarray(ordered[: kernels.drop_repeated(ordered)])
 
 
 def group_starts(sorted_keys: Int32 | Int64) -> Int64:
