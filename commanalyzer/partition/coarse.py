@@ -19,7 +19,8 @@ from commanalyzer.partition import net_kernels as kernels
 from commanalyzer.partition.affinity import Adjacency
 from commanalyzer.partition.border_kernels import add_work
 from commanalyzer.partition.hypergraph import Hypergraph
-from commanalyzer.partition.tiles import Neighbours, Tiling, link_table
+from commanalyzer.partition.links import Links, find_links
+from commanalyzer.partition.tiles import Neighbours, Tiling
 from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64
 from commanalyzer.vcg.large import AnyGraph
 from commanalyzer.vcg.segments import pointer_from_counts, sorted_unique
@@ -81,21 +82,31 @@ class CoarseView:
     hypergraph: Hypergraph | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Links:
-    """Links between coarse vertices (0 to N - 1) and hubs (from N), each pair once, lower number first."""
-
-    one: Int64
-    other: Int64
-    sums: Int64
+def coarse_links(graph: AnyGraph, removed: Bool, tiling: Tiling, most: int | None = None) -> Links | None:
+    """Return the links between the coarse vertices of ``tiling`` and hubs; ``None`` if more than ``most``."""
+    n, hubs = tiling.num_vertices, int(np.count_nonzero(removed))
+    return find_links(graph, _numbers(removed, tiling), n, n + hubs, tiling.neighbours.readers, most)
 
 
-def build_coarse(graph: AnyGraph, removed: Bool, tiling: Tiling) -> CoarseView:
-    """Return the coarse view of ``graph`` for the coarse vertices of ``tiling``; hubs are ``removed``."""
-    n, hub = tiling.num_vertices, np.flatnonzero(removed)
-    number = tiling.vertex.copy()
-    number[hub] = n + np.arange(len(hub), dtype=np.int32)
-    links = _Links(*link_table(graph, number, n, tiling.neighbours.readers))
+def _numbers(removed: Bool, tiling: Tiling) -> Int32:
+    """Return int32[V], coarse vertices, and numbers from N on for hubs."""
+    number, hub = tiling.vertex.copy(), np.flatnonzero(removed)
+    number[hub] = tiling.num_vertices + np.arange(len(hub), dtype=np.int32)
+    return number
+
+
+def build_coarse(graph: AnyGraph, removed: Bool, tiling: Tiling, links: Links | None = None) -> CoarseView:
+    """Return the coarse view of ``graph`` for the coarse vertices of ``tiling``; hubs are ``removed``.
+
+    Args:
+        graph: Value graph.
+        removed: bool[V], hubs.
+        tiling: Coarse vertices.
+        links: What :func:`coarse_links` found; found if not given.
+    """
+    n, hub, number = tiling.num_vertices, np.flatnonzero(removed), _numbers(removed, tiling)
+    links = links or coarse_links(graph, removed, tiling)
+    assert links is not None
     work = _work(graph, number, n, hub, links)
     inner = links.other < n
     one, other, sums = links.one[inner], links.other[inner], links.sums[inner]
@@ -108,7 +119,7 @@ def build_coarse(graph: AnyGraph, removed: Bool, tiling: Tiling) -> CoarseView:
     )
 
 
-def _work(graph: AnyGraph, number: Int32, n: int, hub: Int64, links: _Links) -> Float64:
+def _work(graph: AnyGraph, number: Int32, n: int, hub: Int64, links: Links) -> Float64:
     """Return float64[N], work; that of hubs is spread over what they are computed from, by uses."""
     work, work_flops = np.zeros(n), graph.work_flops
     add_work(number, work_flops, work)
@@ -128,7 +139,7 @@ def _adjacency(one: Int64, other: Int64, weight: Int64, work: Float64) -> Adjace
     )
 
 
-def _hub_traffic(links: _Links, n: int, hub: Int64) -> HubTraffic:
+def _hub_traffic(links: Links, n: int, hub: Int64) -> HubTraffic:
     both = links.one >= n
     ends = (links.one[both] - n, links.other[both] - n)
     linked = coo_array((np.ones(int(both.sum()), np.int8), ends), shape=(len(hub), len(hub)))

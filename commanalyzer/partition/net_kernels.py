@@ -1,6 +1,6 @@
 """Compiled passes over the flows of a large graph that find the nets between coarse vertices.
 
-The table of distinct nets is that of :mod:`commanalyzer.partition.tile_kernels`; hubs are numbered behind the
+The table of distinct nets is that of :mod:`commanalyzer.partition.link_kernels`; hubs are numbered behind the
 coarse vertices as there.
 """
 
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from commanalyzer.compiled import compiled
-from commanalyzer.partition.tile_kernels import EMPTY, MULTIPLIER, grown, slot
+from commanalyzer.partition.link_kernels import EMPTY, MULTIPLIER, grown, slot
 
 _MIX = np.uint64(0xBF58476D1CE4E5B9)
 

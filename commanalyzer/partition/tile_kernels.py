@@ -1,25 +1,18 @@
-"""Compiled passes over the flows of a large graph: what follows what, links between coarse vertices.
+"""Compiled passes over the flows of a large graph: what follows what, which bytes tiles cut.
 
-Each pass takes the rows of one slice; what it adds up is kept in arrays over the vertices and in a hash table
-that maps a pair of coarse vertices to sums. Nothing here is as large as the flows.
-
-    table   slot h: keys[h] (-1 for an empty slot), sums[h, :]; a power of two slots, linear probing
-    key     (smaller number << 32) | larger number
-    number  coarse vertices 0 .. N - 1, then hubs, one number for each
+Each pass takes the rows of one slice; what it adds up is kept in arrays over the vertices. Nothing here is as
+large as the flows.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from commanalyzer.compiled import compiled
-from commanalyzer.partition.flow_bytes import flow_bytes, shared_bytes
+from commanalyzer.partition.flow_bytes import flow_bytes
 
 EMPTY = -1
 _ON_PATH = -2
-MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 TO_ARRAY, TO_PRIVATE, TO_SUM = 3, 2, 1  # reasons to follow a reader, the best is the largest
 
 
@@ -231,87 +224,3 @@ def crossing_bytes(
             if tile[a] != tile[k]:
                 across += volume
     return between, across
-
-
-@compiled
-def slot(keys: Any, key: Any) -> Any:
-    """Return the slot of ``key``, or the empty one where it belongs."""
-    mask = len(keys) - 1
-    mixed = np.uint64(key) * MULTIPLIER
-    h = np.int64(mixed ^ (mixed >> np.uint64(32))) & mask  # both halves of the key reach the lowest bits
-    while keys[h] != key and keys[h] != EMPTY:
-        h = (h + 1) & mask
-    return h
-
-
-@compiled
-def grown(keys: Any, sums: Any) -> Any:
-    """Return a table of twice the slots with the same entries."""
-    wider = np.full(2 * len(keys), EMPTY, np.int64)
-    moved = np.zeros((2 * len(keys), sums.shape[1]), np.int64)
-    for h in range(len(keys)):
-        if keys[h] != EMPTY:
-            at = slot(wider, keys[h])
-            wider[at] = keys[h]
-            moved[at] = sums[h]
-    return wider, moved
-
-
-@compiled
-def _entry(keys: Any, sums: Any, used: Any, one: Any, other: Any) -> Any:
-    """Return the table with an entry for a pair, how many it has, and the slot."""
-    if 2 * used + 4 > len(keys):
-        keys, sums = grown(keys, sums)
-    key = (np.int64(min(one, other)) << 32) | np.int64(max(one, other))
-    h = slot(keys, key)
-    if keys[h] == EMPTY:
-        keys[h] = key
-        used += 1
-    return keys, sums, used, h
-
-
-@compiled
-def add_links(
-    row_sink: Any,
-    row_count: Any,
-    row_fold: Any,
-    term_ptr: Any,
-    source_ptr: Any,
-    source: Any,
-    versions: Any,
-    width: Any,
-    readers: Any,
-    number: Any,
-    num_coarse: Any,
-    keys: Any,
-    sums: Any,
-    used: Any,
-) -> Any:
-    """Add the links of a slice to the table: bytes, bytes shared by readers, uses by a hub; return the table.
-
-    The operands of one term of a hub are linked to each other, as in the affinity graph.
-    """
-    for r in range(len(row_sink)):
-        k = number[row_sink[r]]
-        folds = row_fold[r] != 0
-        for t in range(term_ptr[r], term_ptr[r + 1]):
-            before, before_volume = -1, 0
-            for i in range(source_ptr[t], source_ptr[t + 1]):
-                s = source[i]
-                a = number[s]
-                if a == k:
-                    continue
-                volume = flow_bytes(row_count[r], versions[s], width[s])
-                keys, sums, used, h = _entry(keys, sums, used, a, k)
-                sums[h, 0] += volume
-                sums[h, 1] += shared_bytes(volume, readers[s])
-                if k < num_coarse or a >= num_coarse:
-                    continue
-                sums[h, 2] += row_count[r]
-                if folds and before >= 0 and before != a:
-                    keys, sums, used, h = _entry(keys, sums, used, before, a)
-                    less = min(volume, before_volume)
-                    sums[h, 0] += less
-                    sums[h, 1] += shared_bytes(less, readers[s])
-                before, before_volume = a, volume
-    return keys, sums, used

@@ -22,7 +22,7 @@ from commanalyzer.errors import PartitionError
 from commanalyzer.partition import tile_kernels as kernels
 from commanalyzer.partition.borders import refine_borders
 from commanalyzer.partition.bounds import Structure, recognise
-from commanalyzer.partition.coarse import CoarseView, RowRuns, build_coarse, voted
+from commanalyzer.partition.coarse import CoarseView, RowRuns, build_coarse, coarse_links, voted
 from commanalyzer.partition.divisions import promising_grids, variants
 from commanalyzer.partition.grids import Blocks, grid_name
 from commanalyzer.partition.metis import partition
@@ -43,7 +43,7 @@ from commanalyzer.partition.refine import (
 from commanalyzer.partition.rules import rule_owners
 from commanalyzer.partition.selection import best_of
 from commanalyzer.partition.shapes import Array, Shaped, find_arrays, shape_families
-from commanalyzer.partition.tiles import DEFAULT_VERTICES, LEAST_PER_PART, build_tiling
+from commanalyzer.partition.tiles import DEFAULT_VERTICES, LEAST_PER_PART, build_tiling, find_neighbours
 from commanalyzer.vcg.graph import Bool, Int32
 from commanalyzer.vcg.large import AnyGraph
 
@@ -114,17 +114,20 @@ class TiledPortfolio:
         most = max(self._options.nodes)
         wanted = self._wanted or max(DEFAULT_VERTICES, LEAST_PER_PART * most)
         wanted = max(wanted, _LEAST_FORCED * most)
+        near = find_neighbours(self._graph, self._removed)
         while True:
             tiling = build_tiling(
-                self._graph, self._removed, self.arrays, self.families, wanted, scattered=not self._wanted
+                *(self._graph, self._removed, self.arrays, self.families, wanted),
+                scattered=not self._wanted,
+                near=near,
             )
-            view = build_coarse(self._graph, self._removed, tiling)
             # Where everything is linked to everything (a matrix product), fewer vertices are enough.
             # Values in no array are not tiled: their number stays.
             wanted = min(wanted, tiling.num_vertices) // 4
-            enough = view.adjacency.num_edges <= _MOST_LINKS or wanted < _LEAST_PER_PART * most
-            if self._wanted or enough or not tiling.groups:
-                return view
+            enough = wanted < _LEAST_PER_PART * most or self._wanted or not tiling.groups
+            links = coarse_links(self._graph, self._removed, tiling, None if enough else _MOST_LINKS)
+            if links is not None:
+                return build_coarse(self._graph, self._removed, tiling, links)
 
     @property
     def coarse_vertices(self) -> int:

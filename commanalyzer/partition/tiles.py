@@ -22,6 +22,7 @@ import numpy as np
 
 from commanalyzer.partition import tile_kernels as kernels
 from commanalyzer.partition.grids import Blocks, grid_name
+from commanalyzer.partition.links import find_links
 from commanalyzer.partition.shapes import Array, Shaped
 from commanalyzer.vcg.graph import Bool, Int32, Int64
 from commanalyzer.vcg.large import AnyGraph
@@ -37,7 +38,6 @@ _FEW_VERTICES = 4096
 _MOST_ROUNDS = 4
 _TASK_SHARE = 0.002  # of all values: larger tasks are chains through the program
 _LEAST_TASK = 64
-_FIRST_SLOTS = 1 << 16
 _MOST_LOOSE_FLOWS = 30_000_000  # for a partitioner without tiles
 _MOST_LOOSE_VERTICES = 4_000_000
 
@@ -53,6 +53,7 @@ class Neighbours:
         most_folded: int32[V], largest count of a reduction into it.
         flows: Flows of the graph.
         parent: int32[V], what each vertex follows, itself for anchors; empty once tiles are made.
+        has_private: Whether private values take part in any flow.
     """
 
     anchor: Int32
@@ -61,6 +62,7 @@ class Neighbours:
     most_folded: Int32
     flows: int
     parent: Int32
+    has_private: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,7 @@ def find_neighbours(graph: AnyGraph, removed: Bool) -> Neighbours:
             *(piece.row_sink, piece.row_count, piece.row_fold, piece.term_ptr, piece.source_ptr),
             *(piece.source, private, removed, follow, rank, several, computed, readers, most, most_folded),
         )
+    private &= (readers > 0) | (computed > 0)  # others neither lead nor follow
     leaf = (computed == 0) & (graph.versions - graph.is_input <= 1) & ~removed
     ahead = (private & (rank > kernels.TO_SUM)) | (leaf & (several == 0))
     parent = np.where(ahead & (follow >= 0), follow, np.arange(v, dtype=np.int32))
@@ -105,7 +108,7 @@ def find_neighbours(graph: AnyGraph, removed: Bool) -> Neighbours:
     parent = _beside_readers(graph, removed, leaf & (several != 0) & ~private, anchor, parent)
     own = np.arange(v, dtype=np.int32)
     kernels.find_anchors(np.where(anchor != own, anchor, parent), anchor)
-    return Neighbours(anchor, readers, most, most_folded, flows, parent)
+    return Neighbours(anchor, readers, most, most_folded, flows, parent, bool(private.any()))
 
 
 def _beside_readers(graph: AnyGraph, removed: Bool, leaf: Bool, anchor: Int32, parent: Int32) -> Int32:
@@ -163,6 +166,7 @@ def build_tiling(
     wanted: int,
     *,
     scattered: bool = True,
+    near: Neighbours | None = None,
 ) -> Tiling:
     """Return coarse vertices of ``graph``, about ``wanted`` of them if its arrays can be tiled.
 
@@ -173,8 +177,9 @@ def build_tiling(
         families: Arrays with shapes, most dimensions first.
         wanted: Coarse vertices to aim at.
         scattered: Whether values may stay vertices where tiles would cut most bytes.
+        near: What :func:`find_neighbours` found; found if not given.
     """
-    near = find_neighbours(graph, removed)
+    near = near or find_neighbours(graph, removed)
     best, name, least = None, "values", math.inf
     groups: tuple[Blocks, ...] = ()
     followed = near
@@ -187,7 +192,8 @@ def build_tiling(
         for family in families or ((),):  # one step per family
             chosen = tuple(Blocks(graph, group) for group in _groups(arrays, family))
             tile = tiles_of(graph, chosen, wanted)
-            for view, placed in ((near, tile), with_tasks(graph, removed, near, tile)):
+            tasks = (with_tasks(graph, removed, near, tile),) if near.has_private else ()
+            for view, placed in ((near, tile), *tasks):
                 between, across = _crossing(graph, removed, view.anchor, placed)
                 if across < least:
                     best, least, name, groups = placed, across, _name(family, wanted), chosen
@@ -226,8 +232,6 @@ def with_tasks(graph: AnyGraph, removed: Bool, near: Neighbours, tile: Int32) ->
     """
     v = graph.num_vertices
     private = (graph.is_register | graph.is_temporary) & ~removed
-    if not private.any():
-        return near, tile
     root, size = np.arange(v, dtype=np.int32), np.ones(v, np.int32)
     most = max(int(_TASK_SHARE * v), _LEAST_TASK)
     for piece in row_slices(graph):
@@ -254,33 +258,16 @@ def _best_tiles(graph: AnyGraph, number: Int32, is_task: Bool, readers: Int32) -
     hubs = np.flatnonzero(number < 0)
     labels = number.copy()
     labels[hubs] = len(is_task)
-    one, other, sums = link_table(graph, labels, len(is_task), readers)
-    real = other < len(is_task)
-    one, other, weight = one[real], other[real], sums[real, 1]
+    links = find_links(graph, labels, len(is_task), len(is_task) + 1, readers)
+    assert links is not None
+    real = links.other < len(is_task)
+    one, other, weight = links.one[real], links.other[real], links.sums[real, 1]
     ends = np.concatenate((one, other)), np.concatenate((other, one)), np.concatenate((weight, weight))
     task, near, weight = (end[is_task[ends[0]] & ~is_task[ends[1]]] for end in ends)
     order = np.lexsort((-near, weight, task))  # the last of each task is the heaviest
     best = np.full(len(is_task), -1, np.int64)
     best[task[order]] = near[order]
     return best
-
-
-def link_table(graph: AnyGraph, number: Int32, num_coarse: int, readers: Int32) -> tuple[Int64, Int64, Int64]:
-    """Return the links of all pairs of numbers: lower and higher number, int64[L, 3] sums, in order of pairs.
-
-    The sums are bytes, bytes shared by readers (in 64ths), and uses by hubs (numbers from ``num_coarse``).
-    """
-    keys, sums, used = np.full(_FIRST_SLOTS, -1, np.int64), np.zeros((_FIRST_SLOTS, 3), np.int64), 0
-    versions, width_bytes = graph.versions, graph.width_bytes
-    for piece in row_slices(graph):
-        keys, sums, used = kernels.add_links(
-            *(piece.row_sink, piece.row_count, piece.row_fold, piece.term_ptr, piece.source_ptr),
-            *(piece.source, versions, width_bytes, readers),
-            *(number, num_coarse, keys, sums, used),
-        )
-    filled = np.flatnonzero(keys >= 0)
-    order = filled[np.argsort(keys[filled])]
-    return keys[order] >> 32, keys[order] & 0xFFFFFFFF, sums[order]
 
 
 def _name(family: Sequence[Shaped], wanted: int) -> str:

@@ -1,0 +1,132 @@
+"""Compiled passes over the flows of a large graph that add up what is between coarse vertices.
+
+What a pass adds up is kept in a hash table that maps a pair of coarse vertices to sums.
+
+    table   slot h: keys[h] (-1 for an empty slot), sums[h, :]; a power of two slots, linear probing
+    key     (smaller number << 32) | larger number
+    number  coarse vertices 0 .. N - 1, then hubs, one number for each
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from commanalyzer.compiled import compiled
+from commanalyzer.partition.flow_bytes import flow_bytes, shared_bytes
+
+EMPTY = -1
+MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+ENTRIES, INNER = 0, 1  # of the table; those between two coarse vertices
+
+
+@compiled
+def slot(keys: Any, key: Any) -> Any:
+    """Return the slot of ``key``, or the empty one where it belongs."""
+    mask = len(keys) - 1
+    mixed = np.uint64(key) * MULTIPLIER
+    h = np.int64(mixed ^ (mixed >> np.uint64(32))) & mask  # both halves of the key reach the lowest bits
+    while keys[h] != key and keys[h] != EMPTY:
+        h = (h + 1) & mask
+    return h
+
+
+@compiled
+def grown(keys: Any, sums: Any) -> Any:
+    """Return a table of twice the slots with the same entries."""
+    wider = np.full(2 * len(keys), EMPTY, np.int64)
+    moved = np.zeros((2 * len(keys), sums.shape[1]), np.int64)
+    for h in range(len(keys)):
+        if keys[h] != EMPTY:
+            at = slot(wider, keys[h])
+            wider[at] = keys[h]
+            moved[at] = sums[h]
+    return wider, moved
+
+
+@compiled
+def _entry(keys: Any, sums: Any, count: Any, one: Any, other: Any, num_coarse: Any, linked: Any) -> Any:
+    """Return the table with an entry for a pair, and the slot; counts it where it is new."""
+    if 2 * count[ENTRIES] + 4 > len(keys):
+        keys, sums = grown(keys, sums)
+        linked[:] = EMPTY
+    larger = max(one, other)
+    key = (np.int64(min(one, other)) << 32) | np.int64(larger)
+    h = slot(keys, key)
+    if keys[h] == EMPTY:
+        keys[h] = key
+        count[ENTRIES] += 1
+        count[INNER] += larger < num_coarse
+    return keys, sums, h
+
+
+@compiled
+def add_links(
+    row_sink: Any,
+    row_count: Any,
+    row_fold: Any,
+    term_ptr: Any,
+    source_ptr: Any,
+    source: Any,
+    versions: Any,
+    width: Any,
+    readers: Any,
+    number: Any,
+    num_coarse: Any,
+    keys: Any,
+    sums: Any,
+    count: Any,
+    linked: Any,
+    place: Any,
+) -> Any:
+    """Add the links of a slice to the table: bytes, bytes shared by readers, uses by a hub; return the table.
+
+    The operands of one term of a hub are linked to each other, as in the affinity graph. Rows of one place
+    read the same places again and again: the slot of the last link of each number is kept.
+
+    Args:
+        row_sink: Columns of the slice, up to ``source``.
+        row_count: As above.
+        row_fold: As above.
+        term_ptr: As above.
+        source_ptr: As above.
+        source: As above.
+        versions: Versions of each vertex.
+        width: Bytes of each vertex.
+        readers: Source entries that read each vertex.
+        number: Number of each vertex.
+        num_coarse: Coarse vertices N.
+        keys: Table.
+        sums: Its three sums.
+        count: int64[2], its entries, and those between coarse vertices; changed.
+        linked: int32, for each number the one it was last linked to as a source, -1 before; changed.
+        place: int32, the slot of that link; changed.
+    """
+    for r in range(len(row_sink)):
+        k = number[row_sink[r]]
+        folds = row_fold[r] != 0
+        for t in range(term_ptr[r], term_ptr[r + 1]):
+            before, before_volume = -1, 0
+            for i in range(source_ptr[t], source_ptr[t + 1]):
+                s = source[i]
+                a = number[s]
+                if a == k:
+                    continue
+                volume = flow_bytes(row_count[r], versions[s], width[s])
+                if linked[a] != k:
+                    keys, sums, place[a] = _entry(keys, sums, count, a, k, num_coarse, linked)
+                    linked[a] = k
+                h = place[a]
+                sums[h, 0] += volume
+                sums[h, 1] += shared_bytes(volume, readers[s])
+                if k < num_coarse or a >= num_coarse:
+                    continue
+                sums[h, 2] += row_count[r]
+                if folds and before >= 0 and before != a:
+                    keys, sums, h = _entry(keys, sums, count, before, a, num_coarse, linked)
+                    less = min(volume, before_volume)
+                    sums[h, 0] += less
+                    sums[h, 1] += shared_bytes(less, readers[s])
+                before, before_volume = a, volume
+    return keys, sums
