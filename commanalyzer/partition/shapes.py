@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from commanalyzer.compiled import frozen
+from commanalyzer.partition import shape_kernels as kernels
 from commanalyzer.vcg.graph import Bool, HomeKind, HomeObject, Int32, Int64
 from commanalyzer.vcg.large import AnyGraph
-from commanalyzer.vcg.segments import group_starts, sink_of_source
-from commanalyzer.vcg.slices import AnyRows, row_slice, row_slices
+from commanalyzer.vcg.segments import group_starts
+from commanalyzer.vcg.slices import AnyRows, row_slices
 
 LEAST_ELEMENTS = 16
 MOST_COMPONENTS = 64
@@ -28,7 +29,7 @@ _LEAST_GAP = 16  # bytes between two heap blocks of one allocation site
 _MEMORY = (int(HomeKind.GLOBAL), int(HomeKind.HEAP), int(HomeKind.STACK))
 _FREQUENT = 0.3  # of the most frequent stride
 _MOST_STRIDES = 16  # of a box of 27 points, 12 are above four; a row against a row has as many as elements
-_LAGS = 4
+_FIRST_SLOTS = 1 << 12
 _TALLIED_FLOWS = 1 << 24  # about as many are looked at, evenly spread
 
 
@@ -226,52 +227,54 @@ def _strides(graph: AnyGraph, arrays: Sequence[Array]) -> tuple[int, ...]:
         index[array.vertex], owner[array.vertex] = array.index, number
     size = np.array([*(array.counts[0] for array in arrays), -1], np.int64)  # -1 finds the last one
     counts = {c for array in arrays for c in array.counts}
-    found = _nested(_tally(graph, lambda piece: _steps(piece, index, size, owner)), counts)
-    return found or _nested(_tally(graph, lambda piece: _gaps(piece, index, owner)), counts)
+    found = _nested(tally_steps(graph, index, size, owner), counts)
+    return found or _nested(tally_gaps(graph, index, owner, len(arrays)), counts)
 
 
-def _tally(graph: AnyGraph, distances: Callable[[AnyRows], Int64]) -> tuple[Int64, Int64]:
-    """Return the distinct distances above 4 of all slices and how often each occurs.
+def tally_steps(graph: AnyGraph, index: Int32 | Int64, size: Int64, owner: Int32) -> tuple[Int64, Int64]:
+    """Return the distances above 4 of elements from what they are computed from, and how often each occurs.
 
-    Of a large graph, the first rows of each slice are looked at.
+    Args:
+        graph: Value graph.
+        index: int[V], place of each vertex in its array.
+        size: int64[A + 1], elements of each array, and -1; those in arrays of the same size are compared.
+        owner: int32[V], array of each vertex, -1 for none.
     """
-    found = [np.zeros((2, 0), np.int64)]
+    keys, times, count = _no_distances()
+    for piece, rows in _looked_at(graph):
+        columns = (rows, piece.row_sink, piece.term_ptr, piece.source_ptr, piece.source)
+        keys, times = kernels.tally_steps(*columns, index, size, owner, keys, times, count)
+    return _tallied(keys, times)
+
+
+def tally_gaps(graph: AnyGraph, index: Int32 | Int64, owner: Int32, num_arrays: int) -> tuple[Int64, Int64]:
+    """Return the distances above 4 of elements of one array that are read together, and how often they occur.
+
+    Those up to four places apart among what a row reads are looked at; arguments as in :func:`tally_steps`.
+    """
+    (keys, times, count), latest = _no_distances(), np.full(num_arrays, -1, np.int64)
+    for piece, rows in _looked_at(graph):
+        columns = (rows, piece.term_ptr, piece.source_ptr, piece.source)
+        keys, times = kernels.tally_gaps(*columns, index, owner, latest, keys, times, count)
+    return _tallied(keys, times)
+
+
+def _looked_at(graph: AnyGraph) -> Iterator[tuple[AnyRows, int]]:
+    """Yield slices, and how many of their first rows are looked at: all, or a share of a large graph's."""
     share = max(1, graph.num_flows // _TALLIED_FLOWS)
     for piece in row_slices(graph):
-        some = piece if share == 1 else row_slice(piece, 0, -(-piece.num_rows // share))
-        distance = distances(some)
-        found.append(np.array(np.unique(distance[distance > _LAGS], return_counts=True), np.int64))
-    every, times = np.concatenate(found, axis=1)
-    distinct, number = np.unique(every, return_inverse=True)
-    return distinct, np.bincount(number, times, len(distinct)).astype(np.int64)
+        yield piece, -(-piece.num_rows // share)
 
 
-def _steps(graph: AnyRows, index: Int32 | Int64, size: Int64, owner: Int32) -> Int64:
-    """Distances between elements and what they are computed from, in arrays of the same size."""
-    sink, source = sink_of_source(graph), graph.source
-    read = size[owner[source]]
-    alike = (size[owner[sink]] == read) & (read > 0)
-    return np.asarray(np.abs(index[sink[alike]].astype(np.int64) - index[source[alike]]))
+def _no_distances() -> tuple[Int64, Int64, Int64]:
+    """Return an empty table of distances, how often they occur, and how many there are."""
+    return np.full(_FIRST_SLOTS, -1, np.int64), np.zeros((_FIRST_SLOTS, 1), np.int64), np.zeros(1, np.int64)
 
 
-def _gaps(graph: AnyRows, index: Int32 | Int64, owner: Int32) -> Int64:
-    """Distances between elements of one array that are read together."""
-    source = graph.source
-    entry = np.flatnonzero(owner[source] >= 0)
-    row = graph.row_of_source()[entry]
-    order = np.lexsort((index[source[entry]], owner[source[entry]], row))
-    row, entry = row[order], entry[order]
-    apart = [
-        _apart(row, owner[source[entry]], index[source[entry]].astype(np.int64), lag)
-        for lag in range(1, _LAGS + 1)
-    ]
-    return np.concatenate(apart)
-
-
-def _apart(row: Int64, owner: Int32, index: Int64, lag: int) -> Int64:
-    """Distances of elements of one array that are ``lag`` places apart among those that a row reads."""
-    same = (row[lag:] == row[:-lag]) & (owner[lag:] == owner[:-lag])
-    return np.asarray((index[lag:] - index[:-lag])[same])
+def _tallied(keys: Int64, times: Int64) -> tuple[Int64, Int64]:
+    filled = np.flatnonzero(keys >= 0)
+    order = filled[np.argsort(keys[filled])]
+    return keys[order], times[order, 0]
 
 
 def _nested(tally: tuple[Int64, Int64], counts: set[int]) -> tuple[int, ...]:
