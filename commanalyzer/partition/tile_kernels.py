@@ -204,23 +204,42 @@ def crossing_bytes(
     versions: Any,
     width: Any,
     anchor: Any,
-    tile: Any,
-    removed: Any,
-) -> Any:
-    """Return the bytes that flow between different anchors, and those of them between different tiles."""
-    between, across = 0, 0
+    one: Any,
+    other: Any,
+    found: Any,
+) -> None:
+    """Add the bytes that flow between different anchors, and between different tiles by two tilings.
+
+    Args:
+        row_sink: Columns of the slice, up to ``source``.
+        row_count: As above.
+        term_ptr: As above.
+        source_ptr: As above.
+        source: As above.
+        versions: Versions of each vertex.
+        width: Bytes of each vertex.
+        anchor: Anchor of each vertex.
+        one: Tile of each vertex, -1 for hubs.
+        other: The same of another tiling.
+        found: int64[3], sums; changed.
+    """
+    between, by_one, by_other = 0, 0, 0
     for r in range(len(row_sink)):
         sink = row_sink[r]
-        if removed[sink]:
+        here, there = one[sink], other[sink]
+        if here < 0:
             continue
-        k = anchor[sink]
         for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
             s = source[i]
-            a = anchor[s]
-            if removed[s] or a == k:
+            if one[s] < 0:
                 continue
             volume = flow_bytes(row_count[r], versions[s], width[s])
-            between += volume
-            if tile[a] != tile[k]:
-                across += volume
-    return between, across
+            if one[s] != here:
+                by_one += volume
+            if other[s] != there:
+                by_other += volume
+            if anchor[s] != anchor[sink]:
+                between += volume
+    found[0] += between
+    found[1] += by_one
+    found[2] += by_other

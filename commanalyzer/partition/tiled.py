@@ -43,7 +43,14 @@ from commanalyzer.partition.refine import (
 from commanalyzer.partition.rules import rule_owners
 from commanalyzer.partition.selection import best_of
 from commanalyzer.partition.shapes import Array, Shaped, find_arrays, shape_families
-from commanalyzer.partition.tiles import DEFAULT_VERTICES, LEAST_PER_PART, build_tiling, find_neighbours
+from commanalyzer.partition.tiles import (
+    DEFAULT_VERTICES,
+    LEAST_PER_PART,
+    Neighbours,
+    Tiling,
+    build_tiling,
+    find_neighbours,
+)
 from commanalyzer.vcg.graph import Bool, Int32
 from commanalyzer.vcg.large import AnyGraph
 
@@ -114,20 +121,24 @@ class TiledPortfolio:
         most = max(self._options.nodes)
         wanted = self._wanted or max(DEFAULT_VERTICES, LEAST_PER_PART * most)
         wanted = max(wanted, _LEAST_FORCED * most)
-        near = find_neighbours(self._graph, self._removed)
+        near, tried, tiling = find_neighbours(self._graph, self._removed), 0, None
         while True:
-            tiling = build_tiling(
-                *(self._graph, self._removed, self.arrays, self.families, wanted),
-                scattered=not self._wanted,
-                near=near,
-            )
+            size = wanted if self._wanted else near.tiles_wanted(wanted)
+            is_new = tiling is None or size != tried
+            if tiling is None or is_new:
+                tiling, tried = self._tiling(size, near), size
             # Where everything is linked to everything (a matrix product), fewer vertices are enough.
             # Values in no array are not tiled: their number stays.
             wanted = min(wanted, tiling.num_vertices) // 4
             enough = wanted < _LEAST_PER_PART * most or self._wanted or not tiling.groups
-            links = coarse_links(self._graph, self._removed, tiling, None if enough else _MOST_LINKS)
-            if links is not None:
-                return build_coarse(self._graph, self._removed, tiling, links)
+            if enough or is_new:
+                links = coarse_links(self._graph, self._removed, tiling, None if enough else _MOST_LINKS)
+                if links is not None:
+                    return build_coarse(self._graph, self._removed, tiling, links)
+
+    def _tiling(self, wanted: int, near: Neighbours) -> Tiling:
+        places = (self._graph, self._removed, self.arrays, self.families)
+        return build_tiling(*places, wanted, scattered=not self._wanted, near=near)
 
     @property
     def coarse_vertices(self) -> int:

@@ -14,6 +14,7 @@ Reference: paper Section 4.2.2, where METIS coarsens vertex by vertex; tiles do 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -52,8 +53,9 @@ class Neighbours:
         most: int32[V], largest count of a row that reads it.
         most_folded: int32[V], largest count of a reduction into it.
         flows: Flows of the graph.
-        parent: int32[V], what each vertex follows, itself for anchors; empty once tiles are made.
-        has_private: Whether private values take part in any flow.
+        task_anchor: int32[V], anchors where private values that feed each other stay together as tasks; empty
+            where no private value takes part in any flow, and once tiles are made.
+        num_anchors: Number of anchors that are no hubs.
     """
 
     anchor: Int32
@@ -61,8 +63,17 @@ class Neighbours:
     most: Int32
     most_folded: Int32
     flows: int
-    parent: Int32
-    has_private: bool
+    task_anchor: Int32
+    num_anchors: int
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether nearly every tile will be linked to many others."""
+        return self.flows > _DENSE * self.num_anchors
+
+    def tiles_wanted(self, wanted: int) -> int:
+        """Return ``wanted``, or fewer tiles of a dense graph."""
+        return min(wanted, _FEW_VERTICES) if self.is_dense else wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +117,26 @@ def find_neighbours(graph: AnyGraph, removed: Bool) -> Neighbours:
     del follow, rank, computed, ahead
     anchor = _settled(graph, removed, private, parent, last, readers)
     parent = _beside_readers(graph, removed, leaf & (several != 0) & ~private, anchor, parent)
+    task_anchor = np.zeros(0, np.int32)
+    if private.any():
+        task_anchor = _joined_tasks(graph, private, parent)
     own = np.arange(v, dtype=np.int32)
     kernels.find_anchors(np.where(anchor != own, anchor, parent), anchor)
-    return Neighbours(anchor, readers, most, most_folded, flows, parent, bool(private.any()))
+    num_anchors = int(np.count_nonzero(~removed & (anchor == own)))
+    return Neighbours(anchor, readers, most, most_folded, flows, task_anchor, num_anchors)
+
+
+def _joined_tasks(graph: AnyGraph, private: Bool, parent: Int32) -> Int32:
+    """Return int32[V], anchors where private values that feed each other stay together."""
+    v = graph.num_vertices
+    root, size = np.arange(v, dtype=np.int32), np.ones(v, np.int32)
+    most = max(int(_TASK_SHARE * v), _LEAST_TASK)
+    for piece in row_slices(graph):
+        kernels.unite(
+            *(piece.row_sink, piece.term_ptr, piece.source_ptr, piece.source, private, root, size, most)
+        )
+    kernels.find_anchors(np.where(private, root, parent), root)
+    return root
 
 
 def _beside_readers(graph: AnyGraph, removed: Bool, leaf: Bool, anchor: Int32, parent: Int32) -> Int32:
@@ -180,40 +208,95 @@ def build_tiling(
         near: What :func:`find_neighbours` found; found if not given.
     """
     near = near or find_neighbours(graph, removed)
-    best, name, least = None, "values", math.inf
-    groups: tuple[Blocks, ...] = ()
-    followed = near
+    wanted = near.tiles_wanted(wanted) if scattered else wanted
     own = np.arange(graph.num_vertices, dtype=np.int32)
-    anchors = int(np.count_nonzero(~removed & (near.anchor == own)))
-    is_dense = near.flows > _DENSE * anchors
-    if scattered and is_dense:
-        wanted = min(wanted, _FEW_VERTICES)
-    if anchors > wanted:
-        for family in families or ((),):  # one step per family
-            chosen = tuple(Blocks(graph, group) for group in _groups(arrays, family))
-            tile = tiles_of(graph, chosen, wanted)
-            tasks = (with_tasks(graph, removed, near, tile),) if near.has_private else ()
-            for view, placed in ((near, tile), *tasks):
-                between, across = _crossing(graph, removed, view.anchor, placed)
-                if across < least:
-                    best, least, name, groups = placed, across, _name(family, wanted), chosen
-                    followed = view
-        loose = near.flows <= _MOST_LOOSE_FLOWS and anchors <= _MOST_LOOSE_VERTICES and not is_dense
-        coarse = max((math.prod(g.extents) for g in groups), default=0) >= _LEAST_POINTS * wanted
-        if scattered and loose and coarse and least > _SCATTERED * max(between, 1):
-            best, name, followed = None, "values", near
+    best: _Placed | None = None
+    if near.num_anchors > wanted:
+        best = _least_cut(graph, removed, arrays, families, near, wanted, scattered=scattered)
+    followed = near if best is None else best.near
     is_anchor = ~removed & (followed.anchor == own)
     number = np.cumsum(is_anchor, dtype=np.int32)  # of an anchor: its place among them, and one
     count = int(number[-1]) if len(number) else 0
-    if best is not None:
-        used = np.zeros(int(best.max()) + 1, np.bool_)
-        used[best[is_anchor]] = True
-        number = np.cumsum(used, dtype=np.int32)[best]
-        count = int(np.count_nonzero(used))
-    vertex = number[followed.anchor] - np.int32(1)
+    if best is None:
+        vertex = number[followed.anchor] - np.int32(1)
+    else:
+        used = np.zeros(int(best.tile.max()) + 1, np.bool_)
+        used[best.tile[is_anchor]] = True
+        number = np.cumsum(used, dtype=np.int32)
+        vertex = number[best.tile] - np.int32(1)
+        count = int(number[-1])
     vertex[removed] = -1
-    no_parents = np.zeros(0, np.int32)  # only needed here
-    return Tiling(vertex, count, name, replace(followed, parent=no_parents), groups)
+    name, groups = ("values", ()) if best is None else (best.name, best.groups)
+    nobody = np.zeros(0, np.int32)  # only needed here
+    return Tiling(vertex, count, name, replace(followed, task_anchor=nobody), groups)
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """Tiles of all values.
+
+    Attributes:
+        near: Anchors.
+        tile: int32[V], the tile of the anchor of each value, -1 for hubs.
+        name: What to call the tiles.
+        groups: Arrays that are tiled alike.
+    """
+
+    near: Neighbours
+    tile: Int32
+    name: str
+    groups: tuple[Blocks, ...]
+
+
+def _least_cut(
+    graph: AnyGraph,
+    removed: Bool,
+    arrays: Sequence[Array],
+    families: Sequence[Sequence[Shaped]],
+    near: Neighbours,
+    wanted: int,
+    *,
+    scattered: bool,
+) -> _Placed | None:
+    """Return the tiles that cut the least bytes; ``None`` where values should stay vertices."""
+    best, least, between = None, math.inf, 0
+    found = _candidates(graph, removed, arrays, families, near, wanted)
+    while some := list(itertools.islice(found, 2)):  # one step per pass over all flows
+        between, across = _crossing(graph, some)
+        for candidate, volume in zip(some, across, strict=True):
+            if volume < least:
+                best, least = candidate, volume
+    assert best is not None
+    loose = near.flows <= _MOST_LOOSE_FLOWS and near.num_anchors <= _MOST_LOOSE_VERTICES
+    coarse = max((math.prod(g.extents) for g in best.groups), default=0) >= _LEAST_POINTS * wanted
+    if scattered and loose and coarse and not near.is_dense and least > _SCATTERED * max(between, 1):
+        return None
+    return best
+
+
+def _candidates(
+    graph: AnyGraph,
+    removed: Bool,
+    arrays: Sequence[Array],
+    families: Sequence[Sequence[Shaped]],
+    near: Neighbours,
+    wanted: int,
+) -> Iterator[_Placed]:
+    """Yield the tiles of each family of arrays, without tasks and with them."""
+    tasks = replace(near, anchor=near.task_anchor)
+    for family in families or ((),):  # one step per family
+        groups, name = tuple(Blocks(graph, group) for group in _groups(arrays, family)), _name(family, wanted)
+        tile = tiles_of(graph, groups, wanted)
+        yield _Placed(near, _of_anchors(tile, near.anchor, removed), name, groups)
+        if len(near.task_anchor):
+            placed = _with_tasks(graph, removed, tasks, tile)
+            yield _Placed(tasks, _of_anchors(placed, tasks.anchor, removed), name, groups)
+
+
+def _of_anchors(tile: Int32, anchor: Int32, removed: Bool) -> Int32:
+    found = tile[anchor]
+    found[removed] = -1
+    return found
 
 
 def tile_grid(extents: tuple[int, ...], wanted: int) -> tuple[int, ...]:
@@ -224,33 +307,26 @@ def tile_grid(extents: tuple[int, ...], wanted: int) -> tuple[int, ...]:
     return tuple(min(c, e) for c, e in zip(even, extents, strict=True))
 
 
-def with_tasks(graph: AnyGraph, removed: Bool, near: Neighbours, tile: Int32) -> tuple[Neighbours, Int32]:
-    """Return neighbours and tiles where private values that feed each other stay together as tasks.
+def _with_tasks(graph: AnyGraph, removed: Bool, tasks: Neighbours, tile: Int32) -> Int32:
+    """Return tiles where each task is in the one that it exchanges most bytes with.
 
-    A task is placed in the tile that it exchanges most bytes with, those of a value shared by its readers:
-    what belongs to an element decides, not the nodes that it shares with others.
+    Bytes of a value are shared by its readers: what belongs to an element decides, not the nodes that it
+    shares with others.
     """
     v = graph.num_vertices
     private = (graph.is_register | graph.is_temporary) & ~removed
-    root, size = np.arange(v, dtype=np.int32), np.ones(v, np.int32)
-    most = max(int(_TASK_SHARE * v), _LEAST_TASK)
-    for piece in row_slices(graph):
-        kernels.unite(
-            *(piece.row_sink, piece.term_ptr, piece.source_ptr, piece.source, private, root, size, most)
-        )
-    anchor = np.empty(v, np.int32)
-    kernels.find_anchors(np.where(private, root, near.parent), anchor)
+    anchor = tasks.anchor
     anchors = np.flatnonzero(~removed & (anchor == np.arange(v)))
     _, first, dense = np.unique(tile[anchors], return_index=True, return_inverse=True)
     number = np.full(v, -1, np.int32)
     number[anchors] = dense
     number = np.where(removed, -1, number[anchor]).astype(np.int32)
     is_task = private[anchors[first]]
-    best = _best_tiles(graph, number, is_task, near.readers)
+    best = _best_tiles(graph, number, is_task, tasks.readers)
     of_task = np.where(best >= 0, best, np.arange(len(first)))
     placed = tile.copy()
     placed[anchors] = tile[anchors[first]][of_task[dense]]
-    return replace(near, anchor=anchor), placed
+    return placed
 
 
 def _best_tiles(graph: AnyGraph, number: Int32, is_task: Bool, readers: Int32) -> Int64:
@@ -302,14 +378,13 @@ def _groups(arrays: Sequence[Array], family: Sequence[Shaped]) -> Iterator[tuple
     yield from map(tuple, by_count.values())
 
 
-def _crossing(graph: AnyGraph, removed: Bool, anchor: Int32, tile: Int32) -> tuple[int, int]:
-    """Return the bytes between anchors, and those of them between tiles."""
-    between = across = 0
-    versions, width_bytes = graph.versions, graph.width_bytes
+def _crossing(graph: AnyGraph, placed: Sequence[_Placed]) -> tuple[int, list[int]]:
+    """Return the bytes between anchors of the last of two or one, and those between tiles of each."""
+    one, last = placed[0], placed[-1]
+    found, versions, width_bytes = np.zeros(3, np.int64), graph.versions, graph.width_bytes
     for piece in row_slices(graph):
-        found = kernels.crossing_bytes(
+        kernels.crossing_bytes(
             *(piece.row_sink, piece.row_count, piece.term_ptr, piece.source_ptr, piece.source),
-            *(versions, width_bytes, anchor, tile, removed),
+            *(versions, width_bytes, last.near.anchor, one.tile, last.tile, found),
         )
-        between, across = between + int(found[0]), across + int(found[1])
-    return between, across
+    return int(found[0]), found[1 : 1 + len(placed)].tolist()
