@@ -49,6 +49,7 @@ from commanalyzer.vcg.singletons import (
     passes_on,
     vcg_words,
 )
+from commanalyzer.vcg.slices import Sliceable
 from commanalyzer.vcg.store import GraphStore
 
 _REFINED = 3  # candidates
@@ -251,11 +252,11 @@ def _decompose_view(
     result: list[Decomposition] = []
     warnings: list[str] = []
     for nodes in options.nodes:
-        found = [_count(view, c, nodes, flops, options) for c in portfolio.candidates(nodes)]
+        found = [_count(view, c, nodes, flops, options, portfolio) for c in portfolio.candidates(nodes)]
         progress.advance()
         promising = sorted(found, key=lambda d: d.comm_bytes)[:_REFINED]
         refined = portfolio.refined((Candidate(d.method, d.part, d.seconds) for d in promising), nodes)
-        found += [_count(view, c, nodes, flops, options) for c in refined]
+        found += [_count(view, c, nodes, flops, options, portfolio) for c in refined]
         found = _with_bound(found, portfolio, nodes)
         found = [replace(d, coarse_vertices=portfolio.coarse_vertices) for d in found]
         allowed = portfolio.allowed(nodes)
@@ -312,15 +313,23 @@ def _portfolio_options(view: _View, options: CountOptions) -> PortfolioOptions:
     )
 
 
-def _count(view: _View, candidate: Candidate, nodes: int, flops: int, options: CountOptions) -> Decomposition:
+def _count(
+    view: _View,
+    candidate: Candidate,
+    nodes: int,
+    flops: int,
+    options: CountOptions,
+    portfolio: Portfolio | TiledPortfolio,
+) -> Decomposition:
     part = candidate.part
-    charges, communication = _charge(view, part, nodes)
+    rows = _rows_between(view, portfolio, part, nodes)
+    charges, communication = _charge(view, part, nodes, rows)
     if options.check:
         check_charges(view.graph, part, charges, view.removed if view.singletons else None)
         check_matrix(charges, communication)
     if view.singletons is None:
         communication = with_collectives(communication, charges, view.graph, view.removed, view.totals)
-        communication = with_phases(communication, charges, view.graph, part, view.removed, view.order)
+        communication = with_phases(communication, charges, view.graph, part, view.removed, view.order, rows)
     intensity = communication_intensity(Bytes(communication.total_bytes), Flop(flops))
     return Decomposition(
         nodes=nodes,
@@ -339,9 +348,20 @@ def _count(view: _View, candidate: Candidate, nodes: int, flops: int, options: C
     )
 
 
-def _charge(view: _View, part: NDArray[np.int32], p: int) -> tuple[Charges, Communication]:
+def _rows_between(
+    view: _View, portfolio: Portfolio | TiledPortfolio, part: NDArray[np.int32], p: int
+) -> Sliceable | None:
+    """Rows among which are all that join several parts; ``None`` where these are looked for in all rows."""
+    if view.singletons is None and isinstance(portfolio, TiledPortfolio):
+        return portfolio.surface.rows(part, p)
+    return None
+
+
+def _charge(
+    view: _View, part: NDArray[np.int32], p: int, rows: Sliceable | None = None
+) -> tuple[Charges, Communication]:
     if view.singletons is None:
-        charges = charge_volume(view.graph, part, p, view.removed, view.totals)
+        charges = charge_volume(view.graph, part, p, view.removed, view.totals, rows)
         return charges, charges.communication(view.graph, view.totals)
     charges = charge_hpdc18(view.graph, part, p, view.singletons, view.totals)
     return charges, with_singletons(charges, view.graph, part, view.singletons, view.totals)

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from commanalyzer.vcg.graph import Fold, SourceRole, ValueGraph
 from tests.graphs import Row, build
 
+_LOOP_VALUES = 40
+
 
 @dataclass(frozen=True, slots=True)
 class Case:
@@ -46,6 +48,39 @@ def _rows(draw: st.DrawFn, n: int, registers: frozenset[int]) -> Row:
     terms = draw(st.lists(term, min_size=0, max_size=most))
     accumulates = draw(st.booleans())
     return Row(sink, terms, draw(st.integers(1, 5)), fold, accumulates)
+
+
+@st.composite
+def loop_graphs(draw: st.DrawFn) -> ValueGraph:
+    """Graphs of loops: sinks and sources advance by fixed steps, or stay, in each of some rounds."""
+    rows = []
+    for _ in range(draw(st.integers(1, 4))):
+        rounds = draw(st.sampled_from([1, 2, 7, 8, 9, 12]))
+        body = [draw(_loop_rows(rounds)) for _ in range(draw(st.integers(1, 3)))]
+        rows += [of_round[i] for i in range(rounds) for of_round in body]
+    return build(_LOOP_VALUES, rows, work={v: float(v % 3) for v in range(_LOOP_VALUES)})
+
+
+@st.composite
+def _loop_rows(draw: st.DrawFn, rounds: int) -> list[Row]:
+    """What one statement does in each round."""
+
+    def lane() -> tuple[int, int]:
+        step = draw(st.sampled_from([1, 1, 1, 0, 2, -1]))
+        way = step * (rounds - 1)
+        return draw(st.integers(max(0, -way), _LOOP_VALUES - 1 - max(0, way))), step
+
+    first, step = lane()
+    fold = draw(st.sampled_from([Fold.NONE, Fold.NONE, Fold.SUM]))
+    most = 1 if fold == Fold.NONE else 3
+    terms = [[lane() for _ in range(draw(st.integers(1, 3)))] for _ in range(draw(st.integers(0, most)))]
+    count, adds, copies = draw(st.integers(1, 3)), draw(st.booleans()), draw(st.booleans())
+    result = []
+    for i in range(rounds):
+        sink = first + i * step
+        found = [sorted({at + i * by for at, by in term} - {sink}) for term in terms]
+        result.append(Row(sink, [term for term in found if term], count, fold, adds, copies))
+    return result
 
 
 @st.composite

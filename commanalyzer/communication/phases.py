@@ -34,7 +34,7 @@ from commanalyzer.communication.totals import GraphTotals, totals_of
 from commanalyzer.compiled import frozen
 from commanalyzer.vcg.graph import Bool, Int32, Int64
 from commanalyzer.vcg.large import AnyGraph
-from commanalyzer.vcg.slices import row_slices
+from commanalyzer.vcg.slices import Sliceable, row_slices
 
 _MOST_SITES = 4096  # matrices of sites x sites
 # Share of the rounds of the most frequent exchange. It may have one more, for the first state.
@@ -129,6 +129,7 @@ def with_phases(
     part: Int32,
     hubs: Bool,
     order: StepOrder | None,
+    rows: Sliceable | None = None,
 ) -> Communication:
     """``communication`` that also says which of it is exchanged one after another in every step.
 
@@ -139,6 +140,7 @@ def with_phases(
         part: int32[V], owner of each value.
         hubs: bool[V], values that travel by collectives: they belong to no phase.
         order: Order of the statements of ``graph``.
+        rows: Rows of ``graph`` to look at: all others have one owner each. None for all rows.
     """
     if order is None:
         return communication
@@ -149,7 +151,7 @@ def with_phases(
     groups = _every_step(fold, expand)
     if len(groups) < 2:
         return communication
-    readers = _remote_readers(graph, part, expand, charges.num_parts, order)
+    readers = _remote_readers(graph, part, expand, charges.num_parts, order, rows)
     phase = _phases(groups, readers, order)
     count = int(phase.max(initial=-1)) + 1
     if count < 2:
@@ -190,7 +192,14 @@ def _every_step(*kinds: _Group) -> Int64:
     return groups[rounds >= max(_EVERY_STEP * most - 1.0, _LEAST_SHARE * most)]
 
 
-def _remote_readers(graph: AnyGraph, part: Int32, expand: _Group, num_parts: int, order: StepOrder) -> Bool:
+def _remote_readers(
+    graph: AnyGraph,
+    part: Int32,
+    expand: _Group,
+    num_parts: int,
+    order: StepOrder,
+    some: Sliceable | None,
+) -> Bool:
     """bool[N, N], the column site reads values of the row site that were sent to its node."""
     n = len(graph.sites)
     mine = expand.number >= 0
@@ -201,7 +210,7 @@ def _remote_readers(graph: AnyGraph, part: Int32, expand: _Group, num_parts: int
     is_sent[value] = True
     arriving = np.sort(value * num_parts + expand.item.receiver[mine])
     found = np.zeros((n, n), dtype=np.bool_)
-    for rows in row_slices(graph):
+    for rows in row_slices(graph if some is None else some):
         kernels.note_arrivals(
             *(rows.row_sink, rows.row_site, rows.term_ptr, rows.source_ptr, rows.source),
             *(frozen(part, np.int32), is_sent, arriving, num_parts, order.totals.site, found),

@@ -31,7 +31,7 @@ from commanalyzer.communication.uses import PairUses, UseTable, none_used, owner
 from commanalyzer.vcg.graph import Bool, Int32, ValueGraph
 from commanalyzer.vcg.large import AnyGraph
 from commanalyzer.vcg.rows import chosen_rows, joined_rows
-from commanalyzer.vcg.slices import AnyRows, row_slices
+from commanalyzer.vcg.slices import AnyRows, Sliceable, row_slices
 
 
 def count_volume(graph: AnyGraph, part: Int32, num_parts: int, hubs: Bool | None = None) -> Communication:
@@ -55,19 +55,20 @@ def charge_volume(
     num_parts: int,
     hubs: Bool | None = None,
     totals: GraphTotals | None = None,
+    rows: Sliceable | None = None,
 ) -> Charges:
     """Return every transfer of one decomposition; arguments and errors as :func:`count_volume`.
 
     Linear in the source entries, but for reductions whose operands are neither clearly sent nor clearly
     combined: finding the least cost of these takes a maximum flow. The totals of ``graph`` are computed if
-    not given.
+    not given. Where ``rows`` are given, only these are looked at: all others have one owner each.
     """
     counter = VolumeCounter(graph, totals or totals_of(graph), part, num_parts, hubs)
-    if isinstance(graph, ValueGraph):  # rows of slices would be copied to be kept
+    if rows is None and isinstance(graph, ValueGraph):  # rows of slices would be copied to be kept
         counter.add(graph)
     else:
-        for rows in row_slices(graph):
-            counter.add(rows)
+        for piece in row_slices(graph if rows is None else rows):
+            counter.add(piece)
     return counter.charges()
 
 
@@ -96,7 +97,7 @@ class VolumeCounter:
         self._open: list[tuple[AnyRows, Bool]] = []
 
     def add(self, rows: AnyRows) -> None:
-        """Count the next rows (all, or a slice): every row once, in order."""
+        """Count the next rows (all, or a slice): every row that joins several parts once, in order."""
         is_open = self._uses.add(rows)
         if not is_open.any():
             return

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from commanalyzer.partition import border_kernels as kernels
-from commanalyzer.partition.coarse import CoarseView, RowRuns, build_nets
+from commanalyzer.partition.coarse import CoarseView, build_nets
 from commanalyzer.partition.refine import LEAST_GAIN, MOST_COUNTS, connectivity, incidence, refine
 from commanalyzer.partition.tiles import Tiling, tiles_of
 from commanalyzer.vcg.graph import Bool, Int32, Int64
 from commanalyzer.vcg.large import AnyGraph
+from commanalyzer.vcg.stretches import ChosenRows, RowStretches
 
 _MOST_MOVABLE = 2_000_000
 _ROUNDS = 3
@@ -37,31 +38,69 @@ class Refined:
     net_bytes: int
 
 
+@dataclass(frozen=True, slots=True)
+class Surface:
+    """Rows of a graph at the borders of parts: all others move nothing, and join no two parts.
+
+    Attributes:
+        graph: Value graph.
+        view: Its coarse view.
+        stretches: Its rows.
+    """
+
+    graph: AnyGraph
+    view: CoarseView
+    stretches: RowStretches
+
+    @classmethod
+    def of(cls, graph: AnyGraph, view: CoarseView) -> Surface:
+        """Find the stretches of the rows of ``graph``."""
+        return cls(graph, view, RowStretches.of(graph, view.tiling.vertex, view.tiling.num_vertices))
+
+    def rows(self, part: Int32, num_parts: int) -> ChosenRows:
+        """Return the rows whose sinks and sources are not all in one part, hubs included, and some others.
+
+        Args:
+            part: int32[V], owners.
+            num_parts: Number of parts p.
+        """
+        beside = np.ones(self.view.tiling.num_vertices + 1, np.bool_)  # with all rows of hubs
+        if self.stretches.has_loose:
+            beside[:-1] = _at_border(self.view, part)
+        return ChosenRows(self.graph, self.stretches.shared(part, num_parts, beside))
+
+    def rows_with_pins(self, number: Int32, num_vertices: int, beside: Bool) -> ChosenRows:
+        """Return the rows whose sinks and sources are several vertices of a hypergraph, and some others.
+
+        Args:
+            number: int32[V], vertex of each value, hubs from ``num_vertices`` on: they are no pins.
+            num_vertices: Their number.
+            beside: bool[N], coarse vertices that hold several of these or are linked to others.
+        """
+        wanted = np.append(_with_neighbours(self.view, beside), False)
+        return ChosenRows(self.graph, self.stretches.shared(number, num_vertices, wanted))
+
+
 def refine_borders(
-    graph: AnyGraph,
-    view: CoarseView,
+    surface: Surface,
     part: Int32,
     num_parts: int,
     allowed_imbalance: float,
     *,
-    runs: RowRuns | None = None,
     hopeless_bytes: float = math.inf,
 ) -> Refined | None:
     """Return better owners of all values; ``None`` if none were found or borders are too long.
 
     Args:
-        graph: Value graph.
-        view: Its coarse view.
+        surface: Graph and coarse view.
         part: int32[V], owners.
         num_parts: Number of parts p.
         allowed_imbalance: Allowed excess of the largest part's work over the mean.
-        runs: Runs of its rows by coarse vertices; found if not given.
         hopeless_bytes: Metric above which no further round is worth its time.
     """
     best: Refined | None = None
-    runs = runs or RowRuns.of(graph, view.tiling)
     for _ in range(_ROUNDS):
-        before, better = _refined_once(graph, view, part, num_parts, allowed_imbalance, runs, hopeless_bytes)
+        before, better = _refined_once(surface, part, num_parts, allowed_imbalance, hopeless_bytes)
         if better is None:
             break
         best, part = better, better.part
@@ -71,15 +110,14 @@ def refine_borders(
 
 
 def _refined_once(
-    graph: AnyGraph,
-    view: CoarseView,
+    surface: Surface,
     part: Int32,
     num_parts: int,
     allowed_imbalance: float,
-    runs: RowRuns,
     hopeless_bytes: float,
 ) -> tuple[int, Refined | None]:
     """Return the connectivity metric before, and better owners if some were found."""
+    graph, view = surface.graph, surface.view
     tiling = view.tiling
     beside = _beside_border(view, part, num_parts)
     anchor = tiling.neighbours.anchor
@@ -97,7 +135,7 @@ def _refined_once(
     kernels.add_work(number, graph.work_flops, work)
     settled = work[:num_parts].copy()
     work[:num_parts] = 0.0
-    rows = runs.chosen(_with_neighbours(view, beside))
+    rows = surface.rows_with_pins(number, total, beside)
     nets = build_nets(graph, number, total, tiling.neighbours, work, rows)
     if nets is None or not 0 < nets.num_nets * num_parts <= MOST_COUNTS:
         return 0, None
@@ -163,10 +201,24 @@ def _groups_of(tile: Int32, chosen: Int64) -> tuple[Int64, Int32]:
 
 def _beside_border(view: CoarseView, part: Int32, num_parts: int) -> Bool:
     """Return bool[N], coarse vertices that hold values of several parts or are linked to other parts."""
-    coarse = np.full(view.tiling.num_vertices, -1, np.int32)
-    beside = np.zeros(len(coarse), np.bool_)
-    kernels.mark_mixed(view.tiling.vertex, part, coarse, beside)
-    adjacency = view.adjacency
-    one = adjacency.vertex_of_edge()
-    beside[one[coarse[one] != coarse[adjacency.neighbour]]] = True
+    coarse, beside = _coarse_parts(view, part)
+    one, other = view.adjacency.vertex_of_edge(), view.adjacency.neighbour
+    beside[one[coarse[one] != coarse[other]]] = True
     return beside
+
+
+def _at_border(view: CoarseView, part: Int32) -> Bool:
+    """Return bool[N], coarse vertices that have, or are linked to others that have, values of other parts."""
+    coarse, mixed = _coarse_parts(view, part)
+    one, other = view.adjacency.vertex_of_edge(), view.adjacency.neighbour
+    found = mixed.copy()
+    found[one[mixed[other] | (coarse[one] != coarse[other])]] = True
+    return found
+
+
+def _coarse_parts(view: CoarseView, part: Int32) -> tuple[Int32, Bool]:
+    """Return int32[N], a part in each coarse vertex, and bool[N], those that hold values of several."""
+    coarse = np.full(view.tiling.num_vertices, -1, np.int32)
+    mixed = np.zeros(len(coarse), np.bool_)
+    kernels.mark_mixed(view.tiling.vertex, part, coarse, mixed)
+    return coarse, mixed

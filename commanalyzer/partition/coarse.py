@@ -8,7 +8,6 @@ most frequent use).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +23,7 @@ from commanalyzer.partition.tiles import Neighbours, Tiling
 from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64
 from commanalyzer.vcg.large import AnyGraph
 from commanalyzer.vcg.segments import pointer_from_counts, sorted_unique
-from commanalyzer.vcg.slices import AnyRows, row_slices
+from commanalyzer.vcg.slices import Sliceable, row_slices
 
 _FIRST_SLOTS = 1 << 16
 _MOST_ROUNDS = 16
@@ -154,43 +153,13 @@ def _hub_traffic(links: Links, n: int, hub: Int64) -> HubTraffic:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class RowRuns:
-    """Runs of rows whose sinks are in one coarse vertex, slice by slice of a graph.
-
-    Attributes:
-        runs: For each slice int32[G], coarse vertex (N for hubs), and int64[G + 1], first row.
-    """
-
-    runs: tuple[tuple[Int32, Int64], ...]
-
-    @classmethod
-    def of(cls, graph: AnyGraph, tiling: Tiling) -> RowRuns:
-        """Runs of all rows of ``graph``."""
-        return cls(tuple(_runs(piece, tiling) for piece in row_slices(graph)))
-
-    def chosen(self, wanted: Bool) -> tuple[tuple[Int64, Int64], ...]:
-        """Return first and last row (and one) of the runs of some coarse vertices (bool[N]), by slices."""
-        some = np.append(wanted, False)
-        return tuple((first[:-1][some[tile]], first[1:][some[tile]]) for tile, first in self.runs)
-
-
-def _runs(piece: AnyRows, tiling: Tiling) -> tuple[Int32, Int64]:
-    tile, first = np.empty(piece.num_rows, np.int32), np.empty(piece.num_rows + 1, np.int64)
-    count = int(kernels.find_runs(piece.row_sink, tiling.vertex, tile, first))
-    first[count] = piece.num_rows
-    found = tile[:count].copy()
-    found[found < 0] = tiling.num_vertices
-    return found, first[: count + 1].copy()
-
-
 def build_nets(
     graph: AnyGraph,
     number: Int32,
     num_coarse: int,
     near: Neighbours,
     work: Float64,
-    rows: Sequence[tuple[Int64, Int64]] | None = None,
+    rows: Sliceable | None = None,
 ) -> Hypergraph | None:
     """Return the nets between coarse vertices; ``None`` where they have too many pins.
 
@@ -200,7 +169,7 @@ def build_nets(
         num_coarse: Number of coarse vertices N.
         near: Uses of the values.
         work: float64[N], work of the coarse vertices.
-        rows: Of each slice, begins and ends of the runs of rows that have pins; None for all.
+        rows: Rows of the graph among which are all that have pins; None for all.
     """
     pins = _pins(graph, number, num_coarse, near.readers, rows)
     if pins is None:
@@ -230,7 +199,7 @@ def _pins(
     number: Int32,
     num_coarse: int,
     readers: Int32,
-    rows: Sequence[tuple[Int64, Int64]] | None,
+    rows: Sliceable | None,
 ) -> Int64 | None:
     """Return the distinct pins of all nets but those of the values themselves, sorted; none if too many.
 
@@ -239,8 +208,8 @@ def _pins(
     """
     found, waiting, most = [np.zeros(0, np.int64)], 0, _LEAST_DROPPED
     last, last_folded = np.full(graph.num_vertices, -1, np.int32), np.zeros(0, np.int32)
-    for place, piece in enumerate(row_slices(graph)):
-        begin, end = (np.zeros(1, np.int64), np.array([piece.num_rows])) if rows is None else rows[place]
+    for piece in row_slices(graph if rows is None else rows):
+        begin, end = np.zeros(1, np.int64), np.array([piece.num_rows])
         flows = piece.source_ptr[piece.term_ptr[end]] - piece.source_ptr[piece.term_ptr[begin]]
         out = np.empty(int(flows.sum()), np.int64)
         if not len(last_folded) and piece.row_fold.any():

@@ -20,9 +20,9 @@ import numpy as np
 from commanalyzer.compiled import frozen
 from commanalyzer.errors import PartitionError
 from commanalyzer.partition import tile_kernels as kernels
-from commanalyzer.partition.borders import refine_borders
+from commanalyzer.partition.borders import Surface, refine_borders
 from commanalyzer.partition.bounds import Structure, recognise
-from commanalyzer.partition.coarse import CoarseView, RowRuns, build_coarse, coarse_links, voted
+from commanalyzer.partition.coarse import CoarseView, build_coarse, coarse_links, voted
 from commanalyzer.partition.divisions import promising_grids, variants
 from commanalyzer.partition.grids import Blocks, grid_name
 from commanalyzer.partition.metis import partition
@@ -146,8 +146,9 @@ class TiledPortfolio:
         return self.view.tiling.num_vertices
 
     @cached_property
-    def _runs(self) -> RowRuns:
-        return RowRuns.of(self._graph, self.view.tiling)
+    def surface(self) -> Surface:
+        """Rows at the borders of divisions."""
+        return Surface.of(self._graph, self.view)
 
     @cached_property
     def _nets(self) -> Incidence | None:
@@ -193,8 +194,7 @@ class TiledPortfolio:
         for candidate in self._regular_last(itertools.islice(candidates, _REFINED)):
             begin = time.perf_counter()
             better = refine_borders(
-                *(self._graph, self.view, candidate.part, num_parts, self._options.imbalance),
-                runs=self._runs,
+                *(self.surface, candidate.part, num_parts, self._options.imbalance),
                 hopeless_bytes=NEAR * least,
             )
             if better is not None:

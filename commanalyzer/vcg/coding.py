@@ -23,8 +23,8 @@ Hints: TypeAlias = tuple[Int64, Int64]
 """Entries at which patterns may begin, in increasing order, and their widths."""
 
 _SMALL = 32  # entries of tables that are not coded any further
-_PIECE = 1 << 16  # entries decoded at once
 _ENTRY_BYTES = 4
+_DECODED = (np.dtype(np.int64), np.dtype(np.int32), np.dtype(np.uint8))  # decoded to directly
 _NARROW = ((np.int8, 1 << 7), (np.int16, 1 << 15), (np.int32, 1 << 31))
 
 
@@ -244,21 +244,31 @@ class Reader:
             consistent = (*needed, int(entry_at[-1])) == (len(start), len(coded.literal), coded.length)
         if not consistent:
             raise GraphInvariantError("coded column is inconsistent: its blocks do not make up its entries")
-        return cls(coded, (width, repeat, start, stride), (entry_at, start_at, byte_at))
+        tables = read_only(width), read_only(repeat), read_only(start), read_only(stride)
+        return cls(coded, tables, (read_only(entry_at), read_only(start_at), read_only(byte_at)))
 
     def fill(self, out: NDArray[np.generic], low: int = 0) -> None:
         """Write entries ``low`` to ``low + len(out) - 1`` to ``out``, converted to its type."""
-        from commanalyzer.vcg.coding_kernels import decode
+        self.fill_ranges(out, np.full(1, low), np.full(1, len(out)))
 
-        literal = read_only(self.coded.literal)
-        for first in range(0, len(out), _PIECE):
-            piece = out[first : first + _PIECE]
-            direct = piece.dtype == np.int64
-            target = piece if direct else np.empty(len(piece), np.int64)
-            begin = low + first
-            decode(*self._tables, literal, *self._places, begin, begin + len(piece), target)
-            if not direct:
-                piece[:] = target
+    def fill_ranges(self, out: NDArray[np.generic], low: Int64, count: Int64) -> None:
+        """Write ranges of entries to ``out``, one behind the other, converted to its type.
+
+        Args:
+            out: As long as all ranges together.
+            low: int64[n], first entry of each range, ascending.
+            count: int64[n], entries of each range.
+        """
+        from commanalyzer.vcg.decode_kernels import decode
+
+        literal, target = read_only(self.coded.literal), out
+        if out.dtype == np.bool_:
+            target = out.view(np.uint8)
+        elif out.dtype not in _DECODED:
+            target = np.empty(len(out), np.int64)
+        decode(*self._tables, literal, *self._places, read_only(low), read_only(count), target)
+        if target.dtype != out.dtype and out.dtype != np.bool_:
+            out[:] = target
 
     def expand(self, low: int = 0, high: int | None = None) -> Int64:
         """int64[high - low], entries ``low`` to ``high - 1``."""

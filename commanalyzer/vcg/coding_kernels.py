@@ -1,4 +1,4 @@
-"""Compiled loops of the column code: finding patterns, packing literals, decoding ranges.
+"""Compiled loops of the column code: finding patterns, packing literals, placing blocks.
 
 A column is a sequence of *blocks*. A strided block repeats a pattern of ``width`` entries ``repeat`` times:
 entry (i, j) is ``start[j] + i * stride[j]``. A literal block has width 0 and ``repeat`` entries of ``bits``
@@ -236,92 +236,8 @@ def encode(x: Any, hints: Any, given: Any, entry_bytes: Any, out: Any) -> Any:
 
 
 @compiled_in_place
-def _unpack(literal: Any, at: Any, count: Any, base: Any, bits: Any, low: Any, high: Any, out: Any) -> None:
-    """Write entries ``low`` to ``high - 1`` of a literal block of ``count`` entries."""
-    if bits >= 8:
-        for i in range(low, high):
-            out[i - low] = base
-        for plane in range(bits // 8):
-            shift = 8 * plane
-            begin = at + plane * count
-            for i in range(low, high):
-                out[i - low] += np.int64(literal[begin + i]) << shift
-    elif bits == 0:
-        for i in range(low, high):
-            out[i - low] = base
-    else:
-        per_byte = 8 // bits
-        mask = (1 << bits) - 1
-        for i in range(low, high):
-            out[i - low] = base + ((np.int64(literal[at + i // per_byte]) >> (bits * (i % per_byte))) & mask)
-
-
-@compiled_in_place
-def _repeat(start: Any, stride: Any, first: Any, width: Any, low: Any, high: Any, out: Any) -> None:
-    """Write entries ``low`` to ``high - 1`` of a strided block."""
-    if width == 1:
-        value = start[first] + low * stride[first]
-        step = stride[first]
-        for i in range(high - low):
-            out[i] = value + i * step
-        return
-    i, j = low // width, low % width
-    for k in range(high - low):
-        out[k] = start[first + j] + i * stride[first + j]
-        j += 1
-        if j == width:
-            i, j = i + 1, 0
-
-
-@compiled_in_place
-def decode(
-    width: Any,
-    repeat: Any,
-    start: Any,
-    stride: Any,
-    literal: Any,
-    entry_at: Any,
-    start_at: Any,
-    byte_at: Any,
-    low: Any,
-    high: Any,
-    out: Any,
-) -> None:
-    """Write entries ``low`` to ``high - 1`` of the column to ``out``.
-
-    Args:
-        width: int64[B].
-        repeat: int64[B].
-        start: int64[K].
-        stride: int64[K].
-        literal: uint8.
-        entry_at: int64[B + 1], first entry of each block.
-        start_at: int64[B], its first start.
-        byte_at: int64[B], its first literal byte.
-        low: First entry.
-        high: Entry behind the last one.
-        out: int64[high - low], result.
-    """
-    if high <= low:
-        return
-    block = np.searchsorted(entry_at, low, side="right") - 1
-    while low < high:
-        end = min(high, entry_at[block + 1])
-        first, last = low - entry_at[block], end - entry_at[block]
-        target = out[len(out) - (high - low) : len(out) - (high - end)]
-        s = start_at[block]
-        if width[block] == 0:
-            count, bits = repeat[block], stride[s]
-            _unpack(literal, byte_at[block], count, start[s], bits, first, last, target)
-        else:
-            _repeat(start, stride, s, width[block], first, last, target)
-        low = end
-        block += 1
-
-
-@compiled_in_place
 def place_blocks(width: Any, repeat: Any, stride: Any, entry_at: Any, start_at: Any, byte_at: Any) -> Any:
-    """Fill the positions of blocks as :func:`decode` wants them; return starts and literal bytes needed.
+    """Fill the positions of blocks as they are decoded by; return starts and literal bytes needed.
 
     A table that needs more starts than there are is left early and returns -1 for both.
     """

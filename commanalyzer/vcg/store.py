@@ -20,6 +20,7 @@ from commanalyzer.vcg.coding import Blocks, Coded, ColumnWriter, Hints, Reader, 
 from commanalyzer.vcg.graph import Bool, HomeObject, Int32, Int64, Site, UInt8, ValueGraph, check_rows
 from commanalyzer.vcg.slices import SLICE_FLOWS, AnyRows, RowSlice, row_slices
 from commanalyzer.vcg.spill import Spill
+from commanalyzer.vcg.stored_rows import Readers, RowRanges, StoredRows
 
 PIECE_FLOWS = 1 << 20
 """Flows that are coded at once."""
@@ -74,9 +75,6 @@ class _Expanded:
     kept: ValueGraph | None = None
     seen: weakref.ref[ValueGraph] | None = None
     is_checked: bool = False
-
-
-_SUMMARY = ("row_sink", "row_count", "row_accumulates")
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,14 +166,13 @@ class GraphStore:
         known = self._expanded.kept or (self._expanded.seen and self._expanded.seen())
         if known:
             return known
-        last = len(self.pages) - 1
-        graph = self._part(self._readers(), self._vertices(), 0, last)
+        graph = self._part(self._vertices(), len(self.pages) - 1)
         self._remember(graph)
         return graph
 
     def vertices(self) -> ValueGraph:
         """All vertices, and no rows."""
-        return self._part(self._readers(), self._vertices(), 0, 0)
+        return self._part(self._vertices(), 0)
 
     def vertex_column(self, name: str) -> NDArray[np.generic]:
         """A column of :data:`VERTEX_COLUMNS`, expanded, read-only."""
@@ -196,20 +193,38 @@ class GraphStore:
         Raises:
             GraphInvariantError: If the columns contradict each other.
         """
-        number, readers = 0, self._readers()
+        number, readers = 0, Readers(self.columns)
         for first, last in self._page_groups(flows):
             is_whole = int(self.pages[last, 2] - self.pages[first, 2]) <= flows
             if is_whole and wanted is not None and not wanted[number]:
                 number += 1
                 continue
-            rows = RowSlice(**self._rows(readers, first, last))  # type: ignore[arg-type]
-            if not self._expanded.is_checked:
-                check_rows(rows, self.num_vertices, len(self.sites))
-            for part in row_slices(rows, flows):
+            rows = self._checked(StoredRows(readers, self._pages(first, last)))
+            for part in (rows,) if is_whole else row_slices(rows, flows):
                 if wanted is None or wanted[number]:
                     yield part
                 number += 1
         self._expanded.is_checked |= wanted is None
+
+    def ranges(self, ranges: RowRanges, flows: int = SLICE_FLOWS) -> Iterator[RowSlice]:
+        """Yield the rows of ``ranges`` in slices of about ``flows`` flows; nothing else is expanded.
+
+        Raises:
+            GraphInvariantError: If the columns contradict each other.
+        """
+        readers = Readers(self.columns)
+        for batch in ranges.batches(flows):
+            yield self._checked(StoredRows(readers, batch))
+
+    def _checked(self, rows: StoredRows) -> StoredRows:
+        if not self._expanded.is_checked:
+            check_rows(rows, self.num_vertices, len(self.sites))
+        return rows
+
+    def _pages(self, first: int, last: int) -> RowRanges:
+        """Rows of pages ``first`` to ``last - 1``."""
+        low, high = self.pages[first].reshape(3, 1), self.pages[last].reshape(3, 1)
+        return RowRanges(low, high - low)
 
     def _page_groups(self, flows: int) -> Iterator[tuple[int, int]]:
         """Yield first and last page (and one) of groups of at most ``flows`` flows and rows, or of one page.
@@ -227,14 +242,11 @@ class GraphStore:
 
     def row_summaries(self) -> Iterator[RowSummaries]:
         """Yield what rows are without their flows, in order, some at a time."""
-        columns = {c.name: c for c in (*ROW_COLUMNS, *TERM_COLUMNS)}
-        readers = {name: (column, Reader.of(self.columns[name])) for name, column in columns.items()}
-        for low, high in pairwise(self.pages.tolist()):
-            terms = _pointer(_entries(*readers["row_terms"], low[0], high[0]))
-            sources = _pointer(_entries(*readers["term_sources"], low[1], high[1]))
-            shown = {name: _entries(*readers[name], low[0], high[0]) for name in _SUMMARY}
-            has_sources = np.diff(sources[terms]) > 0
-            yield RowSummaries(**shown, has_sources=has_sources)  # type: ignore[arg-type]
+        readers = Readers(self.columns)
+        for page in range(len(self.pages) - 1):
+            rows = StoredRows(readers, self._pages(page, page + 1))
+            has_sources = np.diff(rows.source_ptr[rows.term_ptr]) > 0
+            yield RowSummaries(rows.row_sink, rows.row_count, rows.row_accumulates, has_sources)
 
     def __repr__(self) -> str:
         return (
@@ -256,36 +268,16 @@ class GraphStore:
         else:
             self._expanded.seen = weakref.ref(graph)
 
-    def _readers(self) -> dict[str, Reader]:
-        groups = (*ROW_COLUMNS, *TERM_COLUMNS, *FLOW_COLUMNS)
-        return {column.name: Reader.of(self.columns[column.name]) for column in groups}
-
     def _vertices(self) -> dict[str, NDArray[np.generic]]:
         return {
             c.name: _entries(c, Reader.of(self.columns[c.name]), 0, self.num_vertices) for c in VERTEX_COLUMNS
         }
 
-    def _part(
-        self,
-        readers: Mapping[str, Reader],
-        vertices: Mapping[str, NDArray[np.generic]],
-        first: int,
-        last: int,
-    ) -> ValueGraph:
-        """Rows of pages ``first`` to ``last - 1``, with all vertices."""
-        arrays = {**vertices, **self._rows(readers, first, last)}
+    def _part(self, vertices: Mapping[str, NDArray[np.generic]], last: int) -> ValueGraph:
+        """Rows of pages 0 to ``last - 1``, with all vertices."""
+        rows = StoredRows(Readers(self.columns), self._pages(0, last))
+        arrays = {**vertices, **{f.name: getattr(rows, f.name) for f in fields(RowSlice)}}
         return ValueGraph(**arrays, objects=self.objects, sites=self.sites)  # type: ignore[arg-type]
-
-    def _rows(self, readers: Mapping[str, Reader], first: int, last: int) -> dict[str, NDArray[np.generic]]:
-        """Columns of the rows of pages ``first`` to ``last - 1``."""
-        arrays: dict[str, NDArray[np.generic]] = {}
-        for axis, group in enumerate((ROW_COLUMNS, TERM_COLUMNS, FLOW_COLUMNS)):
-            low, high = int(self.pages[first, axis]), int(self.pages[last, axis])
-            for column in group:
-                arrays[column.name] = _entries(column, readers[column.name], low, high)
-        for pointer, lengths in (("term_ptr", "row_terms"), ("source_ptr", "term_sources")):
-            arrays[pointer] = _pointer(arrays.pop(lengths))
-        return arrays
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,9 +373,3 @@ def _entries(column: Column, reader: Reader, low: int, high: int) -> NDArray[np.
     is_float = column.dtype.kind == "f"
     reader.fill(out.view(np.int64) if is_float else out, low)
     return out
-
-
-def _pointer(lengths: NDArray[np.generic]) -> Int64:
-    result = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=result[1:])
-    return result

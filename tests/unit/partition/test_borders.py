@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from commanalyzer.communication.volume import charge_volume
 from commanalyzer.partition import border_kernels as kernels
-from commanalyzer.partition.borders import _beside_border, _with_neighbours
-from commanalyzer.partition.coarse import RowRuns, build_coarse, build_nets
+from commanalyzer.partition.borders import Surface, _beside_border
+from commanalyzer.partition.coarse import build_coarse, build_nets
 from commanalyzer.partition.tiles import build_tiling
 from commanalyzer.vcg.graph import ValueGraph
-from tests.strategies import graphs
+from commanalyzer.vcg.large import LargeGraph
+from commanalyzer.vcg.store import GraphStore
+from tests.strategies import graphs, loop_graphs
 
 
-@given(graphs(registers=True), st.integers(2, 4), st.data())
+@given(graphs(registers=True) | loop_graphs(), st.integers(2, 4), st.data())
 @settings(max_examples=100, deadline=None)
 def test_rows_beside_borders_have_all_pins(graph: ValueGraph, num_parts: int, data: st.DataObject) -> None:
     v = graph.num_vertices
@@ -37,13 +42,35 @@ def test_rows_beside_borders_have_all_pins(graph: ValueGraph, num_parts: int, da
     kernels.number_values(tiling.vertex, anchor, single, total, number)
     hubs = np.cumsum(removed) - 1
     assert number.tolist() == [total + hubs[i] if removed[i] else single[anchor[i]] for i in range(v)]
-    rows = RowRuns.of(graph, tiling).chosen(_with_neighbours(view, beside))
+    rows = Surface.of(graph, view).rows_with_pins(number, total, beside)
     work = np.zeros(total)
     every, some = (build_nets(graph, number, total, tiling.neighbours, work, r) for r in (None, rows))
     assert every is not None and some is not None
     assert some.net_pointer.tolist() == every.net_pointer.tolist()
     assert some.pin.tolist() == every.pin.tolist()
     assert some.net_bytes.tolist() == every.net_bytes.tolist()
+
+
+@given(graphs(registers=True) | loop_graphs(), st.integers(1, 4), st.integers(1, 30), st.data())
+@settings(max_examples=150, deadline=None)
+def test_bytes_are_those_of_all_rows(
+    graph: ValueGraph, num_parts: int, flows: int, data: st.DataObject
+) -> None:
+    v = graph.num_vertices
+    removed = np.array(data.draw(st.lists(st.sampled_from([False, False, True]), min_size=v, max_size=v)))
+    cuts = np.array(data.draw(st.lists(st.integers(0, v), max_size=4)), np.int64)
+    part = (np.sum(np.arange(v)[:, None] >= cuts, axis=1) % num_parts).astype(np.int32)
+    moved = data.draw(st.lists(st.integers(0, v - 1), max_size=2))
+    part[moved] = num_parts - 1
+    tiling = build_tiling(graph, removed, (), (), max(v // 3, 1))
+    view = build_coarse(graph, removed, tiling)
+    expected = charge_volume(graph, part, num_parts, removed)
+    for item in (graph, LargeGraph(GraphStore.of(graph), flows)):
+        rows = Surface.of(item, view).rows(part, num_parts)
+        found = charge_volume(item, part, num_parts, removed, rows=rows)
+        for one, other in ((found.expand, expected.expand), (found.fold, expected.fold)):
+            for name in (f.name for f in fields(one)):
+                assert getattr(one, name).tolist() == getattr(other, name).tolist()
 
 
 def test_work_is_added_by_number_without_hubs() -> None:

@@ -204,7 +204,7 @@ def test_islands_beside_borders_are_removed() -> None:
     ragged = np.where((place == 130) | (place == 141), 1 - straight, straight).astype(np.int32)
     assert count_volume(graph, straight, 2).total_bytes == 2 * 16 * 8
     assert count_volume(graph, ragged, 2).total_bytes == 2 * (16 + 1 + 4) * 8
-    better = refine_borders(graph, portfolio.view, ragged, 2, 0.03)
+    better = refine_borders(portfolio.surface, ragged, 2, 0.03)
     assert better is not None
     assert count_volume(graph, better.part, 2).total_bytes <= 2 * 16 * 8
 

@@ -1,0 +1,104 @@
+"""Compiled loops that expand ranges of coded columns, straight to the type of the result.
+
+What a block is says :mod:`commanalyzer.vcg.coding_kernels`. Entries are added up modulo the size of the
+result's type, which is that of the column: sums that do not fit in between do no harm.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from commanalyzer.compiled import compiled_in_place
+
+
+@compiled_in_place
+def _unpack(literal: Any, at: Any, count: Any, base: Any, bits: Any, low: Any, high: Any, out: Any) -> None:
+    """Write entries ``low`` to ``high - 1`` of a literal block of ``count`` entries."""
+    if bits >= 8:
+        for i in range(high - low):
+            out[i] = base
+        for plane in range(bits // 8):
+            shift = 8 * plane
+            begin = at + plane * count + low
+            for i in range(high - low):
+                out[i] += np.int64(literal[begin + i]) << shift
+    elif bits == 0:
+        for i in range(high - low):
+            out[i] = base
+    else:
+        per_byte = 8 // bits
+        mask = (1 << bits) - 1
+        for i in range(low, high):
+            out[i - low] = base + ((np.int64(literal[at + i // per_byte]) >> (bits * (i % per_byte))) & mask)
+
+
+@compiled_in_place
+def _repeat(start: Any, stride: Any, first: Any, width: Any, low: Any, high: Any, out: Any) -> None:
+    """Write entries ``low`` to ``high - 1`` of a strided block."""
+    if width == 1:
+        value = start[first] + low * stride[first]
+        step = stride[first]
+        for i in range(high - low):
+            out[i] = value + i * step
+        return
+    i, j, k = low // width, low % width, 0
+    while k < high - low:
+        last = min(width, j + high - low - k)
+        for m in range(j, last):
+            out[k] = start[first + m] + i * stride[first + m]
+            k += 1
+        i, j = i + 1, 0
+
+
+@compiled_in_place
+def decode(
+    width: Any,
+    repeat: Any,
+    start: Any,
+    stride: Any,
+    literal: Any,
+    entry_at: Any,
+    start_at: Any,
+    byte_at: Any,
+    low: Any,
+    count: Any,
+    out: Any,
+) -> None:
+    """Write ranges of entries of the column to ``out``, one behind the other.
+
+    Args:
+        width: int64[B].
+        repeat: int64[B].
+        start: int64[K].
+        stride: int64[K].
+        literal: uint8.
+        entry_at: int64[B + 1], first entry of each block.
+        start_at: int64[B], its first start.
+        byte_at: int64[B], its first literal byte.
+        low: int64[n], first entry of each range, ascending.
+        count: int64[n], entries of each range.
+        out: Result.
+    """
+    at, block = 0, 0
+    for g in range(len(low)):
+        p, last = low[g], low[g] + count[g]
+        if p < last and not entry_at[block] <= p < entry_at[block + 1]:
+            block = np.searchsorted(entry_at, p, side="right") - 1
+        while p < last:
+            if p == entry_at[block + 1]:
+                block += 1
+                continue
+            end = min(last, entry_at[block + 1])
+            begin, s = entry_at[block], start_at[block]
+            target = out[at : at + end - p]
+            if width[block] == 0:
+                bits = stride[s]
+                _unpack(
+                    literal, byte_at[block], repeat[block], start[s], bits, p - begin, end - begin, target
+                )
+            else:
+                _repeat(start, stride, s, width[block], p - begin, end - begin, target)
+            at += end - p
+            p = end
