@@ -89,6 +89,7 @@ def analyze(
     args: Sequence[str | int | float] = (),
     *,
     progress: Progress | None = None,
+    jobs: int | None = None,
     **options: Unpack[AnalyzeOptions],
 ) -> AnalysisResult:
     """Result of analysing a program; raises a :class:`CommAnalyzerError` that says what is wrong.
@@ -97,9 +98,11 @@ def analyze(
         sources: One file or several (C, C++, Fortran, LLVM IR), or an executable that carries its IR.
         args: Arguments of the program.
         progress: Told about stages.
+        jobs: Node counts divided at a time; as many as there are cores otherwise.
         options: See :class:`AnalyzeOptions`.
     """
-    return _analyze(_request(sources, args, options), progress or SilentProgress())
+    request = _request(sources, args, options)
+    return _analyze(request, progress or SilentProgress(), jobs or usable_cores())
 
 
 def analyze_function(

@@ -5,9 +5,10 @@ Input: a graph and what to count. Output: :class:`Decomposition` values, one bes
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,13 +25,15 @@ from commanalyzer.errors import ConfigError
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.partition.balance import TermWork, imbalance_of_work, term_work, work_by_value
 from commanalyzer.partition.coded import Owners
+from commanalyzer.partition.concurrency import Caller, Helpers, side_by_side
+from commanalyzer.partition.memory import affordable_jobs, require_memory
 from commanalyzer.partition.owner_map import read_owner_map
 from commanalyzer.partition.portfolio import Candidate, Portfolio, PortfolioOptions
 from commanalyzer.partition.rules import parse_rule
 from commanalyzer.partition.selection import Cost, best_of
 from commanalyzer.partition.tiled import TiledPortfolio, is_large
 from commanalyzer.progress import Progress
-from commanalyzer.quantities import Bytes, Flop, format_bytes
+from commanalyzer.quantities import Bytes, Flop
 from commanalyzer.request import Coarsen, Model
 from commanalyzer.results import Decomposition, SingletonCounts
 from commanalyzer.roofline.equations import communication_intensity, machine_bound
@@ -59,13 +62,15 @@ _SIDE_GROWTH = 4
 _SIDE_FLOWS = 1_000_000
 # above it, they are counted only where the paper's model is asked for: 60 bytes per flow
 _MOST_SIDE_FLOWS = 50_000_000
-_VALUE_BYTES, _FLOW_BYTES = 100, 300  # to divide values by tiles, or one by one, about
 _MOST_EXPANDED_FLOWS = 10_000_000  # where registers have to be dissolved, in the expanded graph
 
 
 @dataclass(frozen=True, slots=True)
 class CountOptions:
-    """What to decompose and how to count it; fields as in :class:`AnalysisRequest`."""
+    """What to decompose and how to count it; fields as in :class:`AnalysisRequest`.
+
+    ``jobs`` is how many node counts may be divided at a time; the result does not depend on it.
+    """
 
     nodes: tuple[int, ...]
     models: tuple[Model, ...]
@@ -78,6 +83,7 @@ class CountOptions:
     owner_map: Path | None = None
     coarsen: Coarsen = "auto"
     memory_limit_bytes: int | None = None
+    jobs: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +94,8 @@ class Counted:
     singletons: SingletonCounts | None
     vcg_words: int
     warnings: tuple[str, ...]
+    helper_bytes: int = 0
+    """Largest memory of the processes that partitioners ran in, together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +128,10 @@ def decompose(store: GraphStore, flops: int, options: CountOptions, progress: Pr
     """
     large = LargeGraph(store)
     is_tiled = _is_tiled(large, options)
-    _require_memory(store, options, is_tiled=is_tiled)
+    hint = "allow more memory, or analyse a smaller problem"
+    if not is_tiled and options.coarsen != "auto":
+        hint += "; --coarsen auto needs less"
+    require_memory(store, options.memory_limit_bytes, hint, is_tiled=is_tiled)
     graph = large if is_tiled else store.graph()
     if options.check:
         check_graph(graph)
@@ -129,31 +140,16 @@ def decompose(store: GraphStore, flops: int, options: CountOptions, progress: Pr
     progress.stage("partition and count", len(views) * len(options.nodes) * 2)
     found: list[Decomposition] = []
     doubts: list[str] = []
+    helper_bytes = 0
     for view in views:
-        decompositions, failures = _decompose_view(view, flops, options, progress)
+        decompositions, failures, view_bytes = _decompose_view(view, flops, options, progress)
         found += decompositions
         doubts += failures
+        helper_bytes = max(helper_bytes, view_bytes)
     order = {model: i for i, model in enumerate(options.models)}
     found.sort(key=lambda d: (d.nodes, order[_as_model(d.model)], not d.best, d.method))
-    return Counted(tuple(found), singletons, words, (*warnings, *doubts, *_doubts(found)))
-
-
-def _require_memory(store: GraphStore, options: CountOptions, *, is_tiled: bool) -> None:
-    """Complain before a graph is divided that needs more memory than the user allows.
-
-    Raises:
-        ConfigError: If it does, by what graphs of its size have needed.
-    """
-    limit = options.memory_limit_bytes
-    needed = _VALUE_BYTES * store.num_vertices if is_tiled else _FLOW_BYTES * store.num_flows
-    if limit is not None and needed > limit:
-        raise ConfigError(
-            f"expected to divide the values within {format_bytes(limit)}, found {store.num_vertices} values "
-            f"and {store.num_flows} flows, which need about {format_bytes(needed)}",
-            where="--memory-limit",
-            hint="allow more memory, or analyse a smaller problem"
-            + ("" if is_tiled or options.coarsen == "auto" else "; --coarsen auto needs less"),
-        )
+    warnings = (*warnings, *doubts, *_doubts(found))
+    return Counted(tuple(found), singletons, words, warnings, helper_bytes)
 
 
 def _is_tiled(graph: AnyGraph, options: CountOptions) -> bool:
@@ -246,33 +242,60 @@ def _view(model: Model, graph: AnyGraph, options: CountOptions) -> _View:
 
 def _decompose_view(
     view: _View, flops: int, options: CountOptions, progress: Progress
+) -> tuple[list[Decomposition], list[str], int]:
+    """Decompositions of a view, one best for each node count; what has to be said; peak memory of helpers."""
+    wanted = min(options.jobs, len(options.nodes))
+    is_tiled, lock = _is_tiled(view.graph, options), Lock()
+    jobs = affordable_jobs(view.graph, options.memory_limit_bytes, wanted, is_tiled=is_tiled)
+    caller = Helpers() if jobs > 1 else Caller()
+    portfolio = _portfolio(view, options, caller)
+
+    def advance() -> None:
+        with lock:
+            progress.advance()
+
+    def divide(nodes: int) -> tuple[list[Decomposition], list[str]]:
+        return _divide(view, portfolio, nodes, flops, options, advance)
+
+    if jobs > 1:
+        portfolio.prepare()
+    try:
+        divided = side_by_side(divide, options.nodes, jobs, caller)
+    finally:
+        caller.close()
+    found = [d for decompositions, _ in divided for d in decompositions]
+    return found, [text for _, warnings in divided for text in warnings], caller.peak_bytes
+
+
+def _divide(
+    view: _View,
+    portfolio: Portfolio | TiledPortfolio,
+    nodes: int,
+    flops: int,
+    options: CountOptions,
+    advance: Callable[[], None],
 ) -> tuple[list[Decomposition], list[str]]:
-    """Decompositions of a view, one best for each node count, and what has to be said about them."""
-    portfolio = _portfolio(view, options)
-    result: list[Decomposition] = []
-    warnings: list[str] = []
-    for nodes in options.nodes:
-        found = [_count(view, c, nodes, flops, options, portfolio) for c in portfolio.candidates(nodes)]
-        progress.advance()
-        promising = sorted(found, key=lambda d: d.comm_bytes)[:_REFINED]
-        refined = portfolio.refined((Candidate(d.method, d.part, d.seconds) for d in promising), nodes)
-        found += [_count(view, c, nodes, flops, options, portfolio) for c in refined]
-        found = _with_bound(found, portfolio, nodes)
-        found = [replace(d, coarse_vertices=portfolio.coarse_vertices) for d in found]
-        allowed = portfolio.allowed(nodes)
-        volumes, imbalances = [d.comm_bytes for d in found], [d.imbalance for d in found]
-        best = best_of(volumes, imbalances, allowed)
-        result += [replace(d, best=i == best) for i, d in enumerate(found)]
-        warnings += [f"{nodes} nodes ({view.model}): {text}" for text in portfolio.failures(nodes)]
-        if imbalances[best] > allowed:
-            warnings.append(_uneven(found[best], allowed))
-        progress.advance()
-    return result, warnings
+    """Decompositions for one node count, one of them best, and what has to be said about them."""
+    found = [_count(view, c, nodes, flops, options, portfolio) for c in portfolio.candidates(nodes)]
+    advance()
+    promising = sorted(found, key=lambda d: d.comm_bytes)[:_REFINED]
+    refined = portfolio.refined((Candidate(d.method, d.part, d.seconds) for d in promising), nodes)
+    found += [_count(view, c, nodes, flops, options, portfolio) for c in refined]
+    found = _with_bound(found, portfolio, nodes)
+    found = [replace(d, coarse_vertices=portfolio.coarse_vertices) for d in found]
+    allowed = portfolio.allowed(nodes)
+    volumes, imbalances = [d.comm_bytes for d in found], [d.imbalance for d in found]
+    best = best_of(volumes, imbalances, allowed)
+    warnings = [f"{nodes} nodes ({view.model}): {text}" for text in portfolio.failures(nodes)]
+    if imbalances[best] > allowed:
+        warnings.append(_uneven(found[best], allowed))
+    advance()
+    return [replace(d, best=i == best) for i, d in enumerate(found)], warnings
 
 
-def _portfolio(view: _View, options: CountOptions) -> Portfolio | TiledPortfolio:
+def _portfolio(view: _View, options: CountOptions, caller: Caller) -> Portfolio | TiledPortfolio:
     """Candidates on values; of a large graph, or where the user says so, on coarse vertices."""
-    chosen = _portfolio_options(view, options)
+    chosen = replace(_portfolio_options(view, options), caller=caller)
     wanted = options.coarsen
     if wanted == "never" or (wanted == "auto" and not is_large(view.graph)):
         assert isinstance(view.graph, ValueGraph)  # only graphs that are tiled stay coded

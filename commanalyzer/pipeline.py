@@ -17,27 +17,34 @@ from commanalyzer.results import AnalysisResult, Recording, WorkCounts
 _SHORTEST_TIMING_S = 0.01  # below it, CPU time is dominated by starting the process
 
 
-def analyze(request: AnalysisRequest, progress: Progress) -> AnalysisResult:
+def analyze(request: AnalysisRequest, progress: Progress, jobs: int = 1) -> AnalysisResult:
     """Result of one analysis.
+
+    Args:
+        request: What to analyse.
+        progress: Told about stages.
+        jobs: Node counts that may be divided at a time; the result does not depend on it.
 
     Raises:
         CommAnalyzerError: A subclass says what went wrong and what to do.
     """
     recorded = record(request, progress)
     machine = with_throughput(request, recorded.recording, recorded.work)
-    options = _count_options(request, machine)
+    options = _count_options(request, machine, jobs)
     counted = decompose(recorded.store, recorded.work.flops, options, progress)
     return _result(request, recorded, machine, counted)
 
 
-def repartition(result: AnalysisResult, request: PartitionRequest, progress: Progress) -> AnalysisResult:
-    """The same recording, decomposed anew; the program is not run.
+def repartition(
+    result: AnalysisResult, request: PartitionRequest, progress: Progress, jobs: int = 1
+) -> AnalysisResult:
+    """The same recording, decomposed anew; the program is not run; ``jobs`` as of :func:`analyze`.
 
     Raises:
         CommAnalyzerError: A subclass says what went wrong and what to do.
     """
     machine = result.machine.replaced_by(request.machine)
-    options = _count_options(request, machine)
+    options = _count_options(request, machine, jobs)
     counted = decompose(result.store, result.work.flops, options, progress)
     return replace(
         result,
@@ -46,7 +53,7 @@ def repartition(result: AnalysisResult, request: PartitionRequest, progress: Pro
         machine=machine,
         decompositions=counted.decompositions,
         warnings=(*result.recording.warnings, *counted.warnings),
-        peak_memory_bytes=peak_memory_bytes(),
+        peak_memory_bytes=peak_memory_bytes() + counted.helper_bytes,
     )
 
 
@@ -88,7 +95,9 @@ def explain_loops(request: AnalysisRequest) -> str:
     return loops_text(module, plan.patches)
 
 
-def _count_options(request: AnalysisRequest | PartitionRequest, machine: MachineParameters) -> CountOptions:
+def _count_options(
+    request: AnalysisRequest | PartitionRequest, machine: MachineParameters, jobs: int
+) -> CountOptions:
     return CountOptions(
         request.nodes,
         request.models,
@@ -101,6 +110,7 @@ def _count_options(request: AnalysisRequest | PartitionRequest, machine: Machine
         request.owner_map,
         request.coarsen,
         request.memory_limit_bytes if isinstance(request, AnalysisRequest) else None,
+        jobs,
     )
 
 
@@ -155,5 +165,5 @@ def _result(
         decompositions=counted.decompositions,
         regions=request.regions,
         warnings=tuple(warnings),
-        peak_memory_bytes=peak_memory_bytes(),
+        peak_memory_bytes=peak_memory_bytes() + counted.helper_bytes,
     )

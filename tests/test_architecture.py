@@ -49,8 +49,8 @@ LAYERS = (
 )
 # Libraries that misbehave or cost much when imported: one module each may touch them.
 ADAPTERS = {
-    "pymetis": {"partition.metis"},
-    "mtkahypar": {"partition.mtkahypar"},
+    "pymetis": {"partition.metis_call"},
+    "mtkahypar": {"partition.mtkahypar_call"},
     "numba": {"compiled"},
     "h5py": {"artifacts"},
     "mpi4py": {"machine.mpi", "sweep.executors"},

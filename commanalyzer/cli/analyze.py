@@ -15,7 +15,14 @@ from commanalyzer.cli.analysis_options import (
     program_arguments,
     request_from,
 )
-from commanalyzer.cli.output import check_outputs, emit, force_option, json_option, quiet_option
+from commanalyzer.cli.output import (
+    check_outputs,
+    emit,
+    force_option,
+    jobs_option,
+    json_option,
+    quiet_option,
+)
 from commanalyzer.request import AnalysisRequest, ProgramOutput
 
 
@@ -26,6 +33,7 @@ from commanalyzer.request import AnalysisRequest, ProgramOutput
 @json_option
 @force_option
 @click.option("--all", "every", is_flag=True, help="Show every candidate decomposition.")
+@jobs_option
 @quiet_option("Only the table; no progress.")
 @click.option("-v", "--verbose", is_flag=True, help="Show compiler warnings and log messages.")
 @click.pass_context
@@ -37,6 +45,7 @@ def command(
     json_output: str | None,
     force: bool,
     every: bool,
+    jobs: int | None,
     quiet: bool,
     verbose: bool,
     **given: Any,
@@ -50,13 +59,14 @@ def command(
     # Our standard output is the document: the program's own must not be mixed into it.
     program_output: ProgramOutput = "stderr" if json_output == "-" else "inherit"
     request = request_from(sources, program_arguments(ctx), given, program_output)
-    _analyze(request, output, json_output, force=force, every=every, quiet=quiet)
+    _analyze(request, output, json_output, jobs, force=force, every=every, quiet=quiet)
 
 
 def _analyze(
     request: AnalysisRequest,
     output: Path | None,
     json_output: str | None,
+    jobs: int | None,
     *,
     force: bool,
     every: bool,
@@ -66,10 +76,12 @@ def _analyze(
     from commanalyzer.progress import SilentProgress
     from commanalyzer.report.progress import TerminalProgress
     from commanalyzer.report.text import make_console
+    from commanalyzer.sweep.executors import usable_cores
 
+    jobs = jobs or usable_cores()
     if quiet:
-        result = analyze(request, SilentProgress())
+        result = analyze(request, SilentProgress(), jobs)
     else:
         with TerminalProgress(make_console(sys.stderr)) as progress:
-            result = analyze(request, progress)
+            result = analyze(request, progress, jobs)
     emit(result, output, json_output, force=force, every=every, quiet=quiet)

@@ -10,7 +10,14 @@ import click
 from commanalyzer.cli import options
 from commanalyzer.cli.division_options import division_options
 from commanalyzer.cli.machine_options import machine_options
-from commanalyzer.cli.output import check_outputs, emit, force_option, json_option, quiet_option
+from commanalyzer.cli.output import (
+    check_outputs,
+    emit,
+    force_option,
+    jobs_option,
+    json_option,
+    quiet_option,
+)
 from commanalyzer.errors import ConfigError
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.request import MODELS, Coarsen, PartitionRequest
@@ -35,6 +42,7 @@ from commanalyzer.request import MODELS, Coarsen, PartitionRequest
 @force_option
 @click.option("--all", "every", is_flag=True, help="Show every candidate decomposition.")
 @click.option("--check", is_flag=True, help="Verify conservation laws on the way.")
+@jobs_option
 @quiet_option("Only the table; no progress.")
 def command(
     result: Path,
@@ -52,6 +60,7 @@ def command(
     force: bool,
     every: bool,
     check: bool,
+    jobs: int | None,
     quiet: bool,
 ) -> None:
     """Decompose the saved RESULT (*.cmz) for other node counts."""
@@ -73,13 +82,15 @@ def command(
     from commanalyzer.progress import SilentProgress
     from commanalyzer.report.progress import TerminalProgress
     from commanalyzer.report.text import make_console
+    from commanalyzer.sweep.executors import usable_cores
 
     loaded = load(result)
     if loaded.counted is not None:
         raise ConfigError("expected a prediction to decompose, found a counted MPI run", where=str(result))
+    jobs = jobs or usable_cores()
     if quiet:
-        changed = repartition(loaded, request, SilentProgress())
+        changed = repartition(loaded, request, SilentProgress(), jobs)
     else:
         with TerminalProgress(make_console(sys.stderr)) as progress:
-            changed = repartition(loaded, request, progress)
+            changed = repartition(loaded, request, progress, jobs)
     emit(changed, output, json_output, force=force, every=every, quiet=quiet)

@@ -1,4 +1,4 @@
-"""METIS adapter: affinity graph -> partition. The only importer of pymetis.
+"""METIS adapter: affinity graph -> partition.
 
 METIS checks nothing: short arrays are read past their end, asymmetric graphs and bad weights pass silently,
 and an impossible number of parts is "unknown exception". Everything is therefore validated before the
@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import pymetis
 
 from commanalyzer.compiled import frozen
 from commanalyzer.errors import PartitionError
 from commanalyzer.partition import merge_kernels as merging
+from commanalyzer.partition import metis_call
 from commanalyzer.partition.affinity import Adjacency, both_ways
+from commanalyzer.partition.concurrency import Caller
 from commanalyzer.partition.quality import component_labels, edge_cut, imbalance
 from commanalyzer.vcg.graph import Float64, Int32, Int64
 from commanalyzer.vcg.segments import pointer_from_counts
@@ -69,6 +70,7 @@ def partition(
     objective: Objective = "cut",
     seed: int = 1,
     imbalance: float = DEFAULT_IMBALANCE,
+    caller: Caller | None = None,
 ) -> Partition:
     """Return a balanced partition with a small cut or communication volume.
 
@@ -85,6 +87,7 @@ def partition(
         objective: ``cut`` (weighted edge cut) or ``volume`` (METIS communication volume).
         seed: Seed, not negative.
         imbalance: Allowed excess of the largest part over the mean, for example 0.03.
+        caller: What calls METIS; None to call it here.
 
     Raises:
         PartitionError: If the request is impossible or METIS fails.
@@ -93,7 +96,8 @@ def partition(
     if num_parts == 1:
         part = np.zeros(adjacency.num_vertices, dtype=np.int32)
     else:
-        part = _divide(adjacency, num_parts, objective, seed, imbalance)
+        request = _Request(num_parts, objective, seed, imbalance, caller or Caller())
+        part = _divide(adjacency, request)
         part = _number_by_position(_fill_empty(part, num_parts), num_parts)
     return Partition(
         part,
@@ -132,13 +136,23 @@ def _check_request(adjacency: Adjacency, num_parts: int, objective: str, seed: i
         )
 
 
-def _divide(adjacency: Adjacency, num_parts: int, objective: str, seed: int, slack: float) -> Int32:
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What METIS is asked for, and what calls it."""
+
+    num_parts: int
+    objective: str
+    seed: int
+    slack: float
+    caller: Caller
+
+
+def _divide(adjacency: Adjacency, request: _Request) -> Int32:
     """Return parts, with leaves kept where their only neighbour is."""
-    number, count = _leaf_groups(adjacency, num_parts, slack)
-    if num_parts <= count < adjacency.num_vertices:
-        joined = _contract(adjacency, number, count)
-        return _divide_joined(joined, num_parts, objective, seed, slack)[number]
-    return _divide_joined(adjacency, num_parts, objective, seed, slack)
+    number, count = _leaf_groups(adjacency, request.num_parts, request.slack)
+    if request.num_parts <= count < adjacency.num_vertices:
+        return _divide_joined(_contract(adjacency, number, count), request)[number]
+    return _divide_joined(adjacency, request)
 
 
 def _leaf_groups(adjacency: Adjacency, num_parts: int, slack: float) -> tuple[Int64, int]:
@@ -161,8 +175,9 @@ def _leaf_groups(adjacency: Adjacency, num_parts: int, slack: float) -> tuple[In
     return number.astype(np.int64), len(distinct)
 
 
-def _divide_joined(adjacency: Adjacency, num_parts: int, objective: str, seed: int, slack: float) -> Int32:
+def _divide_joined(adjacency: Adjacency, request: _Request) -> Int32:
     """Return parts, with small components packed whole or handed to METIS in bags."""
+    num_parts, slack = request.num_parts, request.slack
     weight = integer_work(adjacency.work_flops)
     count, label = component_labels(adjacency)
     size = np.bincount(label, weight, minlength=count).astype(np.float64)
@@ -176,10 +191,10 @@ def _divide_joined(adjacency: Adjacency, num_parts: int, objective: str, seed: i
     if num_parts <= bagged < adjacency.num_vertices:
         rest = _contract(adjacency, number, bagged)
         bag_weight = np.bincount(number, weight, minlength=bagged).astype(np.int64)
-        return _metis(rest, bag_weight, num_parts, objective, seed, slack, contiguous=False)[number]
+        return _metis(rest, bag_weight, request, contiguous=False)[number]
     # METIS needs minutes to keep parts of dense graphs contiguous, where almost any part is.
     contiguous = count == 1 and adjacency.num_edges <= _CONTIGUOUS_DEGREE * adjacency.num_vertices
-    return _metis(adjacency, weight, num_parts, objective, seed, slack, contiguous=contiguous)
+    return _metis(adjacency, weight, request, contiguous=contiguous)
 
 
 def _pack(size: Float64, part_size: float, num_parts: int) -> Int32:
@@ -235,50 +250,34 @@ def integer_work(work_flops: Float64) -> Int64:
 
 def _scaled(weight: Float64) -> Int64:
     """Return int64 weights >= 1 whose sum fits the integers of METIS; scaling never reverses an order."""
-    index_bits = np.iinfo(pymetis.zero_copy_dtype()).bits
+    index_bits = np.iinfo(metis_call.INDEX).bits
     room = 2.0 ** (index_bits - 3) - len(weight)
     factor = min(1.0, room / max(float(weight.sum()), 1.0))
     return np.maximum(np.rint(weight * factor), 1.0).astype(np.int64)
 
 
-def _metis(
-    adjacency: Adjacency,
-    weight: Int64,
-    num_parts: int,
-    objective: str,
-    seed: int,
-    slack: float,
-    *,
-    contiguous: bool,
-) -> Int32:
+def _metis(adjacency: Adjacency, weight: Int64, request: _Request, *, contiguous: bool) -> Int32:
     """Call METIS k-way on validated input."""
-    index = pymetis.zero_copy_dtype()
+    index = metis_call.INDEX
     if len(adjacency.neighbour) > np.iinfo(index).max:
         raise PartitionError(f"{adjacency.num_edges} edges exceed the index range of this METIS build")
-    options = pymetis.Options(
-        objtype=_OBJECTIVE_CODE[objective],
-        seed=seed,
-        ufactor=max(1, round(slack * 1000)),
-        contig=int(contiguous),
-    )
-    graph = pymetis.CSRAdjacency(adjacency.pointer.astype(index), adjacency.neighbour.astype(index))
+    options = {
+        "objtype": _OBJECTIVE_CODE[request.objective],
+        "seed": request.seed,
+        "ufactor": max(1, round(request.slack * 1000)),
+        "contig": int(contiguous),
+    }
     edge_weight = adjacency.edge_bytes
     if edge_weight.sum(dtype=np.float64) > 2.0 ** (np.iinfo(index).bits - 3):
         edge_weight = _scaled(edge_weight.astype(np.float64))
+    graph = adjacency.pointer, adjacency.neighbour, weight, edge_weight
+    num_parts, call = request.num_parts, request.caller.call
     try:
-        result = pymetis.part_graph(
-            num_parts,
-            graph,
-            vweights=weight.astype(index),
-            eweights=edge_weight.astype(index),
-            recursive=False,
-            options=options,
-        )
+        return call(metis_call.divide, adjacency.num_edges, num_parts, *graph, options)
     except (RuntimeError, ValueError, TypeError) as error:
         raise PartitionError(
             f"METIS failed on {adjacency.num_vertices} vertices and {num_parts} parts: {error}"
         ) from error
-    return np.asarray(result.vertex_part, dtype=np.int32)
 
 
 def _fill_empty(part: Int32, num_parts: int) -> Int32:

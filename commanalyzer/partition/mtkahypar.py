@@ -1,4 +1,4 @@
-"""Mt-KaHyPar adapter: hypergraph -> partition. The only importer of mtkahypar.
+"""Mt-KaHyPar adapter: hypergraph -> partition.
 
 Mt-KaHyPar minimises the connectivity metric, sum over nets of weight times (parts touched - 1), which is
 the communication volume itself; METIS only sees an approximation. It runs on one thread with a fixed seed, so
@@ -10,34 +10,19 @@ Partitioning, ACM Transactions on Algorithms 20(1), 2024.
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
-
-import mtkahypar
 import numpy as np
 
 from commanalyzer.errors import PartitionError
+from commanalyzer.partition import mtkahypar_call
+from commanalyzer.partition.concurrency import Caller, StoppedError
 from commanalyzer.partition.hypergraph import Hypergraph
 from commanalyzer.partition.metis import DEFAULT_IMBALANCE, Partition
 from commanalyzer.partition.quality import imbalance as imbalance_of
-from commanalyzer.vcg.graph import Int32, Int64
+from commanalyzer.vcg.graph import Int64
 
-_MOST_FLOW_PINS = 60_000
 _WORK_UNITS = 1 << 27  # total of the integer vertex weights
 _MAX_NET_WEIGHT = 1 << 20
 _IDLE_SHARE = 0.01  # weight of a vertex without work against the mean
-
-
-def _preset(hypergraph: Hypergraph) -> Any:
-    """The better deterministic preset where it takes seconds; others differ from call to call."""
-    presets = mtkahypar.PresetType
-    small = hypergraph.num_pins <= _MOST_FLOW_PINS
-    return presets.DETERMINISTIC_QUALITY if small else presets.DETERMINISTIC
-
-
-@cache
-def _library() -> Any:
-    return mtkahypar.initialize(1)
 
 
 def partition_hypergraph(
@@ -46,6 +31,7 @@ def partition_hypergraph(
     *,
     seed: int = 1,
     imbalance: float = DEFAULT_IMBALANCE,
+    caller: Caller | None = None,
 ) -> Partition:
     """Return a balanced partition of the vertices with a small connectivity metric.
 
@@ -54,6 +40,7 @@ def partition_hypergraph(
         num_parts: Number of parts p >= 2.
         seed: Seed, not negative.
         imbalance: Allowed excess of the largest part's work over the mean.
+        caller: What calls Mt-KaHyPar; None to call it here.
 
     Raises:
         PartitionError: If there are fewer vertices than parts or Mt-KaHyPar fails.
@@ -63,24 +50,14 @@ def partition_hypergraph(
             f"cannot divide {hypergraph.num_vertices} vertices among {num_parts} parts",
             hint="use fewer nodes or a larger problem size",
         )
-    mtkahypar.set_seed(seed)
+    weights = _vertex_weights(hypergraph), _net_weights(hypergraph)
+    nets, call = (hypergraph.net_pointer, hypergraph.pin), (caller or Caller()).call
     try:
-        library = _library()
-        context = library.context_from_preset(_preset(hypergraph))
-        context.set_partitioning_parameters(num_parts, imbalance, mtkahypar.Objective.KM1)
-        context.logging = False
-        nets = np.split(hypergraph.pin, hypergraph.net_pointer[1:-1])
-        divided = library.create_hypergraph(
-            context,
-            hypergraph.num_vertices,
-            hypergraph.num_nets,
-            [net.tolist() for net in nets],
-            _vertex_weights(hypergraph).tolist(),
-            _net_weights(hypergraph).tolist(),
-        ).partition(context)
+        part = call(mtkahypar_call.divide, hypergraph.num_pins, num_parts, *nets, *weights, seed, imbalance)
     except Exception as error:
+        if isinstance(error, StoppedError | PartitionError):
+            raise
         raise PartitionError(f"Mt-KaHyPar failed: {error}") from error
-    part: Int32 = np.array(divided.get_partition(), dtype=np.int32)
     return Partition(
         part,
         num_parts,

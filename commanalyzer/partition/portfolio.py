@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Literal
 
@@ -21,6 +21,7 @@ import numpy as np
 from commanalyzer.errors import ConfigError, PartitionError
 from commanalyzer.partition.affinity import Affinity, build_affinity
 from commanalyzer.partition.bounds import Structure, recognise
+from commanalyzer.partition.concurrency import Caller
 from commanalyzer.partition.divisions import best_divisions, divisions
 from commanalyzer.partition.grids import grid_name
 from commanalyzer.partition.levels import Level, Levels, build_levels
@@ -79,6 +80,7 @@ class PortfolioOptions:
         rules: Divisions that the user named.
         owner_map: Owners that the user gave.
         structured: Try hypergraphs, grids and refinement (otherwise METIS and the user's divisions only).
+        caller: What calls partitioning libraries.
     """
 
     nodes: tuple[int, ...]
@@ -87,6 +89,7 @@ class PortfolioOptions:
     rules: tuple[Rule, ...] = ()
     owner_map: OwnerMap | None = None
     structured: bool = True
+    caller: Caller = field(default_factory=Caller)
 
 
 class Portfolio:
@@ -102,7 +105,7 @@ class Portfolio:
         self._count = count
         self._options = options
         self._failures: dict[int, list[tuple[str, PartitionError]]] = {}
-        self._regular: set[str] = set()
+        self._regular: dict[int, set[str]] = {}
         check_asked(options)
 
     @cached_property
@@ -134,6 +137,11 @@ class Portfolio:
             build_affinity(self._graph, self._removed, shared=True, most_parts=most),
         )
 
+    def prepare(self) -> None:
+        """Compute what all numbers of parts share; afterwards several may be divided at the same time."""
+        structured = self._options.structured
+        _ = self._affinities, self.arrays, self.families, self.structure, structured and self.levels
+
     @property
     def coarse_vertices(self) -> int:
         """0: divisions are found on the values themselves."""
@@ -156,6 +164,7 @@ class Portfolio:
         failed: list[tuple[str, PartitionError]] = []
         found = False
         for name, attempt in self._attempts(num_parts):
+            self._options.caller.check()
             begin = time.perf_counter()
             try:
                 part = attempt()
@@ -188,7 +197,8 @@ class Portfolio:
         """
         if num_parts > 1 and self._is_affordable(num_parts):
             least = math.inf
-            for candidate in sorted(candidates, key=lambda c: c.method in self._regular):
+            regular = self._regular.get(num_parts, set())
+            for candidate in sorted(candidates, key=lambda c: c.method in regular):
                 begin = time.perf_counter()
                 part, cost = self._best_refinement(candidate.part, num_parts, NEAR * least)
                 if cost.imbalance <= self.allowed(num_parts):
@@ -235,6 +245,7 @@ class Portfolio:
                 objective="volume" if objective == "volume" else "cut",
                 seed=seed,
                 imbalance=self._options.imbalance,
+                caller=self._options.caller,
             )
             key = core.part.tobytes()
             if key in seen:
@@ -251,8 +262,12 @@ class Portfolio:
         levels = self.levels
 
         def attempt(level: Level) -> Int32:
+            options = self._options
             core = partition_hypergraph(
-                level.hypergraph, num_parts, seed=self._options.seed, imbalance=self._options.imbalance
+                *(level.hypergraph, num_parts),
+                seed=options.seed,
+                imbalance=options.imbalance,
+                caller=options.caller,
             )
             part = levels.to_fine(core.part) if level is levels.coarse else core.part
             return levels.owners(part, num_parts)
@@ -278,7 +293,7 @@ class Portfolio:
         )
         best = best_divisions(found, self.allowed(num_parts))
         seconds = (time.perf_counter() - begin) / max(len(best), 1)
-        self._regular.update(item.name for item in best)
+        self._regular[num_parts] = {item.name for item in best}
         for item in best:
             yield Candidate(item.name, item.part, seconds)
 
@@ -302,6 +317,7 @@ class Portfolio:
 
     def _follow(self, value_part: Int32, num_parts: int) -> tuple[Int32, Cost]:
         """Owners of all values where some are given: followed one by one or as tasks, what is cheaper."""
+        self._options.caller.check()
         followed = self.levels.follow(value_part, num_parts, self._options.imbalance)
         owners = [self.levels.owners(part, num_parts) for part in followed]
         counted = [(part, self._count(part, num_parts)) for part in owners]
@@ -316,6 +332,7 @@ class Portfolio:
         allowed = self.allowed(num_parts)
         found, costs = [part], [self._count(part, num_parts)]
         for passes in _ROUNDS:
+            self._options.caller.check()
             if passes or costs[-1].imbalance > allowed:
                 found.append(self._refined_once(found[-1], costs[-1], num_parts, passes, hopeless_bytes))
                 costs.append(self._count(found[-1], num_parts))

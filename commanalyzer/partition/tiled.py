@@ -96,7 +96,7 @@ class TiledPortfolio:
         self._wanted = wanted
         self._failures: dict[int, list[str]] = {}
         self._families: dict[tuple[int, ...], Blocks] = {}
-        self._regular: set[str] = set()
+        self._regular: dict[int, set[str]] = {}
         check_asked(options)
 
     @cached_property
@@ -140,6 +140,13 @@ class TiledPortfolio:
         places = (self._graph, self._removed, self.arrays, self.families)
         return build_tiling(*places, wanted, scattered=not self._wanted, near=near)
 
+    def prepare(self) -> None:
+        """Compute what all numbers of parts share; afterwards several may be divided at the same time."""
+        _ = self.view, self.structure, self._nets, self._runs
+        for family in self.families if self._options.structured else ():
+            for members, _remark in variants(family, 0):
+                self._blocks_of(members)
+
     @property
     def coarse_vertices(self) -> int:
         """Vertices of the graph that divisions are found on."""
@@ -178,7 +185,7 @@ class TiledPortfolio:
         yield from self._mtkahypar(num_parts)
         for division in self._blocks(num_parts) if self._options.structured else ():
             begin = time.perf_counter()
-            self._regular.add(division.name)
+            self._regular.setdefault(num_parts, set()).add(division.name)
             yield Candidate(division.name, self._placed(division, num_parts), time.perf_counter() - begin)
         yield from self._asked(num_parts)
 
@@ -191,7 +198,9 @@ class TiledPortfolio:
         if num_parts == 1 or not self._options.structured:
             return
         least = math.inf
-        for candidate in self._regular_last(itertools.islice(candidates, _REFINED)):
+        regular = self._regular.get(num_parts, set())
+        for candidate in sorted(itertools.islice(candidates, _REFINED), key=lambda c: c.method in regular):
+            self._options.caller.check()
             begin = time.perf_counter()
             better = refine_borders(
                 *(self.surface, candidate.part, num_parts, self._options.imbalance),
@@ -202,9 +211,6 @@ class TiledPortfolio:
                 seconds = time.perf_counter() - begin
                 yield Candidate(f"{candidate.method} refined", better.part, seconds)
 
-    def _regular_last(self, candidates: Iterable[Candidate]) -> list[Candidate]:
-        return sorted(candidates, key=lambda c: c.method in self._regular)
-
     def _is_affordable(self, num_parts: int) -> bool:
         nets = self.view.hypergraph
         return nets is not None and 0 < nets.num_nets * num_parts <= MOST_COUNTS
@@ -212,12 +218,14 @@ class TiledPortfolio:
     def _metis(self, num_parts: int) -> Iterator[_Found]:
         view, options = self.view, self._options
         for objective in OBJECTIVES if num_parts > 1 else OBJECTIVES[:1]:
+            options.caller.check()
             core = partition(
                 view.shared if objective == "net" else view.adjacency,
                 num_parts,
                 objective="volume" if objective == "volume" else "cut",
                 seed=options.seed,
                 imbalance=options.imbalance,
+                caller=options.caller,
             )
             part = core.part
             if num_parts > 1 and options.structured and self._is_affordable(num_parts):
@@ -230,7 +238,9 @@ class TiledPortfolio:
             return
         begin, options = time.perf_counter(), self._options
         try:
-            core = partition_hypergraph(nets, num_parts, seed=options.seed, imbalance=options.imbalance)
+            core = partition_hypergraph(
+                nets, num_parts, seed=options.seed, imbalance=options.imbalance, caller=options.caller
+            )
         except PartitionError as error:
             self._failures.setdefault(num_parts, []).append(f"mt-kahypar failed: {error.message}")
             return
@@ -281,7 +291,8 @@ class TiledPortfolio:
         self, members: Sequence[Shaped], grid: tuple[int, ...], name: str, num_parts: int
     ) -> Iterator[_Found]:
         """Blocks of equal numbers of points and, if that is not the same, of equal work."""
-        blocks = self._families.setdefault(tuple(map(id, members)), Blocks(self._graph, members))
+        self._options.caller.check()
+        blocks = self._blocks_of(members)
         seen: set[bytes] = set()
         for text, by_work in ((name, False), (f"{name} by work", True)):
             cuts = blocks.cuts(grid, by_work=by_work)
@@ -291,6 +302,12 @@ class TiledPortfolio:
                 values = partial(blocks.owners, grid, cuts)
                 coarse = self._followed(self._on_coarse(values(), leads=True), num_parts)
                 yield _Found(text, coarse, partial(self._led, values))
+
+    def _blocks_of(self, members: Sequence[Shaped]) -> Blocks:
+        key = tuple(map(id, members))
+        if key not in self._families:
+            self._families[key] = Blocks(self._graph, members)
+        return self._families[key]
 
     def _asked(self, num_parts: int) -> Iterator[Candidate]:
         """What the user named or gave."""

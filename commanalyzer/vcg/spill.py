@@ -18,6 +18,11 @@ _LEAST = 1 << 10
 _SHARE = 8  # the rest is for chunks, sums per vertex and expanded slices
 
 
+def machine_bytes() -> int:
+    """Memory of this machine."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
 @dataclass(slots=True)
 class Spill:
     """Keeps count of the bytes of several arrays.
@@ -35,8 +40,7 @@ class Spill:
     @classmethod
     def within(cls, memory_limit_bytes: int | None) -> Spill:
         """Budget for one who may use ``memory_limit_bytes``, or the machine's memory: an eighth of it."""
-        machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-        return cls((memory_limit_bytes or machine) // _SHARE)
+        return cls((memory_limit_bytes or machine_bytes()) // _SHARE)
 
     def bytes(self) -> Bytes:
         """A new array."""

@@ -1,0 +1,142 @@
+"""Computations side by side: threads, and processes for libraries that hold the interpreter's lock.
+
+METIS takes its random numbers from the process, Mt-KaHyPar its seed: only in a process of its own does a call
+give the same whatever other threads do. Both also keep the lock, and cannot be interrupted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
+from typing import Any, TypeVar
+
+from commanalyzer.errors import PartitionError
+from commanalyzer.partition.helper import Helper, HelperEndedError
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+LEAST_SIZE = 20_000
+"""Edges or pins: smaller problems are solved in this process, before a helper would have started."""
+
+
+class StoppedError(Exception):
+    """Ends a thread whose result nobody waits for any more; never leaves :func:`side_by_side`."""
+
+
+class Caller:
+    """Calls functions of partitioning libraries in this process, one at a time."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+
+    @property
+    def peak_bytes(self) -> int:
+        """Largest resident memory of other processes, together."""
+        return 0
+
+    def call(self, function: Callable[..., Result], size: int, *arguments: Any) -> Result:
+        """Return ``function(*arguments)``.
+
+        Args:
+            function: Of a module, which depends on nothing but its arguments.
+            size: Edges or pins of the problem.
+            arguments: Arrays and numbers.
+
+        Raises:
+            RuntimeError: If the function fails in another process; with the text of its error.
+            PartitionError: If the other process ends.
+            StoppedError: After :meth:`close`.
+        """
+        del size
+        with self._lock:
+            return function(*arguments)
+
+    def check(self) -> None:
+        """Raise :class:`StoppedError` after :meth:`close`."""
+
+    def close(self) -> None:
+        """End other processes, even in the midst of a call, and the threads that ask."""
+
+
+class Helpers(Caller):
+    """Calls functions in other processes, as many at a time as there are callers; small problems in this one.
+
+    Args:
+        least_size: Edges or pins from which on a problem is not small.
+    """
+
+    def __init__(self, least_size: int = LEAST_SIZE) -> None:
+        super().__init__()
+        self._least_size = least_size
+        self._idle: list[Helper] = []
+        self._all: list[Helper] = []
+        self._changing = Lock()
+        self._is_closed = False
+
+    @property
+    def peak_bytes(self) -> int:
+        """See :meth:`Caller.peak_bytes`."""
+        return sum(helper.peak_bytes for helper in self._all)
+
+    def call(self, function: Callable[..., Result], size: int, *arguments: Any) -> Result:
+        """See :meth:`Caller.call`."""
+        if size < self._least_size:
+            return super().call(function, size, *arguments)
+        helper = self._take()
+        try:
+            result: Result = helper.call(function, arguments)
+        except HelperEndedError as error:
+            self.check()
+            raise PartitionError(
+                f"expected the result of a partitioner, found that its process ended: {error}",
+                hint="it may have run out of memory; with --jobs 1 less is needed",
+            ) from error
+        with self._changing:
+            self._idle.append(helper)
+        return result
+
+    def check(self) -> None:
+        """See :meth:`Caller.check`."""
+        if self._is_closed:
+            raise StoppedError
+
+    def close(self) -> None:
+        """See :meth:`Caller.close`."""
+        with self._changing:
+            self._is_closed = True
+            for helper in self._all:
+                helper.end()
+
+    def _take(self) -> Helper:
+        with self._changing:
+            self.check()
+            if self._idle:
+                return self._idle.pop()
+            self._all.append(Helper())
+            return self._all[-1]
+
+
+def side_by_side(
+    work: Callable[[Item], Result], items: Sequence[Item], threads: int, caller: Caller
+) -> list[Result]:
+    """Return ``work(item)`` of all ``items``, in their order.
+
+    What is raised is what one after the other would raise, or an interrupt at once.
+
+    Args:
+        work: What to do; safe in threads, and asks :meth:`Caller.check` between its steps.
+        items: What for.
+        threads: Most threads; with one, everything runs in the caller's.
+        caller: Closed when something was raised, so that nothing else goes on for long.
+    """
+    if min(threads, len(items)) <= 1:
+        return [work(item) for item in items]
+    with ThreadPoolExecutor(min(threads, len(items))) as pool:
+        futures = [pool.submit(work, item) for item in items]
+        try:
+            return [future.result() for future in futures]
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            caller.close()
+            raise

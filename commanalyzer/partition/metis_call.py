@@ -1,0 +1,42 @@
+"""METIS itself: arrays -> parts. The only importer of pymetis; light, for it also runs in helpers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pymetis
+from numpy.typing import NDArray
+
+INDEX = pymetis.zero_copy_dtype()
+"""Integer type of this build of METIS."""
+
+
+def divide(
+    num_parts: int,
+    pointer: NDArray[np.int64],
+    neighbour: NDArray[np.integer],
+    vertex_weight: NDArray[np.int64],
+    edge_weight: NDArray[np.int64],
+    options: dict[str, int],
+) -> NDArray[np.int32]:
+    """Return int32[N], parts by METIS's k-way method.
+
+    Args:
+        num_parts: Number of parts p.
+        pointer: [N + 1].
+        neighbour: [2 E], neighbours of all vertices.
+        vertex_weight: [N].
+        edge_weight: [2 E].
+        options: By name, as METIS's.
+
+    Raises:
+        RuntimeError: Or ``ValueError`` or ``TypeError``, if METIS fails.
+    """
+    result = pymetis.part_graph(
+        num_parts,
+        pymetis.CSRAdjacency(pointer.astype(INDEX), neighbour.astype(INDEX)),
+        vweights=vertex_weight.astype(INDEX),
+        eweights=edge_weight.astype(INDEX),
+        recursive=False,
+        options=pymetis.Options(**options),
+    )
+    return np.asarray(result.vertex_part, dtype=np.int32)

@@ -1,0 +1,132 @@
+"""Computations side by side: order, errors, interrupts, and calls in other processes."""
+
+from __future__ import annotations
+
+import operator
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from commanalyzer.decompose import CountOptions, decompose
+from commanalyzer.errors import PartitionError
+from commanalyzer.machine.parameters import MachineParameters
+from commanalyzer.partition import mtkahypar_call
+from commanalyzer.partition.concurrency import Caller, Helpers, StoppedError, side_by_side
+from commanalyzer.partition.memory import affordable_jobs
+from commanalyzer.partition.metis import partition
+from commanalyzer.progress import SilentProgress
+from commanalyzer.request import Coarsen
+from commanalyzer.vcg.large import LargeGraph
+from commanalyzer.vcg.store import GraphStore
+from tests.graphs import grid
+from tests.unit.partition.test_metis import affinity
+from tests.unit.partition.test_tiles import jacobi
+
+
+@pytest.fixture
+def helpers() -> Iterator[Helpers]:
+    """Helpers for problems of every size."""
+    found = Helpers(least_size=0)
+    yield found
+    found.close()
+
+
+def test_results_come_in_the_order_of_the_items() -> None:
+    second_began = threading.Event()
+
+    def work(item: int) -> int:
+        second_began.set() if item == 2 else second_began.wait(60)
+        return item * item
+
+    assert side_by_side(work, (1, 2, 3), 2, Caller()) == [1, 4, 9]
+
+
+def test_the_first_error_is_raised_and_ends_the_others(helpers: Helpers) -> None:
+    def work(item: int) -> None:
+        if item == 2:
+            raise PartitionError("second")
+        while True:
+            helpers.check()
+            time.sleep(0.001)
+            if item == 1:
+                raise PartitionError("first")
+
+    with pytest.raises(PartitionError, match="first"):
+        side_by_side(work, (1, 2, 3), 3, helpers)
+    with pytest.raises(StoppedError):
+        helpers.check()
+
+
+def test_an_interrupt_ends_calls_in_other_processes_at_once(helpers: Helpers) -> None:
+    began = threading.Event()
+
+    def work(item: int) -> None:
+        if item == 1:
+            began.set()
+            helpers.call(time.sleep, 1, 600)
+        began.wait(60)
+        helpers.call(time.sleep, 1, 0)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        side_by_side(work, (1, 2), 2, helpers)
+
+
+def test_errors_of_other_processes_are_told(helpers: Helpers) -> None:
+    assert helpers.call(operator.add, 1, 2, 3) == 5
+    with pytest.raises(RuntimeError, match="division by zero"):
+        helpers.call(operator.truediv, 1, 1, 0)
+    with pytest.raises(MemoryError):
+        helpers.call(bytearray, 1, 1 << 62)
+    with pytest.raises(PartitionError, match="process ended: exit status 7"):
+        helpers.call(os._exit, 1, 7)
+    assert helpers.call(os.getpid, 1) != os.getpid()
+    assert helpers.peak_bytes > 1_000_000
+
+
+def test_small_problems_are_solved_here() -> None:
+    assert Helpers(least_size=10).call(os.getpid, 9) == os.getpid()
+
+
+def test_partitioners_give_the_same_in_another_process(helpers: Helpers) -> None:
+    adjacency = affinity(grid(24))
+    for seed in (1, 2):
+        here = partition(adjacency, 4, seed=seed)
+        there = partition(adjacency, 4, seed=seed, caller=helpers)
+        np.testing.assert_array_equal(here.part, there.part)
+    path = (
+        np.arange(0, 40, 2),
+        np.repeat(np.arange(20), 2)[1:-1],
+        np.ones(20, np.int64),
+        np.ones(19, np.int64),
+    )
+    arguments = 4, *path, 1, 0.03
+    ours, theirs = mtkahypar_call.divide(*arguments), helpers.call(mtkahypar_call.divide, 1, *arguments)
+    np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("coarsen", ["never", 36])
+def test_node_counts_at_a_time_change_nothing(coarsen: Coarsen) -> None:
+    store = GraphStore.of(jacobi(12))
+
+    def found(jobs: int) -> list[tuple[int, str, int, bool, bytes]]:
+        options = CountOptions(
+            (2, 3, 4), ("volume",), 0.9, MachineParameters(), 1, 0.03, True, coarsen=coarsen, jobs=jobs
+        )
+        counted = decompose(store, 288, options, SilentProgress())
+        return [(d.nodes, d.method, d.comm_bytes, d.best, d.part.tobytes()) for d in counted.decompositions]
+
+    assert found(3) == found(1)
+
+
+def test_jobs_are_as_many_as_memory_has_room_for() -> None:
+    graph = LargeGraph(GraphStore.of(jacobi(12)))
+    needed = 300 * graph.num_flows
+    assert affordable_jobs(graph, needed, 4, is_tiled=False) == 1
+    assert affordable_jobs(graph, needed + 300 * graph.num_flows, 4, is_tiled=False) == 3
+    assert affordable_jobs(graph, None, 4, is_tiled=False) == 4
