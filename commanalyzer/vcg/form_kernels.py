@@ -62,19 +62,65 @@ def _note_filled(
 
 
 @compiled_in_place
+def find_sources(label: Any, end: Any, places: Any, cache: Any, found: Any) -> None:
+    """Fill ``found`` with the vertex that each label names, -1 for none.
+
+    Before anything is done with them: looking up one after the other would wait for memory every time.
+
+    Args:
+        label: int64, labels of some rows.
+        end: int64, end of each row's labels.
+        places: Starts and base of ranges; vertices of words and of rows.
+        cache: int64[CACHED], range of words that was found last, by position in a row.
+        found: int32, result.
+    """
+    starts, base, vertex, vertex_of_row = places
+    at = 0
+    for stop in end:
+        begin = at
+        while at < stop:
+            named = label[at]
+            word = named & WORD_MASK
+            v = np.int64(NONE)
+            if named & REGISTER:
+                if named & NOTHING != NOTHING:
+                    v = np.int64(vertex_of_row[word])
+            elif named != 0:
+                slot = (at - begin) & (CACHED - 1)
+                c = cache[slot]
+                if word < starts[c] or word >= starts[c + 1]:
+                    c = find_range(word, starts)
+                    cache[slot] = c
+                v = vertex_at(base[c] + word - starts[c], vertex)
+            found[at] = v
+            at += 1
+
+
+@compiled_in_place
+def find_sinks(heads: Any, name: Any, places: Any, sink: Any) -> None:
+    """Fill ``sink`` with the sink of each row, -1 for fills; arguments as :func:`find_sources`.
+
+    ``name`` is what labels call each row.
+    """
+    starts, base, vertex, vertex_of_row = places
+    c = np.int64(0)
+    for row in range(len(heads)):
+        word, flags = heads[row, 0], heads[row, 1] >> FLAGS
+        v = np.int64(NONE)
+        if flags & ROW_UPDATE:
+            v = np.int64(vertex_of_row[word])
+        elif not flags & ROW_FILL:
+            v = np.int64(vertex_of_row[name[row]])
+            if v < 0:
+                if word < starts[c] or word >= starts[c + 1]:
+                    c = find_range(word, starts)
+                v = np.int64(vertex[base[c] + word - starts[c]])  # what is stored to is no part of a home
+        sink[row] = v
+
+
+@compiled_in_place
 def _keys_of(
-    label: Any,
-    begin: Any,
-    stop: Any,
-    sink: Any,
-    self_at: Any,
-    starts: Any,
-    base: Any,
-    vertex: Any,
-    vertex_of_row: Any,
-    cache: Any,
-    state: Any,
-    key: Any,
+    label: Any, found: Any, begin: Any, stop: Any, sink: Any, self_at: Any, state: Any, key: Any
 ) -> Any:
     """Fill ``key`` with ``vertex << 2 | role`` of a row's labels and note that they are read.
 
@@ -83,45 +129,16 @@ def _keys_of(
     """
     own = 0
     for at in range(begin, stop):
-        named = label[at]
         i = at - begin
-        word = named & WORD_MASK
-        v = np.int64(NONE)
-        if named & REGISTER:
-            if named & NOTHING != NOTHING:
-                v = np.int64(vertex_of_row[word])
-        elif named != 0:
-            c = cache[i & (CACHED - 1)]
-            if word < starts[c] or word >= starts[c + 1]:
-                c = find_range(word, starts)
-                cache[i & (CACHED - 1)] = c
-            v = vertex_at(base[c] + word - starts[c], vertex)
+        v = np.int64(found[at])
         key[i] = NONE
         if v >= 0:
             note_read(v, state)
             if v == sink:
                 own |= 3 if i == self_at else 1
             else:
-                key[i] = (v << 2) | role_of(named)
+                key[i] = (v << 2) | role_of(label[at])
     return own
-
-
-@compiled_in_place
-def _sink_of(
-    head: Any, name: Any, starts: Any, base: Any, vertex: Any, vertex_of_row: Any, cache: Any
-) -> Any:
-    """Sink vertex of a row that is no fill; ``name`` is what labels call it."""
-    word = head[0]
-    if (head[1] >> FLAGS) & ROW_UPDATE:
-        return np.int64(vertex_of_row[word])
-    v = np.int64(vertex_of_row[name])
-    if v < 0:
-        c = cache[CACHED]
-        if word < starts[c] or word >= starts[c + 1]:
-            c = find_range(word, starts)
-            cache[CACHED] = c
-        v = np.int64(vertex[base[c] + word - starts[c]])  # what is stored to is no part of a home
-    return v
 
 
 @compiled
@@ -192,7 +209,7 @@ def _write_row(
     ends: Any,
 ) -> Any:
     """Write a row whose keys are known; return the group behind it, and ends of rows, terms and sources."""
-    heads, cells, origin, _, _, end, _ = chunk
+    heads, cells, origin, _, end, _ = chunk
     _, versions, producer = sums
     row_sink, row_count, row_site, row_fold, row_accumulates, row_terms, term_sources, source, role = out
     rows, terms, sources = ends
@@ -230,6 +247,7 @@ def form_rows(
     chunk: Any,
     group: Any,
     pieces: Any,
+    vertices: Any,
     trace: Any,
     places: Any,
     sites: Any,
@@ -237,30 +255,30 @@ def form_rows(
     sums: Any,
     out: Any,
     key: Any,
-    cache: Any,
 ) -> Any:
     """Write the rows of a chunk that happened, and note what is read and stored to.
 
     The plain labels of a row are one term, those of its groups several; all are one where nothing folds.
 
     Args:
-        chunk: Heads, cells and origin of rows, what labels call them, label, end and filled.
+        chunk: Heads, cells and origin of rows, label, end and filled.
         group: First group of these rows or later ones.
         pieces: Rounds of ranges that stay coded; columns 4 to 6 are results.
+        vertices: Sinks of rows and what their labels name, from :func:`find_sinks` and :func:`find_sources`.
         trace: Groups and cells of the whole trace.
-        places: Starts, length and base of ranges; vertices of words and of rows.
+        places: Starts, length and base of ranges; vertices of words.
         sites: Per site, label that is the sink's own version in its operation; fold.
         kept: Columns of a :class:`~commanalyzer.vcg.coded_ranges.CodedRanges`.
         sums: State, versions and producer per vertex.
         out: Results: sink, count, site, fold, accumulates and terms of rows; sources of terms; source, role.
         key: Room for the labels of a row.
-        cache: int64[CACHED + 1], zeros: ranges of words that were found last.
 
     Returns:
         Numbers of rows, terms and sources.
     """
-    heads, cells, _, name, label, end, filled = chunk
-    starts, length, base, vertex, vertex_of_row = places
+    heads, cells, _, label, end, filled = chunk
+    starts, length, base, vertex = places
+    sinks, found = vertices
     groups, trace_cells = trace
     self_at, fold = sites
     state = sums[0]
@@ -276,11 +294,8 @@ def form_rows(
         if (heads[row, 1] >> FLAGS) & ROW_FILL:
             _note_filled(heads[row, 0], filled[row], starts, length, base, vertex, state)
             continue
-        sink = _sink_of(heads[row], name[row], starts, base, vertex, vertex_of_row, cache)
-        at = self_at[heads[row, 1] & LOW]
-        own = _keys_of(
-            label, begin, end[row], sink, at, starts, base, vertex, vertex_of_row, cache, state, key
-        )
+        sink = np.int64(sinks[row])
+        own = _keys_of(label, found, begin, end[row], sink, self_at[heads[row, 1] & LOW], state, key)
         state[sink] |= STORED
         if cells[row, 1] != 0:
             group, ends = _write_row(row, begin, sink, own, group, chunk, groups, fold, sums, out, key, ends)
