@@ -143,7 +143,7 @@ def _form(
     coded: CodedRanges,
 ) -> Rows:
     """Rows of a chunk in final form, without those that stay coded; notes where these are in its pieces."""
-    from commanalyzer.vcg.form_kernels import find_sinks, find_sources, form_rows
+    from commanalyzer.vcg.form_kernels import count_stores, find_sinks, find_sources, form_rows
     from commanalyzer.vcg.trace_kernels import CACHED
 
     ranges = homes.ranges
@@ -160,13 +160,15 @@ def _form(
     find_sources(chunk.label, chunk.end, places, np.zeros(CACHED, np.int64), found)
     rows, num_terms, sources = form_rows(
         (chunk.heads, chunk.cells, chunk.origin, chunk.label, chunk.end, chunk.filled),
-        chunk.group, chunk.pieces, (sinks, found), (tables.groups, tables.cells),
+        chunk.group, chunk.pieces, (sinks, found), tables.groups,
         (ranges.starts, ranges.length, ranges.base, homes.vertex),
         (sites.self_label, sites.fold), coded.columns,
-        (vertices.state, vertices.versions, vertices.producer),
+        vertices.state,
         (sink, count, site, fold, accumulates, terms, term_sources, source, role),
         np.empty(longest, np.int64),
     )  # fmt: skip
+    stored = sink[:rows], count[:rows], site[:rows]
+    count_stores(*stored, chunk.pieces, tables.cells, coded.columns, vertices.versions, vertices.producer)
     return Rows(
         sink[:rows], count[:rows], site[:rows], fold[:rows], accumulates[:rows], terms[:rows],
         term_sources[:num_terms], source[:sources], role[:sources],

@@ -120,12 +120,44 @@ def _best_pattern(x: Any, p: Any, n: Any, hints: Any, hint: Any, entry_bytes: An
         if w < 2 or p + 3 * w > n or wasted > _PATIENCE * (p + w) + _TABLE:
             continue
         seen = _run(x, p, w, n)
+        if seen < 3 * w:
+            wasted += seen - 2 * w
+            continue
         gain = (seen // w - 2) * w * entry_bytes - _HEADER
         if gain > best:
             best, width, repeat = gain, w, seen // w
         else:
             wasted += seen - 2 * w
     return best, width, repeat, hint, wasted
+
+
+@compiled_in_place
+def _next_candidate(x: Any, p: Any, stop: Any, n: Any, hints: Any, hint: Any) -> Any:
+    """Where the next pattern that ends before ``n`` may begin, from ``p`` on, ``stop`` if there is none before.
+
+    A pattern goes on for a third time: its first entry says in most cases that there is none. Return the
+    hints seen in vain, too.
+    """
+    at, lag = hints
+    while p < stop:
+        while hint < len(at) and at[hint] < p:
+            hint += 1
+        limit = min(stop, n - 2)
+        if hint < len(at):
+            limit = min(limit, at[hint])
+        while p < limit and x[p + 2] - x[p + 1] != x[p + 1] - x[p]:
+            p += 1
+        if p >= n - 2:
+            return stop, hint
+        if p == stop or x[p + 2] - x[p + 1] == x[p + 1] - x[p]:
+            break
+        while hint < len(at) and at[hint] == p:
+            w = lag[hint]
+            if w > 1 and p + 3 * w <= n and x[p + 2 * w] - x[p + w] == x[p + w] - x[p]:
+                return p, hint
+            hint += 1
+        p += 1
+    return p, hint
 
 
 @compiled_in_place
@@ -136,14 +168,12 @@ def _encode_stretch(x: Any, p: Any, n: Any, hints: Any, entry_bytes: Any, out: A
     """
     width, repeat, start, stride, literal = out
     blocks, starts, size, hint, wasted = ends
-    at = hints[0]
     pending = p
     while p < n or pending < p:
         best, w, m = 0, 0, 0
-        is_hinted = hint < len(at) and at[hint] <= p
-        if p + 2 < n and not is_hinted and x[p + 2] - x[p + 1] != x[p + 1] - x[p]:
-            p += 1  # no pattern begins here
-        elif p < n:
+        stop = min(n, pending + _LITERALS)
+        p, hint = _next_candidate(x, p, stop, n, hints, hint)
+        if p < stop:
             best, w, m, hint, wasted = _best_pattern(x, p, n, hints, hint, entry_bytes, wasted)
             p += best <= 0
         if pending < p and (best > 0 or p == n or p - pending == _LITERALS):

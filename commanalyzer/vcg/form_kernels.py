@@ -174,12 +174,10 @@ def _write_term(key: Any, begin: Any, stop: Any, source: Any, role: Any, sources
 
 
 @compiled_in_place
-def _note_piece(piece: Any, cells: Any, kept: Any, sums: Any) -> None:
+def _note_piece(piece: Any, kept: Any, state: Any) -> None:
     """Note what a piece of a range reads and stores, in the order of its rows."""
-    row_of, first_store, sink, own, site, first_source, source = kept
-    state, versions, producer = sums
+    _, first_store, sink, own, _, first_source, source = kept
     n = piece[1]
-    count = cells[row_of[n], 1]
     for i in range(piece[2], piece[3]):
         for s in range(first_store[n], first_store[n + 1]):
             v = sink[s, 0] + i * sink[s, 1]
@@ -188,9 +186,46 @@ def _note_piece(piece: Any, cells: Any, kept: Any, sums: Any) -> None:
             if own[s]:
                 note_read(v, state)
             state[v] |= STORED
-            versions[v] += count
-            if producer[v] < 0 and count:
-                producer[v] = site[s]
+
+
+@compiled_in_place
+def _count_stored(v: Any, count: Any, site: Any, versions: Any, producer: Any) -> None:
+    """Count versions of a vertex; the first site that makes one is its producer."""
+    versions[v] += count
+    if producer[v] < 0:
+        producer[v] = site
+
+
+@compiled_in_place
+def count_stores(
+    row_sink: Any, row_count: Any, row_site: Any, pieces: Any, cells: Any, kept: Any, versions: Any, producer: Any
+) -> None:
+    """Add up versions and find producers, in the order of rows.
+
+    Apart from :func:`form_rows`, whose other work would wait for memory with every sink.
+
+    Args:
+        row_sink: int32, rows of a chunk.
+        row_count: int64.
+        row_site: int32.
+        pieces: Rounds of ranges between them, as :func:`form_rows` has left them.
+        cells: Cells of the whole trace.
+        kept: Columns of a :class:`~commanalyzer.vcg.coded_ranges.CodedRanges`.
+        versions: int64, result, per vertex.
+        producer: int32, result.
+    """
+    row_of, first_store, sink, _, site, _, _ = kept
+    row = 0
+    for k in range(len(pieces) + 1):
+        for r in range(row, pieces[k, 4] if k < len(pieces) else len(row_sink)):
+            _count_stored(row_sink[r], row_count[r], row_site[r], versions, producer)
+        if k == len(pieces):
+            break
+        row, n = pieces[k, 4], pieces[k, 1]
+        count = cells[row_of[n], 1]
+        for i in range(pieces[k, 2], pieces[k, 3] if count else 0):
+            for s in range(first_store[n], first_store[n + 1]):
+                _count_stored(sink[s, 0] + i * sink[s, 1], count, site[s], versions, producer)
 
 
 @compiled_in_place
@@ -203,20 +238,15 @@ def _write_row(
     chunk: Any,
     groups: Any,
     site_fold: Any,
-    sums: Any,
     out: Any,
     key: Any,
     ends: Any,
 ) -> Any:
     """Write a row whose keys are known; return the group behind it, and ends of rows, terms and sources."""
     heads, cells, origin, _, end, _ = chunk
-    _, versions, producer = sums
     row_sink, row_count, row_site, row_fold, row_accumulates, row_terms, term_sources, source, role = out
     rows, terms, sources = ends
     site, count, size = heads[row, 1] & LOW, cells[row, 1], end[row] - begin
-    versions[sink] += count
-    if producer[sink] < 0:
-        producer[sink] = site
     fold = site_fold[site] if own == 3 or (heads[row, 1] >> FLAGS) & ROW_REGISTER else 0
     plain = (heads[row, 1] >> 32) & COUNT if fold else size
     opened, before = terms, sources
@@ -248,11 +278,11 @@ def form_rows(
     group: Any,
     pieces: Any,
     vertices: Any,
-    trace: Any,
+    groups: Any,
     places: Any,
     sites: Any,
     kept: Any,
-    sums: Any,
+    state: Any,
     out: Any,
     key: Any,
 ) -> Any:
@@ -265,11 +295,11 @@ def form_rows(
         group: First group of these rows or later ones.
         pieces: Rounds of ranges that stay coded; columns 4 to 6 are results.
         vertices: Sinks of rows and what their labels name, from :func:`find_sinks` and :func:`find_sources`.
-        trace: Groups and cells of the whole trace.
+        groups: Groups of the whole trace.
         places: Starts, length and base of ranges; vertices of words.
         sites: Per site, label that is the sink's own version in its operation; fold.
         kept: Columns of a :class:`~commanalyzer.vcg.coded_ranges.CodedRanges`.
-        sums: State, versions and producer per vertex.
+        state: uint8, result, per vertex.
         out: Results: sink, count, site, fold, accumulates and terms of rows; sources of terms; source, role.
         key: Room for the labels of a row.
 
@@ -279,14 +309,12 @@ def form_rows(
     heads, cells, _, label, end, filled = chunk
     starts, length, base, vertex = places
     sinks, found = vertices
-    groups, trace_cells = trace
     self_at, fold = sites
-    state = sums[0]
     ends = (0, 0, 0)
     begin, piece = 0, 0
     for row in range(len(heads) + 1):
         while piece < len(pieces) and pieces[piece, 0] == row:
-            _note_piece(pieces[piece], trace_cells, kept, sums)
+            _note_piece(pieces[piece], kept, state)
             pieces[piece, 4], pieces[piece, 5], pieces[piece, 6] = ends
             piece += 1
         if row == len(heads):
@@ -298,6 +326,6 @@ def form_rows(
         own = _keys_of(label, found, begin, end[row], sink, self_at[heads[row, 1] & LOW], state, key)
         state[sink] |= STORED
         if cells[row, 1] != 0:
-            group, ends = _write_row(row, begin, sink, own, group, chunk, groups, fold, sums, out, key, ends)
+            group, ends = _write_row(row, begin, sink, own, group, chunk, groups, fold, out, key, ends)
         begin = end[row]
     return ends
