@@ -132,7 +132,24 @@ def _best_pattern(x: Any, p: Any, n: Any, hints: Any, hint: Any, entry_bytes: An
 
 
 @compiled_in_place
-def _next_candidate(x: Any, p: Any, stop: Any, n: Any, hints: Any, hint: Any) -> Any:
+def _next_run(x: Any, p: Any, limit: Any, n: Any, least: Any) -> Any:
+    """First entry before ``limit`` at which one stride goes on for ``least`` entries, ``limit`` if none."""
+    while p < limit:
+        if x[p + 2] - x[p + 1] != x[p + 1] - x[p]:
+            p += 1
+            continue
+        q = p + 3
+        end = min(n, p + least)
+        while q < end and x[q] - x[q - 1] == x[q - 1] - x[q - 2]:
+            q += 1
+        if q - p >= least:
+            return p
+        p = q - 1  # what begins before it ends there, too
+    return min(p, limit)
+
+
+@compiled_in_place
+def _next_candidate(x: Any, p: Any, stop: Any, n: Any, hints: Any, hint: Any, least: Any) -> Any:
     """Where the next pattern that ends before ``n`` may begin, from ``p`` on, ``stop`` if there is none before.
 
     A pattern goes on for a third time: its first entry says in most cases that there is none. Return the
@@ -142,21 +159,19 @@ def _next_candidate(x: Any, p: Any, stop: Any, n: Any, hints: Any, hint: Any) ->
     while p < stop:
         while hint < len(at) and at[hint] < p:
             hint += 1
-        limit = min(stop, n - 2)
-        if hint < len(at):
-            limit = min(limit, at[hint])
-        while p < limit and x[p + 2] - x[p + 1] != x[p + 1] - x[p]:
-            p += 1
-        if p >= n - 2:
-            return stop, hint
-        if p == stop or x[p + 2] - x[p + 1] == x[p + 1] - x[p]:
-            break
         while hint < len(at) and at[hint] == p:
             w = lag[hint]
             if w > 1 and p + 3 * w <= n and x[p + 2 * w] - x[p + w] == x[p + w] - x[p]:
                 return p, hint
             hint += 1
-        p += 1
+        if p >= n - 2:
+            return stop, hint
+        limit = min(stop, n - 2)
+        if hint < len(at):
+            limit = min(limit, at[hint])
+        p = _next_run(x, p, limit, n, least)
+        if p < limit:
+            return p, hint
     return p, hint
 
 
@@ -168,11 +183,11 @@ def _encode_stretch(x: Any, p: Any, n: Any, hints: Any, entry_bytes: Any, out: A
     """
     width, repeat, start, stride, literal = out
     blocks, starts, size, hint, wasted = ends
-    pending = p
+    pending, least = p, 3 + _HEADER // entry_bytes
     while p < n or pending < p:
         best, w, m = 0, 0, 0
         stop = min(n, pending + _LITERALS)
-        p, hint = _next_candidate(x, p, stop, n, hints, hint)
+        p, hint = _next_candidate(x, p, stop, n, hints, hint, least)
         if p < stop:
             best, w, m, hint, wasted = _best_pattern(x, p, n, hints, hint, entry_bytes, wasted)
             p += best <= 0
