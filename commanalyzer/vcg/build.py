@@ -153,19 +153,17 @@ def _form(
     fold, accumulates = np.empty(num_rows, np.uint8), np.empty(num_rows, np.bool_)
     term_sources = np.empty(num_labels, np.int64)
     source, role = np.empty(num_labels, np.int32), np.empty(num_labels, np.uint8)
-    longest = int(np.diff(chunk.end, prepend=0).max(initial=0))
     places = ranges.starts, ranges.base, homes.vertex, vertices.of_row
-    sinks, found = np.empty(num_rows, np.int32), np.empty(num_labels, np.int32)
+    sinks = np.empty(num_rows, np.int32)
     find_sinks(chunk.heads, tables.names_of(chunk.origin), places, sinks)
-    find_sources(chunk.label, chunk.end, places, np.zeros(CACHED, np.int64), found)
+    find_sources(chunk.label, chunk.end, places, np.zeros(CACHED, np.int64))
     rows, num_terms, sources = form_rows(
         (chunk.heads, chunk.cells, chunk.origin, chunk.label, chunk.end, chunk.filled),
-        chunk.group, chunk.pieces, (sinks, found), tables.groups,
+        chunk.group, chunk.pieces, sinks, tables.groups,
         (ranges.starts, ranges.length, ranges.base, homes.vertex),
         (sites.self_label, sites.fold), coded.columns,
         vertices.state,
         (sink, count, site, fold, accumulates, terms, term_sources, source, role),
-        np.empty(longest, np.int64),
     )  # fmt: skip
     stored = sink[:rows], count[:rows], site[:rows]
     count_stores(*stored, chunk.pieces, tables.cells, coded.columns, vertices.versions, vertices.producer)

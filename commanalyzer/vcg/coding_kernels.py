@@ -149,11 +149,13 @@ def _next_run(x: Any, p: Any, limit: Any, n: Any, least: Any) -> Any:
 
 
 @compiled_in_place
-def _next_candidate(x: Any, p: Any, stop: Any, n: Any, hints: Any, hint: Any, least: Any) -> Any:
+def _next_candidate(
+    x: Any, p: Any, stop: Any, n: Any, hints: Any, hint: Any, least: Any, wasted: Any
+) -> Any:
     """Where the next pattern that ends before ``n`` may begin, from ``p`` on, ``stop`` if there is none before.
 
-    A pattern goes on for a third time: its first entry says in most cases that there is none. Return the
-    hints seen in vain, too.
+    A pattern goes on for a third time: its first two entries say in most cases that there is none. Return the
+    hints seen and the entries looked at in vain, too.
     """
     at, lag = hints
     while p < stop:
@@ -161,18 +163,21 @@ def _next_candidate(x: Any, p: Any, stop: Any, n: Any, hints: Any, hint: Any, le
             hint += 1
         while hint < len(at) and at[hint] == p:
             w = lag[hint]
-            if w > 1 and p + 3 * w <= n and x[p + 2 * w] - x[p + w] == x[p + w] - x[p]:
-                return p, hint
+            third = p + 2 * w
+            if w > 1 and third + w <= n and x[third] - x[p + w] == x[p + w] - x[p]:
+                if x[third + 1] - x[p + w + 1] == x[p + w + 1] - x[p + 1]:
+                    return p, hint, wasted
+                wasted += wasted <= _PATIENCE * (p + w) + _TABLE
             hint += 1
         if p >= n - 2:
-            return stop, hint
+            return stop, hint, wasted
         limit = min(stop, n - 2)
         if hint < len(at):
             limit = min(limit, at[hint])
         p = _next_run(x, p, limit, n, least)
         if p < limit:
-            return p, hint
-    return p, hint
+            return p, hint, wasted
+    return p, hint, wasted
 
 
 @compiled_in_place
@@ -187,7 +192,7 @@ def _encode_stretch(x: Any, p: Any, n: Any, hints: Any, entry_bytes: Any, out: A
     while p < n or pending < p:
         best, w, m = 0, 0, 0
         stop = min(n, pending + _LITERALS)
-        p, hint = _next_candidate(x, p, stop, n, hints, hint, least)
+        p, hint, wasted = _next_candidate(x, p, stop, n, hints, hint, least, wasted)
         if p < stop:
             best, w, m, hint, wasted = _best_pattern(x, p, n, hints, hint, entry_bytes, wasted)
             p += best <= 0

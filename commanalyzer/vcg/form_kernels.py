@@ -62,17 +62,16 @@ def _note_filled(
 
 
 @compiled_in_place
-def find_sources(label: Any, end: Any, places: Any, cache: Any, found: Any) -> None:
-    """Fill ``found`` with the vertex that each label names, -1 for none.
+def find_sources(label: Any, end: Any, places: Any, cache: Any) -> None:
+    """Replace each label by ``vertex << 2 | role`` of what it names, -1 for nothing.
 
     Before anything is done with them: looking up one after the other would wait for memory every time.
 
     Args:
-        label: int64, labels of some rows.
+        label: int64, labels of some rows, and result.
         end: int64, end of each row's labels.
         places: Starts and base of ranges; vertices of words and of rows.
         cache: int64[CACHED], range of words that was found last, by position in a row.
-        found: int32, result.
     """
     starts, base, vertex, vertex_of_row = places
     at = 0
@@ -92,7 +91,7 @@ def find_sources(label: Any, end: Any, places: Any, cache: Any, found: Any) -> N
                     c = find_range(word, starts)
                     cache[slot] = c
                 v = vertex_at(base[c] + word - starts[c], vertex)
-            found[at] = v
+            label[at] = v << 2 | role_of(named) if v >= 0 else NONE
             at += 1
 
 
@@ -119,25 +118,19 @@ def find_sinks(heads: Any, name: Any, places: Any, sink: Any) -> None:
 
 
 @compiled_in_place
-def _keys_of(
-    label: Any, found: Any, begin: Any, stop: Any, sink: Any, self_at: Any, state: Any, key: Any
-) -> Any:
-    """Fill ``key`` with ``vertex << 2 | role`` of a row's labels and note that they are read.
+def _note_sources(key: Any, begin: Any, stop: Any, sink: Any, self_at: Any, state: Any) -> Any:
+    """Note that the sources of a row are read; keys of the sink itself become -1.
 
-    It becomes -1 where a label names nothing or the sink itself. Return 0 if none names the sink, 3 if the
-    one at ``self_at`` does, else 1.
+    Return 0 if there are none, 3 if the one at ``self_at`` is, else 1.
     """
     own = 0
     for at in range(begin, stop):
-        i = at - begin
-        v = np.int64(found[at])
-        key[i] = NONE
+        v = key[at] >> 2
         if v >= 0:
             note_read(v, state)
             if v == sink:
-                own |= 3 if i == self_at else 1
-            else:
-                key[i] = (v << 2) | role_of(label[at])
+                own |= 3 if at - begin == self_at else 1
+                key[at] = NONE
     return own
 
 
@@ -239,33 +232,32 @@ def _write_row(
     groups: Any,
     site_fold: Any,
     out: Any,
-    key: Any,
     ends: Any,
 ) -> Any:
     """Write a row whose keys are known; return the group behind it, and ends of rows, terms and sources."""
-    heads, cells, origin, _, end, _ = chunk
+    heads, cells, origin, key, end, _ = chunk
     row_sink, row_count, row_site, row_fold, row_accumulates, row_terms, term_sources, source, role = out
     rows, terms, sources = ends
-    site, count, size = heads[row, 1] & LOW, cells[row, 1], end[row] - begin
+    site, count, stop = heads[row, 1] & LOW, cells[row, 1], end[row]
     fold = site_fold[site] if own == 3 or (heads[row, 1] >> FLAGS) & ROW_REGISTER else 0
-    plain = (heads[row, 1] >> 32) & COUNT if fold else size
+    at = begin + ((heads[row, 1] >> 32) & COUNT) if fold else stop
     opened, before = terms, sources
-    sources = _write_term(key, 0, plain, source, role, sources)
+    sources = _write_term(key, begin, at, source, role, sources)
     if sources > before:
         term_sources[terms] = sources - before
         terms += 1
-    if plain < size:
+    if at < stop:
         while groups[group, 0] < origin[row]:
             group += 1
-    while plain < size:
+    while at < stop:
         width = groups[group, 3] & LOW
         for _ in range(groups[group, 2]):
             before = sources
-            sources = _write_term(key, plain, plain + width, source, role, sources)
+            sources = _write_term(key, at, at + width, source, role, sources)
             if sources > before:
                 term_sources[terms] = sources - before
                 terms += 1
-            plain += width
+            at += width
         group += 1
     row_sink[rows], row_count[rows], row_site[rows] = sink, count, site
     row_fold[rows], row_accumulates[rows], row_terms[rows] = fold, own != 0, terms - opened
@@ -277,38 +269,36 @@ def form_rows(
     chunk: Any,
     group: Any,
     pieces: Any,
-    vertices: Any,
+    sinks: Any,
     groups: Any,
     places: Any,
     sites: Any,
     kept: Any,
     state: Any,
     out: Any,
-    key: Any,
 ) -> Any:
     """Write the rows of a chunk that happened, and note what is read and stored to.
 
     The plain labels of a row are one term, those of its groups several; all are one where nothing folds.
 
     Args:
-        chunk: Heads, cells and origin of rows, label, end and filled.
+        chunk: Heads, cells and origin of rows; sources from :func:`find_sources`, lost by the way; end and
+            filled.
         group: First group of these rows or later ones.
         pieces: Rounds of ranges that stay coded; columns 4 to 6 are results.
-        vertices: Sinks of rows and what their labels name, from :func:`find_sinks` and :func:`find_sources`.
+        sinks: int32, from :func:`find_sinks`.
         groups: Groups of the whole trace.
         places: Starts, length and base of ranges; vertices of words.
         sites: Per site, label that is the sink's own version in its operation; fold.
         kept: Columns of a :class:`~commanalyzer.vcg.coded_ranges.CodedRanges`.
         state: uint8, result, per vertex.
         out: Results: sink, count, site, fold, accumulates and terms of rows; sources of terms; source, role.
-        key: Room for the labels of a row.
 
     Returns:
         Numbers of rows, terms and sources.
     """
-    heads, cells, _, label, end, filled = chunk
+    heads, cells, _, key, end, filled = chunk
     starts, length, base, vertex = places
-    sinks, found = vertices
     self_at, fold = sites
     ends = (0, 0, 0)
     begin, piece = 0, 0
@@ -323,9 +313,9 @@ def form_rows(
             _note_filled(heads[row, 0], filled[row], starts, length, base, vertex, state)
             continue
         sink = np.int64(sinks[row])
-        own = _keys_of(label, found, begin, end[row], sink, self_at[heads[row, 1] & LOW], state, key)
+        own = _note_sources(key, begin, end[row], sink, self_at[heads[row, 1] & LOW], state)
         state[sink] |= STORED
         if cells[row, 1] != 0:
-            group, ends = _write_row(row, begin, sink, own, group, chunk, groups, fold, out, key, ends)
+            group, ends = _write_row(row, begin, sink, own, group, chunk, groups, fold, out, ends)
         begin = end[row]
     return ends
