@@ -143,7 +143,7 @@ def _form(
     coded: CodedRanges,
 ) -> Rows:
     """Rows of a chunk in final form, without those that stay coded; notes where these are in its pieces."""
-    from commanalyzer.vcg.form_kernels import form_rows
+    from commanalyzer.vcg.form_kernels import count_stores, find_sinks, find_sources, form_rows
     from commanalyzer.vcg.trace_kernels import CACHED
 
     ranges = homes.ranges
@@ -153,18 +153,20 @@ def _form(
     fold, accumulates = np.empty(num_rows, np.uint8), np.empty(num_rows, np.bool_)
     term_sources = np.empty(num_labels, np.int64)
     source, role = np.empty(num_labels, np.int32), np.empty(num_labels, np.uint8)
-    longest = int(np.diff(chunk.end, prepend=0).max(initial=0))
-    name = tables.names_of(chunk.origin)
+    places = ranges.starts, ranges.base, homes.vertex, vertices.of_row
+    sinks = np.empty(num_rows, np.int32)
+    find_sinks(chunk.heads, tables.names_of(chunk.origin), places, sinks)
+    find_sources(chunk.label, chunk.end, places, np.zeros(CACHED, np.int64))
     rows, num_terms, sources = form_rows(
-        (chunk.heads, chunk.cells, chunk.origin, name, chunk.label, chunk.end, chunk.filled),
-        chunk.group, chunk.pieces, (tables.groups, tables.cells),
-        (ranges.starts, ranges.length, ranges.base, homes.vertex, vertices.of_row),
+        (chunk.heads, chunk.cells, chunk.origin, chunk.label, chunk.end, chunk.filled),
+        chunk.group, chunk.pieces, sinks, tables.groups,
+        (ranges.starts, ranges.length, ranges.base, homes.vertex),
         (sites.self_label, sites.fold), coded.columns,
-        (vertices.state, vertices.versions, vertices.producer),
+        vertices.state,
         (sink, count, site, fold, accumulates, terms, term_sources, source, role),
-        np.empty(longest, np.int64),
-        np.zeros(CACHED + 1, np.int64),
     )  # fmt: skip
+    stored = sink[:rows], count[:rows], site[:rows]
+    count_stores(*stored, chunk.pieces, tables.cells, coded.columns, vertices.versions, vertices.producer)
     return Rows(
         sink[:rows], count[:rows], site[:rows], fold[:rows], accumulates[:rows], terms[:rows],
         term_sources[:num_terms], source[:sources], role[:sources],

@@ -120,12 +120,64 @@ def _best_pattern(x: Any, p: Any, n: Any, hints: Any, hint: Any, entry_bytes: An
         if w < 2 or p + 3 * w > n or wasted > _PATIENCE * (p + w) + _TABLE:
             continue
         seen = _run(x, p, w, n)
+        if seen < 3 * w:
+            wasted += seen - 2 * w
+            continue
         gain = (seen // w - 2) * w * entry_bytes - _HEADER
         if gain > best:
             best, width, repeat = gain, w, seen // w
         else:
             wasted += seen - 2 * w
     return best, width, repeat, hint, wasted
+
+
+@compiled_in_place
+def _next_run(x: Any, p: Any, limit: Any, n: Any, least: Any) -> Any:
+    """First entry before ``limit`` at which one stride goes on for ``least`` entries, ``limit`` if none."""
+    while p < limit:
+        if x[p + 2] - x[p + 1] != x[p + 1] - x[p]:
+            p += 1
+            continue
+        q = p + 3
+        end = min(n, p + least)
+        while q < end and x[q] - x[q - 1] == x[q - 1] - x[q - 2]:
+            q += 1
+        if q - p >= least:
+            return p
+        p = q - 1  # what begins before it ends there, too
+    return min(p, limit)
+
+
+@compiled_in_place
+def _next_candidate(
+    x: Any, p: Any, stop: Any, n: Any, hints: Any, hint: Any, least: Any, wasted: Any
+) -> Any:
+    """Where the next pattern that ends before ``n`` may begin, from ``p`` on, ``stop`` if there is none before.
+
+    A pattern goes on for a third time: its first two entries say in most cases that there is none. Return the
+    hints seen and the entries looked at in vain, too.
+    """
+    at, lag = hints
+    while p < stop:
+        while hint < len(at) and at[hint] < p:
+            hint += 1
+        while hint < len(at) and at[hint] == p:
+            w = lag[hint]
+            third = p + 2 * w
+            if w > 1 and third + w <= n and x[third] - x[p + w] == x[p + w] - x[p]:
+                if x[third + 1] - x[p + w + 1] == x[p + w + 1] - x[p + 1]:
+                    return p, hint, wasted
+                wasted += wasted <= _PATIENCE * (p + w) + _TABLE
+            hint += 1
+        if p >= n - 2:
+            return stop, hint, wasted
+        limit = min(stop, n - 2)
+        if hint < len(at):
+            limit = min(limit, at[hint])
+        p = _next_run(x, p, limit, n, least)
+        if p < limit:
+            return p, hint, wasted
+    return p, hint, wasted
 
 
 @compiled_in_place
@@ -136,14 +188,12 @@ def _encode_stretch(x: Any, p: Any, n: Any, hints: Any, entry_bytes: Any, out: A
     """
     width, repeat, start, stride, literal = out
     blocks, starts, size, hint, wasted = ends
-    at = hints[0]
-    pending = p
+    pending, least = p, 3 + _HEADER // entry_bytes
     while p < n or pending < p:
         best, w, m = 0, 0, 0
-        is_hinted = hint < len(at) and at[hint] <= p
-        if p + 2 < n and not is_hinted and x[p + 2] - x[p + 1] != x[p + 1] - x[p]:
-            p += 1  # no pattern begins here
-        elif p < n:
+        stop = min(n, pending + _LITERALS)
+        p, hint, wasted = _next_candidate(x, p, stop, n, hints, hint, least, wasted)
+        if p < stop:
             best, w, m, hint, wasted = _best_pattern(x, p, n, hints, hint, entry_bytes, wasted)
             p += best <= 0
         if pending < p and (best > 0 or p == n or p - pending == _LITERALS):

@@ -62,66 +62,76 @@ def _note_filled(
 
 
 @compiled_in_place
-def _keys_of(
-    label: Any,
-    begin: Any,
-    stop: Any,
-    sink: Any,
-    self_at: Any,
-    starts: Any,
-    base: Any,
-    vertex: Any,
-    vertex_of_row: Any,
-    cache: Any,
-    state: Any,
-    key: Any,
-) -> Any:
-    """Fill ``key`` with ``vertex << 2 | role`` of a row's labels and note that they are read.
+def find_sources(label: Any, end: Any, places: Any, cache: Any) -> None:
+    """Replace each label by ``vertex << 2 | role`` of what it names, -1 for nothing.
 
-    It becomes -1 where a label names nothing or the sink itself. Return 0 if none names the sink, 3 if the
-    one at ``self_at`` does, else 1.
+    Before anything is done with them: looking up one after the other would wait for memory every time.
+
+    Args:
+        label: int64, labels of some rows, and result.
+        end: int64, end of each row's labels.
+        places: Starts and base of ranges; vertices of words and of rows.
+        cache: int64[CACHED], range of words that was found last, by position in a row.
     """
-    own = 0
-    for at in range(begin, stop):
-        named = label[at]
-        i = at - begin
-        word = named & WORD_MASK
-        v = np.int64(NONE)
-        if named & REGISTER:
-            if named & NOTHING != NOTHING:
-                v = np.int64(vertex_of_row[word])
-        elif named != 0:
-            c = cache[i & (CACHED - 1)]
-            if word < starts[c] or word >= starts[c + 1]:
-                c = find_range(word, starts)
-                cache[i & (CACHED - 1)] = c
-            v = vertex_at(base[c] + word - starts[c], vertex)
-        key[i] = NONE
-        if v >= 0:
-            note_read(v, state)
-            if v == sink:
-                own |= 3 if i == self_at else 1
-            else:
-                key[i] = (v << 2) | role_of(named)
-    return own
+    starts, base, vertex, vertex_of_row = places
+    at = 0
+    for stop in end:
+        begin = at
+        while at < stop:
+            named = label[at]
+            word = named & WORD_MASK
+            v = np.int64(NONE)
+            if named & REGISTER:
+                if named & NOTHING != NOTHING:
+                    v = np.int64(vertex_of_row[word])
+            elif named != 0:
+                slot = (at - begin) & (CACHED - 1)
+                c = cache[slot]
+                if word < starts[c] or word >= starts[c + 1]:
+                    c = find_range(word, starts)
+                    cache[slot] = c
+                v = vertex_at(base[c] + word - starts[c], vertex)
+            label[at] = v << 2 | role_of(named) if v >= 0 else NONE
+            at += 1
 
 
 @compiled_in_place
-def _sink_of(
-    head: Any, name: Any, starts: Any, base: Any, vertex: Any, vertex_of_row: Any, cache: Any
-) -> Any:
-    """Sink vertex of a row that is no fill; ``name`` is what labels call it."""
-    word = head[0]
-    if (head[1] >> FLAGS) & ROW_UPDATE:
-        return np.int64(vertex_of_row[word])
-    v = np.int64(vertex_of_row[name])
-    if v < 0:
-        c = cache[CACHED]
-        if word < starts[c] or word >= starts[c + 1]:
-            c = find_range(word, starts)
-            cache[CACHED] = c
-        v = np.int64(vertex[base[c] + word - starts[c]])  # what is stored to is no part of a home
-    return v
+def find_sinks(heads: Any, name: Any, places: Any, sink: Any) -> None:
+    """Fill ``sink`` with the sink of each row, -1 for fills; arguments as :func:`find_sources`.
+
+    ``name`` is what labels call each row.
+    """
+    starts, base, vertex, vertex_of_row = places
+    c = np.int64(0)
+    for row in range(len(heads)):
+        word, flags = heads[row, 0], heads[row, 1] >> FLAGS
+        v = np.int64(NONE)
+        if flags & ROW_UPDATE:
+            v = np.int64(vertex_of_row[word])
+        elif not flags & ROW_FILL:
+            v = np.int64(vertex_of_row[name[row]])
+            if v < 0:
+                if word < starts[c] or word >= starts[c + 1]:
+                    c = find_range(word, starts)
+                v = np.int64(vertex[base[c] + word - starts[c]])  # what is stored to is no part of a home
+        sink[row] = v
+
+
+@compiled_in_place
+def _note_sources(key: Any, begin: Any, stop: Any, sink: Any, self_at: Any, state: Any) -> Any:
+    """Note that the sources of a row are read; keys of the sink itself become -1.
+
+    Return 0 if there are none, 3 if the one at ``self_at`` is, else 1.
+    """
+    own = 0
+    for at in range(begin, stop):
+        v = key[at] >> 2
+        if v >= 0:
+            note_read(v, state)
+            if v == sink:
+                own |= 3 if at - begin == self_at else 1
+                key[at] = NONE
+    return own
 
 
 @compiled
@@ -157,12 +167,10 @@ def _write_term(key: Any, begin: Any, stop: Any, source: Any, role: Any, sources
 
 
 @compiled_in_place
-def _note_piece(piece: Any, cells: Any, kept: Any, sums: Any) -> None:
+def _note_piece(piece: Any, kept: Any, state: Any) -> None:
     """Note what a piece of a range reads and stores, in the order of its rows."""
-    row_of, first_store, sink, own, site, first_source, source = kept
-    state, versions, producer = sums
+    _, first_store, sink, own, _, first_source, source = kept
     n = piece[1]
-    count = cells[row_of[n], 1]
     for i in range(piece[2], piece[3]):
         for s in range(first_store[n], first_store[n + 1]):
             v = sink[s, 0] + i * sink[s, 1]
@@ -171,9 +179,46 @@ def _note_piece(piece: Any, cells: Any, kept: Any, sums: Any) -> None:
             if own[s]:
                 note_read(v, state)
             state[v] |= STORED
-            versions[v] += count
-            if producer[v] < 0 and count:
-                producer[v] = site[s]
+
+
+@compiled_in_place
+def _count_stored(v: Any, count: Any, site: Any, versions: Any, producer: Any) -> None:
+    """Count versions of a vertex; the first site that makes one is its producer."""
+    versions[v] += count
+    if producer[v] < 0:
+        producer[v] = site
+
+
+@compiled_in_place
+def count_stores(
+    row_sink: Any, row_count: Any, row_site: Any, pieces: Any, cells: Any, kept: Any, versions: Any, producer: Any
+) -> None:
+    """Add up versions and find producers, in the order of rows.
+
+    Apart from :func:`form_rows`, whose other work would wait for memory with every sink.
+
+    Args:
+        row_sink: int32, rows of a chunk.
+        row_count: int64.
+        row_site: int32.
+        pieces: Rounds of ranges between them, as :func:`form_rows` has left them.
+        cells: Cells of the whole trace.
+        kept: Columns of a :class:`~commanalyzer.vcg.coded_ranges.CodedRanges`.
+        versions: int64, result, per vertex.
+        producer: int32, result.
+    """
+    row_of, first_store, sink, _, site, _, _ = kept
+    row = 0
+    for k in range(len(pieces) + 1):
+        for r in range(row, pieces[k, 4] if k < len(pieces) else len(row_sink)):
+            _count_stored(row_sink[r], row_count[r], row_site[r], versions, producer)
+        if k == len(pieces):
+            break
+        row, n = pieces[k, 4], pieces[k, 1]
+        count = cells[row_of[n], 1]
+        for i in range(pieces[k, 2], pieces[k, 3] if count else 0):
+            for s in range(first_store[n], first_store[n + 1]):
+                _count_stored(sink[s, 0] + i * sink[s, 1], count, site[s], versions, producer)
 
 
 @compiled_in_place
@@ -186,39 +231,33 @@ def _write_row(
     chunk: Any,
     groups: Any,
     site_fold: Any,
-    sums: Any,
     out: Any,
-    key: Any,
     ends: Any,
 ) -> Any:
     """Write a row whose keys are known; return the group behind it, and ends of rows, terms and sources."""
-    heads, cells, origin, _, _, end, _ = chunk
-    _, versions, producer = sums
+    heads, cells, origin, key, end, _ = chunk
     row_sink, row_count, row_site, row_fold, row_accumulates, row_terms, term_sources, source, role = out
     rows, terms, sources = ends
-    site, count, size = heads[row, 1] & LOW, cells[row, 1], end[row] - begin
-    versions[sink] += count
-    if producer[sink] < 0:
-        producer[sink] = site
+    site, count, stop = heads[row, 1] & LOW, cells[row, 1], end[row]
     fold = site_fold[site] if own == 3 or (heads[row, 1] >> FLAGS) & ROW_REGISTER else 0
-    plain = (heads[row, 1] >> 32) & COUNT if fold else size
+    at = begin + ((heads[row, 1] >> 32) & COUNT) if fold else stop
     opened, before = terms, sources
-    sources = _write_term(key, 0, plain, source, role, sources)
+    sources = _write_term(key, begin, at, source, role, sources)
     if sources > before:
         term_sources[terms] = sources - before
         terms += 1
-    if plain < size:
+    if at < stop:
         while groups[group, 0] < origin[row]:
             group += 1
-    while plain < size:
+    while at < stop:
         width = groups[group, 3] & LOW
         for _ in range(groups[group, 2]):
             before = sources
-            sources = _write_term(key, plain, plain + width, source, role, sources)
+            sources = _write_term(key, at, at + width, source, role, sources)
             if sources > before:
                 term_sources[terms] = sources - before
                 terms += 1
-            plain += width
+            at += width
         group += 1
     row_sink[rows], row_count[rows], row_site[rows] = sink, count, site
     row_fold[rows], row_accumulates[rows], row_terms[rows] = fold, own != 0, terms - opened
@@ -230,45 +269,42 @@ def form_rows(
     chunk: Any,
     group: Any,
     pieces: Any,
-    trace: Any,
+    sinks: Any,
+    groups: Any,
     places: Any,
     sites: Any,
     kept: Any,
-    sums: Any,
+    state: Any,
     out: Any,
-    key: Any,
-    cache: Any,
 ) -> Any:
     """Write the rows of a chunk that happened, and note what is read and stored to.
 
     The plain labels of a row are one term, those of its groups several; all are one where nothing folds.
 
     Args:
-        chunk: Heads, cells and origin of rows, what labels call them, label, end and filled.
+        chunk: Heads, cells and origin of rows; sources from :func:`find_sources`, lost by the way; end and
+            filled.
         group: First group of these rows or later ones.
         pieces: Rounds of ranges that stay coded; columns 4 to 6 are results.
-        trace: Groups and cells of the whole trace.
-        places: Starts, length and base of ranges; vertices of words and of rows.
+        sinks: int32, from :func:`find_sinks`.
+        groups: Groups of the whole trace.
+        places: Starts, length and base of ranges; vertices of words.
         sites: Per site, label that is the sink's own version in its operation; fold.
         kept: Columns of a :class:`~commanalyzer.vcg.coded_ranges.CodedRanges`.
-        sums: State, versions and producer per vertex.
+        state: uint8, result, per vertex.
         out: Results: sink, count, site, fold, accumulates and terms of rows; sources of terms; source, role.
-        key: Room for the labels of a row.
-        cache: int64[CACHED + 1], zeros: ranges of words that were found last.
 
     Returns:
         Numbers of rows, terms and sources.
     """
-    heads, cells, _, name, label, end, filled = chunk
-    starts, length, base, vertex, vertex_of_row = places
-    groups, trace_cells = trace
+    heads, cells, _, key, end, filled = chunk
+    starts, length, base, vertex = places
     self_at, fold = sites
-    state = sums[0]
     ends = (0, 0, 0)
     begin, piece = 0, 0
     for row in range(len(heads) + 1):
         while piece < len(pieces) and pieces[piece, 0] == row:
-            _note_piece(pieces[piece], trace_cells, kept, sums)
+            _note_piece(pieces[piece], kept, state)
             pieces[piece, 4], pieces[piece, 5], pieces[piece, 6] = ends
             piece += 1
         if row == len(heads):
@@ -276,13 +312,10 @@ def form_rows(
         if (heads[row, 1] >> FLAGS) & ROW_FILL:
             _note_filled(heads[row, 0], filled[row], starts, length, base, vertex, state)
             continue
-        sink = _sink_of(heads[row], name[row], starts, base, vertex, vertex_of_row, cache)
-        at = self_at[heads[row, 1] & LOW]
-        own = _keys_of(
-            label, begin, end[row], sink, at, starts, base, vertex, vertex_of_row, cache, state, key
-        )
+        sink = np.int64(sinks[row])
+        own = _note_sources(key, begin, end[row], sink, self_at[heads[row, 1] & LOW], state)
         state[sink] |= STORED
         if cells[row, 1] != 0:
-            group, ends = _write_row(row, begin, sink, own, group, chunk, groups, fold, sums, out, key, ends)
+            group, ends = _write_row(row, begin, sink, own, group, chunk, groups, fold, out, ends)
         begin = end[row]
     return ends

@@ -1,12 +1,13 @@
 """Home vertices: which words are the same place.
 
-Input: the chunks of a trace. Output: :class:`Homes`, the vertex number of every word. Words are numbered
+Input: the tables of a trace. Output: :class:`Homes`, the vertex number of every word. Words are numbered
 densely through the named extents of program memory, so that numbering takes table look-ups instead of
 sorting.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -153,23 +154,30 @@ class _Outside:
 def _marked(tables: Tables, ranges: Ranges, site_width: Int64, shift: int) -> tuple[UInt8, Bool, _Outside]:
     """Widths stored and what is read, per dense number or block, and for words in no range."""
     from commanalyzer.vcg.mark_kernels import mark_ranges
-    from commanalyzer.vcg.trace_kernels import mark_read, mark_stored
 
     width, is_read = np.zeros(ranges.size, np.uint8), np.zeros(ranges.size, np.bool_)
     places = ranges.starts, ranges.length, ranges.base, shift
-    found = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
-    words, widths = (np.empty(CHUNK, np.int64) for _ in range(2))
-    # rows of merged sites are counted as they pass by: the first of equal ones may be a plain row
-    for chunk in tables.chunks(None if tables.ranges is None else ~tables.ranges.has_merged):
-        if len(words) < len(chunk.label):
-            words, widths = (np.empty(len(chunk.label), np.int64) for _ in range(2))
-        reads = mark_read(chunk.label, chunk.end, *places, is_read, words, widths)
-        found.append((words[:reads].copy(), widths[:reads].copy()))
-        stores = mark_stored(chunk.heads, site_width, *places, width, words, widths)
-        found.append((words[:stores].copy(), widths[:stores].copy()))
+    found = list(_mark_rows(tables, places, site_width, width, is_read))
     if tables.ranges is not None:
         found.append(mark_ranges(tables.ranges.columns, site_width, places, is_read, width))
     return width, is_read, _Outside.of(*(np.concatenate(pieces) for pieces in zip(*found, strict=True)))
+
+
+def _mark_rows(
+    tables: Tables, places: tuple[Int64, Int64, Int64, int], site_width: Int64, width: UInt8, is_read: Bool
+) -> Iterator[tuple[Int64, Int64]]:
+    """Mark what rows that are no ranges store and read; yield words in no range, and widths stored there."""
+    from commanalyzer.vcg.mark_kernels import mark_rows
+    from commanalyzer.vcg.trace_kernels import CACHED
+
+    trace = tables.heads, tables.units, tables.groups, tables.runs, tables.listed
+    cache, outside = np.zeros(CACHED + 1, np.int64), np.empty((2, CHUNK), np.int64)
+    at, used = (0, 0, 0), 1
+    while used or at[0] < tables.num_rows:
+        if not used:  # a row with more labels than there is room for
+            outside = np.empty((2, 2 * outside.shape[1]), np.int64)
+        used, at = mark_rows(trace, at, site_width, places, is_read, width, cache, outside)
+        yield outside[0, :used].copy(), outside[1, :used].copy()
 
 
 def _with_outside(

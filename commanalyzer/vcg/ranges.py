@@ -62,12 +62,6 @@ class RangeTable:
             self.merged, self.is_cut, self.first_piece, self.pieces,
         )  # fmt: skip
 
-    @property
-    def has_merged(self) -> Bool:
-        """bool[N], the segment has stores of merged sites."""
-        merged = np.concatenate([np.zeros(1, np.int64), np.cumsum(self.is_merged[self.stores[:, 0]])])
-        return np.asarray(np.diff(merged[self.first_store]) > 0)
-
 
 def range_table(heads: Int64, cells: Int64, units: Int32) -> RangeTable | None:
     """Ranges among the rows; ``None`` if there are none.

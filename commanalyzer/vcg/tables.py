@@ -6,7 +6,7 @@ Input: a :class:`Trace`. Output: :class:`Chunk` values, one at a time. Labels ar
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +49,6 @@ class Tables:
     ranges: RangeTable | None
     names: Int64
     kept: Int64
-    _ends: dict[int, tuple[int, int, int, int]] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def of(cls, trace: Trace) -> Tables:
@@ -103,9 +102,7 @@ class Tables:
         end, filled = np.empty(CHUNK, np.int64), np.empty(CHUNK, np.int64)
         label, none = np.empty(0, np.int64), np.empty((0, PIECE_COLUMNS), np.int64)
         while first < self.num_rows:
-            if first not in self._ends:
-                self._ends[first] = chunk_end(self.heads, self.groups, first, group, CHUNK, CHUNK)
-            last, next_group, labels, units = self._ends[first]
+            last, next_group, labels, units = chunk_end(self.heads, self.groups, first, group, CHUNK, CHUNK)
             if labels > len(label):
                 label = np.empty(max(labels, CHUNK), np.int64)
             rows = last - first

@@ -1,4 +1,4 @@
-"""Compiled loops over a trace: labels written out, words marked, homes numbered.
+"""Compiled loops over a trace: labels written out, homes numbered.
 
 Columns of records are seen as int64 tables, straight from the mapped trace::
 
@@ -17,9 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from commanalyzer.abi.hooks import REGISTER, WORD_MASK
-from commanalyzer.abi.trace_layout import ROW_FILL, ROW_REGISTER, ROW_TEMPORARY, ROW_UPDATE, ROW_WIDE
-from commanalyzer.compiled import compiled, compiled_in_place
+from commanalyzer.abi.trace_layout import ROW_FILL, ROW_WIDE
+from commanalyzer.compiled import compiled_in_place
 
 LOW = (1 << 32) - 1
 COUNT = (1 << 16) - 1
@@ -123,90 +122,6 @@ def find_range(word: Any, starts: Any) -> Any:
         else:
             high = middle
     return low
-
-
-@compiled
-def mark_read(
-    label: Any,
-    end: Any,
-    starts: Any,
-    length: Any,
-    base: Any,
-    shift: Any,
-    is_read: Any,
-    outside: Any,
-    outside_width: Any,
-) -> Any:
-    """Mark words that are read; return how many lie in no range.
-
-    Args:
-        label: int64, labels of some rows.
-        end: int64, end of each row's labels.
-        starts: Ranges, as the next two.
-        length: int64.
-        base: int64; in blocks of ``1 << shift`` words.
-        shift: 0, or larger to mark blocks.
-        is_read: bool, result, per dense word or block.
-        outside: int64[len(label)], result: words in no range.
-        outside_width: int64[len(label)], result: width stored to each, 0 if it is read, -1 if in a workspace.
-    """
-    cache = np.zeros(CACHED, np.int64)
-    count, at = 0, 0
-    for stop in end:
-        begin = at
-        while at < stop:
-            named = label[at]
-            slot = (at - begin) & (CACHED - 1)
-            at += 1
-            if named == 0 or named & REGISTER:
-                continue
-            word = named & WORD_MASK
-            c = cache[slot]
-            if word < starts[c] or word >= starts[c + 1]:
-                c = find_range(word, starts)
-                cache[slot] = c
-            within = word - starts[c]
-            if within < length[c]:
-                is_read[base[c] + (within >> shift)] = True
-            else:
-                outside[count], outside_width[count] = word, 0
-                count += 1
-    return count
-
-
-@compiled_in_place
-def mark_stored(
-    heads: Any,
-    site_width: Any,
-    starts: Any,
-    length: Any,
-    base: Any,
-    shift: Any,
-    width: Any,
-    outside: Any,
-    outside_width: Any,
-) -> Any:
-    """Mark words that are stored to, as :func:`mark_read`.
-
-    Words of workspaces are no homes; they are marked with width 1 where blocks are.
-    """
-    c, count = 0, 0
-    for row in range(len(heads)):
-        word, flags = heads[row, 0], heads[row, 1] >> FLAGS
-        if flags & (ROW_FILL | ROW_UPDATE | ROW_REGISTER):
-            continue
-        if word < starts[c] or word >= starts[c + 1]:
-            c = find_range(word, starts)
-        is_home = not flags & ROW_TEMPORARY
-        stored = site_width[heads[row, 1] & LOW] if is_home else 1
-        within = word - starts[c]
-        if within >= length[c]:
-            outside[count], outside_width[count] = word, stored if is_home else NONE
-            count += 1
-        elif is_home or shift:
-            d = base[c] + (within >> shift)
-            width[d] = max(width[d], stored)
-    return count
 
 
 @compiled_in_place
