@@ -23,6 +23,7 @@ from commanalyzer.frontend.toolchain import Toolchain, bundled_toolchain
 INLINED = ("hooks.c", "loops.c", "accumulators.c", "library.c", "variadics.c")
 SEPARATE = (
     "rows.c",
+    "anchors.c",
     "ranges.c",
     "nests.c",
     "repeats.c",
@@ -110,6 +111,7 @@ def _headers() -> tuple[Path, ...]:
         "include/comm_shim.h",
         "src/state.h",
         "src/accumulator.h",
+        "src/anchors.h",
         "src/outcomes.h",
         "src/survey.h",
         "src/multipliers.inc",

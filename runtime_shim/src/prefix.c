@@ -6,6 +6,7 @@
  * Everything here counts rows; nothing depends on time.
  */
 #define _GNU_SOURCE
+#include "anchors.h"
 #include "survey.h"
 #include <fcntl.h>
 #include <stdlib.h>
@@ -35,14 +36,12 @@ static uint64_t num_sites;
 
 /* What the rows of a word tell. */
 struct word {
-  uint64_t word;
   uint64_t lifetimes;
   uint64_t versions;
   uint64_t commonest;
   uint32_t site;
   uint32_t weight; /* words that it stands for */
-  bool is_used;
-  bool differs; /* one site stored chains with different sources */
+  bool differs;    /* one site stored chains with different sources */
 };
 
 /* The environment asks for it: it names a file with the width of each site, and the list to write. */
@@ -117,21 +116,6 @@ static void add_row(struct word *word, uint64_t row, uint8_t traits) {
   word->commonest = count > word->commonest ? count : word->commonest;
 }
 
-/* Words with so many rows that these are not chained: open addressing. */
-struct words {
-  struct word *entries;
-  uint64_t mask;
-};
-
-static struct word *entry_of(const struct words *words, uint64_t word) {
-  uint64_t slot = (word * 0x9e3779b97f4a7c15ull >> 20) & words->mask;
-  while (words->entries[slot].is_used && words->entries[slot].word != word)
-    slot = (slot + 1) & words->mask;
-  words->entries[slot].word = word;
-  words->entries[slot].is_used = true;
-  return &words->entries[slot];
-}
-
 /* How often the words that are rewritten at all are. */
 struct rewrites {
   uint64_t *words; /* by number of rewrites */
@@ -160,37 +144,28 @@ static uint64_t lifetimes_in_workspace(const struct word *word) {
   return is_one ? word->lifetimes : 0;
 }
 
-/* Words whose rows are chained, each at its newest row; rows of other words are added to theirs. Returns the
- * most lifetimes of a word with signs of a workspace. */
-static uint64_t look_at_rows(const uint8_t *traits, const struct words *many, struct rewrites *rewrites) {
-  uint64_t most = 0;
-  for (uint64_t row = 0; row < ca_num_rows; row++) {
-    if (!(traits[row] & IS_STORE))
-      continue;
-    uint64_t sink = ca_row_heads()[row].sink, newest = ca_newest_row(sink);
-    if (newest == CA_MANY_ROWS)
-      add_row(entry_of(many, sink), row, traits[row]);
-    if (newest != row + 1)
-      continue;
-    struct word word = {.word = sink};
-    for (uint64_t at = newest; at; at = ca_older_row(at))
-      if (traits[at - 1] & IS_STORE)
-        add_row(&word, at - 1, traits[at - 1]);
-    note_rewrites(rewrites, &word);
-    uint64_t lifetimes = lifetimes_in_workspace(&word);
-    most = lifetimes > most ? lifetimes : most;
-  }
-  return most;
+/* Looks at a word when its first row comes, of those that store to it. */
+static void add_word(struct word *word, uint64_t row, const uint8_t *traits) {
+  struct ca_entry single;
+  const struct ca_entry *entries;
+  uint32_t size = ca_anchor_rows(ca_row_heads()[row].sink, &single, &entries), i = 0;
+  while (i < size && !(entries[i].row && traits[entries[i].row - 1] & IS_STORE))
+    i++;
+  if (i == size || entries[i].row != row + 1)
+    return;
+  for (; i < size; i++)
+    if (entries[i].row && traits[entries[i].row - 1] & IS_STORE)
+      add_row(word, entries[i].row - 1, traits[entries[i].row - 1]);
 }
 
-static bool has_signs(const uint8_t *traits, const struct words *many, struct rewrites *rewrites) {
-  uint64_t most = look_at_rows(traits, many, rewrites);
-  for (uint64_t slot = 0; slot <= many->mask; slot++) {
-    const struct word *word = &many->entries[slot];
-    if (!word->is_used)
-      continue;
-    note_rewrites(rewrites, word);
-    uint64_t lifetimes = lifetimes_in_workspace(word);
+static bool has_signs(const uint8_t *traits, struct rewrites *rewrites) {
+  uint64_t most = 0;
+  for (uint64_t row = 0; row < ca_num_rows; row++) {
+    struct word word = {0};
+    if (traits[row] & IS_STORE)
+      add_word(&word, row, traits);
+    note_rewrites(rewrites, &word);
+    uint64_t lifetimes = lifetimes_in_workspace(&word);
     most = lifetimes > most ? lifetimes : most;
   }
   return most >= LIFETIMES_FACTOR && most >= LIFETIMES_FACTOR * median(rewrites);
@@ -198,17 +173,11 @@ static bool has_signs(const uint8_t *traits, const struct words *many, struct re
 
 /* Whether some word looks like a workspace: a cheap form of what survey.c asks. */
 static bool has_signs_of_workspaces(void) {
-  uint64_t size = 1024;
-  while (size < ca_num_rows / 8)
-    size *= 2;
   uint8_t *traits = all_traits();
-  struct words many = {ca_map(size * sizeof(struct word)), size - 1};
   struct rewrites rewrites = {ca_map(MOST_REWRITES * sizeof(uint64_t)), 0};
-  bool result = traits && many.entries && rewrites.words && has_signs(traits, &many, &rewrites);
+  bool result = traits && rewrites.words && has_signs(traits, &rewrites);
   if (traits)
     ca_unmap(traits, ca_num_rows + 1);
-  if (many.entries)
-    ca_unmap(many.entries, size * sizeof(struct word));
   if (rewrites.words)
     ca_unmap(rewrites.words, MOST_REWRITES * sizeof(uint64_t));
   return result;

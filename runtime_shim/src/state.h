@@ -89,6 +89,7 @@ void *ca_map(uint64_t bytes);
 void ca_prefer_huge_pages(void *data, uint64_t bytes);
 void ca_unmap(void *data, uint64_t bytes);
 bool ca_rows_reserve(void);
+void ca_anchors_forget(void);
 bool ca_row_column_reserve(struct ca_column *column, uint64_t bytes_per_row);
 void ca_add_extent(uint32_t kind, uint32_t object, uint64_t start, uint64_t size, uint64_t offset,
                    uint64_t depth);
@@ -123,9 +124,8 @@ struct ca_found {
 };
 
 struct ca_found ca_row_lookup(const struct ca_event *event);
-uint64_t ca_row_again(const struct ca_event *event, uint32_t *depth);
-struct ca_found ca_row_add(const struct ca_event *event, uint32_t depth);
-uint64_t ca_row_find(const struct ca_event *event); /* row + 1, 0 for none */
+uint64_t ca_row_again(const struct ca_event *event);
+struct ca_found ca_row_add(const struct ca_event *event);
 uint64_t ca_row_near(uint64_t hash);
 void ca_row_repeat(uint64_t row);
 
@@ -182,9 +182,6 @@ void ca_prefix_prepare(const char *site_widths, const char *workspace);
 bool ca_survey(const char *path, const uint8_t *site_widths, uint64_t num_sites);
 void ca_prefix_check(void);
 void ca_end_early(void);
-#define CA_MANY_ROWS UINT32_MAX
-uint32_t ca_newest_row(uint64_t word);
-uint32_t ca_older_row(uint64_t row);
 
 /* Workspaces (workspace.c). */
 extern bool ca_has_workspace;
