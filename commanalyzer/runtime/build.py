@@ -111,7 +111,6 @@ def _headers() -> tuple[Path, ...]:
         "include/comm_shim.h",
         "src/state.h",
         "src/accumulator.h",
-        "src/anchors.h",
         "src/outcomes.h",
         "src/survey.h",
         "src/multipliers.inc",

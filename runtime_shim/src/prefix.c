@@ -6,7 +6,6 @@
  * Everything here counts rows; nothing depends on time.
  */
 #define _GNU_SOURCE
-#include "anchors.h"
 #include "survey.h"
 #include <fcntl.h>
 #include <stdlib.h>
@@ -144,40 +143,86 @@ static uint64_t lifetimes_in_workspace(const struct word *word) {
   return is_one ? word->lifetimes : 0;
 }
 
-/* Looks at a word when its first row comes, of those that store to it. */
-static void add_word(struct word *word, uint64_t row, const uint8_t *traits) {
-  struct ca_entry single;
-  const struct ca_entry *entries;
-  uint32_t size = ca_anchor_rows(ca_row_heads()[row].sink, &single, &entries), i = 0;
-  while (i < size && !(entries[i].row && traits[entries[i].row - 1] & IS_STORE))
-    i++;
-  if (i == size || entries[i].row != row + 1)
-    return;
-  for (; i < size; i++)
-    if (entries[i].row && traits[entries[i].row - 1] & IS_STORE)
-      add_row(word, entries[i].row - 1, traits[entries[i].row - 1]);
+/* The words that are stored to. Most have one row in most programs: they have no entry. */
+struct words {
+  uint32_t *row_of; /* by word: its only row + 1, or its entry */
+  struct word *entries;
+  uint32_t count;
+  uint32_t capacity;
+};
+
+#define HAS_ENTRY (1u << 31)
+#define WORDS ((CA_ADDRESS_MASK + 1) / 4)
+
+static struct word *entry_of(struct words *words, uint32_t *row_of, const uint8_t *traits) {
+  if (*row_of & HAS_ENTRY)
+    return &words->entries[*row_of & ~HAS_ENTRY];
+  if (words->count == words->capacity)
+    return 0;
+  struct word *word = &words->entries[words->count];
+  add_row(word, *row_of - 1, traits[*row_of - 1]);
+  *row_of = words->count++ | HAS_ENTRY;
+  return word;
 }
 
-static bool has_signs(const uint8_t *traits, struct rewrites *rewrites) {
-  uint64_t most = 0;
+/* Gathers what the rows of each word tell; false if there are too many. */
+static bool look_at_rows(struct words *words, const uint8_t *traits) {
+  for (uint64_t row = 0; row < ca_num_rows; row++) {
+    if (!(traits[row] & IS_STORE))
+      continue;
+    uint32_t *row_of = &words->row_of[ca_row_heads()[row].sink];
+    if (!*row_of) {
+      *row_of = (uint32_t)(row + 1);
+      continue;
+    }
+    struct word *word = entry_of(words, row_of, traits);
+    if (!word)
+      return false;
+    add_row(word, row, traits[row]);
+  }
+  return true;
+}
+
+static void look_at_single_rows(const struct words *words, const uint8_t *traits, struct rewrites *rewrites) {
   for (uint64_t row = 0; row < ca_num_rows; row++) {
     struct word word = {0};
-    if (traits[row] & IS_STORE)
-      add_word(&word, row, traits);
+    if (!(traits[row] & IS_STORE) || words->row_of[ca_row_heads()[row].sink] != row + 1)
+      continue;
+    add_row(&word, row, traits[row]);
     note_rewrites(rewrites, &word);
-    uint64_t lifetimes = lifetimes_in_workspace(&word);
+  }
+}
+
+static bool has_signs(struct words *words, const uint8_t *traits, struct rewrites *rewrites) {
+  uint64_t most = 0;
+  if (ca_num_rows >= HAS_ENTRY || !look_at_rows(words, traits))
+    return false;
+  for (uint32_t i = 0; i < words->count; i++) {
+    note_rewrites(rewrites, &words->entries[i]);
+    uint64_t lifetimes = lifetimes_in_workspace(&words->entries[i]);
     most = lifetimes > most ? lifetimes : most;
   }
-  return most >= LIFETIMES_FACTOR && most >= LIFETIMES_FACTOR * median(rewrites);
+  if (most < LIFETIMES_FACTOR)
+    return false;
+  look_at_single_rows(words, traits, rewrites);
+  return most >= LIFETIMES_FACTOR * median(rewrites);
 }
 
 /* Whether some word looks like a workspace: a cheap form of what survey.c asks. */
 static bool has_signs_of_workspaces(void) {
+  const uint64_t most = ca_num_rows / 2 + 1;
   uint8_t *traits = all_traits();
+  struct words words = {ca_map(WORDS * sizeof(uint32_t)), ca_map(most * sizeof(struct word)), 0,
+                        (uint32_t)most};
   struct rewrites rewrites = {ca_map(MOST_REWRITES * sizeof(uint64_t)), 0};
-  bool result = traits && rewrites.words && has_signs(traits, &rewrites);
+  bool result =
+      traits && words.row_of && words.entries && rewrites.words && has_signs(&words, traits, &rewrites);
   if (traits)
     ca_unmap(traits, ca_num_rows + 1);
+  if (words.row_of)
+    ca_unmap(words.row_of, WORDS * sizeof(uint32_t));
+  if (words.entries)
+    ca_unmap(words.entries, most * sizeof(struct word));
   if (rewrites.words)
     ca_unmap(rewrites.words, MOST_REWRITES * sizeof(uint64_t));
   return result;

@@ -1,5 +1,5 @@
 /* Rows that were not predicted: finding them again (anchors.c), appending new ones. */
-#include "anchors.h"
+#include "state.h"
 #include <string.h>
 
 uint64_t ca_num_rows;
@@ -97,6 +97,12 @@ static bool append(const struct ca_event *event) {
   return true;
 }
 
+uint64_t ca_row_find(const struct ca_event *event) {
+  struct ca_place place;
+  ca_anchors_find(event, &place);
+  return ca_anchors_search(&place, event->hash);
+}
+
 /* Counts a row and predicts that the one behind it comes next. */
 void ca_row_repeat(uint64_t row) {
   ca_prefix_count_row(row);
@@ -106,10 +112,10 @@ void ca_row_repeat(uint64_t row) {
   ca_state.cursor = ca_state.cells + row + 1;
 }
 
-static bool insert(const struct ca_event *event) {
-  if (!ca_anchor_room(event) || !append(event))
+static bool insert(const struct ca_event *event, const struct ca_place *place) {
+  if (!ca_anchors_room(place) || !append(event))
     return false;
-  ca_anchor_put(event, ca_num_rows - 1);
+  ca_anchors_put(place, ca_num_rows - 1);
   return true;
 }
 
@@ -174,17 +180,18 @@ static void leave(uint64_t expected, uint64_t row, bool is_new) {
   detour[expected].instead = (uint32_t)(row + 1);
 }
 
-/* Counts the row of an event that was not predicted, if there is one: row + 1, otherwise 0. */
-uint64_t ca_row_again(const struct ca_event *event) {
+/* Counts the row of an event that was not predicted, if there is one: row + 1, otherwise 0. `place` is for
+ * ca_row_add. */
+uint64_t ca_row_again(const struct ca_event *event, struct ca_place *place) {
   static uint32_t lookups;
   if (!(++lookups % CHECKED_LOOKUPS))
     ca_spill_check();
   uint64_t expected = (uint64_t)(ca_state.cursor - ca_state.cells);
-  ca_anchor_fetch(event);
+  ca_anchors_find(event, place);
   uint64_t near = ca_row_near(event->hash);
   if (near)
     return near;
-  uint64_t found = ca_anchor_find(event);
+  uint64_t found = ca_anchors_search(place, event->hash);
   if (!found)
     return 0;
   const struct ca_head *head = (const struct ca_head *)ca_heads.data + (found - 1);
@@ -196,9 +203,9 @@ uint64_t ca_row_again(const struct ca_event *event) {
 }
 
 /* Appends the row of an event for which ca_row_again found none just now, and counts it. */
-struct ca_found ca_row_add(const struct ca_event *event) {
+struct ca_found ca_row_add(const struct ca_event *event, const struct ca_place *place) {
   uint64_t expected = (uint64_t)(ca_state.cursor - ca_state.cells), row = ca_num_rows;
-  if (!insert(event)) {
+  if (!insert(event, place)) {
     ca_spoil_repeats();
     return (struct ca_found){0, false};
   }
@@ -209,8 +216,9 @@ struct ca_found ca_row_add(const struct ca_event *event) {
 
 /* The row of an event that was not predicted: looks it up or appends it, moves the cursor behind it. */
 struct ca_found ca_row_lookup(const struct ca_event *event) {
-  uint64_t found = ca_row_again(event);
-  return found ? (struct ca_found){found - 1, false} : ca_row_add(event);
+  struct ca_place place;
+  uint64_t found = ca_row_again(event, &place);
+  return found ? (struct ca_found){found - 1, false} : ca_row_add(event, &place);
 }
 
 CA_SLOW void ca_row_miss(uint64_t hash, uint32_t site, uint64_t sink, uint32_t count, const uint64_t *labels) {

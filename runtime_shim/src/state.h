@@ -89,7 +89,6 @@ void *ca_map(uint64_t bytes);
 void ca_prefer_huge_pages(void *data, uint64_t bytes);
 void ca_unmap(void *data, uint64_t bytes);
 bool ca_rows_reserve(void);
-void ca_anchors_forget(void);
 bool ca_row_column_reserve(struct ca_column *column, uint64_t bytes_per_row);
 void ca_add_extent(uint32_t kind, uint32_t object, uint64_t start, uint64_t size, uint64_t offset,
                    uint64_t depth);
@@ -123,10 +122,25 @@ struct ca_found {
   bool is_new;
 };
 
+/* Where the index of rows keeps a row (anchors.c). */
+struct ca_place {
+  uint32_t *anchors[3];
+  uint32_t count;
+  uint32_t chosen;
+};
+
+bool ca_anchors_reserve(void);
+void ca_anchors_find(const struct ca_event *event, struct ca_place *place);
+uint64_t ca_anchors_search(struct ca_place *place, uint64_t hash);
+bool ca_anchors_room(const struct ca_place *place);
+void ca_anchors_put(const struct ca_place *place, uint64_t row);
+void ca_anchors_forget(void);
+
 struct ca_found ca_row_lookup(const struct ca_event *event);
-uint64_t ca_row_again(const struct ca_event *event);
-struct ca_found ca_row_add(const struct ca_event *event);
+uint64_t ca_row_again(const struct ca_event *event, struct ca_place *place);
+struct ca_found ca_row_add(const struct ca_event *event, const struct ca_place *place);
 uint64_t ca_row_near(uint64_t hash);
+uint64_t ca_row_find(const struct ca_event *event); /* row + 1, 0 for none */
 void ca_row_repeat(uint64_t row);
 
 /* Loops that repeat (repeats.c). */
