@@ -23,6 +23,7 @@ from commanalyzer.frontend.toolchain import Toolchain, bundled_toolchain
 INLINED = ("hooks.c", "loops.c", "accumulators.c", "library.c", "variadics.c")
 SEPARATE = (
     "rows.c",
+    "anchors.c",
     "ranges.c",
     "nests.c",
     "repeats.c",

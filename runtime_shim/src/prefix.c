@@ -35,14 +35,12 @@ static uint64_t num_sites;
 
 /* What the rows of a word tell. */
 struct word {
-  uint64_t word;
   uint64_t lifetimes;
   uint64_t versions;
   uint64_t commonest;
   uint32_t site;
   uint32_t weight; /* words that it stands for */
-  bool is_used;
-  bool differs; /* one site stored chains with different sources */
+  bool differs;    /* one site stored chains with different sources */
 };
 
 /* The environment asks for it: it names a file with the width of each site, and the list to write. */
@@ -117,21 +115,6 @@ static void add_row(struct word *word, uint64_t row, uint8_t traits) {
   word->commonest = count > word->commonest ? count : word->commonest;
 }
 
-/* Words with so many rows that these are not chained: open addressing. */
-struct words {
-  struct word *entries;
-  uint64_t mask;
-};
-
-static struct word *entry_of(const struct words *words, uint64_t word) {
-  uint64_t slot = (word * 0x9e3779b97f4a7c15ull >> 20) & words->mask;
-  while (words->entries[slot].is_used && words->entries[slot].word != word)
-    slot = (slot + 1) & words->mask;
-  words->entries[slot].word = word;
-  words->entries[slot].is_used = true;
-  return &words->entries[slot];
-}
-
 /* How often the words that are rewritten at all are. */
 struct rewrites {
   uint64_t *words; /* by number of rewrites */
@@ -160,55 +143,86 @@ static uint64_t lifetimes_in_workspace(const struct word *word) {
   return is_one ? word->lifetimes : 0;
 }
 
-/* Words whose rows are chained, each at its newest row; rows of other words are added to theirs. Returns the
- * most lifetimes of a word with signs of a workspace. */
-static uint64_t look_at_rows(const uint8_t *traits, const struct words *many, struct rewrites *rewrites) {
-  uint64_t most = 0;
+/* The words that are stored to. Most have one row in most programs: they have no entry. */
+struct words {
+  uint32_t *row_of; /* by word: its only row + 1, or its entry */
+  struct word *entries;
+  uint32_t count;
+  uint32_t capacity;
+};
+
+#define HAS_ENTRY (1u << 31)
+#define WORDS ((CA_ADDRESS_MASK + 1) / 4)
+
+static struct word *entry_of(struct words *words, uint32_t *row_of, const uint8_t *traits) {
+  if (*row_of & HAS_ENTRY)
+    return &words->entries[*row_of & ~HAS_ENTRY];
+  if (words->count == words->capacity)
+    return 0;
+  struct word *word = &words->entries[words->count];
+  add_row(word, *row_of - 1, traits[*row_of - 1]);
+  *row_of = words->count++ | HAS_ENTRY;
+  return word;
+}
+
+/* Gathers what the rows of each word tell; false if there are too many. */
+static bool look_at_rows(struct words *words, const uint8_t *traits) {
   for (uint64_t row = 0; row < ca_num_rows; row++) {
     if (!(traits[row] & IS_STORE))
       continue;
-    uint64_t sink = ca_row_heads()[row].sink, newest = ca_newest_row(sink);
-    if (newest == CA_MANY_ROWS)
-      add_row(entry_of(many, sink), row, traits[row]);
-    if (newest != row + 1)
+    uint32_t *row_of = &words->row_of[ca_row_heads()[row].sink];
+    if (!*row_of) {
+      *row_of = (uint32_t)(row + 1);
       continue;
-    struct word word = {.word = sink};
-    for (uint64_t at = newest; at; at = ca_older_row(at))
-      if (traits[at - 1] & IS_STORE)
-        add_row(&word, at - 1, traits[at - 1]);
-    note_rewrites(rewrites, &word);
-    uint64_t lifetimes = lifetimes_in_workspace(&word);
-    most = lifetimes > most ? lifetimes : most;
+    }
+    struct word *word = entry_of(words, row_of, traits);
+    if (!word)
+      return false;
+    add_row(word, row, traits[row]);
   }
-  return most;
+  return true;
 }
 
-static bool has_signs(const uint8_t *traits, const struct words *many, struct rewrites *rewrites) {
-  uint64_t most = look_at_rows(traits, many, rewrites);
-  for (uint64_t slot = 0; slot <= many->mask; slot++) {
-    const struct word *word = &many->entries[slot];
-    if (!word->is_used)
+static void look_at_single_rows(const struct words *words, const uint8_t *traits, struct rewrites *rewrites) {
+  for (uint64_t row = 0; row < ca_num_rows; row++) {
+    struct word word = {0};
+    if (!(traits[row] & IS_STORE) || words->row_of[ca_row_heads()[row].sink] != row + 1)
       continue;
-    note_rewrites(rewrites, word);
-    uint64_t lifetimes = lifetimes_in_workspace(word);
+    add_row(&word, row, traits[row]);
+    note_rewrites(rewrites, &word);
+  }
+}
+
+static bool has_signs(struct words *words, const uint8_t *traits, struct rewrites *rewrites) {
+  uint64_t most = 0;
+  if (ca_num_rows >= HAS_ENTRY || !look_at_rows(words, traits))
+    return false;
+  for (uint32_t i = 0; i < words->count; i++) {
+    note_rewrites(rewrites, &words->entries[i]);
+    uint64_t lifetimes = lifetimes_in_workspace(&words->entries[i]);
     most = lifetimes > most ? lifetimes : most;
   }
-  return most >= LIFETIMES_FACTOR && most >= LIFETIMES_FACTOR * median(rewrites);
+  if (most < LIFETIMES_FACTOR)
+    return false;
+  look_at_single_rows(words, traits, rewrites);
+  return most >= LIFETIMES_FACTOR * median(rewrites);
 }
 
 /* Whether some word looks like a workspace: a cheap form of what survey.c asks. */
 static bool has_signs_of_workspaces(void) {
-  uint64_t size = 1024;
-  while (size < ca_num_rows / 8)
-    size *= 2;
+  const uint64_t most = ca_num_rows / 2 + 1;
   uint8_t *traits = all_traits();
-  struct words many = {ca_map(size * sizeof(struct word)), size - 1};
+  struct words words = {ca_map(WORDS * sizeof(uint32_t)), ca_map(most * sizeof(struct word)), 0,
+                        (uint32_t)most};
   struct rewrites rewrites = {ca_map(MOST_REWRITES * sizeof(uint64_t)), 0};
-  bool result = traits && many.entries && rewrites.words && has_signs(traits, &many, &rewrites);
+  bool result =
+      traits && words.row_of && words.entries && rewrites.words && has_signs(&words, traits, &rewrites);
   if (traits)
     ca_unmap(traits, ca_num_rows + 1);
-  if (many.entries)
-    ca_unmap(many.entries, size * sizeof(struct word));
+  if (words.row_of)
+    ca_unmap(words.row_of, WORDS * sizeof(uint32_t));
+  if (words.entries)
+    ca_unmap(words.entries, most * sizeof(struct word));
   if (rewrites.words)
     ca_unmap(rewrites.words, MOST_REWRITES * sizeof(uint64_t));
   return result;

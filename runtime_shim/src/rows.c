@@ -1,21 +1,8 @@
-/* Rows that were not predicted: finding them again, appending new ones.
- *
- * Every row has an anchor, the word or register it is about (its sink, or the first source of a
- * register value). The rows of an anchor are chained in the order of their creation, newest first, so sweeps
- * over arrays walk memory in order. Rows of anchors with many (a histogram's bin) are in a hash table instead.
- */
+/* Rows that were not predicted: finding them again (anchors.c), appending new ones. */
 #include "state.h"
 #include <string.h>
 
 uint64_t ca_num_rows;
-
-#define LONGEST_CHAIN 16u
-#define LONGEST_OF_LIFETIMES 4u /* in programs with workspaces: elements meet in what they read */
-#define MANY CA_MANY_ROWS       /* instead of a row: the anchor's rows are in the table */
-
-static uint32_t *by_word;  /* row + 1, newest row of each word */
-static uint32_t *by_row;   /* row + 1, newest row anchored at the register value of the row before this place */
-static uint32_t *next_row; /* row + 1, next older row of the same anchor */
 
 static struct ca_detour *detour; /* by row */
 
@@ -23,7 +10,7 @@ static struct ca_detour *detour; /* by row */
 #define MOST_ROW_COLUMNS 8u
 #define ROWS_STEP (1u << 17)
 #define CHECKED_LOOKUPS (1u << 15) /* pages that they touched may have to leave */
-static struct ca_column by_rows, next_rows, detours;
+static struct ca_column detours;
 static struct {
   struct ca_column *column;
   uint64_t bytes_per_row;
@@ -39,15 +26,6 @@ static uint64_t interrupted[NUM_INTERRUPTED];
 static uint32_t last_interrupted;
 static uint64_t
     num_new; /* rows that were appended one behind the other: they may stand for as many known ones */
-
-/* Open addressing. An entry knows half of its row's mixed hash, so that other rows are not looked at. */
-struct entry {
-  uint32_t row; /* + 1 */
-  uint32_t tag;
-};
-static struct entry *table;
-static uint64_t table_mask;
-static uint64_t table_rows;
 
 /* Makes all of them ready for a further row and the unused one behind it. */
 static bool extend_rows(void) {
@@ -73,63 +51,13 @@ bool ca_row_column_reserve(struct ca_column *column, uint64_t bytes_per_row) {
 }
 
 bool ca_rows_reserve(void) {
-  by_word = ca_map((CA_ADDRESS_MASK + 1) / 4 * sizeof *by_word);
-  if (!by_word || !ca_row_column_reserve(&ca_cells, sizeof(struct ca_cell)) ||
-      !ca_row_column_reserve(&by_rows, sizeof *by_row) ||
-      !ca_row_column_reserve(&next_rows, sizeof *next_row) ||
+  if (!ca_row_column_reserve(&ca_cells, sizeof(struct ca_cell)) || !ca_anchors_reserve() ||
       !ca_row_column_reserve(&detours, sizeof *detour) || !extend_rows())
     return false;
   ca_cells.is_section = true;
   ca_state.cells = ca_state.cursor = (struct ca_cell *)ca_cells.data;
-  by_row = (uint32_t *)by_rows.data;
-  next_row = (uint32_t *)next_rows.data;
   ca_state.detours = detour = (struct ca_detour *)detours.data;
-  ca_prefer_huge_pages(by_word + ca_word(CA_ARENA_BASE), DENSE_BYTES / 4 * sizeof *by_word);
   return true;
-}
-
-/* The chain hash is linear in its labels: mixed before bits of it are taken. */
-static uint32_t tag_of(uint64_t hash) {
-  hash ^= hash >> 29;
-  hash *= 0xbf58476d1ce4e5b9ull;
-  return (uint32_t)(hash ^ (hash >> 32));
-}
-
-static void put(struct entry entry) {
-  uint64_t slot = entry.tag & table_mask;
-  while (table[slot].row)
-    slot = (slot + 1) & table_mask;
-  table[slot] = entry;
-}
-
-static void put_row(uint64_t row) {
-  put((struct entry){(uint32_t)(row + 1), tag_of(ca_state.cells[row].hash)});
-  table_rows++;
-}
-
-static bool grow_table(void) {
-  uint64_t old_size = table ? table_mask + 1 : 0;
-  uint64_t size = table ? old_size * 2 : 1u << 16;
-  struct entry *old = table, *fresh = ca_map(size * sizeof *table);
-  if (!fresh)
-    return false;
-  ca_prefer_huge_pages(fresh, size * sizeof *table);
-  table = fresh;
-  table_mask = size - 1;
-  for (uint64_t slot = 0; slot < old_size; slot++)
-    if (old[slot].row)
-      put(old[slot]);
-  if (old)
-    ca_unmap(old, old_size * sizeof *table);
-  return true;
-}
-
-static uint64_t find_in_table(uint64_t hash) {
-  uint32_t tag = tag_of(hash);
-  for (uint64_t slot = tag & table_mask; table[slot].row; slot = (slot + 1) & table_mask)
-    if (table[slot].tag == tag && ca_state.cells[table[slot].row - 1].hash == hash)
-      return table[slot].row;
-  return 0;
 }
 
 static bool is_narrow(uint64_t sink, uint32_t count, const uint64_t *labels) {
@@ -169,43 +97,11 @@ static bool append(const struct ca_event *event) {
   return true;
 }
 
-static uint32_t *anchor_of(const struct ca_event *event) {
-  if (event->anchor & CA_REG)
-    return &by_row[(event->anchor + 1) & UINT32_MAX]; /* 0 is CA_NOTHING's */
-  return &by_word[(event->anchor & (CA_ADDRESS_MASK >> 2))];
-}
-
-static uint64_t find(const struct ca_event *event, uint32_t *depth) {
-  uint64_t found = *anchor_of(event);
-  *depth = 0;
-  if (found == MANY)
-    return find_in_table(event->hash);
-  while (found && ca_state.cells[found - 1].hash != event->hash) {
-    found = next_row[found - 1];
-    ++*depth;
-  }
-  return found;
-}
-
-/* Begins to fetch what `find` will look at first. */
-static void look_up_soon(const struct ca_event *event) {
-  uint32_t newest = *anchor_of(event);
-  if (newest == MANY)
-    __builtin_prefetch(&table[tag_of(event->hash) & table_mask]);
-  else if (newest)
-    __builtin_prefetch(&ca_state.cells[newest - 1]);
-}
-
 uint64_t ca_row_find(const struct ca_event *event) {
-  uint32_t depth;
-  return find(event, &depth);
+  struct ca_place place;
+  ca_anchors_find(event, &place);
+  return ca_anchors_search(&place, event->hash);
 }
-
-/* Row + 1 of the newest row whose anchor is this word, 0 for none; CA_MANY_ROWS where they are not chained. */
-uint32_t ca_newest_row(uint64_t word) { return by_word[word]; }
-
-/* Row + 1 of the next older one of the same anchor. */
-uint32_t ca_older_row(uint64_t row) { return next_row[row - 1]; }
 
 /* Counts a row and predicts that the one behind it comes next. */
 void ca_row_repeat(uint64_t row) {
@@ -216,29 +112,10 @@ void ca_row_repeat(uint64_t row) {
   ca_state.cursor = ca_state.cells + row + 1;
 }
 
-/* The rows of an anchor become too many for a chain. */
-static void move_to_table(uint32_t *anchor) {
-  for (uint64_t row = *anchor; row; row = next_row[row - 1])
-    put_row(row - 1);
-  *anchor = MANY;
-}
-
-static bool insert(const struct ca_event *event, uint32_t depth) {
-  uint32_t *anchor = anchor_of(event);
-  uint32_t longest = ca_has_workspace ? LONGEST_OF_LIFETIMES : LONGEST_CHAIN;
-  bool in_table = *anchor == MANY || depth == longest;
-  if ((in_table && (table_rows + LONGEST_CHAIN) * 3 >= table_mask * 2 && !grow_table()) || !append(event))
+static bool insert(const struct ca_event *event, const struct ca_place *place) {
+  if (!ca_anchors_room(place) || !append(event))
     return false;
-  uint64_t row = ca_num_rows - 1;
-  if (in_table) {
-    if (*anchor != MANY)
-      move_to_table(anchor);
-    put_row(row);
-  } else {
-    if (*anchor) /* the pages of rows without older ones stay untouched */
-      next_row[row] = *anchor;
-    *anchor = (uint32_t)(row + 1);
-  }
+  ca_anchors_put(place, ca_num_rows - 1);
   return true;
 }
 
@@ -303,18 +180,18 @@ static void leave(uint64_t expected, uint64_t row, bool is_new) {
   detour[expected].instead = (uint32_t)(row + 1);
 }
 
-/* Counts the row of an event that was not predicted, if there is one: row + 1, otherwise 0. `depth` is for
+/* Counts the row of an event that was not predicted, if there is one: row + 1, otherwise 0. `place` is for
  * ca_row_add. */
-uint64_t ca_row_again(const struct ca_event *event, uint32_t *depth) {
+uint64_t ca_row_again(const struct ca_event *event, struct ca_place *place) {
   static uint32_t lookups;
   if (!(++lookups % CHECKED_LOOKUPS))
     ca_spill_check();
   uint64_t expected = (uint64_t)(ca_state.cursor - ca_state.cells);
-  look_up_soon(event);
+  ca_anchors_find(event, place);
   uint64_t near = ca_row_near(event->hash);
   if (near)
     return near;
-  uint64_t found = find(event, depth);
+  uint64_t found = ca_anchors_search(place, event->hash);
   if (!found)
     return 0;
   const struct ca_head *head = (const struct ca_head *)ca_heads.data + (found - 1);
@@ -326,9 +203,9 @@ uint64_t ca_row_again(const struct ca_event *event, uint32_t *depth) {
 }
 
 /* Appends the row of an event for which ca_row_again found none just now, and counts it. */
-struct ca_found ca_row_add(const struct ca_event *event, uint32_t depth) {
+struct ca_found ca_row_add(const struct ca_event *event, const struct ca_place *place) {
   uint64_t expected = (uint64_t)(ca_state.cursor - ca_state.cells), row = ca_num_rows;
-  if (!insert(event, depth)) {
+  if (!insert(event, place)) {
     ca_spoil_repeats();
     return (struct ca_found){0, false};
   }
@@ -339,9 +216,9 @@ struct ca_found ca_row_add(const struct ca_event *event, uint32_t depth) {
 
 /* The row of an event that was not predicted: looks it up or appends it, moves the cursor behind it. */
 struct ca_found ca_row_lookup(const struct ca_event *event) {
-  uint32_t depth;
-  uint64_t found = ca_row_again(event, &depth);
-  return found ? (struct ca_found){found - 1, false} : ca_row_add(event, depth);
+  struct ca_place place;
+  uint64_t found = ca_row_again(event, &place);
+  return found ? (struct ca_found){found - 1, false} : ca_row_add(event, &place);
 }
 
 CA_SLOW void ca_row_miss(uint64_t hash, uint32_t site, uint64_t sink, uint32_t count, const uint64_t *labels) {

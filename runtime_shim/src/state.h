@@ -122,11 +122,25 @@ struct ca_found {
   bool is_new;
 };
 
+/* Where the index of rows keeps a row (anchors.c). */
+struct ca_place {
+  uint32_t *anchors[3];
+  uint32_t count;
+  uint32_t chosen;
+};
+
+bool ca_anchors_reserve(void);
+void ca_anchors_find(const struct ca_event *event, struct ca_place *place);
+uint64_t ca_anchors_search(struct ca_place *place, uint64_t hash);
+bool ca_anchors_room(const struct ca_place *place);
+void ca_anchors_put(const struct ca_place *place, uint64_t row);
+void ca_anchors_forget(void);
+
 struct ca_found ca_row_lookup(const struct ca_event *event);
-uint64_t ca_row_again(const struct ca_event *event, uint32_t *depth);
-struct ca_found ca_row_add(const struct ca_event *event, uint32_t depth);
-uint64_t ca_row_find(const struct ca_event *event); /* row + 1, 0 for none */
+uint64_t ca_row_again(const struct ca_event *event, struct ca_place *place);
+struct ca_found ca_row_add(const struct ca_event *event, const struct ca_place *place);
 uint64_t ca_row_near(uint64_t hash);
+uint64_t ca_row_find(const struct ca_event *event); /* row + 1, 0 for none */
 void ca_row_repeat(uint64_t row);
 
 /* Loops that repeat (repeats.c). */
@@ -182,9 +196,6 @@ void ca_prefix_prepare(const char *site_widths, const char *workspace);
 bool ca_survey(const char *path, const uint8_t *site_widths, uint64_t num_sites);
 void ca_prefix_check(void);
 void ca_end_early(void);
-#define CA_MANY_ROWS UINT32_MAX
-uint32_t ca_newest_row(uint64_t word);
-uint32_t ca_older_row(uint64_t row);
 
 /* Workspaces (workspace.c). */
 extern bool ca_has_workspace;

@@ -239,15 +239,15 @@ static uint64_t lifetime(uint32_t site, uint64_t word, uint32_t count, const uin
   if (!traits.reads_tenant && !(may_go_on && ca_row_find(&next))) {
     if (ca_predicted(first_hash))
       return CA_REG | ca_last_row();
-    uint32_t depth;
-    uint64_t found = ca_row_again(&first, &depth);
+    struct ca_place place;
+    uint64_t found = ca_row_again(&first, &place);
     if (found)
       return CA_REG | (found - 1);
     if (ca_num_rows >= header.max_rows && tenant != NONE) {
       ca_statistics.unnamed_lifetimes++;
       ca_spoil_repeats();
     } else if (!may_go_on || !descends(tenant, count, labels)) {
-      struct ca_found made = ca_row_add(&first, depth);
+      struct ca_found made = ca_row_add(&first, &place);
       if (made.is_new)
         ca_note_definition(made.row, count, labels);
       return CA_REG | made.row;
@@ -317,8 +317,8 @@ static bool is_carried(uint64_t before, uint32_t count, const uint64_t *labels) 
  * in a register and through workspaces stays one vertex: otherwise each step would get new ones.
  * `labels` are sources (of a reduction: a selection); those in the event go into the row. */
 struct ca_version ca_register_version(struct ca_event *event, uint32_t count, const uint64_t *labels) {
-  uint32_t depth;
-  uint64_t found = ca_row_again(event, &depth);
+  struct ca_place place;
+  uint64_t found = ca_row_again(event, &place);
   if (found)
     return (struct ca_version){found - 1, found - 1, false};
   uint64_t before = last_of_site[event->site];
@@ -331,7 +331,7 @@ struct ca_version ca_register_version(struct ca_event *event, uint32_t count, co
     struct ca_found update = ca_row_lookup(event);
     return (struct ca_version){before - 1, update.row, update.is_new};
   }
-  struct ca_found made = ca_row_add(event, depth);
+  struct ca_found made = ca_row_add(event, &place);
   if (made.is_new) {
     ca_note_definition(made.row, count, labels);
     last_of_site[event->site] = (uint32_t)(made.row + 1);
