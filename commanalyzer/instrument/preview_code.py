@@ -11,6 +11,7 @@ from commanalyzer.instrument.preview_reads import PreviewReads
 from commanalyzer.instrument.preview_slices import Place
 from commanalyzer.instrument.previews import Previewed
 from commanalyzer.instrument.repeat_guards import GuardWriter, signed
+from commanalyzer.instrument.round_copies import tally
 from commanalyzer.instrument.rounds import outside_places
 from commanalyzer.ir.model import Block, Instruction, IrType, Operand
 from commanalyzer.ir.polynomials import Polynomial
@@ -90,7 +91,8 @@ class PreviewWriter:
             apart = self._patch.call(
                 guard, "ca_repeat_apart", identity, key, changes, first, number, entering
             )
-            self._patch.used_hooks |= {"ca_rounds_first", "ca_round_end", "ca_rounds_end"}
+            self._patch.used_hooks |= {"ca_rounds_first", "ca_round_end", "ca_rounds_end", "ca_count_blocks"}
+            self._patch.entry += [f"  {tally(self._number, c)} = alloca i64, align 8" for c in counters]
         else:
             found = self._patch.call(guard, "ca_repeat_previewed", identity, key, changes, first, number)
             known = self._patch.value(guard, f"icmp ne i32 {found}, 0")

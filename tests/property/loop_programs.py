@@ -206,6 +206,21 @@ LOOPS = {
     "rounds of a walk": "for (int i = 0, j = 0; i < n; i++) { j = (j + perm[i]) % n; c[j] += a[i]; }",
     "rounds with a scalar": "{ double s = b[t % n] + a[0]; for (int i = 0; i < n; i++) c[perm[i]] = s *"
     " a[i]; }",
+    "rounds with rows": "for (int i = 0; i < n; i++) for (int j = 0; j < rows + 3; j++)"
+    " w[perm[i] % R][j] += 0.5 * m[i % R][j] + a[i];",
+    "rounds with counted rows": "for (int i = 0; i < n; i++) { int x = perm[i] % R; k[x] += 1;"
+    " for (int j = 0; j < C - zero; j++) v[x][j] += m[heap[i] % R][j]; }",
+    "rounds with sums": "for (int i = 0; i < n; i++) { double s = 0.0;"
+    " for (int j = 0; j < rows; j++) s += m[perm[i] % R][j] * a[j]; c[heap[i]] = s; }",
+    "rounds with copied rows": "for (int i = 0; i < n; i++) for (int j = 0; j < rows + 2; j++)"
+    " w[perm[i] % R][j] = m[heap[i] % R][j];",
+    "rounds with rows copied at times": "for (int i = 0; i < n; i++) { int x = perm[i] % R; if (heap[i] == 2)"
+    " for (int j = 0; j < rows + 3; j++) v[x][j] = m[x][j]; else for (int j = 0; j < rows + 3; j++)"
+    " v[x][j] = 0.5 * m[x][j]; }",
+    "rounds with sparse rows": "for (int i = 0; i < rows; i++) { double s = 0.0;"
+    " for (int j = begin[i]; j < begin[i + 1]; j++) s += a[j] * b[perm[j]]; c[heap[i]] = s; }",
+    "rounds with nests": "for (int i = 0; i < n; i++) for (int x = 0; x < rows; x++) { double s = 0.0;"
+    " for (int j = 0; j < rows + 3; j++) s += w[x][j]; b[(perm[i] + x) % n] += 0.03125 * s; }",
     "little changed": "perm[t * 7 % n] = (perm[t * 7 % n] + t) % n;",
     "little changed elsewhere": "{ heap[t * 5 % n] = (heap[t * 5 % n] + 3) % n; a[t * 3 % n] = 0.25 *"
     " (t + 1); }",
