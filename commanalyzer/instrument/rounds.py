@@ -30,7 +30,7 @@ def are_known_apart(values: FunctionValues, patch: FunctionPatch, plan: Previewe
         plan: The loop.
     """
     loop = plan.loop
-    if patch.phis.get(loop.header):
+    if patch.phis.get(loop.header) or plan.enclosed:
         return False
     if not any(i.opcode == "load" for i in plan.computed.values()):
         return False  # what decides does not change
