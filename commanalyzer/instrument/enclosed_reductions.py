@@ -1,8 +1,8 @@
 """Reductions that begin right in front of a loop and end right behind it, as part of what the loop does.
 
-Where the terms of a reduction do not follow from addresses alone (they are conditional, say), a previewed loop
-takes the naming of the reduced value into what is recorded of it. The label goes through the shadow of the
-accumulator: it is an effect of the loop like any other, so it comes back whenever the loop is known.
+Where the terms of a reduction do not follow from addresses alone (they are conditional, say), a previewed
+loop takes the naming of the reduced value into what is recorded of it. The label goes through the shadow of
+the accumulator: it is an effect of the loop like any other, so it comes back whenever the loop is known.
 
 Input: the finished patch of a function and a loop. Output: :class:`Enclosed` per reduction.
 """
@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from commanalyzer.instrument.code import FunctionPatch
 from commanalyzer.instrument.loop_code import inserted_lines
 from commanalyzer.instrument.values import FunctionValues
-from commanalyzer.ir.cfg import Loop
 from commanalyzer.ir.induction import LoopEnds
 from commanalyzer.ir.model import Block
 
@@ -82,7 +81,7 @@ def begin(patch: FunctionPatch, reductions: Sequence[Enclosed], out: list[str]) 
     return [patch.call(out, "ca_accumulator_begin", e.storage) for e in reductions]
 
 
-def end(patch: FunctionPatch, reductions: Sequence[Enclosed], out: list[str]) -> None:
+def finish(patch: FunctionPatch, reductions: Sequence[Enclosed], out: list[str]) -> None:
     """Write what comes behind the loop with hooks."""
     for e in reductions:
         patch.call(out, "ca_accumulator_keep", e.storage, e.site)

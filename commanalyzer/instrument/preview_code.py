@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from commanalyzer.instrument.code import FunctionPatch, RepeatedLoop
-from commanalyzer.instrument.enclosed_reductions import begin, changes, end
+from commanalyzer.instrument.enclosed_reductions import begin, changes, finish
 from commanalyzer.instrument.loop_code import TOKEN
 from commanalyzer.instrument.loop_names import block_at, suffixed
 from commanalyzer.instrument.preview_reads import PreviewReads
@@ -86,23 +86,21 @@ class PreviewWriter:
         asked = self._patch.call(due, "ca_preview_due", identity)
         is_due = self._patch.value(due, f"icmp ne i32 {asked}, 0")
         guard: list[str] = []
-        found_changes, key = self._changes(guard), self._get(guard, _HASH)
+        looked_at, key = self._changes(guard), self._get(guard, _HASH)
         number = self._unless_overlapping(guard, count)
         apart = known = ""
         if self._is_apart:
             entering = self._tell_rounds(guard)
             apart = self._patch.call(
-                guard, "ca_repeat_apart", identity, key, found_changes, first, number, entering
+                guard, "ca_repeat_apart", identity, key, looked_at, first, number, entering
             )
             self._patch.used_hooks |= {"ca_rounds_first", "ca_round_end", "ca_rounds_end", "ca_count_blocks"}
             self._patch.entry += [f"  {tally(self._number, c)} = alloca i64, align 8" for c in counters]
         else:
-            found = self._patch.call(
-                guard, "ca_repeat_previewed", identity, key, found_changes, first, number
-            )
+            found = self._patch.call(guard, "ca_repeat_previewed", identity, key, looked_at, first, number)
             known = self._patch.value(guard, f"icmp ne i32 {found}, 0")
         behind: list[str] = []
-        end(self._patch, plan.enclosed, behind)
+        finish(self._patch, plan.enclosed, behind)
         self._patch.call(behind, "ca_repeat_end", self._changes(behind))
         return RepeatedLoop(
             plan.ends.preheader, plan.loop.header, plan.ends.exiting, plan.ends.exit,

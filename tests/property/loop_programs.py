@@ -223,17 +223,17 @@ LOOPS = {
     " for (int j = 0; j < rows + 3; j++) s += w[x][j]; b[(perm[i] + x) % n] += 0.03125 * s; }",
     "permuted sum of some": "{ double s = 0.0; for (int i = 0; i < n; i++) if (perm[i] % 3 == 0)"
     " s += a[heap[i]]; d[0] = s; b[t % n] = s; }",
-    "permuted sum of one": "{ double s = 0.0; for (int i = 0; i < n; i++) if (local[i] == 2) s += a[i]; c[t % n]"
-    " = s; c[0] = s; }",
+    "permuted sum of one": "{ double s = 0.0; for (int i = 0; i < n; i++) if (local[i] == 2) s += a[i];"
+    " c[t % n] = s; c[0] = s; }",
     "permuted sum carried on": "{ double s = d[1] + t; for (int i = 0; i < n; i++)"
     " if (perm[i] & 1) s += b[perm[i]] * a[i]; else s *= 0.5; d[1] = s * 0.125; }",
     "permuted sums and stores": "{ double s = 0.0, z = a[t % n]; for (int i = 0; i < n; i++) {"
     " if (heap[i] & 1) s += a[i]; else z += c[i] * b[i]; c[perm[i]] = 0.5 * a[i]; } d[2] = s; d[3] = z; }",
-    "permuted sum for each row": "for (int i = 0; i < rows; i++) { double s = 0.0; for (int j = 0; j < C; j++)"
-    " if (perm[j] != i) s += m[i][j] * a[perm[j]]; if (s > 0.125 * t) c[i] = s; d[i % 4] = s; }",
+    "permuted sum for each row": "for (int i = 0; i < rows; i++) { double s = 0.0;"
+    " for (int j = 0; j < C; j++) if (perm[j] != i) s += m[i][j] * a[perm[j]]; if (s > 0.125 * t) c[i] = s; d[i % 4] = s; }",
     "conditional sum": "{ double s = 0.0; for (int i = 0; i < n; i++) if (a[i] > 0.5) s += b[i]; d[3] = s; }",
-    "conditional sum of copies": "{ double s = 1.0; for (int i = 0; i < n; i++) if (k[i] % 2) s += p[i]; q[3] ="
-    " s; q[4] = s; }",
+    "conditional sum of copies": "{ double s = 1.0; for (int i = 0; i < n; i++) if (k[i] % 2)"
+    " s += p[i]; q[3] = s; q[4] = s; }",
     "little changed": "perm[t * 7 % n] = (perm[t * 7 % n] + t) % n;",
     "little changed elsewhere": "{ heap[t * 5 % n] = (heap[t * 5 % n] + 3) % n; a[t * 3 % n] = 0.25 *"
     " (t + 1); }",
