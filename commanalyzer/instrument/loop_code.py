@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -98,9 +98,18 @@ class Numbers(Protocol):
         """A condition of the loop is known in advance."""
 
 
-def loop_code(patch: FunctionPatch, blocks: list[Block], numbers: Numbers) -> LoopCode | None:
-    """Read the code that was inserted into ``blocks``, a loop nest."""
-    reader = _Reader(numbers)
+def loop_code(
+    patch: FunctionPatch, blocks: list[Block], numbers: Numbers, enclosed: Collection[str] = ()
+) -> LoopCode | None:
+    """Read the code that was inserted into ``blocks``, a loop nest.
+
+    Args:
+        patch: What was inserted.
+        blocks: Blocks of the nest.
+        numbers: What is known about integers and addresses.
+        enclosed: Accumulators whose reductions belong to the loop as a whole.
+    """
+    reader = _Reader(numbers, enclosed)
     for block in blocks:
         for line in inserted_lines(patch, block):
             if not reader.read(line, block.label):
@@ -109,8 +118,9 @@ def loop_code(patch: FunctionPatch, blocks: list[Block], numbers: Numbers) -> Lo
 
 
 class _Reader:
-    def __init__(self, numbers: Numbers) -> None:
+    def __init__(self, numbers: Numbers, enclosed: Collection[str]) -> None:
         self._numbers = numbers
+        self._enclosed = enclosed
         self._code = LoopCode()
         self._addresses: dict[str, Polynomial] = {}
         self._loads: dict[str, Polynomial] = {}  # label register -> address
@@ -144,6 +154,9 @@ class _Reader:
         code.entering = {name: None for name in self._used if name not in code.defined}
         inside = {*self._resets, *self._closed}
         for storage, terms in self._terms.items():
+            if storage in self._enclosed:
+                code.has_effect = True
+                continue
             if storage in inside:
                 continue
             if len(terms) != 1:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from commanalyzer.instrument.code import RepeatedLoop
 from commanalyzer.instrument.loop_code import TOKEN
 from commanalyzer.instrument.loop_names import INCOMING as _INCOMING
-from commanalyzer.instrument.loop_names import block_at, suffixed
+from commanalyzer.instrument.loop_names import block_at, blocks_of, suffixed
 from commanalyzer.instrument.round_copies import RoundCopies, values_behind
 from commanalyzer.ir.model import Block, Function
 
@@ -25,6 +25,7 @@ class LoopCopies:
     """
 
     def __init__(self, function: Function, repeated: Sequence[RepeatedLoop], text: Text) -> None:
+        self._function = function
         self._text = text
         self._instrumented: dict[str, list[str]] = {}
         self._blocks = {block.label: block for block in function.blocks}
@@ -118,8 +119,16 @@ class LoopCopies:
                 f"  br label %{loop.exit}",
             ]
             if loop.apart:
-                result += RoundCopies(loop, self._blocks, self._instrumented, self._text).blocks()
+                result += RoundCopies(loop, self._blocks, self._with_hooks(loop), self._text).blocks()
         return result
+
+    def _with_hooks(self, loop: RepeatedLoop) -> dict[str, list[str]]:
+        """Blocks of a round with hooks: loops inside it run without them where they are known."""
+        copies = LoopCopies(self._function, [x for x in self._repeated if _is_known_in(x, loop)], self._text)
+        lines: list[str] = []
+        for label in loop.blocks:
+            lines += [f"{label}:", *copies.joined(self._blocks[label], self._instrumented[label])]
+        return blocks_of([*lines, *copies.blocks()])
 
     def _copied(self, loop: RepeatedLoop, line: str) -> str:
         """A line of the copy: registers and labels of the loop have other names."""
@@ -153,3 +162,14 @@ class LoopCopies:
         names = [f"%{label}" for label in loop.blocks]
         names += [i.name for label in loop.blocks for i in self._blocks[label].instructions if i.name]
         return {name: suffixed(name, f".ca.{loop.number}") for name in names}
+
+
+def _is_known_in(inner: RepeatedLoop, loop: RepeatedLoop) -> bool:
+    """A loop inside another one whose effect is known without a preview."""
+    within = set(loop.blocks) - {loop.header}
+    return (
+        not inner.preview
+        and inner.header in within
+        and inner.preheader in loop.blocks
+        and inner.exit in within
+    )

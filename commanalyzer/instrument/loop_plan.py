@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from commanalyzer.instrument.code import FunctionPatch, LoopFinding, RepeatedLoop, plain_text
+from commanalyzer.instrument.enclosed_reductions import enclosed_reductions, take_results
 from commanalyzer.instrument.loop_findings import obstacle, why_not_single_ended
 from commanalyzer.instrument.preview_code import PreviewWriter
 from commanalyzer.instrument.preview_reads import may_protect_memory
@@ -85,7 +86,11 @@ class _Maker:
         if any(loop.header in p.loop.blocks for p in self._previews if not p.follows_values):
             return "part of a loop that is previewed"
         lines = self._module.lines
-        plan = previewed(self._values, self._patch, loop, ends, blocks, self._accesses, lambda n: lines[n])
+        is_round = any(other.apart and loop.header in other.blocks for other in self._patch.repeated)
+        enclosed = () if is_round else enclosed_reductions(self._values, self._patch, ends, blocks)
+        plan = previewed(
+            self._values, self._patch, loop, ends, blocks, self._accesses, lambda n: lines[n], enclosed
+        )
         if isinstance(plan, str):
             return plan
         if self._is_protecting:
@@ -99,6 +104,8 @@ class _Maker:
         if found is None:
             return "too many blocks"
         self._previews.append(plan)
+        if enclosed:
+            take_results(self._patch, ends.exit, enclosed)
         return found
 
     def manner(self, loop: RepeatedLoop) -> tuple[str, str]:

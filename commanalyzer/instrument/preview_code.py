@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from commanalyzer.instrument.code import FunctionPatch, RepeatedLoop
+from commanalyzer.instrument.enclosed_reductions import begin, changes, finish
 from commanalyzer.instrument.loop_code import TOKEN
 from commanalyzer.instrument.loop_names import block_at, suffixed
 from commanalyzer.instrument.preview_reads import PreviewReads
 from commanalyzer.instrument.preview_slices import Place
 from commanalyzer.instrument.previews import Previewed
 from commanalyzer.instrument.repeat_guards import GuardWriter, signed
+from commanalyzer.instrument.round_copies import tally
 from commanalyzer.instrument.rounds import outside_places
 from commanalyzer.ir.model import Block, Instruction, IrType, Operand
 from commanalyzer.ir.polynomials import Polynomial
@@ -45,6 +47,7 @@ class PreviewWriter:
         self._number = number
         self._text = text
         self._is_apart = is_apart
+        self._entering: list[str] = []  # labels
         self._storage = f"%ca.look.{number}"
         self._num_hashed = 0  # in the block that is written
         reads = plan.reads.sizes if plan.reads is not None else ()
@@ -79,22 +82,25 @@ class PreviewWriter:
             f"  store [{self._num_slots} x i64] zeroinitializer, ptr {self._storage}, align 16",
         ]
         due: list[str] = []
+        self._entering = [*plan.code.entering, *begin(self._patch, plan.enclosed, due)]
         asked = self._patch.call(due, "ca_preview_due", identity)
         is_due = self._patch.value(due, f"icmp ne i32 {asked}, 0")
         guard: list[str] = []
-        changes, key = self._changes(guard), self._get(guard, _HASH)
+        looked_at, key = self._changes(guard), self._get(guard, _HASH)
         number = self._unless_overlapping(guard, count)
         apart = known = ""
         if self._is_apart:
             entering = self._tell_rounds(guard)
             apart = self._patch.call(
-                guard, "ca_repeat_apart", identity, key, changes, first, number, entering
+                guard, "ca_repeat_apart", identity, key, looked_at, first, number, entering
             )
-            self._patch.used_hooks |= {"ca_rounds_first", "ca_round_end", "ca_rounds_end"}
+            self._patch.used_hooks |= {"ca_rounds_first", "ca_round_end", "ca_rounds_end", "ca_count_blocks"}
+            self._patch.entry += [f"  {tally(self._number, c)} = alloca i64, align 8" for c in counters]
         else:
-            found = self._patch.call(guard, "ca_repeat_previewed", identity, key, changes, first, number)
+            found = self._patch.call(guard, "ca_repeat_previewed", identity, key, looked_at, first, number)
             known = self._patch.value(guard, f"icmp ne i32 {found}, 0")
         behind: list[str] = []
+        finish(self._patch, plan.enclosed, behind)
         self._patch.call(behind, "ca_repeat_end", self._changes(behind))
         return RepeatedLoop(
             plan.ends.preheader, plan.loop.header, plan.ends.exiting, plan.ends.exit,
@@ -107,7 +113,7 @@ class PreviewWriter:
         start = GuardWriter(self._patch, self._plan.outside)
         integers = [name for name, type_ in self._plan.outside.items() if type_.kind != "float"]
         entering = [start.value(Polynomial.of(name)) for name in integers]
-        key = start.hashed([str(identity + 1), *entering, *self._plan.code.entering])
+        key = start.hashed([str(identity + 1), *entering, *self._entering])
         self._set(start.lines, _HASH, key)
         for slot in (*self._reads.values(), *self._slots.values()):
             self._set(start.lines, slot, str(_MOST))
@@ -184,7 +190,7 @@ class PreviewWriter:
             address = self._patch.value(out, f"ptrtoint ptr {name} to i64")
             self._patch.call(out, "ca_rounds_local", address, size)
         entering = "0"
-        for label in self._plan.code.entering:
+        for label in self._entering:
             entering = self._patch.value(out, f"or i64 {entering}, {label}")
         return entering
 
@@ -308,7 +314,7 @@ class PreviewWriter:
             low, high = self._range(out, Place(name, first, end))
             found = self._patch.call(out, "ca_changes", low, high)
             total = found if total == "0" else self._patch.value(out, f"add i64 {total}, {found}")
-        return total
+        return changes(self._patch, self._plan.enclosed, out, total)
 
     def _range(self, out: list[str], place: Place) -> tuple[str, str]:
         """First and last address of a place in all rounds; the first behind the last if there were none."""

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from commanalyzer.instrument.code import FunctionPatch
+from commanalyzer.instrument.enclosed_reductions import Enclosed
 from commanalyzer.instrument.loop_code import LoopCode, loop_code
 from commanalyzer.instrument.preview_reads import PreviewReads, preview_reads
 from commanalyzer.instrument.preview_slices import (
@@ -78,6 +79,7 @@ class Previewed:
         reads: What it reads, if it need not be made again while that does not change.
         private: Local arrays of its rounds.
         stores: First lines of the stores to them that the preview makes.
+        enclosed: Reductions that begin and end with the loop.
     """
 
     loop: Loop
@@ -92,6 +94,7 @@ class Previewed:
     reads: PreviewReads | None
     private: RoundMemory
     stores: frozenset[int]
+    enclosed: tuple[Enclosed, ...]
 
     @property
     def watched(self) -> tuple[str, ...]:
@@ -128,6 +131,7 @@ def previewed(
     blocks: list[Block],
     accesses: AccessTypes,
     text: Text,
+    enclosed: tuple[Enclosed, ...] = (),
 ) -> Previewed | str:
     """What a preview of ``loop`` would have to do, or why it cannot know enough or would be useless.
 
@@ -139,9 +143,10 @@ def previewed(
         blocks: Its blocks.
         accesses: Types of accesses.
         text: Gives a line of the module.
+        enclosed: Reductions that begin and end with the loop.
     """
     registers = _Registers()
-    code = loop_code(patch, blocks, registers)
+    code = loop_code(patch, blocks, registers, [e.storage for e in enclosed])
     if code is None:
         return "what is recorded in it does not follow from addresses"
     if not code.has_effect or code.collected:
@@ -175,7 +180,7 @@ def previewed(
     )
     lines = frozenset(store.first_line for store in stores)
     return Previewed(
-        loop, edges, blocks, code, tracked, computed, outside, pairs, steady, reads, private, lines
+        loop, edges, blocks, code, tracked, computed, outside, pairs, steady, reads, private, lines, enclosed
     )
 
 

@@ -18,7 +18,12 @@ from commanalyzer.instrument.loop_names import INCOMING, BlockRole, block_at, su
 from commanalyzer.ir.model import Block
 
 _DEFINED = re.compile(r'\s*(%(?:[\w.$-]+|"[^"]*")) = ')
-_COUNTING = "@ca_count_block("
+_COUNTING = re.compile(r"  call void @ca_count_block\(i32 (\d+)\)$")
+
+
+def tally(number: int, counter: int) -> str:
+    """Register with the address of a local count of executions in rounds without hooks of loop ``number``."""
+    return f"%ca.tally.{number}.{counter}"
 
 
 class RoundCopies:
@@ -27,7 +32,7 @@ class RoundCopies:
     Args:
         loop: The loop.
         blocks: Blocks of its function by label.
-        instrumented: Lines of its blocks with hooks.
+        hooked: Lines of its blocks with hooks, and of blocks that were added to them.
         text: Gives a line of the original.
     """
 
@@ -35,12 +40,16 @@ class RoundCopies:
         self,
         loop: RepeatedLoop,
         blocks: Mapping[str, Block],
-        instrumented: Mapping[str, list[str]],
+        hooked: Mapping[str, list[str]],
         text: Callable[[int], str],
     ) -> None:
         self._loop = loop
-        self._hooked = {label: instrumented[label] for label in loop.blocks}
-        self._plain = {label: _plain_lines(blocks[label], instrumented[label], text) for label in loop.blocks}
+        self._hooked = hooked
+        counting = {label: _counters(hooked[label]) for label in loop.blocks}
+        self._counters = [counter for found in counting.values() for counter in found]
+        self._plain = {
+            label: _plain_lines(blocks[label], self._counting(counting[label]), text) for label in loop.blocks
+        }
         self._with_hooks = self._new_names(self._hooked, ".h")
         self._without = self._new_names(self._plain, ".q")
 
@@ -59,6 +68,7 @@ class RoundCopies:
         """All blocks of the loop and around it."""
         number, loop = self._loop.number, self._loop
         yield from ("", f"{self._at('apart')[1:]}:", f"  %ca.first.{number} = call i64 @ca_rounds_first()")
+        yield from (f"  store i64 0, ptr {tally(number, c)}, align 8" for c in self._counters)
         yield f"  br label {self._at('turn')}"
         yield from ("", f"{self._at('turn')[1:]}:", *self._joined_phis(), *self._decision())
         ended = f"  %ca.ended.{number} = call i64 @ca_round_end(i64 %ca.round.{number})"
@@ -66,7 +76,28 @@ class RoundCopies:
         yield from self._round(self._plain, self._without, "gone", [])
         for role in ("left", "gone"):
             yield from ("", f"{self._at(role)[1:]}:", "  call void @ca_rounds_end()")
+            yield from self._counts(role)
             yield f"  br label %{loop.exit}"
+
+    def _counting(self, counters: list[int]) -> list[str]:
+        """Counts an execution in a round without hooks: in a register, if the compiler finds one."""
+        number = self._loop.number
+        return [
+            line
+            for c in counters
+            for line in (
+                f"  %ca.tallied.{number}.{c} = load i64, ptr {tally(number, c)}, align 8",
+                f"  %ca.more.{number}.{c} = add i64 %ca.tallied.{number}.{c}, 1",
+                f"  store i64 %ca.more.{number}.{c}, ptr {tally(number, c)}, align 8",
+            )
+        ]
+
+    def _counts(self, role: BlockRole) -> Iterator[str]:
+        """Counts what was executed in rounds without hooks, behind the loop."""
+        for c in self._counters:
+            name = tally(self._loop.number, c)
+            yield f"  {name}.{role} = load i64, ptr {name}, align 8"
+            yield f"  call void @ca_count_blocks(i32 {c}, i64 {name}.{role})"
 
     def _at(self, role: BlockRole) -> str:
         return block_at(role, self._loop.header, self._loop.number)
@@ -138,10 +169,15 @@ def _renamed(line: str, names: Mapping[str, str]) -> str:
     return TOKEN.sub(lambda m: names.get(m[0], m[0]), line)
 
 
-def _plain_lines(block: Block, hooked: list[str], text: Callable[[int], str]) -> list[str]:
+def _counters(hooked: list[str]) -> list[int]:
+    """Counters of the executions of a block."""
+    return [int(found[1]) for line in hooked if (found := _COUNTING.match(line))]
+
+
+def _plain_lines(block: Block, counting: list[str], text: Callable[[int], str]) -> list[str]:
     """The original block; its executions are counted."""
     numbers = range(block.instructions[0].first_line, block.instructions[-1].last_line + 1)
     lines = [text(n) for n in numbers]
     lines = [line for line in lines if line and not line.lstrip().startswith("#dbg_")]
     phis = sum(i.opcode == "phi" for i in block.instructions)
-    return [*lines[:phis], *(line for line in hooked if _COUNTING in line), *lines[phis:]]
+    return [*lines[:phis], *counting, *lines[phis:]]

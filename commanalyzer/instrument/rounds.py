@@ -14,9 +14,7 @@ from __future__ import annotations
 
 from commanalyzer.instrument.code import FunctionPatch
 from commanalyzer.instrument.previews import Previewed
-from commanalyzer.instrument.repeats import is_short
 from commanalyzer.instrument.values import FunctionValues
-from commanalyzer.ir.induction import loop_ends
 
 _MOST_INSTRUCTIONS = 600  # the loop is written out twice more
 _MOST_PLACES = 32
@@ -32,17 +30,13 @@ def are_known_apart(values: FunctionValues, patch: FunctionPatch, plan: Previewe
         plan: The loop.
     """
     loop = plan.loop
-    if patch.phis.get(loop.header):
+    if patch.phis.get(loop.header) or plan.enclosed:
         return False
     if not any(i.opcode == "load" for i in plan.computed.values()):
         return False  # what decides does not change
     if sum(len(b.instructions) for b in plan.blocks) > _MOST_INSTRUCTIONS:
         return False
-    if len(outside_places(plan)) > _MOST_PLACES or len(plan.private.sizes) > _MOST_ARRAYS:
-        return False
-    inner = [x for x in values.cfg.loops.values() if x.header in loop.blocks and x.header != loop.header]
-    ends = [loop_ends(values.cfg, x) for x in inner]
-    return all(e is not None and is_short(values, x, e) for x, e in zip(inner, ends, strict=True))
+    return len(outside_places(plan)) <= _MOST_PLACES and len(plan.private.sizes) <= _MOST_ARRAYS
 
 
 def outside_places(plan: Previewed) -> list[str]:

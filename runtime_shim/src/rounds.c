@@ -351,6 +351,7 @@ CA_SLOW static void force(void) {
   }
   is_forced = true;
   memory->is_ready = false;
+  ca_spoil_repeats(); /* nothing is noted for the round any more */
 }
 
 void ca_rounds_changed(uint64_t word) {

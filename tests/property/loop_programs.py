@@ -206,6 +206,34 @@ LOOPS = {
     "rounds of a walk": "for (int i = 0, j = 0; i < n; i++) { j = (j + perm[i]) % n; c[j] += a[i]; }",
     "rounds with a scalar": "{ double s = b[t % n] + a[0]; for (int i = 0; i < n; i++) c[perm[i]] = s *"
     " a[i]; }",
+    "rounds with rows": "for (int i = 0; i < n; i++) for (int j = 0; j < rows + 3; j++)"
+    " w[perm[i] % R][j] += 0.5 * m[i % R][j] + a[i];",
+    "rounds with counted rows": "for (int i = 0; i < n; i++) { int x = perm[i] % R; k[x] += 1;"
+    " for (int j = 0; j < C - zero; j++) v[x][j] += m[heap[i] % R][j]; }",
+    "rounds with sums": "for (int i = 0; i < n; i++) { double s = 0.0;"
+    " for (int j = 0; j < rows; j++) s += m[perm[i] % R][j] * a[j]; c[heap[i]] = s; }",
+    "rounds with copied rows": "for (int i = 0; i < n; i++) for (int j = 0; j < rows + 2; j++)"
+    " w[perm[i] % R][j] = m[heap[i] % R][j];",
+    "rounds with rows copied at times": "for (int i = 0; i < n; i++) { int x = perm[i] % R; if (heap[i] == 2)"
+    " for (int j = 0; j < rows + 3; j++) v[x][j] = m[x][j]; else for (int j = 0; j < rows + 3; j++)"
+    " v[x][j] = 0.5 * m[x][j]; }",
+    "rounds with sparse rows": "for (int i = 0; i < rows; i++) { double s = 0.0;"
+    " for (int j = begin[i]; j < begin[i + 1]; j++) s += a[j] * b[perm[j]]; c[heap[i]] = s; }",
+    "rounds with nests": "for (int i = 0; i < n; i++) for (int x = 0; x < rows; x++) { double s = 0.0;"
+    " for (int j = 0; j < rows + 3; j++) s += w[x][j]; b[(perm[i] + x) % n] += 0.03125 * s; }",
+    "permuted sum of some": "{ double s = 0.0; for (int i = 0; i < n; i++) if (perm[i] % 3 == 0)"
+    " s += a[heap[i]]; d[0] = s; b[t % n] = s; }",
+    "permuted sum of one": "{ double s = 0.0; for (int i = 0; i < n; i++) if (local[i] == 2) s += a[i];"
+    " c[t % n] = s; c[0] = s; }",
+    "permuted sum carried on": "{ double s = d[1] + t; for (int i = 0; i < n; i++)"
+    " if (perm[i] & 1) s += b[perm[i]] * a[i]; else s *= 0.5; d[1] = s * 0.125; }",
+    "permuted sums and stores": "{ double s = 0.0, z = a[t % n]; for (int i = 0; i < n; i++) {"
+    " if (heap[i] & 1) s += a[i]; else z += c[i] * b[i]; c[perm[i]] = 0.5 * a[i]; } d[2] = s; d[3] = z; }",
+    "permuted sum for each row": "for (int i = 0; i < rows; i++) { double s = 0.0;"
+    " for (int j = 0; j < C; j++) if (perm[j] != i) s += m[i][j] * a[perm[j]]; if (s > 0.125 * t) c[i] = s; d[i % 4] = s; }",
+    "conditional sum": "{ double s = 0.0; for (int i = 0; i < n; i++) if (a[i] > 0.5) s += b[i]; d[3] = s; }",
+    "conditional sum of copies": "{ double s = 1.0; for (int i = 0; i < n; i++) if (k[i] % 2)"
+    " s += p[i]; q[3] = s; q[4] = s; }",
     "little changed": "perm[t * 7 % n] = (perm[t * 7 % n] + t) % n;",
     "little changed elsewhere": "{ heap[t * 5 % n] = (heap[t * 5 % n] + 3) % n; a[t * 3 % n] = 0.25 *"
     " (t + 1); }",

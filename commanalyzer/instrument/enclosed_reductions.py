@@ -1,0 +1,104 @@
+"""Reductions that begin right in front of a loop and end right behind it, as part of what the loop does.
+
+Where the terms of a reduction do not follow from addresses alone (they are conditional, say), a previewed
+loop takes the naming of the reduced value into what is recorded of it. The label goes through the shadow of
+the accumulator: it is an effect of the loop like any other, so it comes back whenever the loop is known.
+
+Input: the finished patch of a function and a loop. Output: :class:`Enclosed` per reduction.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from commanalyzer.instrument.code import FunctionPatch
+from commanalyzer.instrument.loop_code import inserted_lines
+from commanalyzer.instrument.values import FunctionValues
+from commanalyzer.ir.induction import LoopEnds
+from commanalyzer.ir.model import Block
+
+_CLOSE = re.compile(
+    r"  (%ca\.\d+) = call i64 @ca_accumulator_close\(ptr (%ca\.accumulator\.\d+), i32 (\d+)\)$"
+)
+_MENTIONED = re.compile(r"@ca_(?:term|collect|accumulator)_\w+\(ptr (%ca\.accumulator\.\d+)[,)]")
+
+
+@dataclass(frozen=True, slots=True)
+class Enclosed:
+    """A reduction of which nothing happens elsewhere than in a loop, at its entry and at its exit.
+
+    Attributes:
+        storage: The accumulator.
+        site: Of the reduced value.
+        label: Register with its label, behind the loop.
+        place: Line of the exit that names the value.
+    """
+
+    storage: str
+    site: int
+    label: str
+    place: int
+
+
+def enclosed_reductions(
+    values: FunctionValues, patch: FunctionPatch, ends: LoopEnds, blocks: Sequence[Block]
+) -> tuple[Enclosed, ...]:
+    """Reductions that a loop encloses.
+
+    Args:
+        values: Facts of the function.
+        patch: What was inserted.
+        ends: Edges of the loop.
+        blocks: Its blocks.
+    """
+    closed = [
+        Enclosed(found[2], int(found[3]), found[1], place)
+        for place, line in enumerate(patch.tops.get(ends.exit, ()))
+        if (found := _CLOSE.match(line))
+    ]
+    if not closed:
+        return ()
+    preheader = next(b for b in values.function.blocks if b.label == ends.preheader)
+    begun = [s for line in patch.before.get(preheader.terminator.first_line, ()) for s in _begun(line)]
+    inside = [s for b in blocks for line in inserted_lines(patch, b) for s in _MENTIONED.findall(line)]
+    everywhere = [s for line in patch.lines() for s in _MENTIONED.findall(line) if "_free(" not in line]
+    return tuple(
+        e
+        for e in closed
+        if begun.count(e.storage) == 1 and everywhere.count(e.storage) == inside.count(e.storage) + 2
+    )
+
+
+def _begun(line: str) -> Iterator[str]:
+    if "@ca_accumulator_reset(" in line:
+        yield from _MENTIONED.findall(line)
+
+
+def begin(patch: FunctionPatch, reductions: Sequence[Enclosed], out: list[str]) -> list[str]:
+    """Write what precedes the loop; what enters the loop with each reduction."""
+    return [patch.call(out, "ca_accumulator_begin", e.storage) for e in reductions]
+
+
+def finish(patch: FunctionPatch, reductions: Sequence[Enclosed], out: list[str]) -> None:
+    """Write what comes behind the loop with hooks."""
+    for e in reductions:
+        patch.call(out, "ca_accumulator_keep", e.storage, e.site)
+
+
+def changes(patch: FunctionPatch, reductions: Sequence[Enclosed], out: list[str], total: str) -> str:
+    """The digest ``total`` and that of the accumulators' shadow."""
+    for e in reductions:
+        address = patch.value(out, f"ptrtoint ptr {e.storage} to i64")
+        total = patch.value(out, f"add i64 {total}, {patch.call(out, 'ca_changes', address, address)}")
+    return total
+
+
+def take_results(patch: FunctionPatch, exit_block: str, reductions: Sequence[Enclosed]) -> None:
+    """Behind the loop, labels are what the loop left in the shadow."""
+    tops = patch.tops[exit_block]
+    for e in reductions:
+        written: list[str] = []
+        patch.call(written, "ca_accumulator_result", e.storage, result=e.label)
+        tops[e.place] = written[0]
