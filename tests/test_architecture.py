@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -78,29 +79,59 @@ HEAVY = (
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A module of the package: name without the package's, path, text and syntax tree."""
+    """A Python file: its name (without the package's), and what the checks look at.
+
+    Attributes:
+        name: Dotted name.
+        lines: Number of lines.
+        functions: Lines of every function.
+        imports: Everything imported anywhere, as dotted names (``from a import b`` yields ``a.b``).
+        calls: Plainly called functions and functions called on a plain name (``sys.exit``).
+        variables: Environment variables that are read.
+        has_docstring: The module says what it is.
+    """
 
     name: str
-    path: Path
-    text: str
-    tree: ast.Module
+    lines: int
+    functions: tuple[tuple[str, int], ...]
+    imports: frozenset[str]
+    calls: frozenset[str]
+    variables: frozenset[str]
+    has_docstring: bool
 
 
 def _read(path: Path, base: Path) -> SourceFile:
+    """What the checks need; the tree is not kept, it would slow every later garbage collection down."""
     parts = path.relative_to(base).with_suffix("").parts
-    name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
     text = path.read_text(encoding="utf-8")
-    return SourceFile(name, path, text, ast.parse(text, filename=str(path)))
+    tree = ast.parse(text, filename=str(path))
+    nodes = list(ast.walk(tree))
+    called = [node for node in nodes if isinstance(node, ast.Call)]
+    functions = [n for n in nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+    return SourceFile(
+        name=".".join(parts[:-1] if parts[-1] == "__init__" else parts),
+        lines=len(text.splitlines()),
+        functions=tuple((f.name, (f.end_lineno or f.lineno) - f.lineno + 1) for f in functions),
+        imports=frozenset(_imports(nodes)),
+        calls=frozenset(_calls(called)),
+        variables=frozenset(_variables(called)),
+        has_docstring=bool(ast.get_docstring(tree)),
+    )
 
 
-MODULES = tuple(_read(path, PACKAGE) for path in sorted(PACKAGE.rglob("*.py")))
-TESTS = tuple(_read(path, ROOT) for path in sorted((ROOT / "tests").rglob("*.py")))
-NAMES = frozenset(module.name for module in MODULES)
+@cache
+def _modules() -> tuple[SourceFile, ...]:
+    """Files of the package."""
+    return tuple(_read(path, PACKAGE) for path in sorted(PACKAGE.rglob("*.py")))
 
 
-def _imports(tree: ast.AST) -> Iterator[str]:
-    """Everything imported anywhere in ``tree``, as dotted names (``from a import b`` yields ``a.b``)."""
-    for node in ast.walk(tree):
+@cache
+def _names() -> frozenset[str]:
+    return frozenset(module.name for module in _modules())
+
+
+def _imports(nodes: list[ast.AST]) -> Iterator[str]:
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -108,13 +139,29 @@ def _imports(tree: ast.AST) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
+def _calls(calls: list[ast.Call]) -> Iterator[str]:
+    for node in calls:
+        if isinstance(node.func, ast.Name):
+            yield node.func.id
+        elif isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
+            yield f"{node.func.value.id}.{node.func.attr}"
+
+
+def _variables(calls: list[ast.Call]) -> Iterator[str]:
+    for node in calls:
+        if ast.unparse(node.func) not in ("os.environ.get", "os.getenv"):
+            continue
+        if isinstance(node.args[0], ast.Constant) and isinstance(node.args[0].value, str):
+            yield node.args[0].value
+
+
 def _own_imports(module: SourceFile) -> set[str]:
     """Modules of the package that ``module`` imports; the empty name is the package root."""
     found = set()
-    for name in _imports(module.tree):
+    for name in module.imports:
         if name.split(".")[0] == "commanalyzer":
             target = name.removeprefix("commanalyzer").removeprefix(".")
-            found.add(target if target in NAMES else target.rpartition(".")[0])
+            found.add(target if target in _names() else target.rpartition(".")[0])
     return found
 
 
@@ -131,29 +178,25 @@ def _layer(name: str) -> tuple[int, str]:
     return level, group
 
 
-def _functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    return (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef))
-
-
 def _modules_except_root() -> list[SourceFile]:
-    return [module for module in MODULES if module.name]
+    return [module for module in _modules() if module.name]
 
 
 def test_every_layer_names_modules_that_exist() -> None:
     groups = [group for groups in LAYERS for group in groups]
-    missing = [g for g in groups if not any(n == g or n.startswith(f"{g}.") for n in NAMES)]
+    missing = [g for g in groups if not any(n == g or n.startswith(f"{g}.") for n in _names())]
     assert missing == []
     assert len(groups) == len(set(groups))
 
 
-@pytest.mark.parametrize("module", _modules_except_root(), ids=lambda m: m.name)
-def test_imports_point_up_the_layers(module: SourceFile) -> None:
-    level, group = _layer(module.name)
+def test_imports_point_up_the_layers() -> None:
     wrong = []
-    for target in sorted(_own_imports(module) - {""}):
-        target_level, target_group = _layer(target)
-        if target_group != group and target_level >= level:
-            wrong.append(target)
+    for module in _modules_except_root():
+        level, group = _layer(module.name)
+        for target in sorted(_own_imports(module) - {""}):
+            target_level, target_group = _layer(target)
+            if target_group != group and target_level >= level:
+                wrong.append((module.name, target))
     assert wrong == []
 
 
@@ -163,7 +206,7 @@ def test_no_import_cycles() -> None:
         order = list(TopologicalSorter(graph).static_order())
     except CycleError as error:
         pytest.fail(f"import cycle: {' -> '.join(error.args[1])}")
-    assert set(order) - {""} == NAMES - {""}
+    assert set(order) - {""} == _names() - {""}
 
 
 def test_nothing_inside_imports_from_the_package_root() -> None:
@@ -172,20 +215,8 @@ def test_nothing_inside_imports_from_the_package_root() -> None:
 
 @pytest.mark.parametrize("library", sorted(ADAPTERS))
 def test_libraries_are_touched_by_their_adapter_only(library: str) -> None:
-    users = {m.name for m in MODULES if any(i.split(".")[0] == library for i in _imports(m.tree))}
+    users = {m.name for m in _modules() if any(i.split(".")[0] == library for i in m.imports)}
     assert users <= ADAPTERS[library]
-
-
-def _calls(tree: ast.AST) -> set[str]:
-    """Names of plainly called functions and of functions called on a plain name (``sys.exit``)."""
-    found = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
-            if isinstance(node.func, ast.Name):
-                found.add(node.func.id)
-            elif isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
-                found.add(f"{node.func.value.id}.{node.func.attr}")
-    return found
 
 
 def _may_talk(name: str) -> bool:
@@ -194,15 +225,19 @@ def _may_talk(name: str) -> bool:
 
 def test_only_the_command_line_and_reports_print_or_exit() -> None:
     loud = {"print", "sys.exit", "exit", "quit", "os._exit", "SystemExit", "input"}
-    quiet = [module for module in MODULES if not _may_talk(module.name)]
-    assert {m.name: found for m in quiet if (found := _calls(m.tree) & loud)} == {}
+    quiet = [module for module in _modules() if not _may_talk(module.name)]
+    assert {m.name: found for m in quiet if (found := m.calls & loud)} == {}
 
 
-@pytest.mark.parametrize("source", [*MODULES, *TESTS], ids=lambda m: m.name or "commanalyzer")
-def test_files_and_functions_are_short(source: SourceFile) -> None:
-    lengths = {f.name: (f.end_lineno or f.lineno) - f.lineno + 1 for f in _functions(source.tree)}
-    assert len(source.text.splitlines()) <= MAX_FILE_LINES
-    assert {name: lines for name, lines in lengths.items() if lines > MAX_FUNCTION_LINES} == {}
+@pytest.mark.parametrize("folder", [PACKAGE, ROOT / "tests"], ids=["package", "tests"])
+def test_files_and_functions_are_short(folder: Path) -> None:
+    sources = (
+        [_read(path, folder) for path in sorted(folder.rglob("*.py"))] if folder != PACKAGE else _modules()
+    )
+    assert len(sources) > 100
+    assert {s.name: s.lines for s in sources if s.lines > MAX_FILE_LINES} == {}
+    functions = [(s.name, name, lines) for s in sources for name, lines in s.functions]
+    assert [function for function in functions if function[-1] > MAX_FUNCTION_LINES] == []
 
 
 @pytest.mark.parametrize(
@@ -213,7 +248,7 @@ def test_shim_files_are_short(path: Path) -> None:
 
 
 def test_every_module_says_what_it_is() -> None:
-    assert [module.name for module in MODULES if not ast.get_docstring(module.tree)] == []
+    assert [module.name for module in _modules() if not module.has_docstring] == []
 
 
 def test_help_does_not_import_heavy_libraries() -> None:
@@ -239,12 +274,6 @@ def test_the_readme_explains_every_exit_code_and_variable() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     codes = {str(value) for name, value in vars(errors).items() if name.startswith("EXIT_")}
     assert sorted(code for code in codes if f"| {code} |" not in readme) == []
-    read = {
-        node.args[0].value
-        for module in MODULES
-        for node in ast.walk(module.tree)
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("os.environ.get", "os.getenv")
-        if isinstance(node.args[0], ast.Constant) and isinstance(node.args[0].value, str)
-    }
+    read = {name for module in _modules() for name in module.variables}
     assert "COMMANALYZER_CACHE" in read
     assert sorted(name for name in read if f"`{name}`" not in readme) == []

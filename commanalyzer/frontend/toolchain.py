@@ -9,6 +9,7 @@ import shlex
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -71,8 +72,14 @@ def bundled_toolchain() -> Toolchain:
         RuntimeBuildError: If the wheel is missing.
     """
     zig = bundled_compiler("c")[0]
-    version = _version((zig, "cc"), "ziglang")
+    version = _bundled_version(zig)
     return Toolchain((zig, "cc"), (zig, "c++"), BUNDLED_TARGET, True, f"{version} (ziglang)")
+
+
+@cache
+def _bundled_version(zig: str) -> str:
+    """Asked once per process: a package does not change while it is in use."""
+    return _version((zig, "cc"), "ziglang")
 
 
 def bundled_compiler(language: Language) -> tuple[str, ...]:

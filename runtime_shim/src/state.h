@@ -7,10 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CA_INLINE __attribute__((always_inline, used)) static inline
-#define CA_HOOK __attribute__((always_inline, used))
-#define CA_SLOW __attribute__((noinline, used, cold))
-#define CA_CALL __attribute__((noinline, used))
+#define CA_INLINE __attribute__((always_inline)) static inline
+#define CA_HOOK __attribute__((always_inline))
+#define CA_SLOW __attribute__((noinline, cold))
+#define CA_CALL __attribute__((noinline))
 #define CA_FAILURE_STATUS 113 /* launch.py knows it: the recorder could not start */
 #define CA_LIKELY(x) __builtin_expect(!!(x), 1)
 
