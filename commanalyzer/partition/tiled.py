@@ -142,7 +142,7 @@ class TiledPortfolio:
 
     def prepare(self) -> None:
         """Compute what all numbers of parts share; afterwards several may be divided at the same time."""
-        _ = self.view, self.structure, self._nets, self._runs
+        _ = self.view, self.structure, self._nets, self.surface
         for family in self.families if self._options.structured else ():
             for members, _remark in variants(family, 0):
                 self._blocks_of(members)
