@@ -21,8 +21,8 @@ from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.phases import StepOrder, step_order, with_phases
 from commanalyzer.communication.totals import GraphTotals, totals_of
 from commanalyzer.communication.volume import charge_volume
-from commanalyzer.errors import ConfigError
 from commanalyzer.machine.parameters import MachineParameters
+from commanalyzer.paper_view import paper_view
 from commanalyzer.partition.balance import TermWork, imbalance_of_work, term_work, work_by_value
 from commanalyzer.partition.coded import Owners
 from commanalyzer.partition.concurrency import Caller, Helpers, side_by_side
@@ -37,32 +37,17 @@ from commanalyzer.quantities import Bytes, Flop
 from commanalyzer.request import Coarsen, Model
 from commanalyzer.results import Decomposition, SingletonCounts
 from commanalyzer.roofline.equations import communication_intensity, machine_bound
-from commanalyzer.vcg.dissolve import DEFAULT_LIMIT, dissolve_registers, dissolving
-from commanalyzer.vcg.edges import distinct_edges
+from commanalyzer.vcg.dissolve import dissolve_registers
 from commanalyzer.vcg.graph import ValueGraph
 from commanalyzer.vcg.hubs import find_hubs
-from commanalyzer.vcg.invariants import check_dissolved, check_graph, check_singletons
+from commanalyzer.vcg.invariants import check_graph
 from commanalyzer.vcg.large import AnyGraph, LargeGraph, OneGraph
 from commanalyzer.vcg.simplify import simplified
-from commanalyzer.vcg.singletons import (
-    SingletonKind,
-    Singletons,
-    find_singletons,
-    paper_counts,
-    passes_on,
-    vcg_words,
-)
+from commanalyzer.vcg.singletons import Singletons, find_singletons
 from commanalyzer.vcg.slices import Sliceable
 from commanalyzer.vcg.store import GraphStore
 
 _REFINED = 3  # candidates
-
-# how much larger the graph of the paper's model may get when it only serves to count singletons
-_SIDE_GROWTH = 4
-_SIDE_FLOWS = 1_000_000
-# above it, they are counted only where the paper's model is asked for: 60 bytes per flow
-_MOST_SIDE_FLOWS = 50_000_000
-_MOST_EXPANDED_FLOWS = 10_000_000  # where registers have to be dissolved, in the expanded graph
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +120,9 @@ def decompose(store: GraphStore, flops: int, options: CountOptions, progress: Pr
     graph = large if is_tiled else store.graph()
     if options.check:
         check_graph(graph)
-    singletons, words, warnings = _paper_view(graph, options)
+    singletons, words, warnings = paper_view(
+        graph, options.high, is_asked="hpdc18" in options.models, check=options.check
+    )
     views = [_view(model, graph, options) for model in options.models]
     progress.stage("partition and count", len(views) * len(options.nodes) * 2)
     found: list[Decomposition] = []
@@ -170,55 +157,6 @@ def volume_view(graph: OneGraph, high: float) -> tuple[OneGraph, NDArray[np.bool
 
 def _as_model(name: str) -> Model:
     return "hpdc18" if name == "hpdc18" else "volume"
-
-
-def _paper_view(
-    graph: AnyGraph, options: CountOptions
-) -> tuple[SingletonCounts | None, int, tuple[str, ...]]:
-    """Singletons and graph size by the paper's rules, on the graph without named registers.
-
-    Where that graph would be far larger and nobody asked for the paper's model, registers stay vertices; of
-    large graphs nothing is counted then.
-    """
-    if graph.num_flows > _MOST_SIDE_FLOWS and "hpdc18" not in options.models:
-        return None, 0, ()
-    if isinstance(graph, LargeGraph) and "hpdc18" not in options.models:
-        counted = _large_paper_view(graph, options)
-        if counted is not None or graph.num_flows > _MOST_EXPANDED_FLOWS:
-            return (*(counted or (None, 0)), ())
-    if isinstance(graph, LargeGraph):
-        graph = graph.store.graph()
-    warnings: tuple[str, ...] = ()
-    limit = DEFAULT_LIMIT if "hpdc18" in options.models else _SIDE_GROWTH * graph.num_flows + _SIDE_FLOWS
-    try:
-        dissolved = dissolve_registers(graph, limit)
-    except ConfigError as error:
-        if "hpdc18" in options.models:
-            raise
-        dissolved = graph
-        warnings = (f"singletons were counted with register values as vertices: {error.message}",)
-    edges = distinct_edges(dissolved)
-    found = find_singletons(dissolved, options.high, edges)
-    if options.check:
-        check_singletons(dissolved, found)
-        if dissolved is not graph:
-            check_dissolved(graph, dissolved)
-    counts = SingletonCounts(
-        found.count(SingletonKind.SOURCE),
-        found.count(SingletonKind.SINK),
-        found.count(SingletonKind.REDUCTION),
-    )
-    return counts, 0 if dissolved is graph else vcg_words(dissolved, found, edges), warnings
-
-
-def _large_paper_view(graph: LargeGraph, options: CountOptions) -> tuple[SingletonCounts, int] | None:
-    """Singletons and size, slice by slice; ``None`` where registers pass on values."""
-    gone = dissolving(graph)
-    if passes_on(graph, gone):
-        return None
-    kind, words = paper_counts(graph, options.high, gone)
-    kinds = (SingletonKind.SOURCE, SingletonKind.SINK, SingletonKind.REDUCTION)
-    return SingletonCounts(*(int(np.count_nonzero(kind == k)) for k in kinds)), words
 
 
 def _flat(graph: AnyGraph, options: CountOptions) -> AnyGraph:
