@@ -85,7 +85,7 @@ class CoarseView:
 def coarse_links(graph: AnyGraph, removed: Bool, tiling: Tiling, most: int | None = None) -> Links | None:
     """Return the links between the coarse vertices of ``tiling`` and hubs; ``None`` if more than ``most``."""
     n, hubs = tiling.num_vertices, int(np.count_nonzero(removed))
-    return find_links(graph, _numbers(removed, tiling), n, n + hubs, tiling.neighbours.readers, most)
+    return find_links(graph, _numbers(removed, tiling), n, n + hubs, tiling.neighbours.readers, most=most)
 
 
 def _numbers(removed: Bool, tiling: Tiling) -> Int32:
