@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from commanalyzer.compiled import compiled
+from commanalyzer.compiled import compiled, compiled_in_place
 from commanalyzer.partition.flow_bytes import flow_bytes, shared_bytes
 
 EMPTY = -1
@@ -21,7 +21,7 @@ MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 ENTRIES, INNER = 0, 1  # of the table; those between two coarse vertices
 
 
-@compiled
+@compiled_in_place
 def slot(keys: Any, key: Any) -> Any:
     """Return the slot of ``key``, or the empty one where it belongs."""
     mask = len(keys) - 1
@@ -45,7 +45,7 @@ def grown(keys: Any, sums: Any) -> Any:
     return wider, moved
 
 
-@compiled
+@compiled_in_place
 def _entry(keys: Any, count: Any, one: Any, other: Any, num_coarse: Any) -> Any:
     """Return the slot of a pair, which gets an entry if it is new; there must be room."""
     larger = max(one, other)
@@ -58,13 +58,13 @@ def _entry(keys: Any, count: Any, one: Any, other: Any, num_coarse: Any) -> Any:
     return h
 
 
-@compiled
+@compiled_in_place
 def _is_wanted(kind: Any, one: Any, other: Any) -> Any:
     """Whether a link is asked for: all of them, or those between the two kinds."""
     return len(kind) == 0 or kind[one] + kind[other] == 1
 
 
-@compiled
+@compiled_in_place
 def _link_operands(
     t: Any,
     times: Any,
@@ -96,7 +96,7 @@ def _link_operands(
         before, before_volume = a, volume
 
 
-@compiled
+@compiled_in_place
 def add_links(
     row: Any,
     term: Any,
