@@ -252,12 +252,19 @@ def _pins(
         found.append(out[:count].copy())
         waiting += count
         if waiting > most:
-            found, waiting = [sorted_unique(np.concatenate(found))], 0
+            found, waiting = [_distinct(found)], 0
             most = max(_LEAST_DROPPED, len(found[0]))
             if len(found[0]) > _MOST_PINS:
                 return None
-    pins = sorted_unique(np.concatenate(found))
+    pins = _distinct(found)
     return pins if len(pins) <= _MOST_PINS else None
+
+
+def _distinct(pins: list[Int64]) -> Int64:
+    """Return the distinct ones of some lists of pins, sorted; empties the list of lists, they are many."""
+    every = np.concatenate(pins)
+    pins.clear()
+    return sorted_unique(every)
 
 
 def voted(adjacency: Adjacency, part: Int32, num_parts: int) -> Int32:
