@@ -84,7 +84,7 @@ class CoarseView:
 def coarse_links(graph: AnyGraph, removed: Bool, tiling: Tiling, most: int | None = None) -> Links | None:
     """Return the links between the coarse vertices of ``tiling`` and hubs; ``None`` if more than ``most``."""
     n, hubs = tiling.num_vertices, int(np.count_nonzero(removed))
-    return find_links(graph, _numbers(removed, tiling), n, n + hubs, tiling.neighbours.readers, most)
+    return find_links(graph, _numbers(removed, tiling), n, n + hubs, tiling.neighbours.readers, most=most)
 
 
 def _numbers(removed: Bool, tiling: Tiling) -> Int32:
@@ -221,12 +221,19 @@ def _pins(
         found.append(out[:count].copy())
         waiting += count
         if waiting > most:
-            found, waiting = [sorted_unique(np.concatenate(found))], 0
+            found, waiting = [_distinct(found)], 0
             most = max(_LEAST_DROPPED, len(found[0]))
             if len(found[0]) > _MOST_PINS:
                 return None
-    pins = sorted_unique(np.concatenate(found))
+    pins = _distinct(found)
     return pins if len(pins) <= _MOST_PINS else None
+
+
+def _distinct(pins: list[Int64]) -> Int64:
+    """Return the distinct ones of some lists of pins, sorted; empties the list of lists, they are many."""
+    every = np.concatenate(pins)
+    pins.clear()
+    return sorted_unique(every)
 
 
 def voted(adjacency: Adjacency, part: Int32, num_parts: int) -> Int32:

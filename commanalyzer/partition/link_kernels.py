@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from commanalyzer.compiled import compiled
+from commanalyzer.compiled import compiled, compiled_in_place
 from commanalyzer.partition.flow_bytes import flow_bytes, shared_bytes
 
 EMPTY = -1
@@ -21,7 +21,7 @@ MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 ENTRIES, INNER = 0, 1  # of the table; those between two coarse vertices
 
 
-@compiled
+@compiled_in_place
 def slot(keys: Any, key: Any) -> Any:
     """Return the slot of ``key``, or the empty one where it belongs."""
     mask = len(keys) - 1
@@ -45,12 +45,9 @@ def grown(keys: Any, sums: Any) -> Any:
     return wider, moved
 
 
-@compiled
-def _entry(keys: Any, sums: Any, count: Any, one: Any, other: Any, num_coarse: Any, linked: Any) -> Any:
-    """Return the table with an entry for a pair, and the slot; counts it where it is new."""
-    if 2 * count[ENTRIES] + 4 > len(keys):
-        keys, sums = grown(keys, sums)
-        linked[:] = EMPTY
+@compiled_in_place
+def _entry(keys: Any, count: Any, one: Any, other: Any, num_coarse: Any) -> Any:
+    """Return the slot of a pair, which gets an entry if it is new; there must be room."""
     larger = max(one, other)
     key = (np.int64(min(one, other)) << 32) | np.int64(larger)
     h = slot(keys, key)
@@ -58,11 +55,51 @@ def _entry(keys: Any, sums: Any, count: Any, one: Any, other: Any, num_coarse: A
         keys[h] = key
         count[ENTRIES] += 1
         count[INNER] += larger < num_coarse
-    return keys, sums, h
+    return h
 
 
-@compiled
+@compiled_in_place
+def _is_wanted(kind: Any, one: Any, other: Any) -> Any:
+    """Whether a link is asked for: all of them, or those between the two kinds."""
+    return len(kind) == 0 or kind[one] + kind[other] == 1
+
+
+@compiled_in_place
+def _link_operands(
+    t: Any,
+    times: Any,
+    source_ptr: Any,
+    source: Any,
+    versions: Any,
+    width: Any,
+    readers: Any,
+    number: Any,
+    num_coarse: Any,
+    kind: Any,
+    keys: Any,
+    sums: Any,
+    count: Any,
+) -> None:
+    """Add the links between the operands of a term of a hub, each with the next elsewhere."""
+    before, before_volume = -1, 0
+    for i in range(source_ptr[t], source_ptr[t + 1]):
+        s = source[i]
+        a = number[s]
+        if a >= num_coarse:
+            continue
+        volume = flow_bytes(times, versions[s], width[s])
+        if before >= 0 and before != a and _is_wanted(kind, before, a):
+            h = _entry(keys, count, before, a, num_coarse)
+            less = min(volume, before_volume)
+            sums[h, 0] += less
+            sums[h, 1] += shared_bytes(less, readers[s])
+        before, before_volume = a, volume
+
+
+@compiled_in_place
 def add_links(
+    row: Any,
+    term: Any,
     row_sink: Any,
     row_count: Any,
     row_fold: Any,
@@ -74,18 +111,21 @@ def add_links(
     readers: Any,
     number: Any,
     num_coarse: Any,
+    kind: Any,
     keys: Any,
     sums: Any,
     count: Any,
     linked: Any,
     place: Any,
 ) -> Any:
-    """Add the links of a slice to the table: bytes, bytes shared by readers, uses by a hub; return the table.
+    """Add the links of a slice to the table: bytes, bytes shared by readers, uses by a hub.
 
     The operands of one term of a hub are linked to each other, as in the affinity graph. Rows of one place
     read the same places again and again: the slot of the last link of each number is kept.
 
     Args:
+        row: The row to begin with.
+        term: The term to begin with, one of that row.
         row_sink: Columns of the slice, up to ``source``.
         row_count: As above.
         row_fold: As above.
@@ -97,36 +137,41 @@ def add_links(
         readers: Source entries that read each vertex.
         number: Number of each vertex.
         num_coarse: Coarse vertices N.
+        kind: uint8, 0 and 1: links between numbers of different kinds are added, 2 has none; empty for all.
         keys: Table.
         sums: Its three sums.
         count: int64[2], its entries, and those between coarse vertices; changed.
         linked: int32, for each number the one it was last linked to as a source, -1 before; changed.
-        place: int32, the slot of that link; changed.
+        place: int32, the slot of that link, -1 where it is not asked for; changed.
+
+    Returns:
+        The row and the term that the table may be too small for; the number of rows if it was not.
     """
-    for r in range(len(row_sink)):
-        k = number[row_sink[r]]
-        folds = row_fold[r] != 0
-        for t in range(term_ptr[r], term_ptr[r + 1]):
-            before, before_volume = -1, 0
+    for r in range(row, len(row_sink)):
+        k, times = number[row_sink[r]], row_count[r]
+        first = max(term, term_ptr[r]) if r == row else term_ptr[r]
+        for t in range(first, term_ptr[r + 1]):
+            if 2 * (count[ENTRIES] + 2 * (source_ptr[t + 1] - source_ptr[t])) > len(keys):
+                return r, t
             for i in range(source_ptr[t], source_ptr[t + 1]):
                 s = source[i]
                 a = number[s]
                 if a == k:
                     continue
-                volume = flow_bytes(row_count[r], versions[s], width[s])
                 if linked[a] != k:
-                    keys, sums, place[a] = _entry(keys, sums, count, a, k, num_coarse, linked)
                     linked[a] = k
+                    place[a] = _entry(keys, count, a, k, num_coarse) if _is_wanted(kind, a, k) else EMPTY
                 h = place[a]
+                if h < 0:
+                    continue
+                volume = flow_bytes(times, versions[s], width[s])
                 sums[h, 0] += volume
                 sums[h, 1] += shared_bytes(volume, readers[s])
-                if k < num_coarse or a >= num_coarse:
-                    continue
-                sums[h, 2] += row_count[r]
-                if folds and before >= 0 and before != a:
-                    keys, sums, h = _entry(keys, sums, count, before, a, num_coarse, linked)
-                    less = min(volume, before_volume)
-                    sums[h, 0] += less
-                    sums[h, 1] += shared_bytes(less, readers[s])
-                before, before_volume = a, volume
-    return keys, sums
+                if k >= num_coarse > a:
+                    sums[h, 2] += times
+            if k >= num_coarse and row_fold[r] != 0:
+                _link_operands(
+                    t, times, source_ptr, source, versions, width, readers, number, num_coarse, kind, keys,
+                    sums, count,
+                )  # fmt: skip
+    return len(row_sink), 0

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from commanalyzer.partition import link_kernels as kernels
-from commanalyzer.vcg.graph import Int32, Int64
+from commanalyzer.vcg.graph import Int32, Int64, UInt8
 from commanalyzer.vcg.large import AnyGraph
 from commanalyzer.vcg.slices import row_slices
 
@@ -35,7 +35,9 @@ def find_links(
     num_coarse: int,
     num_numbers: int,
     readers: Int32,
+    *,
     most: int | None = None,
+    kind: UInt8 | None = None,
 ) -> Links | None:
     """Return the links of all pairs of numbers; ``None`` as soon as there are too many.
 
@@ -46,16 +48,24 @@ def find_links(
         num_numbers: These and hubs.
         readers: int32[V], source entries that read each value.
         most: Links between two coarse vertices that may be found; None for any number.
+        kind: uint8 of each number: only links between kinds 0 and 1 are found; None for all links.
     """
     keys, sums = np.full(_FIRST_SLOTS, -1, np.int64), np.zeros((_FIRST_SLOTS, 3), np.int64)
     count, versions, width_bytes = np.zeros(2, np.int64), graph.versions, graph.width_bytes
     linked, place = np.full(num_numbers, -1, np.int32), np.zeros(num_numbers, np.int32)
+    kind = np.zeros(0, np.uint8) if kind is None else kind
     for piece in row_slices(graph):
-        keys, sums = kernels.add_links(
-            *(piece.row_sink, piece.row_count, piece.row_fold, piece.term_ptr, piece.source_ptr),
-            *(piece.source, versions, width_bytes, readers),
-            *(number, num_coarse, keys, sums, count, linked, place),
-        )
+        row = term = 0
+        while True:  # one step per growth of the table
+            row, term = kernels.add_links(
+                *(row, term, piece.row_sink, piece.row_count, piece.row_fold, piece.term_ptr),
+                *(piece.source_ptr, piece.source, versions, width_bytes, readers),
+                *(number, num_coarse, kind, keys, sums, count, linked, place),
+            )
+            if row == piece.num_rows:
+                break
+            keys, sums = kernels.grown(keys, sums)
+            linked.fill(-1)
         if most is not None and count[kernels.INNER] > most:
             return None
     filled = np.flatnonzero(keys >= 0)

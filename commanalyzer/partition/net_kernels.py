@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from commanalyzer.compiled import compiled
+from commanalyzer.compiled import compiled, compiled_in_place
 from commanalyzer.partition.link_kernels import EMPTY, MULTIPLIER, grown, slot
 
 _MIX = np.uint64(0xBF58476D1CE4E5B9)
 
 
-@compiled
+@compiled_in_place
 def _fold_place(t: Any, source_ptr: Any, source: Any, readers: Any, number: Any, num_coarse: Any) -> Any:
     """Return the coarse vertex that computes a term of a reduction, -1 for that of the sink.
 
@@ -34,7 +34,7 @@ def _fold_place(t: Any, source_ptr: Any, source: Any, readers: Any, number: Any,
     return place if alone else -1
 
 
-@compiled
+@compiled_in_place
 def _row_pins(
     r: Any,
     row_sink: Any,
@@ -92,7 +92,7 @@ def find_runs(row_sink: Any, vertex: Any, tile: Any, first: Any) -> Any:
     return runs
 
 
-@compiled
+@compiled_in_place
 def list_pins(
     begin: Any,
     end: Any,

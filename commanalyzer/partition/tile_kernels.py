@@ -14,6 +14,7 @@ from commanalyzer.partition.flow_bytes import flow_bytes
 EMPTY = -1
 _ON_PATH = -2
 TO_ARRAY, TO_PRIVATE, TO_SUM = 3, 2, 1  # reasons to follow a reader, the best is the largest
+NO_KIND = 2  # of hubs: neither a task nor a place of one
 
 
 @compiled
@@ -192,6 +193,27 @@ def note_parts(vertex: Any, anchor: Any, part: Any, leads: Any, coarse: Any) -> 
             found = part[v]
         if found >= 0:
             coarse[vertex[v]] = found
+
+
+@compiled
+def note_heaviest(one: Any, other: Any, sums: Any, is_task: Any, heaviest: Any, best: Any) -> None:
+    """Note for each task the number it shares most bytes with, the lowest on a tie.
+
+    Args:
+        one: One end of each link between a task and a number that is none.
+        other: The other end.
+        sums: Sums of each link, shared bytes in column 1.
+        is_task: Whether each number is a task.
+        heaviest: Most bytes so far of each number, zeros before; changed.
+        best: The other end of that link, -1 before; changed.
+    """
+    for i in range(len(one)):
+        task, near = (one[i], other[i]) if is_task[one[i]] else (other[i], one[i])
+        weight = sums[i, 1]
+        is_tie = best[task] >= 0 and weight == heaviest[task] and near < best[task]
+        if weight > heaviest[task] or best[task] < 0 or is_tie:
+            heaviest[task] = weight
+            best[task] = near
 
 
 @compiled

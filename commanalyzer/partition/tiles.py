@@ -331,18 +331,14 @@ def _with_tasks(graph: AnyGraph, removed: Bool, tasks: Neighbours, tile: Int32) 
 
 def _best_tiles(graph: AnyGraph, number: Int32, is_task: Bool, readers: Int32) -> Int64:
     """Return int64[N], for each task the number that it exchanges most shared bytes with, -1 for others."""
-    hubs = np.flatnonzero(number < 0)
+    hubs, count = np.flatnonzero(number < 0), len(is_task)
     labels = number.copy()
-    labels[hubs] = len(is_task)
-    links = find_links(graph, labels, len(is_task), len(is_task) + 1, readers)
+    labels[hubs] = count
+    kind = np.append(is_task.astype(np.uint8), np.uint8(kernels.NO_KIND))
+    links = find_links(graph, labels, count, count + 1, readers, kind=kind)
     assert links is not None
-    real = links.other < len(is_task)
-    one, other, weight = links.one[real], links.other[real], links.sums[real, 1]
-    ends = np.concatenate((one, other)), np.concatenate((other, one)), np.concatenate((weight, weight))
-    task, near, weight = (end[is_task[ends[0]] & ~is_task[ends[1]]] for end in ends)
-    order = np.lexsort((-near, weight, task))  # the last of each task is the heaviest
-    best = np.full(len(is_task), -1, np.int64)
-    best[task[order]] = near[order]
+    best = np.full(count, -1, np.int64)
+    kernels.note_heaviest(links.one, links.other, links.sums, is_task, np.zeros(count, np.int64), best)
     return best
 
 

@@ -1,19 +1,20 @@
 """Compiled passes over the flows of a graph that list the neighbours of a range of vertices.
 
 ``root[v]`` is the vertex that stands for v. Of the two ends of a flow, each is noted for the other where
-``of`` marks the vertex whose neighbours are counted and ``among`` the neighbour.
+``marks`` says that neighbours of the one are counted and that the other is a neighbour that counts.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from commanalyzer.compiled import compiled
+from commanalyzer.compiled import compiled, compiled_in_place
 
 SOURCES, SINKS = 1, 2  # what neighbours are to the vertex whose they are
+OF, AMONG = 1, 2  # marks: neighbours of the vertex are counted; the vertex counts as a neighbour
 
 
-@compiled
+@compiled_in_place
 def count_ends(
     row_sink: Any,
     term_ptr: Any,
@@ -22,26 +23,33 @@ def count_ends(
     source_role: Any,
     skipped_role: Any,
     root: Any,
-    of: Any,
-    among: Any,
+    marks: Any,
     sides: Any,
-    chunk: Any,
+    chunk_bits: Any,
     ends: Any,
     is_touched: Any,
 ) -> None:
     """Add the noted ends of each vertex to ``ends``; mark the chunks of vertices that have any."""
     for r in range(len(row_sink)):
         v = root[row_sink[r]]
+        takes = (sides & SOURCES) != 0 and (marks[v] & OF) != 0
+        gives = (sides & SINKS) != 0 and (marks[v] & AMONG) != 0
+        if not (takes or gives):
+            continue
+        taken = 0
         for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
             u = root[source[i]]
             if u == v or source_role[i] == skipped_role:
                 continue
-            if (sides & SOURCES) and of[v] and among[u]:
-                ends[v] += 1
-                is_touched[v // chunk] = True
-            if (sides & SINKS) and of[u] and among[v]:
+            mark = marks[u]
+            if mark & AMONG:
+                taken += 1
+            if gives and mark & OF:
                 ends[u] += 1
-                is_touched[u // chunk] = True
+                is_touched[u >> chunk_bits] = True
+        if takes and taken:
+            ends[v] += taken
+            is_touched[v >> chunk_bits] = True
 
 
 @compiled
@@ -63,7 +71,7 @@ def first_places(ends: Any, first: Any, last: Any, place: Any) -> None:
         at += ends[v]
 
 
-@compiled
+@compiled_in_place
 def place_ends(
     row_sink: Any,
     term_ptr: Any,
@@ -72,8 +80,7 @@ def place_ends(
     source_role: Any,
     skipped_role: Any,
     root: Any,
-    of: Any,
-    among: Any,
+    marks: Any,
     sides: Any,
     first: Any,
     last: Any,
@@ -83,14 +90,19 @@ def place_ends(
     """Write the other ends of vertices ``first`` to ``last - 1`` to ``found``, move ``place`` behind them."""
     for r in range(len(row_sink)):
         v = root[row_sink[r]]
+        takes = (sides & SOURCES) != 0 and (marks[v] & OF) != 0 and first <= v < last
+        gives = (sides & SINKS) != 0 and (marks[v] & AMONG) != 0
+        if not (takes or gives):
+            continue
         for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
             u = root[source[i]]
             if u == v or source_role[i] == skipped_role:
                 continue
-            if (sides & SOURCES) and first <= v < last and of[v] and among[u]:
+            mark = marks[u]
+            if takes and mark & AMONG:
                 found[place[v - first]] = u
                 place[v - first] += 1
-            if (sides & SINKS) and first <= u < last and of[u] and among[v]:
+            if gives and first <= u < last and mark & OF:
                 found[place[u - first]] = v
                 place[u - first] += 1
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from commanalyzer.compiled import frozen
 from commanalyzer.vcg import degree_kernels as kernels
-from commanalyzer.vcg.graph import Bool, Int32
+from commanalyzer.vcg.graph import Bool, Int32, UInt8
 from commanalyzer.vcg.large import AnyGraph
 from commanalyzer.vcg.slices import row_slices
 
@@ -45,17 +45,13 @@ def count_neighbours(
     Time O(S) for S flows and up to 8 passes more over them; memory 13 bytes per vertex beside a block.
     """
     v = graph.num_vertices
-    chosen = (
-        np.arange(v, dtype=np.int32) if root is None else root,
-        np.ones(v, np.bool_) if of is None else of,
-        np.ones(v, np.bool_) if among is None else among,
-    )
-    rule = (skipped_role, frozen(chosen[0], np.int32), *(frozen(c, np.bool_) for c in chosen[1:]), sides)
-    ends, chunk, touched = np.zeros(v, np.uint32), -(-max(v, 1) // _CHUNKS), []
+    stands = np.arange(v, dtype=np.int32) if root is None else root
+    rule = (skipped_role, frozen(stands, np.int32), frozen(_marks(v, of, among), np.uint8), sides)
+    ends, bits, touched = np.zeros(v, np.uint32), max(v // _CHUNKS, 1).bit_length(), list[Bool]()
     for rows in row_slices(graph):
         is_touched = np.zeros(_CHUNKS, np.bool_)
         columns = (rows.row_sink, rows.term_ptr, rows.source_ptr, rows.source, rows.source_role)
-        kernels.count_ends(*columns, *rule, chunk, ends, is_touched)
+        kernels.count_ends(*columns, *rule, bits, ends, is_touched)
         touched.append(is_touched)
     count, seen = np.zeros(v, np.int32), np.full(v, -1, np.int32)
     most = max(BLOCK_ENDS, int(ends.sum(dtype=np.int64)) // _MOST_BLOCKS)
@@ -64,10 +60,20 @@ def count_neighbours(
         last, total = kernels.block_end(ends, first, most)
         place, found = np.empty(last - first, np.int64), np.empty(total, np.int32)
         kernels.first_places(ends, first, last, place)
-        wanted = np.array([t[first // chunk : (last - 1) // chunk + 1].any() for t in touched])
+        wanted = np.array([t[first >> bits : ((last - 1) >> bits) + 1].any() for t in touched])
         for rows in row_slices(graph, wanted=wanted):
             columns = (rows.row_sink, rows.term_ptr, rows.source_ptr, rows.source, rows.source_role)
             kernels.place_ends(*columns, *rule, first, last, place, found)
         kernels.count_distinct(place, found, first, seen, count)
         first = last
     return count
+
+
+def _marks(v: int, of: Bool | None, among: Bool | None) -> UInt8:
+    """Return uint8[V], whose neighbours are counted and which neighbours count."""
+    marks = np.full(v, kernels.OF, np.uint8) if of is None else of.astype(np.uint8)
+    if among is None:
+        marks |= np.uint8(kernels.AMONG)
+    else:
+        marks |= among.view(np.uint8) << np.uint8(1)
+    return marks
