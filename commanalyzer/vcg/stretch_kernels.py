@@ -27,6 +27,7 @@ LEAST_ROUNDS = 8  # fewer are loose
 _MOST_ROWS = 256  # of a round
 _BLOCK = 256  # rows and flows of loose rows that are looked at together
 _RECENT = 8  # coarse vertices among which one is looked for before it is listed again
+SPACING = 64  # of vertices of which it is kept where their owners end
 _GAP = 64  # rows and flows between two ranges that are better expanded, too
 
 
@@ -172,17 +173,47 @@ def find_stretches(
 
 @compiled
 def note_ends(owner: Any, before: Any, behind: Any) -> None:
-    """Fill where the run of equal owners around each vertex ends: the vertex before it, the one behind.
+    """Fill where the run of equal owners around a vertex ends: the last vertex before it, the first behind.
 
-    An empty array is not filled.
+    Args:
+        owner: int32[V].
+        before: int32[V // SPACING + 1], result, for every SPACING-th vertex; not filled if empty.
+        behind: int32[V // SPACING + 1], result, likewise.
     """
-    last = len(owner) - 1
-    if len(behind) > 0:
-        for v in range(last, -1, -1):
-            behind[v] = behind[v + 1] if v < last and owner[v + 1] == owner[v] else v + 1
-    if len(before) > 0:
-        for v in range(last + 1):
-            before[v] = before[v - 1] if v > 0 and owner[v - 1] == owner[v] else v - 1
+    end = len(owner)
+    for v in range(len(owner) - 1, -1, -1):
+        if v + 1 < end and owner[v + 1] != owner[v]:
+            end = v + 1
+        if v % SPACING == 0:
+            behind[v // SPACING] = end
+    end = -1
+    for v in range(len(owner) if len(before) > 0 else 0):
+        if v > 0 and owner[v - 1] != owner[v]:
+            end = v - 1
+        if v % SPACING == 0:
+            before[v // SPACING] = end
+
+
+@compiled_in_place
+def _end_behind(v: Any, owner: Any, behind: Any) -> Any:
+    """Return the first vertex behind ``v`` with another owner, or the number of vertices."""
+    w = v
+    while w < len(owner) and w % SPACING != 0:
+        w += 1
+        if w < len(owner) and owner[w] != owner[v]:
+            return w
+    return w if w == len(owner) else np.int64(behind[w // SPACING])
+
+
+@compiled_in_place
+def _end_before(v: Any, owner: Any, before: Any) -> Any:
+    """Return the last vertex before ``v`` with another owner, or -1."""
+    w = v
+    while w % SPACING != 0:
+        w -= 1
+        if owner[w] != owner[v]:
+            return w
+    return np.int64(before[w // SPACING])
 
 
 @compiled_in_place
@@ -194,9 +225,9 @@ def _segment(lane: Any, first: Any, last: Any, i: Any, n: Any, owner: Any, limit
         step = np.int64(lane[k, 1])
         v = lane[k, 0] + i * step
         if step > 0:
-            n = min(n, (behind[v] - v + step - 1) // step)
+            n = min(n, (_end_behind(v, owner, behind) - v + step - 1) // step)
         elif step < 0:
-            n = min(n, (v - before[v] - step - 1) // -step)
+            n = min(n, (v - _end_before(v, owner, before) - step - 1) // -step)
         q = owner[v]
         if 0 <= q < limit:
             is_shared = is_shared or (home >= 0 and home != q)

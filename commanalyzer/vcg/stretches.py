@@ -104,9 +104,9 @@ class RowStretches:
             num_owners: Number of owners.
             is_wanted: bool[N + 1], coarse vertices of which loose rows are wanted; the last stands for hubs.
         """
-        part, count = frozen(owner, np.int32), len(owner)
-        before = np.empty(count if len(self.lane) and self.lane[:, 1].min() < 0 else 0, np.int32)
-        behind = np.empty(count if len(self.lane) else 0, np.int32)
+        part, count = frozen(owner, np.int32), len(owner) // kernels.SPACING + 1
+        before = np.empty(count if self.lane[:, 1].min(initial=0) < 0 else 0, np.int32)
+        behind = np.empty(count, np.int32)
         kernels.note_ends(part, before, behind)
         inputs = (self.table, self.lane, self.tile, part, num_owners, before, behind)
         out, at, found = np.empty((2 * (kernels.FLOW + 1), _FIRST_RANGES), np.int64), 0, 0
