@@ -264,10 +264,13 @@ def shared_ranges(
     behind: Any,
     is_wanted: Any,
     begin: Any,
+    begin_round: Any,
     found: Any,
     out: Any,
 ) -> Any:
-    """Write the ranges of rows that several owners share; return the stretch to go on with, and how many.
+    """Write the ranges of rows that several owners share; return how many, and where it stopped.
+
+    That is a stretch and a round of it: where ``out`` was full, or behind the last stretch.
 
     Args:
         table: int64[n + 1, 6].
@@ -279,25 +282,26 @@ def shared_ranges(
         behind: As above.
         is_wanted: bool, coarse vertices of which loose rows are wanted; the last stands for hubs.
         begin: Stretch to begin with.
+        begin_round: Its round to begin with.
         found: Ranges that were found before.
-        out: int64[6, .], result: row, term and flow before each range and at its end. When it may be too
-            short for a stretch, the loop stops.
+        out: int64[6, .], result: row, term and flow before each range and at its end.
     """
     for e in range(begin, len(table) - 1):
-        rounds = table[e, ROUNDS]
-        if found + rounds // 2 + 2 > out.shape[1]:
-            return e, found
+        rounds, i = table[e, ROUNDS], begin_round if e == begin else 0
+        if found == out.shape[1]:
+            return found, e, i
         if rounds == 0:
             for k in range(table[e, TILE], table[e + 1, TILE]):
                 if is_wanted[tile[k]]:
                     found = _put(table, e, 0, 1, out, found)
                     break
-        i = 0
         while i < rounds:
+            if found == out.shape[1]:
+                return found, e, i
             n, is_shared = _segment(
                 lane, table[e, LANE], table[e + 1, LANE], i, rounds - i, owner, limit, before, behind
             )
             if is_shared:
                 found = _put(table, e, i, i + n, out, found)
             i += n
-    return len(table) - 1, found
+    return found, len(table) - 1, 0
