@@ -26,6 +26,7 @@ ROW, TERM, FLOW, ROUNDS, LANE, TILE = range(COLUMNS)
 LEAST_ROUNDS = 8  # fewer are loose
 _MOST_ROWS = 256  # of a round
 _BLOCK = 256  # rows and flows of loose rows that are looked at together
+_PATIENCE = 16  # rows looked at in vain per row
 _RECENT = 8  # coarse vertices among which one is looked for before it is listed again
 SPACING = 64  # of vertices of which it is kept where their owners end
 _GAP = 64  # rows and flows between two ranges that are better expanded, too
@@ -75,15 +76,20 @@ def _next_of_site(r: Any, row_site: Any) -> Any:
 
 @compiled_in_place
 def _best_line(r: Any, row_sink: Any, row_site: Any, term_ptr: Any, source_ptr: Any, source: Any) -> Any:
-    """Return rounds and rows per round of the line at row ``r``; no rounds if they are too few."""
+    """Return rounds and rows per round of the line at row ``r``, and rows looked at in vain.
+
+    There are no rounds if they would be too few.
+    """
     rounds = _rounds(r, 1, row_sink, term_ptr, source_ptr, source)
     if rounds >= LEAST_ROUNDS:
-        return rounds, 1
+        return rounds, 1, 0
     rows = _next_of_site(r, row_site)
     if rows < 2:
-        return 0, 1
+        return 0, 1, rounds
     rounds = _rounds(r, rows, row_sink, term_ptr, source_ptr, source)
-    return rounds if rounds >= LEAST_ROUNDS else 0, rows
+    if rounds >= LEAST_ROUNDS:
+        return rounds, rows, 0
+    return 0, rows, rows * rounds
 
 
 @compiled_in_place
@@ -151,8 +157,12 @@ def find_stretches(
     """
     n, lanes, tiles, r = 0, 0, 0, 0
     size = _BLOCK  # of the loose rows before; none
+    retry = 0  # rows before it are not tried: few that were looked at in vain are looked at again
     while r < len(row_sink):
-        rounds, rows = _best_line(r, row_sink, row_site, term_ptr, source_ptr, source)
+        rounds, rows = 0, 1
+        if r >= retry:
+            rounds, rows, vain = _best_line(r, row_sink, row_site, term_ptr, source_ptr, source)
+            retry = r + 1 + vain // _PATIENCE
         flow = source_ptr[term_ptr[r]]
         if rounds > 0 or size >= _BLOCK:
             table[n, ROW], table[n, TERM], table[n, FLOW] = r, term_ptr[r], flow
