@@ -85,7 +85,7 @@ def fill_blocks(
             changed = -1
         known = point
         if changed < d:
-            outer = 0
+            outer = np.int64(0)
             for i in range(d):
                 outer = outer * grid[i] + block[place[i] + at[i]]
             outer *= grid[d]

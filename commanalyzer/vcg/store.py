@@ -285,7 +285,7 @@ class GraphStore:
         """Rows of pages 0 to ``last - 1``, with all vertices."""
         rows = StoredRows(Readers(self.columns), self._pages(0, last))
         arrays = {**vertices, **{f.name: getattr(rows, f.name) for f in fields(RowSlice)}}
-        return ValueGraph(**arrays, objects=self.objects, sites=self.sites)  # type: ignore[arg-type]
+        return ValueGraph(**arrays, objects=self.objects, sites=self.sites)
 
 
 @dataclass(frozen=True, slots=True)
