@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from commanalyzer.vcg.graph import ValueGraph
 from commanalyzer.vcg.large import LargeGraph
 from commanalyzer.vcg.rows import joined_rows
-from commanalyzer.vcg.store import GraphStore
 from commanalyzer.vcg.slices import AnyRows
+from commanalyzer.vcg.store import GraphStore
 from commanalyzer.vcg.stretches import ChosenRows, RowStretches
 from tests.graphs import chain
 from tests.strategies import graphs, loop_graphs
