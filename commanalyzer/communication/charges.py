@@ -18,7 +18,7 @@ from commanalyzer.communication.totals import GraphTotals, totals_of
 from commanalyzer.communication.uses import PairUses, numbered_keys
 from commanalyzer.errors import ConfigError, GraphInvariantError
 from commanalyzer.vcg.graph import Bool, Int32, Int64
-from commanalyzer.vcg.large import AnyGraph
+from commanalyzer.vcg.large import AnyGraph, homes_of, versions_of, widths_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class Charges:
         receiver = np.concatenate((self.expand.receiver, self.fold.receiver)).astype(np.int64)
         count = np.concatenate((self.expand.low, self.fold.low))
         pair = sender * self.num_parts + receiver
-        site, home = totals.site[value].astype(np.int64) + 1, graph.home_object[value]
+        site, home = totals.site[value].astype(np.int64) + 1, homes_of(graph, value)
         arrays, array = numbered_keys(site * max(len(graph.objects), 1) + home)
         found, number = numbered_keys(pair * max(len(arrays), 1) + array)
         per_array = np.zeros(len(found), dtype=np.int64)
@@ -127,7 +127,7 @@ class Charges:
         """Return int64[O], bytes (lower end) charged because of the values of each object."""
         total = np.zeros(len(graph.objects), dtype=np.int64)
         for item in (self.expand, self.fold):
-            np.add.at(total, graph.home_object[item.value], item.low * item.width_bytes)
+            np.add.at(total, homes_of(graph, item.value), item.low * item.width_bytes)
         return total
 
 
@@ -139,7 +139,7 @@ def expand_transfers(graph: AnyGraph, totals: GraphTotals, part: Int32, uses: Pa
     The upper end leaves out partial results: where no row reads more versions than the value had rounds,
     readers are taken to see the end of each round, as they do after a reduction.
     """
-    versions = np.maximum(graph.versions[uses.value], 1)
+    versions = np.maximum(versions_of(graph, uses.value), 1)
     rounds = np.minimum(totals.rounds[uses.value], versions)
     return Transfers(
         uses.value.astype(np.int32),
@@ -147,7 +147,7 @@ def expand_transfers(graph: AnyGraph, totals: GraphTotals, part: Int32, uses: Pa
         uses.part.astype(np.int32),
         np.minimum(uses.most, versions),
         np.minimum(uses.total, np.where(uses.most <= rounds, rounds, versions)),
-        graph.width_bytes[uses.value].astype(np.int64),
+        widths_of(graph, uses.value).astype(np.int64),
     )
 
 

@@ -16,7 +16,7 @@ from commanalyzer.communication.charges import Charges, Transfers
 from commanalyzer.communication.matrix import Collective, Communication
 from commanalyzer.communication.totals import GraphTotals
 from commanalyzer.vcg.graph import Bool, Int32
-from commanalyzer.vcg.large import AnyGraph
+from commanalyzer.vcg.large import AnyGraph, homes_of
 
 
 def with_collectives(
@@ -59,7 +59,7 @@ def _collectives(
     if not np.any(mine):
         return []
     value, low = item.value[mine], item.low[mine]
-    key = np.stack((graph.home_object[value].astype(np.int64), root[mine].astype(np.int64)))
+    key = np.stack((homes_of(graph, value).astype(np.int64), root[mine].astype(np.int64)))
     groups, group = np.unique(key, axis=1, return_inverse=True)
     group = group.reshape(-1)
     size = groups.shape[1]

@@ -29,7 +29,7 @@ from commanalyzer.communication.reductions import settle
 from commanalyzer.communication.totals import GraphTotals, totals_of
 from commanalyzer.communication.uses import PairUses, UseTable, none_used, owner_codes
 from commanalyzer.vcg.graph import Bool, Int32, ValueGraph
-from commanalyzer.vcg.large import AnyGraph
+from commanalyzer.vcg.large import AnyGraph, widths_of
 from commanalyzer.vcg.rows import chosen_rows, joined_rows
 from commanalyzer.vcg.slices import AnyRows, Sliceable, row_slices
 
@@ -137,5 +137,5 @@ def _fold_transfers(graph: AnyGraph, totals: GraphTotals, part: Int32, uses: Pai
         part[uses.value].astype(np.int32),
         low,
         np.maximum(low, np.minimum(uses.total, rounds)),
-        graph.width_bytes[uses.value].astype(np.int64),
+        widths_of(graph, uses.value).astype(np.int64),
     )

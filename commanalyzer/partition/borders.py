@@ -181,7 +181,9 @@ def _small_tiles(graph: AnyGraph, tiling: Tiling, chosen: Int64, num_tiles: int)
         return chosen, np.arange(len(chosen), dtype=np.int32)
     points = max(math.prod(group.extents) for group in tiling.groups)
     most = _MOST_MOVABLE // 4 // max(num_tiles, 1) * tiling.num_vertices
-    tile = tiles_of(graph, tiling.groups, max(min(points, most), 1))
+    is_chosen = np.zeros(graph.num_vertices, np.bool_)
+    is_chosen[chosen] = True
+    tile = tiles_of(graph, tiling.groups, max(min(points, most), 1), is_chosen)
     return _groups_of(tile[chosen], chosen)
 
 

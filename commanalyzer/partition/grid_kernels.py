@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from commanalyzer.compiled import compiled
+from commanalyzer.compiled import compiled, compiled_in_place
 
 
 @compiled
@@ -33,6 +33,26 @@ def add_along(index: Any, components: Any, extents: Any, weight: Any, place: Any
             point = rest
 
 
+@compiled_in_place
+def _step(at: Any, extents: Any) -> Any:
+    """Move coordinates to the next point; return the first dimension that changed."""
+    d = len(extents) - 1
+    at[d] += 1
+    while d > 0 and at[d] == extents[d]:
+        at[d] = 0
+        d -= 1
+        at[d] += 1
+    return d
+
+
+@compiled_in_place
+def _jump(point: Any, at: Any, extents: Any) -> None:
+    """Move coordinates to a point."""
+    for d in range(len(extents) - 1, -1, -1):
+        at[d] = point % extents[d]
+        point //= extents[d]
+
+
 @compiled
 def fill_blocks(
     vertex: Any,
@@ -43,16 +63,30 @@ def fill_blocks(
     place: Any,
     grid: Any,
     first: Any,
+    is_wanted: Any,
     owner: Any,
 ) -> None:
-    """Set the owner of each element to ``first`` plus the number of its block, row-major in ``grid``."""
-    last = _last_point(extents)
+    """Set the owner of elements to ``first`` plus the number of their block, row-major in ``grid``.
+
+    Only that of vertices in ``is_wanted`` (bool[V]), unless that is empty.
+    """
+    last, d = _last_point(extents), len(extents) - 1
+    at, known, outer = np.zeros(len(extents), np.int64), np.int64(-1), np.int64(0)
     for k in range(len(index)):
-        point = min(index[k] // components, last)
-        found, stride = np.int64(0), np.int64(1)
-        for d in range(len(extents) - 1, -1, -1):
-            rest = point // extents[d]
-            found += block[place[d] + point - rest * extents[d]] * stride
-            stride *= grid[d]
-            point = rest
-        owner[vertex[k]] = first + found
+        if len(is_wanted) > 0 and not is_wanted[vertex[k]]:
+            continue
+        point = np.int64(index[k])
+        point = min(point if components == 1 else point // components, last)
+        changed = d
+        if point == known + 1 and known >= 0:
+            changed = _step(at, extents)
+        elif point != known:
+            _jump(point, at, extents)
+            changed = -1
+        known = point
+        if changed < d:
+            outer = np.int64(0)
+            for i in range(d):
+                outer = outer * grid[i] + block[place[i] + at[i]]
+            outer *= grid[d]
+        owner[vertex[k]] = first + outer + block[place[d] + at[d]]

@@ -15,7 +15,7 @@ import numpy as np
 from commanalyzer.compiled import frozen
 from commanalyzer.partition import grid_kernels as kernels
 from commanalyzer.partition.shapes import Shaped
-from commanalyzer.vcg.graph import Float64, Int32, Int64
+from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64
 from commanalyzer.vcg.large import AnyGraph
 
 
@@ -69,13 +69,24 @@ class Blocks:
         self.fill(grid, cuts, owner)
         return owner
 
-    def fill(self, grid: tuple[int, ...], cuts: Sequence[Int64], owner: Int32, first: int = 0) -> None:
-        """Write the owners of all elements to ``owner`` (int32[V]), those of block 0 as ``first``."""
+    def fill(
+        self,
+        grid: tuple[int, ...],
+        cuts: Sequence[Int64],
+        owner: Int32,
+        first: int = 0,
+        is_wanted: Bool | None = None,
+    ) -> None:
+        """Write the owners of all elements to ``owner`` (int32[V]), those of block 0 as ``first``.
+
+        With ``is_wanted`` (bool[V]), only those of some values.
+        """
+        wanted = frozen(np.zeros(0) if is_wanted is None else is_wanted, np.bool_)
         for (extents, members), block in zip(self._groups, cuts, strict=True):
             places = (_numbers(extents), block, _places(extents), _numbers(grid))
             for s in members:  # one step per array
                 elements = (s.array.vertex, s.array.index)
-                kernels.fill_blocks(*elements, s.components, *places, first, owner)
+                kernels.fill_blocks(*elements, s.components, *places, first, wanted, owner)
 
     def _work_along(self, extents: tuple[int, ...], members: Sequence[Shaped], by_work: bool) -> Float64:
         """Return the weights of all coordinates, dimension after dimension."""

@@ -349,13 +349,16 @@ def _name(family: Sequence[Shaped], wanted: int) -> str:
     return f"tiles {grid_name(grid)}" if len(grid) > 1 else f"runs {grid[0]}"
 
 
-def tiles_of(graph: AnyGraph, groups: Sequence[Blocks], wanted: int) -> Int32:
-    """Return int32[V], a tile of each value, about ``wanted`` in each group; other values have their own."""
+def tiles_of(graph: AnyGraph, groups: Sequence[Blocks], wanted: int, is_wanted: Bool | None = None) -> Int32:
+    """Return int32[V], a tile of each value, about ``wanted`` in each group; other values have their own.
+
+    With ``is_wanted`` (bool[V]), those of all other values mean nothing.
+    """
     tile = np.full(graph.num_vertices, -1, np.int32)
     first = 0
     for group in groups:  # one step per group
         grid = tile_grid(group.extents, wanted)
-        group.fill(grid, group.cuts(grid), tile, first)
+        group.fill(grid, group.cuts(grid), tile, first, is_wanted)
         first += math.prod(grid)
     alone = tile < 0
     tile[alone] = first + np.arange(np.count_nonzero(alone), dtype=np.int32)

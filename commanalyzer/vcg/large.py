@@ -131,8 +131,37 @@ class LargeGraph:
             self._seen[name] = weakref.ref(found)
         return found
 
+    def values(self, name: str, index: Int32 | Int64) -> NDArray[np.generic]:
+        """Return some entries of a column of vertices, which is not expanded for them."""
+        known = self._seen.get(name)
+        found = None if known is None else known()
+        return self.store.vertex_values(name, index) if found is None else found[index]
+
 
 AnyGraph: TypeAlias = ValueGraph | LargeGraph
+
+
+def widths_of(graph: AnyGraph, vertex: Int32 | Int64) -> UInt8:
+    """Return ``graph.width_bytes[vertex]``."""
+    return cast(UInt8, _values(graph, "width_bytes", vertex))
+
+
+def versions_of(graph: AnyGraph, vertex: Int32 | Int64) -> Int64:
+    """Return ``graph.versions[vertex]``."""
+    return cast(Int64, _values(graph, "versions", vertex))
+
+
+def homes_of(graph: AnyGraph, vertex: Int32 | Int64) -> Int32:
+    """Return ``graph.home_object[vertex]``."""
+    return cast(Int32, _values(graph, "home_object", vertex))
+
+
+def _values(graph: AnyGraph, name: str, vertex: Int32 | Int64) -> NDArray[np.generic]:
+    if isinstance(graph, LargeGraph):
+        return graph.values(name, vertex)
+    return cast(NDArray[np.generic], getattr(graph, name)[vertex])
+
+
 OneGraph = TypeVar("OneGraph", ValueGraph, LargeGraph)
 
 

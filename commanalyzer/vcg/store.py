@@ -181,6 +181,14 @@ class GraphStore:
         found.setflags(write=False)
         return found
 
+    def vertex_values(self, name: str, index: Int32 | Int64) -> NDArray[np.generic]:
+        """Some entries of a column of :data:`VERTEX_COLUMNS`; ascending vertices are found faster."""
+        column = next(c for c in VERTEX_COLUMNS if c.name == name)
+        out = np.empty(len(index), column.dtype)
+        bits = out.view(np.int64) if column.dtype.kind == "f" else out
+        Reader.of(self.columns[name]).fill_ranges(bits, index.astype(np.int64), np.ones(len(index), np.int64))
+        return out
+
     def slices(self, flows: int = SLICE_FLOWS, wanted: Bool | None = None) -> Iterator[RowSlice]:
         """Yield the rows in slices of at most ``flows`` flows each (more where a single row has more).
 
@@ -277,7 +285,7 @@ class GraphStore:
         """Rows of pages 0 to ``last - 1``, with all vertices."""
         rows = StoredRows(Readers(self.columns), self._pages(0, last))
         arrays = {**vertices, **{f.name: getattr(rows, f.name) for f in fields(RowSlice)}}
-        return ValueGraph(**arrays, objects=self.objects, sites=self.sites)  # type: ignore[arg-type]
+        return ValueGraph(**arrays, objects=self.objects, sites=self.sites)
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ class RowRanges:
     @property
     def num_ranges(self) -> int:
         """Number of ranges n."""
-        return self.first.shape[1]
+        return len(self.first[_ROW])
 
     def batches(self, flows: int) -> list[RowRanges]:
         """Split into ranges of about ``flows`` rows and flows together, more where a single one has more."""

@@ -26,7 +26,9 @@ ROW, TERM, FLOW, ROUNDS, LANE, TILE = range(COLUMNS)
 LEAST_ROUNDS = 8  # fewer are loose
 _MOST_ROWS = 256  # of a round
 _BLOCK = 256  # rows and flows of loose rows that are looked at together
+_PATIENCE = 16  # rows looked at in vain per row
 _RECENT = 8  # coarse vertices among which one is looked for before it is listed again
+SPACING = 64  # of vertices of which it is kept where their owners end
 _GAP = 64  # rows and flows between two ranges that are better expanded, too
 
 
@@ -74,15 +76,20 @@ def _next_of_site(r: Any, row_site: Any) -> Any:
 
 @compiled_in_place
 def _best_line(r: Any, row_sink: Any, row_site: Any, term_ptr: Any, source_ptr: Any, source: Any) -> Any:
-    """Return rounds and rows per round of the line at row ``r``; no rounds if they are too few."""
+    """Return rounds and rows per round of the line at row ``r``, and rows looked at in vain.
+
+    There are no rounds if they would be too few.
+    """
     rounds = _rounds(r, 1, row_sink, term_ptr, source_ptr, source)
     if rounds >= LEAST_ROUNDS:
-        return rounds, 1
+        return rounds, 1, 0
     rows = _next_of_site(r, row_site)
     if rows < 2:
-        return 0, 1
+        return 0, 1, rounds
     rounds = _rounds(r, rows, row_sink, term_ptr, source_ptr, source)
-    return rounds if rounds >= LEAST_ROUNDS else 0, rows
+    if rounds >= LEAST_ROUNDS:
+        return rounds, rows, 0
+    return 0, rows, rows * rounds
 
 
 @compiled_in_place
@@ -150,8 +157,12 @@ def find_stretches(
     """
     n, lanes, tiles, r = 0, 0, 0, 0
     size = _BLOCK  # of the loose rows before; none
+    retry = 0  # rows before it are not tried: few that were looked at in vain are looked at again
     while r < len(row_sink):
-        rounds, rows = _best_line(r, row_sink, row_site, term_ptr, source_ptr, source)
+        rounds, rows = 0, 1
+        if r >= retry:
+            rounds, rows, vain = _best_line(r, row_sink, row_site, term_ptr, source_ptr, source)
+            retry = r + 1 + vain // _PATIENCE
         flow = source_ptr[term_ptr[r]]
         if rounds > 0 or size >= _BLOCK:
             table[n, ROW], table[n, TERM], table[n, FLOW] = r, term_ptr[r], flow
@@ -172,17 +183,47 @@ def find_stretches(
 
 @compiled
 def note_ends(owner: Any, before: Any, behind: Any) -> None:
-    """Fill where the run of equal owners around each vertex ends: the vertex before it, the one behind.
+    """Fill where the run of equal owners around a vertex ends: the last vertex before it, the first behind.
 
-    An empty array is not filled.
+    Args:
+        owner: int32[V].
+        before: int32[V // SPACING + 1], result, for every SPACING-th vertex; not filled if empty.
+        behind: int32[V // SPACING + 1], result, likewise.
     """
-    last = len(owner) - 1
-    if len(behind) > 0:
-        for v in range(last, -1, -1):
-            behind[v] = behind[v + 1] if v < last and owner[v + 1] == owner[v] else v + 1
-    if len(before) > 0:
-        for v in range(last + 1):
-            before[v] = before[v - 1] if v > 0 and owner[v - 1] == owner[v] else v - 1
+    end = len(owner)
+    for v in range(len(owner) - 1, -1, -1):
+        if v + 1 < end and owner[v + 1] != owner[v]:
+            end = v + 1
+        if v % SPACING == 0:
+            behind[v // SPACING] = end
+    end = -1
+    for v in range(len(owner) if len(before) > 0 else 0):
+        if v > 0 and owner[v - 1] != owner[v]:
+            end = v - 1
+        if v % SPACING == 0:
+            before[v // SPACING] = end
+
+
+@compiled_in_place
+def _end_behind(v: Any, owner: Any, behind: Any) -> Any:
+    """Return the first vertex behind ``v`` with another owner, or the number of vertices."""
+    w = v
+    while w < len(owner) and w % SPACING != 0:
+        w += 1
+        if w < len(owner) and owner[w] != owner[v]:
+            return w
+    return w if w == len(owner) else np.int64(behind[w // SPACING])
+
+
+@compiled_in_place
+def _end_before(v: Any, owner: Any, before: Any) -> Any:
+    """Return the last vertex before ``v`` with another owner, or -1."""
+    w = v
+    while w % SPACING != 0:
+        w -= 1
+        if owner[w] != owner[v]:
+            return w
+    return np.int64(before[w // SPACING])
 
 
 @compiled_in_place
@@ -194,9 +235,9 @@ def _segment(lane: Any, first: Any, last: Any, i: Any, n: Any, owner: Any, limit
         step = np.int64(lane[k, 1])
         v = lane[k, 0] + i * step
         if step > 0:
-            n = min(n, (behind[v] - v + step - 1) // step)
+            n = min(n, (_end_behind(v, owner, behind) - v + step - 1) // step)
         elif step < 0:
-            n = min(n, (v - before[v] - step - 1) // -step)
+            n = min(n, (v - _end_before(v, owner, before) - step - 1) // -step)
         q = owner[v]
         if 0 <= q < limit:
             is_shared = is_shared or (home >= 0 and home != q)
@@ -233,10 +274,13 @@ def shared_ranges(
     behind: Any,
     is_wanted: Any,
     begin: Any,
+    begin_round: Any,
     found: Any,
     out: Any,
 ) -> Any:
-    """Write the ranges of rows that several owners share; return the stretch to go on with, and how many.
+    """Write the ranges of rows that several owners share; return how many, and where it stopped.
+
+    That is a stretch and a round of it: where ``out`` was full, or behind the last stretch.
 
     Args:
         table: int64[n + 1, 6].
@@ -248,25 +292,26 @@ def shared_ranges(
         behind: As above.
         is_wanted: bool, coarse vertices of which loose rows are wanted; the last stands for hubs.
         begin: Stretch to begin with.
+        begin_round: Its round to begin with.
         found: Ranges that were found before.
-        out: int64[6, .], result: row, term and flow before each range and at its end. When it may be too
-            short for a stretch, the loop stops.
+        out: int64[6, .], result: row, term and flow before each range and at its end.
     """
     for e in range(begin, len(table) - 1):
-        rounds = table[e, ROUNDS]
-        if found + rounds // 2 + 2 > out.shape[1]:
-            return e, found
+        rounds, i = table[e, ROUNDS], begin_round if e == begin else 0
+        if found == out.shape[1]:
+            return found, e, i
         if rounds == 0:
             for k in range(table[e, TILE], table[e + 1, TILE]):
                 if is_wanted[tile[k]]:
                     found = _put(table, e, 0, 1, out, found)
                     break
-        i = 0
         while i < rounds:
+            if found == out.shape[1]:
+                return found, e, i
             n, is_shared = _segment(
                 lane, table[e, LANE], table[e + 1, LANE], i, rounds - i, owner, limit, before, behind
             )
             if is_shared:
                 found = _put(table, e, i, i + n, out, found)
             i += n
-    return len(table) - 1, found
+    return found, len(table) - 1, 0

@@ -23,7 +23,7 @@ from commanalyzer.vcg.segments import expand_ranges, pointer_from_counts
 from commanalyzer.vcg.slices import SLICE_FLOWS, AnyRows, RowSlice, row_slices
 from commanalyzer.vcg.stored_rows import RowRanges
 
-_FIRST_RANGES = 1024
+_FIRST_RANGES = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,19 +104,20 @@ class RowStretches:
             num_owners: Number of owners.
             is_wanted: bool[N + 1], coarse vertices of which loose rows are wanted; the last stands for hubs.
         """
-        part, count = frozen(owner, np.int32), len(owner)
-        before = np.empty(count if len(self.lane) and self.lane[:, 1].min() < 0 else 0, np.int32)
-        behind = np.empty(count if len(self.lane) else 0, np.int32)
+        part, count = frozen(owner, np.int32), len(owner) // kernels.SPACING + 1
+        before = np.empty(count if self.lane[:, 1].min(initial=0) < 0 else 0, np.int32)
+        behind = np.empty(count, np.int32)
         kernels.note_ends(part, before, behind)
         inputs = (self.table, self.lane, self.tile, part, num_owners, before, behind)
-        out, at, found = np.empty((2 * (kernels.FLOW + 1), _FIRST_RANGES), np.int64), 0, 0
+        out, (found, at, turn) = np.empty((2 * (kernels.FLOW + 1), _FIRST_RANGES), np.int64), (0, 0, 0)
         while True:
-            at, found = kernels.shared_ranges(*inputs, frozen(is_wanted, np.bool_), at, found, out)
+            found, at, turn = kernels.shared_ranges(
+                *inputs, frozen(is_wanted, np.bool_), at, turn, found, out
+            )
             if at == len(self.table) - 1:
                 first, last = out[: kernels.FLOW + 1, :found], out[kernels.FLOW + 1 :, :found]
                 return RowRanges(first.copy(), last - first)
-            more = max(out.shape[1], int(self.table[at, kernels.ROUNDS]))
-            out = np.concatenate((out, np.empty((len(out), more), np.int64)), axis=1)
+            out = np.concatenate((out, np.empty_like(out)), axis=1)
 
 
 def _stretches(rows: AnyRows, vertex: Int32, hubs: int) -> tuple[Int64, Int32, Int32]:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from commanalyzer.vcg.graph import ValueGraph
 from commanalyzer.vcg.large import LargeGraph
 from commanalyzer.vcg.rows import joined_rows
+from commanalyzer.vcg.slices import AnyRows
 from commanalyzer.vcg.store import GraphStore
 from commanalyzer.vcg.stretches import ChosenRows, RowStretches
 from tests.graphs import chain
@@ -88,6 +89,6 @@ def test_chosen_rows_are_those_of_the_graph(graph: ValueGraph, flows: int, data:
         assert at == rows.num_rows
 
 
-def _term(rows: ValueGraph, term: int) -> list[int]:
+def _term(rows: AnyRows, term: int) -> list[int]:
     first, last = rows.source_ptr[term : term + 2]
     return rows.source[first:last].tolist()  # type: ignore[no-any-return]
