@@ -45,6 +45,10 @@ _MOST_GRIDS = 12
 _MANY_COUNTS = 20_000_000  # pins times parts; above it, few grids
 _FEW_GRIDS = 3
 NEAR = 1.02  # of the bytes of the best refinement; what stays above is not refined further
+_HOPELESS = (
+    1.5  # times the bytes of the best division by a partitioner; blocks above it are not followed well
+)
+_QUICK_PASSES = 2  # to compare blocks
 _ROUNDS = (0, 0, 0, PASSES, PASSES)  # passes of each round of a refinement; without any, only balance
 
 
@@ -162,7 +166,7 @@ class Portfolio:
             PartitionError: If all of them fail.
         """
         failed: list[tuple[str, PartitionError]] = []
-        found = False
+        found, least = False, math.inf
         for name, attempt in self._attempts(num_parts):
             self._options.caller.check()
             begin = time.perf_counter()
@@ -174,8 +178,9 @@ class Portfolio:
             if part is not None:
                 found = True
                 yield Candidate(name, part, time.perf_counter() - begin)
+                least = min(least, self._count(part, num_parts).comm_bytes)
         if num_parts > 1 and self._is_affordable(num_parts):
-            for candidate in self._blocks(num_parts):
+            for candidate in self._blocks(num_parts, _HOPELESS * least):
                 found = True
                 yield candidate
         if failed and not found:
@@ -280,7 +285,7 @@ class Portfolio:
             if 0 < h.num_pins * len(self._options.nodes) <= _MOST_PINS and num_parts <= h.num_vertices:
                 yield name, partial(attempt, level)
 
-    def _blocks(self, num_parts: int) -> Iterator[Candidate]:
+    def _blocks(self, num_parts: int, hopeless_bytes: float) -> Iterator[Candidate]:
         """Blocks of the arrays; the time of the search is shared among what is found."""
         begin = time.perf_counter()
         small = self.levels.fine.hypergraph.num_pins * num_parts <= _MANY_COUNTS
@@ -289,13 +294,14 @@ class Portfolio:
             self.families,
             num_parts,
             _MOST_GRIDS if small else _FEW_GRIDS,
-            lambda owners: self._follow(owners, num_parts),
+            lambda owners: self._follow(owners, num_parts, _QUICK_PASSES, hopeless_bytes),
         )
         best = best_divisions(found, self.allowed(num_parts))
+        parts = [self._follow(item.given(), num_parts, PASSES, hopeless_bytes)[0] for item in best]
         seconds = (time.perf_counter() - begin) / max(len(best), 1)
         self._regular[num_parts] = {item.name for item in best}
-        for item in best:
-            yield Candidate(item.name, item.part, seconds)
+        for item, part in zip(best, parts, strict=True):
+            yield Candidate(item.name, part, seconds)
 
     def _asked(self, num_parts: int) -> Iterator[_Attempt]:
         """What the user named or gave."""
@@ -315,10 +321,15 @@ class Portfolio:
         if owner_map is not None and owner_map.num_parts == num_parts:
             yield f"owner map {owner_map.path.name}", partial(by_map, owner_map)
 
-    def _follow(self, value_part: Int32, num_parts: int) -> tuple[Int32, Cost]:
+    def _follow(
+        self, value_part: Int32, num_parts: int, passes: int = PASSES, hopeless_bytes: float = math.inf
+    ) -> tuple[Int32, Cost]:
         """Owners of all values where some are given: followed one by one or as tasks, what is cheaper."""
         self._options.caller.check()
-        followed = self.levels.follow(value_part, num_parts, self._options.imbalance)
+        imbalance = self._options.imbalance
+        followed = self.levels.follow(
+            value_part, num_parts, imbalance, passes=passes, hopeless_bytes=hopeless_bytes
+        )
         owners = [self.levels.owners(part, num_parts) for part in followed]
         counted = [(part, self._count(part, num_parts)) for part in owners]
         return min(counted, key=lambda pair: pair[1].comm_bytes)
