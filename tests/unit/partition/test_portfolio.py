@@ -11,8 +11,9 @@ from commanalyzer.communication.volume import charge_volume
 from commanalyzer.errors import PartitionError
 from commanalyzer.partition import portfolio as module
 from commanalyzer.partition.balance import imbalance_of_work, term_work, work_by_value
+from commanalyzer.partition.options import PortfolioOptions
 from commanalyzer.partition.owners import spread_hubs
-from commanalyzer.partition.portfolio import Portfolio, PortfolioOptions
+from commanalyzer.partition.portfolio import Portfolio
 from commanalyzer.partition.selection import Cost, best_of
 from commanalyzer.vcg.graph import Bool, Float64, Int32, ValueGraph
 from tests.graphs import build, folded, row
