@@ -17,7 +17,7 @@ from commanalyzer.partition.affinity import Affinity, build_affinity
 from commanalyzer.partition.hypergraph import Hypergraph, build_hypergraph
 from commanalyzer.partition.metis import Partition
 from commanalyzer.partition.owners import extend_to_hubs
-from commanalyzer.partition.refine import PASSES, Incidence, incidence, refine
+from commanalyzer.partition.refine import FAR, PASSES, Incidence, connectivity, incidence, refine
 from commanalyzer.vcg.graph import Bool, Float64, Int32, ValueGraph
 
 _LEAST_GAIN = 0.0002  # share of the metric that a pass saves if another one is to follow
@@ -154,6 +154,8 @@ class Levels:
         view = self.coarse
         begin = view.start(value_part)
         tasks = followed(view.hypergraph, view.nets, begin, num_parts, fixed=begin >= 0)
+        if connectivity(view.hypergraph, tasks, num_parts) > FAR * hopeless_bytes:
+            return (single,)
         whole = followed(h, nets, self.to_fine(tasks), num_parts, fixed=fixed)
         return single, whole
 

@@ -28,7 +28,7 @@ from commanalyzer.partition.mtkahypar import partition_hypergraph
 from commanalyzer.partition.options import PortfolioOptions, check_asked
 from commanalyzer.partition.owner_map import OwnerMap, map_owners
 from commanalyzer.partition.owners import extend_to_hubs, spread_hubs
-from commanalyzer.partition.refine import MOST_COUNTS, PASSES, balance_weights, most_work
+from commanalyzer.partition.refine import FAR, MOST_COUNTS, PASSES, balance_weights, most_work
 from commanalyzer.partition.rules import rule_owners
 from commanalyzer.partition.selection import Cost, best_of
 from commanalyzer.partition.shapes import Array, Shaped, find_arrays, shape_families
@@ -297,7 +297,12 @@ class Portfolio:
             lambda owners: self._follow(owners, num_parts, _QUICK_PASSES, hopeless_bytes),
         )
         best = best_divisions(found, self.allowed(num_parts))
-        followed = [self._follow(item.given(), num_parts, PASSES, hopeless_bytes) for item in best]
+        followed = [
+            (item.part, item.cost)
+            if item.cost.comm_bytes > FAR * hopeless_bytes
+            else self._follow(item.given(), num_parts, PASSES, hopeless_bytes)
+            for item in best
+        ]
         seconds = (time.perf_counter() - begin) / max(len(best), 1)
         self._regular[num_parts] = {item.name for item in best}
         for item, (part, cost) in zip(best, followed, strict=True):

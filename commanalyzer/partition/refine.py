@@ -28,7 +28,7 @@ _MOST_ROUNDS = 20
 PATIENCE = 0.02  # of all vertices
 _LEAST_PATIENCE = 200
 _OUTLOOK = 3.0  # passes save less and less
-_FAR = 4.0  # times the aim: no passes come so far
+FAR = 4.0  # times the aim: no passes come so far
 LEAST_GAIN = 0.0002
 """Of large graphs: passes that save a smaller share of the metric are not worth their time."""
 MOST_COUNTS = 150_000_000  # nets times parts
@@ -105,7 +105,7 @@ def refine(
         least_gain: Share of the metric that a pass has to save if another one is to follow.
         hopeless: What has to be within reach if another pass is to follow, over the metric at the beginning:
             all further passes are taken to save at most ``_OUTLOOK`` times what the last one saved.
-        hopeless_bytes: The same in bytes; without a pass if the metric is more than ``_FAR`` times as much.
+        hopeless_bytes: The same in bytes; without a pass if the metric is more than ``FAR`` times as much.
 
     Raises:
         PartitionError: If ``part`` has another length, or nets times parts exceed what fits into memory.
@@ -127,7 +127,7 @@ def refine(
     is_judged = least_gain > 0.0 or min(hopeless, hopeless_bytes) < math.inf
     metric = connectivity(hypergraph, owner, num_parts) if is_judged else 0
     aim = min(hopeless * metric, hopeless_bytes) if metric else math.inf
-    if metric > _FAR * aim:
+    if metric > FAR * aim:
         return owner
     moves = max(_LEAST_PATIENCE, int(patience * n))
     for _ in range(passes):
