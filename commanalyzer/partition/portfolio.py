@@ -23,7 +23,7 @@ from commanalyzer.partition.affinity import Affinity, build_affinity
 from commanalyzer.partition.bounds import Structure, recognise
 from commanalyzer.partition.divisions import best_divisions, divisions
 from commanalyzer.partition.levels import Level, Levels, build_levels
-from commanalyzer.partition.metis import partition
+from commanalyzer.partition.metis import Prepared, partition
 from commanalyzer.partition.mtkahypar import partition_hypergraph
 from commanalyzer.partition.options import PortfolioOptions, check_asked
 from commanalyzer.partition.owner_map import OwnerMap, map_owners
@@ -120,10 +120,15 @@ class Portfolio:
             build_affinity(self._graph, self._removed, shared=True, most_parts=most),
         )
 
+    @cached_property
+    def _prepared(self) -> tuple[Prepared, Prepared]:
+        affinity, shared = self._affinities
+        return Prepared(affinity.adjacency), Prepared(shared.adjacency)
+
     def prepare(self) -> None:
         """Compute what all numbers of parts share; afterwards several may be divided at the same time."""
         structured = self._options.structured
-        _ = self._affinities, self.arrays, self.families, self.structure, structured and self.levels
+        _ = self._prepared, self.arrays, self.families, self.structure, structured and self.levels
 
     @property
     def coarse_vertices(self) -> int:
@@ -240,12 +245,13 @@ class Portfolio:
         """Attempts that return ``None`` where an earlier seed gave the same."""
         affinity = other or self._affinities[objective == "net"]
         first = self._options.seed
+        prepared = self._prepared[objective == "net"] if other is None else Prepared(other.adjacency)
         retried = num_parts > 1 and affinity.adjacency.num_edges <= _MOST_RETRIED_EDGES
         seen: set[bytes] = set()
 
         def attempt(seed: int) -> Int32 | None:
             core = partition(
-                affinity.adjacency,
+                prepared,
                 num_parts,
                 objective="volume" if objective == "volume" else "cut",
                 seed=seed,
