@@ -27,8 +27,9 @@ from commanalyzer.partition.balance import TermWork, imbalance_of_work, term_wor
 from commanalyzer.partition.coded import Owners
 from commanalyzer.partition.concurrency import Caller, Helpers, side_by_side
 from commanalyzer.partition.memory import affordable_jobs, require_memory
+from commanalyzer.partition.options import PortfolioOptions
 from commanalyzer.partition.owner_map import read_owner_map
-from commanalyzer.partition.portfolio import Candidate, Portfolio, PortfolioOptions
+from commanalyzer.partition.portfolio import Candidate, Portfolio
 from commanalyzer.partition.rules import parse_rule
 from commanalyzer.partition.selection import Cost, best_of
 from commanalyzer.partition.tiled import TiledPortfolio, is_large

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -28,12 +29,14 @@ class Division:
         cut_dims: Number of dimensions that are divided.
         part: int32[V], owners of all values.
         cost: What it costs.
+        given: Returns int32[V], owners of the elements, -1 for values that follow.
     """
 
     name: str
     cut_dims: int
     part: Int32
     cost: Cost
+    given: Callable[[], Int32]
 
 
 def promising_grids(extents: tuple[int, ...], num_parts: int, most: int) -> list[tuple[int, ...]]:
@@ -69,13 +72,14 @@ def divisions(
             name = f"blocks {grid_name(grid)}" if len(grid) > 1 else f"slabs {num_parts}"
             for members, remark in variants(family, rank):
                 for by_work in (False, True):
-                    owners = block_owners(graph, members, grid, by_work=by_work)
+                    given = partial(block_owners, graph, members, grid, by_work=by_work)
+                    owners = given()
                     key = owners.tobytes()
                     if key not in seen:
                         seen.add(key)
                         cut_dims = sum(g > 1 for g in grid)
                         text = f"{name}{among}{remark}{' by work' if by_work else ''}"
-                        yield Division(text, cut_dims, *complete(owners))
+                        yield Division(text, cut_dims, *complete(owners), given)
 
 
 def variants(family: Sequence[Shaped], rank: int) -> list[tuple[Sequence[Shaped], str]]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -39,6 +38,7 @@ class Helper:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": paths},
+            process_group=0,  # a terminal's interrupt is for the one who asks, who then ends this process
         )
 
     def call(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
@@ -98,8 +98,7 @@ def _peak_bytes() -> int:
 
 
 def _main() -> None:
-    # Interrupts are for the one who asks, who then ends this process. Libraries may print: not into answers.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Libraries may print: not into answers.
     with os.fdopen(os.dup(1), "wb") as answers:
         os.dup2(2, 1)
         _serve(sys.stdin.buffer, answers)

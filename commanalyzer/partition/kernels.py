@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from commanalyzer.compiled import compiled
+from commanalyzer.compiled import compiled, compiled_in_place
 from commanalyzer.partition.heap_kernels import put, take
-from commanalyzer.partition.touched_kernels import best_move, is_inner, move, pins_in
+from commanalyzer.partition.touched_kernels import add_pin, best_move, is_inner, move, pins_in
 
 _NO_PART = -1
 
 
-@compiled
+@compiled_in_place
 def _vote(v: Any, hyper: Any, touch: Any, votes: Any, near: Any) -> Any:
     """Let the placed pins of the nets of ``v`` vote for their parts; return how many parts, and all bytes.
 
@@ -44,37 +44,94 @@ def _vote(v: Any, hyper: Any, touch: Any, votes: Any, near: Any) -> Any:
     return count, total
 
 
+@compiled_in_place
+def _choice(v: Any, hyper: Any, touch: Any, confidence: Any, votes: Any, near: Any) -> Any:
+    """Return the part that leads the second by ``confidence`` of all bytes of ``v``; -1 if there is none."""
+    count, total = _vote(v, hyper, touch, votes, near)
+    best, lead, second = _NO_PART, 0.0, 0.0
+    for i in range(count):
+        b = near[i]
+        if votes[b] > lead or (votes[b] == lead and b < best):
+            best, lead, second = b, votes[b], max(second, lead)
+        else:
+            second = max(second, votes[b])
+    for i in range(count):
+        votes[near[i]] = 0.0
+    return best if lead > 0.0 and lead - second >= confidence * total else _NO_PART
+
+
+@compiled_in_place
+def _settled(chosen: Any, choice: Any, hyper: Any, touch: Any, part: Any, seen: Any, waiting: Any) -> Any:
+    """Give ``chosen`` vertices their parts; list in ``waiting`` those without one that nets link to them.
+
+    ``seen`` has stamps of nets and of vertices: each is listed once.
+
+    Returns:
+        How many are listed.
+    """
+    net_pointer, pin, _, vertex_pointer, net = hyper
+    of_nets, of_vertices, stamp = seen
+    stamp[0] += 1
+    for i in range(len(chosen)):
+        part[chosen[i]] = choice[i]
+        for j in range(vertex_pointer[chosen[i]], vertex_pointer[chosen[i] + 1]):
+            add_pin(net[j], choice[i], net_pointer, touch)
+    count = 0
+    for v in chosen:
+        for j in range(vertex_pointer[v], vertex_pointer[v + 1]):
+            e = net[j]
+            if of_nets[e] == stamp[0]:
+                continue
+            of_nets[e] = stamp[0]
+            for k in range(net_pointer[e], net_pointer[e + 1]):
+                u = pin[k]
+                if part[u] < 0 and of_vertices[u] != stamp[0]:
+                    of_vertices[u] = stamp[0]
+                    waiting[count] = u
+                    count += 1
+    return count
+
+
 @compiled
-def place(hyper: Any, part: Any, parts: Any, touch: Any, confidence: Any, choice: Any) -> Any:
-    """Choose parts for vertices without one (-1) that know where they belong; return how many.
+def place(hyper: Any, part: Any, parts: Any, touch: Any, confidence: Any, most_rounds: Any) -> None:
+    """Give parts to vertices without one (-1) that know where they belong, and keep the tables.
 
     Each net votes with its bytes for the parts of its placed pins, in proportion. A vertex is placed when the
-    best part leads the second by ``confidence`` of all its bytes. ``choice`` is applied by the caller after
-    all have chosen, so that the order of vertices does not matter.
+    best part leads the second by ``confidence`` of all its bytes. Those of a round are placed after all have
+    chosen, so that the order of vertices does not matter; later rounds ask those whose votes have changed.
     """
+    n = len(part)
     votes, near = np.zeros(parts, np.float64), np.empty(parts, np.int64)
-    chosen = 0
+    seen = np.zeros(len(hyper[0]), np.int32), np.zeros(n, np.int32), np.zeros(1, np.int32)
+    waiting, chosen, choice = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int32)
+    found = waiting, chosen, choice
+    _place(hyper, part, touch, confidence, most_rounds, (votes, near), seen, found)
+
+
+@compiled_in_place
+def _place(
+    hyper: Any, part: Any, touch: Any, confidence: Any, most_rounds: Any, scratch: Any, seen: Any, found: Any
+) -> None:
+    votes, near = scratch
+    waiting, chosen, choice = found
+    size = 0
     for v in range(len(part)):
-        choice[v] = _NO_PART
-        if part[v] >= 0:
-            continue
-        count, total = _vote(v, hyper, touch, votes, near)
-        best, lead, second = _NO_PART, 0.0, 0.0
-        for i in range(count):
-            b = near[i]
-            if votes[b] > lead or (votes[b] == lead and b < best):
-                best, lead, second = b, votes[b], max(second, lead)
-            else:
-                second = max(second, votes[b])
-        for i in range(count):
-            votes[near[i]] = 0.0
-        if lead > 0.0 and lead - second >= confidence * total:
-            choice[v] = best
-            chosen += 1
-    return chosen
+        if part[v] < 0:
+            waiting[size] = v
+            size += 1
+    for _ in range(most_rounds):
+        count = 0
+        for v in waiting[:size]:
+            b = _choice(v, hyper, touch, confidence, votes, near)
+            if b >= 0:
+                chosen[count], choice[count] = v, b
+                count += 1
+        if count == 0:
+            return
+        size = _settled(chosen[:count], choice, hyper, touch, part, seen, waiting)
 
 
-@compiled
+@compiled_in_place
 def _requeue(
     v: Any,
     here: Any,
@@ -128,13 +185,33 @@ def improve(
     scratch = np.zeros((2, len(load)), np.int64)
     heap, at, key = np.empty(n, np.int64), np.full(n, -1, np.int64), np.zeros(n, np.int64)
     queue, looked = (heap, at, key), np.full(n, -1, np.int64)
+    moved = np.empty(n, np.int64), np.empty(n, np.int32)
+    return _improve(hyper, touch, part, free, weight, load, most, patience, scratch, queue, looked, moved)
+
+
+@compiled_in_place
+def _improve(
+    hyper: Any,
+    touch: Any,
+    part: Any,
+    free: Any,
+    weight: Any,
+    load: Any,
+    most: Any,
+    patience: Any,
+    scratch: Any,
+    queue: Any,
+    looked: Any,
+    history: Any,
+) -> Any:
+    heap, at, key = queue
+    moved, origin = history
     size = 0
-    for v in range(n):
+    for v in range(len(part)):
         if free[v] and not is_inner(v, hyper, touch):
             gain, to = best_move(v, hyper, touch, part, weight, load, most, scratch, False)
             if to >= 0:
                 size = put(heap, at, key, size, v, gain)
-    moved, origin = np.empty(n, np.int64), np.empty(n, np.int32)
     moves, saved, best, best_at = 0, 0, 0, 0
     while size > 0 and moves - best_at <= patience:
         v = take(heap, at, key, size)
@@ -170,8 +247,24 @@ def relieve(hyper: Any, touch: Any, part: Any, movable: Any, weight: Any, load: 
     heap = np.empty(n, np.int64)
     at = np.full(n, -1, np.int64)
     key = np.zeros(n, np.float64)
+    _relieve(hyper, touch, part, movable, weight, load, most, scratch, (heap, at, key))
+
+
+@compiled_in_place
+def _relieve(
+    hyper: Any,
+    touch: Any,
+    part: Any,
+    movable: Any,
+    weight: Any,
+    load: Any,
+    most: Any,
+    scratch: Any,
+    queue: Any,
+) -> None:
+    heap, at, key = queue
     size = 0
-    for v in range(n):
+    for v in range(len(part)):
         if movable[v] and weight[v] > 0.0 and load[part[v]] > most:
             gain, to = best_move(v, hyper, touch, part, weight, load, most, scratch, True)
             if to >= 0:
@@ -190,7 +283,7 @@ def relieve(hyper: Any, touch: Any, part: Any, movable: Any, weight: Any, load: 
         move(v, to, hyper, touch, part, weight, load)
 
 
-@compiled
+@compiled_in_place
 def settle(order: Any, work: Any, traffic: Any, load: Any, most: Any, part: Any) -> None:
     """Give the items of ``order`` the part with most traffic that has room for their work, else the idlest.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from commanalyzer.partition.affinity import Affinity, build_affinity
 from commanalyzer.partition.hypergraph import Hypergraph, build_hypergraph
 from commanalyzer.partition.metis import Partition
 from commanalyzer.partition.owners import extend_to_hubs
-from commanalyzer.partition.refine import PASSES, Incidence, incidence, refine
+from commanalyzer.partition.refine import FAR, PASSES, Incidence, connectivity, incidence, refine
 from commanalyzer.vcg.graph import Bool, Float64, Int32, ValueGraph
 
 _LEAST_GAIN = 0.0002  # share of the metric that a pass saves if another one is to follow
@@ -120,7 +121,15 @@ class Levels:
         )
         return np.where(hubs, value_part, self.owners(part, num_parts)).astype(np.int32)
 
-    def follow(self, value_part: Int32, num_parts: int, imbalance: float) -> tuple[Int32, ...]:
+    def follow(
+        self,
+        value_part: Int32,
+        num_parts: int,
+        imbalance: float,
+        *,
+        passes: int = PASSES,
+        hopeless_bytes: float = math.inf,
+    ) -> tuple[Int32, ...]:
         """Return owners of the fine view's vertices where some values have given owners.
 
         Two solutions where there are tasks: values follow one by one, or as whole tasks whose values may then
@@ -130,19 +139,24 @@ class Levels:
             value_part: int32[V], owner of a value, -1 where it follows the others.
             num_parts: Number of parts p.
             imbalance: Allowed excess of the largest part's work.
+            passes: See :func:`~commanalyzer.partition.refine.refine`.
+            hopeless_bytes: Likewise.
         """
         h, nets = self.fine.hypergraph, self.fine.nets
         start = self.fine.start(value_part)
         fixed = start >= 0
         if fixed[: self.fine.num_values].all():
             return (start,)
-        single = refine(h, nets, start, num_parts, imbalance=imbalance, fixed=fixed)
+        followed = partial(refine, imbalance=imbalance, passes=passes, hopeless_bytes=hopeless_bytes)
+        single = followed(h, nets, start, num_parts, fixed=fixed)
         if not self.has_tasks:
             return (single,)
         view = self.coarse
         begin = view.start(value_part)
-        tasks = refine(view.hypergraph, view.nets, begin, num_parts, imbalance=imbalance, fixed=begin >= 0)
-        whole = refine(h, nets, self.to_fine(tasks), num_parts, imbalance=imbalance, fixed=fixed)
+        tasks = followed(view.hypergraph, view.nets, begin, num_parts, fixed=begin >= 0)
+        if connectivity(view.hypergraph, tasks, num_parts) > FAR * hopeless_bytes:
+            return (single,)
+        whole = followed(h, nets, self.to_fine(tasks), num_parts, fixed=fixed)
         return single, whole
 
 

@@ -11,6 +11,8 @@ Reference: paper Section 4.2.2 (multilevel partitioning, balance, cut, connected
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from threading import Lock
 from typing import Literal
 
 import numpy as np
@@ -64,7 +66,7 @@ class Partition:
 
 
 def partition(
-    adjacency: Adjacency,
+    graph: Adjacency | Prepared,
     num_parts: int,
     *,
     objective: Objective = "cut",
@@ -82,7 +84,7 @@ def partition(
     in the number of such vertices, not in work. Parts are numbered by the mean index of their vertices.
 
     Args:
-        adjacency: Affinity graph.
+        graph: Affinity graph; prepared where it is divided several times.
         num_parts: Number of parts p, 1 <= p <= max(N, 1).
         objective: ``cut`` (weighted edge cut) or ``volume`` (METIS communication volume).
         seed: Seed, not negative.
@@ -92,12 +94,14 @@ def partition(
     Raises:
         PartitionError: If the request is impossible or METIS fails.
     """
+    prepared = graph if isinstance(graph, Prepared) else Prepared(graph)
+    adjacency = prepared.adjacency
     _check_request(adjacency, num_parts, objective, seed, imbalance)
     if num_parts == 1:
         part = np.zeros(adjacency.num_vertices, dtype=np.int32)
     else:
         request = _Request(num_parts, objective, seed, imbalance, caller or Caller())
-        part = _divide(adjacency, request)
+        part = _divide(prepared, request)
         part = _number_by_position(_fill_empty(part, num_parts), num_parts)
     return Partition(
         part,
@@ -137,6 +141,79 @@ def _check_request(adjacency: Adjacency, num_parts: int, objective: str, seed: i
 
 
 @dataclass(frozen=True, slots=True)
+class _Joined:
+    """A graph whose leaves are joined to their neighbours, None for ``number`` where there are none."""
+
+    number: Int64 | None
+    adjacency: Adjacency
+    weight: Int64
+    num_components: int
+    component: Int64
+
+    @classmethod
+    def of(cls, number: Int64 | None, adjacency: Adjacency) -> _Joined:
+        return cls(number, adjacency, integer_work(adjacency.work_flops), *component_labels(adjacency))
+
+
+class Prepared:
+    """An affinity graph, and what divisions of it share; threads may use it at the same time."""
+
+    def __init__(self, adjacency: Adjacency) -> None:
+        self.adjacency = adjacency
+        self._lock = Lock()
+        self._known: dict[bytes, _Joined] = {}
+
+    def joined(self, num_parts: int, slack: float) -> _Joined:
+        """Join the leaves of a vertex to it, unless they carry more work than the allowed excess of a part.
+
+        Args:
+            num_parts: Number of parts p; with fewer vertices than that, all stay apart.
+            slack: Allowed excess of the largest part over the mean.
+        """
+        with self._lock:
+            leaf, centre, carried = self._leaves
+            light = (carried <= slack * self._total / num_parts)[centre]
+            key = np.packbits(light).tobytes()
+            if key not in self._known:
+                self._known[key] = self._joining(leaf[light], centre[light])
+            found = self._known[key]
+            if found.adjacency.num_vertices >= num_parts or found.number is None:
+                return found
+        return _Joined.of(None, self.adjacency)
+
+    @property
+    def _load(self) -> Float64:
+        work = self.adjacency.work_flops
+        return work if work.sum() > 0 else np.ones(len(work), dtype=np.float64)
+
+    @cached_property
+    def _total(self) -> float:
+        return float(self._load.sum())
+
+    @cached_property
+    def _leaves(self) -> tuple[Int64, Int32, Float64]:
+        """Vertices with one neighbour that has others, these neighbours, and the work that each carries."""
+        adjacency = self.adjacency
+        degree = np.diff(adjacency.pointer)
+        leaf = np.flatnonzero(degree == 1)
+        centre = adjacency.neighbour[adjacency.pointer[leaf]].astype(np.int32)
+        inner = degree[centre] > 1
+        leaf, centre = leaf[inner], centre[inner]
+        carried = np.bincount(centre, self._load[leaf], minlength=len(degree)).astype(np.float64)
+        return leaf.astype(np.int64), centre, carried
+
+    def _joining(self, leaf: Int64, centre: Int32) -> _Joined:
+        count = self.adjacency.num_vertices
+        if not len(leaf):
+            return _Joined.of(None, self.adjacency)
+        target = np.arange(count, dtype=np.int64)
+        target[leaf] = centre
+        is_kept = target == np.arange(count)
+        number = (np.cumsum(is_kept) - 1)[target]
+        return _Joined.of(number, _contract(self.adjacency, number, int(is_kept.sum())))
+
+
+@dataclass(frozen=True, slots=True)
 class _Request:
     """What METIS is asked for, and what calls it."""
 
@@ -147,39 +224,18 @@ class _Request:
     caller: Caller
 
 
-def _divide(adjacency: Adjacency, request: _Request) -> Int32:
+def _divide(prepared: Prepared, request: _Request) -> Int32:
     """Return parts, with leaves kept where their only neighbour is."""
-    number, count = _leaf_groups(adjacency, request.num_parts, request.slack)
-    if request.num_parts <= count < adjacency.num_vertices:
-        return _divide_joined(_contract(adjacency, number, count), request)[number]
-    return _divide_joined(adjacency, request)
+    joined = prepared.joined(request.num_parts, request.slack)
+    part = _divide_joined(joined, request)
+    return part if joined.number is None else part[joined.number]
 
 
-def _leaf_groups(adjacency: Adjacency, num_parts: int, slack: float) -> tuple[Int64, int]:
-    """Return int64[N], new numbers with leaves joined to their neighbour, and how many there are.
-
-    The leaves of a vertex stay apart where they carry more work than the allowed excess of a part.
-    """
-    work = adjacency.work_flops
-    load = work if work.sum() > 0 else np.ones(len(work), dtype=np.float64)
-    degree = np.diff(adjacency.pointer)
-    leaf = np.flatnonzero(degree == 1)
-    centre = adjacency.neighbour[adjacency.pointer[leaf]]
-    inner = degree[centre] > 1
-    leaf, centre = leaf[inner], centre[inner]
-    carried = np.bincount(centre, load[leaf], minlength=len(work))
-    light = (carried <= slack * float(load.sum()) / num_parts)[centre]
-    target = np.arange(len(work), dtype=np.int64)
-    target[leaf[light]] = centre[light]
-    distinct, number = np.unique(target, return_inverse=True)
-    return number.astype(np.int64), len(distinct)
-
-
-def _divide_joined(adjacency: Adjacency, request: _Request) -> Int32:
+def _divide_joined(joined: _Joined, request: _Request) -> Int32:
     """Return parts, with small components packed whole or handed to METIS in bags."""
     num_parts, slack = request.num_parts, request.slack
-    weight = integer_work(adjacency.work_flops)
-    count, label = component_labels(adjacency)
+    adjacency, weight, label = joined.adjacency, joined.weight, joined.component
+    count = joined.num_components
     size = np.bincount(label, weight, minlength=count).astype(np.float64)
     part_size = float(size.sum()) / num_parts
     if size.max() <= _PACK_SHARE * part_size:

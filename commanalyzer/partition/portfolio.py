@@ -12,25 +12,24 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Literal
 
 import numpy as np
 
-from commanalyzer.errors import ConfigError, PartitionError
+from commanalyzer.errors import PartitionError
 from commanalyzer.partition.affinity import Affinity, build_affinity
 from commanalyzer.partition.bounds import Structure, recognise
-from commanalyzer.partition.concurrency import Caller
 from commanalyzer.partition.divisions import best_divisions, divisions
-from commanalyzer.partition.grids import grid_name
 from commanalyzer.partition.levels import Level, Levels, build_levels
-from commanalyzer.partition.metis import partition
+from commanalyzer.partition.metis import Prepared, partition
 from commanalyzer.partition.mtkahypar import partition_hypergraph
+from commanalyzer.partition.options import PortfolioOptions, check_asked
 from commanalyzer.partition.owner_map import OwnerMap, map_owners
 from commanalyzer.partition.owners import extend_to_hubs, spread_hubs
-from commanalyzer.partition.refine import MOST_COUNTS, PASSES, balance_weights, most_work
-from commanalyzer.partition.rules import Rule, rule_owners
+from commanalyzer.partition.refine import FAR, MOST_COUNTS, PASSES, balance_weights, most_work
+from commanalyzer.partition.rules import rule_owners
 from commanalyzer.partition.selection import Cost, best_of
 from commanalyzer.partition.shapes import Array, Shaped, find_arrays, shape_families
 from commanalyzer.vcg.graph import Bool, Int32, ValueGraph
@@ -45,6 +44,13 @@ _MOST_GRIDS = 12
 _MANY_COUNTS = 20_000_000  # pins times parts; above it, few grids
 _FEW_GRIDS = 3
 NEAR = 1.02  # of the bytes of the best refinement; what stays above is not refined further
+_HOPELESS = (
+    1.5  # times the bytes of the best division by a partitioner; blocks above it are not followed well
+)
+_DENSE = 16  # links per vertex
+_FAR_BELOW = 0.6  # of the bytes of the best division by a partitioner
+_BALANCED = 1.1  # times the allowed imbalance: refinement gets there
+_QUICK_PASSES = 2  # to compare blocks
 _ROUNDS = (0, 0, 0, PASSES, PASSES)  # passes of each round of a refinement; without any, only balance
 
 
@@ -67,29 +73,6 @@ class Candidate:
     method: str
     part: Int32
     seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class PortfolioOptions:
-    """What to try.
-
-    Attributes:
-        nodes: Numbers of parts.
-        seed: Seed of the partitioners.
-        imbalance: Allowed excess of the largest part's work over the mean.
-        rules: Divisions that the user named.
-        owner_map: Owners that the user gave.
-        structured: Try hypergraphs, grids and refinement (otherwise METIS and the user's divisions only).
-        caller: What calls partitioning libraries.
-    """
-
-    nodes: tuple[int, ...]
-    seed: int
-    imbalance: float
-    rules: tuple[Rule, ...] = ()
-    owner_map: OwnerMap | None = None
-    structured: bool = True
-    caller: Caller = field(default_factory=Caller)
 
 
 class Portfolio:
@@ -137,10 +120,15 @@ class Portfolio:
             build_affinity(self._graph, self._removed, shared=True, most_parts=most),
         )
 
+    @cached_property
+    def _prepared(self) -> tuple[Prepared, Prepared]:
+        affinity, shared = self._affinities
+        return Prepared(affinity.adjacency), Prepared(shared.adjacency)
+
     def prepare(self) -> None:
         """Compute what all numbers of parts share; afterwards several may be divided at the same time."""
         structured = self._options.structured
-        _ = self._affinities, self.arrays, self.families, self.structure, structured and self.levels
+        _ = self._prepared, self.arrays, self.families, self.structure, structured and self.levels
 
     @property
     def coarse_vertices(self) -> int:
@@ -162,8 +150,30 @@ class Portfolio:
             PartitionError: If all of them fail.
         """
         failed: list[tuple[str, PartitionError]] = []
-        found = False
-        for name, attempt in self._attempts(num_parts):
+        found, least, regular = False, math.inf, math.inf
+        for candidate in self._tried(self._attempts(num_parts), failed):
+            yield candidate
+            found = True
+            least = min(least, self._count(candidate.part, num_parts).comm_bytes)
+        if num_parts > 1 and self._is_affordable(num_parts):
+            for candidate, cost in self._blocks(num_parts, _HOPELESS * least):
+                yield candidate
+                found = True
+                if cost.imbalance <= _BALANCED * self.allowed(num_parts):
+                    regular = min(regular, cost.comm_bytes)
+        if self._is_dense(num_parts) and regular > _FAR_BELOW * least:
+            for candidate in self._tried(self._metis_seeds("volume", num_parts), failed):
+                yield candidate
+                found = True
+        if failed and not found:
+            raise failed[0][1]
+        self._failures[num_parts] = failed
+
+    def _tried(
+        self, attempts: Iterable[_Attempt], failed: list[tuple[str, PartitionError]]
+    ) -> Iterator[Candidate]:
+        """Yield what ``attempts`` find; those that fail are added to ``failed``."""
+        for name, attempt in attempts:
             self._options.caller.check()
             begin = time.perf_counter()
             try:
@@ -172,15 +182,7 @@ class Portfolio:
                 failed.append((name, error))
                 continue
             if part is not None:
-                found = True
                 yield Candidate(name, part, time.perf_counter() - begin)
-        if num_parts > 1 and self._is_affordable(num_parts):
-            for candidate in self._blocks(num_parts):
-                found = True
-                yield candidate
-        if failed and not found:
-            raise failed[0][1]
-        self._failures[num_parts] = failed
 
     def failures(self, num_parts: int) -> tuple[str, ...]:
         """Sentences about the methods that failed for ``num_parts``."""
@@ -222,25 +224,34 @@ class Portfolio:
 
     def _metis(self, num_parts: int) -> Iterator[_Attempt]:
         """METIS on the coarse view with several seeds; once on the fine view."""
-        affinity, shared = self._affinities
         for objective in OBJECTIVES:
-            weighted = shared if objective == "net" else affinity
-            yield from self._metis_seeds(weighted, num_parts, objective)
+            if objective != "volume" or not self._is_dense(num_parts):
+                yield from self._metis_seeds(objective, num_parts)
         if self._options.structured and num_parts > 1 and self.levels.has_tasks:
             fine = self.levels.fine.affinity
             if fine.adjacency.num_edges <= _MOST_RETRIED_EDGES:
-                name, attempt = next(self._metis_seeds(fine, num_parts, "cut"))
+                name, attempt = next(self._metis_seeds("cut", num_parts, fine))
                 yield f"{name} without tasks", attempt
 
-    def _metis_seeds(self, affinity: Affinity, num_parts: int, objective: _Objective) -> Iterator[_Attempt]:
+    def _is_dense(self, num_parts: int) -> bool:
+        """METIS would take minutes for the volume: it is asked last, if blocks of arrays are no better."""
+        links = self._affinities[0].adjacency
+        is_large = links.num_edges > max(_MOST_RETRIED_EDGES, _DENSE * links.num_vertices)
+        return num_parts > 1 and is_large and self._is_affordable(num_parts)
+
+    def _metis_seeds(
+        self, objective: _Objective, num_parts: int, other: Affinity | None = None
+    ) -> Iterator[_Attempt]:
         """Attempts that return ``None`` where an earlier seed gave the same."""
+        affinity = other or self._affinities[objective == "net"]
         first = self._options.seed
+        prepared = self._prepared[objective == "net"] if other is None else Prepared(other.adjacency)
         retried = num_parts > 1 and affinity.adjacency.num_edges <= _MOST_RETRIED_EDGES
         seen: set[bytes] = set()
 
         def attempt(seed: int) -> Int32 | None:
             core = partition(
-                affinity.adjacency,
+                prepared,
                 num_parts,
                 objective="volume" if objective == "volume" else "cut",
                 seed=seed,
@@ -280,7 +291,7 @@ class Portfolio:
             if 0 < h.num_pins * len(self._options.nodes) <= _MOST_PINS and num_parts <= h.num_vertices:
                 yield name, partial(attempt, level)
 
-    def _blocks(self, num_parts: int) -> Iterator[Candidate]:
+    def _blocks(self, num_parts: int, hopeless_bytes: float) -> Iterator[tuple[Candidate, Cost]]:
         """Blocks of the arrays; the time of the search is shared among what is found."""
         begin = time.perf_counter()
         small = self.levels.fine.hypergraph.num_pins * num_parts <= _MANY_COUNTS
@@ -289,13 +300,19 @@ class Portfolio:
             self.families,
             num_parts,
             _MOST_GRIDS if small else _FEW_GRIDS,
-            lambda owners: self._follow(owners, num_parts),
+            lambda owners: self._follow(owners, num_parts, _QUICK_PASSES, hopeless_bytes),
         )
         best = best_divisions(found, self.allowed(num_parts))
+        followed = [
+            (item.part, item.cost)
+            if item.cost.comm_bytes > FAR * hopeless_bytes
+            else self._follow(item.given(), num_parts, PASSES, hopeless_bytes)
+            for item in best
+        ]
         seconds = (time.perf_counter() - begin) / max(len(best), 1)
         self._regular[num_parts] = {item.name for item in best}
-        for item in best:
-            yield Candidate(item.name, item.part, seconds)
+        for item, (part, cost) in zip(best, followed, strict=True):
+            yield Candidate(item.name, part, seconds), cost
 
     def _asked(self, num_parts: int) -> Iterator[_Attempt]:
         """What the user named or gave."""
@@ -315,10 +332,15 @@ class Portfolio:
         if owner_map is not None and owner_map.num_parts == num_parts:
             yield f"owner map {owner_map.path.name}", partial(by_map, owner_map)
 
-    def _follow(self, value_part: Int32, num_parts: int) -> tuple[Int32, Cost]:
+    def _follow(
+        self, value_part: Int32, num_parts: int, passes: int = PASSES, hopeless_bytes: float = math.inf
+    ) -> tuple[Int32, Cost]:
         """Owners of all values where some are given: followed one by one or as tasks, what is cheaper."""
         self._options.caller.check()
-        followed = self.levels.follow(value_part, num_parts, self._options.imbalance)
+        imbalance = self._options.imbalance
+        followed = self.levels.follow(
+            value_part, num_parts, imbalance, passes=passes, hopeless_bytes=hopeless_bytes
+        )
         owners = [self.levels.owners(part, num_parts) for part in followed]
         counted = [(part, self._count(part, num_parts)) for part in owners]
         return min(counted, key=lambda pair: pair[1].comm_bytes)
@@ -355,23 +377,3 @@ class Portfolio:
     def _best(self, costs: Sequence[Cost], num_parts: int) -> int:
         volumes, excess = [c.comm_bytes for c in costs], [c.imbalance for c in costs]
         return best_of(volumes, excess, self.allowed(num_parts))
-
-
-def check_asked(options: PortfolioOptions) -> None:
-    """Raise ``ConfigError`` if the user asked for a number of parts that is not analysed."""
-    nodes = ", ".join(map(str, options.nodes))
-    for rule in options.rules:
-        if rule.kind == "block" and rule.numbers and math.prod(rule.numbers) not in options.nodes:
-            raise ConfigError(
-                f"expected a process grid for one of the node counts {nodes}, "
-                f"found {grid_name(rule.numbers)} = {math.prod(rule.numbers)}",
-                where=f"--decompose {rule.text}",
-                hint=f"add --nodes {math.prod(rule.numbers)}",
-            )
-    owner_map = options.owner_map
-    if owner_map is not None and owner_map.num_parts not in options.nodes:
-        raise ConfigError(
-            f"expected an owner map for one of the node counts {nodes}, found {owner_map.num_parts} parts",
-            where=str(owner_map.path),
-            hint=f"add --nodes {owner_map.num_parts}",
-        )

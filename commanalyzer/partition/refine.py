@@ -28,6 +28,7 @@ _MOST_ROUNDS = 20
 PATIENCE = 0.02  # of all vertices
 _LEAST_PATIENCE = 200
 _OUTLOOK = 3.0  # passes save less and less
+FAR = 4.0  # times the aim: no passes come so far
 LEAST_GAIN = 0.0002
 """Of large graphs: passes that save a smaller share of the metric are not worth their time."""
 MOST_COUNTS = 150_000_000  # nets times parts
@@ -86,6 +87,7 @@ def refine(
     patience: float = PATIENCE,
     least_gain: float = 0.0,
     hopeless: float = math.inf,
+    hopeless_bytes: float = math.inf,
 ) -> Int32:
     """Return owners with a smaller connectivity metric.
 
@@ -103,6 +105,7 @@ def refine(
         least_gain: Share of the metric that a pass has to save if another one is to follow.
         hopeless: What has to be within reach if another pass is to follow, over the metric at the beginning:
             all further passes are taken to save at most ``_OUTLOOK`` times what the last one saved.
+        hopeless_bytes: The same in bytes; without a pass if the metric is more than ``FAR`` times as much.
 
     Raises:
         PartitionError: If ``part`` has another length, or nets times parts exceed what fits into memory.
@@ -121,9 +124,11 @@ def refine(
     load = np.bincount(owner, weight, num_parts).astype(np.float64) + base
     movable = np.ones(n, np.bool_) if fixed is None else ~fixed
     kernels.relieve(hyper, touch, owner, movable, weight, load, most)
-    is_judged = least_gain > 0.0 or hopeless < math.inf
+    is_judged = least_gain > 0.0 or min(hopeless, hopeless_bytes) < math.inf
     metric = connectivity(hypergraph, owner, num_parts) if is_judged else 0
-    aim = hopeless * metric if metric else math.inf
+    aim = min(hopeless * metric, hopeless_bytes) if metric else math.inf
+    if metric > FAR * aim:
+        return owner
     moves = max(_LEAST_PATIENCE, int(patience * n))
     for _ in range(passes):
         saved = int(kernels.improve(hyper, touch, owner, movable.copy(), weight, load, most, moves))
@@ -146,14 +151,11 @@ def _place(hyper: _Hyper, owner: Int32, num_parts: int, touch: _Touch) -> None:
     touched.count_pins(hyper, owner, num_parts, touch)
     if (owner >= 0).all():
         return
-    choice = np.empty_like(owner)
     for confidence in _CONFIDENCES:
-        for _ in range(_MOST_ROUNDS):
-            if kernels.place(hyper, owner, num_parts, touch, confidence, choice) == 0:
-                break
-            owner[choice >= 0] = choice[choice >= 0]
-            touched.count_pins(hyper, owner, num_parts, touch)
+        kernels.place(hyper, owner, num_parts, touch, confidence, _MOST_ROUNDS)
     alone = np.flatnonzero(owner < 0)
+    if not len(alone):
+        return
     owner[alone] = np.arange(len(alone)) % num_parts
     touched.count_pins(hyper, owner, num_parts, touch)
 

@@ -27,8 +27,9 @@ from commanalyzer.partition.divisions import promising_grids, variants
 from commanalyzer.partition.grids import Blocks, grid_name
 from commanalyzer.partition.metis import partition
 from commanalyzer.partition.mtkahypar import partition_hypergraph
+from commanalyzer.partition.options import PortfolioOptions, check_asked
 from commanalyzer.partition.owner_map import map_owners
-from commanalyzer.partition.portfolio import NEAR, OBJECTIVES, Candidate, PortfolioOptions, check_asked
+from commanalyzer.partition.portfolio import NEAR, OBJECTIVES, Candidate
 from commanalyzer.partition.quality import edge_cut, imbalance
 from commanalyzer.partition.refine import (
     LEAST_GAIN,

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from commanalyzer.compiled import compiled
+from commanalyzer.compiled import compiled, compiled_in_place
 
 _NONE = -1
 
@@ -51,7 +51,7 @@ def count_pins(hyper: Any, part: Any, parts: Any, touch: Any) -> None:
         touched[e] = end - first
 
 
-@compiled
+@compiled_in_place
 def pins_in(e: Any, b: Any, net_pointer: Any, touch: Any) -> Any:
     """Return the pins of net ``e`` in part ``b``."""
     slot_part, slot_pins, touched, _ = touch
@@ -59,6 +59,20 @@ def pins_in(e: Any, b: Any, net_pointer: Any, touch: Any) -> Any:
         if slot_part[k] == b:
             return slot_pins[k]
     return np.int32(0)
+
+
+@compiled_in_place
+def add_pin(e: Any, b: Any, net_pointer: Any, touch: Any) -> None:
+    """Count one more placed pin of net ``e``, in part ``b``."""
+    slot_part, slot_pins, touched, placed = touch
+    k, end = net_pointer[e], net_pointer[e] + touched[e]
+    while k < end and slot_part[k] != b:
+        k += 1
+    if k == end:
+        slot_part[k], slot_pins[k] = b, 0
+        touched[e] += 1
+    slot_pins[k] += 1
+    placed[e] += 1
 
 
 @compiled
@@ -76,7 +90,7 @@ def connectivity(net_pointer: Any, pin: Any, net_bytes: Any, part: Any, parts: A
     return total
 
 
-@compiled
+@compiled_in_place
 def is_inner(v: Any, hyper: Any, touch: Any) -> Any:
     """Whether all nets of ``v`` lie in one part, so that no move can save anything."""
     vertex_pointer, net, touched = hyper[3], hyper[4], touch[2]
@@ -86,7 +100,7 @@ def is_inner(v: Any, hyper: Any, touch: Any) -> Any:
     return j == end
 
 
-@compiled
+@compiled_in_place
 def _near_parts(v: Any, here: Any, hyper: Any, touch: Any, bytes_in: Any, near: Any) -> Any:
     """List the other parts that nets of ``v`` touch in ``near``, add the bytes of these nets to ``bytes_in``.
 
@@ -113,7 +127,7 @@ def _near_parts(v: Any, here: Any, hyper: Any, touch: Any, bytes_in: Any, near: 
     return count, gain
 
 
-@compiled
+@compiled_in_place
 def best_move(
     v: Any,
     hyper: Any,
@@ -159,7 +173,7 @@ def best_move(
     return best_gain, best
 
 
-@compiled
+@compiled_in_place
 def move(v: Any, to: Any, hyper: Any, touch: Any, part: Any, weight: Any, load: Any) -> None:
     """Give ``v`` the part ``to``, another one than it has."""
     net_pointer, vertex_pointer, net = hyper[0], hyper[3], hyper[4]

@@ -11,12 +11,14 @@ from commanalyzer.communication.volume import charge_volume
 from commanalyzer.errors import PartitionError
 from commanalyzer.partition import portfolio as module
 from commanalyzer.partition.balance import imbalance_of_work, term_work, work_by_value
+from commanalyzer.partition.options import PortfolioOptions
 from commanalyzer.partition.owners import spread_hubs
-from commanalyzer.partition.portfolio import Portfolio, PortfolioOptions
+from commanalyzer.partition.portfolio import Portfolio
 from commanalyzer.partition.selection import Cost, best_of
 from commanalyzer.vcg.graph import Bool, Float64, Int32, ValueGraph
 from tests.graphs import build, folded, row
 from tests.strategies import graphs
+from tests.unit.partition.test_tiles import jacobi
 
 
 def worked(graph: ValueGraph, part: list[int], parts: int, hubs: Bool | None = None) -> Float64:
@@ -104,7 +106,11 @@ def test_hubs_without_work_stay() -> None:
 
 
 def chain_portfolio(n: int) -> Portfolio:
-    graph = build(n, [row(i + 1, i) for i in range(n - 1)], work=dict.fromkeys(range(1, n), 1.0))
+    return portfolio_of(build(n, [row(i + 1, i) for i in range(n - 1)], work=dict.fromkeys(range(1, n), 1.0)))
+
+
+def portfolio_of(graph: ValueGraph) -> Portfolio:
+    n = graph.num_vertices
 
     def count(part: Int32, parts: int) -> Cost:
         work = worked(graph, part.tolist(), parts)
@@ -140,3 +146,19 @@ def test_refinements_are_given_only_where_they_are_better() -> None:
     assert better.method == "interleaved refined"
     ideal = module.Candidate("ideal", (np.arange(64) // 16).astype(np.int32), 0.0)
     assert list(portfolio.refined([ideal], 4)) == []
+
+
+# --- dense graphs -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("share", "is_asked"), [(0.6, True), (10.0, False)])
+def test_the_volume_of_dense_graphs_is_asked_for_where_blocks_are_no_better(
+    monkeypatch: pytest.MonkeyPatch, share: float, is_asked: bool
+) -> None:
+    for name, value in (("_MOST_RETRIED_EDGES", 0), ("_DENSE", 0), ("_FAR_BELOW", share)):
+        monkeypatch.setattr(module, name, value)
+    methods = [c.method for c in portfolio_of(jacobi(8)).candidates(4)]
+    # Blocks and METIS's parts of a grid move about the same.
+    assert {"metis cut", "metis net", "blocks 2x2"} < set(methods)
+    assert ("metis volume" in methods) == is_asked
+    assert methods[-1] == ("metis volume" if is_asked else "blocks 2x2")

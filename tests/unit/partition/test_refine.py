@@ -42,6 +42,15 @@ def test_an_interleaved_path_is_cut_once() -> None:
     assert np.bincount(part).max() <= 5
 
 
+def test_no_pass_is_made_where_the_aim_is_out_of_reach() -> None:
+    # 24 bytes: an aim of 6 is within four times, one of 5 is not.
+    h = path(8)
+    start = np.array([0, 0, 0, 1, 0, 1, 1, 1], dtype=np.int32)
+    given = h, incidence(h), start, 2
+    assert connectivity(h, refine(*given, imbalance=0.3, hopeless_bytes=6), 2) == 8
+    assert refine(*given, imbalance=0.3, hopeless_bytes=5).tolist() == start.tolist()
+
+
 def test_free_vertices_follow_the_fixed_ones_with_most_bytes() -> None:
     # 2 is bound to 0 by 8 bytes, to 1 by 24; 3 only to 2.
     h = hypergraph([[0, 2], [1, 2], [2, 3]], [8, 24, 8], [1.0, 1.0, 0.0, 0.0])

@@ -16,7 +16,7 @@ from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.partition import tile_kernels as kernels
 from commanalyzer.partition.borders import refine_borders
 from commanalyzer.partition.coarse import build_coarse, voted
-from commanalyzer.partition.portfolio import PortfolioOptions
+from commanalyzer.partition.options import PortfolioOptions
 from commanalyzer.partition.refine import connectivity
 from commanalyzer.partition.shapes import find_arrays, shape_families
 from commanalyzer.partition.tiled import TiledPortfolio

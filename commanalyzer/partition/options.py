@@ -1,0 +1,55 @@
+"""What divisions to try: options of the portfolios, and what the user asked for checked against them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from commanalyzer.errors import ConfigError
+from commanalyzer.partition.concurrency import Caller
+from commanalyzer.partition.grids import grid_name
+from commanalyzer.partition.owner_map import OwnerMap
+from commanalyzer.partition.rules import Rule
+
+
+@dataclass(frozen=True, slots=True)
+class PortfolioOptions:
+    """What to try.
+
+    Attributes:
+        nodes: Numbers of parts.
+        seed: Seed of the partitioners.
+        imbalance: Allowed excess of the largest part's work over the mean.
+        rules: Divisions that the user named.
+        owner_map: Owners that the user gave.
+        structured: Try hypergraphs, grids and refinement (otherwise METIS and the user's divisions only).
+        caller: What calls partitioning libraries.
+    """
+
+    nodes: tuple[int, ...]
+    seed: int
+    imbalance: float
+    rules: tuple[Rule, ...] = ()
+    owner_map: OwnerMap | None = None
+    structured: bool = True
+    caller: Caller = field(default_factory=Caller)
+
+
+def check_asked(options: PortfolioOptions) -> None:
+    """Raise ``ConfigError`` if the user asked for a number of parts that is not analysed."""
+    nodes = ", ".join(map(str, options.nodes))
+    for rule in options.rules:
+        if rule.kind == "block" and rule.numbers and math.prod(rule.numbers) not in options.nodes:
+            raise ConfigError(
+                f"expected a process grid for one of the node counts {nodes}, "
+                f"found {grid_name(rule.numbers)} = {math.prod(rule.numbers)}",
+                where=f"--decompose {rule.text}",
+                hint=f"add --nodes {math.prod(rule.numbers)}",
+            )
+    owner_map = options.owner_map
+    if owner_map is not None and owner_map.num_parts not in options.nodes:
+        raise ConfigError(
+            f"expected an owner map for one of the node counts {nodes}, found {owner_map.num_parts} parts",
+            where=str(owner_map.path),
+            hint=f"add --nodes {owner_map.num_parts}",
+        )
