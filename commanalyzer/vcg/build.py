@@ -18,6 +18,7 @@ from commanalyzer.vcg.coded_ranges import CodedRanges
 from commanalyzer.vcg.graph import Site, ValueGraph
 from commanalyzer.vcg.homes import Homes, find_homes
 from commanalyzer.vcg.naming import Names, name_defined, name_homes
+from commanalyzer.vcg.room import Room
 from commanalyzer.vcg.spill import Spill
 from commanalyzer.vcg.store import GraphStore, Rows, StoreWriter
 from commanalyzer.vcg.tables import CHUNK, Chunk, Tables
@@ -120,10 +121,11 @@ def _add_chunks(
     counts = tables.cells[:, 1]
     ranges = CodedRanges.of(tables.ranges, counts, places, sites.self_label, sites.fold)
     fills = [np.zeros((0, 4), np.int64)]
+    rooms = Room(), Room()
     with ThreadPoolExecutor(max_workers=1) as coder:
         coded: Future[None] | None = None
-        for chunk in tables.chunks(ranges.is_kept):
-            rows = _form(chunk, tables, homes, sites, vertices, ranges)
+        for number, chunk in enumerate(tables.chunks(ranges.is_kept)):
+            rows = _form(chunk, tables, homes, sites, vertices, ranges, rooms[number % 2])
             fills.append(_fills(chunk))
             happened = chunk.pieces[counts[ranges.row[chunk.pieces[:, 1]]] != 0]
             if coded is not None:
@@ -141,6 +143,7 @@ def _form(
     sites: _SiteColumns,
     vertices: _Vertices,
     coded: CodedRanges,
+    room: Room,
 ) -> Rows:
     """Rows of a chunk in final form, without those that stay coded; notes where these are in its pieces."""
     from commanalyzer.vcg.form_kernels import count_stores, find_sinks, find_sources, form_rows
@@ -148,13 +151,13 @@ def _form(
 
     ranges = homes.ranges
     num_rows, num_labels = len(chunk.end), len(chunk.label)
-    sink, site = np.empty(num_rows, np.int32), np.empty(num_rows, np.int32)
-    count, terms = np.empty(num_rows, np.int64), np.empty(num_rows, np.int64)
-    fold, accumulates = np.empty(num_rows, np.uint8), np.empty(num_rows, np.bool_)
-    term_sources = np.empty(num_labels, np.int64)
-    source, role = np.empty(num_labels, np.int32), np.empty(num_labels, np.uint8)
+    sink, site = room.take("sink", num_rows, np.int32), room.take("site", num_rows, np.int32)
+    count, terms = room.words("count", num_rows), room.words("terms", num_rows)
+    fold, accumulates = room.take("fold", num_rows, np.uint8), room.take("accumulates", num_rows, np.bool_)
+    term_sources = room.words("term sources", num_labels)
+    source, role = room.take("source", num_labels, np.int32), room.take("role", num_labels, np.uint8)
     places = ranges.starts, ranges.base, homes.vertex, vertices.of_row
-    sinks = np.empty(num_rows, np.int32)
+    sinks = room.take("sinks", num_rows, np.int32)
     find_sinks(chunk.heads, tables.names_of(chunk.origin), places, sinks)
     find_sources(chunk.label, chunk.end, places, np.zeros(CACHED, np.int64))
     rows, num_terms, sources = form_rows(

@@ -54,6 +54,19 @@ def find_lags(next_item: Any, end: Any, at: Any, lag: Any) -> Any:
 
 
 @compiled_in_place
+def merge_hints(first: Any, second: Any, at: Any, lag: Any) -> None:
+    """Write both hints to ``at`` and ``lag`` in order, of those for one entry the first ones first."""
+    i, j = 0, 0
+    for k in range(len(at)):
+        if j == len(second[0]) or (i < len(first[0]) and first[0][i] <= second[0][j]):
+            at[k], lag[k] = first[0][i], first[1][i]
+            i += 1
+        else:
+            at[k], lag[k] = second[0][j], second[1][j]
+            j += 1
+
+
+@compiled_in_place
 def _run(x: Any, p: Any, width: Any, last: Any) -> Any:
     """Entries from ``p`` on, at most up to ``last``, that follow one pattern of ``width`` entries."""
     q = p + 2 * width
