@@ -17,7 +17,7 @@ from commanalyzer.trace.reader import Trace
 from commanalyzer.vcg.coded_ranges import CodedRanges
 from commanalyzer.vcg.graph import Site, ValueGraph
 from commanalyzer.vcg.homes import Homes, find_homes
-from commanalyzer.vcg.naming import Names, name_defined, name_homes
+from commanalyzer.vcg.naming import DefinedNames, Names, name_homes
 from commanalyzer.vcg.room import Room
 from commanalyzer.vcg.spill import Spill
 from commanalyzer.vcg.store import GraphStore, Rows, StoreWriter
@@ -295,13 +295,22 @@ def _add_defined(
     trace: Trace, names: Names, tables: Tables, homes: Homes, sites: _SiteColumns, writer: _VertexWriter
 ) -> None:
     """Append register values and lifetimes in workspaces; inputs are those from outside the region."""
-    from commanalyzer.vcg.row_kernels import defined_vertices
+    from commanalyzer.vcg.row_kernels import next_defined, note_defined
 
-    vertices = writer.vertices
-    site, slot = (np.empty(vertices.count - homes.count, np.int64) for _ in range(2))
-    defined_vertices(tables.heads, tables.names, vertices.of_row, site, slot)
-    is_temporary = slot >= 0
-    places = name_defined(names, homes.ranges, trace, site, slot)
-    width = sites.width_bytes[site].astype(np.uint8)
-    is_input = vertices.versions[homes.count :] == 0
-    writer.add(homes.count, places, width, is_input, is_temporary)
+    vertices, ranges = writer.vertices, homes.ranges
+    rows = tables.heads, tables.names, vertices.of_row
+    places, cache = (ranges.starts, ranges.base), np.zeros(1, np.int64)
+    is_register, is_slot = np.zeros(len(sites.fold), np.bool_), np.zeros(ranges.size, np.bool_)
+    note_defined(*rows, places, cache, is_register, is_slot)
+    known = DefinedNames.of(names, ranges, trace, is_register, is_slot).columns
+    most = min(vertices.count - homes.count, CHUNK)
+    site, object_of, offset = (np.empty(most, np.int64) for _ in range(3))
+    temporary = np.empty(most, np.bool_)
+    first, row = homes.count, 0
+    while first < vertices.count:
+        out = site, temporary, object_of, offset
+        count, row = next_defined(*rows, row, first - homes.count, places, cache, known, out)
+        width = sites.width_bytes[site[:count]].astype(np.uint8)
+        is_input = vertices.versions[first : first + count] == 0
+        writer.add(first, (object_of[:count], offset[:count]), width, is_input, temporary[:count])
+        first += count

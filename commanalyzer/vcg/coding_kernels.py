@@ -162,9 +162,7 @@ def _next_run(x: Any, p: Any, limit: Any, n: Any, least: Any) -> Any:
 
 
 @compiled_in_place
-def _next_candidate(
-    x: Any, p: Any, stop: Any, n: Any, hints: Any, hint: Any, least: Any, wasted: Any
-) -> Any:
+def _next_candidate(x: Any, p: Any, stop: Any, n: Any, hints: Any, hint: Any, least: Any, wasted: Any) -> Any:
     """Where the next pattern that ends before ``n`` may begin, from ``p`` on, ``stop`` if there is none before.
 
     A pattern goes on for a third time: its first two entries say in most cases that there is none. Return the

@@ -191,7 +191,14 @@ def _count_stored(v: Any, count: Any, site: Any, versions: Any, producer: Any) -
 
 @compiled_in_place
 def count_stores(
-    row_sink: Any, row_count: Any, row_site: Any, pieces: Any, cells: Any, kept: Any, versions: Any, producer: Any
+    row_sink: Any,
+    row_count: Any,
+    row_site: Any,
+    pieces: Any,
+    cells: Any,
+    kept: Any,
+    versions: Any,
+    producer: Any,
 ) -> None:
     """Add up versions and find producers, in the order of rows.
 

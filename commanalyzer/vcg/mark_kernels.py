@@ -148,7 +148,15 @@ def _mark_stored(
 
 @compiled_in_place
 def _mark_group(
-    groups: Any, g: Any, runs: Any, listed: Any, slot: Any, places: Any, is_read: Any, outside: Any, state: Any
+    groups: Any,
+    g: Any,
+    runs: Any,
+    listed: Any,
+    slot: Any,
+    places: Any,
+    is_read: Any,
+    outside: Any,
+    state: Any,
 ) -> Any:
     """Mark what the labels of a group read, the first of them at position ``slot`` of its row; return ``state``.
 

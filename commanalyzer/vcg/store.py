@@ -323,7 +323,9 @@ class StoreWriter:
     def add_rows(self, rows: Rows, known: Mapping[str, Blocks] | None = None) -> None:
         """Append ``rows`` and what is ``known`` between them, by column; they make one page."""
         page = []
-        for group, hints in zip((ROW_COLUMNS, TERM_COLUMNS, FLOW_COLUMNS), _hints(rows, *self._rooms), strict=True):
+        for group, hints in zip(
+            (ROW_COLUMNS, TERM_COLUMNS, FLOW_COLUMNS), _hints(rows, *self._rooms), strict=True
+        ):
             for column in group:
                 blocks = known.get(column.name) if known else None
                 self._writers[column.name].append(getattr(rows, column.name), hints, known=blocks)
