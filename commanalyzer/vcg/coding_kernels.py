@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from commanalyzer.compiled import compiled, compiled_in_place
+from commanalyzer.compiled import compiled, compiled_in_place, compiled_inline
 
 _TABLE = 4096  # keys remembered; a collision costs a hint, nothing else
 _LITERALS = 4096  # entries of a literal block at most: ranges are often narrow locally
@@ -66,7 +66,7 @@ def merge_hints(first: Any, second: Any, at: Any, lag: Any) -> None:
             j += 1
 
 
-@compiled_in_place
+@compiled_inline
 def _run(x: Any, p: Any, width: Any, last: Any) -> Any:
     """Entries from ``p`` on, at most up to ``last``, that follow one pattern of ``width`` entries."""
     q = p + 2 * width
@@ -117,7 +117,7 @@ def literal_bytes(count: Any, bits: Any) -> Any:
     return count * (bits // 8) if bits >= 8 else (count * bits + 7) // 8
 
 
-@compiled_in_place
+@compiled_inline
 def _best_pattern(x: Any, p: Any, n: Any, hints: Any, hint: Any, entry_bytes: Any, wasted: Any) -> Any:
     """Return the pattern at ``p`` that saves most and ends before ``n``, and what is left to try.
 
@@ -144,7 +144,7 @@ def _best_pattern(x: Any, p: Any, n: Any, hints: Any, hint: Any, entry_bytes: An
     return best, width, repeat, hint, wasted
 
 
-@compiled_in_place
+@compiled_inline
 def _next_run(x: Any, p: Any, limit: Any, n: Any, least: Any) -> Any:
     """First entry before ``limit`` at which one stride goes on for ``least`` entries, ``limit`` if none."""
     while p < limit:
@@ -161,9 +161,9 @@ def _next_run(x: Any, p: Any, limit: Any, n: Any, least: Any) -> Any:
     return min(p, limit)
 
 
-@compiled_in_place
+@compiled_inline
 def _next_candidate(x: Any, p: Any, stop: Any, n: Any, hints: Any, hint: Any, least: Any, wasted: Any) -> Any:
-    """Where the next pattern that ends before ``n`` may begin, from ``p`` on, ``stop`` if there is none before.
+    """Where the next pattern that ends before ``n`` may begin, from ``p`` on; ``stop`` for none before it.
 
     A pattern goes on for a third time: its first two entries say in most cases that there is none. Return the
     hints seen and the entries looked at in vain, too.

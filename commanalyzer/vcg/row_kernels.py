@@ -81,8 +81,8 @@ def next_defined(
         first: How many vertices rows before it define.
         places: As said.
         cache: As said.
-        known: Object of registers by site; object and offset of words, and the place of each dense number there.
-        out: Results: site, whether it is a lifetime of a word, object, offset; registers are numbered instead.
+        known: Columns of :class:`~commanalyzer.vcg.naming.DefinedNames`.
+        out: Results: site, whether it is a lifetime of a word, object, offset; registers are numbered.
 
     Returns:
         Number of vertices, and the row to go on with.
