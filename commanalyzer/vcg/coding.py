@@ -194,7 +194,7 @@ def periods(key: Int64, *ends: Int64, room: Room | None = None) -> list[Hints]:
         ends: int64[n], entries of a column up to the end of each item.
         room: Where they go; default is memory of their own.
     """
-    from commanalyzer.vcg.coding_kernels import find_lags, find_next
+    from commanalyzer.vcg.hint_kernels import find_lags, find_next
 
     room = room or Room()
     next_item = room.words("next item", len(key))
@@ -209,7 +209,7 @@ def periods(key: Int64, *ends: Int64, room: Room | None = None) -> list[Hints]:
 
 def merged(first: Hints, second: Hints, room: Room | None = None) -> Hints:
     """Both hints, in order; ``room`` as for :func:`periods`."""
-    from commanalyzer.vcg.coding_kernels import merge_hints
+    from commanalyzer.vcg.hint_kernels import merge_hints
 
     room, size = room or Room(), len(first[0]) + len(second[0])
     at, lag = room.words("merged at", size), room.words("merged lag", size)

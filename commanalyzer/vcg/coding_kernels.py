@@ -12,58 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from commanalyzer.compiled import compiled, compiled_in_place, compiled_inline
+from commanalyzer.compiled import compiled_in_place, compiled_inline
 
-_TABLE = 4096  # keys remembered; a collision costs a hint, nothing else
 _LITERALS = 4096  # entries of a literal block at most: ranges are often narrow locally
 _HEADER = 12  # bytes that a block costs beside its starts and strides
-_PATIENCE = 8  # entries looked at in vain per entry, at most
-
-
-@compiled
-def find_next(key: Any, next_item: Any) -> None:
-    """Fill ``next_item`` with the next item that has the same key, the number of items if there is none."""
-    n = len(key)
-    seen = np.full(_TABLE, n, np.int64)
-    for item in range(n - 1, -1, -1):
-        slot = ((key[item] * -7046029254386353131) >> 40) & (_TABLE - 1)
-        found = seen[slot]
-        next_item[item] = found if found < n and key[found] == key[item] else n
-        seen[slot] = item
-
-
-@compiled_in_place
-def find_lags(next_item: Any, end: Any, at: Any, lag: Any) -> Any:
-    """Fill ``at`` and ``lag`` with the items that come again, and how many entries later; return how many.
-
-    Args:
-        next_item: int64[n], from :func:`find_next`.
-        end: int64[n], entries up to the end of each item.
-        at: int64[n], result: first entry of the item.
-        lag: int64[n], result: entries from it to the next one.
-    """
-    count, begin = 0, 0
-    for item in range(len(end)):
-        if next_item[item] < len(end):
-            w = end[next_item[item] - 1] - begin
-            if w > 1:
-                at[count], lag[count] = begin, w
-                count += 1
-        begin = end[item]
-    return count
-
-
-@compiled_in_place
-def merge_hints(first: Any, second: Any, at: Any, lag: Any) -> None:
-    """Write both hints to ``at`` and ``lag`` in order, of those for one entry the first ones first."""
-    i, j = 0, 0
-    for k in range(len(at)):
-        if j == len(second[0]) or (i < len(first[0]) and first[0][i] <= second[0][j]):
-            at[k], lag[k] = first[0][i], first[1][i]
-            i += 1
-        else:
-            at[k], lag[k] = second[0][j], second[1][j]
-            j += 1
+_PATIENCE, _LEAST_PATIENCE = 8, 4096  # entries looked at in vain at most: per entry, and always
 
 
 @compiled_inline
@@ -130,7 +83,7 @@ def _best_pattern(x: Any, p: Any, n: Any, hints: Any, hint: Any, entry_bytes: An
     while hint < len(at) and at[hint] <= p:
         w = lag[hint] if at[hint] == p else 0
         hint += 1
-        if w < 2 or p + 3 * w > n or wasted > _PATIENCE * (p + w) + _TABLE:
+        if w < 2 or p + 3 * w > n or wasted > _PATIENCE * (p + w) + _LEAST_PATIENCE:
             continue
         seen = _run(x, p, w, n)
         if seen < 3 * w:
@@ -178,7 +131,7 @@ def _next_candidate(x: Any, p: Any, stop: Any, n: Any, hints: Any, hint: Any, le
             if w > 1 and third + w <= n and x[third] - x[p + w] == x[p + w] - x[p]:
                 if x[third + 1] - x[p + w + 1] == x[p + w + 1] - x[p + 1]:
                     return p, hint, wasted
-                wasted += wasted <= _PATIENCE * (p + w) + _TABLE
+                wasted += wasted <= _PATIENCE * (p + w) + _LEAST_PATIENCE
             hint += 1
         if p >= n - 2:
             return stop, hint, wasted
