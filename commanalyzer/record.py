@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -114,10 +115,12 @@ def record(request: AnalysisRequest, progress: Progress, *, whole_runs: bool = F
     progress.stage("instrument", 1)
     library = library_with(*request.library_models)
     options = PlanOptions(request.control_flows, frontend.region_functions, library)
-    plan = plan_module(module, options)
     link_flags = request.compiler.link_flags
-    instrumented = build_instrumented(rewrite(module, plan), frontend, link_flags)
-    native = build_native(frontend, link_flags)
+    with ThreadPoolExecutor(max_workers=1) as builder:
+        building = builder.submit(build_native, frontend, link_flags)
+        plan = plan_module(module, options)
+        instrumented = build_instrumented(rewrite(module, plan), frontend, link_flags)
+        native = building.result()
     with tempfile.TemporaryDirectory(prefix="commanalyzer-") as scratch:
         runs = ProgramRuns.of(request, Path(scratch))
         progress.stage("run the program", 1)

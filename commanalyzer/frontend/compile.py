@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import os
 import re
 import sys
 import tempfile
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -104,19 +106,7 @@ def compile_sources(
     inputs = tuple(_input_file(path) for path in sources)
     toolchain = find_toolchain(compiler)
     with tempfile.TemporaryDirectory(prefix="commanalyzer-") as scratch:
-        modules: list[Path] = []
-        diagnostics: list[str] = []
-        for index, source in enumerate(sources):
-            if source.suffix in IR_SUFFIXES:
-                modules.append(source)
-                continue
-            module = Path(scratch) / f"module{index}.bc"
-            if source.suffix in FORTRAN_SUFFIXES:
-                warnings = compile_fortran(source, module, find_fortran(fortran), flags, Path(scratch))
-            else:
-                warnings = _compile_one(source, module, toolchain, tuple(flags))
-            modules.append(module)
-            diagnostics += [warnings] if warnings else []
+        modules, diagnostics = _bitcode_of(sources, Path(scratch), toolchain, tuple(flags), fortran)
         libraries, models = fortran_runtime(modules, fortran)
         labels = [str(source) for source in sources]
         ir_path, found = canonical_file(modules, labels, tuple(regions), Path(scratch), models=models)
@@ -131,6 +121,35 @@ def compile_sources(
         diagnostics=tuple(diagnostics),
         libraries=libraries,
     )
+
+
+def _bitcode_of(
+    sources: Sequence[Path], scratch: Path, toolchain: Toolchain, flags: tuple[str, ...], fortran: str
+) -> tuple[list[Path], list[str]]:
+    """Modules of all sources, in their order, and the compilers' warnings.
+
+    C and C++ sources are compiled side by side; those of Fortran one after the other, as they use each other.
+    """
+    is_fortran = [source.suffix in FORTRAN_SUFFIXES for source in sources]
+    is_ir = [source.suffix in IR_SUFFIXES for source in sources]
+    modules = [
+        s if ir else scratch / f"module{i}.bc" for i, (s, ir) in enumerate(zip(sources, is_ir, strict=True))
+    ]
+    warnings = [""] * len(sources)
+    with ThreadPoolExecutor(os.cpu_count()) as compilers:
+        running = {
+            i: compilers.submit(_compile_one, source, modules[i], toolchain, flags)
+            for i, source in enumerate(sources)
+            if not is_fortran[i] and not is_ir[i]
+        }
+        for i, source in enumerate(sources):
+            if is_fortran[i]:
+                warnings[i] = compile_fortran(source, modules[i], find_fortran(fortran), flags, scratch)
+            elif i in running:
+                warnings[i] = running[i].result()
+                if warnings[i]:
+                    logger.warning("%s", warnings[i])
+    return modules, [text for text in warnings if text]
 
 
 def fortran_runtime(modules: Sequence[Path], fortran: str) -> tuple[tuple[str, ...], tuple[Path, ...]]:
@@ -177,10 +196,7 @@ def _compile_one(source: Path, module: Path, toolchain: Toolchain, flags: tuple[
             where=str(source),
             hint='pass include paths and definitions with --cflags "-I... -D..."',
         )
-    warnings = output.stderr.strip()
-    if warnings:
-        logger.warning("%s", warnings)
-    return warnings
+    return output.stderr.strip()
 
 
 def canonical_file(

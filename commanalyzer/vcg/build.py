@@ -17,7 +17,8 @@ from commanalyzer.trace.reader import Trace
 from commanalyzer.vcg.coded_ranges import CodedRanges
 from commanalyzer.vcg.graph import Site, ValueGraph
 from commanalyzer.vcg.homes import Homes, find_homes
-from commanalyzer.vcg.naming import Names, name_defined, name_homes
+from commanalyzer.vcg.naming import DefinedNames, Names, name_homes
+from commanalyzer.vcg.room import Room
 from commanalyzer.vcg.spill import Spill
 from commanalyzer.vcg.store import GraphStore, Rows, StoreWriter
 from commanalyzer.vcg.tables import CHUNK, Chunk, Tables
@@ -120,10 +121,11 @@ def _add_chunks(
     counts = tables.cells[:, 1]
     ranges = CodedRanges.of(tables.ranges, counts, places, sites.self_label, sites.fold)
     fills = [np.zeros((0, 4), np.int64)]
+    rooms = Room(), Room()
     with ThreadPoolExecutor(max_workers=1) as coder:
         coded: Future[None] | None = None
-        for chunk in tables.chunks(ranges.is_kept):
-            rows = _form(chunk, tables, homes, sites, vertices, ranges)
+        for number, chunk in enumerate(tables.chunks(ranges.is_kept)):
+            rows = _form(chunk, tables, homes, sites, vertices, ranges, rooms[number % 2])
             fills.append(_fills(chunk))
             happened = chunk.pieces[counts[ranges.row[chunk.pieces[:, 1]]] != 0]
             if coded is not None:
@@ -141,6 +143,7 @@ def _form(
     sites: _SiteColumns,
     vertices: _Vertices,
     coded: CodedRanges,
+    room: Room,
 ) -> Rows:
     """Rows of a chunk in final form, without those that stay coded; notes where these are in its pieces."""
     from commanalyzer.vcg.form_kernels import count_stores, find_sinks, find_sources, form_rows
@@ -148,13 +151,13 @@ def _form(
 
     ranges = homes.ranges
     num_rows, num_labels = len(chunk.end), len(chunk.label)
-    sink, site = np.empty(num_rows, np.int32), np.empty(num_rows, np.int32)
-    count, terms = np.empty(num_rows, np.int64), np.empty(num_rows, np.int64)
-    fold, accumulates = np.empty(num_rows, np.uint8), np.empty(num_rows, np.bool_)
-    term_sources = np.empty(num_labels, np.int64)
-    source, role = np.empty(num_labels, np.int32), np.empty(num_labels, np.uint8)
+    sink, site = room.take("sink", num_rows, np.int32), room.take("site", num_rows, np.int32)
+    count, terms = room.words("count", num_rows), room.words("terms", num_rows)
+    fold, accumulates = room.take("fold", num_rows, np.uint8), room.take("accumulates", num_rows, np.bool_)
+    term_sources = room.words("term sources", num_labels)
+    source, role = room.take("source", num_labels, np.int32), room.take("role", num_labels, np.uint8)
     places = ranges.starts, ranges.base, homes.vertex, vertices.of_row
-    sinks = np.empty(num_rows, np.int32)
+    sinks = room.take("sinks", num_rows, np.int32)
     find_sinks(chunk.heads, tables.names_of(chunk.origin), places, sinks)
     find_sources(chunk.label, chunk.end, places, np.zeros(CACHED, np.int64))
     rows, num_terms, sources = form_rows(
@@ -292,13 +295,22 @@ def _add_defined(
     trace: Trace, names: Names, tables: Tables, homes: Homes, sites: _SiteColumns, writer: _VertexWriter
 ) -> None:
     """Append register values and lifetimes in workspaces; inputs are those from outside the region."""
-    from commanalyzer.vcg.row_kernels import defined_vertices
+    from commanalyzer.vcg.row_kernels import next_defined, note_defined
 
-    vertices = writer.vertices
-    site, slot = (np.empty(vertices.count - homes.count, np.int64) for _ in range(2))
-    defined_vertices(tables.heads, tables.names, vertices.of_row, site, slot)
-    is_temporary = slot >= 0
-    places = name_defined(names, homes.ranges, trace, site, slot)
-    width = sites.width_bytes[site].astype(np.uint8)
-    is_input = vertices.versions[homes.count :] == 0
-    writer.add(homes.count, places, width, is_input, is_temporary)
+    vertices, ranges = writer.vertices, homes.ranges
+    rows = tables.heads, tables.names, vertices.of_row
+    places, cache = (ranges.starts, ranges.base), np.zeros(1, np.int64)
+    is_register, is_slot = np.zeros(len(sites.fold), np.bool_), np.zeros(ranges.size, np.bool_)
+    note_defined(*rows, places, cache, is_register, is_slot)
+    known = DefinedNames.of(names, ranges, trace, is_register, is_slot).columns
+    most = min(vertices.count - homes.count, CHUNK)
+    site, object_of, offset = (np.empty(most, np.int64) for _ in range(3))
+    temporary = np.empty(most, np.bool_)
+    first, row = homes.count, 0
+    while first < vertices.count:
+        out = site, temporary, object_of, offset
+        count, row = next_defined(*rows, row, first - homes.count, places, cache, known, out)
+        width = sites.width_bytes[site[:count]].astype(np.uint8)
+        is_input = vertices.versions[first : first + count] == 0
+        writer.add(first, (object_of[:count], offset[:count]), width, is_input, temporary[:count])
+        first += count

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.errors import GraphInvariantError
+from commanalyzer.vcg.room import Room
 from commanalyzer.vcg.spill import Bytes, Spill
 
 Entry = TypeVar("Entry", bound=np.generic)
@@ -185,30 +186,35 @@ class ColumnWriter:
         return self._finished
 
 
-def periods(key: Int64, *ends: Int64) -> list[Hints]:
+def periods(key: Int64, *ends: Int64, room: Room | None = None) -> list[Hints]:
     """Hints for entries of items that come again, for several columns.
 
     Args:
         key: int64[n], kind of each item: those of one kind are expected to alternate regularly with others.
         ends: int64[n], entries of a column up to the end of each item.
+        room: Where they go; default is memory of their own.
     """
-    from commanalyzer.vcg.coding_kernels import find_lags, find_next
+    from commanalyzer.vcg.hint_kernels import find_lags, find_next
 
-    next_item = np.empty(len(key), np.int64)
+    room = room or Room()
+    next_item = room.words("next item", len(key))
     find_next(read_only(key), next_item)
     result = []
-    for end in ends:
-        at, lag = np.empty(len(key), np.int64), np.empty(len(key), np.int64)
+    for number, end in enumerate(ends):
+        at, lag = (room.words(f"{name} {number}", len(key)) for name in ("at", "lag"))
         count = find_lags(next_item, read_only(end), at, lag)
         result.append((at[:count], lag[:count]))
     return result
 
 
-def merged(first: Hints, second: Hints) -> Hints:
-    """Both hints, in order."""
-    at, lag = np.concatenate([first[0], second[0]]), np.concatenate([first[1], second[1]])
-    order = np.argsort(at, kind="stable")
-    return at[order], lag[order]
+def merged(first: Hints, second: Hints, room: Room | None = None) -> Hints:
+    """Both hints, in order; ``room`` as for :func:`periods`."""
+    from commanalyzer.vcg.hint_kernels import merge_hints
+
+    room, size = room or Room(), len(first[0]) + len(second[0])
+    at, lag = room.words("merged at", size), room.words("merged lag", size)
+    merge_hints(first, second, at, lag)
+    return at, lag
 
 
 def encoded(values: NDArray[np.generic], hints: Hints | None = None) -> Coded:

@@ -12,48 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from commanalyzer.compiled import compiled, compiled_in_place
+from commanalyzer.compiled import compiled_in_place, compiled_inline
 
-_TABLE = 4096  # keys remembered; a collision costs a hint, nothing else
 _LITERALS = 4096  # entries of a literal block at most: ranges are often narrow locally
 _HEADER = 12  # bytes that a block costs beside its starts and strides
-_PATIENCE = 8  # entries looked at in vain per entry, at most
+_PATIENCE, _LEAST_PATIENCE = 8, 4096  # entries looked at in vain at most: per entry, and always
 
 
-@compiled
-def find_next(key: Any, next_item: Any) -> None:
-    """Fill ``next_item`` with the next item that has the same key, the number of items if there is none."""
-    n = len(key)
-    seen = np.full(_TABLE, n, np.int64)
-    for item in range(n - 1, -1, -1):
-        slot = ((key[item] * -7046029254386353131) >> 40) & (_TABLE - 1)
-        found = seen[slot]
-        next_item[item] = found if found < n and key[found] == key[item] else n
-        seen[slot] = item
-
-
-@compiled_in_place
-def find_lags(next_item: Any, end: Any, at: Any, lag: Any) -> Any:
-    """Fill ``at`` and ``lag`` with the items that come again, and how many entries later; return how many.
-
-    Args:
-        next_item: int64[n], from :func:`find_next`.
-        end: int64[n], entries up to the end of each item.
-        at: int64[n], result: first entry of the item.
-        lag: int64[n], result: entries from it to the next one.
-    """
-    count, begin = 0, 0
-    for item in range(len(end)):
-        if next_item[item] < len(end):
-            w = end[next_item[item] - 1] - begin
-            if w > 1:
-                at[count], lag[count] = begin, w
-                count += 1
-        begin = end[item]
-    return count
-
-
-@compiled_in_place
+@compiled_inline
 def _run(x: Any, p: Any, width: Any, last: Any) -> Any:
     """Entries from ``p`` on, at most up to ``last``, that follow one pattern of ``width`` entries."""
     q = p + 2 * width
@@ -104,7 +70,7 @@ def literal_bytes(count: Any, bits: Any) -> Any:
     return count * (bits // 8) if bits >= 8 else (count * bits + 7) // 8
 
 
-@compiled_in_place
+@compiled_inline
 def _best_pattern(x: Any, p: Any, n: Any, hints: Any, hint: Any, entry_bytes: Any, wasted: Any) -> Any:
     """Return the pattern at ``p`` that saves most and ends before ``n``, and what is left to try.
 
@@ -117,7 +83,7 @@ def _best_pattern(x: Any, p: Any, n: Any, hints: Any, hint: Any, entry_bytes: An
     while hint < len(at) and at[hint] <= p:
         w = lag[hint] if at[hint] == p else 0
         hint += 1
-        if w < 2 or p + 3 * w > n or wasted > _PATIENCE * (p + w) + _TABLE:
+        if w < 2 or p + 3 * w > n or wasted > _PATIENCE * (p + w) + _LEAST_PATIENCE:
             continue
         seen = _run(x, p, w, n)
         if seen < 3 * w:
@@ -131,7 +97,7 @@ def _best_pattern(x: Any, p: Any, n: Any, hints: Any, hint: Any, entry_bytes: An
     return best, width, repeat, hint, wasted
 
 
-@compiled_in_place
+@compiled_inline
 def _next_run(x: Any, p: Any, limit: Any, n: Any, least: Any) -> Any:
     """First entry before ``limit`` at which one stride goes on for ``least`` entries, ``limit`` if none."""
     while p < limit:
@@ -148,11 +114,9 @@ def _next_run(x: Any, p: Any, limit: Any, n: Any, least: Any) -> Any:
     return min(p, limit)
 
 
-@compiled_in_place
-def _next_candidate(
-    x: Any, p: Any, stop: Any, n: Any, hints: Any, hint: Any, least: Any, wasted: Any
-) -> Any:
-    """Where the next pattern that ends before ``n`` may begin, from ``p`` on, ``stop`` if there is none before.
+@compiled_inline
+def _next_candidate(x: Any, p: Any, stop: Any, n: Any, hints: Any, hint: Any, least: Any, wasted: Any) -> Any:
+    """Where the next pattern that ends before ``n`` may begin, from ``p`` on; ``stop`` for none before it.
 
     A pattern goes on for a third time: its first two entries say in most cases that there is none. Return the
     hints seen and the entries looked at in vain, too.
@@ -167,7 +131,7 @@ def _next_candidate(
             if w > 1 and third + w <= n and x[third] - x[p + w] == x[p + w] - x[p]:
                 if x[third + 1] - x[p + w + 1] == x[p + w + 1] - x[p + 1]:
                     return p, hint, wasted
-                wasted += wasted <= _PATIENCE * (p + w) + _TABLE
+                wasted += wasted <= _PATIENCE * (p + w) + _LEAST_PATIENCE
             hint += 1
         if p >= n - 2:
             return stop, hint, wasted

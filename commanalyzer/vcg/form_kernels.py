@@ -15,7 +15,7 @@ import numpy as np
 
 from commanalyzer.abi.hooks import ADDRESS, CONTROL, NOTHING, REGISTER, WORD_MASK
 from commanalyzer.abi.trace_layout import ROW_FILL, ROW_REGISTER, ROW_UPDATE
-from commanalyzer.compiled import compiled, compiled_in_place
+from commanalyzer.compiled import compiled, compiled_in_place, compiled_inline
 from commanalyzer.vcg.trace_kernels import CACHED, COUNT, FLAGS, LOW, NONE, find_range
 
 STORED = 1  # states of vertices
@@ -26,21 +26,21 @@ _ADDRESS_BIT, _CONTROL_BIT = ADDRESS.bit_length() - 1, CONTROL.bit_length() - 1
 _INSERTED = 24  # keys that are sorted by insertion
 
 
-@compiled_in_place
+@compiled_inline
 def role_of(named: Any) -> Any:
     """Role of a label."""
     is_address = (named >> _ADDRESS_BIT) & 1
     return 2 * is_address | (~is_address & (named >> _CONTROL_BIT) & 1)
 
 
-@compiled_in_place
+@compiled_inline
 def vertex_at(dense: Any, vertex: Any) -> Any:
     """Vertex of a dense word, that of its home where it is part of one."""
     v = np.int64(vertex[dense])
     return np.int64(vertex[dense + v + 1]) if v < NONE else v
 
 
-@compiled_in_place
+@compiled_inline
 def note_read(v: Any, state: Any) -> None:
     """Note that a vertex is read."""
     known = state[v]
@@ -117,7 +117,7 @@ def find_sinks(heads: Any, name: Any, places: Any, sink: Any) -> None:
         sink[row] = v
 
 
-@compiled_in_place
+@compiled_inline
 def _note_sources(key: Any, begin: Any, stop: Any, sink: Any, self_at: Any, state: Any) -> Any:
     """Note that the sources of a row are read; keys of the sink itself become -1.
 
@@ -166,6 +166,22 @@ def _write_term(key: Any, begin: Any, stop: Any, source: Any, role: Any, sources
     return sources
 
 
+@compiled_inline
+def _write_pair(key: Any, begin: Any, stop: Any, source: Any, role: Any, sources: Any) -> Any:
+    """As :func:`_write_term`, for at most two sources."""
+    low = key[begin] if begin < stop else NONE
+    high = key[begin + 1] if begin + 1 < stop else NONE
+    if high < low:
+        low, high = high, low
+    if low >= 0:
+        source[sources], role[sources] = low >> 2, low & 3
+        sources += 1
+    if high >= 0 and high >> 2 != low >> 2:
+        source[sources], role[sources] = high >> 2, high & 3
+        sources += 1
+    return sources
+
+
 @compiled_in_place
 def _note_piece(piece: Any, kept: Any, state: Any) -> None:
     """Note what a piece of a range reads and stores, in the order of its rows."""
@@ -181,7 +197,7 @@ def _note_piece(piece: Any, kept: Any, state: Any) -> None:
             state[v] |= STORED
 
 
-@compiled_in_place
+@compiled_inline
 def _count_stored(v: Any, count: Any, site: Any, versions: Any, producer: Any) -> None:
     """Count versions of a vertex; the first site that makes one is its producer."""
     versions[v] += count
@@ -191,7 +207,14 @@ def _count_stored(v: Any, count: Any, site: Any, versions: Any, producer: Any) -
 
 @compiled_in_place
 def count_stores(
-    row_sink: Any, row_count: Any, row_site: Any, pieces: Any, cells: Any, kept: Any, versions: Any, producer: Any
+    row_sink: Any,
+    row_count: Any,
+    row_site: Any,
+    pieces: Any,
+    cells: Any,
+    kept: Any,
+    versions: Any,
+    producer: Any,
 ) -> None:
     """Add up versions and find producers, in the order of rows.
 
@@ -221,7 +244,7 @@ def count_stores(
                 _count_stored(sink[s, 0] + i * sink[s, 1], count, site[s], versions, producer)
 
 
-@compiled_in_place
+@compiled_inline
 def _write_row(
     row: Any,
     begin: Any,
@@ -242,7 +265,10 @@ def _write_row(
     fold = site_fold[site] if own == 3 or (heads[row, 1] >> FLAGS) & ROW_REGISTER else 0
     at = begin + ((heads[row, 1] >> 32) & COUNT) if fold else stop
     opened, before = terms, sources
-    sources = _write_term(key, begin, at, source, role, sources)
+    if at - begin <= 2:
+        sources = _write_pair(key, begin, at, source, role, sources)
+    else:
+        sources = _write_term(key, begin, at, source, role, sources)
     if sources > before:
         term_sources[terms] = sources - before
         terms += 1
@@ -253,7 +279,10 @@ def _write_row(
         width = groups[group, 3] & LOW
         for _ in range(groups[group, 2]):
             before = sources
-            sources = _write_term(key, at, at + width, source, role, sources)
+            if width <= 2:
+                sources = _write_pair(key, at, at + width, source, role, sources)
+            else:
+                sources = _write_term(key, at, at + width, source, role, sources)
             if sources > before:
                 term_sources[terms] = sources - before
                 terms += 1

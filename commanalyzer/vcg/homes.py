@@ -172,12 +172,14 @@ def _mark_rows(
 
     trace = tables.heads, tables.units, tables.groups, tables.runs, tables.listed
     cache, outside = np.zeros(CACHED + 1, np.int64), np.empty((2, CHUNK), np.int64)
-    at, used = (0, 0, 0), 1
-    while used or at[0] < tables.num_rows:
-        if not used:  # a row with more labels than there is room for
-            outside = np.empty((2, 2 * outside.shape[1]), np.int64)
+    at, used = (0, 0, 0), 0
+    yield outside[0, :used], outside[1, :used]
+    while at[0] < tables.num_rows:
+        before = at
         used, at = mark_rows(trace, at, site_width, places, is_read, width, cache, outside)
         yield outside[0, :used].copy(), outside[1, :used].copy()
+        if at == before:  # a row with more labels than there is room for
+            outside = np.empty((2, 2 * outside.shape[1]), np.int64)
 
 
 def _with_outside(

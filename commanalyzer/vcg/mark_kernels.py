@@ -19,7 +19,7 @@ from commanalyzer.abi.trace_layout import (
     ROW_TEMPORARY,
     ROW_UPDATE,
 )
-from commanalyzer.compiled import compiled, compiled_in_place
+from commanalyzer.compiled import compiled, compiled_in_place, compiled_inline
 from commanalyzer.vcg.range_kernels import end_of, plain_label, units_of
 from commanalyzer.vcg.trace_kernels import CACHED, COUNT, FLAGS, LOW, NONE, find_range
 
@@ -102,7 +102,7 @@ def mark_ranges(table: Any, site_width: Any, places: Any, is_read: Any, width: A
     return outside[0, :used].copy(), outside[1, :used].copy()
 
 
-@compiled_in_place
+@compiled_inline
 def _mark_read(label: Any, slot: Any, places: Any, is_read: Any, cache: Any, outside: Any, used: Any) -> Any:
     """Mark the word of a label; return how many words outside are known."""
     if label == 0 or label & REGISTER:
@@ -121,7 +121,7 @@ def _mark_read(label: Any, slot: Any, places: Any, is_read: Any, cache: Any, out
     return used + 1
 
 
-@compiled_in_place
+@compiled_inline
 def _mark_stored(
     head: Any, site_width: Any, places: Any, width: Any, cache: Any, outside: Any, used: Any
 ) -> Any:
@@ -148,9 +148,17 @@ def _mark_stored(
 
 @compiled_in_place
 def _mark_group(
-    groups: Any, g: Any, runs: Any, listed: Any, slot: Any, places: Any, is_read: Any, outside: Any, state: Any
+    groups: Any,
+    g: Any,
+    runs: Any,
+    listed: Any,
+    slot: Any,
+    places: Any,
+    is_read: Any,
+    outside: Any,
+    state: Any,
 ) -> Any:
-    """Mark what the labels of a group read, the first of them at position ``slot`` of its row; return ``state``.
+    """Mark what the labels of a group read, the first at position ``slot`` of its row; return ``state``.
 
     That is the ranges found last, and how many words outside are known.
     """

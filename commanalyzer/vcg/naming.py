@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from commanalyzer.vcg.homes import Ranges
 
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
+Bool = NDArray[np.bool_]
 
 BLOCK_HEADER_BYTES = 16  # of the first heap block of a site; offsets count from its payload
 
@@ -53,38 +54,43 @@ def name_homes(names: Names, ranges: Ranges, trace: Trace, dense: Int64) -> tupl
     return object_of, offset
 
 
-def name_defined(
-    names: Names, ranges: Ranges, trace: Trace, sites: Int64, slots: Int64
-) -> tuple[Int64, Int64]:
-    """Object and byte offset of vertices that rows define. Register values of a site are one object.
+@dataclass(frozen=True, slots=True)
+class DefinedNames:
+    """Objects of vertices that rows define.
 
-    Args:
-        names: Objects so far; new ones are added.
-        ranges: Dense numbering.
-        trace: Recording.
-        sites: int64[n], site of each vertex.
-        slots: int64[n], the word of a workspace that it is a lifetime of, -1 for register values.
-
-    Returns:
-        int64[n] object numbers, int64[n] byte offsets; register values are numbered instead.
+    Attributes:
+        register_object: int64[sites], object of the register values of each site; they are one object.
+        word_object: int64[n], object of each word of workspaces.
+        word_offset: int64[n], its byte offset there.
+        place: int32, per dense number of a word its place in these.
     """
-    in_workspace = slots >= 0
-    object_of = np.zeros(len(sites), np.int64)
-    offset = np.arange(len(sites), dtype=np.int64)
-    object_of[~in_workspace] = names.registers(sites[~in_workspace])
-    words, slot_of = distinct(ranges.number(slots[in_workspace]), ranges.size)
-    objects, offsets = name_homes(names, ranges, trace, words)
-    object_of[in_workspace], offset[in_workspace] = objects[slot_of], offsets[slot_of]
-    return object_of, offset
 
+    register_object: Int64
+    word_object: Int64
+    word_offset: Int64
+    place: Int32
 
-def distinct(numbers: Int64, limit: int) -> tuple[Int64, Int32]:
-    """Return the distinct numbers, in [0, ``limit``), in ascending order, and the place of each in them."""
-    place = np.zeros(limit, np.int32)
-    place[numbers] = 1
-    found = np.flatnonzero(place)
-    place[found] = np.arange(len(found))
-    return found, place[numbers]
+    @classmethod
+    def of(cls, names: Names, ranges: Ranges, trace: Trace, is_register: Bool, is_slot: Bool) -> DefinedNames:
+        """Names for the register values of some sites and the lifetimes of some words.
+
+        Args:
+            names: Objects so far; new ones are added.
+            ranges: Dense numbering.
+            trace: Recording.
+            is_register: bool[sites].
+            is_slot: bool, per dense number of a word.
+        """
+        register_object = names.registers(is_register)
+        words = np.flatnonzero(is_slot)
+        place = np.full(ranges.size, -1, np.int32)
+        place[words] = np.arange(len(words))
+        return cls(register_object, *name_homes(names, ranges, trace, words), place)
+
+    @property
+    def columns(self) -> tuple[Int64, Int64, Int64, Int32]:
+        """All columns, for kernels."""
+        return self.register_object, self.word_object, self.word_offset, self.place
 
 
 class Names:
@@ -121,17 +127,16 @@ class Names:
         )
         return numbers[which], offsets[which]
 
-    def registers(self, site_numbers: Int64) -> Int64:
-        """Object numbers of register values by their sites."""
-        sites, inverse = distinct(site_numbers, len(self._sites.sites))
-        numbers = []
-        for site in sites:
-            record = self._sites.sites[int(site)]
+    def registers(self, is_register: Bool) -> Int64:
+        """int64[sites], object numbers of the register values of sites, 0 for others."""
+        result = np.zeros(len(is_register), np.int64)
+        for site in np.flatnonzero(is_register).tolist():
+            record = self._sites.sites[site]
             name = "return" if record.kind == "exit" else record.variable or "unnamed value"
             key = f"{record.function}/{record.result}"
             entry = ObjectRecord(key, name, record.function, record.place)
-            numbers.append(self._number((0, int(site), 0, 0), HomeKind.REGISTER, entry, record.width_bytes))
-        return np.array(numbers, dtype=np.int64)[inverse]
+            result[site] = self._number((0, site, 0, 0), HomeKind.REGISTER, entry, record.width_bytes)
+        return result
 
     def _number(
         self, key: tuple[int, int, int, int], kind: HomeKind, record: ObjectRecord, size: int, depth: int = 0

@@ -22,7 +22,7 @@ from commanalyzer.abi.trace_layout import (
     ROW_UPDATE,
     ROW_WIDE,
 )
-from commanalyzer.compiled import compiled, compiled_in_place
+from commanalyzer.compiled import compiled, compiled_in_place, compiled_inline
 from commanalyzer.vcg.trace_kernels import COUNT, FLAGS, LOW, NONE, write_group
 
 OTHERS = ROW_FILL | ROW_REGISTER | ROW_TEMPORARY | ROW_UPDATE  # rows that no store of a range makes
@@ -33,7 +33,7 @@ _STORES = 48  # bits of the number of stores in the first word of a segment
 _SHIFT, _LAST_SHIFT = np.uint64(29), np.uint64(32)
 
 
-@compiled_in_place
+@compiled_inline
 def mixed(hash_: Any, number: Any) -> Any:
     """Hash of what was hashed before and a number."""
     bits = np.uint64(hash_) * _FIRST + np.uint64(number) * _SECOND + _THIRD
@@ -42,13 +42,13 @@ def mixed(hash_: Any, number: Any) -> Any:
     return np.int64(bits ^ (bits >> _SHIFT))
 
 
-@compiled_in_place
+@compiled_inline
 def wide(units: Any, at: Any) -> Any:
     """The label of two units."""
     return (np.int64(units[at]) & LOW) | (np.int64(units[at + 1]) << 32)
 
 
-@compiled_in_place
+@compiled_inline
 def units_of(head: Any) -> Any:
     """Units of a row."""
     count = (head >> 32) & COUNT
@@ -122,13 +122,13 @@ def largest_site(heads: Any, stores: Any) -> Any:
     return largest
 
 
-@compiled_in_place
+@compiled_inline
 def end_of(s: Any, stores: Any, labels: Any) -> Any:
     """Where the labels of a store end."""
     return stores[s + 1, 3] if s + 1 < len(stores) else len(labels)
 
 
-@compiled_in_place
+@compiled_inline
 def plain_label(heads: Any, row: Any, units: Any, unit: Any, k: Any) -> Any:
     """Label ``k`` of a plain row whose units begin at ``unit``."""
     if (heads[row, 1] >> FLAGS) & ROW_WIDE:
@@ -295,7 +295,7 @@ def _write_round(
     return place, rows, labels
 
 
-@compiled_in_place
+@compiled_inline
 def _write_plain(
     heads: Any, cells: Any, units: Any, row: Any, unit: Any, times: Any, out: Any, rows: Any, labels: Any
 ) -> Any:

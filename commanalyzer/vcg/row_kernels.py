@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from commanalyzer.abi.trace_layout import ROW_REGISTER, ROW_TEMPORARY, ROW_UPDATE
-from commanalyzer.compiled import compiled
-from commanalyzer.vcg.trace_kernels import FLAGS, LOW, NONE
+from commanalyzer.compiled import compiled, compiled_in_place
+from commanalyzer.vcg.trace_kernels import FLAGS, LOW, NONE, find_range
 
 
 @compiled
@@ -27,15 +27,81 @@ def number_defined(heads: Any, names: Any, first_vertex: Any, vertex_of_row: Any
     return first_vertex
 
 
-@compiled
-def defined_vertices(heads: Any, names: Any, vertex_of_row: Any, site: Any, slot: Any) -> None:
-    """Fill the site of each vertex that a row defines, and the word it is a lifetime of, -1 for registers."""
-    found = 0
+@compiled_in_place
+def _dense_of(word: Any, places: Any, cache: Any) -> Any:
+    """Dense number of a word of a range."""
+    starts, base = places
+    if word < starts[cache[0]] or word >= starts[cache[0] + 1]:
+        cache[0] = find_range(word, starts)
+    return base[cache[0]] + word - starts[cache[0]]
+
+
+@compiled_in_place
+def note_defined(
+    heads: Any, names: Any, vertex_of_row: Any, places: Any, cache: Any, is_register: Any, is_slot: Any
+) -> None:
+    """Note the sites that define register values, and the words whose lifetimes are vertices.
+
+    Args:
+        heads: Heads of all rows.
+        names: By what labels call each; empty if that is its place.
+        vertex_of_row: Vertex that a row defines, -1 for none.
+        places: Starts and base of ranges.
+        cache: int64[1], the range found last.
+        is_register: bool, result, per site.
+        is_slot: bool, result, per dense number.
+    """
     for row in range(len(heads)):
         if vertex_of_row[names[row] if len(names) > 0 else row] >= 0:
+            if (heads[row, 1] >> FLAGS) & ROW_REGISTER:
+                is_register[heads[row, 1] & LOW] = True
+            else:
+                is_slot[_dense_of(heads[row, 0], places, cache)] = True
+
+
+@compiled_in_place
+def next_defined(
+    heads: Any,
+    names: Any,
+    vertex_of_row: Any,
+    row: Any,
+    first: Any,
+    places: Any,
+    cache: Any,
+    known: Any,
+    out: Any,
+) -> Any:
+    """Fill columns of vertices that rows define; arguments as for :func:`note_defined`.
+
+    Args:
+        heads: As said, like the next two.
+        names: Likewise.
+        vertex_of_row: Likewise.
+        row: Row to begin with.
+        first: How many vertices rows before it define.
+        places: As said.
+        cache: As said.
+        known: Columns of :class:`~commanalyzer.vcg.naming.DefinedNames`.
+        out: Results: site, whether it is a lifetime of a word, object, offset; registers are numbered.
+
+    Returns:
+        Number of vertices, and the row to go on with.
+    """
+    register_object, word_object, word_offset, place = known
+    site, is_temporary, object_of, offset = out
+    found = 0
+    while row < len(heads) and found < len(site):
+        if vertex_of_row[names[row] if len(names) > 0 else row] >= 0:
             site[found] = heads[row, 1] & LOW
-            slot[found] = NONE if (heads[row, 1] >> FLAGS) & ROW_REGISTER else heads[row, 0]
+            is_temporary[found] = not (heads[row, 1] >> FLAGS) & ROW_REGISTER
+            if is_temporary[found]:
+                at = place[_dense_of(heads[row, 0], places, cache)]
+                object_of[found], offset[found] = word_object[at], word_offset[at]
+            else:
+                object_of[found], offset[found] = register_object[site[found]], first + found
             found += 1
+        row += 1
+    return found, row
 
 
 @compiled

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from commanalyzer.errors import GraphInvariantError
 from commanalyzer.vcg.coding import Blocks, Coded, ColumnWriter, Hints, Reader, Scratch, merged, periods
 from commanalyzer.vcg.graph import Bool, HomeObject, Int32, Int64, Site, UInt8, ValueGraph, check_rows
+from commanalyzer.vcg.room import Room
 from commanalyzer.vcg.slices import SLICE_FLOWS, AnyRows, RowSlice, row_slices
 from commanalyzer.vcg.spill import Spill
 from commanalyzer.vcg.stored_rows import Readers, RowRanges, StoredRows
@@ -317,11 +318,14 @@ class StoreWriter:
         scratch = Scratch()
         self._writers = {c.name: ColumnWriter(spill, c.entry_bytes, scratch) for c in COLUMNS}
         self._pages = [np.zeros(3, np.int64)]
+        self._rooms = Room(), Room()
 
     def add_rows(self, rows: Rows, known: Mapping[str, Blocks] | None = None) -> None:
         """Append ``rows`` and what is ``known`` between them, by column; they make one page."""
         page = []
-        for group, hints in zip((ROW_COLUMNS, TERM_COLUMNS, FLOW_COLUMNS), _hints(rows), strict=True):
+        for group, hints in zip(
+            (ROW_COLUMNS, TERM_COLUMNS, FLOW_COLUMNS), _hints(rows, *self._rooms), strict=True
+        ):
             for column in group:
                 blocks = known.get(column.name) if known else None
                 self._writers[column.name].append(getattr(rows, column.name), hints, known=blocks)
@@ -364,15 +368,20 @@ class StoreWriter:
         return GraphStore(columns, self.pages, objects, sites, self._spill.file_bytes)
 
 
-def _hints(rows: Rows) -> tuple[Hints, Hints, Hints]:
+def _hints(rows: Rows, room: Room, of_terms_room: Room) -> tuple[Hints, Hints, Hints]:
     """Where patterns of rows, terms and flows may begin: rows of one site come again in loops."""
-    key = rows.row_site.astype(np.int64)
-    term_end = np.cumsum(rows.row_terms)
-    source_end = np.cumsum(rows.term_sources)
-    padded = np.concatenate([np.zeros(1, np.int64), source_end])
-    of_rows, of_terms, of_flows = periods(key, np.arange(1, len(key) + 1), term_end, padded[term_end])
-    if len(source_end) > len(key):  # reductions: their terms alternate, too
-        of_flows = merged(of_flows, *periods(rows.term_sources, source_end))
+    num_rows, num_terms = len(rows.row_site), len(rows.term_sources)
+    key, term_end, flow_end = (room.words(name, num_rows) for name in ("key", "term end", "flow end"))
+    padded = room.words("source end", num_terms + 1)
+    key[:] = rows.row_site
+    np.cumsum(rows.row_terms, out=term_end)
+    padded[0], source_end = 0, padded[1:]
+    np.cumsum(rows.term_sources, out=source_end)
+    np.take(padded, term_end, out=flow_end, mode="clip")
+    of_rows, of_terms, of_flows = periods(key, room.numbers(num_rows), term_end, flow_end, room=room)
+    if num_terms > num_rows:  # reductions: their terms alternate, too
+        (of_each,) = periods(rows.term_sources, source_end, room=of_terms_room)
+        of_flows = merged(of_flows, of_each, of_terms_room)
     return of_rows, of_terms, of_flows
 
 

@@ -33,6 +33,16 @@ def add_contents(
             commonest[w] = max(commonest[w], row_count[row])
 
 
+@compiled_in_place
+def pass_on(row_sink: Any, term_ptr: Any, source_ptr: Any, source: Any, reach: Any, passed: Any) -> None:
+    """Lower what each sink is passed to the least that its sources reach, for the rows of a part."""
+    for row in range(len(row_sink)):
+        least = passed[row_sink[row]]
+        for at in range(source_ptr[term_ptr[row]], source_ptr[term_ptr[row + 1]]):
+            least = min(least, reach[source[at]])
+        passed[row_sink[row]] = least
+
+
 @compiled
 def number_distinct(place: Any, number: Any) -> Any:
     """Number the distinct places from 0 on, in the order in which they come first; return how many.

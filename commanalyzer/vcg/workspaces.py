@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 
 from commanalyzer.abi.trace_layout import EXTENT_GLOBAL, EXTENT_HEAP, EXTENT_STACK, PIECE, WORKSPACE
 from commanalyzer.instrument.sites import ObjectRecord, SiteTable
-from commanalyzer.vcg.graph import Bool, HomeKind, Int64, ValueGraph
+from commanalyzer.vcg.coding import read_only
+from commanalyzer.vcg.graph import Bool, HomeKind, HomeObject, Int64, ValueGraph
 from commanalyzer.vcg.naming import BLOCK_HEADER_BYTES
-from commanalyzer.vcg.segments import sink_of_source
 from commanalyzer.vcg.slices import AnyRows
 from commanalyzer.vcg.store import GraphStore
 
@@ -91,8 +91,10 @@ def find_workspaces(store: GraphStore) -> Bool:
     Args:
         store: Graph of a recording without named lifetimes; expanded slice by slice.
     """
+    if not _may_be_eligible(store):
+        return np.zeros(store.num_vertices, np.bool_)
     vertices = store.vertices()
-    in_memory = _in_memory(vertices)
+    in_memory = _in_memory(vertices.objects, vertices.home_object)
     contents = _Contents.of(store, np.arange(vertices.num_vertices), vertices.is_temporary)
     usual = _usual_rewrites(contents.lifetimes[in_memory], _stored(vertices)[in_memory])
     return _found(store, vertices, in_memory & contents.eligible(usual), contents)
@@ -112,7 +114,7 @@ def workspaces_confirmed(store: GraphStore) -> bool:
 
     vertices = store.vertices()
     temporary = vertices.is_temporary
-    is_home = _in_memory(vertices) & ~temporary
+    is_home = _in_memory(vertices.objects, vertices.home_object) & ~temporary
     place = vertices.home_object.astype(np.int64) << _OFFSET_BITS | vertices.home_offset
     number = np.empty(np.count_nonzero(temporary), np.int64)
     words = number_distinct(place[temporary], number)
@@ -149,9 +151,21 @@ def _found(
     return _closed(store, vertices.is_register, eligible, found, contents)
 
 
-def _in_memory(vertices: ValueGraph) -> Bool:
-    kinds = np.array([int(o.kind) for o in vertices.objects] or [0], dtype=np.int64)
-    return np.asarray(np.isin(kinds, _MEMORY)[vertices.home_object])
+def _may_be_eligible(store: GraphStore) -> bool:
+    """Whether any word was stored to often enough, without looking at the rows.
+
+    Lifetimes begin with stores, and where words are rewritten at all, they usually are twice or more.
+    """
+    versions, is_input = store.vertex_column("versions"), store.vertex_column("is_input")
+    stored = versions.astype(np.int64) - is_input.astype(np.int64)
+    in_memory = _in_memory(store.objects, store.vertex_column("home_object"))
+    return bool(np.any(in_memory & (stored >= 2 * LIFETIMES_FACTOR)))
+
+
+def _in_memory(objects: tuple[HomeObject, ...], home_object: NDArray[np.generic]) -> Bool:
+    """bool[V], the home is memory of the program."""
+    kinds = np.array([int(o.kind) for o in objects] or [0], dtype=np.int64)
+    return np.asarray(np.isin(kinds, _MEMORY)[home_object])
 
 
 def _stored(vertices: ValueGraph) -> Int64:
@@ -190,12 +204,14 @@ def _closed(store: GraphStore, is_register: Bool, eligible: Bool, found: Bool, c
     Every word of a workspace and every register value computed from one passes on how often the commonest of
     its contents occurs at most; a word that begins more lifetimes than that must have seen several contents.
     """
+    from commanalyzer.vcg.workspace_kernels import pass_on
+
     lifetimes, commonest = contents.lifetimes, contents.commonest
     reach = np.where(found, commonest, _NEVER)
     while True:
         passed = np.full(len(found), _NEVER)
         for part in store.slices():
-            np.minimum.at(passed, sink_of_source(part), reach[part.source])
+            pass_on(part.row_sink, part.term_ptr, part.source_ptr, part.source, read_only(reach), passed)
         fresh = eligible & ~found & (lifetimes > passed)
         found = found | fresh
         reach[fresh] = np.minimum(commonest[fresh], passed[fresh])

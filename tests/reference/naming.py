@@ -40,7 +40,10 @@ def name_homes(
     in_workspace = (heads["flags"] & ROW_TEMPORARY) != 0
     named_object = np.zeros(len(heads), np.int64)
     named_offset = np.arange(len(heads), dtype=np.int64)
-    named_object[~in_workspace] = names.registers(heads["site"][~in_workspace].astype(np.int64))
+    register_sites = heads["site"][~in_workspace].astype(np.int64)
+    is_register = np.zeros(len(sites.sites), np.bool_)
+    is_register[register_sites] = True
+    named_object[~in_workspace] = names.registers(is_register)[register_sites]
     slots, slot_of = np.unique(heads["sink"][in_workspace].astype(np.int64), return_inverse=True)
     objects, offsets = _places(names, dense, trace, slots, dense.range_of(dense.number(slots)))
     named_object[in_workspace], named_offset[in_workspace] = objects[slot_of], offsets[slot_of]
