@@ -64,11 +64,12 @@ def test_register_values_are_named_by_their_row(driver: Driver) -> None:
     assert trace.heads["flags"].tolist() == [
         layout.ROW_REGISTER | layout.ROW_WIDE,
         layout.ROW_REGISTER | layout.ROW_WIDE,
-        layout.ROW_WIDE,
+        layout.ROW_COMPACT,
     ]
     assert trace.cells["count"].tolist() == [2, 1, 1]
     field = numbers["field"]
-    assert trace.labels.view(np.uint64).tolist() == [field, field + 2, field + 4, hooks.REGISTER | 0]
+    assert trace.labels[:6].view(np.uint64).tolist() == [field, field + 2, field + 4]
+    assert trace.labels[6:].view(np.uint32).tolist() == [1 << 31]  # row 0
 
 
 def test_reductions_become_runs_where_labels_advance_steadily(driver: Driver) -> None:
