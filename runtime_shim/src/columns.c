@@ -23,9 +23,6 @@ void ca_prefer_huge_pages(void *data, uint64_t bytes) {
     madvise((unsigned char *)data + HUGE_FROM, bytes - HUGE_FROM, MADV_HUGEPAGE);
 }
 
-/* For tables of which only some places are written to. */
-void ca_prefer_small_pages(void *data, uint64_t bytes) { madvise(data, bytes, MADV_NOHUGEPAGE); }
-
 bool ca_read_all(int file, void *data, uint64_t bytes) {
   unsigned char *at = data;
   while (bytes) {

@@ -54,7 +54,6 @@ bool ca_rows_reserve(void) {
   if (!ca_row_column_reserve(&ca_cells, sizeof(struct ca_cell)) || !ca_anchors_reserve() ||
       !ca_row_column_reserve(&detours, sizeof *detour) || !extend_rows())
     return false;
-  ca_prefer_small_pages(detours.data, detours.capacity); /* new rows have none */
   ca_cells.is_section = true;
   ca_state.cells = ca_state.cursor = (struct ca_cell *)ca_cells.data;
   ca_state.detours = detour = (struct ca_detour *)detours.data;

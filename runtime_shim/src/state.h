@@ -87,7 +87,6 @@ void *ca_map(uint64_t bytes);
  * for a large page around each. */
 #define DENSE_BYTES (1ull << 29)
 void ca_prefer_huge_pages(void *data, uint64_t bytes);
-void ca_prefer_small_pages(void *data, uint64_t bytes);
 void ca_unmap(void *data, uint64_t bytes);
 bool ca_rows_reserve(void);
 bool ca_row_column_reserve(struct ca_column *column, uint64_t bytes_per_row);
