@@ -34,7 +34,7 @@
  *
  * ROWS. A row is a distinct chain (site, sink, labels). The log keeps them in order of first occurrence; the
  * cursor predicts that the row after the last matched one comes next, so a repeated time step costs a hash
- * and a comparison per chain. Everything else goes through a hash table.
+ * and a comparison per chain. Everything else goes through an index.
  */
 #ifndef COMM_SHIM_H
 #define COMM_SHIM_H
