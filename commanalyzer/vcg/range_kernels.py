@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from commanalyzer.abi.trace_layout import (
+    ROW_COMPACT,
     ROW_FILL,
     ROW_RANGE,
     ROW_REGISTER,
@@ -23,7 +24,7 @@ from commanalyzer.abi.trace_layout import (
     ROW_WIDE,
 )
 from commanalyzer.compiled import compiled, compiled_in_place, compiled_inline
-from commanalyzer.vcg.trace_kernels import COUNT, FLAGS, LOW, NONE, write_group
+from commanalyzer.vcg.trace_kernels import COUNT, FLAGS, LOW, NONE, expanded, write_group
 
 OTHERS = ROW_FILL | ROW_REGISTER | ROW_TEMPORARY | ROW_UPDATE  # rows that no store of a range makes
 _FACTORS = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
@@ -133,6 +134,8 @@ def plain_label(heads: Any, row: Any, units: Any, unit: Any, k: Any) -> Any:
     """Label ``k`` of a plain row whose units begin at ``unit``."""
     if (heads[row, 1] >> FLAGS) & ROW_WIDE:
         return wide(units, unit + 2 * k)
+    if (heads[row, 1] >> FLAGS) & ROW_COMPACT:
+        return expanded(units[unit + k])
     return heads[row, 0] + np.int64(units[unit + k])
 
 

@@ -17,8 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from commanalyzer.abi.trace_layout import ROW_FILL, ROW_WIDE
-from commanalyzer.compiled import compiled_in_place
+from commanalyzer.abi.hooks import CONTROL, REGISTER
+from commanalyzer.abi.trace_layout import COMPACT_BITS, COMPACT_FIRST, ROW_COMPACT, ROW_FILL, ROW_WIDE
+from commanalyzer.compiled import compiled_in_place, compiled_inline
 
 LOW = (1 << 32) - 1
 COUNT = (1 << 16) - 1
@@ -65,6 +66,14 @@ def write_group(groups: Any, g: Any, runs: Any, listed: Any, label: Any, at: Any
     return at
 
 
+@compiled_inline
+def expanded(unit: Any) -> Any:
+    """The label that a unit of a compact row stands for."""
+    bits = np.int64(unit) & LOW
+    value, roles = bits & ((1 << COMPACT_BITS) - 1), bits >> COMPACT_BITS & 3
+    return value + (REGISTER if bits >> 31 else COMPACT_FIRST) + roles * CONTROL
+
+
 @compiled_in_place
 def write_labels(
     heads: Any,
@@ -100,6 +109,11 @@ def write_labels(
                 label[at + i] = low | (high << 32)
             at += count
             u += 2 * count
+        elif flags & ROW_COMPACT:
+            for i in range(count):
+                label[at + i] = expanded(units[u + i])
+            at += count
+            u += count
         else:
             for i in range(count):
                 label[at + i] = sink + units[u + i]

@@ -34,7 +34,7 @@
  *
  * ROWS. A row is a distinct chain (site, sink, labels). The log keeps them in order of first occurrence; the
  * cursor predicts that the row after the last matched one comes next, so a repeated time step costs a hash
- * and a comparison per chain. Everything else goes through a hash table.
+ * and a comparison per chain. Everything else goes through an index.
  */
 #ifndef COMM_SHIM_H
 #define COMM_SHIM_H
@@ -45,7 +45,7 @@
 extern "C" {
 #endif
 
-#define CA_ABI_VERSION 7u
+#define CA_ABI_VERSION 8u
 
 #define CA_SHADOW_BASE 0x110000000000ull
 #define CA_SHADOW_BYTES 0x200000000000ull
@@ -76,7 +76,7 @@ struct ca_cell {
 };
 
 /* Flags of a row in the trace. */
-#define CA_ROW_WIDE 1u       /* labels are 64-bit; otherwise 32-bit differences to the sink */
+#define CA_ROW_WIDE 1u       /* labels are 64-bit; otherwise 32-bit differences to the sink, unless COMPACT */
 #define CA_ROW_FILL 2u       /* a range of words became constant; the only label is their number */
 #define CA_ROW_REGISTER 4u   /* the sink is the register value that this row defines */
 #define CA_ROW_INPUT 8u      /* with FILL: written by the outside world */
@@ -84,6 +84,11 @@ struct ca_cell {
 #define CA_ROW_UPDATE 32u    /* a new version of an earlier vertex; the sink is the row that defines it */
 #define CA_ROW_RANGE 64u     /* the stores of a whole loop; the labels say which, see below */
 #define CA_ROW_NEST 128u     /* the sums and stores of a whole loop, see further below */
+#define CA_ROW_COMPACT 256u  /* labels are 32-bit: REG, then ADDRESS and CONTROL, then a row or a word */
+
+/* Compact labels name rows, and words of the arena's first 2 GiB, by 29 bits. */
+#define CA_COMPACT_BITS 29u
+#define CA_COMPACT_FIRST ((CA_ARENA_BASE & CA_ADDRESS_MASK) >> 2)
 
 /* "Labels" of a range: segments of the loop. Each is a number of rounds with the number of stores in the upper
  * 16 bits, then for each store, in order, its site with the number of its labels in the upper half, its sink

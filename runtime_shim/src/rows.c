@@ -69,13 +69,37 @@ static bool is_narrow(uint64_t sink, uint32_t count, const uint64_t *labels) {
   return true;
 }
 
+/* Row or place of the word of a label; too large if it cannot be compact. */
+static uint64_t compact_value(uint64_t label) {
+  return (label & ~(CA_REG | CA_ROLES)) - (label & CA_REG ? 0 : CA_COMPACT_FIRST);
+}
+
+static bool is_compact(uint32_t count, const uint64_t *labels) {
+  uint64_t all = 0;
+  for (uint32_t i = 0; i < count; i++)
+    all |= compact_value(labels[i]);
+  return !(all >> CA_COMPACT_BITS);
+}
+
+static uint32_t compacted(uint64_t label) {
+  uint64_t roles = label / CA_CONTROL & 3, is_row = label / CA_REG & 1;
+  return (uint32_t)(compact_value(label) | roles << CA_COMPACT_BITS | is_row << 31);
+}
+
 /* There is room for them. */
 static void append_labels(struct ca_head *head, uint32_t count, const uint64_t *labels) {
-  if (!(head->flags & (CA_ROW_REGISTER | CA_ROW_FILL | CA_ROW_UPDATE | CA_ROW_RANGE | CA_ROW_NEST)) &&
-      is_narrow(head->sink, count, labels)) {
+  const uint32_t others = CA_ROW_FILL | CA_ROW_RANGE | CA_ROW_NEST; /* their labels are none */
+  if (!(head->flags & (CA_ROW_REGISTER | CA_ROW_UPDATE | others)) && is_narrow(head->sink, count, labels)) {
     int32_t *out = ca_column_push(&ca_labels, count * 4ull);
     for (uint32_t i = 0; i < count; i++)
       out[i] = (int32_t)(labels[i] - head->sink);
+    return;
+  }
+  if (!(head->flags & others) && is_compact(count, labels)) {
+    head->flags |= CA_ROW_COMPACT;
+    uint32_t *out = ca_column_push(&ca_labels, count * 4ull);
+    for (uint32_t i = 0; i < count; i++)
+      out[i] = compacted(labels[i]);
     return;
   }
   head->flags |= CA_ROW_WIDE;

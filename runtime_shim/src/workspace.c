@@ -21,9 +21,8 @@
 
 /* What a named value was computed from: named values only, for the question who descends from whom. */
 struct definition {
-  uint32_t oldest; /* row of the oldest named ancestor or itself */
-  uint32_t num_parents;
-  uint64_t first_parent;
+  uint32_t oldest;  /* row of the oldest named ancestor or itself */
+  uint32_t parents; /* place of their number, before themselves; 0 for none */
 };
 
 bool ca_has_workspace;
@@ -31,22 +30,28 @@ static struct ca_workspace header;
 static struct ca_piece *pieces;
 static uint8_t *is_workspace;      /* by word */
 static struct definition *defined; /* by row */
-static struct ca_column definitions, visits;
+static struct ca_column definitions;
 static struct ca_column parents; /* rows, u32 */
-static uint32_t *visited;        /* by row: number of the search that was there */
 static uint32_t *last_of_site;   /* row + 1 of the newest register value of each site */
 static bool *goes_on;            /* by site: some store made a new version of the lifetime that it overwrote */
+
+/* Rows that a search was at: open addressing. */
+#define VISITED_BITS 14u
+static struct {
+  uint32_t row;
+  uint32_t search;
+} visited[1u << VISITED_BITS];
 static uint32_t searches;
+_Static_assert(2 * MAX_VISITED <= 1u << VISITED_BITS, "half of the places stay empty");
 
 static bool reserve(void) {
   is_workspace = ca_map((CA_ADDRESS_MASK + 1) / 4);
   last_of_site = ca_map((1ull << 32) * sizeof *last_of_site);
   goes_on = ca_map((1ull << 32) * sizeof *goes_on);
   if (!is_workspace || !last_of_site || !goes_on || !ca_row_column_reserve(&definitions, sizeof *defined) ||
-      !ca_row_column_reserve(&visits, sizeof *visited) || !ca_column_reserve(&parents, 1ull << 38))
+      !ca_column_reserve(&parents, 1ull << 34) || !ca_column_push(&parents, sizeof(uint32_t)))
     return false;
   defined = (struct definition *)definitions.data;
-  visited = (uint32_t *)visits.data;
   return true;
 }
 
@@ -116,19 +121,23 @@ static const struct ca_head *head_of(uint64_t row) { return (const struct ca_hea
 /* Notes what a new named value was computed from. */
 void ca_note_definition(uint64_t row, uint32_t count, const uint64_t *labels) {
   struct definition *definition = &defined[row];
+  uint32_t *number = 0;
   definition->oldest = (uint32_t)row;
-  definition->first_parent = parents.bytes / sizeof(uint32_t);
   for (uint32_t i = 0; i < count; i++) {
     if (!is_named(labels[i]))
       continue;
     uint64_t parent = row_of(labels[i]);
     if (defined[parent].oldest < definition->oldest)
       definition->oldest = defined[parent].oldest;
-    uint32_t *out = definition->num_parents < MAX_PARENTS ? ca_column_push(&parents, sizeof *out) : 0;
-    if (out) {
-      *out = (uint32_t)parent;
-      definition->num_parents++;
+    uint64_t place = parents.bytes / sizeof(uint32_t);
+    if ((number && *number == MAX_PARENTS) || !ca_column_room(&parents, 2 * sizeof(uint32_t)))
+      continue;
+    if (!number) {
+      definition->parents = (uint32_t)place;
+      number = ca_column_push(&parents, sizeof *number);
     }
+    *(uint32_t *)ca_column_push(&parents, sizeof(uint32_t)) = (uint32_t)parent;
+    ++*number;
   }
 }
 
@@ -139,6 +148,19 @@ static uint64_t oldest_of(uint32_t count, const uint64_t *labels) {
     if (is_named(labels[i]) && defined[row_of(labels[i])].oldest < oldest)
       oldest = defined[row_of(labels[i])].oldest;
   return oldest;
+}
+
+/* Whether a search comes to a row for the first time. */
+static bool visit(uint32_t row) {
+  uint32_t place = row * 0x9e3779b1u >> (32 - VISITED_BITS);
+  while (visited[place].search == searches) {
+    if (visited[place].row == row)
+      return false;
+    place = (place + 1) & ((1u << VISITED_BITS) - 1);
+  }
+  visited[place].row = row;
+  visited[place].search = searches;
+  return true;
 }
 
 /* Depth-first search for `ancestor`. Rows are numbered in the order of their creation and are computed from
@@ -156,12 +178,11 @@ static bool descends(uint64_t ancestor, uint32_t count, const uint64_t *labels) 
     if (row == ancestor)
       return true;
     const struct definition *definition = &defined[row];
-    if (row < ancestor || visited[row] == searches || definition->oldest > ancestor)
+    if (row < ancestor || definition->oldest > ancestor || !definition->parents || !visit(row))
       continue;
-    visited[row] = searches;
-    const uint32_t *parent = (const uint32_t *)parents.data + definition->first_parent;
-    for (uint32_t i = 0; i < definition->num_parents && depth < MAX_VISITED; i++)
-      stack[depth++] = parent[i];
+    const uint32_t *number = (const uint32_t *)parents.data + definition->parents;
+    for (uint32_t i = 1; i <= *number && depth < MAX_VISITED; i++)
+      stack[depth++] = number[i];
   }
   return false;
 }

@@ -160,6 +160,21 @@ static void crowded(void) {
     ca_row_1(1, at(&field[0]), 2, word(&field[1]) + i);
 }
 
+/* Chains of which every anchor has many: register value, sink, last label. */
+static void shared(void) {
+  for (uint64_t k = 0; k < 2000; k++) {
+    uint64_t i = k < 1000 ? k : 1999 - k, value = ca_register_1(2, word(&field[3]));
+    ca_row_3(3, at(&field[0]), 2, value, word(&field[4]) + i, word(&field[1]));
+  }
+}
+
+static void compact(void) {
+  uint64_t value = ca_register_1(1, word(&field[0])), first = CA_ARENA_BASE, last = first + (1ull << 31) - 4;
+  ca_row_3(2, at(&field[1]), 2, value | CA_CONTROL, word((void *)first), word((void *)last) | CA_ADDRESS);
+  ca_row_1(3, at(&field[1]), 2, word((void *)(last + 4)));
+  show("last", word((void *)last));
+}
+
 static void heap(void) {
   char *a = ca_malloc(0, 100), *b = ca_malloc(0, 100), *other = ca_malloc(1, 100);
   show("distinct", a != b && b != other);
@@ -306,6 +321,8 @@ static const struct {
     {"running", running},
     {"mixed", mixed},
     {"crowded", crowded},
+    {"shared", shared},
+    {"compact", compact},
     {"lifetimes", lifetimes},
     {"long_few", long_few},
     {"long_many", long_many},

@@ -10,6 +10,7 @@ import pytest
 from commanalyzer.abi import hooks
 from commanalyzer.abi import trace_layout as layout
 from commanalyzer.trace.reader import Trace
+from commanalyzer.vcg.trace_kernels import expanded
 from tests.shim.conftest import Driver
 
 
@@ -64,11 +65,12 @@ def test_register_values_are_named_by_their_row(driver: Driver) -> None:
     assert trace.heads["flags"].tolist() == [
         layout.ROW_REGISTER | layout.ROW_WIDE,
         layout.ROW_REGISTER | layout.ROW_WIDE,
-        layout.ROW_WIDE,
+        layout.ROW_COMPACT,
     ]
     assert trace.cells["count"].tolist() == [2, 1, 1]
     field = numbers["field"]
-    assert trace.labels.view(np.uint64).tolist() == [field, field + 2, field + 4, hooks.REGISTER | 0]
+    assert trace.labels[:6].view(np.uint64).tolist() == [field, field + 2, field + 4]
+    assert trace.labels[6:].view(np.uint32).tolist() == [1 << 31]  # row 0
 
 
 def test_reductions_become_runs_where_labels_advance_steadily(driver: Driver) -> None:
@@ -125,6 +127,26 @@ def test_many_chains_of_one_sink_are_found_again(driver: Driver) -> None:
     _, trace = driver.run("crowded")
     assert trace.cells["count"].tolist() == [2] * 1000
     assert trace.statistics.hash_collisions == 0
+
+
+def test_chains_of_which_all_anchors_are_crowded_are_found_again(driver: Driver) -> None:
+    _, trace = driver.run("shared")
+    assert trace.cells["count"].tolist() == [2000] + [2] * 1000
+    assert trace.heads["site"].tolist() == [2] + [3] * 1000
+
+
+def test_labels_of_rows_and_of_the_heap_take_32_bits(driver: Driver) -> None:
+    numbers, trace = driver.run("compact")
+    assert (trace.heads["flags"] & layout.ROW_COMPACT).tolist() == [0, layout.ROW_COMPACT, 0]
+    # a register value that selects, the arena's first word, the last one that fits, which addresses
+    units = trace.labels[2:5].view(np.uint32).tolist()
+    assert units == [1 << 31 | 1 << 29, 0, 2 << 29 | (1 << 29) - 1]
+    assert [int(expanded(unit)) for unit in trace.labels[2:5]] == [
+        hooks.REGISTER | hooks.CONTROL | 0,
+        layout.COMPACT_FIRST,
+        numbers["last"] | hooks.ADDRESS,
+    ]
+    assert trace.labels[5:].view(np.uint64).tolist() == [numbers["last"] + 1]
 
 
 def test_freed_blocks_return_to_their_site_at_the_same_address(driver: Driver) -> None:

@@ -35,13 +35,19 @@ def rows(trace: Trace) -> list[tuple[int, int, int, list[int], int]]:
         if flags & layout.ROW_WIDE:
             labels = trace.labels[at : at + 2 * count].view(np.uint64).tolist()
             at += 2 * count
+        elif flags & layout.ROW_COMPACT:
+            units = [int(unit) & 0xFFFFFFFF for unit in trace.labels[at : at + count]]
+            assert all(unit >> 31 for unit in units)  # field is no part of the heap
+            labels = [hooks.REGISTER + (u & 0x1FFFFFFF) + (u >> 29 & 3) * hooks.CONTROL for u in units]
+            at += count
         else:
             labels = [sink + int(unit) for unit in trace.labels[at : at + count]]
             at += count
         in_memory = not flags & (REGISTER | UPDATE)
         place = (sink - field) // 2 if in_memory else sink
         sources = [v if v >= hooks.REGISTER or flags & layout.ROW_FILL else (v - field) // 2 for v in labels]
-        result.append((flags & ~layout.ROW_WIDE, int(head["site"]), place, sources, int(cell["count"])))
+        flags &= ~(layout.ROW_WIDE | layout.ROW_COMPACT)
+        result.append((flags, int(head["site"]), place, sources, int(cell["count"])))
     return result
 
 
