@@ -308,6 +308,7 @@ static uint64_t begin_round(uint64_t number) {
 CA_CALL uint64_t ca_rounds_first(void) {
   ca_rounds_record();
   ca_rounds.is_running = true;
+  ca_rounds.depth = ca_state.num_recording;
   return begin_round(ca_rounds.list[0].number);
 }
 

@@ -164,6 +164,7 @@ struct ca_rounds {
   struct ca_round *list; /* the rounds that changed, in their order */
   uint64_t next;         /* place in the list */
   bool is_running;       /* the loop is; every change of the shadow is looked at */
+  uint32_t depth;        /* loops that are being recorded, with the one whose rounds are known apart */
 };
 
 struct ca_round {

@@ -230,7 +230,8 @@ LOOPS = {
     "permuted sums and stores": "{ double s = 0.0, z = a[t % n]; for (int i = 0; i < n; i++) {"
     " if (heap[i] & 1) s += a[i]; else z += c[i] * b[i]; c[perm[i]] = 0.5 * a[i]; } d[2] = s; d[3] = z; }",
     "permuted sum for each row": "for (int i = 0; i < rows; i++) { double s = 0.0;"
-    " for (int j = 0; j < C; j++) if (perm[j] != i) s += m[i][j] * a[perm[j]]; if (s > 0.125 * t) c[i] = s; d[i % 4] = s; }",
+    " for (int j = 0; j < C; j++) if (perm[j] != i) s += m[i][j] * a[perm[j]];"
+    " if (s > 0.125 * t) c[i] = s; d[i % 4] = s; }",
     "conditional sum": "{ double s = 0.0; for (int i = 0; i < n; i++) if (a[i] > 0.5) s += b[i]; d[3] = s; }",
     "conditional sum of copies": "{ double s = 1.0; for (int i = 0; i < n; i++) if (k[i] % 2)"
     " s += p[i]; q[3] = s; q[4] = s; }",

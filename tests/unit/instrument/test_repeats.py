@@ -38,6 +38,12 @@ F(triangle, int n, const double *a, double *b)
 F(sparse, int n, const int *first, const int *col, const double *a, double *b)
 { for (int i = 0; i < n; i++)
   { double s = 0; for (int k = first[i]; k < first[i + 1]; k++) s += a[col[k]]; b[i] = s; } }
+F(some, int n, const int *k, const double *a, double *b)
+{ double s = 0; for (int i = 0; i < n; i++) if (k[i] != 0) s += a[i]; *b = s; }
+F(going_on, int n, const int *k, const double *a, double *b)
+{ double s = 0;
+  for (int t = 0; t < 9; t++) for (int i = 0; i < n; i++) if (k[i] != t) s += a[i];
+  *b = s; }
 F(even, int n, const double *a, double *b) { for (int i = 0; i < n; i++) if (i % 3 == 0) b[i] = a[i] + 1; }
 F(positive, int n, const double *a, double *b) { for (int i = 0; i < n; i++) if (a[i] > 0) b[i] = a[i] + 1; }
 F(in_place, int n, double *a) { for (int i = 0; i < n; i++) if (a[i] > 0) a[i] = 0.5 * a[i]; }
@@ -88,6 +94,7 @@ def planned(tmp_path_factory: pytest.TempPathFactory) -> tuple[ModulePlan, str]:
         ("triangle", ["previewed", "known"]),
         ("sparse", ["previewed"]),
         ("even", ["previewed"]),
+        ("some", ["previewed"]),  # with the sum that it makes
         ("positive", ["previewed"]),  # decided by values that are apart from what is stored
         ("in_place", ["previewed"]),  # read before they are stored
         ("chain", []),  # what is stored decides
@@ -118,6 +125,17 @@ def test_loops_with_a_copy(planned: tuple[ModulePlan, str], function: str, expec
         ("rewritten", [("hooks", "its stores may change its addresses or branches")]),
         ("stencil", [("known", "")]),
         (
+            "going_on",  # the sum begins in front of another loop
+            [
+                ("hooks", "its rounds look at the same addresses, as time steps do"),
+                ("hooks", "what is recorded in it does not follow from addresses"),
+            ],
+        ),
+        (
+            "some",
+            [("previewed", "arrays decide addresses, rounds or branches: again when they change")],
+        ),
+        (
             "positive",
             [("previewed", "computed numbers decide addresses or branches: rounds known apart")],
         ),
@@ -128,7 +146,10 @@ def test_loops_with_a_copy(planned: tuple[ModulePlan, str], function: str, expec
         (
             "sparse",
             [
-                ("previewed", "arrays decide addresses, rounds or branches: again when they change"),
+                (
+                    "previewed",
+                    "arrays decide addresses, rounds or branches: again when they change, rounds known apart",
+                ),
                 ("with the outer loop", "part of a loop that is previewed"),
             ],
         ),
