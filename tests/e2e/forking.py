@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -33,6 +34,7 @@ class Forks:
             env={**os.environ, "PYTHONPATH": str(ROOT)},
             stdin=subprocess.DEVNULL,
             pass_fds=[theirs.fileno()],
+            start_new_session=True,
         )
         theirs.close()
         self._lines = ours.makefile("rw", encoding="utf-8")
@@ -47,6 +49,9 @@ class Forks:
             arguments: Without the name of the program.
             environment: All of its variables.
             stdin: What it reads.
+
+        Raises:
+            TimeoutError: If it takes longer than :data:`TIMEOUT_S`; it is killed, with all that it started.
         """
         with tempfile.TemporaryDirectory() as scratch:
             paths = [Path(scratch) / name for name in ("in", "out", "err")]
@@ -55,7 +60,13 @@ class Forks:
             request = [str(folder), list(arguments), dict(environment), list(map(str, paths))]
             self._lines.write(f"{json.dumps(request)}\n")
             self._lines.flush()
-            answer = self._lines.readline()
+            try:
+                answer = self._lines.readline()
+            except TimeoutError:
+                os.killpg(self._process.pid, signal.SIGKILL)
+                self._process.wait()
+                forks.cache_clear()
+                raise
             assert answer, f"the process that forks ended with status {self._process.wait()}"
             return int(answer), paths[1].read_text(encoding="utf-8"), paths[2].read_text(encoding="utf-8")
 
