@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.e2e.forking import forks
 from tests.native import ROOT
 
 HEAT = ROOT / "workloads" / "heat2d" / "heat2d.c"
@@ -48,7 +49,12 @@ def commanalyzer(
     extra: Mapping[str, str] | None = None,
     before: Sequence[str] = (),
 ) -> Done:
-    """Run ``commanalyzer`` in ``folder``; ``before`` are words of a command that starts it."""
+    """Run ``commanalyzer`` in ``folder``; ``before`` are words of a command that starts it.
+
+    With neither ``before`` nor ``extra`` variables it is a fork of a process that has imported the package.
+    """
+    if not before and not extra:
+        return Done(*forks().run(folder, words(*arguments)[3:], surroundings(folder), stdin))
     done = subprocess.run(
         [*before, *words(*arguments)],
         cwd=folder,

@@ -24,7 +24,7 @@ HEAT = ("heat2d", 256, 10)
 STENCIL = ("stencil3d", 32, 5)
 KMEANS = ("kmeans", 2000, 8, 5, 5)
 DENSE = ("spmv", 256, "dense", 1, 10)
-PLAIN = ("spmv", 256, "dense", 1, 1)
+PLAIN = ("spmv", 128, "dense", 1, 1)
 BANDED = ("spmv", 1024, "banded", 9, 10)
 RANDOM = ("spmv", 512, "random", 8, 10)
 MATMUL = ("matmul", 24)
@@ -92,7 +92,7 @@ def test_dense_spmv_broadcasts_x(analysed: Analyse, p: int) -> None:
 
 def test_dense_spmv_has_n_input_and_n_output_singletons(analysed: Analyse) -> None:
     result = main_loop(analysed, PLAIN)
-    n = 256
+    n = int(PLAIN[1])
     assert result.singletons == SingletonCounts(source=n, sink=n, reduction=0)
     for p in (4, 16):
         # Paper Section 6.2: p - 1 words for each of 2 n singletons, and nothing else crosses.
@@ -167,7 +167,7 @@ def test_best_is_the_cheapest_candidate_and_all_are_reported(
         (STENCIL, theory.stencil3d_flops(32, 5)),
         (KMEANS, theory.kmeans_flops(2000, 8, 5, 5)),
         (DENSE, theory.spmv_flops(256, 256 * 256, 10)),
-        (PLAIN, theory.spmv_flops(256, 256 * 256, 1)),
+        (PLAIN, theory.spmv_flops(128, 128 * 128, 1)),
         (BANDED, theory.spmv_flops(1024, theory.spmv_banded_entries(1024, 4), 10)),
         (RANDOM, theory.spmv_flops(512, 512 * 8, 10)),
         (MATMUL, theory.matmul_flops(24)),
@@ -219,7 +219,7 @@ def test_matmul_graph_size(analysed: Analyse) -> None:
 
 
 def test_spmv_graph_size(analysed: Analyse) -> None:
-    entries = 256 * 256
+    entries = int(PLAIN[1]) ** 2
     # Once x and y are taken out, the matrix entries are left: 2 n. A few parsed arguments are left with them.
     assert main_loop(analysed, PLAIN).vcg_words == pytest.approx(2 * entries, rel=0.01)
 
