@@ -12,7 +12,6 @@ from tests.graphs import build, row
 from tests.reference import distances
 from tests.strategies import graphs
 
-
 LIMITS = {arrays: ((0, 10**6), (-1, arrays - 1)) for arrays in (1, 2, 3)}
 
 
