@@ -66,20 +66,9 @@ def _is_wanted(kind: Any, one: Any, other: Any) -> Any:
 
 @compiled_in_place
 def _link_operands(
-    t: Any,
-    times: Any,
-    source_ptr: Any,
-    source: Any,
-    versions: Any,
-    width: Any,
-    readers: Any,
-    number: Any,
-    num_coarse: Any,
-    kind: Any,
-    keys: Any,
-    sums: Any,
-    count: Any,
-) -> None:
+    t: Any, times: Any, source_ptr: Any, source: Any, versions: Any, width: Any, readers: Any,
+    number: Any, num_coarse: Any, kind: Any, keys: Any, sums: Any, count: Any,
+) -> None:  # fmt: skip
     """Add the links between the operands of a term of a hub, each with the next elsewhere."""
     before, before_volume = -1, 0
     for i in range(source_ptr[t], source_ptr[t + 1]):
@@ -98,26 +87,10 @@ def _link_operands(
 
 @compiled_in_place
 def add_links(
-    row: Any,
-    term: Any,
-    row_sink: Any,
-    row_count: Any,
-    row_fold: Any,
-    term_ptr: Any,
-    source_ptr: Any,
-    source: Any,
-    versions: Any,
-    width: Any,
-    readers: Any,
-    number: Any,
-    num_coarse: Any,
-    kind: Any,
-    keys: Any,
-    sums: Any,
-    count: Any,
-    linked: Any,
-    place: Any,
-) -> Any:
+    row: Any, term: Any, row_sink: Any, row_count: Any, row_fold: Any, term_ptr: Any, source_ptr: Any,
+    source: Any, versions: Any, width: Any, readers: Any, number: Any, num_coarse: Any, kind: Any,
+    keys: Any, sums: Any, count: Any, linked: Any, place: Any,
+) -> Any:  # fmt: skip
     """Add the links of a slice to the table: bytes, bytes shared by readers, uses by a hub.
 
     The operands of one term of a hub are linked to each other, as in the affinity graph. Rows of one place
