@@ -4,7 +4,11 @@ What a pass adds up is kept in a hash table that maps a pair of coarse vertices 
 
     table   slot h: keys[h] (-1 for an empty slot), sums[h, :]; a power of two slots, linear probing
     key     (smaller number << 32) | larger number
+    count   int64[2], entries of the table, and those between coarse vertices
     number  coarse vertices 0 .. N - 1, then hubs, one number for each
+    kind    uint8 of each number: links between 0 and 1 are asked for, 2 has none; empty where all links are
+    linked  int32, for each number the one it was last linked to as a source, -1 before
+    place   int32, the slot of that link, -1 where it is not asked for
 """
 
 from __future__ import annotations
@@ -66,20 +70,9 @@ def _is_wanted(kind: Any, one: Any, other: Any) -> Any:
 
 @compiled_in_place
 def _link_operands(
-    t: Any,
-    times: Any,
-    source_ptr: Any,
-    source: Any,
-    versions: Any,
-    width: Any,
-    readers: Any,
-    number: Any,
-    num_coarse: Any,
-    kind: Any,
-    keys: Any,
-    sums: Any,
-    count: Any,
-) -> None:
+    t: Any, times: Any, source_ptr: Any, source: Any, versions: Any, width: Any, readers: Any,
+    number: Any, num_coarse: Any, kind: Any, keys: Any, sums: Any, count: Any,
+) -> None:  # fmt: skip
     """Add the links between the operands of a term of a hub, each with the next elsewhere."""
     before, before_volume = -1, 0
     for i in range(source_ptr[t], source_ptr[t + 1]):
@@ -98,51 +91,16 @@ def _link_operands(
 
 @compiled_in_place
 def add_links(
-    row: Any,
-    term: Any,
-    row_sink: Any,
-    row_count: Any,
-    row_fold: Any,
-    term_ptr: Any,
-    source_ptr: Any,
-    source: Any,
-    versions: Any,
-    width: Any,
-    readers: Any,
-    number: Any,
-    num_coarse: Any,
-    kind: Any,
-    keys: Any,
-    sums: Any,
-    count: Any,
-    linked: Any,
-    place: Any,
-) -> Any:
+    row: Any, term: Any, row_sink: Any, row_count: Any, row_fold: Any, term_ptr: Any, source_ptr: Any,
+    source: Any, versions: Any, width: Any, readers: Any, number: Any, num_coarse: Any, kind: Any,
+    keys: Any, sums: Any, count: Any, linked: Any, place: Any,
+) -> Any:  # fmt: skip
     """Add the links of a slice to the table: bytes, bytes shared by readers, uses by a hub.
 
     The operands of one term of a hub are linked to each other, as in the affinity graph. Rows of one place
     read the same places again and again: the slot of the last link of each number is kept.
 
-    Args:
-        row: The row to begin with.
-        term: The term to begin with, one of that row.
-        row_sink: Columns of the slice, up to ``source``.
-        row_count: As above.
-        row_fold: As above.
-        term_ptr: As above.
-        source_ptr: As above.
-        source: As above.
-        versions: Versions of each vertex.
-        width: Bytes of each vertex.
-        readers: Source entries that read each vertex.
-        number: Number of each vertex.
-        num_coarse: Coarse vertices N.
-        kind: uint8, 0 and 1: links between numbers of different kinds are added, 2 has none; empty for all.
-        keys: Table.
-        sums: Its three sums.
-        count: int64[2], its entries, and those between coarse vertices; changed.
-        linked: int32, for each number the one it was last linked to as a source, -1 before; changed.
-        place: int32, the slot of that link, -1 where it is not asked for; changed.
+    It begins with one row and one of its terms.
 
     Returns:
         The row and the term that the table may be too small for; the number of rows if it was not.

@@ -36,20 +36,9 @@ def _fold_place(t: Any, source_ptr: Any, source: Any, readers: Any, number: Any,
 
 @compiled_in_place
 def _row_pins(
-    r: Any,
-    row_sink: Any,
-    row_fold: Any,
-    term_ptr: Any,
-    source_ptr: Any,
-    source: Any,
-    readers: Any,
-    number: Any,
-    num_coarse: Any,
-    last: Any,
-    last_folded: Any,
-    out: Any,
-    n: Any,
-) -> Any:
+    r: Any, row_sink: Any, row_fold: Any, term_ptr: Any, source_ptr: Any, source: Any, readers: Any,
+    number: Any, num_coarse: Any, last: Any, last_folded: Any, out: Any, n: Any,
+) -> Any:  # fmt: skip
     """Write the pins that row ``r`` adds to ``out`` from place ``n`` on; return the place behind them."""
     sink, values = row_sink[r], np.int64(len(number))
     k = number[sink]
@@ -94,20 +83,9 @@ def find_runs(row_sink: Any, vertex: Any, tile: Any, first: Any) -> Any:
 
 @compiled_in_place
 def list_pins(
-    begin: Any,
-    end: Any,
-    row_sink: Any,
-    row_fold: Any,
-    term_ptr: Any,
-    source_ptr: Any,
-    source: Any,
-    readers: Any,
-    number: Any,
-    num_coarse: Any,
-    last: Any,
-    last_folded: Any,
-    out: Any,
-) -> Any:
+    begin: Any, end: Any, row_sink: Any, row_fold: Any, term_ptr: Any, source_ptr: Any, source: Any,
+    readers: Any, number: Any, num_coarse: Any, last: Any, last_folded: Any, out: Any,
+) -> Any:  # fmt: skip
     """Write (net << 32) | coarse vertex to ``out`` for pins that are not a net's own; return how many.
 
     The net of a value has the value's number, that of a reduction V plus its sink's. Only the rows of the

@@ -31,18 +31,9 @@ def _with(keys: Any, times: Any, count: Any, distance: Any) -> Any:
 
 @compiled
 def tally_steps(
-    rows: Any,
-    row_sink: Any,
-    term_ptr: Any,
-    source_ptr: Any,
-    source: Any,
-    index: Any,
-    size: Any,
-    owner: Any,
-    keys: Any,
-    times: Any,
-    count: Any,
-) -> Any:
+    rows: Any, row_sink: Any, term_ptr: Any, source_ptr: Any, source: Any, index: Any, size: Any,
+    owner: Any, keys: Any, times: Any, count: Any,
+) -> Any:  # fmt: skip
     """Tally distances between elements and what they are computed from, in arrays of the same size.
 
     Args:
@@ -106,17 +97,9 @@ def _places(first: Any, last: Any, source: Any, index: Any, owner: Any, place: A
 
 @compiled
 def tally_gaps(
-    rows: Any,
-    term_ptr: Any,
-    source_ptr: Any,
-    source: Any,
-    index: Any,
-    owner: Any,
-    latest: Any,
-    keys: Any,
-    times: Any,
-    count: Any,
-) -> Any:
+    rows: Any, term_ptr: Any, source_ptr: Any, source: Any, index: Any, owner: Any, latest: Any,
+    keys: Any, times: Any, count: Any,
+) -> Any:  # fmt: skip
     """Tally distances between elements of one array that a row reads, up to four places apart among them.
 
     Args:

@@ -12,13 +12,15 @@ from tests.graphs import build, row
 from tests.reference import distances
 from tests.strategies import graphs
 
+LIMITS = {arrays: ((0, 10**6), (-1, arrays - 1)) for arrays in (1, 2, 3)}
+
 
 @settings(max_examples=60, deadline=None)
 @given(graph=graphs(), data=st.data())
 def test_tallies_are_those_of_sorted_lists(graph: ValueGraph, data: st.DataObject) -> None:
     v, arrays = graph.num_vertices, data.draw(st.integers(1, 3))
-    draw = lambda least, most: data.draw(st.lists(st.integers(least, most), min_size=v, max_size=v))  # noqa: E731
-    index, owner = np.array(draw(0, 10**6), np.int32), np.array(draw(-1, arrays - 1), np.int32)
+    places, owners = (st.lists(st.integers(*ends), min_size=v, max_size=v) for ends in LIMITS[arrays])
+    index, owner = np.array(data.draw(places), np.int32), np.array(data.draw(owners), np.int32)
     size = np.array([*data.draw(st.lists(st.integers(1, 2), min_size=arrays, max_size=arrays)), -1])
     found = shapes.tally_steps(graph, index, size, owner)
     assert dict(np.array(found).T.tolist()) == distances.steps(graph, index, size, owner)
