@@ -103,7 +103,7 @@ def refine(
         passes: Most passes of moves that lower the metric; 0 only places and balances.
         patience: Moves since the best state after which a pass ends, of all vertices.
         least_gain: Share of the metric that a pass has to save if another one is to follow.
-        hopeless: What has to be within reach if a further pass is to follow, over the metric at the beginning:
+        hopeless: What has to be within reach if another pass is to follow, over the metric at first:
             all of them are taken to save at most ``_OUTLOOK`` times what the last one saved.
         hopeless_bytes: The same in bytes; without a pass if the metric is more than ``FAR`` times as much.
 
