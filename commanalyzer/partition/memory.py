@@ -8,9 +8,9 @@ from commanalyzer.vcg.large import AnyGraph
 from commanalyzer.vcg.spill import machine_bytes
 from commanalyzer.vcg.store import GraphStore
 
-# By what graphs have needed: the first division with what all share, and each one beside it.
+# By what graphs have needed: one division at a time with what all share; each of several, with its helper.
 _VALUE_BYTES, _MORE_VALUE_BYTES = 100, 50  # by tiles
-_FLOW_BYTES, _MORE_FLOW_BYTES = 300, 150  # of values one by one
+_FLOW_BYTES, _MORE_FLOW_BYTES = 300, 160  # of values one by one
 
 
 def require_memory(graph: AnyGraph | GraphStore, limit: int | None, hint: str, *, is_tiled: bool) -> None:
@@ -46,7 +46,7 @@ def affordable_jobs(graph: AnyGraph, limit: int | None, wanted: int, *, is_tiled
     """
     one, more = _division_bytes(graph, is_tiled=is_tiled)
     room = max(0, (limit or machine_bytes()) - one)
-    return max(1, min(wanted, 1 + room // max(more, 1)))
+    return max(1, min(wanted, room // max(more, 1)))
 
 
 def _division_bytes(graph: AnyGraph | GraphStore, *, is_tiled: bool) -> tuple[int, int]:

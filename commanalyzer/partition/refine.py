@@ -103,15 +103,14 @@ def refine(
         passes: Most passes of moves that lower the metric; 0 only places and balances.
         patience: Moves since the best state after which a pass ends, of all vertices.
         least_gain: Share of the metric that a pass has to save if another one is to follow.
-        hopeless: What has to be within reach if another pass is to follow, over the metric at the beginning:
-            all further passes are taken to save at most ``_OUTLOOK`` times what the last one saved.
+        hopeless: What has to be within reach if another pass is to follow, over the metric at first:
+            all of them are taken to save at most ``_OUTLOOK`` times what the last one saved.
         hopeless_bytes: The same in bytes; without a pass if the metric is more than ``FAR`` times as much.
 
     Raises:
         PartitionError: If ``part`` has another length, or nets times parts exceed what fits into memory.
     """
-    n = hypergraph.num_vertices
-    if len(part) != n:
+    if len(part) != (n := hypergraph.num_vertices):
         raise PartitionError(f"expected a part for each of {n} vertices, found {len(part)}")
     if hypergraph.num_nets * num_parts > MOST_COUNTS:
         raise PartitionError(f"expected at most {MOST_COUNTS} nets times parts, found more")
@@ -121,16 +120,14 @@ def refine(
     most = most_work(weight, num_parts, imbalance, float(base.sum()))
     hyper, touch = _tables(hypergraph, nets)
     _place(hyper, owner, num_parts, touch)
-    load = np.bincount(owner, weight, num_parts).astype(np.float64) + base
+    load = np.bincount(owner, weight, num_parts) + base
     movable = np.ones(n, np.bool_) if fixed is None else ~fixed
     kernels.relieve(hyper, touch, owner, movable, weight, load, most)
     is_judged = least_gain > 0.0 or min(hopeless, hopeless_bytes) < math.inf
     metric = connectivity(hypergraph, owner, num_parts) if is_judged else 0
     aim = min(hopeless * metric, hopeless_bytes) if metric else math.inf
-    if metric > FAR * aim:
-        return owner
     moves = max(_LEAST_PATIENCE, int(patience * n))
-    for _ in range(passes):
+    for _ in range(passes if metric <= FAR * aim else 0):
         saved = int(kernels.improve(hyper, touch, owner, movable.copy(), weight, load, most, moves))
         metric -= saved
         if saved <= least_gain * metric or metric - _OUTLOOK * saved > aim:

@@ -126,7 +126,7 @@ def test_node_counts_at_a_time_change_nothing(coarsen: Coarsen) -> None:
 
 def test_jobs_are_as_many_as_memory_has_room_for() -> None:
     graph = LargeGraph(GraphStore.of(jacobi(12)))
-    needed = 300 * graph.num_flows
-    assert affordable_jobs(graph, needed, 4, is_tiled=False) == 1
-    assert affordable_jobs(graph, needed + 300 * graph.num_flows, 4, is_tiled=False) == 3
+    for more, jobs in ((0, 1), (160, 1), (319, 1), (320, 2), (480, 3), (10_000, 4)):
+        assert affordable_jobs(graph, (300 + more) * graph.num_flows, 4, is_tiled=False) == jobs
+    assert affordable_jobs(graph, 200 * graph.num_vertices, 4, is_tiled=True) == 2
     assert affordable_jobs(graph, None, 4, is_tiled=False) == 4
