@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commanalyzer.errors import GraphInvariantError
-from commanalyzer.vcg.coding import Blocks, Coded, ColumnWriter, Int64, Reader, encoded, periods
+from commanalyzer.vcg.coding import Blocks, Coded, ColumnWriter, Int64, Reader, encoded, merged, periods
 from commanalyzer.vcg.packing import pack, unpack
 from commanalyzer.vcg.spill import Spill
 
@@ -128,3 +128,45 @@ def test_spilled_columns_lie_in_files() -> None:
     assert (spill.memory_bytes, spill.file_bytes) == (0, 5000)
     assert isinstance(coded.literal, np.memmap)
     assert np.array_equal(Reader.of(coded).expand(), noise)
+
+
+def test_hints_are_merged_in_order_and_the_first_ones_first() -> None:
+    first = np.array([1, 4, 4, 9]), np.array([10, 11, 12, 13])
+    second = np.array([0, 4, 7]), np.array([20, 21, 22])
+    at, lag = merged(first, second)
+    assert at.tolist() == [0, 1, 4, 4, 4, 7, 9]
+    assert lag.tolist() == [20, 10, 11, 12, 21, 22, 13]
+
+
+def test_runs_that_save_nothing_and_their_neighbours() -> None:
+    short = [
+        0,
+        1,
+        2,
+        3,
+        9,
+        9,
+        9,
+        9,
+        9,
+        9,
+        9,
+        9,
+        9,
+        9,
+        9,
+        9,
+        9,
+        9,
+        9,
+        5,
+    ]  # gain: more than 14 equal entries of 1 byte
+    writer = ColumnWriter(Spill(), entry_bytes=1)
+    writer.append(np.array(short))
+    coded = writer.finish()
+    assert np.asarray(coded.width).tolist() == [0, 1, 0]
+    assert np.asarray(coded.repeat).tolist() == [4, 15, 1]
+    assert Reader.of(coded).expand().tolist() == short
+    writer = ColumnWriter(Spill(), entry_bytes=1)
+    writer.append(np.array(short[:-2] + short[-1:]))  # one less is as long as a block of its own
+    assert np.asarray(writer.finish().width).tolist() == [0]

@@ -14,7 +14,7 @@ from commanalyzer.ir.parser import parse_module
 from commanalyzer.runtime.build import build_instrumented
 from commanalyzer.runtime.launch import run_target
 from commanalyzer.trace.reader import read_trace
-from commanalyzer.vcg import homes, tables
+from commanalyzer.vcg import build, homes, tables
 from commanalyzer.vcg.build import build_store
 from commanalyzer.vcg.spill import Spill
 from tests.graphs import assert_same_graph
@@ -63,7 +63,8 @@ def test_chunks_make_no_difference(
     run_target(executable, (), stdin=subprocess.DEVNULL, capture=True, environment=environment)
     trace = read_trace(tmp_path / "trace")
     assert {int(f) for f in trace.heads["flags"]} >= {0, 3, 5} and len(trace.groups)
-    monkeypatch.setattr(tables, "CHUNK", chunk)
+    for module_with_chunks in (tables, homes, build):
+        monkeypatch.setattr(module_with_chunks, "CHUNK", chunk)
     monkeypatch.setattr(homes, "_DENSE_LIMIT", dense_limit)
     store = build_store(trace, plan.sites, spill=Spill(budget_bytes=chunk))
     assert (store.spilled_bytes > 0) is (chunk < store.nbytes)
