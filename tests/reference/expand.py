@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.abi.trace_layout import ROW_FILL, ROW_WIDE
+from commanalyzer.abi.hooks import CONTROL, REGISTER
+from commanalyzer.abi.trace_layout import COMPACT_BITS, COMPACT_FIRST, ROW_COMPACT, ROW_FILL, ROW_WIDE
 from commanalyzer.trace.reader import Trace
 
 UInt64 = NDArray[np.uint64]
@@ -98,6 +99,13 @@ def _first_units(trace: Trace) -> Int64:
     return np.asarray(np.cumsum(units) - units)
 
 
+def expanded(units: Int64) -> Int64:
+    """Labels that the units of compact rows stand for."""
+    bits = units & 0xFFFFFFFF
+    value, roles = bits & ((1 << COMPACT_BITS) - 1), bits >> COMPACT_BITS & 3
+    return np.asarray(value + np.where(bits >> 31 == 1, REGISTER, COMPACT_FIRST) + roles * CONTROL)
+
+
 def _write_plain(trace: Trace, flags: Int64, num_plain: Int64, row_start: Int64, label: UInt64) -> None:
     first_unit = _first_units(trace)
     wide = (flags & ROW_WIDE) != 0
@@ -113,6 +121,8 @@ def _write_plain(trace: Trace, flags: Int64, num_plain: Int64, row_start: Int64,
         target = np.repeat(row_start[narrow_rows], lengths) + position
         # modulo 2^64, because differences may be negative
         label[target] = np.repeat(sink[narrow_rows], lengths) + difference.astype(np.uint64)
+        is_compact = np.repeat(flags[narrow_rows] & ROW_COMPACT != 0, lengths)
+        label[target[is_compact]] = expanded(difference[is_compact]).astype(np.uint64)
         lengths = num_plain[wide_rows]
         position = segment_positions(lengths)
         at = np.repeat(first_unit[wide_rows], lengths) + 2 * position

@@ -16,6 +16,7 @@ from commanalyzer.abi.trace_layout import (
     GROUP,
     HEAD,
     NEST_REDUCTION,
+    ROW_COMPACT,
     ROW_FILL,
     ROW_NEST,
     ROW_RANGE,
@@ -24,6 +25,7 @@ from commanalyzer.abi.trace_layout import (
     ROW_WIDE,
 )
 from commanalyzer.trace.reader import Trace
+from tests.reference.expand import expanded
 
 _WORD = 1 << 64
 _Terms = tuple[tuple[int, ...], ...]
@@ -52,8 +54,8 @@ def without_ranges(trace: Trace) -> Trace:
     for row in _all_rows(trace):
         row.labels = _renamed_all(row, row.labels, names)
         row.groups = tuple(tuple(_renamed_all(row, t, names) for t in terms) for terms in row.groups)
-        is_plain = row.flags & ~ROW_WIDE == 0
-        is_sum = row.flags & ~ROW_WIDE == ROW_REGISTER and row.site in sites
+        is_plain = row.flags == 0
+        is_sum = row.flags == ROW_REGISTER and row.site in sites
         key = (row.site, "sum" if is_sum else row.sink, row.labels, row.groups)
         found = kept.setdefault(key if is_plain or is_sum else (row.name, row.site, row.sink), row)
         if found is not row:
@@ -71,9 +73,13 @@ def _all_rows(trace: Trace) -> Iterator[_Row]:
             pairs = units[at : at + 2 * num_labels].reshape(-1, 2)
             labels = tuple((int(low) & 0xFFFFFFFF) | (int(high) % (1 << 32)) << 32 for low, high in pairs)
             at += 2 * num_labels
+        elif flags & ROW_COMPACT:
+            labels = tuple(expanded(units[at : at + num_labels]).tolist())
+            at += num_labels
         else:
             labels = tuple(sink + int(unit) for unit in units[at : at + num_labels])
             at += num_labels
+        flags &= ~(ROW_WIDE | ROW_COMPACT)
         if flags & ROW_RANGE:
             yield from _rows_of_range(labels, number, int(cell["count"]))
         elif flags & ROW_NEST:
