@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* None is `used`: what a program does not call is left out of it. */
 #define CA_INLINE __attribute__((always_inline)) static inline
 #define CA_HOOK __attribute__((always_inline))
 #define CA_SLOW __attribute__((noinline, cold))

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from tests.native import ROOT
 
-TIMEOUT_S = 300.0
+TIMEOUT_S = 600.0
 _STREAMS = (os.O_RDONLY, os.O_WRONLY | os.O_APPEND, os.O_WRONLY | os.O_APPEND)
 
 
