@@ -39,6 +39,7 @@ LAYERS = (
     ("provenance", "export", "comparison"),
     ("artifact_header",),
     ("artifacts",),
+    ("paper_view",),
     ("record", "decompose", "counting"),
     ("pipeline", "simulation"),
     ("sweep",),

@@ -62,25 +62,6 @@ def _row_pins(
     return n
 
 
-@compiled
-def find_runs(row_sink: Any, vertex: Any, tile: Any, first: Any) -> Any:
-    """List the runs of rows whose sinks are in one coarse vertex; return how many there are.
-
-    Args:
-        row_sink: Sink of each row.
-        vertex: Coarse vertex of each vertex, -1 for hubs.
-        tile: Coarse vertex of each run, output.
-        first: First row of each run, output.
-    """
-    runs = 0
-    for r in range(len(row_sink)):
-        k = vertex[row_sink[r]]
-        if runs == 0 or tile[runs - 1] != k:
-            tile[runs], first[runs] = k, r
-            runs += 1
-    return runs
-
-
 @compiled_in_place
 def list_pins(
     begin: Any, end: Any, row_sink: Any, row_fold: Any, term_ptr: Any, source_ptr: Any, source: Any,
