@@ -2,8 +2,8 @@
 
     python -m tests.bench.rung REPORT NODES COARSEN NAME [ARGUMENTS...]
 
-Does what ``commanalyzer analyze`` does, on all cores, and writes REPORT, the JSON document of the analysis with
-the seconds of each stage and the peak memory of this process and its helpers added.
+Does what ``commanalyzer analyze`` does, on all cores, and writes REPORT: the JSON document of the analysis,
+with the seconds of each stage and the peak memory of this process and its helpers added.
 """
 
 from __future__ import annotations
