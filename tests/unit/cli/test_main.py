@@ -29,20 +29,23 @@ class Pipeline:
     def __init__(self) -> None:
         self.requests: list[AnalysisRequest] = []
         self.partitions: list[PartitionRequest] = []
+        self.jobs: list[int] = []
         self.failure: BaseException | None = None
 
-    def analyze(self, request: AnalysisRequest, progress: Progress) -> AnalysisResult:
+    def analyze(self, request: AnalysisRequest, progress: Progress, jobs: int) -> AnalysisResult:
         progress.stage("compile")
         progress.advance()
         self.requests.append(request)
+        self.jobs.append(jobs)
         if self.failure is not None:
             raise self.failure
         return sample_result(*(sample_decomposition(n) for n in request.nodes), machine=request.machine)
 
     def repartition(
-        self, result: AnalysisResult, request: PartitionRequest, progress: Progress
+        self, result: AnalysisResult, request: PartitionRequest, progress: Progress, jobs: int
     ) -> AnalysisResult:
         self.partitions.append(request)
+        self.jobs.append(jobs)
         return sample_result(*(sample_decomposition(n) for n in request.nodes))
 
     def explain(self, request: AnalysisRequest, *, line: int, occurrence: int) -> str:
@@ -68,13 +71,14 @@ def test_options_reach_the_pipeline(pipeline: Pipeline, tmp_path: Path) -> None:
     words = (
         "--nodes 2..8x2 --model both --high 0.8 --region f --region g --no-control-flows --cc clang "
         "--ldflags -lfoo --timeout 2min --memory-limit 8GB --seed 5 --bandwidth 12.5GB/s --overlap 57% "
-        "--check --stdin in.txt -q"
+        "--check --stdin in.txt --jobs 3 -q"
     )
     options = words.split()
     options += ["--cflags", "-DN=3 -O1", "--machine", str(machine)]
     status = main(["analyze", "a.c", "b.c", *options, "--", "512", "--nodes", "--", "x y"])
     assert status == 0
     (request,) = pipeline.requests
+    assert pipeline.jobs == [3]
     assert request.sources == (Path("a.c"), Path("b.c"))
     assert request.arguments == ("512", "--nodes", "--", "x y")
     assert request.nodes == (2, 4, 8)
@@ -98,6 +102,7 @@ def test_options_reach_the_pipeline(pipeline: Pipeline, tmp_path: Path) -> None:
 
 def test_defaults(pipeline: Pipeline, capsys: Capture) -> None:
     assert main(["analyze", "a.c"]) == 0
+    assert pipeline.jobs == [len(os.sched_getaffinity(0))]
     assert pipeline.requests[0] == AnalysisRequest(sources=(Path("a.c"),))
     out = capsys.readouterr().out
     assert "metis cut" in out
