@@ -79,7 +79,8 @@ def bundled_toolchain() -> Toolchain:
 @cache
 def _bundled_version(zig: str) -> str:
     """Asked once per process: a package does not change while it is in use."""
-    return _version((zig, "cc"), "ziglang")
+    hint = "it needs a cache that can be written: ~/.cache/zig, or the folder that ZIG_GLOBAL_CACHE_DIR names"
+    return _version((zig, "cc"), "ziglang", hint)
 
 
 def bundled_compiler(language: Language) -> tuple[str, ...]:
@@ -137,7 +138,7 @@ def _cxx_of(cc: tuple[str, ...]) -> tuple[str, ...]:
     return (str(sibling), *cc[1:])
 
 
-def _version(command: tuple[str, ...], origin: str) -> str:
+def _version(command: tuple[str, ...], origin: str, hint: str = "") -> str:
     try:
         output = run_tool([*command, "--version"], timeout_s=_PROBE_TIMEOUT_S)
     except OSError as error:
@@ -146,6 +147,7 @@ def _version(command: tuple[str, ...], origin: str) -> str:
         raise CompileError(
             f"expected {command[0]} --version to work, found: {output.last_lines(3) or 'no output'}",
             where=origin,
+            hint=hint,
         )
     lines = output.stdout.strip().splitlines()
     return lines[0].strip() if lines else ""

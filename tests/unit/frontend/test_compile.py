@@ -10,6 +10,7 @@ import pytest
 
 from commanalyzer.errors import CompileError, ConfigError, InstrumentationError, IrError
 from commanalyzer.frontend import compile as frontend
+from commanalyzer.frontend import toolchain
 from commanalyzer.frontend.compile import compile_sources
 
 MAIN = '#include <stdio.h>\nint f(int);\nint main(void) { printf("%d\\n", f(2)); return 0; }\n'
@@ -242,3 +243,12 @@ def test_the_systems_clang(tmp_path: Path) -> None:
     result = compile_sources([_write(tmp_path, "a.c", MAIN + HELPER)], compiler="clang")
     assert not result.toolchain.bundled
     assert "@main" in result.ir_text
+
+
+def test_bundled_compiler_without_a_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    toolchain._bundled_version.cache_clear()
+    for name in ("HOME", "XDG_CACHE_HOME", "ZIG_GLOBAL_CACHE_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(CompileError, match="to work, found: error") as error:
+        compile_sources([_write(tmp_path, "a.c", MAIN + HELPER)])
+    assert "ZIG_GLOBAL_CACHE_DIR" in error.value.hint
