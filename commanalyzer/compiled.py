@@ -10,13 +10,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numba
 import numpy as np
+from numba.core.registry import CPUDispatcher
 from numpy.typing import DTypeLike, NDArray
 
 
@@ -48,21 +49,56 @@ def compiled_inline(function: Any) -> Any:
 
 def _compiled(function: Any, **options: bool) -> Any:
     njit: Any = numba.njit  # its types leave options out
+    is_inner = options.get("forceinline", False) or _is_private(function)
+    options |= {"nogil": True, "no_cfunc_wrapper": True, "no_cpython_wrapper": is_inner}
     try:
-        kernel = njit(cache=True, nogil=True, **options)(function)
+        kernel = njit(cache=True, **options)(function)
     except RuntimeError:  # no folder for the cache
-        return njit(nogil=True, **options)(function)
-    cache = kernel._cache
-    cache.save_overload = partial(_saved, cache.save_overload)
-    cache._cache_file._source_stamp = sorted(_ingredients(function))
+        kernel = njit(**options)(function)
+    else:
+        cache = kernel._cache
+        cache.save_overload = partial(_saved, cache.save_overload)
+        cache._cache_file._source_stamp = sorted({_state(Path(__file__)), *_ingredients(function)})
+    if is_inner:
+        kernel.__class__ = _Inner
+    kernel.get_call_template = partial(_call_template, kernel.get_call_template)
     return kernel
+
+
+class _Inner(CPUDispatcher):
+    """A kernel that other kernels call: what unpacks the arguments of Python takes longer to compile.
+
+    If Python does call it, as tests do, it is compiled for that, once in each process.
+    """
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self._for_python(*arguments)
+
+    @cached_property
+    def _for_python(self) -> Any:
+        njit: Any = numba.njit
+        return njit(self.py_func)
+
+
+def _is_private(function: Any) -> bool:
+    """It is called by kernels of its module only."""
+    name, module = str(function.__name__), str(function.__module__)
+    return name.startswith("_") and module.endswith("kernels")
+
+
+def _call_template(find: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
+    """Types of a call by a kernel, in which constants are numbers like others.
+
+    For Numba 0 is first a type of its own, until it finds what else a variable holds: kernels would be
+    compiled twice, and those that they call as well.
+    """
+    plain: Any = numba.types.unliteral
+    return find(tuple(map(plain, arguments)), {name: plain(each) for name, each in keywords.items()})
 
 
 def _ingredients(function: Any) -> set[tuple[str, str]]:
     """Files with their state, and numbers with their values, that go into the machine code."""
-    path = Path(inspect.getfile(function))
-    state = path.stat()
-    found = {(str(path), f"{state.st_mtime_ns} {state.st_size}")}
+    found = {_state(Path(inspect.getfile(function)))}
     names = function.__code__.co_names
     used = [(n, function.__globals__[n]) for n in names if n in function.__globals__]
     for module in [value for _, value in used if isinstance(value, ModuleType)]:
@@ -74,6 +110,12 @@ def _ingredients(function: Any) -> set[tuple[str, str]]:
         elif hasattr(value, "py_func"):
             found |= _ingredients(value.py_func)
     return found
+
+
+def _state(path: Path) -> tuple[str, str]:
+    """A file, and what changes with its content."""
+    state = path.stat()
+    return str(path), f"{state.st_mtime_ns} {state.st_size}"
 
 
 def _saved(save: Callable[..., None], *arguments: Any) -> None:

@@ -1,6 +1,7 @@
 """Front end: the user's sources in, one canonical LLVM module out (paper Section 4.1).
 
-Each source is compiled by clang without running LLVM passes; a child process links and canonicalises.
+Each source is compiled by clang without running LLVM passes, if it has changed; a child process links and
+canonicalises.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from commanalyzer.errors import CompileError, ConfigError, IrError
+from commanalyzer.errors import ConfigError, IrError
 from commanalyzer.frontend.cache import cached_file, content_key
 from commanalyzer.frontend.fortran import FORTRAN_SUFFIXES, compile_fortran, find_fortran, runtime_libraries
-from commanalyzer.frontend.marks import mark_flags
 from commanalyzer.frontend.models import fortran_models, uses_fortran
 from commanalyzer.frontend.outcome import CANONICAL_FORM, Outcome, read_outcome
+from commanalyzer.frontend.sources import SourceCompiler
 from commanalyzer.frontend.subprocesses import ToolOutput, run_tool
 from commanalyzer.frontend.toolchain import Language, Toolchain, find_toolchain
 
@@ -31,10 +32,6 @@ C_SUFFIXES = frozenset({".c"})
 CXX_SUFFIXES = frozenset({".cc", ".cpp", ".cxx", ".c++", ".C"})
 IR_SUFFIXES = frozenset({".ll", ".bc"})
 
-# -O2 for its language-level effects (no optnone, alias and lifetime information), passes off because the
-# canonical pipeline runs them; zig's own UBSan would add checks that are not the user's.
-COMPILE_FLAGS = ("-O2", "-g", "-Xclang", "-disable-llvm-passes", "-fno-sanitize=all")
-_COMPILE_TIMEOUT_S = 600.0
 _CANONICALIZE_TIMEOUT_S = 600.0
 _PACKAGE_PARENT = Path(__file__).resolve().parents[2]
 
@@ -136,9 +133,10 @@ def _bitcode_of(
         s if ir else scratch / f"module{i}.bc" for i, (s, ir) in enumerate(zip(sources, is_ir, strict=True))
     ]
     warnings = [""] * len(sources)
+    compiler = SourceCompiler(toolchain, flags)
     with ThreadPoolExecutor(os.cpu_count()) as compilers:
         running = {
-            i: compilers.submit(_compile_one, source, modules[i], toolchain, flags)
+            i: compilers.submit(compiler.compile, source, _language_in(source), modules[i])
             for i, source in enumerate(sources)
             if not is_fortran[i] and not is_ir[i]
         }
@@ -150,6 +148,10 @@ def _bitcode_of(
                 if warnings[i]:
                     logger.warning("%s", warnings[i])
     return modules, [text for text in warnings if text]
+
+
+def _language_in(source: Path) -> Language:
+    return "c++" if source.suffix in CXX_SUFFIXES else "c"
 
 
 def fortran_runtime(modules: Sequence[Path], fortran: str) -> tuple[tuple[str, ...], tuple[Path, ...]]:
@@ -176,27 +178,6 @@ def _input_file(path: Path) -> InputFile:
     if not data.strip():
         raise ConfigError("expected a program, found an empty file", where=str(path))
     return InputFile(str(path), hashlib.sha256(data).hexdigest())
-
-
-def _compile_one(source: Path, module: Path, toolchain: Toolchain, flags: tuple[str, ...]) -> str:
-    """Warnings of compiling ``source`` to bitcode at ``module``."""
-    driver = toolchain.driver("c++" if source.suffix in CXX_SUFFIXES else "c")
-    # "./" keeps a file called -x.c from being taken for a flag.
-    name = f"./{source}" if str(source).startswith("-") else str(source)
-    ours = (*toolchain.target_flags, *COMPILE_FLAGS, *mark_flags())
-    command = [*driver, *ours, *flags, "-emit-llvm", "-c", name]
-    output = run_tool([*command, "-o", str(module)], timeout_s=_COMPILE_TIMEOUT_S)
-    if output.exit_status is None:
-        raise CompileError(
-            f"expected the compiler to finish within {_COMPILE_TIMEOUT_S:.0f} s", where=str(source)
-        )
-    if not output.ok or not module.exists():
-        raise CompileError(
-            f"the compiler refused the source:\n{output.last_lines() or 'no message'}",
-            where=str(source),
-            hint='pass include paths and definitions with --cflags "-I... -D..."',
-        )
-    return output.stderr.strip()
 
 
 def canonical_file(

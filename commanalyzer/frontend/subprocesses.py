@@ -67,5 +67,20 @@ def run_tool(
     return ToolOutput(done.returncode, _text(done.stdout), _text(done.stderr))
 
 
+def tool_bytes(command: Sequence[str], *, timeout_s: float) -> bytes | None:
+    """What ``command`` writes to standard output, as it is; none if it fails or takes longer.
+
+    Raises:
+        OSError: If the program cannot be started at all.
+    """
+    try:
+        done = subprocess.run(
+            list(command), stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout_s, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return None
+    return done.stdout if done.returncode == 0 else None
+
+
 def _text(data: bytes | None) -> str:
     return (data or b"").decode("utf-8", errors="replace")

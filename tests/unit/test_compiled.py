@@ -78,3 +78,37 @@ def test_machine_code_is_made_again_when_a_kernel_that_it_calls_changes(tmp_path
     assert run(3, "2 * x") == "6"
     assert run(3, "4 * x") == "12"
     assert run(5, "4 * x") == "20"
+
+
+KERNELS = """
+from commanalyzer.compiled import compiled_in_place
+
+@compiled_in_place
+def _after(x, at):
+    return at + x[at]
+
+@compiled_in_place
+def follow(x, steps):
+    at = 0
+    for _ in range(steps):
+        at = _after(x, at)
+    return at
+"""
+
+
+def test_kernels_of_kernels_are_compiled_once_and_python_may_call_them(tmp_path: Path) -> None:
+    (tmp_path / "way_kernels.py").write_text(KERNELS)
+    program = "import numpy as np; from way_kernels import _after, follow; x = np.array([2, 0, 1, 4]); "
+    program += "print(follow(x, 2), len(_after.signatures), _after(x, 3))"
+    for _ in range(2):  # the second time from the cache
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stderr
+        assert done.stdout in ("3 1 7\n", "3 0 7\n")  # what is cached needs no kernel of a kernel

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from commanalyzer.errors import CompileError
-from commanalyzer.frontend.compile import COMPILE_FLAGS
 from commanalyzer.frontend.drivers import option_table as table
 from commanalyzer.frontend.drivers.command import Argument, CompilerCommand
 from commanalyzer.frontend.drivers.underlying import SEQUENTIAL_OPENMP, Underlying
 from commanalyzer.frontend.fortran import compile_fortran, find_fortran
 from commanalyzer.frontend.marks import mark_flags
+from commanalyzer.frontend.sources import COMPILE_FLAGS
 
 _UNKNOWN_OPTION = re.compile(
     r"(?:unknown argument|unknown clang option|unsupported option|unsupported argument):?"
