@@ -45,6 +45,7 @@ class Recorded:
     graph: ValueGraph
     work: WorkCounts
     statistics: TraceStatistics
+    num_renamings: int
 
 
 def record_source(
@@ -100,7 +101,9 @@ def record_file(
         trace: Trace = read_trace(path)
         graph = _checked_graph(trace, plan.sites, has_regions=bool(regions))
         work = work_counts(trace, plan.sites)
-        return Recorded(module, frontend, plan, plain, traced, graph, work, trace.statistics)
+        return Recorded(
+            module, frontend, plan, plain, traced, graph, work, trace.statistics, len(trace.renamings)
+        )
 
 
 def record_again(recorded: Recorded, mask: NDArray[np.bool_], folder: Path) -> ValueGraph:

@@ -29,6 +29,7 @@ LABEL_UNIT = np.dtype("<i4")
 GROUP = np.dtype([("row", "<u8"), ("first", "<u8"), ("count", "<u8"), ("width", "<u4"), ("is_listed", "<u4")])
 LISTED = np.dtype("<u8")
 RUN = np.dtype([("start", "<u8"), ("stride", "<i8")])
+RENAMING = np.dtype([("count", "<u8"), ("place", "<u4"), ("base", "<u4")])
 EXTENT = np.dtype(
     [
         ("start", "<u8"),
@@ -53,6 +54,9 @@ SECTIONS: tuple[tuple[str, np.dtype[np.generic]], ...] = (
     ("extents", EXTENT),
     ("block_counters", COUNTER),
     ("external_calls", COUNTER),
+    ("bases", LISTED),
+    ("renamings", RENAMING),
+    ("shifts", LABEL_UNIT),
 )
 STATISTICS = np.dtype(
     [

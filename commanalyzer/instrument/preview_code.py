@@ -13,6 +13,8 @@ from commanalyzer.instrument.preview_slices import Place
 from commanalyzer.instrument.previews import Previewed
 from commanalyzer.instrument.repeat_guards import GuardWriter, signed
 from commanalyzer.instrument.round_copies import tally
+from commanalyzer.instrument.round_path_code import RoundPathWriter
+from commanalyzer.instrument.round_paths import DECIDING, round_path
 from commanalyzer.instrument.rounds import outside_places
 from commanalyzer.ir.model import Block, Instruction, IrType, Operand
 from commanalyzer.ir.polynomials import Polynomial
@@ -21,7 +23,6 @@ _MAX_COUNTERS = 256
 _HASH, _FIRST_SLOT = 0, 1  # of a preview's storage: then addresses of reads, then those of accesses
 _WEIGHT = 0x9E3779B97F4A7C15
 _MIXER = signed(0xD6E8FEB86659FD93)
-_DECIDING = ("load", "fcmp", "fptosi", "fptoui")  # the rest is computed from these
 _LAST = signed(0xA0761D6478BD642F)
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 
@@ -59,6 +60,10 @@ class PreviewWriter:
         if is_apart:  # of the round; that of all rounds is made of them
             self._hash_slot = self._num_slots
             self._num_slots += 1
+        path = round_path(plan) if is_apart else None
+        self._path = RoundPathWriter(patch, path, self._storage, self._num_slots) if path else None
+        if self._path is not None:
+            self._num_slots += self._path.num_slots
         names = [f"%{label}" for label in plan.loop.blocks] + list(plan.computed)
         self._renamed = {name: suffixed(name, f".ca.{number}.p") for name in names}
         self._renamed[f"%{plan.ends.preheader}"] = block_at("look", plan.loop.header, number)
@@ -124,6 +129,8 @@ class PreviewWriter:
             self._set(start.lines, self._reads[name] + 1, address)
         if self._is_apart:
             self._patch.call(start.lines, "ca_rounds_look", identity, key)
+            if self._path is not None:
+                self._path.begin(start.lines)
         first = self._renamed[f"%{self._plan.loop.header}"]
         yield from ("", f"{look[1:]}:", *start.lines)
         if self._plan.reads is None:
@@ -139,6 +146,8 @@ class PreviewWriter:
     def _block(self, block: Block) -> Iterator[str]:
         """A block of the preview."""
         self._num_hashed = 0
+        if self._path is not None:
+            self._path.begin_block()
         yield from ("", f"{self._renamed[f'%{block.label}'][1:]}:")
         phis = [i for i in block.instructions if i.opcode == "phi" and i.name in self._plan.computed]
         for phi in phis:
@@ -168,6 +177,8 @@ class PreviewWriter:
             value = self._patch.value(out, f"mul i64 {value}, {signed(_WEIGHT * (2 * number + 3))}")
             total = self._patch.value(out, f"add i64 {total}, {value}")
         self._set(out, self._hash_slot, total)
+        if self._path is not None:
+            self._path.begin_round(out)
         return out
 
     def _round_over(self, mark: str) -> list[str]:
@@ -178,19 +189,27 @@ class PreviewWriter:
             found = self._patch.value(out, f"add i64 {found}, {mark}")
         total = self._patch.value(out, f"mul i64 {self._get(out, _HASH)}, {_MIXER}")
         self._set(out, _HASH, self._patch.value(out, f"add i64 {total}, {found}"))
-        self._patch.call(out, "ca_round_seen", found)
+        if self._path is None:
+            self._patch.call(out, "ca_round_seen", found)
+        else:
+            self._path.end_round(out, found)
         return out
 
     def _tell_rounds(self, out: list[str]) -> str:
         """Tells the recorder which memory rounds look at; returns all labels that enter the loop, in one."""
         for name in outside_places(self._plan):
             first, end = self._plan.tracked[name]
-            self._patch.call(out, "ca_rounds_range", *self._range(out, Place(name, first, end)))
+            is_moving = self._path is not None and self._path.is_moving(name)
+            self._patch.call(
+                out, "ca_rounds_range", *self._range(out, Place(name, first, end)), int(is_moving)
+            )
         for name, size in self._plan.private.sizes.items():
             address = self._patch.value(out, f"ptrtoint ptr {name} to i64")
             self._patch.call(out, "ca_rounds_local", address, size)
         entering = "0"
         for label in self._entering:
+            if self._path is not None:
+                self._patch.call(out, "ca_rounds_entering", label)
             entering = self._patch.value(out, f"or i64 {entering}, {label}")
         return entering
 
@@ -233,13 +252,16 @@ class PreviewWriter:
         out: list[str] = []
         value = ""
         is_noted = instruction.name in self._slots and instruction.name not in self._plan.steady
-        is_hashed = instruction.opcode in _DECIDING and instruction.type.kind != "float"
-        if is_hashed or is_noted:
+        is_hashed = instruction.opcode in DECIDING and instruction.type.kind != "float"
+        is_in_path = self._path is not None and self._path.has(instruction.name)
+        if is_hashed or is_noted or is_in_path:
             value = self._as_i64(out, self._renamed[instruction.name], instruction.type)
         if is_hashed:
             self._hash(out, value)
         if is_noted:
             self._note_address(out, self._slots[instruction.name], value)
+        if self._path is not None:
+            self._path.note(out, instruction.name, value)
         if instruction.opcode == "load":
             self._note_read(out, instruction.operands[0])
         return out

@@ -47,7 +47,7 @@ class _Registers:
     """Integers and addresses as they stand in the program; which conditions were asked for."""
 
     def __init__(self) -> None:
-        self.conditions: set[str] = set()
+        self.conditions: dict[str, None] = {}  # in the order of the program: the same text in every run
 
     def polynomial(self, operand: Operand) -> Polynomial | None:
         text = operand.text
@@ -58,7 +58,7 @@ class _Registers:
         return Polynomial.of(text)
 
     def decides(self, condition: str) -> bool:
-        self.conditions.add(condition)
+        self.conditions[condition] = None
         return True
 
 
@@ -80,6 +80,7 @@ class Previewed:
         private: Local arrays of its rounds.
         stores: First lines of the stores to them that the preview makes.
         enclosed: Reductions that begin and end with the loop.
+        conditions: Registers that say which labels are taken.
     """
 
     loop: Loop
@@ -95,6 +96,7 @@ class Previewed:
     private: RoundMemory
     stores: frozenset[int]
     enclosed: tuple[Enclosed, ...]
+    conditions: frozenset[str]
 
     @property
     def watched(self) -> tuple[str, ...]:
@@ -180,8 +182,9 @@ def previewed(
     )
     lines = frozenset(store.first_line for store in stores)
     return Previewed(
-        loop, edges, blocks, code, tracked, computed, outside, pairs, steady, reads, private, lines, enclosed
-    )
+        loop, edges, blocks, code, tracked, computed, outside, pairs, steady, reads, private, lines, enclosed,
+        frozenset(registers.conditions),
+    )  # fmt: skip
 
 
 def _steady(values: FunctionValues, nest: Loop, name: str) -> Steady | None:

@@ -31,7 +31,10 @@ SEPARATE = (
     "repeats.c",
     "outcomes.c",
     "snapshots.c",
+    "written.c",
     "rounds.c",
+    "renamings.c",
+    "places.c",
     "packing.c",
     "columns.c",
     "spill.c",
@@ -111,6 +114,7 @@ def _headers() -> tuple[Path, ...]:
         "src/state.h",
         "src/accumulator.h",
         "src/outcomes.h",
+        "src/written.h",
         "src/survey.h",
         "src/multipliers.inc",
     )

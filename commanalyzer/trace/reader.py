@@ -56,6 +56,9 @@ class Trace:
         extents: Named pieces of memory.
         block_counters: uint64, executions per counter.
         external_calls: uint64, calls per unmodelled function.
+        bases: uint64, versions of rounds.
+        renamings: Rounds that counted the rows of a version with other words.
+        shifts: int32, how many words the accesses of renamings moved.
         statistics: Recording quality.
     """
 
@@ -68,6 +71,9 @@ class Trace:
     extents: Column
     block_counters: Counters
     external_calls: Counters
+    bases: Counters
+    renamings: Column
+    shifts: NDArray[np.int32]
     statistics: TraceStatistics
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from commanalyzer.compiled import compiled_in_place
+from commanalyzer.vcg.trace_kernels import find_range
 
 
 @compiled_in_place
@@ -85,7 +86,7 @@ def decode(
     for g in range(len(low)):
         p, last = low[g], low[g] + count[g]
         if p < last and not entry_at[block] <= p < entry_at[block + 1]:
-            block = np.searchsorted(entry_at, p, side="right") - 1
+            block = find_range(p, entry_at)
         while p < last:
             if p == entry_at[block + 1]:
                 block += 1

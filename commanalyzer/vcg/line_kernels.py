@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from commanalyzer.abi.trace_layout import ROW_RANGE
-from commanalyzer.compiled import compiled
+from commanalyzer.compiled import compiled, compiled_in_place
 from commanalyzer.vcg.range_kernels import OTHERS, end_of, mixed, plain_label, units_of
 from commanalyzer.vcg.trace_kernels import COUNT, FLAGS, LOW
 
@@ -65,18 +65,42 @@ def _cells_between(line: Any, members: Any) -> Any:
     return bounds[:distinct]
 
 
+@compiled_in_place
+def _cell_of(bounds: Any, place: Any) -> Any:
+    """The cell that begins at ``place``, which is one of ``bounds``."""
+    low, high = 0, len(bounds)
+    while high - low > 1:
+        middle = (low + high) >> 1
+        if bounds[middle] <= place:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@compiled_in_place
+def _alternate(members: Any, segment: Any) -> Any:
+    """Two stores next to each other belong to one segment."""
+    found = False
+    for k in range(1, len(members)):
+        found |= segment[members[k]] == segment[members[k - 1]]
+    return found
+
+
 @compiled
 def _cut_line(line: Any, members: Any, counts: Any, stores: Any, pieces: Any, found: Any) -> Any:
     """Append the pieces of stores on one line: each place belongs to the first store that has it."""
     bounds = _cells_between(line, members)
-    following = np.arange(len(bounds))  # the next cell that belongs to nobody, by ways that get shorter
+    following = np.empty(len(bounds), np.int64)  # the next cell that is nobody's, by ways that get shorter
     total = np.zeros(len(bounds), np.int64)
     for s in members:
-        total[np.searchsorted(bounds, line[s, 1])] += counts[s]
-        total[np.searchsorted(bounds, line[s, 2])] -= counts[s]
-    total = np.cumsum(total)
+        total[_cell_of(bounds, line[s, 1])] += counts[s]
+        total[_cell_of(bounds, line[s, 2])] -= counts[s]
+    for cell in range(len(bounds)):
+        following[cell] = cell
+        total[cell] += total[cell - 1] if cell else 0
     for s in members:
-        cell, stop = np.searchsorted(bounds, line[s, 1]), np.searchsorted(bounds, line[s, 2])
+        cell, stop = _cell_of(bounds, line[s, 1]), _cell_of(bounds, line[s, 2])
         while True:
             while following[cell] != cell:
                 following[cell] = following[following[cell]]
@@ -121,11 +145,13 @@ def cut_overlaps(
             behind = max(behind, line[by_line[last], 2])
             last += 1
         if overlaps:
-            members = np.sort(by_line[first:last])
-            if np.any(np.diff(segment[members]) == 0):
+            members = by_line[first:last].copy()
+            members.sort()
+            if _alternate(members, segment):
                 is_merged[stores[members[0], 0]] = True
             else:
-                is_cut[members] = True
+                for s in members:
+                    is_cut[s] = True
                 found = _cut_line(line, members, counts, stores, pieces, found)
         first = last
     return found

@@ -32,7 +32,8 @@ def _with_room(words: Any, used: Any, needed: Any) -> Any:
     if used + needed <= words.shape[1]:
         return words
     larger = np.empty((2, 2 * (used + needed)), np.int64)
-    larger[:, :used] = words[:, :used]
+    for i in range(used):
+        larger[0, i], larger[1, i] = words[0, i], words[1, i]
     return larger
 
 

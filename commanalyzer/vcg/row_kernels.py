@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from commanalyzer.abi.trace_layout import ROW_REGISTER, ROW_TEMPORARY, ROW_UPDATE
 from commanalyzer.compiled import compiled, compiled_in_place
 from commanalyzer.vcg.trace_kernels import FLAGS, LOW, NONE, find_range
@@ -138,7 +136,7 @@ def next_filled(
     while fill < len(fills):
         first = fills[fill, 0]
         last = first + fills[fill, 1]
-        c = np.searchsorted(starts, first, side="right") - 1
+        c = find_range(first, starts)
         while c < len(base) and starts[c] < last:
             low, high = max(first, starts[c]), min(last, starts[c] + length[c])
             for d in range(max(dense, base[c] + low - starts[c]), base[c] + high - starts[c]):

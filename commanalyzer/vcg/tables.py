@@ -15,6 +15,7 @@ from commanalyzer.trace.reader import Trace
 from commanalyzer.vcg.coding import read_only
 from commanalyzer.vcg.nests import without_nests
 from commanalyzer.vcg.ranges import RangeTable, range_table
+from commanalyzer.vcg.renamings import without_renamings
 
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
@@ -61,6 +62,11 @@ class Tables:
         units = read_only(np.asarray(trace.labels))
         groups, listed = read_only(groups), read_only(np.asarray(trace.listed).view(np.int64))
         names = kept = read_only(np.zeros(0, np.int64))
+        renamed = without_renamings(trace, (heads, cells, units, groups, runs, listed))
+        if renamed is not None:
+            heads, cells, units = read_only(renamed.heads), read_only(renamed.cells), read_only(renamed.units)
+            groups, listed = read_only(renamed.groups), read_only(renamed.listed)
+            names, kept = read_only(renamed.names), read_only(renamed.kept)
         written = without_nests(heads, cells, units, groups, runs, listed)
         if written is not None:
             heads, cells, units = read_only(written.heads), read_only(written.cells), read_only(written.units)

@@ -58,7 +58,8 @@ def number_distinct(place: Any, number: Any) -> Any:
             larger = np.full((4 * len(slots), 2), -1, np.int64)
             for old in range(len(slots)):
                 if slots[old, 1] >= 0:
-                    larger[_slot_of(larger, slots[old, 0])] = slots[old]
+                    slot = _slot_of(larger, slots[old, 0])
+                    larger[slot, 0], larger[slot, 1] = slots[old, 0], slots[old, 1]
             slots = larger
         slot = _slot_of(slots, place[i])
         if slots[slot, 1] < 0:

@@ -82,6 +82,12 @@ static uint32_t start_of(const struct bucket *bucket, uint32_t tag) {
   return bucket->size <= IN_ORDER ? 0 : (uint32_t)((uint64_t)tag * bucket->size >> 32);
 }
 
+/* Begins to fetch the lines of a bucket of an anchor with few rows, whatever its size is. */
+static void fetch(const struct bucket *bucket) {
+  for (uint32_t line = 0; line < 4; line++)
+    __builtin_prefetch((const char *)bucket + line * LINE);
+}
+
 static uint64_t find_in(const struct bucket *bucket, uint64_t hash) {
   uint32_t tag = tag_of(hash), place = start_of(bucket, tag);
   for (uint32_t left = bucket->size; left && bucket->entries[place].row; left--) {
@@ -110,8 +116,10 @@ void ca_anchors_find(const struct ca_event *event, struct ca_place *place) {
   if (last != by_row)
     add_anchor(place, last);
   uint32_t first = *place->anchors[0];
+  for (uint32_t i = 1; i < place->count; i++)
+    __builtin_prefetch(place->anchors[i]);
   if (first & IN_BUCKET)
-    __builtin_prefetch(bucket_at(first));
+    fetch(bucket_at(first));
   else if (first)
     __builtin_prefetch(&ca_state.cells[first - 1]);
 }
@@ -123,6 +131,8 @@ uint64_t ca_anchors_search(struct ca_place *place, uint64_t hash) {
   for (place->chosen = 0;; place->chosen++) {
     uint32_t anchor = *place->anchors[place->chosen];
     uint64_t row = anchor;
+    if (place->chosen && anchor & IN_BUCKET)
+      fetch(bucket_at(anchor));
     if (anchor & IN_BUCKET)
       row = find_in(bucket_at(anchor), hash);
     else if (anchor && ca_state.cells[anchor - 1].hash != hash)

@@ -124,6 +124,8 @@ bool ca_homes_make(struct ca_homes *homes, const uint8_t *site_widths, uint64_t 
   homes->number_of = ca_map(WORDS * sizeof *homes->number_of);
   if (!homes->entries || !homes->number_of || !sort_extents(homes))
     return false;
+  ca_prefer_huge_pages(homes->number_of + ca_word(CA_ARENA_BASE), DENSE_BYTES / 4 * sizeof *homes->number_of);
+  ca_prefer_huge_pages(homes->entries, homes->capacity * sizeof *homes->entries);
   homes->entries[0].word = UINT64_MAX; /* stands for words that nobody stored to */
   made = homes;
   widths = site_widths;

@@ -16,6 +16,8 @@
 uint32_t ca_repeat_unpredicted(uint64_t hash, uint64_t changes, uint64_t rounds);
 
 /* A row that is being written; strides are in words. */
+bool ca_has_nests;
+
 struct nest {
   uint32_t count;
   uint32_t num_entries;
@@ -68,7 +70,7 @@ static uint32_t put_store(struct nest *nest, const uint64_t *given) {
 
 /* False if the nest stands for other rows than these. */
 static bool read_nest(struct nest *nest, uint32_t count, const uint64_t *given) {
-  if (given[0] < FEWEST_ROUNDS || ca_has_workspace)
+  if (given[0] < FEWEST_ROUNDS || ca_has_workspace || ca_renamings.bytes)
     return false;
   put(nest, 0);
   for (uint32_t at = 1; at < count; nest->num_entries++) {
@@ -98,6 +100,7 @@ static void count_row(uint64_t loop_hash, uint64_t changes, const struct nest *n
                            .flags = CA_ROW_NEST,
                            .count = nest->count,
                            .labels = nest->words};
+  ca_has_nests = true;
   bool is_new = !ca_predicted(event.hash) && ca_row_lookup(&event).is_new;
   if (!is_new && ca_state.cells[ca_last_row()].hash == event.hash) /* it comes again, and was not dropped */
     ca_repeat_row(loop_hash, changes, ca_last_row());

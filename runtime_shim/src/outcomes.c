@@ -7,6 +7,7 @@
 #define MOST_CHANGES (1ull << 22)
 #define NUM_OPEN 64u
 #define FEWEST_MET 1024u /* a power of 2 */
+#define MET_TOGETHER 8u  /* neighbours whose places are neighbours: loops go through arrays */
 #define UNKNOWN UINT64_MAX
 
 struct entry {
@@ -171,7 +172,8 @@ static bool begin_to_meet(uint64_t count) {
 
 /* Whether the word is met the first time. */
 static bool is_met_first(uint64_t word) {
-  uint64_t slot = (word * 0x9e3779b97f4a7c15ull >> 20) & met_mask;
+  uint64_t block = (word / MET_TOGETHER * 0x9e3779b97f4a7c15ull >> 20) * MET_TOGETHER;
+  uint64_t slot = (block + word % MET_TOGETHER) & met_mask;
   while (met[slot].turn == turn && met[slot].word != word)
     slot = (slot + 1) & met_mask;
   if (met[slot].turn == turn)

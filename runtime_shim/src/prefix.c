@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #define FEWEST_EVENTS (1u << 17) /* shorter recordings are not worth ending */
-#define ROUNDS 2u                /* how often the log is gone through without finding much */
 #define NEW_PART 8u              /* of the rows is much */
 #define CHECKS 16u               /* per round */
 #define LIFETIMES_FACTOR 4u      /* as in workspaces.py */
@@ -168,6 +167,7 @@ static struct word *entry_of(struct words *words, uint32_t *row_of, const uint8_
 /* Gathers what the rows of each word tell; false if there are too many. */
 static bool look_at_rows(struct words *words, const uint8_t *traits) {
   for (uint64_t row = 0; row < ca_num_rows; row++) {
+    __builtin_prefetch(&words->row_of[ca_sink_ahead(row, CA_ROWS_AHEAD)]);
     if (!(traits[row] & IS_STORE))
       continue;
     uint32_t *row_of = &words->row_of[ca_row_heads()[row].sink];
@@ -186,6 +186,7 @@ static bool look_at_rows(struct words *words, const uint8_t *traits) {
 static void look_at_single_rows(const struct words *words, const uint8_t *traits, struct rewrites *rewrites) {
   for (uint64_t row = 0; row < ca_num_rows; row++) {
     struct word word = {0};
+    __builtin_prefetch(&words->row_of[ca_sink_ahead(row, CA_ROWS_AHEAD)]);
     if (!(traits[row] & IS_STORE) || words->row_of[ca_row_heads()[row].sink] != row + 1)
       continue;
     add_row(&word, row, traits[row]);
@@ -242,7 +243,7 @@ CA_SLOW void ca_prefix_check(void) {
     counted_before = ca_prefix.counted;
     was_looked_at = false;
     ca_prefix.sees_loops = true;
-  } else if (!was_looked_at && ca_prefix.counted - counted_before >= ROUNDS * rows) {
+  } else if (!was_looked_at && ca_prefix.counted - counted_before >= rows) {
     was_looked_at = true;
     ca_prefix.sees_loops = false;
     ca_repeats_settle();

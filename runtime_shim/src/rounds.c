@@ -11,19 +11,16 @@
  * what is stored was computed from that lifetime. Here, named values come from the round itself: there must be
  * none in the memory that rounds look at, and none may enter the loop.
  */
-#include "state.h"
+#include "renamings.h"
 #include <string.h>
 
-#define NUM_MEMORIES 64u
+#define NUM_MEMORIES CA_MEMORIES
 #define MOST_ROUNDS (1u << 24)
-#define MOST_RANGES 32u
-#define MOST_LOCALS 8u
 #define MOST_STRETCHES 512u /* of a round */
 #define FEWEST_ROUNDS 16u
 #define FEWEST_FAILURES 2u /* previews of the loop, before there is a memory */
 #define PATIENCE 3u        /* runs in a row in which the memory was of no use */
 #define SAME 2u            /* runs in a row without a change, before the loop is remembered as a whole */
-#define MOST_SCANNED (1ull << 26)
 #define SHARE_OF_MEMORY 16u
 #define MOST_BYTES (1ull << 32)
 #define AHEAD 6u
@@ -44,8 +41,9 @@ struct memory {
   uint64_t digest; /* of the shadow that rounds look at */
   uint64_t *hashes;
   struct note *notes;
-  uint64_t num_rounds; /* of the last run */
-  uint64_t rows;       /* of all its rounds */
+  struct ca_round_version *versions; /* of rounds that may be renamed; or 0 */
+  uint64_t num_rounds;               /* of the last run */
+  uint64_t rows;                     /* of all its rounds */
   uint32_t runs;
   uint32_t useless; /* runs in a row */
   uint32_t same;    /* runs in a row */
@@ -53,22 +51,15 @@ struct memory {
   bool is_given_up;
 };
 
-struct range {
-  uint64_t first;
-  uint64_t end;
-};
-
 static struct memory memories[NUM_MEMORIES];
 static struct memory *current;
-static struct ca_column bounds;                               /* first row and end of each stretch */
-static struct range ranges[MOST_RANGES], locals[MOST_LOCALS]; /* addresses, words */
-static uint32_t num_ranges, num_locals;
-static uint64_t digest;
+static struct ca_column bounds; /* first row and end of each stretch */
 static bool is_stopped, is_forced;
+static bool is_renaming; /* the memory is in use: what is written may need it, see ca_rounds_stop */
 
 bool ca_rounds_reserve(void) {
   ca_rounds.list = ca_map((MOST_ROUNDS + 1ull) * sizeof *ca_rounds.list);
-  return ca_rounds.list && ca_column_reserve(&bounds, 1ull << 35);
+  return ca_rounds.list && ca_column_reserve(&bounds, 1ull << 35) && ca_renamings_reserve();
 }
 
 static uint64_t rows_of(const struct note *note) {
@@ -83,6 +74,8 @@ static uint64_t rows_of(const struct note *note) {
 static void settle(const struct memory *memory, struct note *note) {
   uint64_t runs = (uint64_t)(int64_t)(int32_t)(memory->runs - note->since);
   note->since = memory->runs;
+  if (memory->versions && ca_version_count(&memory->versions[note - memory->notes], runs))
+    return;
   const uint32_t *at = (const uint32_t *)bounds.data + 2ull * note->first;
   for (uint32_t k = 0; runs && k < note->count; k++)
     for (uint64_t row = at[2 * k]; row < at[2 * k + 1]; row++)
@@ -102,6 +95,8 @@ void ca_rounds_settle(void) {
 static void forget_round(struct memory *memory, uint64_t number) {
   memory->hashes[number] = 0;
   memory->notes[number].count = 0;
+  if (memory->versions)
+    ca_version_forget(&memory->versions[number]);
 }
 
 /* Rounds from this one on are not known any more. */
@@ -120,13 +115,16 @@ static void give_up(struct memory *memory) {
     ca_unmap(memory->hashes, MOST_ROUNDS * sizeof *memory->hashes);
   if (memory->notes)
     ca_unmap(memory->notes, MOST_ROUNDS * sizeof *memory->notes);
+  if (memory->versions)
+    ca_unmap(memory->versions, MOST_ROUNDS * sizeof *memory->versions);
+  ca_places_forget((uint32_t)(memory - memories));
   *memory = (struct memory){.key = memory->key, .is_given_up = true};
 }
 
 /* Their memory is needed. */
 void ca_rounds_stop(void) {
   is_stopped = true;
-  for (uint32_t i = 0; i < NUM_MEMORIES && !ca_rounds.is_running; i++)
+  for (uint32_t i = 0; i < NUM_MEMORIES && !ca_rounds.is_running && !is_renaming; i++)
     if (memories[i].hashes)
       give_up(&memories[i]);
 }
@@ -143,8 +141,7 @@ static bool prepare(struct memory *memory) {
 /* A preview begins. `key` stands for all that enters the loop. */
 CA_CALL void ca_rounds_look(uint32_t loop, uint64_t key) {
   ca_rounds.limit = ca_rounds.seen = ca_rounds.num_changed = 0;
-  num_ranges = num_locals = 0;
-  digest = 0;
+  ca_rounds.are_moving = false;
   current = 0;
   if (is_stopped || !ca_active)
     return;
@@ -158,32 +155,7 @@ CA_CALL void ca_rounds_look(uint32_t loop, uint64_t key) {
   current = memory;
   ca_rounds.hashes = memory->hashes;
   ca_rounds.limit = MOST_ROUNDS;
-}
-
-CA_CALL void ca_rounds_range(uint64_t low, uint64_t high) {
-  if (!ca_rounds.seen || (int64_t)high < (int64_t)low || num_ranges == MOST_RANGES)
-    return; /* the compiler knows that there are no more */
-  ranges[num_ranges++] = (struct range){low, high + 1};
-  digest += ca_changes_in(low, high) * ca_multipliers[num_ranges];
-}
-
-CA_CALL void ca_rounds_local(uint64_t address, uint64_t bytes) {
-  if (ca_rounds.seen && num_locals < MOST_LOCALS)
-    locals[num_locals++] = (struct range){ca_word(address), ca_word(address + bytes + 3)};
-}
-
-/* Whether memory that rounds look at holds named values. */
-static bool finds_named(void) {
-  uint64_t scanned = 0;
-  for (uint32_t i = 0; i < num_ranges; i++) {
-    scanned += ranges[i].end - ranges[i].first;
-    if (scanned > MOST_SCANNED)
-      return true;
-    for (uint64_t word = ca_word(ranges[i].first); word < ca_word(ranges[i].end + 3); word++)
-      if (*ca_shadow(word) & CA_REG)
-        return true;
-  }
-  return false;
+  ca_places_begin((uint32_t)(memory - memories));
 }
 
 /* Whether there is memory for so many rounds more. */
@@ -191,7 +163,9 @@ static bool has_room(uint64_t rounds) {
   uint64_t allowed = ca_memory_allowed() / SHARE_OF_MEMORY;
   for (uint32_t i = 0; i < NUM_MEMORIES; i++)
     rounds += memories[i].num_rounds;
-  uint64_t bytes = rounds * (sizeof(uint64_t) + sizeof(struct note) + sizeof(struct ca_round)) + bounds.bytes;
+  uint64_t per_round =
+      sizeof(uint64_t) + sizeof(struct note) + sizeof(struct ca_round) + sizeof(struct ca_round_version);
+  uint64_t bytes = rounds * per_round + bounds.bytes + ca_renamings_bytes();
   return bytes <= (allowed < MOST_BYTES ? allowed : MOST_BYTES);
 }
 
@@ -199,26 +173,26 @@ static bool has_room(uint64_t rounds) {
 static bool start_anew(struct memory *memory, uint64_t entering) {
   for (uint64_t k = 0; k < ca_rounds.num_changed; k++)
     memory->hashes[ca_rounds.list[k].number] = ca_rounds.list[k].hash;
-  for (uint64_t k = 0; k < ca_rounds.seen; k++)
-    ca_rounds.list[k] = (struct ca_round){k, memory->hashes[k]};
+  for (uint64_t k = 0; ca_rounds.num_changed < ca_rounds.seen && k < ca_rounds.seen; k++)
+    ca_rounds.list[k] = (struct ca_round){.number = k, .hash = memory->hashes[k]};
   ca_rounds.num_changed = ca_rounds.seen;
   forget_from(memory, 0);
   memset(memory->hashes, 0, ca_rounds.seen * sizeof *memory->hashes);
   memory->is_ready = false;
   memory->useless++;
   if (memory->useless > PATIENCE || !has_room(ca_rounds.seen) ||
-      (ca_has_workspace && ((entering & CA_REG) || finds_named()))) {
+      (ca_has_workspace && ((entering & CA_REG) || ca_places_have_named()))) {
     give_up(memory);
     return false;
   }
-  memory->digest = digest;
+  memory->digest = ca_places_digest();
   memory->is_ready = true;
   return true;
 }
 
-/* Whether it is better to record the loop as a whole. */
-static bool is_in_vain(struct memory *memory) {
-  if (!ca_rounds.num_changed && memory->num_rounds == ca_rounds.seen) {
+/* Whether it is better to record the loop as a whole, after so many changes; some may have been renamed. */
+static bool is_in_vain(struct memory *memory, uint64_t changed) {
+  if (!changed && memory->num_rounds == ca_rounds.seen) {
     memory->same = (memory->same + 1) % (SAME + 1);
     return !memory->same;
   }
@@ -234,7 +208,7 @@ static bool is_in_vain(struct memory *memory) {
 static void add_last(const struct memory *memory) {
   uint64_t last = ca_rounds.seen - 1, count = ca_rounds.num_changed;
   if (!count || ca_rounds.list[count - 1].number != last)
-    ca_rounds.list[ca_rounds.num_changed++] = (struct ca_round){last, memory->hashes[last]};
+    ca_rounds.list[ca_rounds.num_changed++] = (struct ca_round){.number = last, .hash = memory->hashes[last]};
 }
 
 static const struct note *note_at(const struct memory *memory, uint64_t place) {
@@ -245,19 +219,57 @@ static const uint32_t *bounds_of(const struct note *note) {
   return (const uint32_t *)bounds.data + 2ull * note->first;
 }
 
+static uint64_t state_of(const struct memory *memory) {
+  return memory->key * ca_multipliers[1] + memory->digest;
+}
+
 /* Begins to fetch what rounds further down the list will need: they are far apart in all tables. */
 static void look_ahead(const struct memory *memory, uint64_t place) {
+  const struct ca_round *list = ca_rounds.list + place;
   uint64_t left = ca_rounds.num_changed - place;
-  if (left > 4 * AHEAD)
-    __builtin_prefetch(note_at(memory, place + 4 * AHEAD));
-  if (left > 3 * AHEAD)
-    __builtin_prefetch(bounds_of(note_at(memory, place + 3 * AHEAD)));
-  if (left <= 2 * AHEAD)
+  if (left > 8 * AHEAD) {
+    __builtin_prefetch(note_at(memory, place + 8 * AHEAD), 1);
+    __builtin_prefetch(&memory->hashes[list[8 * AHEAD].number], 1);
+    if (memory->versions)
+      __builtin_prefetch(&memory->versions[list[8 * AHEAD].number], 1);
+  }
+  if (left > 4 * AHEAD) {
+    __builtin_prefetch(bounds_of(note_at(memory, place + 4 * AHEAD)));
+    if (memory->versions)
+      ca_version_fetch(&memory->versions[list[4 * AHEAD].number], &list[4 * AHEAD], state_of(memory));
+  }
+  if (left <= 2 * AHEAD || (memory->versions && memory->versions[list[2 * AHEAD].number].renaming))
     return;
   const struct note *note = note_at(memory, place + 2 * AHEAD);
   const uint32_t *at = bounds_of(note);
   for (uint32_t k = 0; k < note->count && k < MOST_FETCHED; k++)
-    __builtin_prefetch(&ca_state.cells[at[2 * k]]);
+    __builtin_prefetch(&ca_state.cells[at[2 * k]], 1);
+}
+
+/* Rounds that do what they did before with other words need not run with hooks; the last one does. */
+static void rename_rounds(struct memory *memory) {
+  uint64_t kept = 0;
+  for (uint64_t k = 0; k < ca_rounds.num_changed; k++) {
+    const struct ca_round *round = &ca_rounds.list[k];
+    struct note *note = &memory->notes[round->number];
+    look_ahead(memory, k);
+    settle(memory, note);
+    bool is_last = round->number + 1 == ca_rounds.seen;
+    if (!is_last && ca_version_rename(&memory->versions[round->number], round, state_of(memory),
+                                      bounds_of(note), note->count))
+      memory->hashes[round->number] = round->hash;
+    else
+      ca_rounds.list[kept++] = *round;
+  }
+  ca_rounds.num_changed = kept;
+}
+
+static bool may_rename(struct memory *memory) {
+  if (!ca_rounds.are_moving || !ca_renamings_allowed())
+    return false;
+  if (!memory->versions)
+    memory->versions = ca_map(MOST_ROUNDS * sizeof *memory->versions);
+  return memory->versions;
 }
 
 /* Decides how the loop that was previewed is run: true for round by round. */
@@ -268,8 +280,13 @@ bool ca_rounds_run(uint64_t entering) {
   if (!memory || is_stopped || rounds < FEWEST_ROUNDS || rounds >= ca_rounds.limit || !ca_rounds_may_record())
     return false;
   ca_rounds.seen = rounds;
-  bool is_new = !memory->is_ready || memory->digest != digest;
-  if (is_new ? !start_anew(memory, entering) : is_in_vain(memory))
+  bool is_new = !memory->is_ready || memory->digest != ca_places_digest();
+  uint64_t changed = ca_rounds.num_changed;
+  is_renaming = true;
+  if (may_rename(memory) && !is_new && ca_places_are_apart())
+    rename_rounds(memory);
+  is_renaming = false;
+  if (is_new ? !start_anew(memory, entering) : is_in_vain(memory, changed))
     return false;
   add_last(memory);
   if (memory->num_rounds > rounds)
@@ -300,6 +317,7 @@ static void predict(const struct note *note) {
 }
 
 static uint64_t begin_round(uint64_t number) {
+  ca_renamings_place(number);
   predict(&current->notes[number]);
   ca_round_record();
   return number;
@@ -335,6 +353,8 @@ static void keep(struct memory *memory, const struct ca_round *round) {
   note->count = count;
   memory->hashes[round->number] = round->hash;
   memory->rows += rows_of(note);
+  if (memory->versions)
+    ca_version_keep(&memory->versions[round->number], round);
 }
 
 /* A round changes shadow that others may look at: those behind it run with hooks, and are not counted. */
@@ -356,10 +376,7 @@ CA_SLOW static void force(void) {
 }
 
 void ca_rounds_changed(uint64_t word) {
-  for (uint32_t i = 0; i < num_locals; i++)
-    if (word >= locals[i].first && word < locals[i].end)
-      return;
-  if (!is_forced)
+  if (!ca_places_are_local(word) && !is_forced)
     force();
 }
 
@@ -377,6 +394,7 @@ CA_CALL uint64_t ca_round_end(uint64_t number) {
 CA_CALL void ca_rounds_end(void) {
   if (!is_forced && ca_rounds.next < ca_rounds.num_changed)
     keep(current, &ca_rounds.list[ca_rounds.next]); /* the last one ended in front of its latch */
+  ca_renamings_place(UINT64_MAX);
   ca_rounds_recorded();
   ca_rounds.is_running = false;
   ca_rounds.seen = 0;

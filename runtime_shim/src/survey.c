@@ -109,7 +109,14 @@ static void note_fill(const struct ca_chain *chain) {
   }
 }
 
+/* Rows come from memory in order, the homes that they name do not. */
+CA_INLINE void fetch_ahead(uint64_t row) {
+  __builtin_prefetch(&homes.number_of[ca_sink_ahead(row, CA_ROWS_AHEAD)]);
+  __builtin_prefetch(&homes.entries[homes.number_of[ca_sink_ahead(row, CA_ROWS_AHEAD / 2)]]);
+}
+
 static void note_lifetimes(const struct ca_chain *chain) {
+  fetch_ahead(chain->row);
   if (chain->flags & CA_ROW_FILL) {
     note_fill(chain);
     return;
@@ -216,6 +223,7 @@ static uint64_t key_of(const struct ca_chain *chain) {
 /* The chains of homes that begin many lifetimes: how often the commonest occurs, whether one site has several.
  */
 static void note_chain(const struct ca_chain *chain) {
+  fetch_ahead(chain->row);
   uint32_t number = chain->flags & (CA_ROW_FILL | CA_ROW_REGISTER) ? 0 : homes.number_of[chain->sink];
   if (!number)
     return;
@@ -261,6 +269,7 @@ static void reach_home(struct ca_home *home, uint64_t reach) {
 /* Every workspace and every register value computed from one passes on how often the commonest of its contents
  * occurs at most; a home that begins more lifetimes than that must have seen several contents. */
 static void pass_on(const struct ca_chain *chain) {
+  fetch_ahead(chain->row);
   uint32_t number = chain->flags & CA_ROW_REGISTER ? NO_HOME : homes.number_of[chain->sink];
   if (!number || (chain->flags & CA_ROW_FILL) || (traits[chain->row] & IS_FAR))
     return;

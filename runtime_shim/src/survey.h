@@ -70,6 +70,13 @@ void ca_homes_release(struct ca_homes *homes);
 
 CA_INLINE const struct ca_head *ca_row_heads(void) { return (const struct ca_head *)ca_heads.data; }
 
+#define CA_ROWS_AHEAD 32u /* of the row that is looked at: what they name is fetched meanwhile */
+
+/* The word that a later row stores to; that of the last row at the end. */
+CA_INLINE uint64_t ca_sink_ahead(uint64_t row, uint64_t rows) {
+  return ca_row_heads()[row + rows < ca_num_rows ? row + rows : ca_num_rows - 1].sink;
+}
+
 /* Units of the label column that a row takes. */
 CA_INLINE uint32_t ca_row_units(const struct ca_head *head) {
   return (uint32_t)head->num_labels << (head->flags & CA_ROW_WIDE ? 1 : 0);

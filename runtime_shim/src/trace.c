@@ -113,6 +113,10 @@ static bool write_trace(int file) {
       {ca_extents.data, &ca_extents, ca_extents.bytes / sizeof(struct ca_extent), sizeof(struct ca_extent)},
       {ca_block_counters, 0, ca_num_block_counters, 8},
       {ca_external_calls, 0, ca_num_external_calls, 8},
+      {ca_bases.data, &ca_bases, ca_bases.bytes / 8, 8},
+      {ca_renamings.data, &ca_renamings, ca_renamings.bytes / sizeof(struct ca_renaming),
+       sizeof(struct ca_renaming)},
+      {ca_shifts.data, &ca_shifts, ca_shifts.bytes / 4, 4},
   };
   const uint64_t spilled_bytes = ca_spilled_bytes();
   struct ca_trace_header header = {.magic = 0, .abi_version = CA_ABI_VERSION};
@@ -132,7 +136,8 @@ static bool write_trace(int file) {
     offset = (offset + bytes + 63) & ~63ull;
   }
   ca_statistics.recorder_bytes = ca_num_rows * sizeof(struct ca_cell) + ca_heads.bytes + ca_labels.bytes +
-                                 ca_groups.bytes + ca_runs.bytes + ca_listed.bytes;
+                                 ca_groups.bytes + ca_runs.bytes + ca_listed.bytes + ca_bases.bytes +
+                                 ca_renamings.bytes + ca_shifts.bytes;
   ca_statistics.spilled_bytes = spilled_bytes;
   if (spilled_bytes)
     ca_spill_finish(file);

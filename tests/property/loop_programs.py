@@ -221,6 +221,23 @@ LOOPS = {
     " for (int j = begin[i]; j < begin[i + 1]; j++) s += a[j] * b[perm[j]]; c[heap[i]] = s; }",
     "rounds with nests": "for (int i = 0; i < n; i++) for (int x = 0; x < rows; x++) { double s = 0.0;"
     " for (int j = 0; j < rows + 3; j++) s += w[x][j]; b[(perm[i] + x) % n] += 0.03125 * s; }",
+    "rounds that gather": "for (int i = 0; i < n; i++) c[i] = 0.5 * a[perm[i]] + a[heap[i]] * b[i];",
+    "rounds beside others": "for (int i = 0; i < n; i++) c[i] = 0.5 * b[perm[i]] + b[i];",
+    "rounds that meet": "for (int i = 0; i < n; i++) { b[perm[i]] += 0.5 * c[heap[i]];"
+    " b[heap[i]] = 0.25 * b[heap[i]] - a[i]; }",
+    "rounds with floats": "for (int i = 0; i < n; i++) f[perm[i]] += 0.5f * g[heap[i]];",
+    "rounds with short words": "for (int i = 0; i < n; i++) { h[perm[i]] += (short)(i + 1); f[i] ="
+    " 0.5f * h[heap[i]]; }",
+    "rounds with packed words": "for (int i = 0; i < n; i++) raw[perm[i]].x += a[i] * pts[heap[i]].v;",
+    "rounds with weights": "for (int i = 0; i < n; i++) { int p4[4]; double s[4]; int x = perm[i];"
+    " p4[0] = x; p4[1] = (x + 1) % n; p4[2] = (x + 5) % n; p4[3] = (x + 6) % n;"
+    " s[0] = a[i] * 0.5; s[1] = a[i] * 0.25; s[2] = s[0] * s[1]; s[3] = 1.0 - s[0];"
+    " for (int j = 0; j < 4; j++) e[p4[j]] += s[j]; }",
+    "rounds with weighted sums": "for (int i = 0; i < n; i++) { int p4[4]; double s[4]; int x = perm[i];"
+    " p4[0] = x; p4[1] = (x + 1) % n; p4[2] = (x + 5) % n; p4[3] = (x + 6) % n;"
+    " s[0] = a[i] * 0.5; s[1] = a[i] * 0.25; s[2] = s[0] * s[1]; s[3] = 1.0 - s[0]; double z = 0.0, y = 0.0;"
+    " for (int j = 0; j < 4; j++) { z += s[j] * b[p4[j]]; y += s[j] * big[p4[j]]; }"
+    " a[i] -= 0.0625 * z; c[i] = 0.5 * a[i] + y; }",
     "permuted sum of some": "{ double s = 0.0; for (int i = 0; i < n; i++) if (perm[i] % 3 == 0)"
     " s += a[heap[i]]; d[0] = s; b[t % n] = s; }",
     "permuted sum of one": "{ double s = 0.0; for (int i = 0; i < n; i++) if (local[i] == 2) s += a[i];"
@@ -239,6 +256,7 @@ LOOPS = {
     "little changed elsewhere": "{ heap[t * 5 % n] = (heap[t * 5 % n] + 3) % n; a[t * 3 % n] = 0.25 *"
     " (t + 1); }",
     "two exchanged": "{ int x = perm[t % n]; perm[t % n] = perm[t * 11 % n]; perm[t * 11 % n] = x; }",
+    "to and fro": "perm[t % 2 ? 5 : 9] ^= 1;",
     "all moved": "for (int i = 0; i < n; i++) c[i] = fabs(c[i]) + 0.03125 * (i % 5);",
     "search": "for (int i = 0; i < rows; i++) { int j = 0; while (j < C - 1 && m[i][j] < 0.75) j++;"
     " c[i % n] = m[i][j] + j; }",
@@ -336,7 +354,7 @@ def round_programs(draw: st.DrawFn) -> str:
     """Loops of which few rounds do something else than in the time step before."""
     names = sorted(LOOPS)
     loops = draw(st.permutations([n for n in names if "rounds" in n and n != "no rounds"]))
-    changes = ["little changed", "little changed elsewhere", "two exchanged", "all moved"]
+    changes = ["little changed", "little changed elsewhere", "two exchanged", "to and fro", "all moved"]
     others = draw(st.lists(st.sampled_from(names), max_size=1))
     changed = draw(st.lists(st.sampled_from(changes), min_size=1, max_size=2))
     mixed = draw(st.permutations([*loops[: draw(st.integers(1, 3))], *changed, *others]))

@@ -1,6 +1,7 @@
-"""Ranges and nests of a trace written out as the rows that hooks would have recorded: one by one.
+"""Ranges, nests and renamed rounds of a trace written out as the rows that hooks would have recorded.
 
-Rows are called by their numbers in the trace, those that nests stand for by the numbers behind these.
+Rows are called by their numbers in the trace, those that nests or renamings stand for by the numbers behind
+these.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from commanalyzer.abi.trace_layout import (
     ROW_NEST,
     ROW_RANGE,
     ROW_REGISTER,
+    ROW_TEMPORARY,
     ROW_UPDATE,
     ROW_WIDE,
 )
@@ -46,22 +48,79 @@ class _Row:
 
 def without_ranges(trace: Trace) -> Trace:
     """The trace with every range and nest replaced by its rows; equal rows are one, where the first is."""
-    if not np.any(trace.heads["flags"] & (ROW_RANGE | ROW_NEST)):
+    if not np.any(trace.heads["flags"] & (ROW_RANGE | ROW_NEST)) and not len(trace.renamings):
         return trace
-    sites = {row.site for row in _all_rows(trace) if row.name >= len(trace.heads)}
+    rows = list(_with_renamed(trace))
+    sites = {row.site for row in rows if row.name >= len(trace.heads)}
     kept: dict[tuple[object, ...], _Row] = {}
     names: dict[int, int] = {}  # of rows that are left out: the row that is kept
-    for row in _all_rows(trace):
+    for row in rows:
         row.labels = _renamed_all(row, row.labels, names)
         row.groups = tuple(tuple(_renamed_all(row, t, names) for t in terms) for terms in row.groups)
         is_plain = row.flags == 0
-        is_sum = row.flags == ROW_REGISTER and row.site in sites
-        key = (row.site, "sum" if is_sum else row.sink, row.labels, row.groups)
-        found = kept.setdefault(key if is_plain or is_sum else (row.name, row.site, row.sink), row)
+        is_defining = row.flags in (ROW_REGISTER, ROW_TEMPORARY) and row.site in sites
+        terms = tuple(term for group in row.groups for term in group)
+        key = (row.site, row.flags, row.sink, row.labels, terms)
+        found = kept.setdefault(key if is_plain or is_defining else (row.name, row.site, row.sink), row)
         if found is not row:
             found.count += row.count
             names[row.name] = found.name
     return _assembled(trace, list(kept.values()))
+
+
+def _with_renamed(trace: Trace) -> Iterator[_Row]:
+    """All rows, with those of renamed rounds in front of the row that came next."""
+    rows = list(_all_rows(trace))
+    known = {row.name: row for row in rows}
+    behind = max(known, default=0) + 1
+    pending = list(trace.renamings)
+    first = 0  # of the shifts
+    for row in [*rows, None]:
+        while pending and (row is None or pending[0]["place"] <= row.name < len(trace.heads)):
+            renaming = pending.pop(0)
+            shifts = trace.shifts[first : first + (int(trace.bases[renaming["base"]]) >> 32)].tolist()
+            first += len(shifts)
+            for renamed in _rows_of_renaming(trace, known, renaming, shifts):
+                if renamed.name < 0:
+                    renamed.name, behind = behind, behind + 1
+                yield renamed
+        if row is not None:
+            yield row
+
+
+def _rows_of_renaming(
+    trace: Trace, known: dict[int, _Row], renaming: np.void, shifts: list[int]
+) -> Iterator[_Row]:
+    """Rows of a version with other words; those that are different have no name yet."""
+    at, count = int(renaming["base"]), int(renaming["count"])
+    stretches = int(trace.bases[at]) % (1 << 32)
+    words: dict[int, int] = {}
+    for k, shift in enumerate(shifts):
+        access = int(trace.bases[at + 1 + stretches + k])
+        address, size = access % (1 << 44), access >> 48
+        for word in range(address // 4, (address + size + 3) // 4):
+            words[word] = word + shift
+    defined: dict[int, _Row] = {}
+
+    def moved(label: int) -> int:
+        if not label & REGISTER:
+            return (label & ~WORD_MASK) | words.get(label & WORD_MASK, label & WORD_MASK)
+        row = defined.get(label & WORD_MASK)
+        return label if row is None else (label & ~WORD_MASK) | row.name
+
+    for k in range(stretches if count else 0):
+        bounds = int(trace.bases[at + 1 + k])
+        for number in range(bounds % (1 << 32), bounds >> 32):
+            row = known[number]
+            sink = row.sink if row.flags & ROW_REGISTER else words.get(row.sink, row.sink)
+            labels = tuple(moved(label) for label in row.labels)
+            groups = tuple(tuple(tuple(moved(x) for x in term) for term in terms) for terms in row.groups)
+            if (sink, labels, groups) == (row.sink, row.labels, row.groups):
+                yield _Row(sink, row.site, row.flags, labels, number, count, groups)
+                continue
+            renamed = _Row(sink, row.site, row.flags, labels, -1, count, groups)
+            yield renamed
+            defined[number] = renamed
 
 
 def _all_rows(trace: Trace) -> Iterator[_Row]:

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -286,6 +287,7 @@ static void leave_at_once(void) {
 
 #include "driver_loops.inc"
 #include "driver_many.inc"
+#include "driver_snapshots.inc"
 #include "driver_workspaces.inc"
 
 static const struct {
@@ -301,6 +303,8 @@ static const struct {
     {"repeated", repeated},
     {"temporary", temporary},
     {"snapshots", snapshots},
+    {"watched", watched},
+    {"written", written},
     {"rows", rows},
     {"many_labels", many_labels},
     {"replication", replication},

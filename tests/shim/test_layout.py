@@ -19,6 +19,7 @@ _RECORDS: dict[str, np.dtype[np.void]] = {
     "ca_head": layout.HEAD,
     "ca_group": layout.GROUP,
     "ca_run": layout.RUN,
+    "ca_renaming": layout.RENAMING,
     "ca_extent": layout.EXTENT,
     "ca_workspace": layout.WORKSPACE,
     "ca_piece": layout.PIECE,
@@ -85,7 +86,8 @@ def test_records_and_constants_agree(measured: dict[str, int]) -> None:
 
 def test_columns_of_plain_numbers_have_the_width_the_shim_writes() -> None:
     plain = {name: dtype.itemsize for name, dtype in layout.SECTIONS if dtype.fields is None}
-    assert plain == {"labels": 4, "listed": 8, "block_counters": 8, "external_calls": 8}
+    counted = {"block_counters": 8, "external_calls": 8}
+    assert plain == {"labels": 4, "listed": 8, **counted, "bases": 8, "shifts": 4}
 
 
 def test_header_can_be_included_from_c_plus_plus(tmp_path: Path) -> None:

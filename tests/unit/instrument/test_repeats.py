@@ -10,6 +10,7 @@ import pytest
 from commanalyzer.frontend.compile import compile_sources
 from commanalyzer.instrument.loop_findings import loops_text
 from commanalyzer.instrument.plan import ModulePlan, PlanOptions, plan_module
+from commanalyzer.instrument.previews import _Registers
 from commanalyzer.instrument.rewrite import rewrite
 from commanalyzer.ir.parser import parse_module
 
@@ -237,3 +238,12 @@ def test_loops_that_are_met_first_are_offered_as_a_whole(
 ) -> None:
     used = planned[0].patches[f"@{function}"].used_hooks & {"ca_range", "ca_nest"}
     assert used == ({hook} if hook else set())
+
+
+def test_conditions_keep_the_order_of_the_program() -> None:
+    """The order of a set differs from process to process: the text would, too, and be compiled again."""
+    registers = _Registers()
+    names = [f"%condition{i}" for i in range(64)]
+    for name in (*names, *names[::-1]):
+        assert registers.decides(name)
+    assert list(registers.conditions) == names

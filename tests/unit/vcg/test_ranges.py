@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from commanalyzer.abi.hooks import CONTROL
-from commanalyzer.abi.trace_layout import CELL, GROUP, HEAD, LABEL_UNIT, ROW_RANGE, ROW_WIDE, RUN
+from commanalyzer.abi.trace_layout import CELL, GROUP, HEAD, LABEL_UNIT, RENAMING, ROW_RANGE, ROW_WIDE, RUN
 from commanalyzer.trace.reader import Trace, TraceStatistics
 from commanalyzer.vcg import tables
 from commanalyzer.vcg.tables import Tables
@@ -44,6 +44,9 @@ def trace_of(rows: list[tuple[int, int, int, list[int], int]]) -> Trace:
         extents=none.view(np.void),
         block_counters=none,
         external_calls=none,
+        bases=none,
+        renamings=np.zeros(0, RENAMING),
+        shifts=np.zeros(0, LABEL_UNIT),
         statistics=TraceStatistics(*[0] * len(TraceStatistics.__dataclass_fields__)),
     )
 
