@@ -142,9 +142,9 @@ def expand_transfers(graph: AnyGraph, totals: GraphTotals, part: Int32, uses: Pa
     versions = np.maximum(versions_of(graph, uses.value), 1)
     rounds = np.minimum(totals.rounds[uses.value], versions)
     return Transfers(
-        uses.value.astype(np.int32),
-        part[uses.value].astype(np.int32),
-        uses.part.astype(np.int32),
+        uses.value,
+        part[uses.value].astype(np.int32, copy=False),
+        uses.part,
         np.minimum(uses.most, versions),
         np.minimum(uses.total, np.where(uses.most <= rounds, rounds, versions)),
         widths_of(graph, uses.value).astype(np.int64),

@@ -79,7 +79,7 @@ def charge_hpdc18(
     """
     check_parts(graph, part, num_parts)
     everywhere = np.ones(graph.num_vertices, dtype=np.bool_)  # no value decides where a term is computed
-    table = UseTable(owner_codes(part, everywhere), num_parts, singletons.mask)
+    table = UseTable(owner_codes(part, everywhere, num_parts), num_parts, singletons.mask)
     for rows in row_slices(graph):
         table.add(rows)
     none32, none64 = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)

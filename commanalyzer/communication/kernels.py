@@ -2,7 +2,9 @@
 
 Uses of values by parts are collected in *lines*, one per (value, part). They are a tuple of::
 
-    table   int64[L, 7]     value, part, next line of the value, last row, most, total, fresh (``PairUses``)
+    table   int64[L, C]     most, total and, where C = 5, fresh (``PairUses``) in columns 2 to 4; columns 0, 1
+                            are the first four of ``key``
+    key     int32[L, 2 C]   value, part, next line of the value, last row: the same memory as ``table``
     head    int32[V]        first line of each value, -1 for none; -2 - b where block b knows all of them
     slots   int32[B, p]     blocks: line of each part, -1 for none
     used    int64[2]        lines and blocks that are taken
@@ -11,8 +13,8 @@ Most values are used by few parts, whose lines are chained; a value that many us
 chain is long. Rows come in ascending order: one that uses a value several times is seen by the last row of
 its line. A pass stops at the row for which there may be too few lines, and goes on with more.
 
-The *owner code* int32[V] of a value is its part, or ``~part`` where it has no say in where a term is computed
-(hubs).
+The *owner code* int16[V] or int32[V] of a value is its part, or ``~part`` where it has no say in where a term
+is computed (hubs).
 """
 
 from __future__ import annotations
@@ -21,10 +23,11 @@ from typing import Any
 
 import numpy as np
 
-from commanalyzer.compiled import compiled
+from commanalyzer.compiled import compiled_in_place, compiled_inline
 
-COLUMNS = 7
-VALUE, PART, NEXT, LAST, MOST, TOTAL, FRESH = range(COLUMNS)
+VALUE, PART, NEXT, LAST = range(4)  # of ``key``
+MOST, TOTAL, FRESH = range(2, 5)  # of ``table``
+MOST_ROWS = np.iinfo(np.int32).max
 NONE = -1
 _BLOCK = -2  # heads from here down are blocks
 _CHAIN = 4  # lines of a chain at least before it becomes a block
@@ -33,32 +36,45 @@ _FREE = -1
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
-@compiled
-def _new_line(table: Any, used: Any, value: Any, part: Any, following: Any) -> Any:
+@compiled_inline
+def _new_line(table: Any, key: Any, used: Any, value: Any, part: Any, following: Any) -> Any:
     i = used[0]
     used[0] += 1
-    table[i, VALUE], table[i, PART], table[i, NEXT], table[i, LAST] = value, part, following, NONE
-    table[i, MOST], table[i, TOTAL], table[i, FRESH] = 0, 0, 0
+    key[i, VALUE], key[i, PART], key[i, NEXT], key[i, LAST] = value, part, following, NONE
+    for column in range(MOST, table.shape[1]):
+        table[i, column] = 0
     return i
 
 
-@compiled
+@compiled_inline
+def find_line(lines: Any, value: Any, part: Any) -> Any:
+    """Return the line of a pair, negative where there is none."""
+    _, key, head, slots, _ = lines
+    i = np.int64(head[value])
+    if i <= _BLOCK:
+        return np.int64(slots[_BLOCK - i, part])
+    while i >= 0 and key[i, PART] != part:
+        i = np.int64(key[i, NEXT])
+    return i
+
+
+@compiled_inline
 def line_of(lines: Any, value: Any, part: Any) -> Any:
     """Return the line of a pair; it begins with nothing used."""
-    table, head, slots, used = lines
+    table, key, head, slots, used = lines
     first = np.int64(head[value])
     if first <= _BLOCK:
         block = slots[_BLOCK - first]
         if block[part] < 0:
-            block[part] = _new_line(table, used, value, part, NONE)
+            block[part] = _new_line(table, key, used, value, part, NONE)
         return np.int64(block[part])
     i, length = first, 0
     while i >= 0:
-        if table[i, PART] == part:
+        if key[i, PART] == part:
             return i
-        i = table[i, NEXT]
+        i = np.int64(key[i, NEXT])
         length += 1
-    i = _new_line(table, used, value, part, first)
+    i = _new_line(table, key, used, value, part, first)
     head[value] = i
     if length >= max(_CHAIN, slots.shape[1] // _SHARE) and used[1] < len(slots):
         head[value] = _BLOCK - used[1]
@@ -67,22 +83,24 @@ def line_of(lines: Any, value: Any, part: Any) -> Any:
         block[:] = NONE
         at = i
         while at >= 0:
-            block[table[at, PART]] = at
-            at = table[at, NEXT]
+            block[key[at, PART]] = at
+            at = np.int64(key[at, NEXT])
     return i
 
 
-@compiled
-def enter(table: Any, i: Any, row: Any, count: Any, fresh: Any) -> None:
+@compiled_inline
+def enter(lines: Any, i: Any, row: Any, count: Any, fresh: Any) -> None:
     """Enter in line ``i`` that ``row`` uses it."""
-    if table[i, LAST] != row:
-        table[i, LAST] = row
+    table, key = lines[0], lines[1]
+    if key[i, LAST] != row:
+        key[i, LAST] = row
         table[i, MOST] = max(table[i, MOST], count)
         table[i, TOTAL] += count
-        table[i, FRESH] += fresh
+        if table.shape[1] > FRESH:
+            table[i, FRESH] += fresh
 
 
-@compiled
+@compiled_inline
 def home_of(t: Any, source_ptr: Any, source: Any, code: Any) -> Any:
     """Return the one part that owns all operands of term ``t``, hubs aside; -1 if there is none."""
     home = np.int64(NONE)
@@ -96,7 +114,7 @@ def home_of(t: Any, source_ptr: Any, source: Any, code: Any) -> Any:
     return home
 
 
-@compiled
+@compiled_inline
 def _is_open(row: Any, owner: Any, term_ptr: Any, source_ptr: Any, source: Any, code: Any) -> Any:
     """Whether a part other than ``owner`` has all operands of a term of ``row``, hubs aside."""
     for t in range(term_ptr[row], term_ptr[row + 1]):
@@ -106,25 +124,24 @@ def _is_open(row: Any, owner: Any, term_ptr: Any, source_ptr: Any, source: Any, 
     return False
 
 
-@compiled
+@compiled_inline
 def owner_of(code: Any) -> Any:
     """Part of an owner code."""
     return np.int64(code if code >= 0 else ~code)
 
 
-@compiled
+@compiled_inline
 def is_full(lines: Any, more: Any) -> Any:
     """Whether there may be too few lines or blocks if ``more`` lines are needed."""
-    table, _, slots, used = lines
+    table, _, _, slots, used = lines
     return used[0] + more > len(table) or used[1] == len(slots)
 
 
-@compiled
+@compiled_in_place
 def scan_rows(
     row_sink: Any,
     row_count: Any,
     row_fold: Any,
-    row_accumulates: Any,
     term_ptr: Any,
     source_ptr: Any,
     source: Any,
@@ -139,11 +156,10 @@ def scan_rows(
 
     Rows with a term that another part may compute are only marked in ``is_open``: what they need is a choice.
 
-    The columns of the graph are followed by ``code`` int32[V], owner codes, and ``removed`` bool[V], values
+    The columns of the graph are followed by ``code``, owner codes, and ``removed`` bool[V], values
     whose flows are left out; empty for none. ``begin`` is the row to begin with, ``first_row`` the number of
     row 0 among the rows of all slices, ``is_open`` bool[R] the output.
     """
-    table = lines[0]
     for r in range(begin, len(row_sink)):
         start, end = source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]
         if is_full(lines, end - start):
@@ -154,15 +170,14 @@ def scan_rows(
         if row_fold[r] and _is_open(r, owner, term_ptr, source_ptr, source, code):
             is_open[r] = True
             continue
-        fresh = 0 if row_accumulates[r] else row_count[r]
         for i in range(start, end):
             v = source[i]
             if owner_of(code[v]) != owner and not (len(removed) and removed[v]):
-                enter(table, line_of(lines, v, owner), first_row + r, row_count[r], fresh)
+                enter(lines, line_of(lines, v, owner), first_row + r, row_count[r], 0)
     return len(row_sink)
 
 
-@compiled
+@compiled_in_place
 def count_pairs(table: Any, used: Any) -> Any:
     """Number of lines of which there are uses."""
     count = 0
@@ -171,27 +186,31 @@ def count_pairs(table: Any, used: Any) -> Any:
     return count
 
 
-@compiled
-def _put_pair(table: Any, i: Any, first: Any, at: Any, pairs: Any) -> Any:
+@compiled_inline
+def _put_pair(table: Any, key: Any, i: Any, first: Any, at: Any, keys: Any, counts: Any) -> Any:
     """Put line ``i`` to the pairs of its value, which begin at ``first``; return where they end."""
     if table[i, TOTAL] == 0:
         return at
     k = at
-    while k > first and pairs[1, k - 1] > table[i, PART]:
-        pairs[:, k] = pairs[:, k - 1]
+    while k > first and keys[PART, k - 1] > key[i, PART]:
+        keys[PART, k] = keys[PART, k - 1]
+        for column in range(len(counts)):
+            counts[column, k] = counts[column, k - 1]
         k -= 1
-    pairs[0, k], pairs[1, k] = table[i, VALUE], table[i, PART]
-    pairs[2, k], pairs[3, k], pairs[4, k] = table[i, MOST], table[i, TOTAL], table[i, FRESH]
+    keys[VALUE, at] = key[i, VALUE]
+    keys[PART, k] = key[i, PART]
+    for column in range(len(counts)):
+        counts[column, k] = table[i, MOST + column]
     return at + 1
 
 
-@compiled
-def ordered_pairs(lines: Any, pairs: Any) -> None:
+@compiled_in_place
+def ordered_pairs(lines: Any, keys: Any, counts: Any) -> None:
     """Write the lines of which there are uses in ascending order of (value, part).
 
-    ``pairs`` int64[5, K] is the output: value, part, most, total, fresh.
+    Results are ``keys`` int32[2, K], value and part, and ``counts`` int64[C - 2, K], most, total and fresh.
     """
-    table, head, slots, _ = lines
+    table, key, head, slots, _ = lines
     at = 0
     for v in range(len(head)):
         first = at
@@ -199,14 +218,14 @@ def ordered_pairs(lines: Any, pairs: Any) -> None:
         if i <= _BLOCK:
             for line in slots[_BLOCK - i]:
                 if line >= 0:
-                    at = _put_pair(table, line, first, at, pairs)
+                    at = _put_pair(table, key, np.int64(line), first, at, keys, counts)
             continue
         while i >= 0:
-            at = _put_pair(table, i, first, at, pairs)
-            i = table[i, NEXT]
+            at = _put_pair(table, key, i, first, at, keys, counts)
+            i = np.int64(key[i, NEXT])
 
 
-@compiled
+@compiled_in_place
 def number_keys(key: Any, slots: Any, number: Any) -> Any:
     """Number distinct keys by their first appearance; return how many there are.
 
@@ -229,14 +248,14 @@ def number_keys(key: Any, slots: Any, number: Any) -> Any:
     return count
 
 
-@compiled
+@compiled_in_place
 def raise_to(target: Any, index: Any, value: Any) -> None:
     """Raise ``target[index[i]]`` to ``value[i]``."""
     for i in range(len(index)):
         target[index[i]] = max(target[index[i]], value[i])
 
 
-@compiled
+@compiled_in_place
 def add_totals(
     row_sink: Any, row_count: Any, row_site: Any, row_accumulates: Any, rounds: Any, most: Any, site: Any
 ) -> None:
@@ -250,7 +269,7 @@ def add_totals(
             site[v] = row_site[r]
 
 
-@compiled
+@compiled_in_place
 def add_reads(row_count: Any, term_ptr: Any, source_ptr: Any, source: Any, reads: Any) -> None:
     """Raise ``reads`` of each source to the count of the most frequent row that reads it."""
     for r in range(len(row_count)):

@@ -4,6 +4,9 @@
 lines and owner codes are those of :mod:`commanalyzer.communication.kernels`. A *remote term* is one whose
 operands, hubs aside, live in one part that is not the sink's; *items* are its operands at the sink's owner:
 lines of what is sent.
+
+An operand that one term only needs at the sink's owner concerns its group alone: its bytes are added up, and
+no line is made for it before it is clear that it is sent.
 """
 
 from __future__ import annotations
@@ -12,51 +15,97 @@ from typing import Any
 
 import numpy as np
 
-from commanalyzer.communication.kernels import MOST, PART, VALUE, enter, home_of, is_full, line_of, owner_of
-from commanalyzer.compiled import compiled
+from commanalyzer.communication.kernels import (
+    MOST,
+    PART,
+    VALUE,
+    enter,
+    find_line,
+    home_of,
+    is_full,
+    line_of,
+    owner_of,
+)
+from commanalyzer.compiled import compiled_in_place, compiled_inline
+
+_BITS = 16  # parts that are told apart by which operands are seen to be needed once
 
 
-@compiled
-def _split_term(t: Any, count: Any, owner: Any, home: Any, columns: Any, code: Any, sent: Any, item: Any,
-                end: Any) -> Any:  # fmt: skip
-    """Note the operands of a term: as items from ``end`` on, or that they are sent; return the end."""
+@compiled_inline
+def _once(part: Any) -> Any:
+    """Bit of ``seen`` that says that a part needs a value, several parts share one; the other says again."""
+    return np.int64(1) << (part & (_BITS - 1))
+
+
+@compiled_in_place
+def note_needed(columns: Any, rows: Any, code: Any, seen: Any) -> None:
+    """Note the values that some rows need at other parts than their own, and which of them again there.
+
+    ``seen`` uint32[V], zeros, is the result: one half for the first time, the other for more.
+    """
+    row_sink, _, _, term_ptr, source_ptr, source = columns
+    for r in rows:
+        owner = owner_of(code[row_sink[r]])
+        bit = _once(owner)
+        for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
+            v = source[i]
+            if owner_of(code[v]) != owner:
+                bits = np.int64(seen[v])
+                seen[v] = bits | (bit << _BITS if bits & bit else bit)
+
+
+@compiled_inline
+def _split_term(t: Any, count: Any, owner: Any, home: Any, columns: Any, code: Any, seen: Any,
+                width_bytes: Any, sent: Any, item: Any, end: Any) -> Any:  # fmt: skip
+    """Note the operands of a term: as items from ``end`` on, or that they are sent.
+
+    Returns:
+        The end of the items, and the bytes of sending those that nothing else needs.
+    """
     source_ptr, source = columns[4], columns[5]
+    own_bytes = np.int64(0)
     for i in range(source_ptr[t], source_ptr[t + 1]):
         v = source[i]
         if home >= 0 and home != owner:
-            if code[v] >= 0:
-                item[end] = line_of(sent, v, owner)
-                end += 1
+            if code[v] < 0:
+                continue
+            if not (np.int64(seen[v]) >> _BITS) & _once(owner) and find_line(sent, v, owner) < 0:
+                own_bytes += count * np.int64(width_bytes[v])
+                continue
+            item[end] = line_of(sent, v, owner)
+            end += 1
         elif owner_of(code[v]) != owner:
             at = line_of(sent, v, owner)
             sent[0][at, MOST] = max(sent[0][at, MOST], count)
-    return end
+    return end, own_bytes
 
 
-@compiled
+@compiled_in_place
 def split_rows(
-    columns: Any, rows: Any, begin: Any, code: Any, sent: Any, folds: Any, term: Any, fold: Any, row: Any,
-    item_end: Any, item: Any, terms: Any,
+    columns: Any, rows: Any, begin: Any, code: Any, seen: Any, width_bytes: Any, sent: Any, folds: Any,
+    result: Any, terms: Any,
 ) -> Any:  # fmt: skip
     """Find the remote terms of some rows; operands of others are noted in ``sent`` to be needed so often.
+
+    An operand that nothing else needs at the sink's owner is no item: most are of this kind.
 
     Args:
         columns: Columns of the graph.
         rows: int64, the rows.
         begin: Which of ``rows`` to begin with.
-        code: int32[V], owner codes.
+        code: Owner codes.
+        seen: uint32[V], what these rows need (:func:`note_needed`).
+        width_bytes: uint8[V].
         sent: Lines of (value, part it is sent to).
         folds: Lines of (sink, part that contributes).
-        term: int64, result per remote term.
-        fold: int32, result: line of the contribution.
-        row: int32, result: which of ``rows``.
-        item_end: int64, result: where its items end.
-        item: int32, result: items of all remote terms.
+        result: Per remote term: int64, the term; int32, line of the contribution; int32, which of ``rows``;
+            int64, where its items end; int64, bytes of sending operands that are no items. And int32, items.
         terms: Remote terms that were found before.
 
     Returns:
         Which of ``rows`` it stopped at, because there may be too few lines, and the number of remote terms.
     """
+    term, fold, row, item_end, own_bytes, item = result
     row_sink, row_count, _, term_ptr, source_ptr, source = columns
     for k in range(begin, len(rows)):
         r = rows[k]
@@ -68,17 +117,20 @@ def split_rows(
         for t in range(term_ptr[r], term_ptr[r + 1]):
             home = home_of(t, source_ptr, source, code)
             end = item_end[terms - 1] if terms else np.int64(0)
-            end = _split_term(t, row_count[r], owner, home, columns, code, sent, item, end)
+            end, own = _split_term(
+                t, row_count[r], owner, home, columns, code, seen, width_bytes, sent, item, end
+            )
             if home >= 0 and home != owner:
-                term[terms], row[terms], item_end[terms] = t, k, end
+                term[terms], row[terms], item_end[terms], own_bytes[terms] = t, k, end, own
                 fold[terms] = line_of(folds, row_sink[r], home)
                 terms += 1
     return len(rows), terms
 
 
-@compiled
-def number_groups(columns: Any, rows: Any, width_bytes: Any, row: Any, fold: Any, continues: Any, group: Any,
-                  group_bytes: Any) -> Any:  # fmt: skip
+@compiled_in_place
+def number_groups(columns: Any, rows: Any, width_bytes: Any, row: Any, fold: Any, own_bytes: Any,
+                  continues: Any, known: Any, of_row: Any, group: Any, group_bytes: Any,
+                  group_own: Any) -> Any:  # fmt: skip
     """Number the groups of remote terms that one message can carry; return how many there are.
 
     That is all of an accumulating (sink, part), else those of one row.
@@ -89,15 +141,18 @@ def number_groups(columns: Any, rows: Any, width_bytes: Any, row: Any, fold: Any
         width_bytes: uint8[V].
         row: int32[K], which of ``rows`` each remote term belongs to.
         fold: int32[K], line of its contribution.
+        own_bytes: int64[K], bytes of sending its operands that are no items.
         continues: bool[F], zeros, per line of contributions; changed.
+        known: int32[F], -1 for each line; changed.
+        of_row: int32[F], likewise.
         group: int32[K], result.
         group_bytes: int64[K], zeros; result: bytes of the messages of each group.
+        group_own: int64[K], zeros; result: sum of ``own_bytes``.
     """
     row_sink, row_count, row_accumulates = columns[0], columns[1], columns[2]
     for k in range(len(row)):
         if row_accumulates[rows[row[k]]]:
             continues[fold[k]] = True
-    known, of_row = np.full(len(continues), -1, np.int32), np.full(len(continues), -1, np.int32)
     groups = 0
     for k in range(len(row)):
         line, r = fold[k], rows[row[k]]
@@ -107,10 +162,11 @@ def number_groups(columns: Any, rows: Any, width_bytes: Any, row: Any, fold: Any
         group[k] = known[line]
         size = row_count[r] * np.int64(width_bytes[row_sink[r]])
         group_bytes[group[k]] = max(group_bytes[group[k]], size)
+        group_own[group[k]] += own_bytes[k]
     return groups
 
 
-@compiled
+@compiled_in_place
 def pair_up(columns: Any, rows: Any, row: Any, item_end: Any, item: Any, group_ptr: Any, term_of_group: Any,
             place: Any, pair_item: Any, pair_group: Any, uses: Any) -> Any:  # fmt: skip
     """Write the distinct pairs of item and group, and how often the group needs it; return how many.
@@ -146,7 +202,7 @@ def pair_up(columns: Any, rows: Any, row: Any, item_end: Any, item: Any, group_p
     return pairs
 
 
-@compiled
+@compiled_inline
 def _sending_bytes(count: Any, have: Any, versions: Any, width_bytes: Any) -> Any:
     """Bytes of sending a value ``count`` times where ``have`` times are paid for."""
     versions = max(versions, 1)
@@ -155,28 +211,41 @@ def _sending_bytes(count: Any, have: Any, versions: Any, width_bytes: Any) -> An
     return count * width_bytes
 
 
-@compiled
-def _one_number(uses: Any, pair_of_item: Any, begin: Any, end: Any) -> Any:
-    """Whether all groups need an item equally often."""
-    count, is_one = uses[pair_of_item[begin]], True
-    for at in range(begin + 1, end):
-        is_one &= uses[pair_of_item[at]] == count
-    return is_one
+@compiled_inline
+def _distinct_uses(uses: Any, pair_of_item: Any, begin: Any, end: Any, order: Any) -> Any:
+    """Write to ``order``, ascending, how often groups need an item; return how many numbers that are."""
+    count = 0
+    for at in range(begin, end):
+        number = uses[pair_of_item[at]]
+        if count == 0 or number > order[count - 1]:
+            order[count] = number
+            count += 1
+            continue
+        low = np.searchsorted(order[:count], number)
+        if order[low] != number:
+            for k in range(count, low, -1):
+                order[k] = order[k - 1]
+            order[low] = number
+            count += 1
+    return count
 
 
-@compiled
-def cut_steps(item_ptr: Any, pair_of_item: Any, uses: Any, table: Any, versions: Any, width_bytes: Any,
-              step_bytes: Any, first_step: Any, last_step: Any) -> Any:  # fmt: skip
+@compiled_in_place
+def cut_steps(item_ptr: Any, pair_of_item: Any, uses: Any, lines: Any, versions: Any, width_bytes: Any,
+              order: Any, step_bytes: Any, step_ptr: Any, first_step: Any,
+              last_step: Any) -> Any:  # fmt: skip
     """Cut each item into steps, one for each number of times that a group needs it.
 
     Args:
         item_ptr: int64[L + 1], where the pairs of each item begin.
         pair_of_item: int32[E].
         uses: int64[E], how often the group of the pair needs it.
-        table: int64[L, 7], lines of the items: what is sent in any case.
+        lines: Lines of the items: what is sent in any case.
         versions: int64[V].
         width_bytes: uint8[V].
+        order: int64, as long as most pairs of an item; scratch space.
         step_bytes: int64[E], result: what each step costs in addition to the one before.
+        step_ptr: int64[E + 1], result: where the pairs of each item begin, if each has one step.
         first_step: int32[E], result: first step of the pair's item.
         last_step: int32[E], result: the step that the pair needs.
 
@@ -188,31 +257,26 @@ def cut_steps(item_ptr: Any, pair_of_item: Any, uses: Any, table: Any, versions:
         begin, end = item_ptr[line], item_ptr[line + 1]
         if begin == end:
             continue
-        v, have, first = table[line, VALUE], table[line, MOST], steps
-        width = np.int64(width_bytes[v])
-        if _one_number(uses, pair_of_item, begin, end):
-            step_bytes[steps] = _sending_bytes(uses[pair_of_item[begin]], have, versions[v], width)
-            steps += 1
-            for at in range(begin, end):
-                first_step[pair_of_item[at]] = last_step[pair_of_item[at]] = first
-            needed += end - begin
-            continue
-        order = np.unique(uses[pair_of_item[begin:end]])
-        paid = np.int64(0)
-        for count in order:
-            cost = _sending_bytes(count, have, versions[v], width)
+        numbers = _distinct_uses(uses, pair_of_item, begin, end, order)
+        v, have, first, paid = lines[1][line, VALUE], lines[0][line, MOST], steps, np.int64(0)
+        step_ptr[steps] = begin
+        for k in range(numbers):
+            cost = _sending_bytes(order[k], have, versions[v], np.int64(width_bytes[v]))
             step_bytes[steps] = cost - paid
             paid = cost
             steps += 1
         for at in range(begin, end):
             e = pair_of_item[at]
             first_step[e] = first
-            last_step[e] = first + np.searchsorted(order, uses[e])
+            last_step[e] = first
+            if numbers > 1:
+                last_step[e] += np.searchsorted(order[:numbers], uses[e])
             needed += last_step[e] - first + 1
+    step_ptr[steps] = len(uses)
     return steps, needed
 
 
-@compiled
+@compiled_in_place
 def write_steps(first_step: Any, last_step: Any, pair_group: Any, step: Any, group: Any) -> None:
     """Write every pair of a step and a group that needs it."""
     at = 0
@@ -222,7 +286,7 @@ def write_steps(first_step: Any, last_step: Any, pair_group: Any, step: Any, gro
             at += 1
 
 
-@compiled
+@compiled_in_place
 def enter_rows(columns: Any, rows: Any, begin: Any, first_row: Any, code: Any, sent: Any, folds: Any,
                term: Any, fold: Any, is_combined: Any, terms: Any) -> Any:  # fmt: skip
     """Enter what some rows need: operands where terms are computed, and contributions.
@@ -244,11 +308,11 @@ def enter_rows(columns: Any, rows: Any, begin: Any, first_row: Any, code: Any, s
             where = owner_of(code[row_sink[r]])
             if terms < len(term) and term[terms] == t:
                 if is_combined[terms]:
-                    where = folds[0][fold[terms], PART]
-                    enter(folds[0], fold[terms], first_row + number, count, fresh)
+                    where = np.int64(folds[1][fold[terms], PART])
+                    enter(folds, fold[terms], first_row + number, count, fresh)
                 terms += 1
             for i in range(source_ptr[t], source_ptr[t + 1]):
                 v = source[i]
                 if owner_of(code[v]) != where:
-                    enter(sent[0], line_of(sent, v, where), first_row + number, count, fresh)
+                    enter(sent, line_of(sent, v, where), first_row + number, count, fresh)
     return len(rows), terms

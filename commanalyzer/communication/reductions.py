@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from commanalyzer.communication import reduction_kernels as kernels
-from commanalyzer.communication.cover import groups_to_combine, sparse_table
-from commanalyzer.communication.uses import Lines, PairUses, UseTable
+from commanalyzer.communication.cover import Table, groups_to_combine, sparse_table
+from commanalyzer.communication.uses import Lines, OwnerCodes, PairUses, UseTable
 from commanalyzer.compiled import frozen
 from commanalyzer.vcg.graph import Bool, Int32, Int64
 from commanalyzer.vcg.large import AnyGraph
@@ -22,7 +22,7 @@ Columns = tuple[Int32, Int64, Bool, Int64, Int64, Int32]
 
 
 def settle(
-    graph: AnyGraph, kept: AnyRows, wanted: Bool, code: Int32, sent: UseTable, num_parts: int
+    graph: AnyGraph, kept: AnyRows, wanted: Bool, code: OwnerCodes, sent: UseTable, num_parts: int
 ) -> PairUses:
     """Enter all expansions that some rows need, and return their fold contributions.
 
@@ -30,11 +30,11 @@ def settle(
         graph: Value graph; only its vertices are looked at.
         kept: Rows of it.
         wanted: bool[R], which of them: some that fold.
-        code: int32[V], owner codes.
+        code: int16[V] or int32[V], owner codes.
         sent: What other rows need; added to.
         num_parts: Number of parts p.
     """
-    rows, folds = np.flatnonzero(wanted), Lines(graph.num_vertices, num_parts)
+    rows, folds = np.flatnonzero(wanted), Lines(graph.num_vertices, num_parts, has_fresh=True)
     columns = (
         kept.row_sink,
         kept.row_count,
@@ -43,15 +43,15 @@ def settle(
         kept.source_ptr,
         kept.source,
     )
-    remote = _remote_terms(columns, rows, code, sent.lines, folds)
-    combined = _cheaper_to_fold(graph, columns, rows, remote, sent.lines, len(folds.table))
-    row, terms = 0, 0
+    remote = _remote_terms(graph, columns, rows, code, sent.lines, folds)
+    combined = _cheaper_to_fold(graph, columns, rows, remote, sent.lines, len(folds))
+    first, row, terms = sent.number_rows(len(rows)), 0, 0
     while True:
         row, terms = kernels.enter_rows(
             columns,
             rows,
             row,
-            sent.rows,
+            first,
             code,
             sent.lines.arrays,
             folds.arrays,
@@ -61,7 +61,6 @@ def settle(
             terms,
         )
         if row == len(rows):
-            sent.rows += len(rows)
             return folds.pairs()
         sent.lines.reserve(_flows(columns, rows[row : row + 1]))
 
@@ -75,13 +74,15 @@ class _RemoteTerms:
         fold: int32[K], line of the contribution to the sink.
         row: int32[K], which of the rows looked at.
         item_end: int64[K], where the items of each term end.
-        item: int32[N], lines of operands, hubs aside, at the sink's owner.
+        own_bytes: int64[K], bytes of sending operands that nothing else needs there: they are no items.
+        item: int32[N], lines of other operands, hubs aside, at the sink's owner.
     """
 
     term: Int64
     fold: Int32
     row: Int32
     item_end: Int64
+    own_bytes: Int64
     item: Int32
 
 
@@ -91,24 +92,31 @@ def _flows(columns: Columns, rows: Int64) -> int:
     return int((source_ptr[term_ptr[rows + 1]] - source_ptr[term_ptr[rows]]).sum())
 
 
-def _remote_terms(columns: Columns, rows: Int64, code: Int32, sent: Lines, folds: Lines) -> _RemoteTerms:
+def _remote_terms(
+    graph: AnyGraph, columns: Columns, rows: Int64, code: OwnerCodes, sent: Lines, folds: Lines
+) -> _RemoteTerms:
     """Find the remote terms of some rows; note in ``sent`` how often operands of others are sent at least."""
     term_ptr = columns[3]
     most = int((term_ptr[rows + 1] - term_ptr[rows]).sum())
-    term, item_end = np.empty(most, np.int64), np.empty(most, np.int64)
+    term, item_end, own_bytes = (np.empty(most, np.int64) for _ in range(3))
     fold, row = np.empty(most, np.int32), np.empty(most, np.int32)
     item = np.empty(_flows(columns, rows), np.int32)
+    seen = np.zeros(graph.num_vertices, np.uint32)
+    kernels.note_needed(columns, rows, code, seen)
     sent.reserve(len(item) // 2)  # what is not used takes no memory
     folds.reserve(most // 4)
+    result = term, fold, row, item_end, own_bytes, item
     at, terms = 0, 0
     while True:
         lines = sent.arrays, folds.arrays
         at, terms = kernels.split_rows(
-            columns, rows, at, code, *lines, term, fold, row, item_end, item, terms
+            columns, rows, at, code, frozen(seen, np.uint32), graph.width_bytes, *lines, result, terms
         )
         if at == len(rows):
             items = int(item_end[terms - 1]) if terms else 0
-            return _RemoteTerms(term[:terms], fold[:terms], row[:terms], item_end[:terms], item[:items])
+            return _RemoteTerms(
+                term[:terms], fold[:terms], row[:terms], item_end[:terms], own_bytes[:terms], item[:items]
+            )
         sent.reserve(_flows(columns, rows[at : at + 1]))
         folds.reserve(int(term_ptr[rows[at] + 1] - term_ptr[rows[at]]))
 
@@ -124,29 +132,59 @@ def _cheaper_to_fold(
 
     An operand that groups need different numbers of times is one operand per step of that number.
     """
-    group, group_bytes = np.empty(len(remote.term), np.int32), np.zeros(len(remote.term), np.int64)
+    group = np.empty(len(remote.term), np.int32)
+    group_bytes, group_own = np.zeros(len(group), np.int64), np.zeros(len(group), np.int64)
     continues = np.zeros(num_folds, np.bool_)
+    known, of_row = np.full(num_folds, -1, np.int32), np.full(num_folds, -1, np.int32)
     groups = kernels.number_groups(
-        columns, rows, graph.width_bytes, remote.row, remote.fold, continues, group, group_bytes
+        columns,
+        rows,
+        graph.width_bytes,
+        remote.row,
+        remote.fold,
+        remote.own_bytes,
+        continues,
+        known,
+        of_row,
+        group,
+        group_bytes,
+        group_own,
     )
-    item, pair_group, uses = _pairs(columns, rows, remote, group, groups, len(sent.table))
-    step_bytes = np.empty(len(item), np.int64)
+    del continues, known, of_row
+    item, pair_group, uses = _pairs(columns, rows, remote, group, groups, len(sent))
+    step_bytes, step, step_group, table = _steps(graph, item, pair_group, uses, sent)
+    weights = step_bytes, group_bytes[:groups]
+    return groups_to_combine(*weights, step, step_group, own_bytes=group_own[:groups], table=table)[group]
+
+
+def _steps(
+    graph: AnyGraph, item: Int32, pair_group: Int32, uses: Int64, sent: Lines
+) -> tuple[Int64, Int32, Int32, Table | None]:
+    """Return the bytes of each step, the pairs of step and group, and the table of them where it is known.
+
+    Arguments as returned by :func:`_pairs`, and the lines of the items.
+    """
+    pointer, pairs = sparse_table(item, len(sent))
+    step_bytes, step_ptr = np.empty(len(item), np.int64), np.empty(len(item) + 1, np.int64)
     first, last = np.empty(len(item), np.int32), np.empty(len(item), np.int32)
     steps, needed = kernels.cut_steps(
-        *sparse_table(item, len(sent.table)),
+        pointer,
+        pairs,
         uses,
-        sent.table,
+        sent.arrays,
         graph.versions,
         graph.width_bytes,
+        np.empty(int(np.diff(pointer).max(initial=0)), np.int64),
         step_bytes,
+        step_ptr,
         first,
         last,
     )
-    if needed > len(item):
-        pairs = np.empty(needed, np.int32), np.empty(needed, np.int32)
-        kernels.write_steps(first, last, pair_group, *pairs)
-        last, pair_group = pairs
-    return groups_to_combine(step_bytes[:steps], group_bytes[:groups], last, pair_group)[group]
+    if needed == len(item):
+        return step_bytes[:steps], last, pair_group, (frozen(step_ptr[: steps + 1], np.int64), pairs)
+    step, group = np.empty(needed, np.int32), np.empty(needed, np.int32)
+    kernels.write_steps(first, last, pair_group, step, group)
+    return step_bytes[:steps], step, group, None
 
 
 def _pairs(

@@ -18,8 +18,10 @@ from commanalyzer.vcg.graph import Bool, Int32, Int64
 from commanalyzer.vcg.slices import AnyRows
 
 Entry = TypeVar("Entry", bound=np.generic)
+OwnerCodes = NDArray[np.int16] | NDArray[np.int32]
 _FEWEST_LINES = 1024
 _FEWEST_BLOCKS = 64
+_NARROW_PARTS = 1 << 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +29,16 @@ class PairUses:
     """Uses collapsed to distinct (value, part) pairs in ascending order of (value, part).
 
     Attributes:
-        value: int64[K], vertex.
-        part: int64[K], part.
+        value: int32[K], vertex.
+        part: int32[K], part.
         most: int64[K], largest count of any single row.
         total: int64[K], sum of the counts of all distinct rows.
-        fresh: int64[K], sum of the counts of the rows that start a new version of their sink.
+        fresh: int64[K], sum of the counts of the rows that start a new version of their
+            sink; empty where it was not asked for.
     """
 
-    value: Int64
-    part: Int64
+    value: Int32
+    part: Int32
     most: Int64
     total: Int64
     fresh: Int64
@@ -43,8 +46,8 @@ class PairUses:
 
 def none_used() -> PairUses:
     """Return no pairs."""
-    none = np.zeros(0, dtype=np.int64)
-    return PairUses(none, none, none, none, none)
+    key, count = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)
+    return PairUses(key, key, count, count, count)
 
 
 def numbered_keys(key: Int64) -> tuple[Int64, Int64]:
@@ -60,29 +63,44 @@ def numbered_keys(key: Int64) -> tuple[Int64, Int64]:
     return found, number
 
 
-def owner_codes(part: Int32, hub: Bool) -> Int32:
-    """Return int32[V], read-only: owners of values, and ``~owner`` of hubs."""
-    return frozen(np.where(hub, ~part, part), np.int32)
+def owner_codes(part: Int32, hub: Bool, num_parts: int) -> OwnerCodes:
+    """Return int16[V] (int32[V] for very many parts), read-only: owners of values, ``~owner`` of hubs.
+
+    They are looked up for every flow: narrow ones stay in the caches.
+    """
+    dtype = np.int16 if num_parts <= _NARROW_PARTS else np.int32
+    code = part.astype(dtype)
+    return frozen(np.bitwise_not(code, out=code, where=hub), dtype)
 
 
 class Lines:
-    """Pairs of value and part with what uses them; see :mod:`commanalyzer.communication.kernels`."""
+    """Pairs of value and part with what uses them; see :mod:`commanalyzer.communication.kernels`.
 
-    def __init__(self, num_vertices: int, num_parts: int) -> None:
+    Args:
+        num_vertices: Number of values V.
+        num_parts: Number of parts p.
+        has_fresh: Whether ``fresh`` of :class:`PairUses` is asked for.
+    """
+
+    def __init__(self, num_vertices: int, num_parts: int, *, has_fresh: bool) -> None:
         self._head = np.full(num_vertices, kernels.NONE, dtype=np.int32)
-        self._table = np.empty((_FEWEST_LINES, kernels.COLUMNS), dtype=np.int64)
+        columns = kernels.FRESH + has_fresh
+        self._table = np.empty((_FEWEST_LINES, columns), dtype=np.int64)
         self._slots = np.empty((_FEWEST_BLOCKS, num_parts), dtype=np.int32)
         self._count = np.zeros(2, dtype=np.int64)
 
     @property
-    def arrays(self) -> tuple[Int64, Int32, Int32, Int64]:
+    def arrays(self) -> tuple[Int64, Int32, Int32, Int32, Int64]:
         """What the kernels work on; valid until there are more lines."""
-        return self._table, self._head, self._slots, self._count
+        return self._table, self._table.view(np.int32), self._head, self._slots, self._count
 
     @property
     def table(self) -> Int64:
-        """int64[L, 7], the lines."""
+        """int64[L, C], the lines."""
         return self._table[: self._count[0]]
+
+    def __len__(self) -> int:
+        return int(self._count[0])
 
     def reserve(self, more: int) -> None:
         """Make room for ``more`` lines, and for at least one block."""
@@ -92,12 +110,18 @@ class Lines:
         if blocks == len(self._slots):
             self._slots = _larger(self._slots, blocks, 2 * blocks)
 
+    def forget_rows(self) -> None:
+        """Rows to come may have the numbers of earlier ones."""
+        self.table.view(np.int32)[:, kernels.LAST] = kernels.NONE
+
     def pairs(self) -> PairUses:
         """Return all pairs of which there are uses."""
-        count = kernels.count_pairs(self._table, self._count[0])
-        pairs = np.empty((5, count), dtype=np.int64)
-        kernels.ordered_pairs(self.arrays, pairs)
-        return PairUses(*pairs)
+        table = self.table
+        count = int(np.count_nonzero(table[:, kernels.TOTAL]))
+        keys, counts = np.empty((2, count), np.int32), np.empty((table.shape[1] - 2, count), np.int64)
+        kernels.ordered_pairs(self.arrays, keys, counts)
+        fresh = counts[2] if len(counts) > 2 else np.zeros(0, np.int64)
+        return PairUses(keys[0], keys[1], counts[0], counts[1], fresh)
 
 
 def _larger(array: NDArray[Entry], count: int, size: int) -> NDArray[Entry]:
@@ -111,20 +135,28 @@ class UseTable:
     """Uses of values by parts, collected from rows of a graph in ascending order.
 
     Args:
-        code: int32[V], owner codes.
+        code: int16[V] or int32[V], owner codes.
         num_parts: Number of parts p.
         removed: bool[V], values whose flows are left out; None for none.
 
     Attributes:
         lines: What was collected.
-        rows: Rows that were added.
     """
 
-    def __init__(self, code: Int32, num_parts: int, removed: Bool | None = None) -> None:
+    def __init__(self, code: OwnerCodes, num_parts: int, removed: Bool | None = None) -> None:
         self._code = code
         self._removed = frozen(np.zeros(0) if removed is None else removed, np.bool_)
-        self.lines = Lines(len(code), num_parts)
-        self.rows = 0
+        self.lines = Lines(len(code), num_parts, has_fresh=False)
+        self._rows = 0
+
+    def number_rows(self, count: int) -> int:
+        """Return the number of the first of the next ``count`` rows."""
+        if self._rows > kernels.MOST_ROWS - count:
+            self.lines.forget_rows()
+            self._rows = 0
+        first = self._rows
+        self._rows += count
+        return first
 
     def add(self, graph: AnyRows) -> Bool:
         """Enter what ``graph``, the next rows, needs from other parts.
@@ -134,25 +166,23 @@ class UseTable:
         """
         is_open = np.zeros(graph.num_rows, dtype=np.bool_)
         self.lines.reserve(graph.num_flows // 2)  # what is not used takes no memory
-        row = 0
+        first, row = self.number_rows(graph.num_rows), 0
         while True:
             row = kernels.scan_rows(
                 graph.row_sink,
                 graph.row_count,
                 graph.row_fold,
-                graph.row_accumulates,
                 graph.term_ptr,
                 graph.source_ptr,
                 graph.source,
                 self._code,
                 self._removed,
                 row,
-                self.rows,
+                first,
                 self.lines.arrays,
                 is_open,
             )
             if row == graph.num_rows:
-                self.rows += graph.num_rows
                 return is_open
             start, end = graph.source_ptr[graph.term_ptr[row : row + 2]].tolist()
             self.lines.reserve(end - start)

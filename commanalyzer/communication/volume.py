@@ -92,7 +92,7 @@ class VolumeCounter:
         check_parts(graph, part, num_parts)
         self._graph, self._totals, self._part, self._num_parts = graph, totals, part, num_parts
         hub = np.zeros(graph.num_vertices, dtype=np.bool_) if hubs is None else hubs
-        self._code = owner_codes(part, hub)
+        self._code = owner_codes(part, hub, num_parts)
         self._uses = UseTable(self._code, num_parts)
         self._open: list[tuple[AnyRows, Bool]] = []
 
@@ -101,7 +101,7 @@ class VolumeCounter:
         is_open = self._uses.add(rows)
         if not is_open.any():
             return
-        if 2 * np.count_nonzero(is_open) < len(is_open):
+        if not isinstance(rows, ValueGraph) and 2 * np.count_nonzero(is_open) < len(is_open):
             rows = chosen_rows(rows, is_open)
             is_open = np.ones(rows.num_rows, dtype=np.bool_)
         self._open.append((rows, is_open))
@@ -132,9 +132,9 @@ def _fold_transfers(graph: AnyGraph, totals: GraphTotals, part: Int32, uses: Pai
     low = np.maximum(uses.most, uses.fresh)
     rounds = totals.rounds[uses.value]
     return Transfers(
-        uses.value.astype(np.int32),
-        uses.part.astype(np.int32),
-        part[uses.value].astype(np.int32),
+        uses.value,
+        uses.part,
+        part[uses.value].astype(np.int32, copy=False),
         low,
         np.maximum(low, np.minimum(uses.total, rounds)),
         widths_of(graph, uses.value).astype(np.int64),

@@ -17,7 +17,7 @@ Pairs = set[tuple[int, int]]
 
 
 def combine(operand_bytes: list[int], group_bytes: list[int], pairs: Pairs) -> list[bool]:
-    ends = np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)
+    ends = np.array(sorted(pairs, key=lambda pair: pair[::-1]), dtype=np.int64).reshape(-1, 2)
     weights = (np.array(operand_bytes, dtype=np.int64), np.array(group_bytes, dtype=np.int64))
     return [bool(c) for c in groups_to_combine(*weights, ends[:, 0], ends[:, 1])]
 
@@ -60,16 +60,19 @@ def test_weights_beyond_32_bits(unit: int) -> None:
 
 def test_a_million_pairs_are_decided_exactly() -> None:
     few, many = np.full(1000, 8), np.full(1001, 8)
-    ends = np.repeat(np.arange(1000), 1001), np.tile(np.arange(1001), 1000)
-    assert not groups_to_combine(few, many, *ends).any()
-    assert groups_to_combine(many, few, *ends[::-1]).all()
+    assert not groups_to_combine(
+        few, many, np.tile(np.arange(1000), 1001), np.repeat(np.arange(1001), 1000)
+    ).any()
+    assert groups_to_combine(
+        many, few, np.tile(np.arange(1001), 1000), np.repeat(np.arange(1000), 1001)
+    ).all()
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_cost_is_the_largest_flow(seed: int) -> None:
     rng = np.random.default_rng(seed)
     shape = (300, 250)
-    operand, group = np.nonzero(rng.random(shape) < (0.006, 0.012, 0.03)[seed % 3])
+    group, operand = np.nonzero((0.006, 0.012, 0.03)[seed % 3] > rng.random(shape).T)
     operand_bytes, group_bytes = 8 * rng.integers(0, 9, shape[0]), 8 * rng.integers(1, 9, shape[1])
     combined = groups_to_combine(operand_bytes, group_bytes, operand, group)
     source = shape[0] + shape[1]
@@ -107,3 +110,22 @@ def test_is_the_minimum_with_fewest_groups(
         for choice in product((False, True), repeat=groups)
     )
     assert (cost(operand_bytes, group_bytes, pairs, found), sum(found)) == best
+
+
+@given(st.data())
+@settings(max_examples=100, deadline=None)
+def test_operands_of_one_group_may_be_added_up(data: st.DataObject) -> None:
+    num_operands, num_groups = data.draw(st.integers(1, 8)), data.draw(st.integers(1, 5))
+    weights = st.integers(0, 4).map(lambda w: 8 * w)
+    operand_bytes = np.array([data.draw(weights) for _ in range(num_operands)])
+    group_bytes = np.array([data.draw(weights) + 8 for _ in range(num_groups)])
+    group, operand = np.nonzero(
+        [[data.draw(st.booleans()) for _ in range(num_operands)] for _ in range(num_groups)]
+    )
+    expected = groups_to_combine(operand_bytes, group_bytes, operand, group)
+    is_own = np.bincount(operand, minlength=num_operands) == 1
+    own = is_own[operand]
+    own_bytes = np.bincount(group[own], operand_bytes[operand[own]], num_groups).astype(np.int64)
+    left = np.where(is_own, 0, operand_bytes)
+    found = groups_to_combine(left, group_bytes, operand[~own], group[~own], own_bytes=own_bytes)
+    assert found.tolist() == expected.tolist()

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from unittest.mock import patch
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from commanalyzer.communication import kernels
+from commanalyzer.communication.charges import Charges
 from commanalyzer.communication.totals import totals_of
-from commanalyzer.communication.uses import numbered_keys
+from commanalyzer.communication.uses import numbered_keys, owner_codes
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.partition.balance import term_work, work_by_value
 from commanalyzer.vcg.large import LargeGraph
 from commanalyzer.vcg.store import GraphStore
 from tests.graphs import build, row
 from tests.strategies import Case, cases
+
+
+def assert_equal(found: Charges, expected: Charges) -> None:
+    for one, other in ((found.expand, expected.expand), (found.fold, expected.fold)):
+        for f in fields(one):
+            assert getattr(one, f.name).tolist() == getattr(other, f.name).tolist()
 
 
 @given(cases(), st.integers(1, 6))
@@ -27,9 +36,7 @@ def test_slices_give_what_the_whole_gives(case: Case, flows: int) -> None:
     large = LargeGraph(GraphStore.of(graph), flows)
     totals = totals_of(large)
     found = charge_volume(large, part, case.num_parts, hubs, totals)
-    for one, other in ((found.expand, whole.expand), (found.fold, whole.fold)):
-        for f in fields(one):
-            assert getattr(one, f.name).tolist() == getattr(other, f.name).tolist()
+    assert_equal(found, whole)
     assert (
         found.communication(large, totals).messages.tolist() == whole.communication(graph).messages.tolist()
     )
@@ -37,6 +44,40 @@ def test_slices_give_what_the_whole_gives(case: Case, flows: int) -> None:
     arguments = (hubs, part, case.num_parts, folded)
     work = work_by_value(graph, term_work(graph), *arguments)
     assert work_by_value(large, term_work(large), *arguments).tolist() == work.tolist()
+
+
+@given(cases(), st.integers(1, 6))
+@settings(max_examples=20, deadline=None)
+def test_row_numbers_begin_again(case: Case, flows: int) -> None:
+    graph, hubs = case.graph, np.array(case.hubs)
+    part = np.array(case.part, dtype=np.int32)
+    whole = charge_volume(graph, part, case.num_parts, hubs)
+    with patch.object(kernels, "MOST_ROWS", 3):
+        found = charge_volume(LargeGraph(GraphStore.of(graph), flows), part, case.num_parts, hubs)
+    assert_equal(found, whole)
+
+
+@given(cases())
+@settings(max_examples=30, deadline=None)
+def test_numbers_of_parts_do_not_matter(case: Case) -> None:
+    """Also where the parts share one bit of what is seen to be needed once."""
+    graph, hubs = case.graph, np.array(case.hubs)
+    part = np.array(case.part, dtype=np.int32)
+    whole = charge_volume(graph, part, case.num_parts, hubs)
+    found = charge_volume(graph, 16 * part, 16 * case.num_parts, hubs)
+    for one, other in ((found.expand, whole.expand), (found.fold, whole.fold)):
+        assert (one.sender // 16).tolist() == other.sender.tolist()
+        assert (one.receiver // 16).tolist() == other.receiver.tolist()
+        for name in ("value", "low", "high", "width_bytes"):
+            assert getattr(one, name).tolist() == getattr(other, name).tolist()
+
+
+def test_owner_codes_are_as_wide_as_they_need_to_be() -> None:
+    part, hub = np.array([0, 32767, 5], dtype=np.int32), np.array([True, True, False])
+    for num_parts, dtype in ((32768, np.int16), (32769, np.int32)):
+        code = owner_codes(part, hub, num_parts)
+        assert code.dtype == dtype
+        assert code.tolist() == [-1, -32768, 5]
 
 
 def test_a_table_grows_with_what_it_holds() -> None:
