@@ -14,6 +14,7 @@ from commanalyzer.artifacts import save as _save
 from commanalyzer.frontend.numba_function import write_program
 from commanalyzer.machine.catalog import as_machine
 from commanalyzer.machine.parameters import MachineParameters
+from commanalyzer.partition.concurrency import usable_cores
 from commanalyzer.pipeline import analyze as _analyze
 from commanalyzer.progress import Progress, SilentProgress
 from commanalyzer.request import (
@@ -26,7 +27,7 @@ from commanalyzer.request import (
     ordered_nodes,
 )
 from commanalyzer.results import AnalysisResult
-from commanalyzer.sweep.executors import executor_engine, process_engine, usable_cores
+from commanalyzer.sweep.executors import executor_engine, process_engine
 from commanalyzer.sweep.points import Axis, check_name, grid
 from commanalyzer.sweep.run import Sweep, run_sweep
 from commanalyzer.sweep.table import SweepTable

@@ -6,7 +6,7 @@ Input: a graph and what to count. Output: :class:`Decomposition` values, one bes
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Lock
 
@@ -31,7 +31,7 @@ from commanalyzer.partition.options import PortfolioOptions
 from commanalyzer.partition.owner_map import read_owner_map
 from commanalyzer.partition.portfolio import Candidate, Portfolio
 from commanalyzer.partition.rules import parse_rule
-from commanalyzer.partition.selection import Cost, best_of
+from commanalyzer.partition.selection import Cost, KnownCosts, best_of
 from commanalyzer.partition.tiled import TiledPortfolio, is_large
 from commanalyzer.progress import Progress
 from commanalyzer.quantities import Bytes, Flop
@@ -95,6 +95,7 @@ class _View:
     work: TermWork
     totals: GraphTotals
     order: StepOrder | None = None
+    costs: KnownCosts = field(default_factory=KnownCosts)
 
 
 def decompose(store: GraphStore, flops: int, options: CountOptions, progress: Progress) -> Counted:
@@ -199,7 +200,7 @@ def _decompose_view(
     if jobs > 1:
         portfolio.prepare()
     try:
-        divided = side_by_side(divide, options.nodes, jobs, caller)
+        divided = side_by_side(divide, options.nodes, jobs, caller, float)
     finally:
         caller.close()
     found = [d for decompositions, _ in divided for d in decompositions]
@@ -242,7 +243,7 @@ def _portfolio(view: _View, options: CountOptions, caller: Caller) -> Portfolio 
             view.graph,
             view.removed,
             chosen,
-            lambda part, nodes: _cost(view, part, nodes, *_charge(view, part, nodes)),
+            lambda part, nodes: _known_cost(view, part, nodes),
         )
     return TiledPortfolio(view.graph, view.removed, chosen, 0 if wanted == "auto" else int(wanted))
 
@@ -286,6 +287,9 @@ def _count(
     part = candidate.part
     rows = _rows_between(view, portfolio, part, nodes)
     charges, communication = _charge(view, part, nodes, rows)
+    cost = _cost(view, part, nodes, charges, communication)
+    if rows is None:
+        view.costs.note(part, nodes, cost)
     if options.check:
         check_charges(view.graph, part, charges, view.removed if view.singletons else None)
         check_matrix(charges, communication)
@@ -301,7 +305,7 @@ def _count(
         communication=communication,
         owners=Owners.of(part),
         intensity=intensity,
-        imbalance=_cost(view, part, nodes, charges, communication).imbalance,
+        imbalance=cost.imbalance,
         efficiency_bound=machine_bound(
             intensity, options.machine, nodes=nodes, message_bytes=communication.mean_message_bytes
         ),
@@ -327,6 +331,15 @@ def _charge(
         return charges, charges.communication(view.graph, view.totals)
     charges = charge_hpdc18(view.graph, part, p, view.singletons, view.totals)
     return charges, with_singletons(charges, view.graph, part, view.singletons, view.totals)
+
+
+def _known_cost(view: _View, part: NDArray[np.int32], nodes: int) -> Cost:
+    """What ``part`` costs, counted unless it was before."""
+    known = view.costs.find(part, nodes)
+    if known is None:
+        known = _cost(view, part, nodes, *_charge(view, part, nodes))
+        view.costs.note(part, nodes, known)
+    return known
 
 
 def _cost(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from commanalyzer.cli.output import (
     jobs_option,
     json_option,
     quiet_option,
+    shown_progress,
 )
 from commanalyzer.request import AnalysisRequest, ProgramOutput
 
@@ -72,16 +72,9 @@ def _analyze(
     every: bool,
     quiet: bool,
 ) -> None:
+    from commanalyzer.partition.concurrency import usable_cores
     from commanalyzer.pipeline import analyze
-    from commanalyzer.progress import SilentProgress
-    from commanalyzer.report.progress import TerminalProgress
-    from commanalyzer.report.text import make_console
-    from commanalyzer.sweep.executors import usable_cores
 
-    jobs = jobs or usable_cores()
-    if quiet:
-        result = analyze(request, SilentProgress(), jobs)
-    else:
-        with TerminalProgress(make_console(sys.stderr)) as progress:
-            result = analyze(request, progress, jobs)
+    with shown_progress(quiet) as progress:
+        result = analyze(request, progress, jobs or usable_cores())
     emit(result, output, json_output, force=force, every=every, quiet=quiet)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,6 +14,7 @@ from commanalyzer.errors import ConfigError
 from commanalyzer.files import require_writable, write_text
 
 if TYPE_CHECKING:
+    from commanalyzer.progress import Progress
     from commanalyzer.results import AnalysisResult
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -29,6 +31,20 @@ force_option = click.option("--force", is_flag=True, help="Overwrite existing fi
 def quiet_option(text: str) -> Callable[[_Command], _Command]:
     """Option ``quiet``; ``text`` says what is still shown."""
     return click.option("-q", "--quiet", is_flag=True, help=text)
+
+
+@contextmanager
+def shown_progress(quiet: bool) -> Iterator[Progress]:
+    """Progress of a long command, on standard error; with ``quiet``, nobody sees it."""
+    from commanalyzer.progress import SilentProgress
+    from commanalyzer.report.progress import TerminalProgress
+    from commanalyzer.report.text import make_console
+
+    if quiet:
+        yield SilentProgress()
+        return
+    with TerminalProgress(make_console(sys.stderr)) as progress:
+        yield progress
 
 
 def check_outputs(output: Path | None, json_output: str | None, force: bool) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
@@ -17,6 +16,7 @@ from commanalyzer.cli.output import (
     jobs_option,
     json_option,
     quiet_option,
+    shown_progress,
 )
 from commanalyzer.errors import ConfigError
 from commanalyzer.machine.parameters import MachineParameters
@@ -78,19 +78,12 @@ def command(
         coarsen=coarsen,
     )
     from commanalyzer.artifacts import load
+    from commanalyzer.partition.concurrency import usable_cores
     from commanalyzer.pipeline import repartition
-    from commanalyzer.progress import SilentProgress
-    from commanalyzer.report.progress import TerminalProgress
-    from commanalyzer.report.text import make_console
-    from commanalyzer.sweep.executors import usable_cores
 
     loaded = load(result)
     if loaded.counted is not None:
         raise ConfigError("expected a prediction to decompose, found a counted MPI run", where=str(result))
-    jobs = jobs or usable_cores()
-    if quiet:
-        changed = repartition(loaded, request, SilentProgress(), jobs)
-    else:
-        with TerminalProgress(make_console(sys.stderr)) as progress:
-            changed = repartition(loaded, request, progress, jobs)
+    with shown_progress(quiet) as progress:
+        changed = repartition(loaded, request, progress, jobs or usable_cores())
     emit(changed, output, json_output, force=force, every=every, quiet=quiet)

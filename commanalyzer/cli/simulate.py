@@ -11,7 +11,7 @@ import click
 
 from commanalyzer.cli import options
 from commanalyzer.cli.machine_options import machine_and_latency_options
-from commanalyzer.cli.output import check_outputs, force_option, json_option, quiet_option
+from commanalyzer.cli.output import check_outputs, force_option, json_option, quiet_option, shown_progress
 from commanalyzer.errors import ArtifactError
 from commanalyzer.files import write_text
 from commanalyzer.request import MODELS
@@ -172,20 +172,15 @@ def _run(
     force: bool,
     quiet: bool,
 ) -> None:
-    from commanalyzer.progress import SilentProgress
     from commanalyzer.provenance import collect_provenance
-    from commanalyzer.report.progress import TerminalProgress
     from commanalyzer.report.simulation_text import SimulationReport, show_simulation, simulation_text
     from commanalyzer.report.text import make_console
     from commanalyzer.simulation.run import simulate
     from commanalyzer.simulation.smpirun import smpi_version
 
     version = smpi_version()
-    if quiet:
-        simulation = simulate(found, chosen, network, how, SilentProgress())
-    else:
-        with TerminalProgress(make_console(sys.stderr)) as progress:
-            simulation = simulate(found, chosen, network, how, progress)
+    with shown_progress(quiet) as progress:
+        simulation = simulate(found, chosen, network, how, progress)
     provenance = collect_provenance(compiler=version, flags=(), input_hashes=(), seed=how.seed)
     report = SimulationReport(found.program, network.name, version, how, simulation, provenance)
     if json_output == "-":

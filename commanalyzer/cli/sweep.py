@@ -198,7 +198,8 @@ def _sweep(
 
 
 def _engine(where: _Where, stack: ExitStack) -> Engine | None:
-    from commanalyzer.sweep.executors import dask_engine, mpi_engine, process_engine, usable_cores
+    from commanalyzer.partition.concurrency import usable_cores
+    from commanalyzer.sweep.executors import dask_engine, mpi_engine, process_engine
 
     if where.task is not None or where.slurm is not None:
         return None

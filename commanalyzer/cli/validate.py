@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from commanalyzer.cli import options
-from commanalyzer.cli.output import force_option, quiet_option
+from commanalyzer.cli.output import force_option, quiet_option, shown_progress
 from commanalyzer.errors import ConfigError
 from commanalyzer.files import require_writable, write_text
 
@@ -112,9 +112,6 @@ def _command(names: tuple[str, ...], nodes: tuple[int, ...], quick: bool, ablati
 def _document(
     cases: Path, selection: Selection, ablation: bool, words: str, quiet: bool, jobs: int
 ) -> Document:
-    from commanalyzer.progress import Progress, SilentProgress
-    from commanalyzer.report.progress import TerminalProgress
-    from commanalyzer.report.text import make_console
     from commanalyzer.validation.ablation import ablate
     from commanalyzer.validation.cases import read_cases
     from commanalyzer.validation.document import validation_document
@@ -123,13 +120,8 @@ def _document(
     found = read_cases(cases)
     selected(found, selection)
 
-    def run(progress: Progress) -> Document:
+    with shown_progress(quiet) as progress:
         rows = list(validate(found, selection, progress, jobs))
         smallest = replace(selection, quick=True)
         left_out = list(ablate(found, smallest, progress, jobs)) if ablation else []
         return validation_document(rows, left_out, words, versions())
-
-    if quiet:
-        return run(SilentProgress())
-    with TerminalProgress(make_console(sys.stderr)) as progress:
-        return run(progress)

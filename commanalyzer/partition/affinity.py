@@ -11,6 +11,7 @@ Reference: paper Section 4.2.1 (edge weight = number of uses) and 4.2.2 (balance
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cached_property
 
 import numpy as np
 
@@ -127,18 +128,53 @@ def build_affinity(
         most_parts: Number of parts to expect: tasks are merged as long as they are small against a part.
         tasks: Merge the private values that feed each other.
     """
-    target = merge_registers(graph, uses_of(graph))
-    if tasks:
-        target = merge_tasks(graph, target, removed, _TASK_SHARE / most_parts)
-    root = representatives(target)
-    root = np.where(removed[root] | removed, np.arange(graph.num_vertices), root)
-    present = (root == np.arange(graph.num_vertices)) & ~removed
-    number = np.where(present, np.cumsum(present) - 1, -1)
-    vertex = np.where(removed, -1, number[root]).astype(np.int64)
-    n = int(present.sum())
-    work = _spread_work(graph, removed)
-    flops = np.bincount(vertex[~removed], work[~removed], minlength=n).astype(np.float64)
-    return Affinity(_assemble(graph, vertex, flops, shared), vertex)
+    return Affinities(graph, removed).find(shared=shared, most_parts=most_parts, tasks=tasks)
+
+
+class Affinities:
+    """Affinity graphs of one value graph: those that merge the same values the same way are made once.
+
+    Args:
+        graph: Value graph.
+        removed: bool[V], vertices that take no part.
+    """
+
+    def __init__(self, graph: ValueGraph, removed: Bool) -> None:
+        self.graph = graph
+        self.removed = removed
+        self._found: list[tuple[bool, Affinity]] = []
+
+    def find(self, *, shared: bool = False, most_parts: int = 64, tasks: bool = True) -> Affinity:
+        """Return an affinity graph; arguments as of :func:`build_affinity`."""
+        vertex = self._vertices(most_parts, tasks=tasks)
+        for was_shared, known in self._found:
+            if was_shared == shared and np.array_equal(known.vertex, vertex):
+                return known
+        n = int(vertex.max(initial=-1)) + 1
+        flops = np.bincount(vertex[~self.removed], self._work[~self.removed], minlength=n)
+        found = Affinity(_assemble(self.graph, vertex, flops.astype(np.float64), shared), vertex)
+        self._found.append((shared, found))
+        return found
+
+    def _vertices(self, most_parts: int, *, tasks: bool) -> Int64:
+        """Return int64[V], vertices that values merge into, -1 for those that are removed."""
+        removed, own = self.removed, np.arange(self.graph.num_vertices)
+        target = self._registers
+        if tasks:
+            target = merge_tasks(self.graph, target, removed, _TASK_SHARE / most_parts)
+        root = representatives(target)
+        root = np.where(removed[root] | removed, own, root)
+        present = (root == own) & ~removed
+        number = np.where(present, np.cumsum(present) - 1, -1)
+        return np.where(removed, -1, number[root]).astype(np.int64)
+
+    @cached_property
+    def _registers(self) -> Int32:
+        return merge_registers(self.graph, uses_of(self.graph))
+
+    @cached_property
+    def _work(self) -> Float64:
+        return _spread_work(self.graph, self.removed)
 
 
 def _assemble(graph: ValueGraph, vertex: Int64, flops: Float64, shared: bool) -> Adjacency:

@@ -20,6 +20,7 @@ from commanalyzer.vcg.large import AnyGraph
 from commanalyzer.vcg.stretches import ChosenRows, RowStretches
 
 _MOST_MOVABLE = 2_000_000
+_MOST_DENSE_FLOWS = 1 << 24  # where nearly everything is at a border, all flows are looked at, to save little
 _ROUNDS = 3
 _LEAST_ROUND = 0.001  # of the metric: a round that saves less is the last
 _PATIENCE, _MOST_MOVES = 0.1, 16384
@@ -123,6 +124,8 @@ def _refined_once(
     anchor = tiling.neighbours.anchor
     chosen = np.empty(len(anchor), np.int64)
     chosen = chosen[: kernels.list_movable(tiling.vertex, anchor, beside, chosen)].copy()
+    if _is_everywhere(tiling, len(chosen)):
+        return 0, None
     small, label = _small_tiles(graph, tiling, chosen, int(beside.sum()))
     if not 0 < len(small) <= _MOST_MOVABLE:
         return 0, None
@@ -158,6 +161,17 @@ def _refined_once(
         return before, None
     better = np.where(tiling.vertex >= 0, found[np.minimum(number, total - 1)], part).astype(np.int32)
     return before, Refined(better, after)
+
+
+def _is_everywhere(tiling: Tiling, movable: int) -> bool:
+    """Whether most of a large dense graph (a matrix product) is at a border: single moves save little.
+
+    Args:
+        tiling: Coarse vertices.
+        movable: Anchors beside a border.
+    """
+    near = tiling.neighbours
+    return near.is_dense and near.flows > _MOST_DENSE_FLOWS and 2 * movable > near.num_anchors
 
 
 def _with_neighbours(view: CoarseView, chosen: Bool) -> Bool:

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from commanalyzer.compiled import frozen
 from commanalyzer.partition import net_kernels as kernels
 from commanalyzer.partition.affinity import Adjacency
 from commanalyzer.partition.border_kernels import add_work
@@ -25,7 +26,6 @@ from commanalyzer.vcg.large import AnyGraph
 from commanalyzer.vcg.segments import pointer_from_counts, sorted_unique
 from commanalyzer.vcg.slices import Sliceable, row_slices
 
-_FIRST_SLOTS = 1 << 16
 _MOST_ROUNDS = 16
 _LEAST_DROPPED = 1 << 22  # pins among which those that are listed again are looked for
 _MOST_PINS = 60_000_000  # beyond, there are no nets: their list would take gigabytes
@@ -174,24 +174,19 @@ def build_nets(
     pins = _pins(graph, number, num_coarse, near.readers, rows)
     if pins is None:
         return None
-    keys, sums = kernels.merge_nets(
-        *(pins, number, near.most, near.most_folded, graph.versions, graph.width_bytes),
-        *(np.full(_FIRST_SLOTS, -1, np.int64), np.zeros((_FIRST_SLOTS, 2), np.int64)),
+    count = int(kernels.count_nets(pins))
+    slots, nets = np.full(1 << (2 * count + 1).bit_length(), -1, np.int32), np.empty((4, count), np.int64)
+    places = frozen(number, np.int32)
+    used = kernels.merge_nets(
+        *(pins, places, near.most, near.most_folded, graph.versions, graph.width_bytes, slots, nets)
     )
-    filled = np.flatnonzero((keys >= 0) & (sums[:, 0] > 0))
-    first = filled[np.argsort(sums[filled, 1])]
-    net, start = pins >> 32, sums[first, 1]
-    length = np.searchsorted(net, net[start], side="right") - start
-    value = net[start] % graph.num_vertices
-    pointer = pointer_from_counts(length + 1)
+    del slots
+    nets = nets[1:, :used]
+    net_bytes, first, last = np.ascontiguousarray(nets[:, nets[0] > 0])
+    pointer = pointer_from_counts(last - first + 1)
     pin = np.empty(int(pointer[-1]), np.int64)
-    pin[pointer[:-1]] = number[value]
-    rest = np.ones(len(pin), np.bool_)
-    rest[pointer[:-1]] = False
-    at = np.repeat(start - pointer[:-1] - 1, length + 1) + np.arange(len(pin))
-    pin[rest] = pins[at[rest]] & 0xFFFFFFFF
-    key = sorted_unique(np.repeat(np.arange(len(first), dtype=np.int64), length + 1) * len(work) + pin)
-    return Hypergraph(pointer, key % max(len(work), 1), sums[first, 0], work)
+    kernels.write_pins(pins, places, first, last, pointer, pin)
+    return Hypergraph(pointer, pin, net_bytes, work)
 
 
 def _pins(

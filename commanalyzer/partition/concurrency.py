@@ -6,6 +6,7 @@ give the same whatever other threads do. Both also keep the lock, and cannot be 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
@@ -16,8 +17,13 @@ from commanalyzer.partition.helper import Helper, HelperEndedError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-LEAST_SIZE = 20_000
-"""Edges or pins: smaller problems are solved in this process, before a helper would have started."""
+LEAST_SIZE = 1_000_000
+"""Edges for METIS: smaller problems are solved in this process, before a helper would have started."""
+
+
+def usable_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0))
 
 
 class StoppedError(Exception):
@@ -40,7 +46,7 @@ class Caller:
 
         Args:
             function: Of a module, which depends on nothing but its arguments.
-            size: Edges or pins of the problem.
+            size: Of the problem, in edges for METIS; what takes longer is larger.
             arguments: Arrays and numbers.
 
         Raises:
@@ -63,7 +69,7 @@ class Helpers(Caller):
     """Calls functions in other processes, as many at a time as there are callers; small problems in this one.
 
     Args:
-        least_size: Edges or pins from which on a problem is not small.
+        least_size: Size from which on a problem is not small.
     """
 
     def __init__(self, least_size: int = LEAST_SIZE) -> None:
@@ -118,7 +124,11 @@ class Helpers(Caller):
 
 
 def side_by_side(
-    work: Callable[[Item], Result], items: Sequence[Item], threads: int, caller: Caller
+    work: Callable[[Item], Result],
+    items: Sequence[Item],
+    threads: int,
+    caller: Caller,
+    size: Callable[[Item], float] | None = None,
 ) -> list[Result]:
     """Return ``work(item)`` of all ``items``, in their order.
 
@@ -129,13 +139,17 @@ def side_by_side(
         items: What for.
         threads: Most threads; with one, everything runs in the caller's.
         caller: Closed when something was raised, so that nothing else goes on for long.
+        size: How much there is to do for an item: threads begin with the largest, so that none is left with
+            it in the end. None to begin with the first.
     """
     if min(threads, len(items)) <= 1:
         return [work(item) for item in items]
     with ThreadPoolExecutor(min(threads, len(items))) as pool:
-        futures = [pool.submit(work, item) for item in items]
+        places = range(len(items))
+        order = places if size is None else sorted(places, key=lambda i: -size(items[i]))
+        futures = {i: pool.submit(work, items[i]) for i in order}
         try:
-            return [future.result() for future in futures]
+            return [futures[i].result() for i in places]
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             caller.close()

@@ -11,17 +11,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from commanalyzer.compiled import compiled_in_place
+from commanalyzer.compiled import compiled_inline
 
 
-@compiled_in_place
+@compiled_inline
 def _swap(heap: Any, at: Any, i: Any, j: Any) -> None:
     heap[i], heap[j] = heap[j], heap[i]
     at[heap[i]] = i
     at[heap[j]] = j
 
 
-@compiled_in_place
+@compiled_inline
 def _sift_up(heap: Any, at: Any, key: Any, i: Any) -> None:
     while i > 0:
         parent = (i - 1) // 2
@@ -31,7 +31,7 @@ def _sift_up(heap: Any, at: Any, key: Any, i: Any) -> None:
         i = parent
 
 
-@compiled_in_place
+@compiled_inline
 def _sift_down(heap: Any, at: Any, key: Any, size: Any, i: Any) -> None:
     while True:
         child = 2 * i + 1
@@ -45,7 +45,7 @@ def _sift_down(heap: Any, at: Any, key: Any, size: Any, i: Any) -> None:
         i = child
 
 
-@compiled_in_place
+@compiled_inline
 def put(heap: Any, at: Any, key: Any, size: Any, v: Any, gain: Any) -> Any:
     """Insert ``v`` or change its key; return the new size."""
     if at[v] < 0:
@@ -63,7 +63,7 @@ def put(heap: Any, at: Any, key: Any, size: Any, v: Any, gain: Any) -> Any:
     return size
 
 
-@compiled_in_place
+@compiled_inline
 def take(heap: Any, at: Any, key: Any, size: Any) -> Any:
     """Remove and return the vertex with the largest key."""
     v = heap[0]

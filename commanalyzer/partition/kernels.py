@@ -13,9 +13,21 @@ from typing import Any
 
 import numpy as np
 
-from commanalyzer.compiled import compiled, compiled_in_place
+from commanalyzer.compiled import compiled, compiled_in_place, compiled_inline
 from commanalyzer.partition.heap_kernels import put, take
-from commanalyzer.partition.touched_kernels import add_pin, best_move, is_inner, move, pins_in
+from commanalyzer.partition.touched_kernels import (
+    BYTES,
+    FIRST,
+    PART,
+    PINS,
+    PLACED,
+    TOUCHED,
+    add_pin,
+    best_move,
+    is_inner,
+    move,
+    pins_in,
+)
 
 _NO_PART = -1
 
@@ -26,21 +38,22 @@ def _vote(v: Any, hyper: Any, touch: Any, votes: Any, near: Any) -> Any:
 
     Each net has its bytes as votes, which its placed pins share.
     """
-    net_pointer, _, net_bytes, vertex_pointer, net = hyper
-    slot_part, slot_pins, touched, placed = touch
+    _, vertex_pointer, net = hyper
+    state, slot = touch
     count, total = 0, 0.0
     for j in range(vertex_pointer[v], vertex_pointer[v + 1]):
         e = net[j]
-        total += net_bytes[e]
-        if placed[e] == 0:
+        first = state[e, FIRST]
+        total += state[e, BYTES]
+        if state[e, PLACED] == 0:
             continue
-        share = net_bytes[e] / placed[e]
-        for k in range(net_pointer[e], net_pointer[e] + touched[e]):
-            b = slot_part[k]
+        share = state[e, BYTES] / state[e, PLACED]
+        for k in range(first, first + state[e, TOUCHED]):
+            b = slot[k, PART]
             if votes[b] == 0.0:
                 near[count] = b
                 count += 1
-            votes[b] += share * slot_pins[k]
+            votes[b] += share * slot[k, PINS]
     return count, total
 
 
@@ -69,13 +82,13 @@ def _settled(chosen: Any, choice: Any, hyper: Any, touch: Any, part: Any, seen: 
     Returns:
         How many are listed.
     """
-    net_pointer, pin, _, vertex_pointer, net = hyper
+    pin, vertex_pointer, net = hyper
     of_nets, of_vertices, stamp = seen
     stamp[0] += 1
     for i in range(len(chosen)):
         part[chosen[i]] = choice[i]
         for j in range(vertex_pointer[chosen[i]], vertex_pointer[chosen[i] + 1]):
-            add_pin(net[j], choice[i], net_pointer, touch)
+            add_pin(net[j], choice[i], touch)
     count = 0
     for v in chosen:
         for j in range(vertex_pointer[v], vertex_pointer[v + 1]):
@@ -83,7 +96,7 @@ def _settled(chosen: Any, choice: Any, hyper: Any, touch: Any, part: Any, seen: 
             if of_nets[e] == stamp[0]:
                 continue
             of_nets[e] = stamp[0]
-            for k in range(net_pointer[e], net_pointer[e + 1]):
+            for k in range(touch[0][e, FIRST], touch[0][e + 1, FIRST]):
                 u = pin[k]
                 if part[u] < 0 and of_vertices[u] != stamp[0]:
                     of_vertices[u] = stamp[0]
@@ -102,7 +115,7 @@ def place(hyper: Any, part: Any, parts: Any, touch: Any, confidence: Any, most_r
     """
     n = len(part)
     votes, near = np.zeros(parts, np.float64), np.empty(parts, np.int64)
-    seen = np.zeros(len(hyper[0]), np.int32), np.zeros(n, np.int32), np.zeros(1, np.int32)
+    seen = np.zeros(len(touch[0]), np.int32), np.zeros(n, np.int32), np.zeros(1, np.int32)
     waiting, chosen, choice = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int32)
     found = waiting, chosen, choice
     _place(hyper, part, touch, confidence, most_rounds, (votes, near), seen, found)
@@ -131,7 +144,7 @@ def _place(
         size = _settled(chosen[:count], choice, hyper, touch, part, seen, waiting)
 
 
-@compiled_in_place
+@compiled_inline
 def _requeue(
     v: Any,
     here: Any,
@@ -153,15 +166,15 @@ def _requeue(
     Those are the last pin in ``here``, the part that was left, and all pins of nets new in the other; losses
     are seen when a vertex is taken. Each is looked at once for a move: ``number`` is that of the move.
     """
-    net_pointer, pin, _, vertex_pointer, net = hyper
+    pin, vertex_pointer, net = hyper
     heap, at, key = queue
     to = part[v]
     for j in range(vertex_pointer[v], vertex_pointer[v + 1]):
         e = net[j]
-        is_new = pins_in(e, to, net_pointer, touch) == 1
-        if not is_new and pins_in(e, here, net_pointer, touch) != 1:
+        is_new = pins_in(e, to, touch) == 1
+        if not is_new and pins_in(e, here, touch) != 1:
             continue
-        for i in range(net_pointer[e], net_pointer[e + 1]):
+        for i in range(touch[0][e, FIRST], touch[0][e + 1, FIRST]):
             u = pin[i]
             if not free[u] or looked[u] == number or not (is_new or part[u] == here):
                 continue
@@ -183,8 +196,8 @@ def improve(
     """
     n = len(part)
     scratch = np.zeros((2, len(load)), np.int64)
-    heap, at, key = np.empty(n, np.int64), np.full(n, -1, np.int64), np.zeros(n, np.int64)
-    queue, looked = (heap, at, key), np.full(n, -1, np.int64)
+    heap, at, key = np.empty(n, np.int32), np.full(n, -1, np.int32), np.zeros(n, np.int64)
+    queue, looked = (heap, at, key), np.full(n, -1, np.int32)
     moved = np.empty(n, np.int64), np.empty(n, np.int32)
     return _improve(hyper, touch, part, free, weight, load, most, patience, scratch, queue, looked, moved)
 

@@ -13,12 +13,12 @@ from functools import partial
 
 import numpy as np
 
-from commanalyzer.partition.affinity import Affinity, build_affinity
+from commanalyzer.partition.affinity import Affinities, Affinity
 from commanalyzer.partition.hypergraph import Hypergraph, build_hypergraph
 from commanalyzer.partition.metis import Partition
-from commanalyzer.partition.owners import extend_to_hubs
+from commanalyzer.partition.owners import HubLinks, extend_to_hubs, find_hub_links
 from commanalyzer.partition.refine import FAR, PASSES, Incidence, connectivity, incidence, refine
-from commanalyzer.vcg.graph import Bool, Float64, Int32, ValueGraph
+from commanalyzer.vcg.graph import Float64, Int32, ValueGraph
 
 _LEAST_GAIN = 0.0002  # share of the metric that a pass saves if another one is to follow
 _SMALL_TASKS = 64  # parts: larger tasks than fit so many are chains through the program
@@ -50,14 +50,12 @@ class Levels:
     """Both views of a graph.
 
     Attributes:
-        graph: Value graph.
-        removed: bool[V], hubs.
+        hubs: What hubs exchange with other values.
         fine: Values, private registers merged into their only consumer.
         coarse: Tasks merged; the same object as ``fine`` where there are none.
     """
 
-    graph: ValueGraph
-    removed: Bool
+    hubs: HubLinks
     fine: Level
     coarse: Level
 
@@ -71,7 +69,7 @@ class Levels:
         if not self.has_tasks:
             return part
         fine = np.full(self.fine.hypergraph.num_vertices, -1, np.int32)
-        values = np.flatnonzero(~self.removed)
+        values = np.flatnonzero(~self.hubs.mask)
         known = np.concatenate([part[: self.coarse.num_values], np.full(1, -1, np.int32)])
         fine[self.fine.affinity.vertex[values]] = known[self.coarse.affinity.vertex[values]]
         fine[self.fine.num_values :] = part[self.coarse.num_values :]
@@ -80,7 +78,7 @@ class Levels:
     def owners(self, part: Int32, num_parts: int) -> Int32:
         """Return int32[V], owners of all values, hubs included, from those of the fine view's vertices."""
         core = Partition(part[: self.fine.num_values].copy(), num_parts, "", "", 0, 0, 1.0)
-        return extend_to_hubs(self.graph, self.removed, self.fine.affinity, core).part
+        return extend_to_hubs(self.hubs, self.fine.affinity, core).part
 
     def improved(
         self,
@@ -102,7 +100,7 @@ class Levels:
             passes: See :func:`~commanalyzer.partition.refine.refine`.
             hopeless: Likewise.
         """
-        fine, hubs = self.fine, self.removed
+        fine, hubs = self.fine, self.hubs.mask
         h, vertex = fine.hypergraph, fine.affinity.vertex
         weight = np.bincount(vertex[~hubs], work_flops[~hubs], h.num_vertices).astype(np.float64)
         settled = np.bincount(value_part[hubs], work_flops[hubs], num_parts).astype(np.float64)
@@ -151,22 +149,25 @@ class Levels:
         single = followed(h, nets, start, num_parts, fixed=fixed)
         if not self.has_tasks:
             return (single,)
+        # The cheaper one counts: tasks that cannot come near the values one by one are not worth passes.
+        aim = min(hopeless_bytes, connectivity(h, single, num_parts))
         view = self.coarse
         begin = view.start(value_part)
-        tasks = followed(view.hypergraph, view.nets, begin, num_parts, fixed=begin >= 0)
-        if connectivity(view.hypergraph, tasks, num_parts) > FAR * hopeless_bytes:
+        near = partial(followed, hopeless_bytes=aim)
+        tasks = near(view.hypergraph, view.nets, begin, num_parts, fixed=begin >= 0)
+        if connectivity(view.hypergraph, tasks, num_parts) > FAR * aim:
             return (single,)
-        whole = followed(h, nets, self.to_fine(tasks), num_parts, fixed=fixed)
-        return single, whole
+        return single, near(h, nets, self.to_fine(tasks), num_parts, fixed=fixed)
 
 
-def build_levels(graph: ValueGraph, removed: Bool, most_parts: int) -> Levels:
-    """Return both views of ``graph`` without the vertices in ``removed``."""
-    fine = _level(graph, build_affinity(graph, removed, most_parts=most_parts, tasks=False))
-    merged = build_affinity(graph, removed, most_parts=max(most_parts, _SMALL_TASKS))
+def build_levels(affinities: Affinities, most_parts: int) -> Levels:
+    """Return both views of a graph without its hubs."""
+    graph, hubs = affinities.graph, find_hub_links(affinities.graph, affinities.removed)
+    fine = _level(graph, affinities.find(most_parts=most_parts, tasks=False))
+    merged = affinities.find(most_parts=max(most_parts, _SMALL_TASKS))
     if merged.adjacency.num_vertices == fine.num_values:
-        return Levels(graph, removed, fine, fine)
-    return Levels(graph, removed, fine, _level(graph, merged))
+        return Levels(hubs, fine, fine)
+    return Levels(hubs, fine, _level(graph, merged))
 
 
 def _level(graph: ValueGraph, affinity: Affinity) -> Level:

@@ -26,11 +26,17 @@ ENTRIES, INNER = 0, 1  # of the table; those between two coarse vertices
 
 
 @compiled_in_place
+def first_slot(key: Any, mask: Any) -> Any:
+    """Return where ``key`` is looked for first; both of its halves reach the lowest bits."""
+    mixed = np.uint64(key) * MULTIPLIER
+    return np.int64(mixed ^ (mixed >> np.uint64(32))) & mask
+
+
+@compiled_in_place
 def slot(keys: Any, key: Any) -> Any:
     """Return the slot of ``key``, or the empty one where it belongs."""
     mask = len(keys) - 1
-    mixed = np.uint64(key) * MULTIPLIER
-    h = np.int64(mixed ^ (mixed >> np.uint64(32))) & mask  # both halves of the key reach the lowest bits
+    h = first_slot(key, mask)
     while keys[h] != key and keys[h] != EMPTY:
         h = (h + 1) & mask
     return h
@@ -45,7 +51,8 @@ def grown(keys: Any, sums: Any) -> Any:
         if keys[h] != EMPTY:
             at = slot(wider, keys[h])
             wider[at] = keys[h]
-            moved[at] = sums[h]
+            for c in range(sums.shape[1]):
+                moved[at, c] = sums[h, c]
     return wider, moved
 
 

@@ -162,6 +162,7 @@ class Prepared:
         self.adjacency = adjacency
         self._lock = Lock()
         self._known: dict[bytes, _Joined] = {}
+        self._latest: tuple[_Joined, Int64, Adjacency] | None = None
 
     def joined(self, num_parts: int, slack: float) -> _Joined:
         """Join the leaves of a vertex to it, unless they carry more work than the allowed excess of a part.
@@ -180,6 +181,17 @@ class Prepared:
             if found.adjacency.num_vertices >= num_parts or found.number is None:
                 return found
         return _Joined.of(None, self.adjacency)
+
+    def bagged(self, joined: _Joined, number: Int64, count: int) -> Adjacency:
+        """Return the ``joined`` graph with its vertices put together as numbered, below ``count``.
+
+        Other objectives, and most other numbers of parts, ask for the same: the latest is remembered.
+        """
+        with self._lock:
+            latest = self._latest
+            if latest is None or latest[0] is not joined or not np.array_equal(latest[1], number):
+                self._latest = latest = joined, number, _contract(joined.adjacency, number, count)
+            return latest[2]
 
     @property
     def _load(self) -> Float64:
@@ -227,11 +239,11 @@ class _Request:
 def _divide(prepared: Prepared, request: _Request) -> Int32:
     """Return parts, with leaves kept where their only neighbour is."""
     joined = prepared.joined(request.num_parts, request.slack)
-    part = _divide_joined(joined, request)
+    part = _divide_joined(prepared, joined, request)
     return part if joined.number is None else part[joined.number]
 
 
-def _divide_joined(joined: _Joined, request: _Request) -> Int32:
+def _divide_joined(prepared: Prepared, joined: _Joined, request: _Request) -> Int32:
     """Return parts, with small components packed whole or handed to METIS in bags."""
     num_parts, slack = request.num_parts, request.slack
     adjacency, weight, label = joined.adjacency, joined.weight, joined.component
@@ -245,7 +257,7 @@ def _divide_joined(joined: _Joined, request: _Request) -> Int32:
             return part
     number, bagged = _bag(label, size, slack * part_size)
     if num_parts <= bagged < adjacency.num_vertices:
-        rest = _contract(adjacency, number, bagged)
+        rest = prepared.bagged(joined, number, bagged)
         bag_weight = np.bincount(number, weight, minlength=bagged).astype(np.int64)
         return _metis(rest, bag_weight, request, contiguous=False)[number]
     # METIS needs minutes to keep parts of dense graphs contiguous, where almost any part is.

@@ -22,6 +22,7 @@ from commanalyzer.vcg.graph import Int64
 
 _WORK_UNITS = 1 << 27  # total of the integer vertex weights
 _MAX_NET_WEIGHT = 1 << 20
+_SLOWER = 250  # time per pin over that of METIS per edge
 _IDLE_SHARE = 0.01  # weight of a vertex without work against the mean
 
 
@@ -52,8 +53,9 @@ def partition_hypergraph(
         )
     weights = _vertex_weights(hypergraph), _net_weights(hypergraph)
     nets, call = (hypergraph.net_pointer, hypergraph.pin), (caller or Caller()).call
+    size = _SLOWER * hypergraph.num_pins
     try:
-        part = call(mtkahypar_call.divide, hypergraph.num_pins, num_parts, *nets, *weights, seed, imbalance)
+        part = call(mtkahypar_call.divide, size, num_parts, *nets, *weights, seed, imbalance)
     except Exception as error:
         if isinstance(error, StoppedError | PartitionError):
             raise

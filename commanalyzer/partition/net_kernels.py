@@ -1,7 +1,6 @@
 """Compiled passes over the flows of a large graph that find the nets between coarse vertices.
 
-The table of distinct nets is that of :mod:`commanalyzer.partition.link_kernels`; hubs are numbered behind the
-coarse vertices as there.
+Hubs are numbered behind the coarse vertices as in :mod:`commanalyzer.partition.link_kernels`.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from commanalyzer.compiled import compiled, compiled_in_place
-from commanalyzer.partition.link_kernels import EMPTY, MULTIPLIER, grown, slot
+from commanalyzer.partition.link_kernels import EMPTY, MULTIPLIER, first_slot
 
 _MIX = np.uint64(0xBF58476D1CE4E5B9)
 
@@ -104,10 +103,19 @@ def _mixed(c: Any) -> Any:
 
 
 @compiled
+def count_nets(key: Any) -> Any:
+    """Return the number of nets of sorted pins."""
+    count = 0
+    for i in range(len(key)):
+        count += i == 0 or key[i] >> 32 != key[i - 1] >> 32
+    return count
+
+
+@compiled
 def merge_nets(
-    key: Any, number: Any, most: Any, most_folded: Any, versions: Any, width: Any, keys: Any, sums: Any
+    key: Any, number: Any, most: Any, most_folded: Any, versions: Any, width: Any, slots: Any, nets: Any
 ) -> Any:
-    """Return a table of distinct sets of pins: sums of bytes and the place in ``key`` of one net with it.
+    """Find the distinct sets of pins, in order of the first net with each; return how many.
 
     Args:
         key: Sorted and distinct pins of :func:`list_pins`.
@@ -116,10 +124,11 @@ def merge_nets(
         most_folded: Largest count of a reduction into it.
         versions: Versions of each vertex.
         width: Bytes of each vertex.
-        keys: Empty table.
-        sums: Its two sums.
+        slots: int32, a power of two, more than nets; -1 before: sets by signature, linear probing.
+        nets: int64[4, M], results: signature, bytes of all nets with the set, first and last place in
+            ``key`` of the first net.
     """
-    used, first, values = 0, 0, len(number)
+    used, first, values, mask = 0, 0, len(number), len(slots) - 1
     while first < len(key):
         net = key[first] >> 32
         value = net if net < values else net - values
@@ -128,14 +137,44 @@ def merge_nets(
         while last < len(key) and key[last] >> 32 == net:
             signature += _mixed(key[last] & 0xFFFFFFFF)
             last += 1
-        if 2 * used + 4 > len(keys):
-            keys, sums = grown(keys, sums)
-        h = slot(keys, np.int64(signature >> np.uint64(2)))
-        if keys[h] == EMPTY:
-            keys[h] = np.int64(signature >> np.uint64(2))
-            sums[h, 1] = first
+        name = np.int64(signature >> np.uint64(2))
+        h = first_slot(name, mask)
+        while slots[h] != EMPTY and nets[0, slots[h]] != name:
+            h = (h + 1) & mask
+        if slots[h] == EMPTY:
+            slots[h] = used
+            nets[0, used], nets[1, used], nets[2, used], nets[3, used] = name, 0, first, last
             used += 1
         times = most_folded[value] if net >= values else min(most[value], max(versions[value], 1))
-        sums[h, 0] += np.int64(times) * np.int64(width[value])
+        nets[1, slots[h]] += np.int64(times) * np.int64(width[value])
         first = last
-    return keys, sums
+    return used
+
+
+@compiled
+def write_pins(key: Any, number: Any, first: Any, last: Any, pointer: Any, pin: Any) -> None:
+    """Write the pins of nets in ascending order: those listed, and the place of the value itself.
+
+    Args:
+        key: Sorted and distinct pins of :func:`list_pins`.
+        number: Coarse vertex of each vertex.
+        first: First place in ``key`` of each net.
+        last: The place behind its last one.
+        pointer: Where the pins of each net are written.
+        pin: Result.
+    """
+    values = len(number)
+    for e in range(len(first)):
+        net = key[first[e]] >> 32
+        own = np.int64(number[net if net < values else net - values])
+        at, is_open = pointer[e], True
+        for i in range(first[e], last[e]):
+            other = key[i] & 0xFFFFFFFF
+            if is_open and own < other:
+                pin[at] = own
+                at += 1
+                is_open = False
+            pin[at] = other
+            at += 1
+        if is_open:
+            pin[at] = own

@@ -6,7 +6,7 @@ reads them most. Hubs that are connected to each other (sum, count and centroid 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -21,6 +21,57 @@ from commanalyzer.partition.metis import DEFAULT_IMBALANCE, Objective, Partition
 from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64, ValueGraph
 
 _FEW_LINKS = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class HubLinks:
+    """What hubs exchange, whoever owns the values: found once, asked for every partition.
+
+    Attributes:
+        mask: bool[V], vertices that must not attract others (hubs or singletons).
+        group: int64[H], label of the hubs that flow into each other.
+        hub: int32[L], hub of each flow between a hub and another value, numbered in order.
+        value: int32[L], the other value.
+        volume: int64[L], bytes.
+    """
+
+    mask: Bool
+    group: Int64
+    hub: Int32
+    value: Int32
+    volume: Int64
+
+    def traffic(self, owner: Int32, group: Int64, groups: int, num_parts: int) -> Int64:
+        """Return int64[G, p], bytes between each group of hubs and the values of each part.
+
+        Args:
+            owner: int32[V], owners of the values that are no hubs.
+            group: int64[H], group of each hub.
+            groups: Number of groups G.
+            num_parts: Number of parts p.
+        """
+        traffic = np.zeros((groups, num_parts), np.int64)
+        links = self.hub, self.value, self.volume
+        kernels.add_traffic(*links, frozen(group, np.int64), frozen(owner, np.int32), traffic)
+        return traffic
+
+
+def find_hub_links(graph: ValueGraph, hubs: Bool) -> HubLinks:
+    """Return the flows of the vertices in ``hubs``, bool[V]."""
+    count = int(np.count_nonzero(hubs))
+    if count == 0:
+        nothing = np.zeros(0, np.int32)
+        return HubLinks(hubs, np.zeros(0, np.int64), nothing, nothing, np.zeros(0, np.int64))
+    dense = np.full(graph.num_vertices, -1, np.int32)
+    dense[hubs] = np.arange(count)
+    dense = frozen(dense, np.int32)
+    size = kernels.count_outer_links(graph.row_sink, graph.term_ptr, graph.source_ptr, graph.source, dense)
+    hub, value, volume = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int64)
+    kernels.list_outer_links(
+        *(graph.row_sink, graph.row_count, graph.term_ptr, graph.source_ptr, graph.source),
+        *(graph.versions, graph.width_bytes, dense, hub, value, volume),
+    )
+    return HubLinks(hubs, _hub_groups(graph, dense, count), hub, value, volume)
 
 
 def partition_values(
@@ -47,10 +98,10 @@ def partition_values(
     """
     affinity = build_affinity(graph, hubs)
     core = partition(affinity.adjacency, num_parts, objective=objective, seed=seed, imbalance=imbalance)
-    return extend_to_hubs(graph, hubs, affinity, core)
+    return extend_to_hubs(find_hub_links(graph, hubs), affinity, core)
 
 
-def extend_to_hubs(graph: ValueGraph, hubs: Bool, affinity: Affinity, core: Partition) -> Partition:
+def extend_to_hubs(links: HubLinks, affinity: Affinity, core: Partition) -> Partition:
     """Return ``core``, a partition of the affinity graph, carried over to all values and hubs.
 
     Raises:
@@ -60,45 +111,43 @@ def extend_to_hubs(graph: ValueGraph, hubs: Bool, affinity: Affinity, core: Part
         raise PartitionError(
             f"expected a partition of {affinity.adjacency.num_vertices} vertices, found {len(core.part)}"
         )
-    owner = np.zeros(graph.num_vertices, dtype=np.int32)
-    owner[~hubs] = core.part[affinity.vertex[~hubs]]
-    if hubs.any():
-        owner[hubs] = _hub_owners(graph, hubs, owner, core.num_parts)[hubs]
+    owner = np.zeros(len(links.mask), dtype=np.int32)
+    owner[~links.mask] = core.part[affinity.vertex[~links.mask]]
+    if len(links.group):
+        owner[links.mask] = _hub_owners(links, owner, core.num_parts)
     return replace(core, part=owner)
 
 
-def spread_hubs(
-    graph: ValueGraph, hubs: Bool, owner: Int32, num_parts: int, work_flops: Float64, most: float
-) -> Int32:
+def spread_hubs(links: HubLinks, owner: Int32, num_parts: int, work_flops: Float64, most: float) -> Int32:
     """Return owners where no hub overloads a part: each goes to the best part that has room for its work.
 
     Those with most work choose first. Hubs that belong together move together, unless they have more work
     than the slack of a part.
 
     Args:
-        graph: Value graph.
-        hubs: bool[V].
+        links: Hubs and their flows.
         owner: int32[V], owners of all values.
         num_parts: Number of parts p.
         work_flops: float64[V], work where each value is owned.
         most: Work that a part may have.
     """
-    group, own = _hub_groups(graph, hubs), np.arange(graph.num_vertices)
-    together = np.bincount(group[hubs], work_flops[hubs], graph.num_vertices)
+    hubs, count = links.mask, len(links.group)
+    if not count:
+        return owner
+    own_work = work_flops[hubs].astype(np.float64)
+    together = np.bincount(links.group, own_work, count)
     slack = most - float(work_flops.sum()) / num_parts
-    group = np.where(together[group] > slack, graph.num_vertices + own, group)
-    chosen, number = np.unique(group[hubs], return_inverse=True)
-    work = np.bincount(number, work_flops[hubs], len(chosen)).astype(np.float64)
+    group = np.where(together[links.group] > slack, count + np.arange(count), links.group)
+    chosen, number = np.unique(group, return_inverse=True)
+    work = np.bincount(number, own_work, len(chosen)).astype(np.float64)
     heavy = np.flatnonzero(work > 0)
     if not len(heavy):
         return owner
-    dense = np.full(graph.num_vertices, -1, np.int32)
-    dense[hubs] = number
-    traffic = _traffic(graph, owner, dense, len(chosen), num_parts)
+    traffic = links.traffic(owner, number.astype(np.int64), len(chosen), num_parts)
     now = np.zeros(len(chosen), np.int32)
     now[number] = owner[hubs]
     moves = np.isin(number, heavy)
-    settled = np.ones(graph.num_vertices, np.bool_)
+    settled = np.ones(len(owner), np.bool_)
     settled[np.flatnonzero(hubs)[moves]] = False
     load = np.bincount(owner[settled], work_flops[settled], num_parts).astype(np.float64)
     order = heavy[np.argsort(-work[heavy], kind="stable")]
@@ -108,44 +157,15 @@ def spread_hubs(
     return result
 
 
-def _hub_owners(graph: ValueGraph, hubs: Bool, owner: Int32, num_parts: int) -> Int32:
-    """Return int32[V], meaningful for hubs: the part with most bytes to and from the hub's group.
-
-    The lowest part on a tie.
-    """
-    group = _hub_groups(graph, hubs)
-    dense = np.where(hubs, group, -1).astype(np.int32)
-    traffic = _traffic(graph, owner, dense, int(group.max()) + 1, num_parts)
-    return np.asarray(traffic.argmax(axis=1)[group], np.int32)
+def _hub_owners(links: HubLinks, owner: Int32, num_parts: int) -> Int32:
+    """Return int32[H], for each hub the part with most bytes to and from its group; the lowest on a tie."""
+    traffic = links.traffic(owner, links.group, int(links.group.max()) + 1, num_parts)
+    return np.asarray(traffic.argmax(axis=1)[links.group], np.int32)
 
 
-def _traffic(graph: ValueGraph, owner: Int32, dense: Int32, groups: int, num_parts: int) -> Int64:
-    """Return int64[G, p], bytes between each group of hubs and the values of each part.
-
-    Args:
-        graph: Value graph.
-        owner: int32[V], owners of the values that are no hubs.
-        dense: int32[V], group of each hub, -1 for other values.
-        groups: Number of groups G.
-        num_parts: Number of parts p.
-    """
-    traffic = np.zeros((groups, num_parts), np.int64)
-    kernels.add_traffic(
-        *(graph.row_sink, graph.row_count, graph.term_ptr, graph.source_ptr, graph.source),
-        *(graph.versions, graph.width_bytes, frozen(owner, np.int32), frozen(dense, np.int32), traffic),
-    )
-    return traffic
-
-
-def _hub_groups(graph: ValueGraph, hubs: Bool) -> Int64:
-    """Return int64[V], label of the set of hubs that flow into each other; 0 for other values."""
-    count = int(np.count_nonzero(hubs))
-    group = np.zeros(graph.num_vertices, np.int64)
-    if count == 0:
-        return group
-    dense = np.full(graph.num_vertices, -1, np.int32)
-    dense[hubs] = np.arange(count)
-    flows = graph.row_sink, graph.term_ptr, graph.source_ptr, graph.source, frozen(dense, np.int32)
+def _hub_groups(graph: ValueGraph, dense: Int32, count: int) -> Int64:
+    """Return int64[H], label of the set of hubs that flow into each other; ``dense`` numbers the hubs."""
+    flows = graph.row_sink, graph.term_ptr, graph.source_ptr, graph.source, dense
     one, other = np.empty(_FEW_LINKS, np.int32), np.empty(_FEW_LINKS, np.int32)
     links = kernels.list_hub_links(*flows, one, other)
     if links > len(one):
@@ -153,5 +173,4 @@ def _hub_groups(graph: ValueGraph, hubs: Bool) -> Int64:
         kernels.list_hub_links(*flows, one, other)
     ends = one[:links], other[:links]
     linked = coo_array((np.ones(links, np.int8), ends), shape=(count, count))
-    _, group[hubs] = connected_components(linked, directed=False)
-    return group
+    return np.asarray(connected_components(linked, directed=False)[1], np.int64)

@@ -19,7 +19,7 @@ from typing import Literal
 import numpy as np
 
 from commanalyzer.errors import PartitionError
-from commanalyzer.partition.affinity import Affinity, build_affinity
+from commanalyzer.partition.affinity import Affinities, Affinity
 from commanalyzer.partition.bounds import Structure, recognise
 from commanalyzer.partition.divisions import best_divisions, divisions
 from commanalyzer.partition.levels import Level, Levels, build_levels
@@ -27,7 +27,7 @@ from commanalyzer.partition.metis import Prepared, partition
 from commanalyzer.partition.mtkahypar import partition_hypergraph
 from commanalyzer.partition.options import PortfolioOptions, check_asked
 from commanalyzer.partition.owner_map import OwnerMap, map_owners
-from commanalyzer.partition.owners import extend_to_hubs, spread_hubs
+from commanalyzer.partition.owners import HubLinks, extend_to_hubs, find_hub_links, spread_hubs
 from commanalyzer.partition.refine import FAR, MOST_COUNTS, PASSES, balance_weights, most_work
 from commanalyzer.partition.rules import rule_owners
 from commanalyzer.partition.selection import Cost, best_of
@@ -47,7 +47,7 @@ NEAR = 1.02  # of the bytes of the best refinement; what stays above is not refi
 _HOPELESS = (
     1.5  # times the bytes of the best division by a partitioner; blocks above it are not followed well
 )
-_DENSE = 16  # links per vertex
+_MANY_PAIRS = 64  # sum of squared degrees, per link; grids and meshes have up to 30
 _FAR_BELOW = 0.6  # of the bytes of the best division by a partitioner
 _BALANCED = 1.1  # times the allowed imbalance: refinement gets there
 _QUICK_PASSES = 2  # to compare blocks
@@ -87,6 +87,7 @@ class Portfolio:
         self._removed = removed
         self._count = count
         self._options = options
+        self._affinity_graphs = Affinities(graph, removed)
         self._failures: dict[int, list[tuple[str, PartitionError]]] = {}
         self._regular: dict[int, set[str]] = {}
         check_asked(options)
@@ -94,7 +95,7 @@ class Portfolio:
     @cached_property
     def levels(self) -> Levels:
         """Fine and coarse view."""
-        return build_levels(self._graph, self._removed, max(self._options.nodes))
+        return build_levels(self._affinity_graphs, max(self._options.nodes))
 
     @cached_property
     def arrays(self) -> tuple[Array, ...]:
@@ -114,11 +115,14 @@ class Portfolio:
     @cached_property
     def _affinities(self) -> tuple[Affinity, Affinity]:
         """Affinity graphs whose edges weigh all bytes, and those shared by the readers of a value."""
-        most = max(self._options.nodes)
-        return (
-            build_affinity(self._graph, self._removed, most_parts=most),
-            build_affinity(self._graph, self._removed, shared=True, most_parts=most),
-        )
+        most, graphs = max(self._options.nodes), self._affinity_graphs
+        return graphs.find(most_parts=most), graphs.find(shared=True, most_parts=most)
+
+    @cached_property
+    def _hubs(self) -> HubLinks:
+        """What hubs exchange with other values."""
+        structured = self._options.structured
+        return self.levels.hubs if structured else find_hub_links(self._graph, self._removed)
 
     @cached_property
     def _prepared(self) -> tuple[Prepared, Prepared]:
@@ -127,8 +131,7 @@ class Portfolio:
 
     def prepare(self) -> None:
         """Compute what all numbers of parts share; afterwards several may be divided at the same time."""
-        structured = self._options.structured
-        _ = self._prepared, self.arrays, self.families, self.structure, structured and self.levels
+        _ = self._prepared, self.arrays, self.families, self.structure, self._hubs
 
     @property
     def coarse_vertices(self) -> int:
@@ -161,7 +164,7 @@ class Portfolio:
                 found = True
                 if cost.imbalance <= _BALANCED * self.allowed(num_parts):
                     regular = min(regular, cost.comm_bytes)
-        if self._is_dense(num_parts) and regular > _FAR_BELOW * least:
+        if self._is_slow(num_parts) and regular > _FAR_BELOW * least:
             for candidate in self._tried(self._metis_seeds("volume", num_parts), failed):
                 yield candidate
                 found = True
@@ -194,19 +197,26 @@ class Portfolio:
     def refined(self, candidates: Iterable[Candidate], num_parts: int) -> Iterator[Candidate]:
         """Yield refinements of ``candidates``, as far as they are better than these.
 
-        Regular ones, whose straight borders have more to gain, come last: what is refined later goes on only
-        as long as it may come near the best before it.
+        Regular ones, whose straight borders have more to gain, come last. Each goes on only as long as it may
+        come near the best of all candidates and of the refinements before it.
         """
         if num_parts > 1 and self._is_affordable(num_parts):
-            least = math.inf
             regular = self._regular.get(num_parts, set())
-            for candidate in sorted(candidates, key=lambda c: c.method in regular):
+            given = sorted(candidates, key=lambda c: c.method in regular)
+            least = self._least_bytes(given, num_parts)
+            for candidate in given:
                 begin = time.perf_counter()
                 part, cost = self._best_refinement(candidate.part, num_parts, NEAR * least)
                 if cost.imbalance <= self.allowed(num_parts):
                     least = min(least, cost.comm_bytes)
                 if part is not candidate.part:
                     yield Candidate(f"{candidate.method} refined", part, time.perf_counter() - begin)
+
+    def _least_bytes(self, candidates: Iterable[Candidate], num_parts: int) -> float:
+        """Bytes of the best balanced candidate."""
+        costs = [self._count(candidate.part, num_parts) for candidate in candidates]
+        allowed = self.allowed(num_parts)
+        return min((c.comm_bytes for c in costs if c.imbalance <= allowed), default=math.inf)
 
     def _is_affordable(self, num_parts: int) -> bool:
         if not self._options.structured:
@@ -225,7 +235,7 @@ class Portfolio:
     def _metis(self, num_parts: int) -> Iterator[_Attempt]:
         """METIS on the coarse view with several seeds; once on the fine view."""
         for objective in OBJECTIVES:
-            if objective != "volume" or not self._is_dense(num_parts):
+            if objective != "volume" or not self._is_slow(num_parts):
                 yield from self._metis_seeds(objective, num_parts)
         if self._options.structured and num_parts > 1 and self.levels.has_tasks:
             fine = self.levels.fine.affinity
@@ -233,11 +243,16 @@ class Portfolio:
                 name, attempt = next(self._metis_seeds("cut", num_parts, fine))
                 yield f"{name} without tasks", attempt
 
-    def _is_dense(self, num_parts: int) -> bool:
-        """METIS would take minutes for the volume: it is asked last, if blocks of arrays are no better."""
+    def _is_slow(self, num_parts: int) -> bool:
+        """METIS would take long for the volume: it is asked last, if blocks of arrays are no better.
+
+        It looks at neighbours of neighbours: minutes where a few vertices have very many, or all have many.
+        """
         links = self._affinities[0].adjacency
-        is_large = links.num_edges > max(_MOST_RETRIED_EDGES, _DENSE * links.num_vertices)
-        return num_parts > 1 and is_large and self._is_affordable(num_parts)
+        degree = np.diff(links.pointer)
+        is_large, pairs = links.num_edges > _MOST_RETRIED_EDGES, int(degree @ degree)
+        is_slow = is_large and pairs > _MANY_PAIRS * links.num_edges
+        return num_parts > 1 and is_slow and self._is_affordable(num_parts)
 
     def _metis_seeds(
         self, objective: _Objective, num_parts: int, other: Affinity | None = None
@@ -262,7 +277,7 @@ class Portfolio:
             if key in seen:
                 return None
             seen.add(key)
-            return extend_to_hubs(self._graph, self._removed, affinity, core).part
+            return extend_to_hubs(self._hubs, affinity, core).part
 
         for seed in range(first, first + (_ATTEMPTS if retried else 1)):
             name = f"metis {objective}" if seed == first else f"metis {objective} seed {seed}"
@@ -369,7 +384,7 @@ class Portfolio:
         work, allowed = cost.work_flops, self.allowed(num_parts)
         most = allowed * float(work.sum()) / num_parts
         if cost.imbalance > allowed:
-            part = spread_hubs(self._graph, self._removed, part, num_parts, work, most)
+            part = spread_hubs(self._hubs, part, num_parts, work, most)
         hopeless = hopeless_bytes / max(cost.comm_bytes, 1)
         imbalance = self._options.imbalance
         return self.levels.improved(part, num_parts, imbalance, work, passes=passes, hopeless=hopeless)

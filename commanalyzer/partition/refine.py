@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from commanalyzer.compiled import frozen
 from commanalyzer.errors import PartitionError
 from commanalyzer.partition import kernels
 from commanalyzer.partition import touched_kernels as touched
@@ -19,8 +20,8 @@ from commanalyzer.partition.hypergraph import Hypergraph
 from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64
 from commanalyzer.vcg.segments import pointer_from_counts
 
-_Hyper = tuple[Int64, Int64, Int64, Int64, Int64]
-_Touch = tuple[Int32, Int32, Int32, Int32]
+_Hyper = tuple[Int32, Int64, Int32]
+_Touch = tuple[Int64, Int32]
 
 PASSES = 12
 _CONFIDENCES = (0.5, 0.2, 0.05, 0.0)  # lead of the best part over the second, of all bytes of a vertex
@@ -49,10 +50,10 @@ class Incidence:
 
 def incidence(hypergraph: Hypergraph) -> Incidence:
     """Return the nets of each vertex."""
-    net = np.repeat(np.arange(hypergraph.num_nets, dtype=np.int64), np.diff(hypergraph.net_pointer))
-    order = np.argsort(hypergraph.pin, kind="stable")
     counts = np.bincount(hypergraph.pin, minlength=hypergraph.num_vertices).astype(np.int64)
-    return Incidence(pointer_from_counts(counts), net[order])
+    pointer, net = pointer_from_counts(counts), np.empty(hypergraph.num_pins, np.int64)
+    touched.list_nets(hypergraph.net_pointer, hypergraph.pin, pointer[:-1].copy(), net)
+    return Incidence(pointer, net)
 
 
 def balance_weights(work_flops: Float64) -> Float64:
@@ -115,7 +116,7 @@ def refine(
     if hypergraph.num_nets * num_parts > MOST_COUNTS:
         raise PartitionError(f"expected at most {MOST_COUNTS} nets times parts, found more")
     owner = part.astype(np.int32)
-    weight = balance_weights(hypergraph.work_flops if work_flops is None else work_flops)
+    weight = frozen(balance_weights(hypergraph.work_flops if work_flops is None else work_flops), np.float64)
     base = np.zeros(num_parts) if settled is None else settled
     most = most_work(weight, num_parts, imbalance, float(base.sum()))
     hyper, touch = _tables(hypergraph, nets)
@@ -138,9 +139,10 @@ def refine(
 def _tables(hypergraph: Hypergraph, nets: Incidence) -> tuple[_Hyper, _Touch]:
     """Return the hypergraph as kernels take it, and room for the parts that nets touch."""
     h = hypergraph
-    per_pin, per_net = (h.num_pins, np.int32), (h.num_nets, np.int32)
-    hyper = h.net_pointer, h.pin, h.net_bytes, nets.pointer, nets.net
-    return hyper, (np.empty(*per_pin), np.empty(*per_pin), np.empty(*per_net), np.empty(*per_net))
+    state = np.zeros((h.num_nets + 1, touched.STATES), np.int64)
+    state[:, touched.FIRST], state[:-1, touched.BYTES] = h.net_pointer, h.net_bytes
+    hyper = h.pin.astype(np.int32), nets.pointer, nets.net.astype(np.int32)
+    return hyper, (state, np.empty((h.num_pins, 2), np.int32))
 
 
 def _place(hyper: _Hyper, owner: Int32, num_parts: int, touch: _Touch) -> None:

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
+from threading import Lock
 
-from commanalyzer.vcg.graph import Float64
+import numpy as np
+
+from commanalyzer.vcg.graph import Float64, Int32
+
+_LATEST = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,3 +45,32 @@ def best_of(comm_bytes: Sequence[int], imbalance: Sequence[float], allowed: floa
     if within:
         return min(within, key=lambda i: comm_bytes[i])
     return min(range(len(imbalance)), key=lambda i: comm_bytes[i] * imbalance[i])
+
+
+class KnownCosts:
+    """What the latest owners cost: candidates are counted to be shown, to be compared and to be refined.
+
+    Threads may use it at the same time. Owners are known by a digest, whichever array holds them.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._costs: OrderedDict[tuple[int, bytes], Cost] = OrderedDict()
+
+    def find(self, part: Int32, num_parts: int) -> Cost | None:
+        """Return the cost of ``part`` int32[V] as far as it is known."""
+        with self._lock:
+            return self._costs.get(_key(part, num_parts))
+
+    def note(self, part: Int32, num_parts: int, cost: Cost) -> None:
+        """Remember the cost of ``part`` int32[V], and forget that of the owners noted longest ago."""
+        key = _key(part, num_parts)
+        with self._lock:
+            self._costs[key] = cost
+            self._costs.move_to_end(key)
+            while len(self._costs) > _LATEST:
+                self._costs.popitem(last=False)
+
+
+def _key(part: Int32, num_parts: int) -> tuple[int, bytes]:
+    return num_parts, blake2b(np.ascontiguousarray(part).data).digest()

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from commanalyzer.compiled import frozen
 from commanalyzer.errors import PartitionError
@@ -63,6 +64,7 @@ _LEAST_PER_PART = 16  # coarse vertices
 _LEAST_FORCED = 4  # coarse vertices per part, whatever the user says
 _MOST_PINS = 300_000  # of the coarse graph; above it, Mt-KaHyPar would take many seconds
 _REFINED = 2  # candidates
+_MOST_KEPT = 10_000_000  # values whose columns stay expanded: each candidate looks at them several times
 _RECOGNISED_FLOWS = 1 << 24  # whether a graph is a grid or a product is only looked at up to this size
 
 
@@ -83,6 +85,10 @@ class _Found:
     values: Callable[[], Int32] | None = None
 
 
+def _columns(graph: AnyGraph) -> tuple[NDArray[np.generic], ...]:
+    return graph.versions, graph.width_bytes, graph.work_flops, graph.home_object
+
+
 class TiledPortfolio:
     """Candidates of one large graph.
 
@@ -98,6 +104,7 @@ class TiledPortfolio:
         self._failures: dict[int, list[str]] = {}
         self._families: dict[tuple[int, ...], Blocks] = {}
         self._regular: dict[int, set[str]] = {}
+        self._kept = _columns(graph) if graph.num_vertices <= _MOST_KEPT else ()
         check_asked(options)
 
     @cached_property

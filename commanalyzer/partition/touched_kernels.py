@@ -2,16 +2,20 @@
 
 Everything is a plain array, so that the compiled code can be cached. A hypergraph is the tuple *hyper* of::
 
-    net_pointer, pin          pins net_pointer[e] .. net_pointer[e+1] of net e
-    net_bytes                 its weight
-    vertex_pointer, net       nets vertex_pointer[v] .. vertex_pointer[v+1] of vertex v
+    pin                       int32[P], pins state[e, FIRST] .. state[e+1, FIRST] of net e
+    vertex_pointer, net       int32[P], nets vertex_pointer[v] .. vertex_pointer[v+1] of vertex v
 
 A net of k pins touches at most k parts, so its table lies at the place of its pins and does not grow with the
 number of parts. The tuple *touch* is::
 
-    slot_part, slot_pins      a part and the pins in it; slots of net e begin at net_pointer[e]
-    touched                   int32[M], parts that each net touches
-    placed                    int32[M], pins of each net that have a part
+    state[e, FIRST]           first pin, and first slot, of net e; one more net ends the last one
+    state[e, BYTES]           its weight
+    state[e, TOUCHED]         parts that it touches
+    state[e, PLACED]          pins of it that have a part
+    slot[k, PART]             int32[P, 2], a part
+    slot[k, PINS]             and the pins in it
+
+What is read together lies together: most nets are far from each other in memory.
 
 Moving v from a to b lowers the metric by the weight of the nets that have their last pin in a, minus that of
 the nets that had none in b.
@@ -23,56 +27,67 @@ from typing import Any
 
 import numpy as np
 
-from commanalyzer.compiled import compiled, compiled_in_place
+from commanalyzer.compiled import compiled, compiled_in_place, compiled_inline
 
+STATES = 4
+FIRST, BYTES, TOUCHED, PLACED = range(STATES)
+PART, PINS = 0, 1
 _NONE = -1
+
+
+@compiled
+def list_nets(net_pointer: Any, pin: Any, place: Any, net: Any) -> None:
+    """Write the nets of each vertex to ``net``, ascending; ``place`` is where, and is moved."""
+    for e in range(len(net_pointer) - 1):
+        for i in range(net_pointer[e], net_pointer[e + 1]):
+            net[place[pin[i]]] = e
+            place[pin[i]] += 1
 
 
 @compiled
 def count_pins(hyper: Any, part: Any, parts: Any, touch: Any) -> None:
     """Fill the tables for the placed vertices (``part >= 0``)."""
-    net_pointer, pin = hyper[0], hyper[1]
-    slot_part, slot_pins, touched, placed = touch
+    pin, state, table = hyper[0], touch[0], touch[1]
     slot = np.full(parts, _NONE, np.int64)
-    for e in range(len(net_pointer) - 1):
-        first = net_pointer[e]
-        end = first
-        placed[e] = 0
-        for i in range(first, net_pointer[e + 1]):
+    for e in range(len(state) - 1):
+        first = state[e, FIRST]
+        end, placed = first, 0
+        for i in range(first, state[e + 1, FIRST]):
             b = part[pin[i]]
             if b < 0:
                 continue
-            placed[e] += 1
+            placed += 1
             if slot[b] < first:
                 slot[b] = end
-                slot_part[end], slot_pins[end] = b, 0
+                table[end, PART], table[end, PINS] = b, 0
                 end += 1
-            slot_pins[slot[b]] += 1
-        touched[e] = end - first
+            table[slot[b], PINS] += 1
+        state[e, TOUCHED], state[e, PLACED] = end - first, placed
 
 
-@compiled_in_place
-def pins_in(e: Any, b: Any, net_pointer: Any, touch: Any) -> Any:
+@compiled_inline
+def pins_in(e: Any, b: Any, touch: Any) -> Any:
     """Return the pins of net ``e`` in part ``b``."""
-    slot_part, slot_pins, touched, _ = touch
-    for k in range(net_pointer[e], net_pointer[e] + touched[e]):
-        if slot_part[k] == b:
-            return slot_pins[k]
+    state, slot = touch
+    first = state[e, FIRST]
+    for k in range(first, first + state[e, TOUCHED]):
+        if slot[k, PART] == b:
+            return slot[k, PINS]
     return np.int32(0)
 
 
 @compiled_in_place
-def add_pin(e: Any, b: Any, net_pointer: Any, touch: Any) -> None:
+def add_pin(e: Any, b: Any, touch: Any) -> None:
     """Count one more placed pin of net ``e``, in part ``b``."""
-    slot_part, slot_pins, touched, placed = touch
-    k, end = net_pointer[e], net_pointer[e] + touched[e]
-    while k < end and slot_part[k] != b:
+    state, slot = touch
+    k, end = state[e, FIRST], state[e, FIRST] + state[e, TOUCHED]
+    while k < end and slot[k, PART] != b:
         k += 1
     if k == end:
-        slot_part[k], slot_pins[k] = b, 0
-        touched[e] += 1
-    slot_pins[k] += 1
-    placed[e] += 1
+        slot[k, PART], slot[k, PINS] = b, 0
+        state[e, TOUCHED] += 1
+    slot[k, PINS] += 1
+    state[e, PLACED] += 1
 
 
 @compiled
@@ -90,34 +105,34 @@ def connectivity(net_pointer: Any, pin: Any, net_bytes: Any, part: Any, parts: A
     return total
 
 
-@compiled_in_place
+@compiled_inline
 def is_inner(v: Any, hyper: Any, touch: Any) -> Any:
     """Whether all nets of ``v`` lie in one part, so that no move can save anything."""
-    vertex_pointer, net, touched = hyper[3], hyper[4], touch[2]
+    _, vertex_pointer, net = hyper
     j, end = vertex_pointer[v], vertex_pointer[v + 1]
-    while j < end and touched[net[j]] <= 1:
+    while j < end and touch[0][net[j], TOUCHED] <= 1:
         j += 1
     return j == end
 
 
-@compiled_in_place
+@compiled_inline
 def _near_parts(v: Any, here: Any, hyper: Any, touch: Any, bytes_in: Any, near: Any) -> Any:
     """List the other parts that nets of ``v`` touch in ``near``, add the bytes of these nets to ``bytes_in``.
 
     Returns:
         How many parts, and what leaving ``here`` gains where the vertex goes to none of them.
     """
-    net_pointer, _, net_bytes, vertex_pointer, net = hyper
-    slot_part, slot_pins, touched, _ = touch
+    _, vertex_pointer, net = hyper
+    state, slot = touch
     count, gain = 0, np.int64(0)
     for j in range(vertex_pointer[v], vertex_pointer[v + 1]):
         e = net[j]
-        w, first = net_bytes[e], net_pointer[e]
+        first, w = state[e, FIRST], state[e, BYTES]
         gain -= w
-        for k in range(first, first + touched[e]):
-            b = slot_part[k]
+        for k in range(first, first + state[e, TOUCHED]):
+            b = slot[k, PART]
             if b == here:
-                if slot_pins[k] == 1:
+                if slot[k, PINS] == 1:
                     gain += w
                 continue
             if bytes_in[b] == 0:
@@ -127,7 +142,7 @@ def _near_parts(v: Any, here: Any, hyper: Any, touch: Any, bytes_in: Any, near: 
     return count, gain
 
 
-@compiled_in_place
+@compiled_inline
 def best_move(
     v: Any,
     hyper: Any,
@@ -173,30 +188,31 @@ def best_move(
     return best_gain, best
 
 
-@compiled_in_place
+@compiled_inline
 def move(v: Any, to: Any, hyper: Any, touch: Any, part: Any, weight: Any, load: Any) -> None:
     """Give ``v`` the part ``to``, another one than it has."""
-    net_pointer, vertex_pointer, net = hyper[0], hyper[3], hyper[4]
-    slot_part, slot_pins, touched, _ = touch
+    _, vertex_pointer, net = hyper
+    state, slot = touch
     here = part[v]
     for j in range(vertex_pointer[v], vertex_pointer[v + 1]):
         e = net[j]
-        end = net_pointer[e] + touched[e]
-        k = net_pointer[e]
-        while slot_part[k] != here:
+        first = state[e, FIRST]
+        end = first + state[e, TOUCHED]
+        k = first
+        while slot[k, PART] != here:
             k += 1
-        slot_pins[k] -= 1
-        if slot_pins[k] == 0:
+        slot[k, PINS] -= 1
+        if slot[k, PINS] == 0:
             end -= 1
-            slot_part[k], slot_pins[k] = slot_part[end], slot_pins[end]
-        k = net_pointer[e]
-        while k < end and slot_part[k] != to:
+            slot[k, PART], slot[k, PINS] = slot[end, PART], slot[end, PINS]
+        k = first
+        while k < end and slot[k, PART] != to:
             k += 1
         if k == end:
-            slot_part[k], slot_pins[k] = to, 0
+            slot[k, PART], slot[k, PINS] = to, 0
             end += 1
-        slot_pins[k] += 1
-        touched[e] = end - net_pointer[e]
+        slot[k, PINS] += 1
+        state[e, TOUCHED] = end - first
     load[here] -= weight[v]
     load[to] += weight[v]
     part[v] = to

@@ -47,11 +47,6 @@ class Engine:
     abandon: Callable[[Executor], None] = lambda executor: executor.shutdown(wait=False, cancel_futures=True)
 
 
-def usable_cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0))
-
-
 def process_engine(jobs: int) -> Engine:
     """Processes of this machine.
 

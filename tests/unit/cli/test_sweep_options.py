@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from commanalyzer.cli.main import main
+from commanalyzer.partition.concurrency import usable_cores
 from commanalyzer.sweep import run
-from commanalyzer.sweep.executors import Engine, usable_cores
+from commanalyzer.sweep.executors import Engine
 from commanalyzer.sweep.run import Sweep
 from commanalyzer.sweep.state import PlannedPoint, SweepOutcome, SweepPlan
 from commanalyzer.sweep.store import PointError, PointRecord

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 from commanalyzer.errors import PartitionError
-from commanalyzer.partition.affinity import Adjacency, build_affinity
+from commanalyzer.partition.affinity import Adjacency, Affinities, build_affinity
 from commanalyzer.vcg.graph import ValueGraph
 from tests.graphs import build, folded, row
 from tests.strategies import graphs
@@ -93,3 +93,13 @@ def test_adjacency_refuses(change: Callable[..., Parts], message: str) -> None:
     assert make(*path()).num_edges == 2
     with pytest.raises(PartitionError, match=message):
         make(*change(*path()))
+
+
+def test_affinity_graphs_that_merge_the_same_are_made_once() -> None:
+    g = build(3, [row(1, 0), row(2, 1)])
+    graphs = Affinities(g, np.zeros(3, dtype=np.bool_))
+    one = graphs.find(most_parts=2)
+    assert graphs.find(most_parts=64, tasks=False) is one
+    shared = graphs.find(shared=True)
+    assert shared is not one
+    assert shared.adjacency.edge_bytes.tolist() == [512, 512, 512, 512]  # 64ths of 8 bytes for one reader

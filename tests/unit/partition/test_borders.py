@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.partition import border_kernels as kernels
-from commanalyzer.partition.borders import Surface, _beside_border
+from commanalyzer.partition.borders import Surface, _beside_border, _is_everywhere
 from commanalyzer.partition.coarse import build_coarse, build_nets
-from commanalyzer.partition.tiles import build_tiling
+from commanalyzer.partition.tiles import Neighbours, Tiling, build_tiling
 from commanalyzer.vcg.graph import ValueGraph
 from commanalyzer.vcg.large import LargeGraph
 from commanalyzer.vcg.store import GraphStore
@@ -77,3 +77,16 @@ def test_work_is_added_by_number_without_hubs() -> None:
     work = np.zeros(2)
     kernels.add_work(np.array([0, 1, 2, 1], np.int32), np.array([1.0, 2.0, 4.0, 8.0]), work)
     assert work.tolist() == [1.0, 10.0]
+
+
+def test_borders_are_everywhere_in_large_dense_graphs_only() -> None:
+    number, most = np.zeros(0, np.int32), 1 << 24
+
+    def is_everywhere(flows: int, anchors: int, movable: int) -> bool:
+        near = Neighbours(number, number, number, number, flows, number, anchors)
+        return _is_everywhere(Tiling(number, anchors, "runs", near), movable)
+
+    assert is_everywhere(most + 1, 1000, 501)
+    assert not is_everywhere(most + 1, 1000, 500)
+    assert not is_everywhere(most + 1, most // 32 + 1, most // 32 + 1)  # 32 flows per anchor
+    assert not is_everywhere(most, 1000, 1000)

@@ -46,6 +46,20 @@ def test_results_come_in_the_order_of_the_items() -> None:
     assert side_by_side(work, (1, 2, 3), 2, Caller()) == [1, 4, 9]
 
 
+def test_threads_begin_with_the_largest_item() -> None:
+    began: list[int] = []
+    both = threading.Barrier(2, timeout=60)
+
+    def work(item: int) -> int:
+        began.append(item)
+        if item != 1:
+            both.wait()
+        return item
+
+    assert side_by_side(work, (1, 2, 3), 2, Caller(), float) == [1, 2, 3]
+    assert sorted(began[:2]) == [2, 3]
+
+
 def test_the_first_error_is_raised_and_ends_the_others(helpers: Helpers) -> None:
     def work(item: int) -> None:
         if item == 2:

@@ -9,7 +9,7 @@ from commanalyzer.communication.volume import count_volume
 from commanalyzer.errors import PartitionError
 from commanalyzer.partition.affinity import build_affinity
 from commanalyzer.partition.metis import Partition
-from commanalyzer.partition.owners import extend_to_hubs, partition_values
+from commanalyzer.partition.owners import extend_to_hubs, find_hub_links, partition_values
 from commanalyzer.vcg.graph import SourceRole
 from commanalyzer.vcg.hubs import find_hubs
 from tests.graphs import build, chain, folded, row
@@ -19,7 +19,7 @@ def test_hub_goes_where_most_of_its_operands_are() -> None:
     g = build(6, [folded(5, *([i] for i in range(5)))])
     hubs = np.arange(6) == 5
     core = Partition(np.array([0, 1, 1, 1, 0], dtype=np.int32), 2, "metis", "cut", 1, 0, 1.0)
-    owners = extend_to_hubs(g, hubs, build_affinity(g, hubs), core)
+    owners = extend_to_hubs(find_hub_links(g, hubs), build_affinity(g, hubs), core)
     assert owners.part.tolist() == [0, 1, 1, 1, 0, 1]
 
 
@@ -29,7 +29,7 @@ def test_connected_hubs_share_a_part_and_unconnected_ones_do_not() -> None:
     g = build(10, rows)
     hubs = np.arange(10) >= 6
     core = Partition(np.array([0, 0, 1, 1, 1, 2], dtype=np.int32), 3, "metis", "cut", 1, 0, 1.0)
-    owners = extend_to_hubs(g, hubs, build_affinity(g, hubs), core)
+    owners = extend_to_hubs(find_hub_links(g, hubs), build_affinity(g, hubs), core)
     assert owners.part[6:].tolist() == [1, 1, 1, 2]
 
 
@@ -48,7 +48,7 @@ def test_hub_without_neighbours_belongs_to_part_0() -> None:
     g = build(3, [row(1, 0)])
     hubs = np.arange(3) == 2
     core = Partition(np.array([1, 1], dtype=np.int32), 2, "metis", "cut", 1, 0, 1.0)
-    assert extend_to_hubs(g, hubs, build_affinity(g, hubs), core).part.tolist() == [1, 1, 0]
+    assert extend_to_hubs(find_hub_links(g, hubs), build_affinity(g, hubs), core).part.tolist() == [1, 1, 0]
 
 
 def test_partition_of_another_graph_is_refused() -> None:
@@ -56,7 +56,7 @@ def test_partition_of_another_graph_is_refused() -> None:
     none = np.zeros(3, dtype=np.bool_)
     core = Partition(np.zeros(2, dtype=np.int32), 1, "metis", "cut", 1, 0, 1.0)
     with pytest.raises(PartitionError, match="partition of 3 vertices, found 2"):
-        extend_to_hubs(g, none, build_affinity(g, none), core)
+        extend_to_hubs(find_hub_links(g, none), build_affinity(g, none), core)
 
 
 def test_histogram_items_are_not_sorted_by_bin() -> None:
@@ -101,3 +101,15 @@ def test_chain_from_end_to_end() -> None:
     hubs = find_hubs(g).mask
     owners = partition_values(g, hubs, 4)
     assert count_volume(g, owners.part, 4, hubs).total_bytes == 2 * 3 * 8 * 7
+
+
+def test_hub_links_have_the_bytes_of_all_flows_between_hubs_and_other_values() -> None:
+    # Hub 3 adds up 0 and 1, hub 4 is made from it and read by 2; 8 bytes each.
+    g = build(5, [folded(3, [0], [1]), row(4, 3), row(2, 4)])
+    links = find_hub_links(g, np.arange(5) >= 3)
+    assert links.group.tolist() == [0, 0]
+    found = zip(links.hub.tolist(), links.value.tolist(), links.volume.tolist(), strict=True)
+    assert sorted(found) == [(0, 0, 8), (0, 1, 8), (1, 2, 8)]
+    owner = np.array([0, 1, 1, -1, -1], np.int32)
+    assert links.traffic(owner, links.group, 1, 2).tolist() == [[8, 16]]
+    assert links.traffic(owner, np.arange(2), 2, 2).tolist() == [[8, 8], [0, 8]]

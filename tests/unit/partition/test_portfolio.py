@@ -12,9 +12,9 @@ from commanalyzer.errors import PartitionError
 from commanalyzer.partition import portfolio as module
 from commanalyzer.partition.balance import imbalance_of_work, term_work, work_by_value
 from commanalyzer.partition.options import PortfolioOptions
-from commanalyzer.partition.owners import spread_hubs
+from commanalyzer.partition.owners import find_hub_links, spread_hubs
 from commanalyzer.partition.portfolio import Portfolio
-from commanalyzer.partition.selection import Cost, best_of
+from commanalyzer.partition.selection import Cost, KnownCosts, best_of
 from commanalyzer.vcg.graph import Bool, Float64, Int32, ValueGraph
 from tests.graphs import build, folded, row
 from tests.strategies import graphs
@@ -83,7 +83,7 @@ def test_hubs_go_where_their_work_has_room() -> None:
     hubs = np.arange(6) >= 4
     work = np.array([1.0, 1.0, 1.0, 1.0, 4.0, 4.0])
     owner = np.array([0, 0, 1, 1, 0, 0], np.int32)
-    assert spread_hubs(graph, hubs, owner, 2, work, 6.5).tolist() == [0, 0, 1, 1, 0, 1]
+    assert spread_hubs(find_hub_links(graph, hubs), owner, 2, work, 6.5).tolist() == [0, 0, 1, 1, 0, 1]
 
 
 def test_hubs_that_belong_together_stay_together_while_they_are_light() -> None:
@@ -92,14 +92,15 @@ def test_hubs_that_belong_together_stay_together_while_they_are_light() -> None:
     hubs = np.arange(6) >= 4
     owner = np.array([0, 0, 1, 1, 0, 0], np.int32)
     light = np.array([10.0, 10.0, 9.0, 9.0, 0.5, 0.5])
-    assert spread_hubs(graph, hubs, owner, 2, light, 20.6).tolist() == [0, 0, 1, 1, 1, 1]
+    assert spread_hubs(find_hub_links(graph, hubs), owner, 2, light, 20.6).tolist() == [0, 0, 1, 1, 1, 1]
 
 
 def test_hubs_without_work_stay() -> None:
     graph = build(3, [folded(2, [0], [1])])
     owner = np.array([0, 1, 1], np.int32)
     hubs = np.arange(3) == 2
-    assert spread_hubs(graph, hubs, owner, 2, np.array([1.0, 1.0, 0.0]), 1.0).tolist() == [0, 1, 1]
+    links = find_hub_links(graph, hubs)
+    assert spread_hubs(links, owner, 2, np.array([1.0, 1.0, 0.0]), 1.0).tolist() == [0, 1, 1]
 
 
 # --- failures ---------------------------------------------------------------------------------------------
@@ -148,17 +149,33 @@ def test_refinements_are_given_only_where_they_are_better() -> None:
     assert list(portfolio.refined([ideal], 4)) == []
 
 
-# --- dense graphs -----------------------------------------------------------------------------------------
+# --- what is asked last -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("share", "is_asked"), [(0.6, True), (10.0, False)])
-def test_the_volume_of_dense_graphs_is_asked_for_where_blocks_are_no_better(
+def test_the_volume_is_asked_for_late_where_it_takes_long_and_blocks_are_no_better(
     monkeypatch: pytest.MonkeyPatch, share: float, is_asked: bool
 ) -> None:
-    for name, value in (("_MOST_RETRIED_EDGES", 0), ("_DENSE", 0), ("_FAR_BELOW", share)):
+    for name, value in (("_MOST_RETRIED_EDGES", 0), ("_MANY_PAIRS", 0), ("_FAR_BELOW", share)):
         monkeypatch.setattr(module, name, value)
     methods = [c.method for c in portfolio_of(jacobi(8)).candidates(4)]
     # Blocks and METIS's parts of a grid move about the same.
     assert {"metis cut", "metis net", "blocks 2x2"} < set(methods)
     assert ("metis volume" in methods) == is_asked
     assert methods[-1] == ("metis volume" if is_asked else "blocks 2x2")
+
+
+# --- what is known is not counted again -------------------------------------------------------------------
+
+
+def test_the_latest_costs_are_known_by_content() -> None:
+    known = KnownCosts()
+    cost = Cost(8, 1.0, np.zeros(2))
+    known.note(np.array([0, 1], np.int32), 2, cost)
+    assert known.find(np.array([0, 1], np.int32), 2) is cost
+    assert known.find(np.array([0, 1], np.int32), 3) is None
+    assert known.find(np.array([1, 0], np.int32), 2) is None
+    for i in range(16):
+        known.note(np.array([0, 2 + i], np.int32), 32, cost)
+    assert known.find(np.array([0, 1], np.int32), 2) is None
+    assert known.find(np.array([0, 2], np.int32), 32) is cost
