@@ -44,7 +44,7 @@ CASES = (
     Case("kmeans", "20000 16 10 {0}", 40),
     Case("cg", "256 2d natural {0}", 600),
     Case("adi", "400 {0}", 90),
-    Case("pic", "128 8 {0} 4", 40, 2.0),
+    Case("pic", "128 8 {0} 4", 40),
     Case("pagerank", "100000 smallworld 8 {0}", 120),
     Case("fem2d", "200 {0}", 150),
     Case("hydro3d", "20 {0}", 25),

@@ -3,9 +3,10 @@
     python -m tests.bench.ladder [--only heat2d,matmul] [--up-to 2048] [--nodes 4,16,64]
                                  [--memory-limit-gb 20] [--timeout 1800] [--coarsen auto] [-o FILE]
 
-Run from the checkout, with nothing else on the machine. Each rung is a process of its own. One that would
-need more memory than allowed, judged by the rung before it, is not started; one that takes more memory or
-time than allowed is ended. Both are reported with the reason, and the next workload follows.
+Run from the checkout, with nothing else on the machine. Each rung is a process of its own, and is told how
+much memory it may take: it divides for fewer numbers of nodes at a time, or says that it needs more. One that
+takes more memory or time than allowed nevertheless is ended. That is reported with the reason, the stage, and
+what it had taken, and the next workload follows.
 """
 
 from __future__ import annotations
@@ -36,7 +37,6 @@ from tests.bench.ladder_document import Rung, ladder_document, rung_of
 
 _POLL_S = 0.2
 _GB = 1e9
-_BASE_BYTES = 0.3e9  # interpreter and libraries
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,58 +49,46 @@ class Limits:
 
 def climb(series: Series, up_to: int, nodes: str, coarsen: str, limits: Limits) -> Iterator[Rung]:
     """Yield the rungs of one workload; after one that failed there are no more."""
-    before: Rung | None = None
     for size in series.sizes:
         if size > up_to:
-            return
-        expected = 0.0 if before is None else _expected_bytes(before, size)
-        if expected > limits.memory_bytes:
-            text = f"not started: about {expected / _GB:.0f} GB expected from the rung before"
-            yield Rung(series, size, failure=text)
             return
         rung = _run(series, size, nodes, coarsen, limits)
         yield rung
         if rung.failure:
             return
-        before = rung
-
-
-def _expected_bytes(before: Rung, size: int) -> float:
-    """Peak memory of the next rung: that of an empty analysis, and the rest in proportion to the points."""
-    growth = (size / before.size) ** before.series.dims
-    return _BASE_BYTES + max(before.peak_bytes - _BASE_BYTES, 0.0) * growth
 
 
 def _run(series: Series, size: int, nodes: str, coarsen: str, limits: Limits) -> Rung:
     with tempfile.TemporaryDirectory() as folder:
-        report, errors = Path(folder) / "report.json", Path(folder) / "errors"
-        words = [sys.executable, "-m", "tests.bench.rung", str(report), nodes, coarsen, series.name]
+        report, errors, stage = (Path(folder) / name for name in ("report.json", "errors", "stage"))
+        words = [sys.executable, "-m", "tests.bench.rung", f"--memory-limit-gb={limits.memory_bytes / _GB}"]
+        words += [f"--stage={stage}", str(report), nodes, coarsen, series.name, *series.command(size)]
         with errors.open("wb") as stream:
-            process = subprocess.Popen(
-                [*words, *series.command(size)], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=stream
-            )
+            process = subprocess.Popen(words, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=stream)
             failure = _watch(process, limits)
-        if failure:
-            return Rung(series, size, failure=failure)
-        if process.returncode or not report.exists():
+        if not failure and (process.returncode or not report.exists()):
             lines = errors.read_text(errors="replace").strip().splitlines() or ["no message"]
-            return Rung(series, size, failure=f"failed: {lines[-1][:200]}")
+            failure = f"failed: {lines[-1][:200]}"
+        if failure:
+            running = stage.read_text() if stage.exists() else ""
+            return Rung(series, size, failure=f"{failure} (stage: {running or 'none yet'})")
         return rung_of(series, size, parse_nodes(nodes), json.loads(report.read_text()))
 
 
 def _watch(process: subprocess.Popen[bytes], limits: Limits) -> str:
-    """Wait for the end; returns why it was ended early, empty if it was not."""
-    begin = time.monotonic()
+    """Wait for the end; returns why it was ended early and what it had taken, empty if it was not."""
+    begin, peak = time.monotonic(), 0.0
     while process.poll() is None:
         time.sleep(_POLL_S)
-        used, reason = _tree_bytes(process.pid), ""
+        used, seconds, reason = _tree_bytes(process.pid), time.monotonic() - begin, ""
+        peak = max(peak, used)
         if used > limits.memory_bytes:
-            reason = f"ended: more than {limits.memory_bytes / _GB:.0f} GB"
-        elif time.monotonic() - begin > limits.timeout_s:
-            reason = f"ended: more than {limits.timeout_s:.0f} s"
+            reason = f"more than {limits.memory_bytes / _GB:.0f} GB, after {seconds:.0f} s"
+        elif seconds > limits.timeout_s:
+            reason = f"more than {limits.timeout_s:.0f} s, with at most {peak / _GB:.1f} GB"
         if reason:
             _end(process)
-            return reason
+            return f"ended: {reason}"
     return ""
 
 

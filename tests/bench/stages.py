@@ -31,7 +31,7 @@ from commanalyzer.partition.affinity import build_affinity
 from commanalyzer.partition.balance import term_work, work_by_value
 from commanalyzer.partition.hypergraph import build_hypergraph
 from commanalyzer.partition.metis import partition
-from commanalyzer.partition.owners import extend_to_hubs
+from commanalyzer.partition.owners import extend_to_hubs, find_hub_links
 from commanalyzer.progress import SilentProgress
 from commanalyzer.record import record
 from commanalyzer.vcg.dissolve import dissolve_registers
@@ -97,7 +97,7 @@ def measure(case: str, parts: int) -> Measurement:
     result.time("paper", lambda: _paper(graph))
     affinity = result.time("affinity", lambda: build_affinity(flat, hubs))
     result.time("hypergraph", lambda: build_hypergraph(flat, affinity))
-    owners = extend_to_hubs(flat, hubs, affinity, partition(affinity.adjacency, parts)).part
+    owners = extend_to_hubs(find_hub_links(flat, hubs), affinity, partition(affinity.adjacency, parts)).part
     totals, work = result.time("work", lambda: (totals_of(flat), term_work(flat)))
 
     def count() -> None:
