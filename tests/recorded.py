@@ -81,10 +81,7 @@ def record_file(
 ) -> Recorded:
     """Compile, instrument and run the program in ``source``."""
     frontend = compile_sources([source], regions=regions, flags=flags)
-    library = library_with(*library_models)
-    module = with_thunks(parse_module(frontend.ir_text), library)
-    plan = plan_module(module, PlanOptions(control_flows, frontend.region_functions, library))
-    executable = build_instrumented(rewrite(module, plan), frontend)
+    module, plan, executable = _instrumented(frontend, control_flows, library_models)
     plain = run_target(
         build_native(frontend), arguments, stdin=subprocess.DEVNULL, limits=LIMITS, capture=True
     )
@@ -104,6 +101,30 @@ def record_file(
         return Recorded(
             module, frontend, plan, plain, traced, graph, work, trace.statistics, len(trace.renamings)
         )
+
+
+def _instrumented(
+    frontend: FrontendResult, control_flows: bool = True, library_models: tuple[Path, ...] = ()
+) -> tuple[Module, ModulePlan, Path]:
+    library = library_with(*library_models)
+    module = with_thunks(parse_module(frontend.ir_text), library)
+    plan = plan_module(module, PlanOptions(control_flows, frontend.region_functions, library))
+    return module, plan, build_instrumented(rewrite(module, plan), frontend)
+
+
+def graph_under(source: Path, allowed_bytes: int | None) -> tuple[ValueGraph, int, TraceStatistics]:
+    """Graph, renamings and statistics of a recording that may use so much memory."""
+    _, plan, executable = _instrumented(compile_sources([source]))
+    path = source.with_suffix(".trace")
+    environment = {"COMMANALYZER_TRACE": str(path)}
+    if allowed_bytes is not None:
+        environment["COMMANALYZER_MEMORY"] = str(allowed_bytes)
+    run = run_target(
+        executable, (), stdin=subprocess.DEVNULL, limits=LIMITS, capture=True, environment=environment
+    )
+    assert run.exit_status == 0
+    trace = read_trace(path)
+    return build_graph(trace, plan.sites), len(trace.renamings), trace.statistics
 
 
 def record_again(recorded: Recorded, mask: NDArray[np.bool_], folder: Path) -> ValueGraph:

@@ -33,6 +33,7 @@ SEPARATE = (
     "snapshots.c",
     "written.c",
     "rounds.c",
+    "round_notes.c",
     "renamings.c",
     "places.c",
     "packing.c",
