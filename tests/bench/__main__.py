@@ -36,10 +36,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     is_complete = not options.only
     progress = make_console(sys.stderr)
     measured, laws = [], []
-    for case in chosen(options.only.split(",") if options.only else ()):
+    cases = chosen(options.only.split(",") if options.only else ())
+    for case in cases:
         progress.print(f"{case.name} {' '.join(case.command(options.scale))}")
         request = request_of(case.name, case.command(options.scale))
-        longer = request_of(case.name, case.command(options.scale * case.longer))
+        longer = [request_of(case.name, case.command(options.scale * scale)) for scale in case.longer]
         divide = not options.no_division
         measured.append(measure(request, case.name, options.repeat, longer=longer, divide=divide))
     for series in SERIES if is_complete else ():
@@ -50,7 +51,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     machine = f"{made.host_class}, Python {platform.python_version()}"
     origin = f"Made by `{shlex.join(['python', '-m', 'tests.bench', *words])}` on {machine}."
     changes = slow_downs(options.history, made.host_class, measured)
-    document = performance_document(measured, laws, others, changes, origin)
+    remarks = tuple(f"{case.name}: {case.remark}" for case in cases if case.remark)
+    document = performance_document(measured, remarks, laws, others, changes, origin)
     show_document(document, make_console(sys.stdout, width=200))
     if options.output is not None:
         write_text(options.output, markdown_text(document), force=True)

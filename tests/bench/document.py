@@ -17,13 +17,17 @@ _NONE = "-"
 
 def performance_document(
     measured: Sequence[Measured],
+    remarks: tuple[str, ...],
     laws: Sequence[Growth],
     others: Sequence[Peer],
     changes: Sequence[Change],
     origin: str,
 ) -> Document:
-    """Everything that a benchmark run says; ``origin`` is its command and machine."""
-    sections = [_recording(measured, origin), _stages(measured)]
+    """Everything that a benchmark run says; ``remarks`` are about workloads.
+
+    ``origin`` is its command and machine.
+    """
+    sections = [_recording(measured, remarks, origin), _stages(measured)]
     if laws:
         sections.append(_growth(laws))
     if others:
@@ -35,41 +39,46 @@ def performance_document(
     return Document("Performance", tuple(sections))
 
 
-def _recording(measured: Sequence[Measured], origin: str) -> Section:
+def _recording(measured: Sequence[Measured], remarks: tuple[str, ...], origin: str) -> Section:
     text = (
-        "CPU time of the recording over that of the plain program (-O2), in turn, medians: of a short run, "
-        "of a longer one of the same data, and of what the longer run does more (steps that repeat what is "
-        "known). Programs with private temporaries are recorded twice, the first time until they have "
-        "shown these; all recordings are in the ratio."
+        "CPU time of the recording over that of the plain program (-O2), in turn, medians: of a short run "
+        "and longer ones of the same data; per added second: of what a run does more than the one above it "
+        "(steps that repeat what is known). Programs with private temporaries are recorded twice, the first "
+        "time until they have shown these; all recordings are in the ratio."
     )
     columns = (
-        *("workload", "plain s", "recorded s", "ratio", "longer run", "plain s", "recorded s", "ratio"),
-        *("per added second", "recordings", "spread", "plain MB", "recorded MB"),
+        *("run", "plain s", "recorded s", "ratio", "per added second"),
+        *("recordings", "spread", "plain MB", "recorded MB"),
     )
-    ratios = [m.short.ratio for m in measured], [m.long.ratio for m in measured if m.long]
-    means = [math.exp(statistics.fmean(map(math.log, values))) for values in ratios if values]
-    mean = (
-        f"Geometric mean of the ratios: {', '.join(f'{value:.2f}' for value in means)} (short, longer runs)."
-    )
-    return Section("Recording", (origin, text, mean), columns, tuple(map(_cells, measured)))
+    cells = tuple(_cells(*run) for m in measured for run in zip(m.runs, m.added_ratios, strict=True))
+    return Section("Recording", (origin, text, _means(measured)), columns, cells, items=remarks)
 
 
-def _cells(m: Measured) -> tuple[str, ...]:
-    longer = (_NONE,) * 4 if m.long is None else (m.long.case.split(" ", 1)[1], *_times(m.long))
+def _means(measured: Sequence[Measured]) -> str:
+    """Geometric means of the ratios: of the first runs, of the second ones, ..."""
+    means = []
+    for number in range(max((len(m.runs) for m in measured), default=0)):
+        runs = [m.runs[number] for m in measured if number < len(m.runs)]
+        mean = math.exp(statistics.fmean(math.log(run.ratio) for run in runs))
+        seconds = statistics.median(run.plain_s for run in runs)
+        missing = [m.runs[0].case.split(" ", 1)[0] for m in measured if number >= len(m.runs)]
+        without = f", without {', '.join(missing)}" if missing else ""
+        means.append(f"{mean:.2f} of runs of {seconds:.1f} s (median{without})")
+    return f"Geometric mean of the ratios: {'; '.join(means)}."
+
+
+def _cells(cost: Cost, added_ratio: float | None) -> tuple[str, ...]:
     return (
-        m.short.case,
-        *_times(m.short),
-        *longer,
-        _NONE if m.added_ratio is None else f"{m.added_ratio:.2f}",
-        str(m.short.recordings),
-        f"{m.short.spread:.0%}",
-        f"{m.short.plain_bytes / 1e6:.0f}",
-        f"{m.short.recorded_bytes / 1e6:.0f}",
+        cost.case,
+        f"{cost.plain_s:.3f}",
+        f"{cost.recorded_s:.2f}",
+        f"{cost.ratio:.2f}",
+        _NONE if added_ratio is None else f"{added_ratio:.2f}",
+        str(cost.recordings),
+        f"{cost.spread:.0%}",
+        f"{cost.plain_bytes / 1e6:.0f}",
+        f"{cost.recorded_bytes / 1e6:.0f}",
     )
-
-
-def _times(cost: Cost) -> tuple[str, str, str]:
-    return f"{cost.plain_s:.3f}", f"{cost.recorded_s:.2f}", f"{cost.ratio:.2f}"
 
 
 def _stages(measured: Sequence[Measured]) -> Section:
@@ -87,7 +96,7 @@ def _stages(measured: Sequence[Measured]) -> Section:
         s, flows = m.stages, max(m.stages.flows, 1)
         rows.append(
             (
-                m.short.case,
+                m.runs[0].case,
                 f"{s.flows:,}",
                 f"{s.graph_bytes / flows:.2f}",
                 f"{s.file_bytes / flows:.2f}",

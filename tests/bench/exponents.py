@@ -76,7 +76,7 @@ def growth(series: Series, repeat: int) -> Growth:
 
     return Growth(
         series,
-        exponent(lambda m: m.short.recorded_s),
+        exponent(lambda m: m.runs[0].recorded_s),
         exponent(lambda m: float(m.stages.graph_bytes)),
         exponent(lambda m: m.stages.graph_s),
         exponent(lambda m: m.stages.count_s),

@@ -6,6 +6,7 @@ import statistics
 import subprocess
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -97,19 +98,17 @@ class Stages:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One workload: a short run, a longer one of the same data, and the graph of the short run."""
+    """One workload: a short run and longer ones of the same data, and the graph of the short run."""
 
-    short: Cost
-    long: Cost | None
+    runs: tuple[Cost, ...]
     stages: Stages
 
     @property
-    def added_ratio(self) -> float | None:
-        """What each second costs that the longer run takes longer: steps that repeat what is known."""
-        if self.long is None:
-            return None
-        added_s = self.long.plain_s - self.short.plain_s
-        return (self.long.recorded_s - self.short.recorded_s) / added_s if added_s > 0 else None
+    def added_ratios(self) -> tuple[float | None, ...]:
+        """What each second costs that a run takes longer than the one before; ``None`` if it does not."""
+        pairs = zip(self.runs, self.runs[1:], strict=False)
+        added = ((b.recorded_s - a.recorded_s, b.plain_s - a.plain_s) for a, b in pairs)
+        return (None, *(recorded / plain if plain > 0 else None for recorded, plain in added))
 
 
 def measure(
@@ -117,10 +116,10 @@ def measure(
     name: str,
     repeat: int,
     *,
-    longer: AnalysisRequest | None = None,
+    longer: Sequence[AnalysisRequest] = (),
     divide: bool = True,
 ) -> Measured:
-    """Run one workload plainly and recorded, ``repeat`` times in turn; and a longer run likewise."""
+    """Run one workload plainly and recorded, ``repeat`` times in turn; and longer runs likewise."""
     short, run, graph_s = _cost(request, name, repeat)
     stages = Stages(
         run.store.num_flows,
@@ -131,7 +130,7 @@ def measure(
         _seconds_of_count(run),
     )
     del run
-    return Measured(short, None if longer is None else _cost(longer, name, repeat)[0], stages)
+    return Measured((short, *(_cost(one, name, repeat)[0] for one in longer)), stages)
 
 
 def _cost(request: AnalysisRequest, name: str, repeat: int) -> tuple[Cost, RecordedProgram, float]:
