@@ -100,7 +100,6 @@ def _runs(
     own_bytes, item = np.empty(most, np.int64), np.empty(len(source), np.int32)
     seen = np.zeros(graph.num_vertices, np.uint32)
     kernels.note_needed(columns, wanted, code, seen)
-    sent.reserve(len(item) // 2)
     folds.reserve(most // 4)
     result = fold, row, item_end, own_bytes, item
     at, runs = 0, 0
