@@ -138,15 +138,16 @@ def expand_transfers(graph: AnyGraph, totals: GraphTotals, part: Int32, uses: Pa
     rows together, and never more often than the value had versions (a value that never changes is sent once).
     The upper end leaves out partial results: where no row reads more versions than the value had rounds,
     readers are taken to see the end of each round, as they do after a reduction.
+
+    The counts of ``uses`` become those of the transfers.
     """
-    versions = np.maximum(versions_of(graph, uses.value), 1)
-    rounds = np.minimum(totals.rounds[uses.value], versions)
+    kernels.limit_uses(uses.most, uses.total, versions_of(graph, uses.value), totals.rounds[uses.value])
     return Transfers(
         uses.value,
         part[uses.value].astype(np.int32, copy=False),
         uses.part,
-        np.minimum(uses.most, versions),
-        np.minimum(uses.total, np.where(uses.most <= rounds, rounds, versions)),
+        uses.most,
+        uses.total,
         widths_of(graph, uses.value).astype(np.int64),
     )
 

@@ -30,7 +30,7 @@ MOST, TOTAL, FRESH = range(2, 5)  # of ``table``
 MOST_ROWS = np.iinfo(np.int32).max
 NONE = -1
 _BLOCK = -2  # heads from here down are blocks
-_CHAIN = 4  # lines of a chain at least before it becomes a block
+_CHAIN = 2  # lines of a chain at least before it becomes a block
 _SHARE = 16  # a block has at most so many places per line
 _FREE = -1
 _MIX = np.uint64(0x9E3779B97F4A7C15)
@@ -177,15 +177,6 @@ def scan_rows(
     return len(row_sink)
 
 
-@compiled_in_place
-def count_pairs(table: Any, used: Any) -> Any:
-    """Number of lines of which there are uses."""
-    count = 0
-    for i in range(used):
-        count += table[i, TOTAL] > 0
-    return count
-
-
 @compiled_inline
 def _put_pair(table: Any, key: Any, i: Any, first: Any, at: Any, keys: Any, counts: Any) -> Any:
     """Put line ``i`` to the pairs of its value, which begin at ``first``; return where they end."""
@@ -205,10 +196,10 @@ def _put_pair(table: Any, key: Any, i: Any, first: Any, at: Any, keys: Any, coun
 
 
 @compiled_in_place
-def ordered_pairs(lines: Any, keys: Any, counts: Any) -> None:
-    """Write the lines of which there are uses in ascending order of (value, part).
+def ordered_pairs(lines: Any, keys: Any, counts: Any) -> Any:
+    """Write the lines of which there are uses in ascending order of (value, part); return how many they are.
 
-    Results are ``keys`` int32[2, K], value and part, and ``counts`` int64[C - 2, K], most, total and fresh.
+    Results are ``keys`` int32[2, L], value and part, and ``counts`` int64[C - 2, L], most, total and fresh.
     """
     table, key, head, slots, _ = lines
     at = 0
@@ -223,6 +214,20 @@ def ordered_pairs(lines: Any, keys: Any, counts: Any) -> None:
         while i >= 0:
             at = _put_pair(table, key, i, first, at, keys, counts)
             i = np.int64(key[i, NEXT])
+    return at
+
+
+@compiled_in_place
+def limit_uses(most: Any, total: Any, versions: Any, rounds: Any) -> None:
+    """Turn uses of values into how often they are sent, at least and at most; all int64[K].
+
+    ``most`` and ``total`` are changed, ``versions`` and ``rounds`` are those of the values.
+    """
+    for k in range(len(most)):
+        made = max(versions[k], 1)
+        finished = min(np.int64(rounds[k]), made)
+        total[k] = min(total[k], finished if most[k] <= finished else made)
+        most[k] = min(most[k], made)
 
 
 @compiled_in_place

@@ -1,9 +1,10 @@
 """Compiled loops of the choice between sending operands and combining them.
 
 *Columns* of a graph are the tuple of ``row_sink, row_count, row_accumulates, term_ptr, source_ptr, source``;
-lines and owner codes are those of :mod:`commanalyzer.communication.kernels`. A *remote term* is one whose
-operands, hubs aside, live in one part that is not the sink's; *items* are its operands at the sink's owner:
-lines of what is sent.
+lines and owner codes are those of :mod:`commanalyzer.communication.kernels`. ``wanted`` bool[R] says which
+rows are looked at. A *remote term* is one whose operands, hubs aside, live in one part that is not the
+sink's; a *run* are remote terms of a row that live in the same part and follow each other, others aside.
+*Items* are operands of a run at the sink's owner: lines of what is sent.
 
 An operand that one term only needs at the sink's owner concerns its group alone: its bytes are added up, and
 no line is made for it before it is clear that it is sent.
@@ -17,7 +18,7 @@ import numpy as np
 
 from commanalyzer.communication.kernels import (
     MOST,
-    PART,
+    NONE,
     VALUE,
     enter,
     find_line,
@@ -38,13 +39,15 @@ def _once(part: Any) -> Any:
 
 
 @compiled_in_place
-def note_needed(columns: Any, rows: Any, code: Any, seen: Any) -> None:
+def note_needed(columns: Any, wanted: Any, code: Any, seen: Any) -> None:
     """Note the values that some rows need at other parts than their own, and which of them again there.
 
     ``seen`` uint32[V], zeros, is the result: one half for the first time, the other for more.
     """
     row_sink, _, _, term_ptr, source_ptr, source = columns
-    for r in rows:
+    for r in range(len(wanted)):
+        if not wanted[r]:
+            continue
         owner = owner_of(code[row_sink[r]])
         bit = _once(owner)
         for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
@@ -82,64 +85,69 @@ def _split_term(t: Any, count: Any, owner: Any, home: Any, columns: Any, code: A
 
 @compiled_in_place
 def split_rows(
-    columns: Any, rows: Any, begin: Any, code: Any, seen: Any, width_bytes: Any, sent: Any, folds: Any,
-    result: Any, terms: Any,
+    columns: Any, wanted: Any, begin: Any, code: Any, seen: Any, width_bytes: Any, sent: Any, folds: Any,
+    result: Any, runs: Any,
 ) -> Any:  # fmt: skip
-    """Find the remote terms of some rows; operands of others are noted in ``sent`` to be needed so often.
+    """Find the runs of some rows; operands of other terms are noted in ``sent`` to be needed so often.
 
     An operand that nothing else needs at the sink's owner is no item: most are of this kind.
 
     Args:
         columns: Columns of the graph.
-        rows: int64, the rows.
-        begin: Which of ``rows`` to begin with.
+        wanted: bool[R], the rows.
+        begin: The row to begin with.
         code: Owner codes.
         seen: uint32[V], what these rows need (:func:`note_needed`).
         width_bytes: uint8[V].
         sent: Lines of (value, part it is sent to).
         folds: Lines of (sink, part that contributes).
-        result: Per remote term: int64, the term; int32, line of the contribution; int32, which of ``rows``;
-            int64, where its items end; int64, bytes of sending operands that are no items. And int32, items.
-        terms: Remote terms that were found before.
+        result: Per run: int32, line of the contribution; int32, row; int32, where its items end; int64, bytes
+            of sending operands that are no items. And int32, items.
+        runs: Runs that were found before.
 
     Returns:
-        Which of ``rows`` it stopped at, because there may be too few lines, and the number of remote terms.
+        The row it stopped at, because there may be too few lines, and the number of runs.
     """
-    term, fold, row, item_end, own_bytes, item = result
+    fold, row, item_end, own_bytes, item = result
     row_sink, row_count, _, term_ptr, source_ptr, source = columns
-    for k in range(begin, len(rows)):
-        r = rows[k]
+    end = np.int64(item_end[runs - 1]) if runs else np.int64(0)
+    for r in range(begin, len(wanted)):
+        if not wanted[r]:
+            continue
         if is_full(sent, source_ptr[term_ptr[r + 1]] - source_ptr[term_ptr[r]]):
-            return k, terms
+            return r, runs
         if is_full(folds, term_ptr[r + 1] - term_ptr[r]):
-            return k, terms
+            return r, runs
         owner = owner_of(code[row_sink[r]])
+        last_home = np.int64(NONE)
         for t in range(term_ptr[r], term_ptr[r + 1]):
             home = home_of(t, source_ptr, source, code)
-            end = item_end[terms - 1] if terms else np.int64(0)
             end, own = _split_term(
                 t, row_count[r], owner, home, columns, code, seen, width_bytes, sent, item, end
             )
-            if home >= 0 and home != owner:
-                term[terms], row[terms], item_end[terms], own_bytes[terms] = t, k, end, own
-                fold[terms] = line_of(folds, row_sink[r], home)
-                terms += 1
-    return len(rows), terms
+            if home < 0 or home == owner:
+                continue
+            if home != last_home:
+                last_home = home
+                fold[runs], row[runs], own_bytes[runs] = line_of(folds, row_sink[r], home), r, 0
+                runs += 1
+            own_bytes[runs - 1] += own
+            item_end[runs - 1] = end
+    return len(wanted), runs
 
 
 @compiled_in_place
-def number_groups(columns: Any, rows: Any, width_bytes: Any, row: Any, fold: Any, own_bytes: Any,
+def number_groups(columns: Any, width_bytes: Any, row: Any, fold: Any, own_bytes: Any,
                   continues: Any, known: Any, of_row: Any, group: Any, group_bytes: Any,
                   group_own: Any) -> Any:  # fmt: skip
-    """Number the groups of remote terms that one message can carry; return how many there are.
+    """Number the groups of runs that one message can carry; return how many there are.
 
     That is all of an accumulating (sink, part), else those of one row.
 
     Args:
         columns: Columns of the graph.
-        rows: int64, rows.
         width_bytes: uint8[V].
-        row: int32[K], which of ``rows`` each remote term belongs to.
+        row: int32[K], row of each run.
         fold: int32[K], line of its contribution.
         own_bytes: int64[K], bytes of sending its operands that are no items.
         continues: bool[F], zeros, per line of contributions; changed.
@@ -151,13 +159,13 @@ def number_groups(columns: Any, rows: Any, width_bytes: Any, row: Any, fold: Any
     """
     row_sink, row_count, row_accumulates = columns[0], columns[1], columns[2]
     for k in range(len(row)):
-        if row_accumulates[rows[row[k]]]:
+        if row_accumulates[row[k]]:
             continues[fold[k]] = True
     groups = 0
     for k in range(len(row)):
-        line, r = fold[k], rows[row[k]]
-        if known[line] < 0 or not (continues[line] or of_row[line] == row[k]):
-            known[line], of_row[line] = groups, row[k]
+        line, r = fold[k], row[k]
+        if known[line] < 0 or not (continues[line] or of_row[line] == r):
+            known[line], of_row[line] = groups, r
             groups += 1
         group[k] = known[line]
         size = row_count[r] * np.int64(width_bytes[row_sink[r]])
@@ -167,18 +175,17 @@ def number_groups(columns: Any, rows: Any, width_bytes: Any, row: Any, fold: Any
 
 
 @compiled_in_place
-def pair_up(columns: Any, rows: Any, row: Any, item_end: Any, item: Any, group_ptr: Any, term_of_group: Any,
+def pair_up(columns: Any, row: Any, item_end: Any, item: Any, group_ptr: Any, run_of_group: Any,
             place: Any, pair_item: Any, pair_group: Any, uses: Any) -> Any:  # fmt: skip
     """Write the distinct pairs of item and group, and how often the group needs it; return how many.
 
     Args:
         columns: Columns of the graph.
-        rows: int64, rows.
-        row: int32[K], which of ``rows`` each remote term belongs to.
-        item_end: int64[K], where its items end.
+        row: int32[K], row of each run.
+        item_end: int32[K], where its items end.
         item: int32, items.
-        group_ptr: int64[G + 1], where the terms of each group begin.
-        term_of_group: int32[K].
+        group_ptr: int64[G + 1], where the runs of each group begin.
+        run_of_group: int32[K].
         place: int32, -1 for each line; changed.
         pair_item: int32, result.
         pair_group: int32, result.
@@ -189,9 +196,9 @@ def pair_up(columns: Any, rows: Any, row: Any, item_end: Any, item: Any, group_p
     for g in range(len(group_ptr) - 1):
         first = pairs
         for at in range(group_ptr[g], group_ptr[g + 1]):
-            k = term_of_group[at]
-            count = row_count[rows[row[k]]]
-            for i in range(item_end[k - 1] if k else np.int64(0), item_end[k]):
+            k = run_of_group[at]
+            count = row_count[row[k]]
+            for i in range(np.int64(item_end[k - 1]) if k else np.int64(0), np.int64(item_end[k])):
                 line = item[i]
                 if place[line] < first:
                     place[line] = pairs
@@ -286,33 +293,45 @@ def write_steps(first_step: Any, last_step: Any, pair_group: Any, step: Any, gro
             at += 1
 
 
+@compiled_inline
+def _enter_term(t: Any, where: Any, row: Any, count: Any, columns: Any, code: Any, sent: Any) -> None:
+    """Enter the operands of a term that is computed ``where``."""
+    source_ptr, source = columns[4], columns[5]
+    for i in range(source_ptr[t], source_ptr[t + 1]):
+        v = source[i]
+        if owner_of(code[v]) != where:
+            enter(sent, line_of(sent, v, where), row, count, 0)
+
+
 @compiled_in_place
-def enter_rows(columns: Any, rows: Any, begin: Any, first_row: Any, code: Any, sent: Any, folds: Any,
-               term: Any, fold: Any, is_combined: Any, terms: Any) -> Any:  # fmt: skip
+def enter_rows(columns: Any, wanted: Any, begin: Any, first_row: Any, code: Any, sent: Any, folds: Any,
+               fold: Any, is_combined: Any, runs: Any) -> Any:  # fmt: skip
     """Enter what some rows need: operands where terms are computed, and contributions.
 
-    ``is_combined`` bool[K] says which of the remote terms, given by ``term`` and ``fold`` as in
-    :func:`split_rows`, are computed where their operands live; ``terms`` of them are behind.
+    ``is_combined`` bool[K] says which of the runs, given by ``fold`` as in :func:`split_rows`, are computed
+    where their operands live; ``runs`` of them are behind.
 
     Returns:
-        Which of ``rows`` it stopped at, because there may be too few lines, and the remote terms behind it.
+        The row it stopped at, because there may be too few lines, and the runs behind it.
     """
     row_sink, row_count, row_accumulates, term_ptr, source_ptr, source = columns
-    for number in range(begin, len(rows)):
-        r = rows[number]
+    for r in range(begin, len(wanted)):
+        if not wanted[r]:
+            continue
         if is_full(sent, source_ptr[term_ptr[r + 1]] - source_ptr[term_ptr[r]]):
-            return number, terms
+            return r, runs
         count = row_count[r]
         fresh = 0 if row_accumulates[r] else count
+        owner, last_home = owner_of(code[row_sink[r]]), np.int64(NONE)
         for t in range(term_ptr[r], term_ptr[r + 1]):
-            where = owner_of(code[row_sink[r]])
-            if terms < len(term) and term[terms] == t:
-                if is_combined[terms]:
-                    where = np.int64(folds[1][fold[terms], PART])
-                    enter(folds, fold[terms], first_row + number, count, fresh)
-                terms += 1
-            for i in range(source_ptr[t], source_ptr[t + 1]):
-                v = source[i]
-                if owner_of(code[v]) != where:
-                    enter(sent, line_of(sent, v, where), first_row + number, count, fresh)
-    return len(rows), terms
+            where, home = owner, home_of(t, source_ptr, source, code)
+            if home >= 0 and home != owner:
+                if home != last_home:
+                    last_home = home
+                    runs += 1
+                    if is_combined[runs - 1]:
+                        enter(folds, np.int64(fold[runs - 1]), first_row + r, count, fresh)
+                if is_combined[runs - 1]:
+                    where = home
+            _enter_term(t, where, first_row + r, count, columns, code, sent)
+    return len(wanted), runs

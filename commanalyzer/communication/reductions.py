@@ -34,7 +34,7 @@ def settle(
         sent: What other rows need; added to.
         num_parts: Number of parts p.
     """
-    rows, folds = np.flatnonzero(wanted), Lines(graph.num_vertices, num_parts, has_fresh=True)
+    folds = Lines(graph.num_vertices, num_parts, has_fresh=True)
     columns = (
         kept.row_sink,
         kept.row_count,
@@ -43,88 +43,80 @@ def settle(
         kept.source_ptr,
         kept.source,
     )
-    remote = _remote_terms(graph, columns, rows, code, sent.lines, folds)
-    combined = _cheaper_to_fold(graph, columns, rows, remote, sent.lines, len(folds))
-    first, row, terms = sent.number_rows(len(rows)), 0, 0
+    remote = _runs(graph, columns, wanted, code, sent.lines, folds)
+    combined = _cheaper_to_fold(graph, columns, remote, sent.lines, len(folds))
+    first, row, runs = sent.number_rows(len(wanted)), 0, 0
     while True:
-        row, terms = kernels.enter_rows(
+        row, runs = kernels.enter_rows(
             columns,
-            rows,
+            wanted,
             row,
             first,
             code,
             sent.lines.arrays,
             folds.arrays,
-            remote.term,
             remote.fold,
             combined,
-            terms,
+            runs,
         )
-        if row == len(rows):
+        if row == len(wanted):
             return folds.pairs()
-        sent.lines.reserve(_flows(columns, rows[row : row + 1]))
+        sent.lines.reserve(_flows(columns, row))
 
 
 @dataclass(frozen=True, slots=True)
-class _RemoteTerms:
-    """Terms whose operands live in one part that is not the sink's: K terms with N items.
+class _Runs:
+    """Terms of a row whose operands live in one part that is not the sink's: K runs of terms with N items.
 
     Attributes:
-        term: int64[K].
         fold: int32[K], line of the contribution to the sink.
-        row: int32[K], which of the rows looked at.
-        item_end: int64[K], where the items of each term end.
+        row: int32[K].
+        item_end: int32[K], where the items of each run end.
         own_bytes: int64[K], bytes of sending operands that nothing else needs there: they are no items.
         item: int32[N], lines of other operands, hubs aside, at the sink's owner.
     """
 
-    term: Int64
     fold: Int32
     row: Int32
-    item_end: Int64
+    item_end: Int32
     own_bytes: Int64
     item: Int32
 
 
-def _flows(columns: Columns, rows: Int64) -> int:
-    """Number of source entries of some rows."""
+def _flows(columns: Columns, row: int) -> int:
+    """Number of source entries of a row."""
     _, _, _, term_ptr, source_ptr, _ = columns
-    return int((source_ptr[term_ptr[rows + 1]] - source_ptr[term_ptr[rows]]).sum())
+    start, end = source_ptr[term_ptr[row : row + 2]].tolist()
+    return int(end - start)
 
 
-def _remote_terms(
-    graph: AnyGraph, columns: Columns, rows: Int64, code: OwnerCodes, sent: Lines, folds: Lines
-) -> _RemoteTerms:
-    """Find the remote terms of some rows; note in ``sent`` how often operands of others are sent at least."""
-    term_ptr = columns[3]
-    most = int((term_ptr[rows + 1] - term_ptr[rows]).sum())
-    term, item_end, own_bytes = (np.empty(most, np.int64) for _ in range(3))
-    fold, row = np.empty(most, np.int32), np.empty(most, np.int32)
-    item = np.empty(_flows(columns, rows), np.int32)
+def _runs(
+    graph: AnyGraph, columns: Columns, wanted: Bool, code: OwnerCodes, sent: Lines, folds: Lines
+) -> _Runs:
+    """Find the runs of some rows; note in ``sent`` how often operands of other terms are sent at least."""
+    term_ptr, source = columns[3], columns[5]
+    most = int(term_ptr[-1])  # what is not used takes no memory
+    fold, row, item_end = (np.empty(most, np.int32) for _ in range(3))
+    own_bytes, item = np.empty(most, np.int64), np.empty(len(source), np.int32)
     seen = np.zeros(graph.num_vertices, np.uint32)
-    kernels.note_needed(columns, rows, code, seen)
-    sent.reserve(len(item) // 2)  # what is not used takes no memory
+    kernels.note_needed(columns, wanted, code, seen)
     folds.reserve(most // 4)
-    result = term, fold, row, item_end, own_bytes, item
-    at, terms = 0, 0
+    result = fold, row, item_end, own_bytes, item
+    at, runs = 0, 0
     while True:
         lines = sent.arrays, folds.arrays
-        at, terms = kernels.split_rows(
-            columns, rows, at, code, frozen(seen, np.uint32), graph.width_bytes, *lines, result, terms
+        at, runs = kernels.split_rows(
+            columns, wanted, at, code, frozen(seen, np.uint32), graph.width_bytes, *lines, result, runs
         )
-        if at == len(rows):
-            items = int(item_end[terms - 1]) if terms else 0
-            return _RemoteTerms(
-                term[:terms], fold[:terms], row[:terms], item_end[:terms], own_bytes[:terms], item[:items]
-            )
-        sent.reserve(_flows(columns, rows[at : at + 1]))
-        folds.reserve(int(term_ptr[rows[at] + 1] - term_ptr[rows[at]]))
+        if at == len(wanted):
+            items = int(item_end[runs - 1]) if runs else 0
+            return _Runs(fold[:runs], row[:runs], item_end[:runs], own_bytes[:runs], item[:items])
+        sent.reserve(_flows(columns, at))
+        folds.reserve(int(term_ptr[at + 1] - term_ptr[at]))
 
 
-def _cheaper_to_fold(
-    graph: AnyGraph, columns: Columns, rows: Int64, remote: _RemoteTerms, sent: Lines, num_folds: int
-) -> Bool:
-    """Return bool[K], sending the combined term costs less bytes than sending the operands.
+def _cheaper_to_fold(graph: AnyGraph, columns: Columns, remote: _Runs, sent: Lines, num_folds: int) -> Bool:
+    """Return bool[K], sending what the run combines to costs less bytes than sending the operands.
 
     Operands that the owner receives anyway (``sent``) cost what more of their versions have to be sent. For
     others versions play no part: sending all constant items of a reduction once would be fewer bytes than
@@ -132,13 +124,12 @@ def _cheaper_to_fold(
 
     An operand that groups need different numbers of times is one operand per step of that number.
     """
-    group = np.empty(len(remote.term), np.int32)
+    group = np.empty(len(remote.fold), np.int32)
     group_bytes, group_own = np.zeros(len(group), np.int64), np.zeros(len(group), np.int64)
     continues = np.zeros(num_folds, np.bool_)
     known, of_row = np.full(num_folds, -1, np.int32), np.full(num_folds, -1, np.int32)
     groups = kernels.number_groups(
         columns,
-        rows,
         graph.width_bytes,
         remote.row,
         remote.fold,
@@ -151,7 +142,7 @@ def _cheaper_to_fold(
         group_own,
     )
     del continues, known, of_row
-    item, pair_group, uses = _pairs(columns, rows, remote, group, groups, len(sent))
+    item, pair_group, uses = _pairs(columns, remote, group, groups, len(sent))
     step_bytes, step, step_group, table = _steps(graph, item, pair_group, uses, sent)
     weights = step_bytes, group_bytes[:groups]
     return groups_to_combine(*weights, step, step_group, own_bytes=group_own[:groups], table=table)[group]
@@ -188,14 +179,13 @@ def _steps(
 
 
 def _pairs(
-    columns: Columns, rows: Int64, remote: _RemoteTerms, group: Int32, groups: int, lines: int
+    columns: Columns, remote: _Runs, group: Int32, groups: int, lines: int
 ) -> tuple[Int32, Int32, Int64]:
     """Return the distinct pairs of item and group, and how often the group needs the item."""
     item, pair_group = np.empty(len(remote.item), np.int32), np.empty(len(remote.item), np.int32)
     uses, place = np.empty(len(remote.item), np.int64), np.full(lines, -1, np.int32)
     count = kernels.pair_up(
         columns,
-        rows,
         remote.row,
         remote.item_end,
         remote.item,

@@ -116,10 +116,10 @@ class Lines:
 
     def pairs(self) -> PairUses:
         """Return all pairs of which there are uses."""
-        table = self.table
-        count = int(np.count_nonzero(table[:, kernels.TOTAL]))
-        keys, counts = np.empty((2, count), np.int32), np.empty((table.shape[1] - 2, count), np.int64)
-        kernels.ordered_pairs(self.arrays, keys, counts)
+        lines, columns = self.table.shape  # of some there may be no uses: what they leave takes no memory
+        keys, counts = np.empty((2, lines), np.int32), np.empty((columns - 2, lines), np.int64)
+        count = kernels.ordered_pairs(self.arrays, keys, counts)
+        keys, counts = keys[:, :count], counts[:, :count]
         fresh = counts[2] if len(counts) > 2 else np.zeros(0, np.int64)
         return PairUses(keys[0], keys[1], counts[0], counts[1], fresh)
 
