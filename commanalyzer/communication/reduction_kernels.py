@@ -1,6 +1,6 @@
 """Compiled loops of the choice between sending operands and combining them.
 
-*Columns* of a graph are the tuple of ``row_sink, row_count, row_accumulates, term_ptr, source_ptr, source``;
+*Columns* of rows are the tuple of ``row_sink, row_count, row_accumulates, term_ptr, source_ptr, source``;
 lines and owner codes are those of :mod:`commanalyzer.communication.kernels`. A *remote term* is one whose
 operands, hubs aside, live in one part that is not the sink's; *items* are its operands at the sink's owner:
 lines of what is sent.
@@ -17,7 +17,6 @@ import numpy as np
 
 from commanalyzer.communication.kernels import (
     MOST,
-    PART,
     VALUE,
     enter,
     find_line,
@@ -38,13 +37,13 @@ def _once(part: Any) -> Any:
 
 
 @compiled_in_place
-def note_needed(columns: Any, rows: Any, code: Any, seen: Any) -> None:
-    """Note the values that some rows need at other parts than their own, and which of them again there.
+def note_needed(columns: Any, code: Any, seen: Any) -> None:
+    """Note the values that rows need at other parts than their own, and which of them again there.
 
     ``seen`` uint32[V], zeros, is the result: one half for the first time, the other for more.
     """
     row_sink, _, _, term_ptr, source_ptr, source = columns
-    for r in rows:
+    for r in range(len(row_sink)):
         owner = owner_of(code[row_sink[r]])
         bit = _once(owner)
         for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
@@ -82,37 +81,35 @@ def _split_term(t: Any, count: Any, owner: Any, home: Any, columns: Any, code: A
 
 @compiled_in_place
 def split_rows(
-    columns: Any, rows: Any, begin: Any, code: Any, seen: Any, width_bytes: Any, sent: Any, folds: Any,
+    columns: Any, begin: Any, code: Any, seen: Any, width_bytes: Any, sent: Any, folds: Any,
     result: Any, terms: Any,
 ) -> Any:  # fmt: skip
-    """Find the remote terms of some rows; operands of others are noted in ``sent`` to be needed so often.
+    """Find the remote terms of rows; operands of others are noted in ``sent`` to be needed so often.
 
     An operand that nothing else needs at the sink's owner is no item: most are of this kind.
 
     Args:
-        columns: Columns of the graph.
-        rows: int64, the rows.
-        begin: Which of ``rows`` to begin with.
+        columns: Columns of the rows.
+        begin: Row to begin with.
         code: Owner codes.
         seen: uint32[V], what these rows need (:func:`note_needed`).
         width_bytes: uint8[V].
         sent: Lines of (value, part it is sent to).
         folds: Lines of (sink, part that contributes).
-        result: Per remote term: int64, the term; int32, line of the contribution; int32, which of ``rows``;
-            int64, where its items end; int64, bytes of sending operands that are no items. And int32, items.
+        result: Per remote term: int32, line of the contribution; int32, its row; int64, where its items end;
+            int64, bytes of sending operands that are no items. And int32, items.
         terms: Remote terms that were found before.
 
     Returns:
-        Which of ``rows`` it stopped at, because there may be too few lines, and the number of remote terms.
+        The row it stopped at, because there may be too few lines, and the number of remote terms.
     """
-    term, fold, row, item_end, own_bytes, item = result
+    fold, row, item_end, own_bytes, item = result
     row_sink, row_count, _, term_ptr, source_ptr, source = columns
-    for k in range(begin, len(rows)):
-        r = rows[k]
+    for r in range(begin, len(row_sink)):
         if is_full(sent, source_ptr[term_ptr[r + 1]] - source_ptr[term_ptr[r]]):
-            return k, terms
+            return r, terms
         if is_full(folds, term_ptr[r + 1] - term_ptr[r]):
-            return k, terms
+            return r, terms
         owner = owner_of(code[row_sink[r]])
         for t in range(term_ptr[r], term_ptr[r + 1]):
             home = home_of(t, source_ptr, source, code)
@@ -121,43 +118,43 @@ def split_rows(
                 t, row_count[r], owner, home, columns, code, seen, width_bytes, sent, item, end
             )
             if home >= 0 and home != owner:
-                term[terms], row[terms], item_end[terms], own_bytes[terms] = t, k, end, own
+                row[terms], item_end[terms], own_bytes[terms] = r, end, own
                 fold[terms] = line_of(folds, row_sink[r], home)
                 terms += 1
-    return len(rows), terms
+    return len(row_sink), terms
 
 
 @compiled_in_place
-def number_groups(columns: Any, rows: Any, width_bytes: Any, row: Any, fold: Any, own_bytes: Any,
-                  continues: Any, known: Any, of_row: Any, group: Any, group_bytes: Any,
+def number_groups(columns: Any, width_bytes: Any, row: Any, own_bytes: Any, continues: Any, known: Any,
+                  of_row: Any, group: Any, group_line: Any, group_bytes: Any,
                   group_own: Any) -> Any:  # fmt: skip
     """Number the groups of remote terms that one message can carry; return how many there are.
 
     That is all of an accumulating (sink, part), else those of one row.
 
     Args:
-        columns: Columns of the graph.
-        rows: int64, rows.
+        columns: Columns of the rows.
         width_bytes: uint8[V].
-        row: int32[K], which of ``rows`` each remote term belongs to.
-        fold: int32[K], line of its contribution.
+        row: int32[K], row of each remote term.
         own_bytes: int64[K], bytes of sending its operands that are no items.
         continues: bool[F], zeros, per line of contributions; changed.
         known: int32[F], -1 for each line; changed.
         of_row: int32[F], likewise.
-        group: int32[K], result.
+        group: int32[K], line of the contribution of each remote term; result: its group.
+        group_line: int32[K], result: line of the contributions of each group.
         group_bytes: int64[K], zeros; result: bytes of the messages of each group.
         group_own: int64[K], zeros; result: sum of ``own_bytes``.
     """
     row_sink, row_count, row_accumulates = columns[0], columns[1], columns[2]
     for k in range(len(row)):
-        if row_accumulates[rows[row[k]]]:
-            continues[fold[k]] = True
+        if row_accumulates[row[k]]:
+            continues[group[k]] = True
     groups = 0
     for k in range(len(row)):
-        line, r = fold[k], rows[row[k]]
-        if known[line] < 0 or not (continues[line] or of_row[line] == row[k]):
-            known[line], of_row[line] = groups, row[k]
+        line, r = group[k], row[k]
+        if known[line] < 0 or not (continues[line] or of_row[line] == r):
+            known[line], of_row[line] = groups, r
+            group_line[groups] = line
             groups += 1
         group[k] = known[line]
         size = row_count[r] * np.int64(width_bytes[row_sink[r]])
@@ -167,14 +164,13 @@ def number_groups(columns: Any, rows: Any, width_bytes: Any, row: Any, fold: Any
 
 
 @compiled_in_place
-def pair_up(columns: Any, rows: Any, row: Any, item_end: Any, item: Any, group_ptr: Any, term_of_group: Any,
+def pair_up(row_count: Any, row: Any, item_end: Any, item: Any, group_ptr: Any, term_of_group: Any,
             place: Any, pair_item: Any, pair_group: Any, uses: Any) -> Any:  # fmt: skip
     """Write the distinct pairs of item and group, and how often the group needs it; return how many.
 
     Args:
-        columns: Columns of the graph.
-        rows: int64, rows.
-        row: int32[K], which of ``rows`` each remote term belongs to.
+        row_count: int64[R], how often each row happened.
+        row: int32[K], row of each remote term.
         item_end: int64[K], where its items end.
         item: int32, items.
         group_ptr: int64[G + 1], where the terms of each group begin.
@@ -184,13 +180,12 @@ def pair_up(columns: Any, rows: Any, row: Any, item_end: Any, item: Any, group_p
         pair_group: int32, result.
         uses: int64, result.
     """
-    row_count = columns[1]
     pairs = 0
     for g in range(len(group_ptr) - 1):
         first = pairs
         for at in range(group_ptr[g], group_ptr[g + 1]):
             k = term_of_group[at]
-            count = row_count[rows[row[k]]]
+            count = row_count[row[k]]
             for i in range(item_end[k - 1] if k else np.int64(0), item_end[k]):
                 line = item[i]
                 if place[line] < first:
@@ -287,32 +282,33 @@ def write_steps(first_step: Any, last_step: Any, pair_group: Any, step: Any, gro
 
 
 @compiled_in_place
-def enter_rows(columns: Any, rows: Any, begin: Any, first_row: Any, code: Any, sent: Any, folds: Any,
-               term: Any, fold: Any, is_combined: Any, terms: Any) -> Any:  # fmt: skip
-    """Enter what some rows need: operands where terms are computed, and contributions.
+def enter_rows(columns: Any, begin: Any, first_row: Any, code: Any, sent: Any, folds: Any, group: Any,
+               group_line: Any, is_combined: Any, terms: Any) -> Any:  # fmt: skip
+    """Enter what rows need: operands where terms are computed, and contributions.
 
-    ``is_combined`` bool[K] says which of the remote terms, given by ``term`` and ``fold`` as in
-    :func:`split_rows`, are computed where their operands live; ``terms`` of them are behind.
+    ``group`` int32[K] has the group of each remote term, in the order of :func:`split_rows`, ``group_line``
+    the line of its contributions; groups of ``is_combined`` bool[G] are computed where their operands live.
+    ``terms`` remote terms are behind.
 
     Returns:
-        Which of ``rows`` it stopped at, because there may be too few lines, and the remote terms behind it.
+        The row it stopped at, because there may be too few lines, and the remote terms behind it.
     """
     row_sink, row_count, row_accumulates, term_ptr, source_ptr, source = columns
-    for number in range(begin, len(rows)):
-        r = rows[number]
+    for r in range(begin, len(row_sink)):
         if is_full(sent, source_ptr[term_ptr[r + 1]] - source_ptr[term_ptr[r]]):
-            return number, terms
+            return r, terms
         count = row_count[r]
         fresh = 0 if row_accumulates[r] else count
+        owner = owner_of(code[row_sink[r]])
         for t in range(term_ptr[r], term_ptr[r + 1]):
-            where = owner_of(code[row_sink[r]])
-            if terms < len(term) and term[terms] == t:
-                if is_combined[terms]:
-                    where = np.int64(folds[1][fold[terms], PART])
-                    enter(folds, fold[terms], first_row + number, count, fresh)
+            where, home = owner, home_of(t, source_ptr, source, code)
+            if home >= 0 and home != owner:
+                if is_combined[group[terms]]:
+                    where = home
+                    enter(folds, np.int64(group_line[group[terms]]), first_row + r, count, fresh)
                 terms += 1
             for i in range(source_ptr[t], source_ptr[t + 1]):
                 v = source[i]
                 if owner_of(code[v]) != where:
-                    enter(sent, line_of(sent, v, where), first_row + number, count, fresh)
-    return len(rows), terms
+                    enter(sent, line_of(sent, v, where), first_row + r, count, fresh)
+    return len(row_sink), terms
