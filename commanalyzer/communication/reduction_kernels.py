@@ -1,10 +1,10 @@
 """Compiled loops of the choice between sending operands and combining them.
 
-*Columns* of a graph are the tuple of ``row_sink, row_count, row_accumulates, term_ptr, source_ptr, source``;
-lines and owner codes are those of :mod:`commanalyzer.communication.kernels`. ``wanted`` bool[R] says which
-rows are looked at. A *remote term* is one whose operands, hubs aside, live in one part that is not the
-sink's; a *run* are remote terms of a row that live in the same part and follow each other, others aside.
-*Items* are operands of a run at the sink's owner: lines of what is sent.
+*Columns* of rows are the tuple of ``row_sink, row_count, row_accumulates, term_ptr, source_ptr, source``;
+lines and owner codes are those of :mod:`commanalyzer.communication.kernels`. A *remote term* is one whose
+operands, hubs aside, live in one part that is not the sink's; a *run* are remote terms of a row that live in
+the same part and follow each other, others aside. *Items* are operands of a run at the sink's owner: lines of
+what is sent.
 
 An operand that one term only needs at the sink's owner concerns its group alone: its bytes are added up, and
 no line is made for it before it is clear that it is sent.
@@ -39,15 +39,13 @@ def _once(part: Any) -> Any:
 
 
 @compiled_in_place
-def note_needed(columns: Any, wanted: Any, code: Any, seen: Any) -> None:
-    """Note the values that some rows need at other parts than their own, and which of them again there.
+def note_needed(columns: Any, code: Any, seen: Any) -> None:
+    """Note the values that rows need at other parts than their own, and which of them again there.
 
     ``seen`` uint32[V], zeros, is the result: one half for the first time, the other for more.
     """
     row_sink, _, _, term_ptr, source_ptr, source = columns
-    for r in range(len(wanted)):
-        if not wanted[r]:
-            continue
+    for r in range(len(row_sink)):
         owner = owner_of(code[row_sink[r]])
         bit = _once(owner)
         for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
@@ -85,24 +83,23 @@ def _split_term(t: Any, count: Any, owner: Any, home: Any, columns: Any, code: A
 
 @compiled_in_place
 def split_rows(
-    columns: Any, wanted: Any, begin: Any, code: Any, seen: Any, width_bytes: Any, sent: Any, folds: Any,
+    columns: Any, begin: Any, code: Any, seen: Any, width_bytes: Any, sent: Any, folds: Any,
     result: Any, runs: Any,
 ) -> Any:  # fmt: skip
-    """Find the runs of some rows; operands of other terms are noted in ``sent`` to be needed so often.
+    """Find the runs of rows; operands of other terms are noted in ``sent`` to be needed so often.
 
     An operand that nothing else needs at the sink's owner is no item: most are of this kind.
 
     Args:
-        columns: Columns of the graph.
-        wanted: bool[R], the rows.
-        begin: The row to begin with.
+        columns: Columns of the rows.
+        begin: Row to begin with.
         code: Owner codes.
         seen: uint32[V], what these rows need (:func:`note_needed`).
         width_bytes: uint8[V].
         sent: Lines of (value, part it is sent to).
         folds: Lines of (sink, part that contributes).
-        result: Per run: int32, line of the contribution; int32, row; int32, where its items end; int64, bytes
-            of sending operands that are no items. And int32, items.
+        result: Per run: int32, line of the contribution; int32, its row; int64, where its items end; int64,
+            bytes of sending operands that are no items. And int32, items.
         runs: Runs that were found before.
 
     Returns:
@@ -110,10 +107,8 @@ def split_rows(
     """
     fold, row, item_end, own_bytes, item = result
     row_sink, row_count, _, term_ptr, source_ptr, source = columns
-    end = np.int64(item_end[runs - 1]) if runs else np.int64(0)
-    for r in range(begin, len(wanted)):
-        if not wanted[r]:
-            continue
+    end = item_end[runs - 1] if runs else np.int64(0)
+    for r in range(begin, len(row_sink)):
         if is_full(sent, source_ptr[term_ptr[r + 1]] - source_ptr[term_ptr[r]]):
             return r, runs
         if is_full(folds, term_ptr[r + 1] - term_ptr[r]):
@@ -133,39 +128,40 @@ def split_rows(
                 runs += 1
             own_bytes[runs - 1] += own
             item_end[runs - 1] = end
-    return len(wanted), runs
+    return len(row_sink), runs
 
 
 @compiled_in_place
-def number_groups(columns: Any, width_bytes: Any, row: Any, fold: Any, own_bytes: Any,
-                  continues: Any, known: Any, of_row: Any, group: Any, group_bytes: Any,
+def number_groups(columns: Any, width_bytes: Any, row: Any, own_bytes: Any, continues: Any, known: Any,
+                  of_row: Any, group: Any, group_line: Any, group_bytes: Any,
                   group_own: Any) -> Any:  # fmt: skip
     """Number the groups of runs that one message can carry; return how many there are.
 
     That is all of an accumulating (sink, part), else those of one row.
 
     Args:
-        columns: Columns of the graph.
+        columns: Columns of the rows.
         width_bytes: uint8[V].
         row: int32[K], row of each run.
-        fold: int32[K], line of its contribution.
         own_bytes: int64[K], bytes of sending its operands that are no items.
         continues: bool[F], zeros, per line of contributions; changed.
         known: int32[F], -1 for each line; changed.
         of_row: int32[F], likewise.
-        group: int32[K], result.
+        group: int32[K], line of the contribution of each remote term; result: its group.
+        group_line: int32[K], result: line of the contributions of each group.
         group_bytes: int64[K], zeros; result: bytes of the messages of each group.
         group_own: int64[K], zeros; result: sum of ``own_bytes``.
     """
     row_sink, row_count, row_accumulates = columns[0], columns[1], columns[2]
     for k in range(len(row)):
         if row_accumulates[row[k]]:
-            continues[fold[k]] = True
+            continues[group[k]] = True
     groups = 0
     for k in range(len(row)):
-        line, r = fold[k], row[k]
+        line, r = group[k], row[k]
         if known[line] < 0 or not (continues[line] or of_row[line] == r):
             known[line], of_row[line] = groups, r
+            group_line[groups] = line
             groups += 1
         group[k] = known[line]
         size = row_count[r] * np.int64(width_bytes[row_sink[r]])
@@ -175,14 +171,14 @@ def number_groups(columns: Any, width_bytes: Any, row: Any, fold: Any, own_bytes
 
 
 @compiled_in_place
-def pair_up(columns: Any, row: Any, item_end: Any, item: Any, group_ptr: Any, run_of_group: Any,
+def pair_up(row_count: Any, row: Any, item_end: Any, item: Any, group_ptr: Any, run_of_group: Any,
             place: Any, pair_item: Any, pair_group: Any, uses: Any) -> Any:  # fmt: skip
     """Write the distinct pairs of item and group, and how often the group needs it; return how many.
 
     Args:
-        columns: Columns of the graph.
+        row_count: int64[R], how often each row happened.
         row: int32[K], row of each run.
-        item_end: int32[K], where its items end.
+        item_end: int64[K], where its items end.
         item: int32, items.
         group_ptr: int64[G + 1], where the runs of each group begin.
         run_of_group: int32[K].
@@ -191,14 +187,13 @@ def pair_up(columns: Any, row: Any, item_end: Any, item: Any, group_ptr: Any, ru
         pair_group: int32, result.
         uses: int64, result.
     """
-    row_count = columns[1]
     pairs = 0
     for g in range(len(group_ptr) - 1):
         first = pairs
         for at in range(group_ptr[g], group_ptr[g + 1]):
             k = run_of_group[at]
             count = row_count[row[k]]
-            for i in range(np.int64(item_end[k - 1]) if k else np.int64(0), np.int64(item_end[k])):
+            for i in range(item_end[k - 1] if k else np.int64(0), item_end[k]):
                 line = item[i]
                 if place[line] < first:
                     place[line] = pairs
@@ -304,34 +299,32 @@ def _enter_term(t: Any, where: Any, row: Any, count: Any, columns: Any, code: An
 
 
 @compiled_in_place
-def enter_rows(columns: Any, wanted: Any, begin: Any, first_row: Any, code: Any, sent: Any, folds: Any,
-               fold: Any, is_combined: Any, runs: Any) -> Any:  # fmt: skip
-    """Enter what some rows need: operands where terms are computed, and contributions.
+def enter_rows(columns: Any, begin: Any, first_row: Any, code: Any, sent: Any, folds: Any, group: Any,
+               group_line: Any, is_combined: Any, runs: Any) -> Any:  # fmt: skip
+    """Enter what rows need: operands where terms are computed, and contributions.
 
-    ``is_combined`` bool[K] says which of the runs, given by ``fold`` as in :func:`split_rows`, are computed
-    where their operands live; ``runs`` of them are behind.
+    ``group`` int32[K] has the group of each run, in the order of :func:`split_rows`, ``group_line`` the line
+    of its contributions; groups of ``is_combined`` bool[G] are computed where their operands live. ``runs``
+    of them are behind.
 
     Returns:
         The row it stopped at, because there may be too few lines, and the runs behind it.
     """
     row_sink, row_count, row_accumulates, term_ptr, source_ptr, source = columns
-    for r in range(begin, len(wanted)):
-        if not wanted[r]:
-            continue
+    for r in range(begin, len(row_sink)):
         if is_full(sent, source_ptr[term_ptr[r + 1]] - source_ptr[term_ptr[r]]):
             return r, runs
         count = row_count[r]
         fresh = 0 if row_accumulates[r] else count
-        owner, last_home = owner_of(code[row_sink[r]]), np.int64(NONE)
+        owner, last_home, is_sent = owner_of(code[row_sink[r]]), np.int64(NONE), True
         for t in range(term_ptr[r], term_ptr[r + 1]):
-            where, home = owner, home_of(t, source_ptr, source, code)
-            if home >= 0 and home != owner:
-                if home != last_home:
-                    last_home = home
-                    runs += 1
-                    if is_combined[runs - 1]:
-                        enter(folds, np.int64(fold[runs - 1]), first_row + r, count, fresh)
-                if is_combined[runs - 1]:
-                    where = home
+            home = home_of(t, source_ptr, source, code)
+            is_remote = home >= 0 and home != owner
+            if is_remote and home != last_home:
+                last_home, is_sent = home, not is_combined[group[runs]]
+                if not is_sent:
+                    enter(folds, np.int64(group_line[group[runs]]), first_row + r, count, fresh)
+                runs += 1
+            where = owner if is_sent or not is_remote else home
             _enter_term(t, where, first_row + r, count, columns, code, sent)
-    return len(wanted), runs
+    return len(row_sink), runs

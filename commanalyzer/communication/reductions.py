@@ -12,111 +12,104 @@ import numpy as np
 
 from commanalyzer.communication import reduction_kernels as kernels
 from commanalyzer.communication.cover import Table, groups_to_combine, sparse_table
+from commanalyzer.communication.open_rows import Columns, OpenRows
 from commanalyzer.communication.uses import Lines, OwnerCodes, PairUses, UseTable
 from commanalyzer.compiled import frozen
 from commanalyzer.vcg.graph import Bool, Int32, Int64
 from commanalyzer.vcg.large import AnyGraph
-from commanalyzer.vcg.slices import AnyRows
-
-Columns = tuple[Int32, Int64, Bool, Int64, Int64, Int32]
 
 
-def settle(
-    graph: AnyGraph, kept: AnyRows, wanted: Bool, code: OwnerCodes, sent: UseTable, num_parts: int
-) -> PairUses:
+def settle(graph: AnyGraph, rows: OpenRows, code: OwnerCodes, sent: UseTable, num_parts: int) -> PairUses:
     """Enter all expansions that some rows need, and return their fold contributions.
 
     Args:
         graph: Value graph; only its vertices are looked at.
-        kept: Rows of it.
-        wanted: bool[R], which of them: some that fold.
+        rows: Rows of it that fold.
         code: int16[V] or int32[V], owner codes.
         sent: What other rows need; added to.
         num_parts: Number of parts p.
     """
-    folds = Lines(graph.num_vertices, num_parts, has_fresh=True)
-    columns = (
-        kept.row_sink,
-        kept.row_count,
-        kept.row_accumulates,
-        kept.term_ptr,
-        kept.source_ptr,
-        kept.source,
-    )
-    remote = _runs(graph, columns, wanted, code, sent.lines, folds)
-    combined = _cheaper_to_fold(graph, columns, remote, sent.lines, len(folds))
-    first, row, runs = sent.number_rows(len(wanted)), 0, 0
+    columns, folds = rows.columns, Lines(graph.num_vertices, num_parts, has_fresh=True)
+    remote = _runs(graph, columns, code, sent.lines, folds)
+    groups, combined = _cheaper_to_fold(graph, columns, remote, sent.lines, len(folds))
+    first, row, runs = sent.number_rows(len(rows)), 0, 0
     while True:
+        lines = sent.lines.arrays, folds.arrays
         row, runs = kernels.enter_rows(
-            columns,
-            wanted,
-            row,
-            first,
-            code,
-            sent.lines.arrays,
-            folds.arrays,
-            remote.fold,
-            combined,
-            runs,
+            columns, row, first, code, *lines, groups.group, groups.line, combined, runs
         )
-        if row == len(wanted):
+        if row == len(rows):
             return folds.pairs()
-        sent.lines.reserve(_flows(columns, row))
+        sent.lines.reserve(rows.flows_of(row))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Runs:
     """Terms of a row whose operands live in one part that is not the sink's: K runs of terms with N items.
 
     Attributes:
         fold: int32[K], line of the contribution to the sink.
-        row: int32[K].
-        item_end: int32[K], where the items of each run end.
+        row: int32[K], row.
+        item_end: int64[K], where the items of each run end.
         own_bytes: int64[K], bytes of sending operands that nothing else needs there: they are no items.
         item: int32[N], lines of other operands, hubs aside, at the sink's owner.
     """
 
     fold: Int32
     row: Int32
-    item_end: Int32
+    item_end: Int64
     own_bytes: Int64
     item: Int32
 
 
-def _flows(columns: Columns, row: int) -> int:
-    """Number of source entries of a row."""
-    _, _, _, term_ptr, source_ptr, _ = columns
-    start, end = source_ptr[term_ptr[row : row + 2]].tolist()
-    return int(end - start)
+@dataclass(frozen=True, slots=True)
+class _Groups:
+    """Groups of runs that one message can carry.
+
+    Attributes:
+        group: int32[K], group of each run.
+        line: int32[G], line of the contributions of each group.
+        message_bytes: int64[G], bytes of its messages.
+        own_bytes: int64[G], bytes of sending operands that nothing else needs.
+    """
+
+    group: Int32
+    line: Int32
+    message_bytes: Int64
+    own_bytes: Int64
 
 
 def _runs(
-    graph: AnyGraph, columns: Columns, wanted: Bool, code: OwnerCodes, sent: Lines, folds: Lines
+    graph: AnyGraph, columns: Columns, code: OwnerCodes, sent: Lines, folds: Lines
 ) -> _Runs:
     """Find the runs of some rows; note in ``sent`` how often operands of other terms are sent at least."""
-    term_ptr, source = columns[3], columns[5]
-    most = int(term_ptr[-1])  # what is not used takes no memory
-    fold, row, item_end = (np.empty(most, np.int32) for _ in range(3))
-    own_bytes, item = np.empty(most, np.int64), np.empty(len(source), np.int32)
+    row_sink, _, _, term_ptr, source_ptr, _ = columns
+    most = int(term_ptr[-1])
+    item_end, own_bytes = (np.empty(most, np.int64) for _ in range(2))
+    fold, row = np.empty(most, np.int32), np.empty(most, np.int32)
+    item = np.empty(int(source_ptr[-1]), np.int32)
     seen = np.zeros(graph.num_vertices, np.uint32)
-    kernels.note_needed(columns, wanted, code, seen)
+    kernels.note_needed(columns, code, seen)
+    sent.reserve(len(item) // 2)  # what is not used takes no memory
     folds.reserve(most // 4)
     result = fold, row, item_end, own_bytes, item
     at, runs = 0, 0
     while True:
         lines = sent.arrays, folds.arrays
         at, runs = kernels.split_rows(
-            columns, wanted, at, code, frozen(seen, np.uint32), graph.width_bytes, *lines, result, runs
+            columns, at, code, frozen(seen, np.uint32), graph.width_bytes, *lines, result, runs
         )
-        if at == len(wanted):
+        if at == len(row_sink):
             items = int(item_end[runs - 1]) if runs else 0
             return _Runs(fold[:runs], row[:runs], item_end[:runs], own_bytes[:runs], item[:items])
-        sent.reserve(_flows(columns, at))
+        sent.reserve(int(source_ptr[term_ptr[at + 1]] - source_ptr[term_ptr[at]]))
         folds.reserve(int(term_ptr[at + 1] - term_ptr[at]))
 
 
-def _cheaper_to_fold(graph: AnyGraph, columns: Columns, remote: _Runs, sent: Lines, num_folds: int) -> Bool:
-    """Return bool[K], sending what the run combines to costs less bytes than sending the operands.
+def _cheaper_to_fold(
+    graph: AnyGraph, columns: Columns, remote: _Runs, sent: Lines, num_folds: int
+) -> tuple[_Groups, Bool]:
+    """Return groups of runs, and bool[G], sending what they combine to costs less than sending operands.
 
     Operands that the owner receives anyway (``sent``) cost what more of their versions have to be sent. For
     others versions play no part: sending all constant items of a reduction once would be fewer bytes than
@@ -124,28 +117,31 @@ def _cheaper_to_fold(graph: AnyGraph, columns: Columns, remote: _Runs, sent: Lin
 
     An operand that groups need different numbers of times is one operand per step of that number.
     """
-    group = np.empty(len(remote.fold), np.int32)
-    group_bytes, group_own = np.zeros(len(group), np.int64), np.zeros(len(group), np.int64)
-    continues = np.zeros(num_folds, np.bool_)
-    known, of_row = np.full(num_folds, -1, np.int32), np.full(num_folds, -1, np.int32)
-    groups = kernels.number_groups(
+    groups = _groups(graph, columns, remote, num_folds)
+    item, pair_group, uses = _pairs(columns[1], remote, groups, len(sent))
+    step_bytes, step, step_group, table = _steps(graph, item, pair_group, uses, sent)
+    weights = step_bytes, groups.message_bytes
+    return groups, groups_to_combine(*weights, step, step_group, own_bytes=groups.own_bytes, table=table)
+
+
+def _groups(graph: AnyGraph, columns: Columns, remote: _Runs, num_folds: int) -> _Groups:
+    """Number the groups of ``remote``, whose ``fold`` and ``own_bytes`` are used up: lists may be long."""
+    group, line = remote.fold, np.empty(len(remote.row), np.int32)
+    message_bytes, own_bytes = np.zeros(len(group), np.int64), np.zeros(len(group), np.int64)
+    count = kernels.number_groups(
         columns,
         graph.width_bytes,
         remote.row,
-        remote.fold,
         remote.own_bytes,
-        continues,
-        known,
-        of_row,
+        np.zeros(num_folds, np.bool_),
+        *(np.full(num_folds, -1, np.int32) for _ in range(2)),
         group,
-        group_bytes,
-        group_own,
+        line,
+        message_bytes,
+        own_bytes,
     )
-    del continues, known, of_row
-    item, pair_group, uses = _pairs(columns, remote, group, groups, len(sent))
-    step_bytes, step, step_group, table = _steps(graph, item, pair_group, uses, sent)
-    weights = step_bytes, group_bytes[:groups]
-    return groups_to_combine(*weights, step, step_group, own_bytes=group_own[:groups], table=table)[group]
+    remote.fold, remote.own_bytes = np.zeros(0, np.int32), np.zeros(0, np.int64)
+    return _Groups(group, line[:count], message_bytes[:count], own_bytes[:count])
 
 
 def _steps(
@@ -178,21 +174,11 @@ def _steps(
     return step_bytes[:steps], step, group, None
 
 
-def _pairs(
-    columns: Columns, remote: _Runs, group: Int32, groups: int, lines: int
-) -> tuple[Int32, Int32, Int64]:
+def _pairs(row_count: Int64, remote: _Runs, groups: _Groups, lines: int) -> tuple[Int32, Int32, Int64]:
     """Return the distinct pairs of item and group, and how often the group needs the item."""
     item, pair_group = np.empty(len(remote.item), np.int32), np.empty(len(remote.item), np.int32)
     uses, place = np.empty(len(remote.item), np.int64), np.full(lines, -1, np.int32)
-    count = kernels.pair_up(
-        columns,
-        remote.row,
-        remote.item_end,
-        remote.item,
-        *sparse_table(group, groups),
-        place,
-        item,
-        pair_group,
-        uses,
-    )
+    table = sparse_table(groups.group, len(groups.line))
+    terms = remote.row, remote.item_end, remote.item
+    count = kernels.pair_up(row_count, *terms, *table, place, item, pair_group, uses)
     return frozen(item[:count], np.int32), pair_group[:count], frozen(uses[:count], np.int64)

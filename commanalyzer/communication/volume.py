@@ -25,12 +25,12 @@ import numpy as np
 
 from commanalyzer.communication.charges import Charges, Transfers, check_parts, expand_transfers
 from commanalyzer.communication.matrix import Communication
+from commanalyzer.communication.open_rows import OpenRows
 from commanalyzer.communication.reductions import settle
 from commanalyzer.communication.totals import GraphTotals, totals_of
 from commanalyzer.communication.uses import PairUses, UseTable, none_used, owner_codes
-from commanalyzer.vcg.graph import Bool, Int32, ValueGraph
+from commanalyzer.vcg.graph import Bool, Int32
 from commanalyzer.vcg.large import AnyGraph, widths_of
-from commanalyzer.vcg.rows import chosen_rows, joined_rows
 from commanalyzer.vcg.slices import AnyRows, Sliceable, row_slices
 
 
@@ -64,11 +64,8 @@ def charge_volume(
     not given. Where ``rows`` are given, only these are looked at: all others have one owner each.
     """
     counter = VolumeCounter(graph, totals or totals_of(graph), part, num_parts, hubs)
-    if rows is None and isinstance(graph, ValueGraph):  # rows of slices would be copied to be kept
-        counter.add(graph)
-    else:
-        for piece in row_slices(graph if rows is None else rows):
-            counter.add(piece)
+    for piece in row_slices(graph if rows is None else rows):
+        counter.add(piece)
     return counter.charges()
 
 
@@ -94,27 +91,20 @@ class VolumeCounter:
         hub = np.zeros(graph.num_vertices, dtype=np.bool_) if hubs is None else hubs
         self._code = owner_codes(part, hub, num_parts)
         self._uses = UseTable(self._code, num_parts)
-        self._open: list[tuple[AnyRows, Bool]] = []
+        self._open = OpenRows()
 
     def add(self, rows: AnyRows) -> None:
         """Count the next rows (all, or a slice): every row that joins several parts once, in order."""
         is_open = self._uses.add(rows)
-        if not is_open.any():
-            return
-        if not isinstance(rows, ValueGraph) and 2 * np.count_nonzero(is_open) < len(is_open):
-            rows = chosen_rows(rows, is_open)
-            is_open = np.ones(rows.num_rows, dtype=np.bool_)
-        self._open.append((rows, is_open))
+        if is_open.any():
+            self._open.add(rows, is_open)
 
     def charges(self) -> Charges:
         """Return every transfer; to be called once."""
-        folded = none_used()
-        if self._open:
-            rows, is_open = self._open[0]
-            if len(self._open) > 1:
-                rows = joined_rows([chosen_rows(*item) for item in self._open])
-                is_open = np.ones(rows.num_rows, dtype=np.bool_)
-            folded = settle(self._graph, rows, is_open, self._code, self._uses, self._num_parts)
+        folded, rows = none_used(), self._open
+        if len(rows):
+            folded = settle(self._graph, rows, self._code, self._uses, self._num_parts)
+            self._open = OpenRows()
         return Charges(
             self._num_parts,
             expand_transfers(self._graph, self._totals, self._part, self._uses.lines.pairs()),
