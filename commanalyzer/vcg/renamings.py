@@ -121,22 +121,16 @@ def _moving(
     trace: Trace, columns: _Columns, starts: tuple[Int64, Int64], versions: Int64, room: tuple[Int64, ...]
 ) -> tuple[_Moving, Bool, tuple[int, ...]]:
     """Rows that can move, whether those of a site can, and how much renamings make of them at most."""
-    from commanalyzer.vcg.version_kernels import list_versions, read_versions
+    from commanalyzer.vcg.version_kernels import count_labels, list_versions, read_versions
 
     bases = _bases(trace)
     rows = np.empty((int(list_versions(bases, versions)[1]) + 1, 3), np.int64)
     is_renamed = np.zeros(int((columns[0][:, 1] & _SITE).max(initial=0)) + 1, np.bool_)
-    labels = np.empty(0, np.int64), np.empty(0, np.int16), np.empty(0, np.int8)
-    for _ in range(2):  # how many, then all
-        found, num_labels, *more = (
-            int(number)
-            for number in read_versions(columns, starts, bases, versions[:-1], room, rows, labels, is_renamed)
-        )
-        if len(labels[0]) < num_labels:
-            labels = (
-                np.empty(num_labels, np.int64),
-                np.empty(num_labels, np.int16),
-                np.empty(num_labels, np.int8),
-            )
+    most = int(count_labels(columns, starts[1], bases, versions[:-1]))
+    labels = np.empty(most, np.int64), np.empty(most, np.int16), np.empty(most, np.int8)
+    found, num_labels, *more = (
+        int(number)
+        for number in read_versions(columns, starts, bases, versions[:-1], room, rows, labels, is_renamed)
+    )
     versions[-1, 1], rows[found, 1] = found, num_labels
     return (rows[: found + 1], labels), is_renamed, tuple(more)
