@@ -58,6 +58,7 @@ class Trace:
         external_calls: uint64, calls per unmodelled function.
         bases: uint64, versions of rounds.
         renamings: Rounds that counted the rows of a version with other words.
+        placed: Where their rows are.
         shifts: int32, how many words the accesses of renamings moved.
         statistics: Recording quality.
     """
@@ -73,6 +74,7 @@ class Trace:
     external_calls: Counters
     bases: Counters
     renamings: Column
+    placed: Column
     shifts: NDArray[np.int32]
     statistics: TraceStatistics
 

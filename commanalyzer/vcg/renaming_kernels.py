@@ -21,6 +21,7 @@ from commanalyzer.abi.trace_layout import (
     ROW_REGISTER,
     ROW_UPDATE,
     ROW_WIDE,
+    SHIFTS_SHARED,
 )
 from commanalyzer.compiled import compiled_in_place, compiled_inline
 from commanalyzer.vcg.range_kernels import mixed, units_of
@@ -30,6 +31,7 @@ from commanalyzer.vcg.version_kernels import DEFINING, read_row
 _OTHERS = ROW_FILL | ROW_UPDATE | ROW_RANGE | ROW_NEST  # rows that are never renamed
 _ROLES = 3 * CONTROL
 _TAG = 32  # bits of a hash in the table
+MOST_MOVING = 32  # accesses of a version
 
 
 @compiled_inline
@@ -144,11 +146,11 @@ def _move_labels(labels: Any, first: Any, end: Any, shift: Any, called: Any, lab
 
 @compiled_in_place
 def _write_renaming(
-    trace: Any, times: Any, ends_of: Any, shift: Any, moving: Any, room: Any, tables: Any, out: Any, ends: Any
+    trace: Any, times: Any, ends_of: Any, moving: Any, room: Any, tables: Any, out: Any, ends: Any
 ) -> None:
     """Write or count those rows of a version that can move."""
     rows, labels = moving
-    label, _, called = room
+    label, _, called, shift = room
     table, kept, place_of = tables
     first, behind = ends_of
     for r in range(first, behind):
@@ -186,11 +188,22 @@ def _write_recorded(trace: Any, row: Any, unit: Any, group: Any, cell: Any, out:
     ends[0], ends[1], ends[2] = at + 1, u + units_of(heads[row, 1]), g
 
 
+@compiled_inline
+def _read_shifts(place: Any, shifts: Any, shift: Any) -> None:
+    """Write the shifts of a renaming to ``shift``."""
+    for k in range(MOST_MOVING):
+        if place & SHIFTS_SHARED:
+            shift[k] = ((place + (1 << 30)) & ((1 << 31) - 1)) - (1 << 30)
+        elif place + k < len(shifts):
+            shift[k] = shifts[place + k]
+
+
 @compiled_in_place
 def write_renamed(
     trace: Any,
     starts: Any,
     renamings: Any,
+    placed: Any,
     shifts: Any,
     versions: Any,
     moving: Any,
@@ -205,12 +218,13 @@ def write_renamed(
     Args:
         trace: As :func:`read_versions` has it, with ``starts``, ``versions`` and ``is_renamed``.
         starts: int64[R] each.
-        renamings: int64[N, 4], count, place, version, first shift; in the order of their places.
-        shifts: int32, a section of the trace.
+        renamings: uint32[N, 3], a section of the trace, as the next two.
+        placed: uint32[P, 2].
+        shifts: int32[S].
         versions: int64[V + 1, 4].
         moving: Rows that can move, one more than there are, and their labels.
         is_renamed: bool, per site.
-        room: Scratch: label, width, what the rows of a version are called.
+        room: Scratch: label, width, what the rows of a version are called, the shifts of its accesses.
         tables: int64[2^k], all 0: upper half of the hash of a row, and where it is written + 1; int64, per
             name of a row the name of the first row that equals it, at first its own; int64[R], where each
             row of the trace is written.
@@ -219,24 +233,28 @@ def write_renamed(
     """
     heads, cells = trace[0], trace[1]
     unit_of, group_of = starts
-    label, width, _ = room
+    label, width, _, shift = room
     table, kept, place_of = tables
-    n = 0
-    for row in range(len(heads) + 1):
-        while n < len(renamings) and (renamings[n, 1] <= row or row == len(heads)):
-            times, v = renamings[n, 0], renamings[n, 2]
+    n, row = 0, 0
+    for p in range(len(placed) + 1):
+        place, end = np.int64(len(heads)), np.int64(len(renamings))
+        if p < len(placed):
+            place, end = np.int64(placed[p, 0]), np.int64(placed[p, 1])
+        while row < place:
+            at, hash_ = ends[0], cells[row, 0]
+            if is_renamed[heads[row, 1] & LOW] and not (heads[row, 1] >> FLAGS) & _OTHERS:
+                count = read_row(trace, row, unit_of[row], group_of[row], label, width)
+                hash_ = _hash_of(heads[row, 1], heads[row, 0], label, width, count, kept)
+                at = _first_place(table, hash_, row, cells[row, 1], kept, at, out)
+            place_of[row] = at
+            if at == ends[0]:
+                _write_recorded(trace, row, unit_of[row], group_of[row], (hash_, cells[row, 1]), out, ends)
+            row += 1
+        while n < end:
+            times, v = np.int64(renamings[n, 0]), np.int64(renamings[n, 1])
             versions[v, 3] += times
             if times != 0:
-                shift, of_version = shifts[renamings[n, 3] :], (versions[v, 1], versions[v + 1, 1])
-                _write_renaming(trace, times, of_version, shift, moving, room, tables, out, ends)
+                _read_shifts(np.int64(renamings[n, 2]), shifts, shift)
+                of_version = versions[v, 1], versions[v + 1, 1]
+                _write_renaming(trace, times, of_version, moving, room, tables, out, ends)
             n += 1
-        if row == len(heads):
-            break
-        at, hash_ = ends[0], cells[row, 0]
-        if is_renamed[heads[row, 1] & LOW] and not (heads[row, 1] >> FLAGS) & _OTHERS:
-            count = read_row(trace, row, unit_of[row], group_of[row], label, width)
-            hash_ = _hash_of(heads[row, 1], heads[row, 0], label, width, count, kept)
-            at = _first_place(table, hash_, row, cells[row, 1], kept, at, out)
-        place_of[row] = at
-        if at == ends[0]:
-            _write_recorded(trace, row, unit_of[row], group_of[row], (hash_, cells[row, 1]), out, ends)

@@ -20,6 +20,7 @@ from commanalyzer.trace.reader import Trace
 
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
+UInt32 = NDArray[np.uint32]
 Bool = NDArray[np.bool_]
 _Columns = tuple[Int64, Int64, Int32, Int64, Int64, Int64]
 _Moving = tuple[Int64, tuple[Int64, NDArray[np.int16], NDArray[np.int8]]]
@@ -82,9 +83,10 @@ def without_renamings(trace: Trace, columns: _Columns) -> Renamed | None:
         np.concatenate([listed, np.empty(more[3], np.int64)]), np.empty(rows, np.int64),
     )  # fmt: skip
     ends = np.array([0, 0, 0, len(listed), num_rows], np.int64)
+    called, shift = np.empty(_MOST_ROWS, np.int64), np.zeros(kernels.MOST_MOVING, np.int64)
     kernels.write_renamed(
-        columns, starts, renamings, np.asarray(trace.shifts), versions, moving, is_renamed,
-        (label, width, np.empty(_MOST_ROWS, np.int64)), tables, out, ends,
+        columns, starts, renamings, _fields(trace.placed, 2), np.asarray(trace.shifts), versions, moving,
+        is_renamed, (label, width, called, shift), tables, out, ends,
     )  # fmt: skip
     count_unmoved(_bases(trace), versions, moving[0], tables[2], out[1])
     rows, unit, group, term, _ = (int(end) for end in ends)
@@ -97,43 +99,38 @@ def _bases(trace: Trace) -> Int64:
     return np.asarray(trace.bases).view(np.int64)
 
 
-def _versions(trace: Trace) -> tuple[Int64, Int64]:
-    """Tables of versions, one more than there are, and of renamings."""
+def _versions(trace: Trace) -> tuple[Int64, UInt32]:
+    """Table of versions, one more than there are, and the renamings."""
     from commanalyzer.vcg.version_kernels import list_versions
 
     bases = _bases(trace)
     versions = np.zeros((int(list_versions(bases, np.empty((0, 4), np.int64))[0]) + 1, 4), np.int64)
     list_versions(bases, versions)
     versions[-1, 0] = len(bases)
-    renamings = np.empty((len(trace.renamings), 4), np.int64)
-    renamings[:, 0], renamings[:, 1] = trace.renamings["count"], trace.renamings["place"]
-    renamings[:, 2] = np.searchsorted(versions[:, 0], trace.renamings["base"].astype(np.int64))
-    accesses = bases[versions[renamings[:, 2], 0]] >> 32
-    renamings[:, 3] = np.cumsum(accesses) - accesses
-    versions[:, 2] = np.bincount(renamings[:, 2], minlength=len(versions))
+    renamings = _fields(trace.renamings, 3)
+    versions[:, 2] = np.bincount(renamings[:, 1], minlength=len(versions))
     return versions, renamings
+
+
+def _fields(records: NDArray[np.void], columns: int) -> UInt32:
+    """Records of ``columns`` 4-byte numbers as a table."""
+    return np.asarray(records).view(np.uint32).reshape(-1, columns)
 
 
 def _moving(
     trace: Trace, columns: _Columns, starts: tuple[Int64, Int64], versions: Int64, room: tuple[Int64, ...]
 ) -> tuple[_Moving, Bool, tuple[int, ...]]:
     """Rows that can move, whether those of a site can, and how much renamings make of them at most."""
-    from commanalyzer.vcg.version_kernels import list_versions, read_versions
+    from commanalyzer.vcg.version_kernels import count_labels, list_versions, read_versions
 
     bases = _bases(trace)
     rows = np.empty((int(list_versions(bases, versions)[1]) + 1, 3), np.int64)
     is_renamed = np.zeros(int((columns[0][:, 1] & _SITE).max(initial=0)) + 1, np.bool_)
-    labels = np.empty(0, np.int64), np.empty(0, np.int16), np.empty(0, np.int8)
-    for _ in range(2):  # how many, then all
-        found, num_labels, *more = (
-            int(number)
-            for number in read_versions(columns, starts, bases, versions[:-1], room, rows, labels, is_renamed)
-        )
-        if len(labels[0]) < num_labels:
-            labels = (
-                np.empty(num_labels, np.int64),
-                np.empty(num_labels, np.int16),
-                np.empty(num_labels, np.int8),
-            )
+    most = int(count_labels(columns, starts[1], bases, versions[:-1]))
+    labels = np.empty(most, np.int64), np.empty(most, np.int16), np.empty(most, np.int8)
+    found, num_labels, *more = (
+        int(number)
+        for number in read_versions(columns, starts, bases, versions[:-1], room, rows, labels, is_renamed)
+    )
     versions[-1, 1], rows[found, 1] = found, num_labels
     return (rows[: found + 1], labels), is_renamed, tuple(more)

@@ -127,10 +127,27 @@ def _mover_of(
 
 
 @compiled_in_place
+def count_labels(trace: Any, group_of: Any, bases: Any, versions: Any) -> Any:
+    """Number of labels of all rows of versions; arguments as below."""
+    heads, _, _, groups, _, _ = trace
+    labels = 0
+    for v in range(len(versions)):
+        at = versions[v, 0]
+        for s in range(at + 1, at + 1 + (bases[at] & LOW)):
+            for row in range(bases[s] & LOW, bases[s] >> 32):
+                labels += (heads[row, 1] >> 32) & COUNT
+                group = group_of[row]
+                while group < len(groups) and groups[group, 0] == row:
+                    labels += groups[group, 2] * (groups[group, 3] & LOW)
+                    group += 1
+    return labels
+
+
+@compiled_in_place
 def read_versions(
     trace: Any, starts: Any, bases: Any, versions: Any, room: Any, rows: Any, labels: Any, is_renamed: Any
 ) -> Any:
-    """Read rows that can move, as far as there is room for their labels.
+    """Read rows that can move.
 
     Args:
         trace: Columns: heads, cells, units, groups, runs, listed.
@@ -138,7 +155,7 @@ def read_versions(
         bases: int64, a section of the trace.
         versions: int64[V, 4]; the first rows are written.
         room: Scratch: label, width, what moves it.
-        rows: int64[n, 3], result, long enough for all.
+        rows: int64[n, 3], result, as the next long enough for all.
         labels: int64[L], int16[L], int8[L], results.
         is_renamed: bool, per site: set where rows of it can move.
 
@@ -168,7 +185,7 @@ def read_versions(
                     continue
                 rows[r, 0], rows[r, 1], rows[r, 2] = row, first_label, sink_mover
                 r += 1
-                for k in range(count if first_label + count <= len(labels[0]) else 0):
+                for k in range(count):
                     labels[0][first_label + k], labels[1][first_label + k] = label[k], mover[k]
                     labels[2][first_label + k] = width[k]
                 first_label += count

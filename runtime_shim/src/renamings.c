@@ -11,29 +11,45 @@
 #include "renamings.h"
 #include <string.h>
 
-#define MOST_BYTES (1ull << 28)  /* of the accesses of one run */
-#define MOST_ROWS 4096u          /* of a version */
-#define SIZE_BIT 48u             /* of an access: its address, then its bytes */
-#define FIRST_TABLE (1ull << 12) /* a power of 2 */
+#define MOST_BYTES (1ull << 28) /* of the accesses of one run */
+#define MOST_ROWS 4096u         /* of a version */
+#define SIZE_BIT 48u            /* of an access: its address, then its bytes */
+#define FIRST_BITS 12u          /* of the table */
+#define MOST_BITS 32u
+#define SLACK (1ull << 16) /* entries that lie behind their place, at the end of the table */
 
-/* A version of a round that was renamed before. */
-struct known {
-  uint64_t identity; /* of the round and what its preview found out; 0 for none */
-  uint32_t renaming; /* + 1 */
+/* Where a version lies in the trace, and whose it is: of the round, its branches and the shadow it finds. */
+struct origin {
+  uint64_t identity;
+  uint64_t place;
 };
 
-struct ca_column ca_bases, ca_renamings, ca_shifts;
+struct ca_column ca_bases, ca_renamings, ca_placed, ca_shifts;
 static struct ca_column accesses; /* of versions */
-static struct known *table;
-static uint64_t table_size, num_known;
-static uint64_t num_placed; /* renamings that have a place in the log */
+static struct ca_column origins;  /* of versions in the trace */
+
+/* Renamings by the hash of what their previews found out: its upper half, then the number of the renaming.
+ * Entries lie near the place that their upper bits say, so that the table grows in place, in one sweep. */
+static uint64_t *table;
+static uint32_t table_bits = FIRST_BITS;
+static uint64_t num_known;
+
+static uint32_t *pending;      /* rounds of the renamings that have no place yet */
+static uint64_t first_pending; /* renaming */
+static uint64_t num_placed;    /* renamings that have a place in the log */
 static uint64_t scratch[CA_MOST_MOVING + 2];
 
 bool ca_renamings_reserve(void) {
+  const uint64_t table_bytes = ((1ull << MOST_BITS) + SLACK) * sizeof *table;
   ca_rounds.accesses = ca_map(MOST_BYTES + sizeof scratch);
-  return ca_rounds.accesses && ca_column_reserve(&accesses, 1ull << 36) &&
+  pending = ca_map(CA_MOST_ROUNDS * sizeof *pending);
+  table = ca_map(table_bytes);
+  if (!ca_rounds.accesses || !pending || !table)
+    return false;
+  ca_prefer_huge_pages(table, table_bytes);
+  return ca_column_reserve(&accesses, 1ull << 36) && ca_column_reserve(&origins, 1ull << 36) &&
          ca_section_reserve(&ca_bases, 1ull << 36) && ca_section_reserve(&ca_renamings, 1ull << 36) &&
-         ca_section_reserve(&ca_shifts, 1ull << 36);
+         ca_section_reserve(&ca_placed, 1ull << 36) && ca_section_reserve(&ca_shifts, 1ull << 36);
 }
 
 /* Where a preview writes the accesses of rounds; it may always write those of one. */
@@ -46,7 +62,8 @@ CA_CALL uint64_t ca_rounds_accesses(void) {
 }
 
 uint64_t ca_renamings_bytes(void) {
-  return accesses.bytes + ca_bases.bytes + ca_renamings.bytes + ca_shifts.bytes + table_size * sizeof *table;
+  return accesses.bytes + origins.bytes + ca_bases.bytes + ca_renamings.bytes + ca_placed.bytes +
+         ca_shifts.bytes + (num_known ? sizeof *table << table_bits : 0);
 }
 
 static struct ca_renaming *renaming_at(uint32_t number) {
@@ -86,7 +103,7 @@ void ca_version_forget(struct ca_round_version *version) {
 /* Runs of a renamed version; false if it is the one that was recorded. */
 bool ca_version_count(const struct ca_round_version *version, uint64_t runs) {
   if (version->renaming)
-    renaming_at(version->renaming)->count += runs;
+    renaming_at(version->renaming)->count += (uint32_t)runs;
   return version->renaming;
 }
 
@@ -95,28 +112,46 @@ static uint64_t mix(uint64_t hash) {
   return hash ^ (hash >> 32);
 }
 
-static struct known *slot_of(uint64_t identity) {
-  uint64_t slot = mix(identity) & (table_size - 1);
-  while (table[slot].identity && table[slot].identity != identity)
-    slot = (slot + 1) & (table_size - 1);
-  return &table[slot];
+static uint64_t home_of(uint64_t entry) { return entry >> (64 - table_bits); }
+
+static void enter(uint64_t entry) {
+  uint64_t slot = home_of(entry);
+  while (table[slot])
+    slot++;
+  table[slot] = entry;
+  num_known++;
 }
 
-static bool grow_table(void) {
-  struct known *old = table;
-  uint64_t old_size = table_size, size = old ? 2 * old_size : FIRST_TABLE;
-  struct known *fresh = ca_map(size * sizeof *fresh);
-  if (!fresh)
-    return false;
-  ca_prefer_huge_pages(fresh, size * sizeof *fresh);
-  table = fresh;
-  table_size = size;
-  for (uint64_t i = 0; i < old_size; i++)
-    if (old[i].identity)
-      *slot_of(old[i].identity) = old[i];
-  if (old)
-    ca_unmap(old, old_size * sizeof *old);
-  return true;
+/* Doubles the table. An entry never moves down, so those behind it are in their new places already; the first
+ * ones, which may lie behind their new place, come last. */
+static void grow_table(void) {
+  static uint64_t first[1u << FIRST_BITS];
+  uint64_t end = 1ull << table_bits;
+  while (table[end])
+    end++;
+  memcpy(first, table, sizeof first);
+  memset(table, 0, sizeof first);
+  table_bits++;
+  num_known = 0;
+  while (end-- > 1u << FIRST_BITS) {
+    uint64_t entry = table[end];
+    table[end] = 0;
+    if (entry)
+      enter(entry);
+  }
+  for (uint32_t i = 0; i < 1u << FIRST_BITS; i++)
+    if (first[i])
+      enter(first[i]);
+}
+
+/* The table is filled to four fifths: what is not there is found missing within two cache lines. */
+static bool has_table(void) {
+  uint64_t most = (4ull << table_bits) / 5;
+  if (num_known >= most && table_bits < MOST_BITS) {
+    grow_table();
+    return true;
+  }
+  return num_known < most;
 }
 
 static bool overlap(uint64_t first, uint64_t end, uint64_t other_first, uint64_t other_end) {
@@ -162,37 +197,53 @@ static bool may_rename_rows(const uint32_t *bounds, uint32_t num_bounds) {
   return rows <= MOST_ROWS;
 }
 
-/* Puts a version that was recorded into the trace. Its place + 1, 0 if it cannot be renamed. */
-static uint32_t add_base(const struct ca_round_version *version, const uint32_t *bounds, uint32_t num_bounds) {
-  uint64_t place = ca_bases.bytes / 8;
-  if (place + 1 > UINT32_MAX || !may_rename_rows(bounds, num_bounds))
+static uint64_t num_bases(void) { return origins.bytes / sizeof(struct origin); }
+
+/* Puts a version that was recorded into the trace. Its number + 1, 0 if it cannot be renamed. */
+static uint32_t add_base(const struct ca_round_version *version, uint64_t identity, const uint32_t *bounds,
+                         uint32_t num_bounds) {
+  uint64_t place = ca_bases.bytes / 8, bytes = (1ull + num_bounds + version->count) * 8;
+  if (num_bases() + 1 > UINT32_MAX || !may_rename_rows(bounds, num_bounds) ||
+      !ca_column_room(&origins, sizeof(struct origin)) || !ca_column_room(&ca_bases, bytes))
     return 0;
-  uint64_t *out = ca_column_push(&ca_bases, (1ull + num_bounds + version->count) * 8);
-  if (!out)
-    return 0;
+  uint64_t *out = ca_column_push(&ca_bases, bytes);
   *out++ = num_bounds | (uint64_t)version->count << 32;
   memcpy(out, bounds, num_bounds * 8ull);
   memcpy(out + num_bounds, (uint64_t *)accesses.data + version->first, version->count * 8ull);
-  return (uint32_t)(place + 1);
+  struct origin *origin = ca_column_push(&origins, sizeof *origin);
+  *origin = (struct origin){identity, place};
+  return (uint32_t)num_bases();
 }
 
 static bool has_room(void) {
-  return num_renamings() < UINT32_MAX - 1 && ca_column_room(&ca_renamings, sizeof(struct ca_renaming)) &&
-         ca_column_room(&ca_shifts, CA_MOST_MOVING * 4) && (2 * num_known < table_size || grow_table());
+  return num_renamings() < UINT32_MAX - 1 && num_renamings() - first_pending < CA_MOST_ROUNDS &&
+         ca_shifts.bytes / 4 < CA_SHIFTS_SHARED - CA_MOST_MOVING &&
+         ca_column_room(&ca_renamings, sizeof(struct ca_renaming)) &&
+         ca_column_room(&ca_shifts, CA_MOST_MOVING * 4) && has_table();
 }
 
-static bool add(struct ca_round_version *version, const struct ca_round *round, const int32_t *shifts,
-                uint64_t identity) {
+/* The shift of all accesses, if they share one that is not too large; else 0. */
+static uint32_t shared_shift(const int32_t *shifts, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++)
+    if (shifts[i] != shifts[0] || shifts[i] < -(1 << 30) || shifts[i] >= 1 << 30)
+      return 0;
+  return CA_SHIFTS_SHARED | (uint32_t)shifts[0];
+}
+
+static uint32_t list_shifts(const int32_t *shifts, uint32_t count) {
+  uint64_t place = ca_shifts.bytes / 4;
+  memcpy(ca_column_push(&ca_shifts, count * sizeof *shifts), shifts, count * sizeof *shifts);
+  return (uint32_t)place;
+}
+
+static void add(struct ca_round_version *version, const struct ca_round *round, const int32_t *shifts,
+                uint64_t key) {
   struct ca_renaming *renaming = ca_column_push(&ca_renamings, sizeof *renaming);
-  int32_t *out = ca_column_push(&ca_shifts, version->count * 4ull);
-  if (!renaming || !out)
-    return false;
-  *renaming = (struct ca_renaming){0, (uint32_t)round->number, version->base - 1};
-  memcpy(out, shifts, version->count * 4ull);
+  uint32_t shared = shared_shift(shifts, version->count);
+  *renaming = (struct ca_renaming){0, version->base - 1, shared ? shared : list_shifts(shifts, version->count)};
   version->renaming = num_renamings();
-  *slot_of(identity) = (struct known){identity, version->renaming};
-  num_known++;
-  return true;
+  pending[version->renaming - 1 - first_pending] = (uint32_t)round->number;
+  enter((key & ~(uint64_t)UINT32_MAX) | version->renaming);
 }
 
 static bool is_moved(uint32_t count, const int32_t *shifts) {
@@ -202,8 +253,42 @@ static bool is_moved(uint32_t count, const int32_t *shifts) {
   return any;
 }
 
+static uint64_t key_of(const struct ca_round *round, uint64_t state) {
+  return mix(mix(mix(state + round->number) + round->hash));
+}
+
 static uint64_t identity_of(const struct ca_round *round, uint64_t state) {
-  return mix(mix(state + round->number) + round->hash) | 1;
+  return mix(mix(state + round->number) + round->path);
+}
+
+/* Whether a renaming of this round did what the round does now: its version, moved, accesses the same. */
+static bool is_renaming_of(const struct ca_renaming *renaming, const struct ca_round *round,
+                           uint64_t identity) {
+  const struct origin *origin = (const struct origin *)origins.data + renaming->base;
+  const uint64_t *from = (const uint64_t *)ca_bases.data + origin->place;
+  const uint64_t *to = (const uint64_t *)round->start;
+  bool is_shared = renaming->shifts & CA_SHIFTS_SHARED;
+  const int32_t shared = (int32_t)(renaming->shifts << 1) >> 1;
+  const int32_t *shifts = is_shared ? &shared : (const int32_t *)ca_shifts.data + renaming->shifts;
+  uint64_t count = *from >> 32;
+  if (origin->identity != identity || count != accesses_of(round))
+    return false;
+  from += 1 + (uint32_t)*from;
+  for (uint64_t i = 0; i < count; i++)
+    if ((from[i] ^ to[i]) >> SIZE_BIT ||
+        ((from[i] + 4 * (int64_t)shifts[is_shared ? 0 : i]) ^ to[i]) & CA_ADDRESS_MASK)
+      return false;
+  return true;
+}
+
+/* The renaming that stands for the round as it is now, + 1; 0 if there is none. */
+static uint32_t known_renaming(uint64_t key, const struct ca_round *round, uint64_t identity) {
+  for (uint64_t slot = home_of(key); table[slot]; slot++) {
+    uint32_t number = (uint32_t)table[slot];
+    if (!((table[slot] ^ key) >> 32) && is_renaming_of(renaming_at(number), round, identity))
+      return number;
+  }
+  return 0;
 }
 
 /* Begins to fetch what ca_version_rename will look at. */
@@ -215,8 +300,9 @@ void ca_version_fetch(const struct ca_round_version *version, const struct ca_ro
   __builtin_prefetch(from + version->count - 1);
   if (version->renaming)
     __builtin_prefetch(renaming_at(version->renaming), 1);
-  if (table)
-    __builtin_prefetch(&table[mix(identity_of(round, state)) & (table_size - 1)], 1);
+  const uint64_t *slot = &table[home_of(key_of(round, state))];
+  __builtin_prefetch(slot, 1);
+  __builtin_prefetch(slot + 8, 1); /* the next line */
 }
 
 /* Whether the round does what its recorded version did, with other words; it need not run with hooks then.
@@ -231,10 +317,10 @@ bool ca_version_rename(struct ca_round_version *version, const struct ca_round *
     version->renaming = 0;
     return true;
   }
-  uint64_t identity = identity_of(round, state);
-  const struct known *known = slot_of(identity);
-  if (known->identity) {
-    version->renaming = known->renaming;
+  uint64_t key = key_of(round, state), identity = identity_of(round, state);
+  uint32_t known = known_renaming(key, round, identity);
+  if (known) {
+    version->renaming = known;
     return true;
   }
   if (version->path != round->path || version->count != accesses_of(round) ||
@@ -245,22 +331,25 @@ bool ca_version_rename(struct ca_round_version *version, const struct ca_round *
     return true;
   }
   if (!version->base)
-    version->base = add_base(version, bounds, num_bounds);
+    version->base = add_base(version, identity, bounds, num_bounds);
   if (!version->base) {
     ca_version_forget(version);
     return false;
   }
-  return add(version, round, shifts, identity);
+  add(version, round, shifts, key);
+  return true;
 }
 
 /* The rows of rounds before this one come in front of all that is recorded from now on. */
 void ca_renamings_place(uint64_t round) {
-  for (; num_placed < num_renamings(); num_placed++) {
-    struct ca_renaming *renaming = (struct ca_renaming *)ca_renamings.data + num_placed;
-    if (renaming->place >= round)
-      return;
-    renaming->place = (uint32_t)ca_num_rows;
-  }
+  uint64_t before = num_placed, count = num_renamings();
+  while (num_placed < count && pending[num_placed - first_pending] < round)
+    num_placed++;
+  if (num_placed == count)
+    first_pending = count;
+  struct ca_placed *placed = num_placed > before ? ca_column_push(&ca_placed, sizeof *placed) : 0;
+  if (placed)
+    *placed = (struct ca_placed){(uint32_t)ca_num_rows, (uint32_t)num_placed};
 }
 
 /* The survey for workspaces looks at rows of the log, so none are left out of it while it may come. Nests are

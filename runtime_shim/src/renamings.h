@@ -4,6 +4,7 @@
 
 #include "state.h"
 
+#define CA_MOST_ROUNDS (1u << 24)
 #define CA_MEMORIES 64u    /* loops whose rounds are known apart */
 #define CA_MOST_MOVING 32u /* accesses of a round whose addresses depend on what it loaded */
 
@@ -12,7 +13,7 @@ struct ca_round_version {
   uint64_t hash; /* what the preview found out */
   uint64_t path; /* hash of its branches */
   uint32_t first;
-  uint32_t base;     /* place in the trace + 1, when it was renamed */
+  uint32_t base;     /* number in the trace + 1, when it was renamed */
   uint32_t renaming; /* + 1; 0: it is the version that was recorded */
   uint16_t count;    /* accesses; 0: it cannot be renamed */
   uint16_t room;

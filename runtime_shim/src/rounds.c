@@ -136,6 +136,7 @@ static void look_ahead(const struct ca_memory *memory, uint64_t place) {
 /* Rounds that do what they did before with other words need not run with hooks; the last one does. */
 static void rename_rounds(struct ca_memory *memory) {
   uint64_t kept = 0;
+  ca_renamings_place(UINT64_MAX); /* those of a run that was given up stand for nothing */
   for (uint64_t k = 0; k < ca_rounds.num_changed; k++) {
     const struct ca_round *round = &ca_rounds.list[k];
     struct ca_note *note = &memory->notes[round->number];

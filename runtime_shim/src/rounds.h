@@ -4,8 +4,6 @@
 
 #include "renamings.h"
 
-#define CA_MOST_ROUNDS (1u << 24)
-
 /* A round that was recorded. */
 struct ca_note {
   uint32_t first; /* of its bounds */

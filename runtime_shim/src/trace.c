@@ -116,6 +116,7 @@ static bool write_trace(int file) {
       {ca_bases.data, &ca_bases, ca_bases.bytes / 8, 8},
       {ca_renamings.data, &ca_renamings, ca_renamings.bytes / sizeof(struct ca_renaming),
        sizeof(struct ca_renaming)},
+      {ca_placed.data, &ca_placed, ca_placed.bytes / sizeof(struct ca_placed), sizeof(struct ca_placed)},
       {ca_shifts.data, &ca_shifts, ca_shifts.bytes / 4, 4},
   };
   const uint64_t spilled_bytes = ca_spilled_bytes();
@@ -137,7 +138,7 @@ static bool write_trace(int file) {
   }
   ca_statistics.recorder_bytes = ca_num_rows * sizeof(struct ca_cell) + ca_heads.bytes + ca_labels.bytes +
                                  ca_groups.bytes + ca_runs.bytes + ca_listed.bytes + ca_bases.bytes +
-                                 ca_renamings.bytes + ca_shifts.bytes;
+                                 ca_renamings.bytes + ca_placed.bytes + ca_shifts.bytes;
   ca_statistics.spilled_bytes = spilled_bytes;
   if (spilled_bytes)
     ca_spill_finish(file);

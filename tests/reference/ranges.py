@@ -25,6 +25,7 @@ from commanalyzer.abi.trace_layout import (
     ROW_TEMPORARY,
     ROW_UPDATE,
     ROW_WIDE,
+    SHIFTS_SHARED,
 )
 from commanalyzer.trace.reader import Trace
 from tests.reference.expand import expanded
@@ -73,14 +74,12 @@ def _with_renamed(trace: Trace) -> Iterator[_Row]:
     rows = list(_all_rows(trace))
     known = {row.name: row for row in rows}
     behind = max(known, default=0) + 1
-    pending = list(trace.renamings)
-    first = 0  # of the shifts
+    versions = _versions(trace)
+    pending = list(zip(trace.renamings.tolist(), _places(trace), strict=True))
     for row in [*rows, None]:
-        while pending and (row is None or pending[0]["place"] <= row.name < len(trace.heads)):
-            renaming = pending.pop(0)
-            shifts = trace.shifts[first : first + (int(trace.bases[renaming["base"]]) >> 32)].tolist()
-            first += len(shifts)
-            for renamed in _rows_of_renaming(trace, known, renaming, shifts):
+        while pending and (row is None or pending[0][1] <= row.name < len(trace.heads)):
+            (count, base, shifts), _ = pending.pop(0)
+            for renamed in _rows_of_renaming(trace, known, versions[base], count, shifts):
                 if renamed.name < 0:
                     renamed.name, behind = behind, behind + 1
                 yield renamed
@@ -88,14 +87,36 @@ def _with_renamed(trace: Trace) -> Iterator[_Row]:
             yield row
 
 
+def _versions(trace: Trace) -> list[int]:
+    """Places of the versions that renamings count."""
+    found, at = list[int](), 0
+    while at < len(trace.bases):
+        found.append(at)
+        at += 1 + int(trace.bases[at]) % (1 << 32) + (int(trace.bases[at]) >> 32)
+    return found
+
+
+def _places(trace: Trace) -> list[int]:
+    """In front of which row those of each renaming come; behind all where nothing is said."""
+    places = [len(trace.heads)] * len(trace.renamings)
+    first = 0
+    for place, end in trace.placed.tolist():
+        places[first:end] = [place] * (end - first)
+        first = end
+    return places
+
+
 def _rows_of_renaming(
-    trace: Trace, known: dict[int, _Row], renaming: np.void, shifts: list[int]
+    trace: Trace, known: dict[int, _Row], at: int, count: int, first: int
 ) -> Iterator[_Row]:
     """Rows of a version with other words; those that are different have no name yet."""
-    at, count = int(renaming["base"]), int(renaming["count"])
-    stretches = int(trace.bases[at]) % (1 << 32)
+    stretches, accesses = int(trace.bases[at]) % (1 << 32), int(trace.bases[at]) >> 32
     words: dict[int, int] = {}
-    for k, shift in enumerate(shifts):
+    for k in range(accesses):
+        if first < SHIFTS_SHARED:
+            shift = int(trace.shifts[first + k])
+        else:
+            shift = first - SHIFTS_SHARED - (1 << 31 if first & 1 << 30 else 0)
         access = int(trace.bases[at + 1 + stretches + k])
         address, size = access % (1 << 44), access >> 48
         for word in range(address // 4, (address + size + 3) // 4):

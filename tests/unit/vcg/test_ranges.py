@@ -8,7 +8,17 @@ import numpy as np
 import pytest
 
 from commanalyzer.abi.hooks import CONTROL
-from commanalyzer.abi.trace_layout import CELL, GROUP, HEAD, LABEL_UNIT, RENAMING, ROW_RANGE, ROW_WIDE, RUN
+from commanalyzer.abi.trace_layout import (
+    CELL,
+    GROUP,
+    HEAD,
+    LABEL_UNIT,
+    PLACED,
+    RENAMING,
+    ROW_RANGE,
+    ROW_WIDE,
+    RUN,
+)
 from commanalyzer.trace.reader import Trace, TraceStatistics
 from commanalyzer.vcg import tables
 from commanalyzer.vcg.tables import Tables
@@ -46,6 +56,7 @@ def trace_of(rows: list[tuple[int, int, int, list[int], int]]) -> Trace:
         external_calls=none,
         bases=none,
         renamings=np.zeros(0, RENAMING),
+        placed=np.zeros(0, PLACED),
         shifts=np.zeros(0, LABEL_UNIT),
         statistics=TraceStatistics(*[0] * len(TraceStatistics.__dataclass_fields__)),
     )

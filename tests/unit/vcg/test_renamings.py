@@ -7,7 +7,16 @@ from dataclasses import replace
 import numpy as np
 
 from commanalyzer.abi.hooks import CONTROL, REGISTER
-from commanalyzer.abi.trace_layout import GROUP, LABEL_UNIT, LISTED, RENAMING, ROW_REGISTER, ROW_WIDE
+from commanalyzer.abi.trace_layout import (
+    GROUP,
+    LABEL_UNIT,
+    LISTED,
+    PLACED,
+    RENAMING,
+    ROW_REGISTER,
+    ROW_WIDE,
+    SHIFTS_SHARED,
+)
 from commanalyzer.trace.reader import Trace
 from tests.unit.vcg.test_nests import expected, written
 from tests.unit.vcg.test_ranges import trace_of
@@ -26,15 +35,21 @@ def renamed(
     version: tuple[list[tuple[int, int]], list[int]],
     renamings: list[tuple[int, int, list[int]]],
 ) -> Trace:
-    """The trace with renamings of a version: count, place, shifts."""
+    """The trace with renamings of a version: count, place, shifts; those of the last row need no place."""
     stretches, words = version
     bases = [len(stretches) | len(words) << 32, *(first | end << 32 for first, end in stretches)]
     bases += [word * 4 | 8 << 48 for word in words]
-    shifts = [shift for *_, part in renamings for shift in part]
+    shifts, records = list[int](), list[tuple[int, int, int]]()
+    for count, _, part in renamings:
+        is_shared = len(set(part)) == 1
+        records.append((count, 0, SHIFTS_SHARED | part[0] % SHIFTS_SHARED if is_shared else len(shifts)))
+        shifts += [] if is_shared else part
+    placed = [(place, k + 1) for k, (_, place, _) in enumerate(renamings) if place < len(trace.heads)]
     return replace(
         trace,
         bases=np.array(bases, LISTED),
-        renamings=np.array([(count, place, 0) for count, place, _ in renamings], RENAMING),
+        renamings=np.array(records, RENAMING),
+        placed=np.array(placed, PLACED),
         shifts=np.array(shifts, LABEL_UNIT),
     )
 
@@ -49,6 +64,20 @@ def test_rows_have_other_words_where_they_came() -> None:
         (0, 6, [210, CONTROL | 300], 2),
         (102, 7, [REGISTER | 4, 300], 2),
     ]
+    assert written(trace) == expected(trace)
+
+
+def test_shifts_may_be_shared_or_listed() -> None:
+    """Up and down; in front of a row, of the same one, or behind all; accesses of several versions."""
+    renamings = [(2, 1, [-30, -30]), (1, 2, [-5, 7]), (4, 2, [10, 10]), (3, 4, [7, -5])]
+    trace = renamed(trace_of(_ROWS), _VERSION, renamings)
+    more = np.concatenate([trace.bases, np.array([1 | 1 << 32, 3 | 4 << 32, 210 * 4 | 8 << 48], LISTED)])
+    records = trace.renamings.copy()
+    records[2] = (4, 1, SHIFTS_SHARED | 11)
+    trace = replace(trace, bases=more, renamings=records)
+    assert (110, 5, [221], 4) in written(trace)
+    assert (70, 5, [170], 2) in written(trace)
+    assert (107, 5, [195], 3) in written(trace)
     assert written(trace) == expected(trace)
 
 
