@@ -41,8 +41,10 @@ def _new_line(table: Any, key: Any, used: Any, value: Any, part: Any, following:
     i = used[0]
     used[0] += 1
     key[i, VALUE], key[i, PART], key[i, NEXT], key[i, LAST] = value, part, following, NONE
-    for column in range(MOST, table.shape[1]):
-        table[i, column] = 0
+    table[i, MOST] = 0
+    table[i, TOTAL] = 0
+    if table.shape[1] > FRESH:
+        table[i, FRESH] = 0
     return i
 
 
@@ -178,7 +180,7 @@ def scan_rows(
 
 
 @compiled_inline
-def _put_pair(table: Any, key: Any, i: Any, first: Any, at: Any, keys: Any, counts: Any) -> Any:
+def _put_pair(table: Any, key: Any, i: Any, value: Any, first: Any, at: Any, keys: Any, counts: Any) -> Any:
     """Put line ``i`` to the pairs of its value, which begin at ``first``; return where they end."""
     if table[i, TOTAL] == 0:
         return at
@@ -188,10 +190,12 @@ def _put_pair(table: Any, key: Any, i: Any, first: Any, at: Any, keys: Any, coun
         for column in range(len(counts)):
             counts[column, k] = counts[column, k - 1]
         k -= 1
-    keys[VALUE, at] = key[i, VALUE]
+    keys[VALUE, at] = value
     keys[PART, k] = key[i, PART]
-    for column in range(len(counts)):
-        counts[column, k] = table[i, MOST + column]
+    counts[0, k] = table[i, MOST]
+    counts[1, k] = table[i, TOTAL]
+    if len(counts) == 3:
+        counts[2, k] = table[i, FRESH]
     return at + 1
 
 
@@ -209,10 +213,10 @@ def ordered_pairs(lines: Any, keys: Any, counts: Any) -> Any:
         if i <= _BLOCK:
             for line in slots[_BLOCK - i]:
                 if line >= 0:
-                    at = _put_pair(table, key, np.int64(line), first, at, keys, counts)
+                    at = _put_pair(table, key, np.int64(line), v, first, at, keys, counts)
             continue
         while i >= 0:
-            at = _put_pair(table, key, i, first, at, keys, counts)
+            at = _put_pair(table, key, i, v, first, at, keys, counts)
             i = np.int64(key[i, NEXT])
     return at
 
