@@ -4,14 +4,16 @@ Uses of values by parts are collected in *lines*, one per (value, part). They ar
 
     table   int64[L, C]     most, total and, where C = 5, fresh (``PairUses``) in columns 2 to 4; columns 0, 1
                             are the first four of ``key``
-    key     int32[L, 2 C]   value, part, next line of the value, last row: the same memory as ``table``
-    head    int32[V]        first line of each value, -1 for none; -2 - b where block b knows all of them
+    key     int32[L, 2 C]   value, part, next line of the value, last row: the same memory as ``table``;
+                            next is -1 for none, -2 - b where block b knows all lines of the value
+    head    int32[V]        first line of each value, -1 for none; where there is a block, that used last
     slots   int32[B, p]     blocks: line of each part, -1 for none
     used    int64[2]        lines and blocks that are taken
 
 Most values are used by few parts, whose lines are chained; a value that many use gets a block, so that no
-chain is long. Rows come in ascending order: one that uses a value several times is seen by the last row of
-its line. A pass stops at the row for which there may be too few lines, and goes on with more.
+chain is long. Rows that follow each other mostly have one owner: the line used last is looked at first. Rows
+come in ascending order: one that uses a value several times is seen by the last row of its line. A pass stops
+at the row for which there may be too few lines, and goes on with more.
 
 The *owner code* int16[V] or int32[V] of a value is its part, or ``~part`` where it has no say in where a term
 is computed (hubs).
@@ -29,7 +31,7 @@ VALUE, PART, NEXT, LAST = range(4)  # of ``key``
 MOST, TOTAL, FRESH = range(2, 5)  # of ``table``
 MOST_ROWS = np.iinfo(np.int32).max
 NONE = -1
-_BLOCK = -2  # heads from here down are blocks
+_BLOCK = -2  # next lines from here down are blocks
 _CHAIN = 2  # lines of a chain at least before it becomes a block
 _SHARE = 16  # a block has at most so many places per line
 _FREE = -1
@@ -41,8 +43,10 @@ def _new_line(table: Any, key: Any, used: Any, value: Any, part: Any, following:
     i = used[0]
     used[0] += 1
     key[i, VALUE], key[i, PART], key[i, NEXT], key[i, LAST] = value, part, following, NONE
-    for column in range(MOST, table.shape[1]):
-        table[i, column] = 0
+    table[i, MOST] = 0
+    table[i, TOTAL] = 0
+    if table.shape[1] > FRESH:
+        table[i, FRESH] = 0
     return i
 
 
@@ -51,11 +55,9 @@ def find_line(lines: Any, value: Any, part: Any) -> Any:
     """Return the line of a pair, negative where there is none."""
     _, key, head, slots, _ = lines
     i = np.int64(head[value])
-    if i <= _BLOCK:
-        return np.int64(slots[_BLOCK - i, part])
     while i >= 0 and key[i, PART] != part:
         i = np.int64(key[i, NEXT])
-    return i
+    return i if i > _BLOCK else np.int64(slots[_BLOCK - i, part])
 
 
 @compiled_inline
@@ -63,28 +65,30 @@ def line_of(lines: Any, value: Any, part: Any) -> Any:
     """Return the line of a pair; it begins with nothing used."""
     table, key, head, slots, used = lines
     first = np.int64(head[value])
-    if first <= _BLOCK:
-        block = slots[_BLOCK - first]
-        if block[part] < 0:
-            block[part] = _new_line(table, key, used, value, part, NONE)
-        return np.int64(block[part])
     i, length = first, 0
     while i >= 0:
         if key[i, PART] == part:
             return i
         i = np.int64(key[i, NEXT])
         length += 1
+    if i <= _BLOCK:
+        block = slots[_BLOCK - i]
+        if block[part] < 0:
+            block[part] = _new_line(table, key, used, value, part, i)
+        head[value] = block[part]
+        return np.int64(block[part])
     i = _new_line(table, key, used, value, part, first)
     head[value] = i
     if length >= max(_CHAIN, slots.shape[1] // _SHARE) and used[1] < len(slots):
-        head[value] = _BLOCK - used[1]
         block = slots[used[1]]
-        used[1] += 1
         block[:] = NONE
         at = i
         while at >= 0:
             block[key[at, PART]] = at
-            at = np.int64(key[at, NEXT])
+            following = np.int64(key[at, NEXT])
+            key[at, NEXT] = _BLOCK - used[1]
+            at = following
+        used[1] += 1
     return i
 
 
@@ -178,7 +182,7 @@ def scan_rows(
 
 
 @compiled_inline
-def _put_pair(table: Any, key: Any, i: Any, first: Any, at: Any, keys: Any, counts: Any) -> Any:
+def _put_pair(table: Any, key: Any, i: Any, value: Any, first: Any, at: Any, keys: Any, counts: Any) -> Any:
     """Put line ``i`` to the pairs of its value, which begin at ``first``; return where they end."""
     if table[i, TOTAL] == 0:
         return at
@@ -188,10 +192,12 @@ def _put_pair(table: Any, key: Any, i: Any, first: Any, at: Any, keys: Any, coun
         for column in range(len(counts)):
             counts[column, k] = counts[column, k - 1]
         k -= 1
-    keys[VALUE, at] = key[i, VALUE]
+    keys[VALUE, at] = value
     keys[PART, k] = key[i, PART]
-    for column in range(len(counts)):
-        counts[column, k] = table[i, MOST + column]
+    counts[0, k] = table[i, MOST]
+    counts[1, k] = table[i, TOTAL]
+    if len(counts) == 3:
+        counts[2, k] = table[i, FRESH]
     return at + 1
 
 
@@ -206,13 +212,13 @@ def ordered_pairs(lines: Any, keys: Any, counts: Any) -> Any:
     for v in range(len(head)):
         first = at
         i = np.int64(head[v])
-        if i <= _BLOCK:
-            for line in slots[_BLOCK - i]:
+        if i >= 0 and key[i, NEXT] <= _BLOCK:
+            for line in slots[_BLOCK - np.int64(key[i, NEXT])]:
                 if line >= 0:
-                    at = _put_pair(table, key, np.int64(line), first, at, keys, counts)
+                    at = _put_pair(table, key, np.int64(line), v, first, at, keys, counts)
             continue
         while i >= 0:
-            at = _put_pair(table, key, i, first, at, keys, counts)
+            at = _put_pair(table, key, i, v, first, at, keys, counts)
             i = np.int64(key[i, NEXT])
     return at
 

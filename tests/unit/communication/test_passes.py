@@ -17,7 +17,7 @@ from commanalyzer.communication.volume import charge_volume
 from commanalyzer.partition.balance import term_work, work_by_value
 from commanalyzer.vcg.large import LargeGraph
 from commanalyzer.vcg.store import GraphStore
-from tests.graphs import build, row
+from tests.graphs import build, folded, row
 from tests.strategies import Case, cases
 
 
@@ -88,6 +88,38 @@ def test_a_table_grows_with_what_it_holds() -> None:
     found = charge_volume(graph, part, parts).expand
     needed = {(s, int(part[r.sink])) for r in rows for s in r.terms[0] if part[s] != part[r.sink]}
     assert list(zip(found.value.tolist(), found.receiver.tolist(), strict=True)) == sorted(needed)
+
+
+def test_tables_of_reductions_grow_with_what_they_hold() -> None:
+    """Operands that reductions share, sums of them, single operands: more than the tables hold at first."""
+    n = 3000
+    shared = [folded(n + i, [i], [i + 1]) for i in range(n - 1)]
+    part = np.repeat([1, 0], [n, n - 1]).astype(np.int32)
+    found = charge_volume(build(2 * n - 1, shared, inputs=range(n)), part, 2)
+    assert (found.fold.value.tolist(), len(found.expand)) == (list(range(n, 2 * n - 1)), 0)
+    single = [folded(n + i, [i]) for i in range(n)]
+    part = np.repeat([1, 0], n).astype(np.int32)
+    found = charge_volume(build(2 * n, single, inputs=range(n)), part, 2)
+    assert (found.expand.value.tolist(), len(found.fold)) == (list(range(n)), 0)
+
+
+def test_terms_of_a_part_are_combined_wherever_they_stand_in_a_row() -> None:
+    rows = [folded(5, [1], [3], [0], [2], [4])]
+    found = charge_volume(build(6, rows, inputs=range(5)), np.array([0, 1, 1, 2, 2, 0], np.int32), 3)
+    assert (found.fold.sender.tolist(), found.fold.low.tolist()) == ([1, 2], [1, 1])
+    assert found.fold.high.tolist() == [1, 1]
+    assert len(found.expand) == 0
+
+
+def test_a_value_with_many_readers_is_found_by_each_of_them_again() -> None:
+    """Readers take turns, so that none finds what the one before used."""
+    parts, turns = 20, 3
+    rows = [row(1 + i, 0, count=1 + i // parts) for i in range(turns * parts)]
+    part = np.concatenate(([0], np.arange(turns * parts) % parts)).astype(np.int32)
+    graph = build(1 + turns * parts, rows, inputs=[0], versions={0: turns})
+    found = charge_volume(graph, part, parts).expand
+    assert found.receiver.tolist() == list(range(1, parts))
+    assert found.low.tolist() == [turns] * (parts - 1)
 
 
 def test_many_values_that_many_parts_read() -> None:
