@@ -23,7 +23,13 @@ from commanalyzer.communication.totals import GraphTotals, totals_of
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.paper_view import paper_view
-from commanalyzer.partition.balance import TermWork, imbalance_of_work, term_work, work_by_value
+from commanalyzer.partition.balance import (
+    TermWork,
+    imbalance_between,
+    imbalance_of_work,
+    term_work,
+    work_by_value,
+)
 from commanalyzer.partition.coded import Owners
 from commanalyzer.partition.concurrency import Caller, Helpers, side_by_side
 from commanalyzer.partition.memory import affordable_jobs, require_memory
@@ -287,9 +293,7 @@ def _count(
     part = candidate.part
     rows = _rows_between(view, portfolio, part, nodes)
     charges, communication = _charge(view, part, nodes, rows)
-    cost = _cost(view, part, nodes, charges, communication)
-    if rows is None:
-        view.costs.note(part, nodes, cost)
+    imbalance = _imbalance(view, part, nodes, charges, communication, rows)
     if options.check:
         check_charges(view.graph, part, charges, view.removed if view.singletons else None)
         check_matrix(charges, communication)
@@ -305,7 +309,7 @@ def _count(
         communication=communication,
         owners=Owners.of(part),
         intensity=intensity,
-        imbalance=cost.imbalance,
+        imbalance=imbalance,
         efficiency_bound=machine_bound(
             intensity, options.machine, nodes=nodes, message_bytes=communication.mean_message_bytes
         ),
@@ -340,6 +344,23 @@ def _known_cost(view: _View, part: NDArray[np.int32], nodes: int) -> Cost:
         known = _cost(view, part, nodes, *_charge(view, part, nodes))
         view.costs.note(part, nodes, known)
     return known
+
+
+def _imbalance(
+    view: _View,
+    part: NDArray[np.int32],
+    nodes: int,
+    charges: Charges,
+    communication: Communication,
+    rows: Sliceable | None,
+) -> float:
+    """Largest part's work over the mean; what ``part`` costs is kept unless it was found among ``rows``."""
+    if rows is not None:
+        folded = (charges.fold.value, charges.fold.sender)
+        return imbalance_between(view.graph, view.work, view.removed, part, nodes, folded, rows)
+    cost = _cost(view, part, nodes, charges, communication)
+    view.costs.note(part, nodes, cost)
+    return cost.imbalance
 
 
 def _cost(
