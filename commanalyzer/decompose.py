@@ -32,7 +32,7 @@ from commanalyzer.partition.balance import (
 )
 from commanalyzer.partition.coded import Owners
 from commanalyzer.partition.concurrency import Caller, Helpers, side_by_side
-from commanalyzer.partition.memory import affordable_jobs, require_memory
+from commanalyzer.partition.memory import affordable_jobs, give_back, require_memory
 from commanalyzer.partition.options import PortfolioOptions
 from commanalyzer.partition.owner_map import read_owner_map
 from commanalyzer.partition.portfolio import Candidate, Portfolio
@@ -172,6 +172,7 @@ def _flat(graph: AnyGraph, options: CountOptions) -> AnyGraph:
     if not isinstance(graph, LargeGraph):
         return simplified(graph)
     flat = simplified(graph)
+    give_back()
     return flat if _is_tiled(flat, options) else flat.store.graph()
 
 
@@ -192,7 +193,10 @@ def _decompose_view(
     """Decompositions of a view, one best for each node count; what has to be said; peak memory of helpers."""
     wanted = min(options.jobs, len(options.nodes))
     is_tiled, lock = _is_tiled(view.graph, options), Lock()
-    jobs = affordable_jobs(view.graph, options.memory_limit_bytes, wanted, is_tiled=is_tiled)
+    jobs = affordable_jobs(
+        *(view.graph, options.memory_limit_bytes, wanted), is_tiled=is_tiled, fold_rows=view.work.fold_rows
+    )
+    give_back()
     caller = Helpers() if jobs > 1 else Caller()
     portfolio = _portfolio(view, options, caller)
 
