@@ -201,6 +201,7 @@ def _decompose_view(
     portfolio = _portfolio(view, options, caller)
 
     def advance() -> None:
+        give_back()
         with lock:
             progress.advance()
 
