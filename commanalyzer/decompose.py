@@ -23,10 +23,16 @@ from commanalyzer.communication.totals import GraphTotals, totals_of
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.paper_view import paper_view
-from commanalyzer.partition.balance import TermWork, imbalance_of_work, term_work, work_by_value
+from commanalyzer.partition.balance import (
+    TermWork,
+    imbalance_between,
+    imbalance_of_work,
+    term_work,
+    work_by_value,
+)
 from commanalyzer.partition.coded import Owners
 from commanalyzer.partition.concurrency import Caller, Helpers, side_by_side
-from commanalyzer.partition.memory import affordable_jobs, require_memory
+from commanalyzer.partition.memory import affordable_jobs, give_back, require_memory
 from commanalyzer.partition.options import PortfolioOptions
 from commanalyzer.partition.owner_map import read_owner_map
 from commanalyzer.partition.portfolio import Candidate, Portfolio
@@ -166,6 +172,7 @@ def _flat(graph: AnyGraph, options: CountOptions) -> AnyGraph:
     if not isinstance(graph, LargeGraph):
         return simplified(graph)
     flat = simplified(graph)
+    give_back()
     return flat if _is_tiled(flat, options) else flat.store.graph()
 
 
@@ -186,11 +193,15 @@ def _decompose_view(
     """Decompositions of a view, one best for each node count; what has to be said; peak memory of helpers."""
     wanted = min(options.jobs, len(options.nodes))
     is_tiled, lock = _is_tiled(view.graph, options), Lock()
-    jobs = affordable_jobs(view.graph, options.memory_limit_bytes, wanted, is_tiled=is_tiled)
+    jobs = affordable_jobs(
+        *(view.graph, options.memory_limit_bytes, wanted), is_tiled=is_tiled, fold_rows=view.work.fold_rows
+    )
+    give_back()
     caller = Helpers() if jobs > 1 else Caller()
     portfolio = _portfolio(view, options, caller)
 
     def advance() -> None:
+        give_back()
         with lock:
             progress.advance()
 
@@ -287,9 +298,7 @@ def _count(
     part = candidate.part
     rows = _rows_between(view, portfolio, part, nodes)
     charges, communication = _charge(view, part, nodes, rows)
-    cost = _cost(view, part, nodes, charges, communication)
-    if rows is None:
-        view.costs.note(part, nodes, cost)
+    imbalance = _imbalance(view, part, nodes, charges, communication, rows)
     if options.check:
         check_charges(view.graph, part, charges, view.removed if view.singletons else None)
         check_matrix(charges, communication)
@@ -305,7 +314,7 @@ def _count(
         communication=communication,
         owners=Owners.of(part),
         intensity=intensity,
-        imbalance=cost.imbalance,
+        imbalance=imbalance,
         efficiency_bound=machine_bound(
             intensity, options.machine, nodes=nodes, message_bytes=communication.mean_message_bytes
         ),
@@ -340,6 +349,23 @@ def _known_cost(view: _View, part: NDArray[np.int32], nodes: int) -> Cost:
         known = _cost(view, part, nodes, *_charge(view, part, nodes))
         view.costs.note(part, nodes, known)
     return known
+
+
+def _imbalance(
+    view: _View,
+    part: NDArray[np.int32],
+    nodes: int,
+    charges: Charges,
+    communication: Communication,
+    rows: Sliceable | None,
+) -> float:
+    """Largest part's work over the mean; what ``part`` costs is kept unless it was found among ``rows``."""
+    if rows is not None:
+        folded = (charges.fold.value, charges.fold.sender)
+        return imbalance_between(view.graph, view.work, view.removed, part, nodes, folded, rows)
+    cost = _cost(view, part, nodes, charges, communication)
+    view.costs.note(part, nodes, cost)
+    return cost.imbalance
 
 
 def _cost(

@@ -49,6 +49,12 @@ class OpenRows:
             self._source[: self._flows],
         )
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all columns, with the room that they have to grow."""
+        columns = self._sink, self._count, self._accumulates, self._term_ptr, self._source_ptr, self._source
+        return sum(column.nbytes for column in columns)
+
     def flows_of(self, row: int) -> int:
         """Number of source entries of a row."""
         first, last = self._source_ptr[self._term_ptr[row : row + 2]].tolist()

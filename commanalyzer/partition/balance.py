@@ -14,7 +14,7 @@ import numpy as np
 from commanalyzer.compiled import compiled, frozen
 from commanalyzer.vcg.graph import Bool, Float64, Int32
 from commanalyzer.vcg.large import AnyGraph
-from commanalyzer.vcg.slices import row_slices
+from commanalyzer.vcg.slices import Sliceable, row_slices
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +26,14 @@ class TermWork:
             the value is shared among them.
         rest: float64[V], work of each value beyond that of terms that another part may compute.
         num_terms: Number of these terms; 0 where the graph has no work.
+        fold_rows: Rows that have such terms; likewise.
         has_work: Whether there is any work in the graph; without, there is one for each value.
     """
 
     terms: Float64
     rest: Float64
     num_terms: int
+    fold_rows: int
     has_work: bool
 
     def __post_init__(self) -> None:
@@ -45,13 +47,13 @@ def term_work(graph: AnyGraph) -> TermWork:
     """Return the work of the terms of ``graph``; without any work in the graph, one for each value."""
     work_flops = graph.work_flops
     if not work_flops.sum() > 0:
-        return TermWork(np.zeros(0), np.ones(graph.num_vertices), 0, False)
-    terms, folds = np.zeros(graph.num_vertices), False
+        return TermWork(np.zeros(0), np.ones(graph.num_vertices), 0, 0, False)
+    terms, folds = np.zeros(graph.num_vertices), 0
     for rows in row_slices(graph):
         _count_terms(rows.row_sink, rows.row_count, rows.term_ptr, terms)
-        folds = folds or bool(rows.row_fold.any())
+        folds += int(np.count_nonzero(rows.row_fold))
     if not folds:
-        return TermWork(np.zeros(0), work_flops, 0, True)
+        return TermWork(np.zeros(0), work_flops, 0, 0, True)
     shared = np.zeros(graph.num_vertices)
     num_terms = 0
     for rows in row_slices(graph):
@@ -65,7 +67,7 @@ def term_work(graph: AnyGraph) -> TermWork:
             work_flops,
             shared,
         )
-    return TermWork(terms, np.maximum(work_flops - shared, 0.0), num_terms, True)
+    return TermWork(terms, np.maximum(work_flops - shared, 0.0), num_terms, folds, True)
 
 
 def work_by_value(
@@ -107,6 +109,44 @@ def work_by_value(
             done,
         )
     return np.asarray(work.rest + done)
+
+
+def imbalance_between(
+    graph: AnyGraph,
+    work: TermWork,
+    removed: Bool,
+    part: Int32,
+    num_parts: int,
+    folded: tuple[Int32, Int32],
+    rows: Sliceable,
+) -> float:
+    """Return :func:`imbalance_of_work` of :func:`work_by_value`; last digits differ, by the order of sums.
+
+    Only rows that join several parts have work that is done elsewhere than at the owner.
+
+    Args:
+        graph: Value graph.
+        work: Its :func:`term_work`.
+        removed: bool[V], hubs.
+        part: int32[V], owners.
+        num_parts: Number of parts p.
+        folded: As for :func:`work_by_value`.
+        rows: Rows among which are all that join several parts.
+    """
+    if not work.num_terms:
+        return imbalance_of_work(
+            work_by_value(graph, work, removed, part, num_parts, folded), part, num_parts
+        )
+    combined = np.sort(folded[0].astype(np.int64) * num_parts + folded[1])
+    load, work_flops, owner = np.zeros(num_parts), graph.work_flops, frozen(part, np.int32)
+    _add_loads(owner, frozen(work_flops, np.float64), load)
+    for piece in row_slices(rows):
+        _move_work(
+            *(piece.row_sink, piece.row_count, piece.row_fold, piece.term_ptr, piece.source_ptr),
+            *(piece.source, owner, frozen(removed, np.bool_), num_parts, combined),
+            *(work.terms, work_flops, load),
+        )
+    return _imbalance(load)
 
 
 @compiled
@@ -160,6 +200,26 @@ def _common_owner(term: Any, source_ptr: Any, source: Any, part: Any, removed: A
 
 
 @compiled
+def _place(
+    term: Any,
+    sink: Any,
+    source_ptr: Any,
+    source: Any,
+    part: Any,
+    removed: Any,
+    num_parts: Any,
+    combined: Any,
+) -> Any:
+    """Return a value of the part that computes a term; ``combined`` is sorted."""
+    value = _common_owner(term, source_ptr, source, part, removed)
+    if value < 0 or removed[sink]:
+        return np.int64(sink if value < 0 else value)
+    key = sink * num_parts + part[value]
+    at = np.searchsorted(combined, key)
+    return np.int64(value if at < len(combined) and combined[at] == key else sink)
+
+
+@compiled
 def _place_work(
     row_sink: Any,
     row_count: Any,
@@ -182,15 +242,39 @@ def _place_work(
         sink = np.int64(row_sink[r])
         share = _term_share(r, sink, row_count, terms, work_flops)
         for t in range(term_ptr[r], term_ptr[r + 1]):
+            if source_ptr[t + 1] > source_ptr[t]:
+                done[_place(t, sink, source_ptr, source, part, removed, num_parts, combined)] += share
+
+
+@compiled
+def _move_work(
+    row_sink: Any,
+    row_count: Any,
+    row_fold: Any,
+    term_ptr: Any,
+    source_ptr: Any,
+    source: Any,
+    part: Any,
+    removed: Any,
+    num_parts: Any,
+    combined: Any,
+    terms: Any,
+    work_flops: Any,
+    load: Any,
+) -> None:
+    """Move the work of terms in ``load`` float64[p] from the owners of their sinks to who computes them."""
+    for r in range(len(row_sink)):
+        if not row_fold[r]:
+            continue
+        sink = np.int64(row_sink[r])
+        share = _term_share(r, sink, row_count, terms, work_flops)
+        for t in range(term_ptr[r], term_ptr[r + 1]):
             if source_ptr[t + 1] == source_ptr[t]:
                 continue
-            value = _common_owner(t, source_ptr, source, part, removed)
-            if value >= 0 and not removed[sink]:
-                key = sink * num_parts + part[value]
-                at = np.searchsorted(combined, key)
-                if at == len(combined) or combined[at] != key:
-                    value = -1
-            done[value if value >= 0 else sink] += share
+            where = part[_place(t, sink, source_ptr, source, part, removed, num_parts, combined)]
+            if where != part[sink]:
+                load[part[sink]] -= share
+                load[where] += share
 
 
 @compiled
@@ -210,5 +294,9 @@ def imbalance_of_work(work: Float64, part: Int32, num_parts: int) -> float:
     """
     load = np.zeros(num_parts)
     _add_loads(frozen(part, np.int32), frozen(work, np.float64), load)
+    return _imbalance(load)
+
+
+def _imbalance(load: Float64) -> float:
     mean = float(load.mean())
     return float(load.max()) / mean if mean > 0 else 1.0

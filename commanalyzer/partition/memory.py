@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+
 from commanalyzer.errors import ConfigError
 from commanalyzer.quantities import format_bytes
 from commanalyzer.vcg.large import AnyGraph
@@ -9,7 +11,9 @@ from commanalyzer.vcg.spill import machine_bytes
 from commanalyzer.vcg.store import GraphStore
 
 # By what graphs have needed: one division at a time with what all share; each of several, with its helper.
-_VALUE_BYTES, _MORE_VALUE_BYTES = 100, 50  # by tiles
+_VALUE_BYTES, _MORE_VALUE_BYTES = 120, 50  # by tiles
+# Each division may keep every row that folds (37 with room to grow), its remote term (28) and group (20).
+_FOLD_ROW_BYTES = 85
 _FLOW_BYTES, _MORE_FLOW_BYTES = 300, 160  # of values one by one
 
 
@@ -35,7 +39,9 @@ def require_memory(graph: AnyGraph | GraphStore, limit: int | None, hint: str, *
         )
 
 
-def affordable_jobs(graph: AnyGraph, limit: int | None, wanted: int, *, is_tiled: bool) -> int:
+def affordable_jobs(
+    graph: AnyGraph, limit: int | None, wanted: int, *, is_tiled: bool, fold_rows: int = 0
+) -> int:
     """Divisions that may be made at a time, at least one.
 
     Args:
@@ -43,10 +49,24 @@ def affordable_jobs(graph: AnyGraph, limit: int | None, wanted: int, *, is_tiled
         limit: Memory that the user allows, bytes; None for that of the machine.
         wanted: As many as there would be without a limit.
         is_tiled: Divisions are found on coarse vertices.
+        fold_rows: Rows of the graph that fold.
     """
     one, more = _division_bytes(graph, is_tiled=is_tiled)
+    if is_tiled:
+        kept = _FOLD_ROW_BYTES * fold_rows
+        one, more = one + kept, more + kept
     room = max(0, (limit or machine_bytes()) - one)
     return max(1, min(wanted, room // max(more, 1)))
+
+
+def give_back() -> None:
+    """Return memory that is free to the system: slices and their results are too small to go by themselves.
+
+    Where the C library cannot do that, nothing happens.
+    """
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
 
 
 def _division_bytes(graph: AnyGraph | GraphStore, *, is_tiled: bool) -> tuple[int, int]:

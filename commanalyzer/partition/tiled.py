@@ -104,6 +104,7 @@ class TiledPortfolio:
         self._failures: dict[int, list[str]] = {}
         self._families: dict[tuple[int, ...], Blocks] = {}
         self._regular: dict[int, set[str]] = {}
+        self._allowed: dict[int, float] = {}
         self._kept = _columns(graph) if graph.num_vertices <= _MOST_KEPT else ()
         check_asked(options)
 
@@ -171,9 +172,11 @@ class TiledPortfolio:
 
     def allowed(self, num_parts: int) -> float:
         """Largest work of a part over the mean that a balanced decomposition may have."""
-        weight = balance_weights(np.where(self._removed, 0.0, self._graph.work_flops))
-        total = float(weight.sum())
-        return most_work(weight, num_parts, self._options.imbalance) * num_parts / total if total > 0 else 1.0
+        if num_parts not in self._allowed:
+            weight = balance_weights(np.where(self._removed, 0.0, self._graph.work_flops))
+            total, most = float(weight.sum()), most_work(weight, num_parts, self._options.imbalance)
+            self._allowed[num_parts] = most * num_parts / total if total > 0 else 1.0
+        return self._allowed[num_parts]
 
     def failures(self, num_parts: int) -> tuple[str, ...]:
         """Sentences about the methods that failed for ``num_parts``."""

@@ -30,6 +30,7 @@ _PATIENCE = 16  # rows looked at in vain per row
 _RECENT = 8  # coarse vertices among which one is looked for before it is listed again
 SPACING = 64  # of vertices of which it is kept where their owners end
 _GAP = 64  # rows and flows between two ranges that are better expanded, too
+MOST_JOINED = 1 << 18  # rows and flows of ranges that are made one: a range is expanded as a whole
 
 
 @compiled_in_place
@@ -249,14 +250,15 @@ def _segment(lane: Any, first: Any, last: Any, i: Any, n: Any, owner: Any, limit
 def _put(table: Any, e: Any, i: Any, j: Any, out: Any, found: Any) -> Any:
     """Add rounds ``i`` to ``j - 1`` of stretch ``e`` to the ranges; return how many there are."""
     rounds = max(table[e, ROUNDS], 1)
-    gap = 0
+    gap, size = 0, 0
     for axis in range(FLOW + 1):
         per_round = (table[e + 1, axis] - table[e, axis]) // rounds
         out[axis, found] = table[e, axis] + i * per_round
         out[FLOW + 1 + axis, found] = table[e, axis] + j * per_round
         if found > 0 and axis != TERM:
             gap += out[axis, found] - out[FLOW + 1 + axis, found - 1]
-    if found > 0 and gap <= _GAP:
+            size += out[FLOW + 1 + axis, found] - out[axis, found - 1]
+    if found > 0 and gap <= _GAP and size <= MOST_JOINED:
         for axis in range(FLOW + 1):
             out[FLOW + 1 + axis, found - 1] = out[FLOW + 1 + axis, found]
         return found

@@ -142,5 +142,7 @@ def test_jobs_are_as_many_as_memory_has_room_for() -> None:
     graph = LargeGraph(GraphStore.of(jacobi(12)))
     for more, jobs in ((0, 1), (160, 1), (319, 1), (320, 2), (480, 3), (10_000, 4)):
         assert affordable_jobs(graph, (300 + more) * graph.num_flows, 4, is_tiled=False) == jobs
-    assert affordable_jobs(graph, 200 * graph.num_vertices, 4, is_tiled=True) == 2
+    for fold_rows, jobs in ((0, 2), (graph.num_vertices, 1)):
+        limit = 220 * graph.num_vertices
+        assert affordable_jobs(graph, limit, 4, is_tiled=True, fold_rows=fold_rows) == jobs
     assert affordable_jobs(graph, None, 4, is_tiled=False) == 4

@@ -11,6 +11,7 @@ from commanalyzer.vcg.large import LargeGraph
 from commanalyzer.vcg.rows import joined_rows
 from commanalyzer.vcg.slices import AnyRows
 from commanalyzer.vcg.store import GraphStore
+from commanalyzer.vcg.stretch_kernels import MOST_JOINED
 from commanalyzer.vcg.stretches import ChosenRows, RowStretches
 from tests.graphs import chain
 from tests.strategies import graphs, loop_graphs
@@ -92,3 +93,13 @@ def test_chosen_rows_are_those_of_the_graph(graph: ValueGraph, flows: int, data:
 def _term(rows: AnyRows, term: int) -> list[int]:
     first, last = rows.source_ptr[term : term + 2]
     return rows.source[first:last].tolist()  # type: ignore[no-any-return]
+
+
+def test_long_ranges_are_not_joined() -> None:
+    # A range is expanded as a whole: rows of the whole graph side by side must not become one.
+    n = MOST_JOINED // 3
+    graph, vertex = chain(n), np.arange(2 * n, dtype=np.int32)
+    found = RowStretches.of(graph, vertex, 2 * n)
+    ranges = found.shared(vertex % 2, 2, np.ones(2 * n + 1, np.bool_))
+    size = ranges.count[0] + ranges.count[2]
+    assert size.sum() > MOST_JOINED >= size.max()
