@@ -21,7 +21,7 @@ import numpy as np
 from commanalyzer.errors import PartitionError
 from commanalyzer.partition.affinity import Affinities, Affinity
 from commanalyzer.partition.bounds import Structure, recognise
-from commanalyzer.partition.divisions import best_divisions, divisions
+from commanalyzer.partition.divisions import MOST_GRIDS, best_divisions, divisions
 from commanalyzer.partition.levels import Level, Levels, build_levels
 from commanalyzer.partition.metis import Prepared, partition
 from commanalyzer.partition.mtkahypar import partition_hypergraph
@@ -40,7 +40,6 @@ OBJECTIVES: tuple[_Objective, ...] = ("cut", "volume", "net")
 _ATTEMPTS = 4  # seeds per objective: METIS's results differ by several per cent on small graphs
 _MOST_RETRIED_EDGES = 150_000  # above it, one seed: more would take longer than recording
 _MOST_PINS = 1_000_000  # pins times numbers of parts; above it, Mt-KaHyPar would take many seconds
-_MOST_GRIDS = 12
 _MANY_COUNTS = 20_000_000  # pins times parts; above it, few grids
 _FEW_GRIDS = 3
 NEAR = 1.02  # of the bytes of the best refinement; what stays above is not refined further
@@ -314,7 +313,7 @@ class Portfolio:
             self._graph,
             self.families,
             num_parts,
-            _MOST_GRIDS if small else _FEW_GRIDS,
+            MOST_GRIDS if small else _FEW_GRIDS,
             lambda owners: self._follow(owners, num_parts, _QUICK_PASSES, hopeless_bytes),
         )
         best = best_divisions(found, self.allowed(num_parts))
