@@ -17,7 +17,9 @@ from commanalyzer.partition.selection import Cost, best_of
 from commanalyzer.partition.shapes import Shaped
 from commanalyzer.vcg.graph import Int32, ValueGraph
 
-MOST_GRIDS = 12  # process grids per family
+_MOST_GRIDS = 12  # process grids per family
+_MANY_COUNTS = 20_000_000  # flows times parts; above it, few grids
+_FEW_GRIDS = 3
 _NEARLY = 1.5  # times the least bytes by a guess: what is above is hardly the best
 _FEW = 2  # grids with least surface that are tried in several ways
 
@@ -71,8 +73,13 @@ def promising_grids(extents: tuple[int, ...], num_parts: int, most: int) -> list
     return list(dict.fromkeys(grids[:most] + slabs))
 
 
+def grids_to_try(num_flows: int, num_parts: int) -> int:
+    """Return how many process grids of a family are tried, by the size of what has to be counted."""
+    return _MOST_GRIDS if num_flows * num_parts <= _MANY_COUNTS else _FEW_GRIDS
+
+
 def promising_cuts(
-    families: Sequence[Sequence[Shaped]], num_parts: int, most_grids: int = MOST_GRIDS
+    families: Sequence[Sequence[Shaped]], num_parts: int, most_grids: int = _MOST_GRIDS
 ) -> Iterator[Cut]:
     """Yield the cuts of all families into ``num_parts`` blocks, on at most ``most_grids`` grids of each."""
     shapes = [len(family[0].extents) for family in families]

@@ -24,7 +24,7 @@ from commanalyzer.partition import tile_kernels as kernels
 from commanalyzer.partition.borders import Surface, follow_borders, refine_borders
 from commanalyzer.partition.bounds import Structure, recognise
 from commanalyzer.partition.coarse import CoarseView, build_coarse, coarse_links, voted
-from commanalyzer.partition.divisions import Cut, best_counted, promising_cuts, variants
+from commanalyzer.partition.divisions import Cut, best_counted, grids_to_try, promising_cuts, variants
 from commanalyzer.partition.grids import Blocks
 from commanalyzer.partition.metis import partition
 from commanalyzer.partition.mtkahypar import partition_hypergraph
@@ -284,7 +284,8 @@ class TiledPortfolio:
         The coarse graph can only tell blocks apart where these are whole tiles: those that may come near the
         cheapest are counted on the values.
         """
-        cuts = promising_cuts(self.families, num_parts)
+        most = grids_to_try(self._graph.num_flows, num_parts)
+        cuts = promising_cuts(self.families, num_parts, most)
         found = [(cut.cut_dims, item) for cut in cuts if (item := self._cut(cut, num_parts)) is not None]
         guessed = [self._coarse_cost(item.coarse, num_parts) for _, item in found]
 

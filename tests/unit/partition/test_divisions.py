@@ -12,7 +12,14 @@ import pytest
 
 from commanalyzer.errors import ConfigError
 from commanalyzer.partition.bounds import Structure
-from commanalyzer.partition.divisions import Division, best_counted, best_divisions, divisions, promising_cuts
+from commanalyzer.partition.divisions import (
+    Division,
+    best_counted,
+    best_divisions,
+    divisions,
+    grids_to_try,
+    promising_cuts,
+)
 from commanalyzer.partition.grids import block_owners, cyclic_owners, process_grids
 from commanalyzer.partition.owner_map import map_owners, read_owner_map
 from commanalyzer.partition.rules import parse_rule, rule_owners
@@ -257,6 +264,11 @@ def test_cuts_are_listed_on_most_grids_by_points_and_by_work() -> None:
     grids = ["blocks 2x2", "blocks 1x4", "blocks 4x1"]
     assert names == [name + text for name in grids for text in ("", " by work")]
     assert [cut.name for cut in promising_cuts([[shaped(graph, "u", (4, 4))]], 4, 1)][::2] == grids[::2]
+
+
+def test_few_grids_are_tried_on_large_graphs() -> None:
+    assert grids_to_try(5_000_000, 4) == 12
+    assert grids_to_try(5_000_001, 4) == 3
 
 
 def test_programs_without_arrays_have_none() -> None:
