@@ -256,7 +256,13 @@ def _portfolio(view: _View, options: CountOptions, caller: Caller) -> Portfolio 
             chosen,
             lambda part, nodes: _known_cost(view, part, nodes),
         )
-    return TiledPortfolio(view.graph, view.removed, chosen, 0 if wanted == "auto" else int(wanted))
+    return TiledPortfolio(
+        view.graph,
+        view.removed,
+        chosen,
+        lambda part, nodes, rows: _cost(view, part, nodes, *_charge(view, part, nodes, rows)),
+        0 if wanted == "auto" else int(wanted),
+    )
 
 
 def _uneven(best: Decomposition, allowed: float) -> str:

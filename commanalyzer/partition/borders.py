@@ -13,9 +13,17 @@ import numpy as np
 
 from commanalyzer.partition import border_kernels as kernels
 from commanalyzer.partition.coarse import CoarseView, build_nets
-from commanalyzer.partition.refine import LEAST_GAIN, MOST_COUNTS, connectivity, incidence, refine
+from commanalyzer.partition.hypergraph import Hypergraph
+from commanalyzer.partition.refine import (
+    LEAST_GAIN,
+    MOST_COUNTS,
+    connectivity,
+    incidence,
+    most_work,
+    refine,
+)
 from commanalyzer.partition.tiles import Tiling, tiles_of
-from commanalyzer.vcg.graph import Bool, Int32, Int64
+from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64
 from commanalyzer.vcg.large import AnyGraph
 from commanalyzer.vcg.stretches import ChosenRows, RowStretches
 
@@ -82,26 +90,86 @@ class Surface:
         return ChosenRows(self.graph, self.stretches.shared(number, num_vertices, wanted))
 
 
-def refine_borders(
+@dataclass(frozen=True, slots=True)
+class _Border:
+    """Hypergraph of what is beside the borders; its first p vertices are all else of each part.
+
+    Attributes:
+        number: int32[V], vertex of each value, hubs beyond the last.
+        start: int32[N], owners of the vertices.
+        first: int64[N - p], the value that stands for each vertex after the first p.
+        nets: Nets; work of what may move.
+        settled: float64[p], work of all else.
+    """
+
+    number: Int32
+    start: Int32
+    first: Int64
+    nets: Hypergraph
+    settled: Float64
+
+    def owners(self, found: Int32, part: Int32, tiling: Tiling) -> Int32:
+        """Return int32[V], ``part`` with what ``found`` (int32[N]) says of the vertices."""
+        chosen = found[np.minimum(self.number, len(found) - 1)]
+        return np.where(tiling.vertex >= 0, chosen, part).astype(np.int32)
+
+    def most_load(self, owners: Int32, num_parts: int) -> float:
+        """Return the work of the part with most."""
+        return float((np.bincount(owners, self.nets.work_flops, num_parts) + self.settled).max())
+
+
+def follow_borders(
     surface: Surface,
     part: Int32,
     num_parts: int,
     allowed_imbalance: float,
-    *,
-    hopeless_bytes: float = math.inf,
-) -> Refined | None:
-    """Return better owners of all values; ``None`` if none were found or borders are too long.
+    work_flops: Float64,
+    is_free: Bool,
+) -> Int32 | None:
+    """Return owners where single free values beside borders follow the others; ``None`` if borders are long.
 
     Args:
         surface: Graph and coarse view.
         part: int32[V], owners.
         num_parts: Number of parts p.
         allowed_imbalance: Allowed excess of the largest part's work over the mean.
+        work_flops: float64[V], work where each value is owned.
+        is_free: bool[V], values that follow.
+    """
+    border = _border(surface, part, num_parts, work_flops)
+    if border is None:
+        return None
+    start = border.start.copy()
+    start[num_parts:][is_free[border.first]] = -1
+    found = _refined(border, start, num_parts, allowed_imbalance, fixed=start >= 0)
+    return border.owners(found, part, surface.view.tiling)
+
+
+def refine_borders(
+    surface: Surface,
+    part: Int32,
+    num_parts: int,
+    allowed_imbalance: float,
+    *,
+    work_flops: Float64 | None = None,
+    hopeless_bytes: float = math.inf,
+) -> Refined | None:
+    """Return better owners of all values; ``None`` if none were found or borders are too long.
+
+    Those are better that move fewer bytes or, where a part has too much work, share it more evenly.
+
+    Args:
+        surface: Graph and coarse view.
+        part: int32[V], owners.
+        num_parts: Number of parts p.
+        allowed_imbalance: Allowed excess of the largest part's work over the mean.
+        work_flops: float64[V], work where each value is owned; None for that of the graph.
         hopeless_bytes: Metric above which no further round is worth its time.
     """
+    work = surface.graph.work_flops if work_flops is None else work_flops
     best: Refined | None = None
     for _ in range(_ROUNDS):
-        before, better = _refined_once(surface, part, num_parts, allowed_imbalance, hopeless_bytes)
+        before, better = _refined_once(surface, part, num_parts, allowed_imbalance, work, hopeless_bytes)
         if better is None:
             break
         best, part = better, better.part
@@ -115,9 +183,51 @@ def _refined_once(
     part: Int32,
     num_parts: int,
     allowed_imbalance: float,
+    work_flops: Float64,
     hopeless_bytes: float,
 ) -> tuple[int, Refined | None]:
     """Return the connectivity metric before, and better owners if some were found."""
+    border = _border(surface, part, num_parts, work_flops)
+    if border is None:
+        return 0, None
+    nets, start = border.nets, border.start
+    before = connectivity(nets, start, num_parts)
+    fixed = np.arange(len(start)) < num_parts
+    hopeless = hopeless_bytes / max(before, 1)
+    found = _refined(border, start, num_parts, allowed_imbalance, fixed=fixed, hopeless=hopeless)
+    after = connectivity(nets, found, num_parts)
+    most = most_work(nets.work_flops, num_parts, allowed_imbalance, float(border.settled.sum()))
+    is_relieved = border.most_load(found, num_parts) < border.most_load(start, num_parts) > most
+    if after >= before and not is_relieved:
+        return before, None
+    return before, Refined(border.owners(found, part, surface.view.tiling), after)
+
+
+def _refined(
+    border: _Border,
+    start: Int32,
+    num_parts: int,
+    imbalance: float,
+    *,
+    fixed: Bool,
+    hopeless: float = math.inf,
+) -> Int32:
+    return refine(
+        border.nets,
+        incidence(border.nets),
+        start,
+        num_parts,
+        imbalance=imbalance,
+        fixed=fixed,
+        settled=border.settled,
+        patience=min(_PATIENCE, _MOST_MOVES / len(start)),
+        least_gain=LEAST_GAIN,
+        hopeless=hopeless,
+    )
+
+
+def _border(surface: Surface, part: Int32, num_parts: int, work_flops: Float64) -> _Border | None:
+    """Return what is beside the borders; ``None`` where nothing is, or too much."""
     graph, view = surface.graph, surface.view
     tiling = view.tiling
     beside = _beside_border(view, part, num_parts)
@@ -125,42 +235,30 @@ def _refined_once(
     chosen = np.empty(len(anchor), np.int64)
     chosen = chosen[: kernels.list_movable(tiling.vertex, anchor, beside, chosen)].copy()
     if _is_everywhere(tiling, len(chosen)):
-        return 0, None
+        return None
     small, label = _small_tiles(graph, tiling, chosen, int(beside.sum()))
     if not 0 < len(small) <= _MOST_MOVABLE:
-        return 0, None
+        return None
     single = part.copy()
     single[chosen] = num_parts + label
     total = num_parts + len(small)
     number = np.empty(len(anchor), np.int32)
     kernels.number_values(tiling.vertex, anchor, single, total, number)
     work = np.zeros(total)
-    kernels.add_work(number, graph.work_flops, work)
-    settled = work[:num_parts].copy()
+    kernels.add_work(number, work_flops, work)
+    settled = work[:num_parts] + _hub_work(view.hubs.hub, part, work_flops, num_parts)
     work[:num_parts] = 0.0
     rows = surface.rows_with_pins(number, total, beside)
     nets = build_nets(graph, number, total, tiling.neighbours, work, rows)
     if nets is None or not 0 < nets.num_nets * num_parts <= MOST_COUNTS:
-        return 0, None
+        return None
     start = np.concatenate((np.arange(num_parts, dtype=np.int32), part[small]))
-    before = connectivity(nets, start, num_parts)
-    found = refine(
-        nets,
-        incidence(nets),
-        start,
-        num_parts,
-        imbalance=allowed_imbalance,
-        fixed=np.arange(total) < num_parts,
-        settled=settled,
-        patience=min(_PATIENCE, _MOST_MOVES / total),
-        least_gain=LEAST_GAIN,
-        hopeless=hopeless_bytes / max(before, 1),
-    )
-    after = connectivity(nets, found, num_parts)
-    if after >= before:
-        return before, None
-    better = np.where(tiling.vertex >= 0, found[np.minimum(number, total - 1)], part).astype(np.int32)
-    return before, Refined(better, after)
+    return _Border(number, start, small, nets, settled)
+
+
+def _hub_work(hub: Int64, part: Int32, work_flops: Float64, num_parts: int) -> Float64:
+    """Return float64[p], work of the hubs of each part."""
+    return np.bincount(part[hub], work_flops[hub], num_parts).astype(np.float64)
 
 
 def _is_everywhere(tiling: Tiling, movable: int) -> bool:

@@ -17,6 +17,10 @@ from commanalyzer.partition.selection import Cost, best_of
 from commanalyzer.partition.shapes import Shaped
 from commanalyzer.vcg.graph import Int32, ValueGraph
 
+_MOST_GRIDS = 12  # process grids per family
+_MANY_COUNTS = 20_000_000  # flows times parts; above it, few grids
+_FEW_GRIDS = 3
+_NEARLY = 1.5  # times the least bytes by a guess: what is above is hardly the best
 _FEW = 2  # grids with least surface that are tried in several ways
 
 
@@ -39,12 +43,55 @@ class Division:
     given: Callable[[], Int32]
 
 
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Where to cut the arrays of a family; the same list for graphs of all sizes.
+
+    Attributes:
+        name: See :class:`Division`.
+        members: Arrays that are cut; all other values follow.
+        grid: Number of blocks along each dimension.
+        by_work: Into equal shares of the work, not of the points.
+    """
+
+    name: str
+    members: Sequence[Shaped]
+    grid: tuple[int, ...]
+    by_work: bool
+
+    @property
+    def cut_dims(self) -> int:
+        """Number of dimensions that are divided."""
+        return sum(g > 1 for g in self.grid)
+
+
 def promising_grids(extents: tuple[int, ...], num_parts: int, most: int) -> list[tuple[int, ...]]:
     """Return process grids by ascending surface, at most ``most``, and slabs along the slowest dimension."""
     grids = [g for g in process_grids(num_parts, len(extents)) if fits(g, extents)]
     grids.sort(key=lambda g: (surface(g, extents), g))
     slabs = [g for g in grids if g[0] == num_parts]
     return list(dict.fromkeys(grids[:most] + slabs))
+
+
+def grids_to_try(num_flows: int, num_parts: int) -> int:
+    """Return how many process grids of a family are tried, by the size of what has to be counted."""
+    return _MOST_GRIDS if num_flows * num_parts <= _MANY_COUNTS else _FEW_GRIDS
+
+
+def promising_cuts(
+    families: Sequence[Sequence[Shaped]], num_parts: int, most_grids: int = _MOST_GRIDS
+) -> Iterator[Cut]:
+    """Yield the cuts of all families into ``num_parts`` blocks, on at most ``most_grids`` grids of each."""
+    shapes = [len(family[0].extents) for family in families]
+    for family in sorted(families, key=lambda f: len(f[0].extents)):
+        extents = family[0].extents
+        among = f" of {grid_name(extents)}" if shapes.count(len(extents)) > 1 else ""
+        for rank, grid in enumerate(promising_grids(extents, num_parts, most_grids)):
+            name = f"blocks {grid_name(grid)}" if len(grid) > 1 else f"slabs {num_parts}"
+            for members, remark in variants(family, rank):
+                for by_work in (False, True):
+                    text = f"{name}{among}{remark}{' by work' if by_work else ''}"
+                    yield Cut(text, members, grid, by_work)
 
 
 def divisions(
@@ -64,22 +111,13 @@ def divisions(
         complete: int32[V] with -1 for values that follow -> owners of all values and their cost.
     """
     seen: set[bytes] = set()
-    shapes = [len(family[0].extents) for family in families]
-    for family in sorted(families, key=lambda f: len(f[0].extents)):
-        extents = family[0].extents
-        among = f" of {grid_name(extents)}" if shapes.count(len(extents)) > 1 else ""
-        for rank, grid in enumerate(promising_grids(extents, num_parts, most_grids)):
-            name = f"blocks {grid_name(grid)}" if len(grid) > 1 else f"slabs {num_parts}"
-            for members, remark in variants(family, rank):
-                for by_work in (False, True):
-                    given = partial(block_owners, graph, members, grid, by_work=by_work)
-                    owners = given()
-                    key = owners.tobytes()
-                    if key not in seen:
-                        seen.add(key)
-                        cut_dims = sum(g > 1 for g in grid)
-                        text = f"{name}{among}{remark}{' by work' if by_work else ''}"
-                        yield Division(text, cut_dims, *complete(owners), given)
+    for cut in promising_cuts(families, num_parts, most_grids):
+        given = partial(block_owners, graph, cut.members, cut.grid, by_work=cut.by_work)
+        owners = given()
+        key = owners.tobytes()
+        if key not in seen:
+            seen.add(key)
+            yield Division(cut.name, cut.cut_dims, *complete(owners), given)
 
 
 def variants(family: Sequence[Shaped], rank: int) -> list[tuple[Sequence[Shaped], str]]:
@@ -100,14 +138,54 @@ def best_divisions(found: Iterable[Division], allowed: float) -> list[Division]:
         found: All divisions.
         allowed: Limit of the largest part's work over the mean.
     """
-    by_dims: dict[int, list[Division]] = {}
-    for item in found:
-        by_dims.setdefault(item.cut_dims, []).append(item)
-    chosen: list[Division] = []
-    for dims in sorted(by_dims):  # of equal ones, the simplest is first
-        items = by_dims[dims]
-        volumes, imbalances = zip(*((d.cost.comm_bytes, d.cost.imbalance) for d in items), strict=True)
-        best = items[best_of(volumes, imbalances, allowed)]
-        least = items[int(np.argmin(volumes))]
-        chosen += [best] if least.cost.comm_bytes == best.cost.comm_bytes else [best, least]
+    items = list(found)
+    costs = [(d.cost.comm_bytes, d.cost.imbalance) for d in items]
+    return [items[i] for i in best_by_dims([d.cut_dims for d in items], costs, allowed)]
+
+
+def best_by_dims(cut_dims: Sequence[int], costs: Sequence[tuple[int, float]], allowed: float) -> list[int]:
+    """Return positions: the best for each number of cut dimensions, and the least volume if it is another.
+
+    Args:
+        cut_dims: Number of cut dimensions of each division.
+        costs: Its bytes and its imbalance.
+        allowed: Limit of the imbalance.
+    """
+    chosen: list[int] = []
+    for dims in sorted(set(cut_dims)):  # of equal ones, the simplest is first
+        places = [i for i, cut in enumerate(cut_dims) if cut == dims]
+        volumes, imbalances = zip(*(costs[i] for i in places), strict=True)
+        best = places[best_of(volumes, imbalances, allowed)]
+        least = places[int(np.argmin(volumes))]
+        chosen += [best] if costs[least][0] == costs[best][0] else [best, least]
+    return chosen
+
+
+def best_counted(
+    cut_dims: Sequence[int],
+    guessed: Sequence[tuple[int, float]],
+    allowed: float,
+    count: Callable[[int], tuple[int, float]],
+) -> list[int]:
+    """Return positions as :func:`best_by_dims` does, by counting those that may come near the cheapest.
+
+    Where none of a number of cut dimensions may, the best by the guess stands for them.
+
+    Args:
+        cut_dims: Number of cut dimensions of each division.
+        guessed: Its bytes and its imbalance, roughly.
+        allowed: Limit of the imbalance.
+        count: Position -> bytes and imbalance.
+    """
+    near = _NEARLY * min((comm_bytes for comm_bytes, _ in guessed), default=0)
+    chosen: list[int] = []
+    for dims in sorted(set(cut_dims)):
+        places = [i for i, cut in enumerate(cut_dims) if cut == dims]
+        promising = [i for i in places if guessed[i][0] <= near]
+        if promising:
+            costs = [count(i) for i in promising]
+            chosen += [promising[i] for i in best_by_dims([dims] * len(costs), costs, allowed)]
+        else:
+            volumes, excess = zip(*(guessed[i] for i in places), strict=True)
+            chosen.append(places[best_of(volumes, excess, allowed)])
     return chosen

@@ -21,7 +21,7 @@ import numpy as np
 from commanalyzer.errors import PartitionError
 from commanalyzer.partition.affinity import Affinities, Affinity
 from commanalyzer.partition.bounds import Structure, recognise
-from commanalyzer.partition.divisions import best_divisions, divisions
+from commanalyzer.partition.divisions import best_divisions, divisions, grids_to_try
 from commanalyzer.partition.levels import Level, Levels, build_levels
 from commanalyzer.partition.metis import Prepared, partition
 from commanalyzer.partition.mtkahypar import partition_hypergraph
@@ -40,9 +40,6 @@ OBJECTIVES: tuple[_Objective, ...] = ("cut", "volume", "net")
 _ATTEMPTS = 4  # seeds per objective: METIS's results differ by several per cent on small graphs
 _MOST_RETRIED_EDGES = 150_000  # above it, one seed: more would take longer than recording
 _MOST_PINS = 1_000_000  # pins times numbers of parts; above it, Mt-KaHyPar would take many seconds
-_MOST_GRIDS = 12
-_MANY_COUNTS = 20_000_000  # pins times parts; above it, few grids
-_FEW_GRIDS = 3
 NEAR = 1.02  # of the bytes of the best refinement; what stays above is not refined further
 _HOPELESS = (
     1.5  # times the bytes of the best division by a partitioner; blocks above it are not followed well
@@ -309,12 +306,11 @@ class Portfolio:
     def _blocks(self, num_parts: int, hopeless_bytes: float) -> Iterator[tuple[Candidate, Cost]]:
         """Blocks of the arrays; the time of the search is shared among what is found."""
         begin = time.perf_counter()
-        small = self.levels.fine.hypergraph.num_pins * num_parts <= _MANY_COUNTS
         found = divisions(
             self._graph,
             self.families,
             num_parts,
-            _MOST_GRIDS if small else _FEW_GRIDS,
+            grids_to_try(self.levels.fine.hypergraph.num_pins, num_parts),
             lambda owners: self._follow(owners, num_parts, _QUICK_PASSES, hopeless_bytes),
         )
         best = best_divisions(found, self.allowed(num_parts))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from threading import Lock
@@ -11,6 +11,7 @@ from threading import Lock
 import numpy as np
 
 from commanalyzer.vcg.graph import Float64, Int32
+from commanalyzer.vcg.slices import Sliceable
 
 _LATEST = 16
 
@@ -28,6 +29,10 @@ class Cost:
     comm_bytes: int
     imbalance: float
     work_flops: Float64
+
+
+# What owners of all values cost among so many parts; rows among which are all that join several.
+RowCounter = Callable[[Int32, int, Sliceable], Cost]
 
 
 def best_of(comm_bytes: Sequence[int], imbalance: Sequence[float], allowed: float) -> int:

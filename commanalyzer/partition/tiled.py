@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 from commanalyzer.compiled import frozen
 from commanalyzer.errors import PartitionError
 from commanalyzer.partition import tile_kernels as kernels
-from commanalyzer.partition.borders import Surface, refine_borders
+from commanalyzer.partition.borders import Surface, follow_borders, refine_borders
 from commanalyzer.partition.bounds import Structure, recognise
 from commanalyzer.partition.coarse import CoarseView, build_coarse, coarse_links, voted
-from commanalyzer.partition.divisions import promising_grids, variants
-from commanalyzer.partition.grids import Blocks, grid_name
+from commanalyzer.partition.divisions import Cut, best_counted, grids_to_try, promising_cuts, variants
+from commanalyzer.partition.grids import Blocks
 from commanalyzer.partition.metis import partition
 from commanalyzer.partition.mtkahypar import partition_hypergraph
 from commanalyzer.partition.options import PortfolioOptions, check_asked
@@ -43,7 +43,7 @@ from commanalyzer.partition.refine import (
     refine,
 )
 from commanalyzer.partition.rules import rule_owners
-from commanalyzer.partition.selection import best_of
+from commanalyzer.partition.selection import Cost, RowCounter, best_of
 from commanalyzer.partition.shapes import Array, Shaped, find_arrays, shape_families
 from commanalyzer.partition.tiles import (
     DEFAULT_VERTICES,
@@ -58,12 +58,12 @@ from commanalyzer.vcg.large import AnyGraph
 
 LARGE_FLOWS = 3_000_000
 LARGE_VALUES = 1_000_000
-_MOST_GRIDS = 3
 _MOST_LINKS = 500_000
 _LEAST_PER_PART = 16  # coarse vertices
 _LEAST_FORCED = 4  # coarse vertices per part, whatever the user says
 _MOST_PINS = 300_000  # of the coarse graph; above it, Mt-KaHyPar would take many seconds
 _REFINED = 2  # candidates
+_FOLLOWERS = 0.01  # of all values: fewer have no say in what blocks cost
 _MOST_KEPT = 10_000_000  # values whose columns stay expanded: each candidate looks at them several times
 _RECOGNISED_FLOWS = 1 << 24  # whether a graph is a grid or a product is only looked at up to this size
 
@@ -96,9 +96,12 @@ class TiledPortfolio:
         ConfigError: If what the user asked for is for a number of parts that is not analysed.
     """
 
-    def __init__(self, graph: AnyGraph, removed: Bool, options: PortfolioOptions, wanted: int = 0) -> None:
+    def __init__(
+        self, graph: AnyGraph, removed: Bool, options: PortfolioOptions, count: RowCounter, wanted: int = 0
+    ) -> None:
         self._graph = graph
         self._removed = removed
+        self._count = count
         self._options = options
         self._wanted = wanted
         self._failures: dict[int, list[str]] = {}
@@ -197,7 +200,8 @@ class TiledPortfolio:
         for division in self._blocks(num_parts) if self._options.structured else ():
             begin = time.perf_counter()
             self._regular.setdefault(num_parts, set()).add(division.name)
-            yield Candidate(division.name, self._placed(division, num_parts), time.perf_counter() - begin)
+            owners = self._closely_followed(division, num_parts)
+            yield Candidate(division.name, owners, time.perf_counter() - begin)
         yield from self._asked(num_parts)
 
     def refined(self, candidates: Iterable[Candidate], num_parts: int) -> Iterator[Candidate]:
@@ -215,6 +219,7 @@ class TiledPortfolio:
             begin = time.perf_counter()
             better = refine_borders(
                 *(self.surface, candidate.part, num_parts, self._options.imbalance),
+                work_flops=self._cost(candidate.part, num_parts).work_flops,
                 hopeless_bytes=NEAR * least,
             )
             if better is not None:
@@ -267,52 +272,47 @@ class TiledPortfolio:
     def _best(self, found: Iterator[_Found], num_parts: int) -> _Found:
         """The one with the least bytes among those that are balanced, both by the coarse graph."""
         items = list(found)
-        excess = [imbalance(self.view.adjacency.work_flops, item.coarse, num_parts) for item in items]
-        volumes = [self._coarse_bytes(item.coarse, num_parts) for item in items]
+        volumes, excess = zip(*(self._coarse_cost(item.coarse, num_parts) for item in items), strict=True)
         return items[best_of(volumes, excess, self.allowed(num_parts))]
 
-    def _coarse_bytes(self, part: Int32, num_parts: int) -> int:
-        nets = self.view.hypergraph
-        if nets is None:
-            return edge_cut(self.view.adjacency, part)
-        return connectivity(nets, part, num_parts)
+    def _coarse_cost(self, part: Int32, num_parts: int) -> tuple[int, float]:
+        """Bytes and imbalance by the coarse graph."""
+        nets, links = self.view.hypergraph, self.view.adjacency
+        volume = edge_cut(links, part) if nets is None else connectivity(nets, part, num_parts)
+        return volume, imbalance(links.work_flops, part, num_parts)
 
     def _blocks(self, num_parts: int) -> Iterator[_Found]:
-        """The best blocks for each number of cut dimensions, and those of the least surface.
+        """The best blocks for each number of cut dimensions, and those of the least volume.
 
-        The coarse graph can only tell blocks apart where these are whole tiles.
+        The coarse graph can only tell blocks apart where these are whole tiles: those that may come near the
+        cheapest are counted on the values.
         """
-        by_dims: dict[int, list[_Found]] = {}
-        shapes = [len(family[0].extents) for family in self.families]
-        for family in sorted(self.families, key=lambda f: len(f[0].extents)):
-            extents = family[0].extents
-            among = f" of {grid_name(extents)}" if shapes.count(len(extents)) > 1 else ""
-            for rank, grid in enumerate(promising_grids(extents, num_parts, _MOST_GRIDS)):
-                name = f"blocks {grid_name(grid)}" if len(grid) > 1 else f"slabs {num_parts}"
-                found = by_dims.setdefault(sum(g > 1 for g in grid), [])
-                for members, remark in variants(family, rank):
-                    found += self._cut(members, grid, f"{name}{among}{remark}", num_parts)
-        for dims in sorted(by_dims):
-            simplest, best = by_dims[dims][0], self._best(iter(by_dims[dims]), num_parts)
-            yield best
-            if simplest is not best:
-                yield simplest
+        most = grids_to_try(self._graph.num_flows, num_parts)
+        cuts = promising_cuts(self.families, num_parts, most)
+        found = [(cut.cut_dims, item) for cut in cuts if (item := self._cut(cut, num_parts)) is not None]
+        guessed = [self._coarse_cost(item.coarse, num_parts) for _, item in found]
 
-    def _cut(
-        self, members: Sequence[Shaped], grid: tuple[int, ...], name: str, num_parts: int
-    ) -> Iterator[_Found]:
-        """Blocks of equal numbers of points and, if that is not the same, of equal work."""
+        def count(number: int) -> tuple[int, float]:
+            self._options.caller.check()
+            cost = self._cost(self._placed(found[number][1], num_parts), num_parts)
+            return cost.comm_bytes, cost.imbalance
+
+        for number in best_counted([dims for dims, _ in found], guessed, self.allowed(num_parts), count):
+            yield found[number][1]
+
+    def _cost(self, part: Int32, num_parts: int) -> Cost:
+        return self._count(part, num_parts, self.surface.rows(part, num_parts))
+
+    def _cut(self, cut: Cut, num_parts: int) -> _Found | None:
+        """What ``cut`` gives; nothing where equal shares of the work are equal numbers of points."""
         self._options.caller.check()
-        blocks = self._blocks_of(members)
-        seen: set[bytes] = set()
-        for text, by_work in ((name, False), (f"{name} by work", True)):
-            cuts = blocks.cuts(grid, by_work=by_work)
-            key = b"".join(cut.tobytes() for cut in cuts)
-            if key not in seen:
-                seen.add(key)
-                values = partial(blocks.owners, grid, cuts)
-                coarse = self._followed(self._on_coarse(values(), leads=True), num_parts)
-                yield _Found(text, coarse, partial(self._led, values))
+        blocks = self._blocks_of(cut.members)
+        places = blocks.cuts(cut.grid, by_work=cut.by_work)
+        if cut.by_work and all(map(np.array_equal, places, blocks.cuts(cut.grid))):
+            return None
+        values = partial(blocks.owners, cut.grid, places)
+        coarse = self._followed(self._on_coarse(values(), leads=True), num_parts)
+        return _Found(cut.name, coarse, partial(self._led, values))
 
     def _blocks_of(self, members: Sequence[Shaped]) -> Blocks:
         key = tuple(map(id, members))
@@ -360,8 +360,20 @@ class TiledPortfolio:
         )
 
     def _placed(self, division: _Found, num_parts: int) -> Int32:
-        values = None if division.values is None else division.values()
-        return self._completed(division.coarse, values, num_parts)
+        values = division.values
+        return self._completed(division.coarse, None if values is None else values(), num_parts)
+
+    def _closely_followed(self, division: _Found, num_parts: int) -> Int32:
+        """Owners where values follow one by one if they are many, and that is cheaper and no less even."""
+        part = self._placed(division, num_parts)
+        free = np.zeros(0, np.bool_) if division.values is None else division.values() < 0
+        if np.count_nonzero(free) < _FOLLOWERS * len(part):
+            return part
+        one, limit = self._cost(part, num_parts), self._options.imbalance
+        other = follow_borders(self.surface, part, num_parts, limit, one.work_flops, free)
+        costs = one, one if other is None else self._cost(other, num_parts)
+        volumes, excess = [c.comm_bytes for c in costs], [c.imbalance for c in costs]
+        return part if other is None or best_of(volumes, excess, self.allowed(num_parts)) == 0 else other
 
     def _completed(self, coarse: Int32, value_part: Int32 | None, num_parts: int) -> Int32:
         """Owners of all values: given ones, then those of anchors, then of coarse vertices; hubs at last."""

@@ -300,7 +300,9 @@ def _of_anchors(tile: Int32, anchor: Int32, removed: Bool) -> Int32:
 
 
 def tile_grid(extents: tuple[int, ...], wanted: int) -> tuple[int, ...]:
-    """Return tiles along each dimension: about ``wanted`` in all, nearly cubes of points."""
+    """Return tiles along each dimension: about ``wanted`` in all, nearly cubes of points, or points."""
+    if math.prod(extents) <= wanted:
+        return extents
     edge = (math.prod(extents) / max(wanted, 1)) ** (1.0 / len(extents))
     counts = [e / max(edge, 1.0) for e in extents]
     even = [max(_EVEN, _EVEN * round(c / _EVEN)) if c >= _EVEN else max(1, round(c)) for c in counts]

@@ -12,7 +12,14 @@ import pytest
 
 from commanalyzer.errors import ConfigError
 from commanalyzer.partition.bounds import Structure
-from commanalyzer.partition.divisions import Division, best_divisions, divisions
+from commanalyzer.partition.divisions import (
+    Division,
+    best_counted,
+    best_divisions,
+    divisions,
+    grids_to_try,
+    promising_cuts,
+)
 from commanalyzer.partition.grids import block_owners, cyclic_owners, process_grids
 from commanalyzer.partition.owner_map import map_owners, read_owner_map
 from commanalyzer.partition.rules import parse_rule, rule_owners
@@ -235,6 +242,33 @@ def test_the_best_of_each_number_of_cut_dimensions_is_kept_and_the_least_volume(
     ]
     kept = [d.name for d in best_divisions(items, 1.03)]
     assert kept == ["blocks 16x1", "blocks 4x4", "blocks 2x8"]
+
+
+def test_only_what_may_come_near_the_cheapest_is_counted() -> None:
+    # By the guess, the second of two dimensions is better than the first; slabs are far from both.
+    asked: list[int] = []
+
+    def count(number: int) -> tuple[int, float]:
+        asked.append(number)
+        return {2: (100, 1.0), 3: (110, 1.0)}[number]
+
+    guessed = [(400, 1.0), (390, 1.0), (120, 1.0), (115, 1.0), (200, 1.0)]
+    assert best_counted([1, 1, 2, 2, 2], guessed, 1.03, count) == [1, 2]
+    assert asked == [2, 3]
+    assert best_counted([], [], 1.03, count) == []
+
+
+def test_cuts_are_listed_on_most_grids_by_points_and_by_work() -> None:
+    graph = with_arrays(("u", 16))
+    names = [cut.name for cut in promising_cuts([[shaped(graph, "u", (4, 4))]], 4)]
+    grids = ["blocks 2x2", "blocks 1x4", "blocks 4x1"]
+    assert names == [name + text for name in grids for text in ("", " by work")]
+    assert [cut.name for cut in promising_cuts([[shaped(graph, "u", (4, 4))]], 4, 1)][::2] == grids[::2]
+
+
+def test_few_grids_are_tried_on_large_graphs() -> None:
+    assert grids_to_try(5_000_000, 4) == 12
+    assert grids_to_try(5_000_001, 4) == 3
 
 
 def test_programs_without_arrays_have_none() -> None:

@@ -14,17 +14,20 @@ from commanalyzer.decompose import CountOptions, decompose
 from commanalyzer.errors import ConfigError
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.partition import tile_kernels as kernels
-from commanalyzer.partition.borders import refine_borders
+from commanalyzer.partition.borders import follow_borders, refine_borders
 from commanalyzer.partition.coarse import build_coarse, voted
 from commanalyzer.partition.options import PortfolioOptions
+from commanalyzer.partition.quality import imbalance
 from commanalyzer.partition.refine import connectivity
+from commanalyzer.partition.selection import Cost, RowCounter
 from commanalyzer.partition.shapes import find_arrays, shape_families
 from commanalyzer.partition.tiled import TiledPortfolio
 from commanalyzer.partition.tiles import build_tiling, find_neighbours, tile_grid
 from commanalyzer.progress import SilentProgress
 from commanalyzer.request import Coarsen, PartitionRequest
 from commanalyzer.results import SingletonCounts
-from commanalyzer.vcg.graph import HomeKind, HomeObject, ValueGraph
+from commanalyzer.vcg.graph import HomeKind, HomeObject, Int32, ValueGraph
+from commanalyzer.vcg.slices import Sliceable
 from commanalyzer.vcg.store import GraphStore
 from tests.graphs import Row, build, folded, row
 from tests.strategies import graphs
@@ -51,6 +54,17 @@ def jacobi(n: int) -> ValueGraph:
         home_offset=np.tile(8 * np.arange(n * n), 2).astype(np.int64),
         objects=tuple(objects),
     )
+
+
+def counter(graph: ValueGraph) -> RowCounter:
+    """Counts the volume in all rows; work as it is, without that of reductions."""
+
+    def count(part: Int32, num_parts: int, _rows: Sliceable) -> Cost:
+        work = graph.work_flops
+        bytes_sent = count_volume(graph, part, num_parts).total_bytes
+        return Cost(bytes_sent, imbalance(work, part, num_parts), work)
+
+    return count
 
 
 # --- anchors ----------------------------------------------------------------------------------------------
@@ -88,6 +102,7 @@ def test_tiles_are_nearly_cubes_and_multiples_of_eight_where_there_are_many() ->
     assert tile_grid((64, 64, 64), 4096) == (16, 16, 16)
     assert tile_grid((4, 100), 16) == (1, 16)  # squares of 5 points would be 0.8 x 20
     assert tile_grid((7,), 1000) == (7,)
+    assert tile_grid((100, 100), 10_000) == (100, 100)  # single points, not a multiple of eight
 
 
 def test_arrays_of_a_family_are_tiled_alike() -> None:
@@ -160,7 +175,9 @@ def test_every_value_but_hubs_has_a_coarse_vertex_and_work_is_kept(
 
 def test_square_blocks_of_a_grid_are_found_and_counted_on_the_full_graph() -> None:
     graph = jacobi(16)
-    portfolio = TiledPortfolio(graph, none_removed(graph), PortfolioOptions((4,), 1, 0.03), 64)
+    portfolio = TiledPortfolio(
+        graph, none_removed(graph), PortfolioOptions((4,), 1, 0.03), counter(graph), 64
+    )
     found = {c.method: c.part for c in portfolio.candidates(4)}
     assert portfolio.coarse_vertices == 64
     blocks = found["blocks 2x2"]
@@ -189,7 +206,7 @@ def test_the_search_for_a_coarse_graph_ends_where_most_values_cannot_be_tiled(
         home_offset=np.concatenate([8 * np.arange(64), 8 * np.arange(100)]),
         objects=objects,
     )
-    portfolio = TiledPortfolio(graph, none_removed(graph), PortfolioOptions((2,), 1, 0.03))
+    portfolio = TiledPortfolio(graph, none_removed(graph), PortfolioOptions((2,), 1, 0.03), counter(graph))
     assert portfolio.view.tiling.groups
     assert 100 < portfolio.coarse_vertices <= 100 + 16
 
@@ -197,7 +214,7 @@ def test_the_search_for_a_coarse_graph_ends_where_most_values_cannot_be_tiled(
 def test_islands_beside_borders_are_removed() -> None:
     graph = jacobi(16)
     removed = none_removed(graph)
-    portfolio = TiledPortfolio(graph, removed, PortfolioOptions((2,), 1, 0.03), 64)
+    portfolio = TiledPortfolio(graph, removed, PortfolioOptions((2,), 1, 0.03), counter(graph), 64)
     place = np.arange(512) % 256
     straight = (place % 16 >= 8).astype(np.int32)
     # One point of row 8 on either side belongs to the other: it sends one word more, its neighbours four.
@@ -207,6 +224,36 @@ def test_islands_beside_borders_are_removed() -> None:
     better = refine_borders(portfolio.surface, ragged, 2, 0.03)
     assert better is not None
     assert count_volume(graph, better.part, 2).total_bytes <= 2 * 16 * 8
+
+
+def test_a_part_with_too_much_work_gives_some_away_though_that_moves_more_bytes() -> None:
+    graph = jacobi(16)
+    portfolio = TiledPortfolio(
+        graph, none_removed(graph), PortfolioOptions((2,), 1, 0.03), counter(graph), 64
+    )
+    # Seven columns of sixteen: straight, but the other part has 9 / 8 of the mean.
+    narrow = (np.arange(512) % 16 >= 9).astype(np.int32)
+    better = refine_borders(portfolio.surface, narrow, 2, 0.03, work_flops=graph.work_flops)
+    assert better is not None
+    assert imbalance(graph.work_flops, better.part, 2) <= 1.03
+    # With the work where it is even, nothing has to move.
+    even = np.where(narrow, 9.0, 7.0)
+    assert refine_borders(portfolio.surface, narrow, 2, 0.03, work_flops=even) is None
+
+
+def test_free_values_beside_borders_follow_one_by_one_and_others_stay() -> None:
+    graph = jacobi(16)
+    portfolio = TiledPortfolio(
+        graph, none_removed(graph), PortfolioOptions((2,), 1, 0.03), counter(graph), 64
+    )
+    place = np.arange(512) % 256
+    left = (place % 16 >= 8).astype(np.int32)
+    # v is cut one column beside u: each v there goes back to where its u and most neighbours are.
+    beside = np.where(np.arange(512) >= 256, place % 16 >= 9, left).astype(np.int32)
+    free = np.arange(512) >= 256
+    part = follow_borders(portfolio.surface, beside, 2, 0.03, graph.work_flops, free)
+    assert part is not None
+    assert np.array_equal(part, left)
 
 
 def test_forced_coarsening_says_so_and_its_bytes_are_those_of_its_owners() -> None:
