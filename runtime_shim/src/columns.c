@@ -23,6 +23,14 @@ void ca_prefer_huge_pages(void *data, uint64_t bytes) {
     madvise((unsigned char *)data + HUGE_FROM, bytes - HUGE_FROM, MADV_HUGEPAGE);
 }
 
+/* Memory of a table that is going to be filled. */
+void *ca_table(uint64_t bytes) {
+  void *data = ca_map(bytes);
+  if (data)
+    ca_prefer_huge_pages(data, bytes);
+  return data;
+}
+
 bool ca_read_all(int file, void *data, uint64_t bytes) {
   unsigned char *at = data;
   while (bytes) {

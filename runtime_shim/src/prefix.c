@@ -89,7 +89,7 @@ static uint8_t traits_of(const struct ca_head *head, const int32_t *unit) {
 
 /* Traits of all rows; 0 without memory. */
 static uint8_t *all_traits(void) {
-  uint8_t *traits = ca_map(ca_num_rows + 1);
+  uint8_t *traits = ca_table(ca_num_rows + 1);
   const int32_t *unit = (const int32_t *)ca_labels.data;
   for (uint64_t row = 0; traits && row < ca_num_rows; row++) {
     const struct ca_head *head = ca_row_heads() + row;
@@ -213,8 +213,10 @@ static bool has_signs(struct words *words, const uint8_t *traits, struct rewrite
 static bool has_signs_of_workspaces(void) {
   const uint64_t most = ca_num_rows / 2 + 1;
   uint8_t *traits = all_traits();
-  struct words words = {ca_map(WORDS * sizeof(uint32_t)), ca_map(most * sizeof(struct word)), 0,
+  struct words words = {ca_map(WORDS * sizeof(uint32_t)), ca_table(most * sizeof(struct word)), 0,
                         (uint32_t)most};
+  if (words.row_of)
+    ca_prefer_huge_pages(words.row_of + ca_word(CA_ARENA_BASE), DENSE_BYTES / 4 * sizeof *words.row_of);
   struct rewrites rewrites = {ca_map(MOST_REWRITES * sizeof(uint64_t)), 0};
   bool result =
       traits && words.row_of && words.entries && rewrites.words && has_signs(&words, traits, &rewrites);

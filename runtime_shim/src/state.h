@@ -85,6 +85,7 @@ uint64_t ca_memory_allowed(void);
 bool ca_read_all(int file, void *data, uint64_t bytes);
 bool ca_write_all(int file, const void *data, uint64_t bytes, uint64_t offset);
 void *ca_map(uint64_t bytes);
+void *ca_table(uint64_t bytes);
 /* Tables about the first bytes of the heap: a program that touches few words of much more memory must not pay
  * for a large page around each. */
 #define DENSE_BYTES (1ull << 29)

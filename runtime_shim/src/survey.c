@@ -34,7 +34,8 @@ static uint8_t *traits;    /* by row */
 static uint64_t *distance; /* by row of a register value: NEVER - reach */
 static struct count *counts;
 static uint64_t counts_mask, num_counts, num_chains;
-static bool is_full, is_changed;
+static bool is_full;
+static bool is_changed; /* what was passed on before */
 
 /* What a visitor of labels found out so far. */
 struct found {
@@ -67,6 +68,7 @@ CA_INLINE void note_reach(struct found *found, uint64_t label) {
     if (!number)
       return;
     reach = homes.entries[number].reach;
+    homes.entries[number].is_read = true;
     found->traits |= FROM_ELIGIBLE;
   }
   found->reach = reach < found->reach ? reach : found->reach;
@@ -249,20 +251,20 @@ static bool choose_workspaces(void) {
   return is_any;
 }
 
+/* It is read by newer rows only, which come later. */
 static void reach_register(uint64_t row, uint64_t reach) {
-  if (reach < NEVER - distance[row]) {
+  if (reach < NEVER - distance[row])
     distance[row] = NEVER - reach;
-    is_changed = true;
-  }
 }
 
 static void reach_home(struct ca_home *home, uint64_t reach) {
   if (!home->is_workspace && home->lifetimes > reach) {
-    home->is_workspace = is_changed = true;
+    home->is_workspace = true;
     home->reach = home->commonest < reach ? home->commonest : reach;
+    is_changed |= home->is_read;
   } else if (home->is_workspace && reach < home->reach) {
     home->reach = reach;
-    is_changed = true;
+    is_changed |= home->is_read;
   }
 }
 
@@ -302,8 +304,8 @@ static bool find(void) {
 bool ca_survey(const char *path, const uint8_t *site_widths, uint64_t num_sites) {
   const uint64_t rows = ca_num_rows + 1;
   homes = (struct ca_homes){0};
-  traits = ca_map(rows);
-  distance = ca_map(rows * sizeof *distance);
+  traits = ca_table(rows);
+  distance = ca_table(rows * sizeof *distance);
   bool is_found = traits && distance && ca_homes_make(&homes, site_widths, num_sites) && find() &&
                   ca_homes_write(&homes, MOST_ROWS * num_chains + SPARE_ROWS, path);
   ca_homes_release(&homes);

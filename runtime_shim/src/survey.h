@@ -17,6 +17,7 @@ struct ca_home {
   bool differs;       /* one site stored chains with different sources */
   bool is_eligible;
   bool is_workspace;
+  bool is_read; /* its reach was passed on to others */
 };
 
 /* Homes, numbered from 1 on as they are stored to. */

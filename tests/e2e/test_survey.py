@@ -137,3 +137,31 @@ def test_words_of_all_kinds_are_judged_as_in_the_graph(tmp_path: Path) -> None:
     native, expected = surveyed(AnalysisRequest((source,), (), (2,), ("volume",)))
     assert native == expected
     assert len(native) > 10
+
+
+_QUEUE = """
+#define N 100
+static double x[N], y[N], queue[3];
+__attribute__((noinline)) static double push(double value) {
+  double last = queue[2] * 0.5;
+  queue[2] = queue[1] * 0.5;
+  queue[1] = queue[0] * 0.5;
+  queue[0] = value * 0.5;
+  return last;
+}
+int main(void) {
+  for (int e = 0; e < N; e++) x[e] = e;
+  for (int step = 0; step < 3; step++)
+    for (int e = 0; e < N; e++) y[e] = push(x[e]);
+  return y[50] == 0.125;
+}
+"""
+
+
+def test_words_that_were_read_before_they_are_known_to_be_workspaces(tmp_path: Path) -> None:
+    """The log names each reader in front of what it reads, so it takes a walk for each word."""
+    source = tmp_path / "program.c"
+    source.write_text(_QUEUE)
+    native, expected = surveyed(AnalysisRequest((source,), (), (2,), ("volume",)))
+    assert native == expected
+    assert len(native) == 3
