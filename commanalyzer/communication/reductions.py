@@ -79,9 +79,7 @@ class _Groups:
     own_bytes: Int64
 
 
-def _runs(
-    graph: AnyGraph, columns: Columns, code: OwnerCodes, sent: Lines, folds: Lines
-) -> _Runs:
+def _runs(graph: AnyGraph, columns: Columns, code: OwnerCodes, sent: Lines, folds: Lines) -> _Runs:
     """Find the runs of some rows; note in ``sent`` how often operands of other terms are sent at least."""
     row_sink, _, _, term_ptr, source_ptr, _ = columns
     most = int(term_ptr[-1])

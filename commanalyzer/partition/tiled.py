@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from commanalyzer.compiled import frozen
 from commanalyzer.errors import PartitionError
@@ -85,10 +84,6 @@ class _Found:
     values: Callable[[], Int32] | None = None
 
 
-def _columns(graph: AnyGraph) -> tuple[NDArray[np.generic], ...]:
-    return graph.versions, graph.width_bytes, graph.work_flops, graph.home_object
-
-
 class TiledPortfolio:
     """Candidates of one large graph.
 
@@ -108,7 +103,8 @@ class TiledPortfolio:
         self._families: dict[tuple[int, ...], Blocks] = {}
         self._regular: dict[int, set[str]] = {}
         self._allowed: dict[int, float] = {}
-        self._kept = _columns(graph) if graph.num_vertices <= _MOST_KEPT else ()
+        if graph.num_vertices <= _MOST_KEPT:
+            self._kept = graph.versions, graph.width_bytes, graph.work_flops, graph.home_object
         check_asked(options)
 
     @cached_property
