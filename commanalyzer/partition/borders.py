@@ -7,7 +7,9 @@ vertex that stays. So the hypergraph is as large as the borders, not as the grap
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -123,7 +125,7 @@ def follow_borders(
     part: Int32,
     num_parts: int,
     allowed_imbalance: float,
-    work_flops: Float64,
+    work_flops: Callable[[], Float64],
     is_free: Bool,
 ) -> Int32 | None:
     """Return owners where single free values beside borders follow the others; ``None`` if borders are long.
@@ -133,7 +135,7 @@ def follow_borders(
         part: int32[V], owners.
         num_parts: Number of parts p.
         allowed_imbalance: Allowed excess of the largest part's work over the mean.
-        work_flops: float64[V], work where each value is owned.
+        work_flops: () -> float64[V], work where each value is owned.
         is_free: bool[V], values that follow.
     """
     border = _border(surface, part, num_parts, work_flops)
@@ -151,7 +153,7 @@ def refine_borders(
     num_parts: int,
     allowed_imbalance: float,
     *,
-    work_flops: Float64 | None = None,
+    work_flops: Callable[[], Float64] | None = None,
     hopeless_bytes: float = math.inf,
 ) -> Refined | None:
     """Return better owners of all values; ``None`` if none were found or borders are too long.
@@ -163,10 +165,11 @@ def refine_borders(
         part: int32[V], owners.
         num_parts: Number of parts p.
         allowed_imbalance: Allowed excess of the largest part's work over the mean.
-        work_flops: float64[V], work where each value is owned; None for that of the graph.
+        work_flops: () -> float64[V], work where each value is owned, asked for once if there is something to
+            refine; None for that of the graph.
         hopeless_bytes: Metric above which no further round is worth its time.
     """
-    work = surface.graph.work_flops if work_flops is None else work_flops
+    work = cache(work_flops or (lambda: surface.graph.work_flops))
     best: Refined | None = None
     for _ in range(_ROUNDS):
         before, better = _refined_once(surface, part, num_parts, allowed_imbalance, work, hopeless_bytes)
@@ -183,7 +186,7 @@ def _refined_once(
     part: Int32,
     num_parts: int,
     allowed_imbalance: float,
-    work_flops: Float64,
+    work_flops: Callable[[], Float64],
     hopeless_bytes: float,
 ) -> tuple[int, Refined | None]:
     """Return the connectivity metric before, and better owners if some were found."""
@@ -226,7 +229,9 @@ def _refined(
     )
 
 
-def _border(surface: Surface, part: Int32, num_parts: int, work_flops: Float64) -> _Border | None:
+def _border(
+    surface: Surface, part: Int32, num_parts: int, work_flops: Callable[[], Float64]
+) -> _Border | None:
     """Return what is beside the borders; ``None`` where nothing is, or too much."""
     graph, view = surface.graph, surface.view
     tiling = view.tiling
@@ -245,8 +250,9 @@ def _border(surface: Surface, part: Int32, num_parts: int, work_flops: Float64) 
     number = np.empty(len(anchor), np.int32)
     kernels.number_values(tiling.vertex, anchor, single, total, number)
     work = np.zeros(total)
-    kernels.add_work(number, work_flops, work)
-    settled = work[:num_parts] + _hub_work(view.hubs.hub, part, work_flops, num_parts)
+    own = work_flops()
+    kernels.add_work(number, own, work)
+    settled = work[:num_parts] + _hub_work(view.hubs.hub, part, own, num_parts)
     work[:num_parts] = 0.0
     rows = surface.rows_with_pins(number, total, beside)
     nets = build_nets(graph, number, total, tiling.neighbours, work, rows)

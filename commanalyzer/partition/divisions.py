@@ -20,7 +20,7 @@ from commanalyzer.vcg.graph import Int32, ValueGraph
 _MOST_GRIDS = 12  # process grids per family
 _MANY_COUNTS = 20_000_000  # flows times parts; above it, few grids
 _FEW_GRIDS = 3
-_NEARLY = 1.5  # times the least bytes by a guess: what is above is hardly the best
+_NEARLY = 1.1  # times the least bytes by a guess, which is hardly that wrong: what is above is not the best
 _FEW = 2  # grids with least surface that are tried in several ways
 
 
@@ -182,7 +182,9 @@ def best_counted(
     for dims in sorted(set(cut_dims)):
         places = [i for i, cut in enumerate(cut_dims) if cut == dims]
         promising = [i for i in places if guessed[i][0] <= near]
-        if promising:
+        if len(promising) == 1:
+            chosen += promising
+        elif promising:
             costs = [count(i) for i in promising]
             chosen += [promising[i] for i in best_by_dims([dims] * len(costs), costs, allowed)]
         else:

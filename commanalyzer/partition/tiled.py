@@ -52,7 +52,7 @@ from commanalyzer.partition.tiles import (
     build_tiling,
     find_neighbours,
 )
-from commanalyzer.vcg.graph import Bool, Int32
+from commanalyzer.vcg.graph import Bool, Float64, Int32
 from commanalyzer.vcg.large import AnyGraph
 
 LARGE_FLOWS = 3_000_000
@@ -215,13 +215,12 @@ class TiledPortfolio:
             begin = time.perf_counter()
             better = refine_borders(
                 *(self.surface, candidate.part, num_parts, self._options.imbalance),
-                work_flops=self._cost(candidate.part, num_parts).work_flops,
+                work_flops=partial(self._work_of, candidate.part, num_parts),
                 hopeless_bytes=NEAR * least,
             )
             if better is not None:
                 least = min(least, better.net_bytes)
-                seconds = time.perf_counter() - begin
-                yield Candidate(f"{candidate.method} refined", better.part, seconds)
+                yield Candidate(f"{candidate.method} refined", better.part, time.perf_counter() - begin)
 
     def _is_affordable(self, num_parts: int) -> bool:
         nets = self.view.hypergraph
@@ -299,6 +298,9 @@ class TiledPortfolio:
     def _cost(self, part: Int32, num_parts: int) -> Cost:
         return self._count(part, num_parts, self.surface.rows(part, num_parts))
 
+    def _work_of(self, part: Int32, num_parts: int) -> Float64:
+        return self._cost(part, num_parts).work_flops
+
     def _cut(self, cut: Cut, num_parts: int) -> _Found | None:
         """What ``cut`` gives; nothing where equal shares of the work are equal numbers of points."""
         self._options.caller.check()
@@ -350,10 +352,8 @@ class TiledPortfolio:
         hypergraph, nets = self.view.hypergraph, self._nets
         if hypergraph is None or nets is None or not self._is_affordable(num_parts):
             return voted(self.view.adjacency, coarse, num_parts)
-        options = self._options
-        return refine(
-            hypergraph, nets, coarse, num_parts, imbalance=options.imbalance, fixed=coarse >= 0, passes=1
-        )
+        limit = self._options.imbalance
+        return refine(hypergraph, nets, coarse, num_parts, imbalance=limit, fixed=coarse >= 0, passes=1)
 
     def _placed(self, division: _Found, num_parts: int) -> Int32:
         values = division.values
@@ -366,7 +366,7 @@ class TiledPortfolio:
         if np.count_nonzero(free) < _FOLLOWERS * len(part):
             return part
         one, limit = self._cost(part, num_parts), self._options.imbalance
-        other = follow_borders(self.surface, part, num_parts, limit, one.work_flops, free)
+        other = follow_borders(self.surface, part, num_parts, limit, lambda: one.work_flops, free)
         costs = one, one if other is None else self._cost(other, num_parts)
         volumes, excess = [c.comm_bytes for c in costs], [c.imbalance for c in costs]
         return part if other is None or best_of(volumes, excess, self.allowed(num_parts)) == 0 else other

@@ -233,12 +233,12 @@ def test_a_part_with_too_much_work_gives_some_away_though_that_moves_more_bytes(
     )
     # Seven columns of sixteen: straight, but the other part has 9 / 8 of the mean.
     narrow = (np.arange(512) % 16 >= 9).astype(np.int32)
-    better = refine_borders(portfolio.surface, narrow, 2, 0.03, work_flops=graph.work_flops)
+    better = refine_borders(portfolio.surface, narrow, 2, 0.03, work_flops=lambda: graph.work_flops)
     assert better is not None
     assert imbalance(graph.work_flops, better.part, 2) <= 1.03
     # With the work where it is even, nothing has to move.
     even = np.where(narrow, 9.0, 7.0)
-    assert refine_borders(portfolio.surface, narrow, 2, 0.03, work_flops=even) is None
+    assert refine_borders(portfolio.surface, narrow, 2, 0.03, work_flops=lambda: even) is None
 
 
 def test_free_values_beside_borders_follow_one_by_one_and_others_stay() -> None:
@@ -251,7 +251,7 @@ def test_free_values_beside_borders_follow_one_by_one_and_others_stay() -> None:
     # v is cut one column beside u: each v there goes back to where its u and most neighbours are.
     beside = np.where(np.arange(512) >= 256, place % 16 >= 9, left).astype(np.int32)
     free = np.arange(512) >= 256
-    part = follow_borders(portfolio.surface, beside, 2, 0.03, graph.work_flops, free)
+    part = follow_borders(portfolio.surface, beside, 2, 0.03, lambda: graph.work_flops, free)
     assert part is not None
     assert np.array_equal(part, left)
 
