@@ -21,6 +21,7 @@ from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.phases import StepOrder, step_order, with_phases
 from commanalyzer.communication.totals import GraphTotals, totals_of
 from commanalyzer.communication.volume import charge_volume
+from commanalyzer.heap import give_back
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.paper_view import paper_view
 from commanalyzer.partition.balance import (
@@ -32,7 +33,7 @@ from commanalyzer.partition.balance import (
 )
 from commanalyzer.partition.coded import Owners
 from commanalyzer.partition.concurrency import Caller, Helpers, side_by_side
-from commanalyzer.partition.memory import affordable_jobs, give_back, require_memory
+from commanalyzer.partition.memory import affordable_jobs, require_memory
 from commanalyzer.partition.options import PortfolioOptions
 from commanalyzer.partition.owner_map import read_owner_map
 from commanalyzer.partition.portfolio import Candidate, Portfolio
@@ -201,7 +202,6 @@ def _decompose_view(
     portfolio = _portfolio(view, options, caller)
 
     def advance() -> None:
-        give_back()
         with lock:
             progress.advance()
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-
 from commanalyzer.errors import ConfigError
 from commanalyzer.quantities import format_bytes
 from commanalyzer.vcg.large import AnyGraph
@@ -57,16 +55,6 @@ def affordable_jobs(
         one, more = one + kept, more + kept
     room = max(0, (limit or machine_bytes()) - one)
     return max(1, min(wanted, room // max(more, 1)))
-
-
-def give_back() -> None:
-    """Return memory that is free to the system: slices and their results are too small to go by themselves.
-
-    Where the C library cannot do that, nothing happens.
-    """
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:
-        trim(0)
 
 
 def _division_bytes(graph: AnyGraph | GraphStore, *, is_tiled: bool) -> tuple[int, int]:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from commanalyzer.cli.options import coarsen, parse_nodes
 from commanalyzer.files import write_text
+from commanalyzer.heap import keep_freed_memory
 from commanalyzer.partition.concurrency import usable_cores
 from commanalyzer.pipeline import analyze
 from commanalyzer.report.json_document import json_document
@@ -69,4 +70,5 @@ def _options(words: Sequence[str] | None) -> argparse.Namespace:
 
 
 if __name__ == "__main__":
+    keep_freed_memory()
     raise SystemExit(main())
