@@ -30,7 +30,6 @@ from commanalyzer.vcg.written_kernels import first_place, kept_label, write_head
 
 _OTHERS = ROW_FILL | ROW_UPDATE | ROW_RANGE | ROW_NEST  # rows that are never renamed
 _ROLES = 3 * CONTROL
-MOST_MOVING = 32  # accesses of a version
 
 
 @compiled_inline
@@ -118,7 +117,7 @@ def _move_labels(labels: Any, first: Any, end: Any, shift: Any, called: Any, lab
 
 @compiled_in_place
 def _write_renaming(
-    trace: Any, times: Any, ends_of: Any, moving: Any, room: Any, tables: Any, out: Any, ends: Any
+    columns: Any, times: Any, ends_of: Any, moving: Any, room: Any, tables: Any, out: Any, ends: Any
 ) -> None:
     """Write or count those rows of a version that can move."""
     rows, labels = moving
@@ -128,7 +127,7 @@ def _write_renaming(
     for r in range(first, behind):
         row, first_label, mover = rows[r, 0], rows[r, 1], rows[r, 2]
         count = rows[r + 1, 1] - first_label
-        sink, head, name = trace[0][row, 0], trace[0][row, 1], ends[5]
+        sink, head, name = columns[0][row, 0], columns[0][row, 1], ends[5]
         by = shift[mover] if mover >= 0 else 0
         is_moved = _move_labels(labels, first_label, first_label + count, shift, called, label) or by != 0
         called[r - first] = NONE
@@ -146,7 +145,7 @@ def _write_renaming(
 @compiled_inline
 def _read_shifts(place: Any, shifts: Any, shift: Any) -> None:
     """Write the shifts of a renaming to ``shift``."""
-    for k in range(MOST_MOVING):
+    for k in range(len(shift)):
         if place & SHIFTS_SHARED:
             shift[k] = ((place + (1 << 30)) & ((1 << 31) - 1)) - (1 << 30)
         elif place + k < len(shifts):
@@ -155,7 +154,7 @@ def _read_shifts(place: Any, shifts: Any, shift: Any) -> None:
 
 @compiled_in_place
 def write_renamed(
-    trace: Any,
+    columns: Any,
     starts: Any,
     renamings: Any,
     placed: Any,
@@ -171,7 +170,7 @@ def write_renamed(
     """Write all rows, with those that renamings stand for, each where it comes first.
 
     Args:
-        trace: As :func:`read_versions` has it, with ``starts``, ``versions`` and ``is_renamed``.
+        columns: As :func:`read_versions` has it, with ``starts``, ``versions`` and ``is_renamed``.
         starts: int64[R] each.
         renamings: uint32[N, 3], a section of the trace, as the next two.
         placed: uint32[P, 2].
@@ -185,7 +184,7 @@ def write_renamed(
         out: Columns of the result.
         ends: int64[6].
     """
-    heads, cells = trace[0], trace[1]
+    heads, cells = columns[0], columns[1]
     unit_of, group_of = starts
     label, width, _, shift = room
     table, kept, place_of = tables
@@ -197,12 +196,12 @@ def write_renamed(
         while row < place:
             at, hash_ = ends[0], cells[row, 0]
             if is_renamed[heads[row, 1] & LOW] and not (heads[row, 1] >> FLAGS) & _OTHERS:
-                count = read_row(trace, row, unit_of[row], group_of[row], label, width)
+                count = read_row(columns, row, unit_of[row], group_of[row], label, width)
                 hash_ = _hash_of(heads[row, 1], heads[row, 0], label, width, count, kept)
                 at = first_place(table, hash_, row, cells[row, 1], kept, out, ends)
             place_of[row] = at
             if at == ends[0]:
-                write_recorded(trace, row, unit_of[row], group_of[row], (hash_, cells[row, 1]), out, ends)
+                write_recorded(columns, row, unit_of[row], group_of[row], (hash_, cells[row, 1]), out, ends)
             row += 1
         while n < end:
             times, v = np.int64(renamings[n, 0]), np.int64(renamings[n, 1])
@@ -210,5 +209,5 @@ def write_renamed(
             if times != 0:
                 _read_shifts(np.int64(renamings[n, 2]), shifts, shift)
                 of_version = versions[v, 1], versions[v + 1, 1]
-                _write_renaming(trace, times, of_version, moving, room, tables, out, ends)
+                _write_renaming(columns, times, of_version, moving, room, tables, out, ends)
             n += 1

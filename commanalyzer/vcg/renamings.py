@@ -17,8 +17,6 @@ UInt32 = NDArray[np.uint32]
 Bool = NDArray[np.bool_]
 _Moving = tuple[Int64, tuple[Int64, NDArray[np.int16], NDArray[np.int8]]]
 
-_MOST_ROWS = 1 << 13  # of a version
-
 
 def without_renamings(trace: Trace, columns: Columns) -> Written | None:
     """The rows of a trace with those that renamings stand for; ``None`` if there are none.
@@ -42,12 +40,14 @@ def without_renamings(trace: Trace, columns: Columns) -> Written | None:
     draft = Draft.of(columns, *more[:3], listed=more[3])
     looked_up = more[0] + int(np.count_nonzero(is_renamed[heads[:, 1] & SITE]))
     tables = empty_table(looked_up), draft.kept, np.empty(num_rows, np.int64)
-    called, shift = np.empty(_MOST_ROWS, np.int64), np.zeros(kernels.MOST_MOVING, np.int64)
+    bases = _bases(trace)
+    called = np.empty(int(np.diff(versions[:, 1]).max()), np.int64)
+    shift = np.zeros(int((bases[versions[:-1, 0]] >> 32).max()), np.int64)
     kernels.write_renamed(
         columns, starts, renamings, _fields(trace.placed, 2), np.asarray(trace.shifts), versions, moving,
         is_renamed, (label, width, called, shift), tables, draft.out, draft.ends,
     )  # fmt: skip
-    count_unmoved(_bases(trace), versions, moving[0], tables[2], draft.out[1])
+    count_unmoved(bases, versions, moving[0], tables[2], draft.out[1])
     return draft.written()
 
 
