@@ -99,16 +99,8 @@ def imbalance_between(
 ) -> float:
     """Return :func:`imbalance_of_work` of :func:`work_by_value`; last digits differ, by the order of sums.
 
-    Only rows that join several parts have work that is done elsewhere than at the owner.
-
-    Args:
-        graph: Value graph.
-        work: Its :func:`term_work`.
-        removed: bool[V], hubs.
-        part: int32[V], owners.
-        num_parts: Number of parts p.
-        folded: As for :func:`work_by_value`.
-        rows: Rows among which are all that join several parts.
+    Only rows that join several parts have work that is done elsewhere than at the owner. Arguments are those
+    of :func:`work_by_value`, and ``rows`` among which are all that join several parts.
     """
     if not work.num_terms:
         return imbalance_of_work(
