@@ -34,7 +34,7 @@ _BITS = 16  # parts that are told apart by which operands are seen to be needed 
 
 @compiled_inline
 def _once(part: Any) -> Any:
-    """Bit of ``seen`` that says that a part needs a value, several parts share one; the other says again."""
+    """Bit of ``seen`` that says that a part (or one that shares it) needs a value; ``_BITS`` higher: more."""
     return np.int64(1) << (part & (_BITS - 1))
 
 
@@ -147,7 +147,7 @@ def number_groups(columns: Any, width_bytes: Any, row: Any, own_bytes: Any, cont
         continues: bool[F], zeros, per line of contributions; changed.
         known: int32[F], -1 for each line; changed.
         of_row: int32[F], likewise.
-        group: int32[K], line of the contribution of each remote term; result: its group.
+        group: int32[K], line of the contribution of each run; result: its group.
         group_line: int32[K], result: line of the contributions of each group.
         group_bytes: int64[K], zeros; result: bytes of the messages of each group.
         group_own: int64[K], zeros; result: sum of ``own_bytes``.

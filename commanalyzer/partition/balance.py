@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from commanalyzer.compiled import compiled, frozen
-from commanalyzer.vcg.graph import Bool, Float64, Int32
+from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64, UInt8
 from commanalyzer.vcg.large import AnyGraph
-from commanalyzer.vcg.slices import Sliceable, row_slices
+from commanalyzer.vcg.slices import RowSlice, Sliceable, row_slices
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +57,7 @@ def term_work(graph: AnyGraph) -> TermWork:
     shared = np.zeros(graph.num_vertices)
     num_terms = 0
     for rows in row_slices(graph):
-        num_terms += _share_work(
-            rows.row_sink,
-            rows.row_count,
-            rows.row_fold,
-            rows.term_ptr,
-            rows.source_ptr,
-            terms,
-            work_flops,
-            shared,
-        )
+        num_terms += _share_work(_columns(rows), terms, work_flops, shared)
     return TermWork(terms, np.maximum(work_flops - shared, 0.0), num_terms, folds, True)
 
 
@@ -90,24 +81,10 @@ def work_by_value(
     """
     if not work.num_terms:
         return np.where(removed, 0.0, work.rest) if not work.has_work else work.rest
-    combined = np.sort(folded[0].astype(np.int64) * num_parts + folded[1])
+    owners = _owners(part, removed, num_parts, folded)
     done, work_flops = np.zeros(graph.num_vertices), graph.work_flops
     for rows in row_slices(graph):
-        _place_work(
-            rows.row_sink,
-            rows.row_count,
-            rows.row_fold,
-            rows.term_ptr,
-            rows.source_ptr,
-            rows.source,
-            frozen(part, np.int32),
-            frozen(removed, np.bool_),
-            num_parts,
-            combined,
-            work.terms,
-            work_flops,
-            done,
-        )
+        _place_work(_columns(rows), owners, work.terms, work_flops, done, False)
     return np.asarray(work.rest + done)
 
 
@@ -122,31 +99,32 @@ def imbalance_between(
 ) -> float:
     """Return :func:`imbalance_of_work` of :func:`work_by_value`; last digits differ, by the order of sums.
 
-    Only rows that join several parts have work that is done elsewhere than at the owner.
-
-    Args:
-        graph: Value graph.
-        work: Its :func:`term_work`.
-        removed: bool[V], hubs.
-        part: int32[V], owners.
-        num_parts: Number of parts p.
-        folded: As for :func:`work_by_value`.
-        rows: Rows among which are all that join several parts.
+    Only rows that join several parts have work that is done elsewhere than at the owner. Arguments are those
+    of :func:`work_by_value`, and ``rows`` among which are all that join several parts.
     """
     if not work.num_terms:
         return imbalance_of_work(
             work_by_value(graph, work, removed, part, num_parts, folded), part, num_parts
         )
-    combined = np.sort(folded[0].astype(np.int64) * num_parts + folded[1])
-    load, work_flops, owner = np.zeros(num_parts), graph.work_flops, frozen(part, np.int32)
-    _add_loads(owner, frozen(work_flops, np.float64), load)
+    owners = _owners(part, removed, num_parts, folded)
+    load, work_flops = np.zeros(num_parts), graph.work_flops
+    _add_loads(owners[0], frozen(work_flops, np.float64), load)
     for piece in row_slices(rows):
-        _move_work(
-            *(piece.row_sink, piece.row_count, piece.row_fold, piece.term_ptr, piece.source_ptr),
-            *(piece.source, owner, frozen(removed, np.bool_), num_parts, combined),
-            *(work.terms, work_flops, load),
-        )
+        _place_work(_columns(piece), owners, work.terms, work_flops, load, True)
     return _imbalance(load)
+
+
+def _columns(rows: RowSlice) -> tuple[Int32, Int64, UInt8, Int64, Int64, Int32]:
+    """Columns of rows, as the kernels below have them."""
+    return rows.row_sink, rows.row_count, rows.row_fold, rows.term_ptr, rows.source_ptr, rows.source
+
+
+def _owners(
+    part: Int32, removed: Bool, num_parts: int, folded: tuple[Int32, Int32]
+) -> tuple[Int32, Bool, int, Int64]:
+    """Owners, hubs, p, and who combines contributions to what: sink times p plus part, ascending."""
+    combined = np.sort(folded[0].astype(np.int64) * num_parts + folded[1])
+    return frozen(part, np.int32), frozen(removed, np.bool_), num_parts, combined
 
 
 @compiled
@@ -162,17 +140,9 @@ def _term_share(row: Any, sink: Any, row_count: Any, terms: Any, work_flops: Any
 
 
 @compiled
-def _share_work(
-    row_sink: Any,
-    row_count: Any,
-    row_fold: Any,
-    term_ptr: Any,
-    source_ptr: Any,
-    terms: Any,
-    work_flops: Any,
-    shared: Any,
-) -> Any:
+def _share_work(rows: Any, terms: Any, work_flops: Any, shared: Any) -> Any:
     """Add the work of terms that may be computed anywhere to that of their sinks; return their number."""
+    row_sink, row_count, row_fold, term_ptr, source_ptr, _ = rows
     count = 0
     for r in range(len(row_sink)):
         if not row_fold[r]:
@@ -200,17 +170,9 @@ def _common_owner(term: Any, source_ptr: Any, source: Any, part: Any, removed: A
 
 
 @compiled
-def _place(
-    term: Any,
-    sink: Any,
-    source_ptr: Any,
-    source: Any,
-    part: Any,
-    removed: Any,
-    num_parts: Any,
-    combined: Any,
-) -> Any:
-    """Return a value of the part that computes a term; ``combined`` is sorted."""
+def _place(term: Any, sink: Any, source_ptr: Any, source: Any, owners: Any) -> Any:
+    """Return a value of the part that computes a term; ``owners`` are those of :func:`_owners`."""
+    part, removed, num_parts, combined = owners
     value = _common_owner(term, source_ptr, source, part, removed)
     if value < 0 or removed[sink]:
         return np.int64(sink if value < 0 else value)
@@ -220,49 +182,13 @@ def _place(
 
 
 @compiled
-def _place_work(
-    row_sink: Any,
-    row_count: Any,
-    row_fold: Any,
-    term_ptr: Any,
-    source_ptr: Any,
-    source: Any,
-    part: Any,
-    removed: Any,
-    num_parts: Any,
-    combined: Any,
-    terms: Any,
-    work_flops: Any,
-    done: Any,
-) -> None:
-    """Add the work of each term to a value of the part that computes it; ``combined`` is sorted."""
-    for r in range(len(row_sink)):
-        if not row_fold[r]:
-            continue
-        sink = np.int64(row_sink[r])
-        share = _term_share(r, sink, row_count, terms, work_flops)
-        for t in range(term_ptr[r], term_ptr[r + 1]):
-            if source_ptr[t + 1] > source_ptr[t]:
-                done[_place(t, sink, source_ptr, source, part, removed, num_parts, combined)] += share
+def _place_work(rows: Any, owners: Any, terms: Any, work_flops: Any, done: Any, is_load: Any) -> None:
+    """Add the work of each term to ``done`` float64[V], at a value of the part that computes it.
 
-
-@compiled
-def _move_work(
-    row_sink: Any,
-    row_count: Any,
-    row_fold: Any,
-    term_ptr: Any,
-    source_ptr: Any,
-    source: Any,
-    part: Any,
-    removed: Any,
-    num_parts: Any,
-    combined: Any,
-    terms: Any,
-    work_flops: Any,
-    load: Any,
-) -> None:
-    """Move the work of terms in ``load`` float64[p] from the owners of their sinks to who computes them."""
+    If ``done`` is the load float64[p] of owners, move the work from the owner of the sink to that part.
+    """
+    row_sink, row_count, row_fold, term_ptr, source_ptr, source = rows
+    part = owners[0]
     for r in range(len(row_sink)):
         if not row_fold[r]:
             continue
@@ -271,10 +197,12 @@ def _move_work(
         for t in range(term_ptr[r], term_ptr[r + 1]):
             if source_ptr[t + 1] == source_ptr[t]:
                 continue
-            where = part[_place(t, sink, source_ptr, source, part, removed, num_parts, combined)]
-            if where != part[sink]:
-                load[part[sink]] -= share
-                load[where] += share
+            value = _place(t, sink, source_ptr, source, owners)
+            if not is_load:
+                done[value] += share
+            elif part[value] != part[sink]:
+                done[part[sink]] -= share
+                done[part[value]] += share
 
 
 @compiled

@@ -24,7 +24,6 @@ from commanalyzer.vcg.slices import AnyRows, row_slices
 
 LEAST_ELEMENTS = 16
 MOST_COMPONENTS = 64
-_KIN = 2  # nodes, halo
 _LEAST_GAP = 16  # bytes between two heap blocks of one allocation site
 _MEMORY = (int(HomeKind.GLOBAL), int(HomeKind.HEAP), int(HomeKind.STACK))
 _FREQUENT = 0.3  # of the most frequent stride

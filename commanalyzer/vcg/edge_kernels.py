@@ -82,37 +82,6 @@ def count_neighbours(pointer: Any, source: Any, out_pointer: Any, sink: Any, deg
 
 
 @compiled
-def take_out(
-    gone: Any, pointer: Any, source: Any, out_pointer: Any, sink: Any, removed: Any, degree: Any
-) -> None:
-    """Take the vertices of ``gone`` out of the graph: ``removed`` is marked, degrees are lowered."""
-    for v in gone:
-        removed[v] = True
-    for v in gone:
-        degree[v] = 0
-        i, j = pointer[v], out_pointer[v]
-        end, out_end = pointer[v + 1], out_pointer[v + 1]
-        while i < end or j < out_end:
-            from_source = j == out_end or (i < end and source[i] <= sink[j])
-            u = source[i] if from_source else sink[j]
-            if not removed[u]:
-                degree[u] -= 1
-            i += i < end and source[i] == u
-            j += j < out_end and sink[j] == u
-
-
-@compiled
-def mark_sinks_of_role(
-    row_sink: Any, term_ptr: Any, source_ptr: Any, source_role: Any, role: Any, mark: Any
-) -> None:
-    """Mark the sinks with a source of ``role``."""
-    for r in range(len(row_sink)):
-        for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
-            if source_role[i] == role:
-                mark[row_sink[r]] = True
-
-
-@compiled
 def order_by(key: Any, place: Any, order: Any) -> None:
     """Write the indices of ``key``, stably sorted by it, to ``order``; ``place`` (zeros): the pointer."""
     for i in range(len(key)):

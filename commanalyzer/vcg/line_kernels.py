@@ -17,7 +17,7 @@ import numpy as np
 from commanalyzer.abi.trace_layout import ROW_RANGE
 from commanalyzer.compiled import compiled, compiled_in_place
 from commanalyzer.vcg.range_kernels import OTHERS, end_of, mixed, plain_label, units_of
-from commanalyzer.vcg.trace_kernels import COUNT, FLAGS, LOW
+from commanalyzer.vcg.trace_kernels import COUNT, FLAGS, LOW, find_range
 
 _MANY_WAYS = 16
 
@@ -66,19 +66,6 @@ def _cells_between(line: Any, members: Any) -> Any:
 
 
 @compiled_in_place
-def _cell_of(bounds: Any, place: Any) -> Any:
-    """The cell that begins at ``place``, which is one of ``bounds``."""
-    low, high = 0, len(bounds)
-    while high - low > 1:
-        middle = (low + high) >> 1
-        if bounds[middle] <= place:
-            low = middle
-        else:
-            high = middle
-    return low
-
-
-@compiled_in_place
 def _alternate(members: Any, segment: Any) -> Any:
     """Two stores next to each other belong to one segment."""
     found = False
@@ -94,13 +81,13 @@ def _cut_line(line: Any, members: Any, counts: Any, stores: Any, pieces: Any, fo
     following = np.empty(len(bounds), np.int64)  # the next cell that is nobody's, by ways that get shorter
     total = np.zeros(len(bounds), np.int64)
     for s in members:
-        total[_cell_of(bounds, line[s, 1])] += counts[s]
-        total[_cell_of(bounds, line[s, 2])] -= counts[s]
+        total[find_range(line[s, 1], bounds)] += counts[s]
+        total[find_range(line[s, 2], bounds)] -= counts[s]
     for cell in range(len(bounds)):
         following[cell] = cell
         total[cell] += total[cell - 1] if cell else 0
     for s in members:
-        cell, stop = _cell_of(bounds, line[s, 1]), _cell_of(bounds, line[s, 2])
+        cell, stop = find_range(line[s, 1], bounds), find_range(line[s, 2], bounds)
         while True:
             while following[cell] != cell:
                 following[cell] = following[following[cell]]

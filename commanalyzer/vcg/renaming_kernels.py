@@ -1,7 +1,6 @@
 """Compiled loops over the renamings of a trace, see :mod:`commanalyzer.vcg.renamings`.
 
-Tables are those of :mod:`commanalyzer.vcg.version_kernels`. A row is *called* by its number in the trace;
-rows that were renamed are called by the numbers behind these.
+Tables are those of :mod:`commanalyzer.vcg.written_kernels` and :mod:`commanalyzer.vcg.version_kernels`.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from commanalyzer.abi.hooks import CONTROL, NOTHING, REGISTER, WORD_MASK
+from commanalyzer.abi.hooks import CONTROL, REGISTER, WORD_MASK
 from commanalyzer.abi.trace_layout import (
     COMPACT_BITS,
     COMPACT_FIRST,
@@ -24,22 +23,13 @@ from commanalyzer.abi.trace_layout import (
     SHIFTS_SHARED,
 )
 from commanalyzer.compiled import compiled_in_place, compiled_inline
-from commanalyzer.vcg.range_kernels import mixed, units_of
+from commanalyzer.vcg.range_kernels import mixed
 from commanalyzer.vcg.trace_kernels import FLAGS, LOW, NONE
 from commanalyzer.vcg.version_kernels import DEFINING, read_row
+from commanalyzer.vcg.written_kernels import first_place, kept_label, write_head, write_recorded
 
 _OTHERS = ROW_FILL | ROW_UPDATE | ROW_RANGE | ROW_NEST  # rows that are never renamed
 _ROLES = 3 * CONTROL
-_TAG = 32  # bits of a hash in the table
-MOST_MOVING = 32  # accesses of a version
-
-
-@compiled_inline
-def _kept_label(label: Any, kept: Any) -> Any:
-    """The label by the row that is kept of equal ones."""
-    if label & REGISTER and label & NOTHING != NOTHING:
-        return (label & ~WORD_MASK) | kept[label & WORD_MASK]
-    return label
 
 
 @compiled_inline
@@ -48,25 +38,9 @@ def _hash_of(head: Any, sink: Any, label: Any, width: Any, count: Any, kept: Any
     defining = (head >> FLAGS) & DEFINING
     hash_ = mixed(mixed(head & LOW, NONE if defining & ROW_REGISTER else sink), defining)
     for k in range(count):
-        label[k] = _kept_label(label[k], kept)
+        label[k] = kept_label(label[k], kept)
         hash_ = mixed(mixed(hash_, label[k]), np.int64(width[k]))
     return hash_
-
-
-@compiled_inline
-def _first_place(table: Any, hash_: Any, name: Any, count: Any, kept: Any, at: Any, out: Any) -> Any:
-    """Where a row is that would be written at ``at``: there if it is the first of its kind; else counted."""
-    cells, names = out[1], out[5]
-    slot = hash_ & (len(table) - 1)
-    while table[slot] != 0:
-        place = (table[slot] & LOW) - 1
-        if table[slot] >> _TAG == hash_ >> _TAG and cells[place, 0] == hash_:
-            cells[place, 1] += count
-            kept[name] = names[place]
-            return place
-        slot = (slot + 1) & (len(table) - 1)
-    table[slot] = (hash_ >> _TAG) << _TAG | (at + 1)
-    return at
 
 
 @compiled_inline
@@ -98,8 +72,8 @@ def _write_plain(label: Any, count: Any, units: Any, unit: Any) -> Any:
 @compiled_in_place
 def _write_terms(label: Any, width: Any, plain: Any, count: Any, row: Any, out: Any, ends: Any) -> None:
     """Write the terms of a row as listed groups."""
-    groups, listed = out[3], out[4]
-    g, first, before = ends[2] - 1, ends[3], 0
+    _, _, _, groups, _, listed, _ = out
+    g, first, before = ends[2] - 1, ends[4], 0
     for k in range(plain, count):
         if width[k] > 0 and width[k] != before:
             g, before = g + 1, width[k]
@@ -107,7 +81,7 @@ def _write_terms(label: Any, width: Any, plain: Any, count: Any, row: Any, out: 
             groups[g, 3] = before | 1 << 32
         groups[g, 2] += width[k] > 0
         listed[first + k - plain] = label[k]
-    ends[2], ends[3] = g + 1, first + count - plain
+    ends[2], ends[4] = g + 1, first + count - plain
 
 
 @compiled_in_place
@@ -115,17 +89,14 @@ def _write_row(
     head: Any, sink: Any, label: Any, width: Any, count: Any, cell: Any, name: Any, out: Any, ends: Any
 ) -> None:
     """Write a renamed row; ``cell`` are its hash and its count."""
-    heads, cells, units, _, _, names = out
-    row, plain = ends[0], 0
+    plain = 0
     while plain < count and width[plain] == 0:
         plain += 1
-    way, ends[1] = _write_plain(label, plain, units, ends[1])
+    way, ends[1] = _write_plain(label, plain, out[2], ends[1])
     flags = ((head >> FLAGS) & ~(ROW_COMPACT | ROW_WIDE)) | way
-    heads[row, 0], heads[row, 1] = sink, (head & LOW) | plain << 32 | flags << FLAGS
-    cells[row, 0], cells[row, 1], names[row] = cell[0], cell[1], name
+    row = write_head(sink, (head & LOW) | plain << 32 | flags << FLAGS, cell, name, out, ends)
     if plain < count:
         _write_terms(label, width, plain, count, row, out, ends)
-    ends[0] = row + 1
 
 
 @compiled_inline
@@ -146,7 +117,7 @@ def _move_labels(labels: Any, first: Any, end: Any, shift: Any, called: Any, lab
 
 @compiled_in_place
 def _write_renaming(
-    trace: Any, times: Any, ends_of: Any, moving: Any, room: Any, tables: Any, out: Any, ends: Any
+    columns: Any, times: Any, ends_of: Any, moving: Any, room: Any, tables: Any, out: Any, ends: Any
 ) -> None:
     """Write or count those rows of a version that can move."""
     rows, labels = moving
@@ -156,42 +127,25 @@ def _write_renaming(
     for r in range(first, behind):
         row, first_label, mover = rows[r, 0], rows[r, 1], rows[r, 2]
         count = rows[r + 1, 1] - first_label
-        sink, head, name = trace[0][row, 0], trace[0][row, 1], ends[4]
+        sink, head, name = columns[0][row, 0], columns[0][row, 1], ends[5]
         by = shift[mover] if mover >= 0 else 0
         is_moved = _move_labels(labels, first_label, first_label + count, shift, called, label) or by != 0
         called[r - first] = NONE
         if not is_moved:
             out[1][place_of[row], 1] += times
             continue
-        ends[4] = name + 1
+        ends[5] = name + 1
         width = labels[2][first_label : first_label + count]
         hash_ = _hash_of(head, sink + by, label, width, count, kept)
-        if _first_place(table, hash_, name, times, kept, ends[0], out) == ends[0]:
+        if first_place(table, hash_, name, times, kept, out, ends) == ends[0]:
             _write_row(head, sink + by, label, width, count, (hash_, times), name, out, ends)
         called[r - first] = kept[name]
-
-
-@compiled_in_place
-def _write_recorded(trace: Any, row: Any, unit: Any, group: Any, cell: Any, out: Any, ends: Any) -> None:
-    """Write a recorded row with its units and groups; its runs and listed labels stay where they are."""
-    heads, _, units, groups, _, _ = trace
-    at, u, g = ends[0], ends[1], ends[2]
-    out[0][at, 0], out[0][at, 1] = heads[row, 0], heads[row, 1]
-    out[1][at, 0], out[1][at, 1], out[5][at] = cell[0], cell[1], row
-    for k in range(units_of(heads[row, 1])):
-        out[2][u + k] = units[unit + k]
-    while group < len(groups) and groups[group, 0] == row:
-        out[3][g, 0] = at
-        for k in range(1, 4):
-            out[3][g, k] = groups[group, k]
-        group, g = group + 1, g + 1
-    ends[0], ends[1], ends[2] = at + 1, u + units_of(heads[row, 1]), g
 
 
 @compiled_inline
 def _read_shifts(place: Any, shifts: Any, shift: Any) -> None:
     """Write the shifts of a renaming to ``shift``."""
-    for k in range(MOST_MOVING):
+    for k in range(len(shift)):
         if place & SHIFTS_SHARED:
             shift[k] = ((place + (1 << 30)) & ((1 << 31) - 1)) - (1 << 30)
         elif place + k < len(shifts):
@@ -200,7 +154,7 @@ def _read_shifts(place: Any, shifts: Any, shift: Any) -> None:
 
 @compiled_in_place
 def write_renamed(
-    trace: Any,
+    columns: Any,
     starts: Any,
     renamings: Any,
     placed: Any,
@@ -216,7 +170,7 @@ def write_renamed(
     """Write all rows, with those that renamings stand for, each where it comes first.
 
     Args:
-        trace: As :func:`read_versions` has it, with ``starts``, ``versions`` and ``is_renamed``.
+        columns: As :func:`read_versions` has it, with ``starts``, ``versions`` and ``is_renamed``.
         starts: int64[R] each.
         renamings: uint32[N, 3], a section of the trace, as the next two.
         placed: uint32[P, 2].
@@ -225,13 +179,12 @@ def write_renamed(
         moving: Rows that can move, one more than there are, and their labels.
         is_renamed: bool, per site.
         room: Scratch: label, width, what the rows of a version are called, the shifts of its accesses.
-        tables: int64[2^k], all 0: upper half of the hash of a row, and where it is written + 1; int64, per
-            name of a row the name of the first row that equals it, at first its own; int64[R], where each
-            row of the trace is written.
-        out: Columns of the result: heads, cells, units, groups, listed with that of the trace first, names.
-        ends: int64[5], how many rows, units, groups and listed labels are written, the next name.
+        tables: As :func:`~commanalyzer.vcg.written_kernels.first_place` has them, with the next two: table,
+            kept; int64[R], where each row of the trace is written.
+        out: Columns of the result.
+        ends: int64[6].
     """
-    heads, cells = trace[0], trace[1]
+    heads, cells = columns[0], columns[1]
     unit_of, group_of = starts
     label, width, _, shift = room
     table, kept, place_of = tables
@@ -243,12 +196,12 @@ def write_renamed(
         while row < place:
             at, hash_ = ends[0], cells[row, 0]
             if is_renamed[heads[row, 1] & LOW] and not (heads[row, 1] >> FLAGS) & _OTHERS:
-                count = read_row(trace, row, unit_of[row], group_of[row], label, width)
+                count = read_row(columns, row, unit_of[row], group_of[row], label, width)
                 hash_ = _hash_of(heads[row, 1], heads[row, 0], label, width, count, kept)
-                at = _first_place(table, hash_, row, cells[row, 1], kept, at, out)
+                at = first_place(table, hash_, row, cells[row, 1], kept, out, ends)
             place_of[row] = at
             if at == ends[0]:
-                _write_recorded(trace, row, unit_of[row], group_of[row], (hash_, cells[row, 1]), out, ends)
+                write_recorded(columns, row, unit_of[row], group_of[row], (hash_, cells[row, 1]), out, ends)
             row += 1
         while n < end:
             times, v = np.int64(renamings[n, 0]), np.int64(renamings[n, 1])
@@ -256,5 +209,5 @@ def write_renamed(
             if times != 0:
                 _read_shifts(np.int64(renamings[n, 2]), shifts, shift)
                 of_version = versions[v, 1], versions[v + 1, 1]
-                _write_renaming(trace, times, of_version, moving, room, tables, out, ends)
+                _write_renaming(columns, times, of_version, moving, room, tables, out, ends)
             n += 1

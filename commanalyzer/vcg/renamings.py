@@ -1,58 +1,24 @@
 """Renamings of a trace: written out as the rows that they stand for.
 
 A renaming says that a round of a loop counted the rows of an earlier version of it with other words
-(``runtime_shim/src/renamings.c``). Its rows may also have been recorded by hooks, or by other renamings:
-equal rows become one, where the first of them is, so that the trace is the one that hooks alone would have
-written.
-
-Labels keep calling rows by their numbers in the trace, as in :mod:`commanalyzer.vcg.nests`; the recorder
-makes either nests or renamings, not both.
+(``runtime_shim/src/renamings.c``). Its rows may also have been recorded by hooks, or by other renamings.
 """
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.trace.reader import Trace
+from commanalyzer.vcg.written import SITE, Columns, Draft, Written, empty_table
 
 Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
 UInt32 = NDArray[np.uint32]
 Bool = NDArray[np.bool_]
-_Columns = tuple[Int64, Int64, Int32, Int64, Int64, Int64]
 _Moving = tuple[Int64, tuple[Int64, NDArray[np.int16], NDArray[np.int8]]]
 
-_SITE = (1 << 32) - 1  # bits of the site in the second word of a head
-_MOST_ROWS = 1 << 13  # of a version
 
-
-@dataclass(frozen=True, slots=True)
-class Renamed:
-    """Columns of a trace without renamings.
-
-    Attributes:
-        heads: int64[R, 2].
-        cells: int64[R, 2].
-        units: int32[U].
-        groups: int64[G, 4].
-        listed: int64[L].
-        names: int64[R], by what labels call each row.
-        kept: int64[names], the name of the first row that equals it, by name.
-    """
-
-    heads: Int64
-    cells: Int64
-    units: Int32
-    groups: Int64
-    listed: Int64
-    names: Int64
-    kept: Int64
-
-
-def without_renamings(trace: Trace, columns: _Columns) -> Renamed | None:
+def without_renamings(trace: Trace, columns: Columns) -> Written | None:
     """The rows of a trace with those that renamings stand for; ``None`` if there are none.
 
     Args:
@@ -64,35 +30,25 @@ def without_renamings(trace: Trace, columns: _Columns) -> Renamed | None:
     from commanalyzer.vcg import renaming_kernels as kernels
     from commanalyzer.vcg.version_kernels import count_unmoved, most_terms, row_starts
 
-    heads, _, units, groups, _, listed = columns
+    heads, _, _, groups, _, _ = columns
     num_rows = len(heads)
     starts = np.empty(num_rows, np.int64), np.empty(num_rows, np.int64)
     longest = int(row_starts(heads, groups, *starts)) + int(most_terms(groups)) + 1
     label, width, mover = (np.empty(longest, np.int64) for _ in range(3))
     versions, renamings = _versions(trace)
     moving, is_renamed, more = _moving(trace, columns, starts, versions, (label, width, mover))
-    rows = num_rows + more[0]
-    looked_up = more[0] + int(np.count_nonzero(is_renamed[heads[:, 1] & _SITE]))
-    tables = (
-        np.zeros(1 << int(3 * looked_up // 2).bit_length(), np.int64), np.arange(rows),
-        np.empty(num_rows, np.int64),
-    )  # fmt: skip
-    out = (
-        np.empty((rows, 2), np.int64), np.empty((rows, 2), np.int64),
-        np.empty(len(units) + more[1], np.int32), np.empty((len(groups) + more[2], 4), np.int64),
-        np.concatenate([listed, np.empty(more[3], np.int64)]), np.empty(rows, np.int64),
-    )  # fmt: skip
-    ends = np.array([0, 0, 0, len(listed), num_rows], np.int64)
-    called, shift = np.empty(_MOST_ROWS, np.int64), np.zeros(kernels.MOST_MOVING, np.int64)
+    draft = Draft.of(columns, *more[:3], listed=more[3])
+    looked_up = more[0] + int(np.count_nonzero(is_renamed[heads[:, 1] & SITE]))
+    tables = empty_table(looked_up), draft.kept, np.empty(num_rows, np.int64)
+    bases = _bases(trace)
+    called = np.empty(int(np.diff(versions[:, 1]).max()), np.int64)
+    shift = np.zeros(int((bases[versions[:-1, 0]] >> 32).max()), np.int64)
     kernels.write_renamed(
         columns, starts, renamings, _fields(trace.placed, 2), np.asarray(trace.shifts), versions, moving,
-        is_renamed, (label, width, called, shift), tables, out, ends,
+        is_renamed, (label, width, called, shift), tables, draft.out, draft.ends,
     )  # fmt: skip
-    count_unmoved(_bases(trace), versions, moving[0], tables[2], out[1])
-    rows, unit, group, term, _ = (int(end) for end in ends)
-    return Renamed(
-        out[0][:rows], out[1][:rows], out[2][:unit], out[3][:group], out[4][:term], out[5][:rows], tables[1]
-    )
+    count_unmoved(bases, versions, moving[0], tables[2], draft.out[1])
+    return draft.written()
 
 
 def _bases(trace: Trace) -> Int64:
@@ -118,14 +74,14 @@ def _fields(records: NDArray[np.void], columns: int) -> UInt32:
 
 
 def _moving(
-    trace: Trace, columns: _Columns, starts: tuple[Int64, Int64], versions: Int64, room: tuple[Int64, ...]
+    trace: Trace, columns: Columns, starts: tuple[Int64, Int64], versions: Int64, room: tuple[Int64, ...]
 ) -> tuple[_Moving, Bool, tuple[int, ...]]:
     """Rows that can move, whether those of a site can, and how much renamings make of them at most."""
     from commanalyzer.vcg.version_kernels import count_labels, list_versions, read_versions
 
     bases = _bases(trace)
     rows = np.empty((int(list_versions(bases, versions)[1]) + 1, 3), np.int64)
-    is_renamed = np.zeros(int((columns[0][:, 1] & _SITE).max(initial=0)) + 1, np.bool_)
+    is_renamed = np.zeros(int((columns[0][:, 1] & SITE).max(initial=0)) + 1, np.bool_)
     most = int(count_labels(columns, starts[1], bases, versions[:-1]))
     labels = np.empty(most, np.int64), np.empty(most, np.int16), np.empty(most, np.int8)
     found, num_labels, *more = (

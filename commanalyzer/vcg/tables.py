@@ -59,21 +59,15 @@ class Tables:
         if len(row) and np.any(row[1:] < row[:-1]):
             groups = groups[np.argsort(row, kind="stable")]
         heads, cells, runs = _words(trace.heads, 2), _words(trace.cells, 2), _words(trace.runs, 2)
-        units = read_only(np.asarray(trace.labels))
-        groups, listed = read_only(groups), read_only(np.asarray(trace.listed).view(np.int64))
+        columns = (
+            heads, cells, read_only(np.asarray(trace.labels)), read_only(groups), runs,
+            read_only(np.asarray(trace.listed).view(np.int64)),
+        )  # fmt: skip
         names = kept = read_only(np.zeros(0, np.int64))
-        renamed = without_renamings(trace, (heads, cells, units, groups, runs, listed))
-        if renamed is not None:
-            heads, cells, units = read_only(renamed.heads), read_only(renamed.cells), read_only(renamed.units)
-            groups, listed = read_only(renamed.groups), read_only(renamed.listed)
-            names, kept = read_only(renamed.names), read_only(renamed.kept)
-        written = without_nests(heads, cells, units, groups, runs, listed)
+        written = without_renamings(trace, columns) or without_nests(columns)
         if written is not None:
-            heads, cells, units = read_only(written.heads), read_only(written.cells), read_only(written.units)
-            groups, runs = read_only(written.groups), read_only(written.runs)
-            names, kept = read_only(written.names), read_only(written.kept)
-        ranges = range_table(heads, cells, units)
-        return cls(heads, cells, units, groups, runs, listed, ranges, names, kept)
+            columns, names, kept = written.columns, written.names, written.kept
+        return cls(*columns, range_table(*columns[:3]), names, kept)
 
     def names_of(self, rows: Int64) -> Int64:
         """By what labels call ``rows``."""

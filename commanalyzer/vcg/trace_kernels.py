@@ -127,8 +127,8 @@ def write_labels(
 
 @compiled_in_place
 def find_range(word: Any, starts: Any) -> Any:
-    """Range that begins at or before ``word``."""
-    low, high = 0, len(starts) - 1
+    """Last range that begins at or before ``word``; ``starts`` are ascending, the first is not above it."""
+    low, high = 0, len(starts)
     while high - low > 1:
         middle = (low + high) >> 1
         if starts[middle] <= word:

@@ -6,7 +6,7 @@ Of each version that was recorded, the rows that can move are kept with their la
     versions  [v, 0] place in the trace   [v, 1] first row   [v, 2] renamings of it   [v, 3] what they count
     rows      [r, 0] row of the trace     [r, 1] first label  [r, 2] what moves its sink
     labels    label, what moves it, and its width: 0 for those that are not part of a term, the width of the
-              term for its first one, -1 for its others
+              term (at most 8) for its first one, -1 for its others
 
 What moves a word is the number of an access; -1 if nothing does; -2 - k if it is the value that row k of
 the version defines.
@@ -52,9 +52,9 @@ def most_terms(groups: Any) -> Any:
 
 
 @compiled_inline
-def read_row(trace: Any, row: Any, unit: Any, group: Any, label: Any, width: Any) -> Any:
+def read_row(columns: Any, row: Any, unit: Any, group: Any, label: Any, width: Any) -> Any:
     """Read the labels of a row; return how many there are."""
-    heads, _, units, groups, runs, listed = trace
+    heads, _, units, groups, runs, listed = columns
     count = (heads[row, 1] >> 32) & COUNT
     for k in range(count):
         label[k], width[k] = plain_label(heads, row, units, unit, k), 0
@@ -105,9 +105,9 @@ def _access_of(word: Any, bases: Any, first: Any, end: Any) -> Any:
 
 
 @compiled_inline
-def _defining_row(trace: Any, row: Any, rows: Any, first: Any, end: Any) -> Any:
+def _defining_row(columns: Any, row: Any, rows: Any, first: Any, end: Any) -> Any:
     """Which of the rows of a version defines the value that labels call by ``row``; -1 for none."""
-    heads = trace[0]
+    heads = columns[0]
     for r in range(first, end):
         if rows[r, 0] == row and (heads[row, 1] >> FLAGS) & DEFINING:
             return r - first
@@ -116,20 +116,20 @@ def _defining_row(trace: Any, row: Any, rows: Any, first: Any, end: Any) -> Any:
 
 @compiled_inline
 def _mover_of(
-    trace: Any, label: Any, bases: Any, access: Any, accesses: Any, rows: Any, first: Any, end: Any
+    columns: Any, label: Any, bases: Any, access: Any, accesses: Any, rows: Any, first: Any, end: Any
 ) -> Any:
     """What moves a label."""
     if label == 0 or label & NOTHING == NOTHING:
         return NONE
     if label & REGISTER == 0:
         return _access_of(label & WORD_MASK, bases, access, accesses)
-    return NONE - 1 - _defining_row(trace, label & WORD_MASK, rows, first, end)
+    return NONE - 1 - _defining_row(columns, label & WORD_MASK, rows, first, end)
 
 
 @compiled_in_place
-def count_labels(trace: Any, group_of: Any, bases: Any, versions: Any) -> Any:
+def count_labels(columns: Any, group_of: Any, bases: Any, versions: Any) -> Any:
     """Number of labels of all rows of versions; arguments as below."""
-    heads, _, _, groups, _, _ = trace
+    heads, _, _, groups, _, _ = columns
     labels = 0
     for v in range(len(versions)):
         at = versions[v, 0]
@@ -145,12 +145,12 @@ def count_labels(trace: Any, group_of: Any, bases: Any, versions: Any) -> Any:
 
 @compiled_in_place
 def read_versions(
-    trace: Any, starts: Any, bases: Any, versions: Any, room: Any, rows: Any, labels: Any, is_renamed: Any
+    columns: Any, starts: Any, bases: Any, versions: Any, room: Any, rows: Any, labels: Any, is_renamed: Any
 ) -> Any:
     """Read rows that can move.
 
     Args:
-        trace: Columns: heads, cells, units, groups, runs, listed.
+        columns: Of the trace: heads, cells, units, groups, runs, listed.
         starts: int64[R] each, where the units of each row begin, and its first group.
         bases: int64, a section of the trace.
         versions: int64[V, 4]; the first rows are written.
@@ -173,13 +173,13 @@ def read_versions(
         versions[v, 1] = r
         for s in range(at + 1, access):
             for row in range(bases[s] & LOW, bases[s] >> 32):
-                head, sink = trace[0][row, 1], trace[0][row, 0]
-                count = read_row(trace, row, starts[0][row], starts[1][row], label, width)
+                head, sink = columns[0][row, 1], columns[0][row, 0]
+                count = read_row(columns, row, starts[0][row], starts[1][row], label, width)
                 is_register = (head >> FLAGS) & ROW_REGISTER
                 sink_mover = NONE if is_register else _access_of(sink, bases, access, end)
                 can_move = sink_mover != NONE
                 for k in range(count):
-                    mover[k] = _mover_of(trace, label[k], bases, access, end, rows, first, r)
+                    mover[k] = _mover_of(columns, label[k], bases, access, end, rows, first, r)
                     can_move |= mover[k] != NONE
                 if not can_move:
                     continue

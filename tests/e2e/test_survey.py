@@ -92,6 +92,13 @@ def test_the_recorder_finds_the_workspaces_of_the_graph(command: tuple[str, ...]
     assert len(native) >= fewest
 
 
+def surveyed_text(text: str, folder: Path) -> tuple[list[object], list[object]]:
+    """As :func:`surveyed`, of a program without arguments."""
+    source = folder / "program.c"
+    source.write_text(text)
+    return surveyed(AnalysisRequest((source,), (), (2,), ("volume",)))
+
+
 _PROGRAM = """
 #include <stdlib.h>
 #include <string.h>
@@ -132,9 +139,7 @@ int main(int argc, char **argv) {
 
 def test_words_of_all_kinds_are_judged_as_in_the_graph(tmp_path: Path) -> None:
     """Ranges, reductions, values that are updated, halves of words, fills, the heap."""
-    source = tmp_path / "program.c"
-    source.write_text(_PROGRAM)
-    native, expected = surveyed(AnalysisRequest((source,), (), (2,), ("volume",)))
+    native, expected = surveyed_text(_PROGRAM, tmp_path)
     assert native == expected
     assert len(native) > 10
 
@@ -160,8 +165,6 @@ int main(void) {
 
 def test_words_that_were_read_before_they_are_known_to_be_workspaces(tmp_path: Path) -> None:
     """The log names each reader in front of what it reads, so it takes a walk for each word."""
-    source = tmp_path / "program.c"
-    source.write_text(_QUEUE)
-    native, expected = surveyed(AnalysisRequest((source,), (), (2,), ("volume",)))
+    native, expected = surveyed_text(_QUEUE, tmp_path)
     assert native == expected
     assert len(native) == 3

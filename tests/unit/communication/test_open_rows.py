@@ -28,7 +28,7 @@ def test_kept_rows_are_those_that_were_chosen(graph: ValueGraph, flows: int, dat
     expected = chosen_rows(graph, wanted)
     assert len(kept) == np.count_nonzero(wanted)
     for name, column in zip(NAMES, kept.columns, strict=True):
-        assert column.tolist() == getattr(expected, name).tolist()
+        assert np.asarray(column).tolist() == getattr(expected, name).tolist()
     per_row = np.diff(expected.source_ptr[expected.term_ptr]).tolist()
     assert [kept.flows_of(row) for row in range(len(kept))] == per_row
 

@@ -15,6 +15,7 @@ from commanalyzer.communication.totals import totals_of
 from commanalyzer.communication.uses import numbered_keys, owner_codes
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.partition.balance import term_work, work_by_value
+from commanalyzer.vcg.graph import Bool, Int32
 from commanalyzer.vcg.large import LargeGraph
 from commanalyzer.vcg.store import GraphStore
 from tests.graphs import build, folded, row
@@ -27,12 +28,16 @@ def assert_equal(found: Charges, expected: Charges) -> None:
             assert getattr(one, f.name).tolist() == getattr(other, f.name).tolist()
 
 
+def charged(case: Case) -> tuple[Bool, Int32, Charges]:
+    """Hubs, owners, and what the whole graph has to communicate."""
+    hubs, part = np.array(case.hubs), np.array(case.part, dtype=np.int32)
+    return hubs, part, charge_volume(case.graph, part, case.num_parts, hubs)
+
+
 @given(cases(), st.integers(1, 6))
 @settings(max_examples=100, deadline=None)
 def test_slices_give_what_the_whole_gives(case: Case, flows: int) -> None:
-    graph, hubs = case.graph, np.array(case.hubs)
-    part = np.array(case.part, dtype=np.int32)
-    whole = charge_volume(graph, part, case.num_parts, hubs)
+    graph, (hubs, part, whole) = case.graph, charged(case)
     large = LargeGraph(GraphStore.of(graph), flows)
     totals = totals_of(large)
     found = charge_volume(large, part, case.num_parts, hubs, totals)
@@ -49,9 +54,7 @@ def test_slices_give_what_the_whole_gives(case: Case, flows: int) -> None:
 @given(cases(), st.integers(1, 6))
 @settings(max_examples=20, deadline=None)
 def test_row_numbers_begin_again(case: Case, flows: int) -> None:
-    graph, hubs = case.graph, np.array(case.hubs)
-    part = np.array(case.part, dtype=np.int32)
-    whole = charge_volume(graph, part, case.num_parts, hubs)
+    graph, (hubs, part, whole) = case.graph, charged(case)
     with patch.object(kernels, "MOST_ROWS", 3):
         found = charge_volume(LargeGraph(GraphStore.of(graph), flows), part, case.num_parts, hubs)
     assert_equal(found, whole)
@@ -61,9 +64,7 @@ def test_row_numbers_begin_again(case: Case, flows: int) -> None:
 @settings(max_examples=30, deadline=None)
 def test_numbers_of_parts_do_not_matter(case: Case) -> None:
     """Also where the parts share one bit of what is seen to be needed once."""
-    graph, hubs = case.graph, np.array(case.hubs)
-    part = np.array(case.part, dtype=np.int32)
-    whole = charge_volume(graph, part, case.num_parts, hubs)
+    graph, (hubs, part, whole) = case.graph, charged(case)
     found = charge_volume(graph, 16 * part, 16 * case.num_parts, hubs)
     for one, other in ((found.expand, whole.expand), (found.fold, whole.fold)):
         assert (one.sender // 16).tolist() == other.sender.tolist()

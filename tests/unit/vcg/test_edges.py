@@ -6,7 +6,6 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from commanalyzer.vcg import edge_kernels as kernels
 from commanalyzer.vcg.contract import merge_leaves, merge_registers, merge_tasks, representatives, uses_of
 from commanalyzer.vcg.edges import contracted_edges, distinct_edges, neighbours, undirected_degree
 from commanalyzer.vcg.graph import ValueGraph
@@ -23,24 +22,6 @@ def test_edges_and_neighbours(graph: ValueGraph) -> None:
     degree = reference.undirected_degree(expected, graph.num_vertices).tolist()
     assert undirected_degree(edges).tolist() == degree
     assert neighbours(edges).degree.tolist() == degree
-
-
-@given(graphs(registers=True), st.data())
-@settings(max_examples=100, deadline=None)
-def test_vertices_are_taken_out(graph: ValueGraph, data: st.DataObject) -> None:
-    v = graph.num_vertices
-    gone = set(data.draw(st.lists(st.integers(0, v - 1), max_size=v))) if v else set()
-    adjacent = neighbours(distinct_edges(graph))
-    edges = reference.distinct_edges(graph)
-    pairs = set(zip(edges.sink.tolist(), edges.source.tolist(), strict=True))
-    removed, degree = np.zeros(v, np.bool_), adjacent.degree.copy()
-    lists = (adjacent.edges.pointer, adjacent.edges.source, adjacent.out_pointer, adjacent.sink)
-    kernels.take_out(np.array(sorted(gone), np.int64), *lists, removed, degree)
-    assert set(np.flatnonzero(removed).tolist()) == gone
-    for u in set(range(v)) - gone:
-        others = set(range(v)) - gone
-        assert degree[u] == sum((u, w) in pairs or (w, u) in pairs for w in others)
-    assert all(degree[u] == 0 for u in gone)
 
 
 @given(graphs(registers=True), st.floats(0, 1), st.data())
