@@ -188,14 +188,18 @@ def _remote_readers(
     found = np.zeros((n, n), dtype=np.bool_)
     if not np.any(mine):
         return found
-    is_sent = np.zeros(graph.num_vertices, dtype=np.bool_)
+    is_sent, makes = np.zeros(graph.num_vertices, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
     is_sent[sent[mine]] = True
+    makes[main[sent[mine]]] = True
+    most = int(np.count_nonzero((order.now | order.before)[makes]))  # rows can give no others
     arriving = sent.astype(np.int64) * charges.num_parts + charges.expand.receiver  # ascending, as they are
     for rows in row_slices(graph if some is None else some):
         kernels.note_arrivals(
             *(rows.row_sink, rows.row_site, rows.term_ptr, rows.source_ptr, rows.source),
             *(frozen(part, np.int32), is_sent, arriving, charges.num_parts, main, found),
         )
+        if np.count_nonzero(found) == most:
+            break
     return found
 
 

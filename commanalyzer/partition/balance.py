@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from commanalyzer.compiled import compiled, frozen
-from commanalyzer.vcg.graph import Bool, Float64, Int32
+from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64
 from commanalyzer.vcg.large import AnyGraph
 from commanalyzer.vcg.slices import Sliceable, row_slices
 
@@ -90,7 +90,7 @@ def work_by_value(
     """
     if not work.num_terms:
         return np.where(removed, 0.0, work.rest) if not work.has_work else work.rest
-    combined = np.sort(folded[0].astype(np.int64) * num_parts + folded[1])
+    combined, is_shared = _combined(graph, num_parts, folded)
     done, work_flops = np.zeros(graph.num_vertices), graph.work_flops
     for rows in row_slices(graph):
         _place_work(
@@ -104,6 +104,7 @@ def work_by_value(
             frozen(removed, np.bool_),
             num_parts,
             combined,
+            is_shared,
             work.terms,
             work_flops,
             done,
@@ -137,16 +138,24 @@ def imbalance_between(
         return imbalance_of_work(
             work_by_value(graph, work, removed, part, num_parts, folded), part, num_parts
         )
-    combined = np.sort(folded[0].astype(np.int64) * num_parts + folded[1])
+    combined, is_shared = _combined(graph, num_parts, folded)
     load, work_flops, owner = np.zeros(num_parts), graph.work_flops, frozen(part, np.int32)
     _add_loads(owner, frozen(work_flops, np.float64), load)
-    for piece in row_slices(rows):
-        _move_work(
-            *(piece.row_sink, piece.row_count, piece.row_fold, piece.term_ptr, piece.source_ptr),
-            *(piece.source, owner, frozen(removed, np.bool_), num_parts, combined),
-            *(work.terms, work_flops, load),
-        )
+    for piece in row_slices(rows) if len(combined) else ():
+        if is_shared[piece.row_sink].any():
+            _move_work(
+                *(piece.row_sink, piece.row_count, piece.row_fold, piece.term_ptr, piece.source_ptr),
+                *(piece.source, owner, frozen(removed, np.bool_), num_parts, combined, is_shared),
+                *(work.terms, work_flops, load),
+            )
     return _imbalance(load)
+
+
+def _combined(graph: AnyGraph, num_parts: int, folded: tuple[Int32, Int32]) -> tuple[Int64, Bool]:
+    """Return the keys (value times p plus part) of ``folded``, ascending, and bool[V], their values."""
+    is_shared = np.zeros(graph.num_vertices, np.bool_)
+    is_shared[folded[0]] = True
+    return np.sort(folded[0].astype(np.int64) * num_parts + folded[1]), is_shared
 
 
 @compiled
@@ -231,19 +240,24 @@ def _place_work(
     removed: Any,
     num_parts: Any,
     combined: Any,
+    is_shared: Any,
     terms: Any,
     work_flops: Any,
     done: Any,
 ) -> None:
-    """Add the work of each term to a value of the part that computes it; ``combined`` is sorted."""
+    """Add the work of each term to a value of the part that computes it; see :func:`_combined`."""
     for r in range(len(row_sink)):
         if not row_fold[r]:
             continue
         sink = np.int64(row_sink[r])
         share = _term_share(r, sink, row_count, terms, work_flops)
         for t in range(term_ptr[r], term_ptr[r + 1]):
-            if source_ptr[t + 1] > source_ptr[t]:
-                done[_place(t, sink, source_ptr, source, part, removed, num_parts, combined)] += share
+            if source_ptr[t + 1] == source_ptr[t]:
+                continue
+            where = sink
+            if is_shared[sink]:
+                where = _place(t, sink, source_ptr, source, part, removed, num_parts, combined)
+            done[where] += share
 
 
 @compiled
@@ -258,13 +272,14 @@ def _move_work(
     removed: Any,
     num_parts: Any,
     combined: Any,
+    is_shared: Any,
     terms: Any,
     work_flops: Any,
     load: Any,
 ) -> None:
     """Move the work of terms in ``load`` float64[p] from the owners of their sinks to who computes them."""
     for r in range(len(row_sink)):
-        if not row_fold[r]:
+        if not (row_fold[r] and is_shared[row_sink[r]]):
             continue
         sink = np.int64(row_sink[r])
         share = _term_share(r, sink, row_count, terms, work_flops)
