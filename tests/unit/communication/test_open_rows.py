@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from commanalyzer.communication.open_rows import OpenRows
 from commanalyzer.vcg.graph import ValueGraph
@@ -27,7 +28,8 @@ def test_kept_rows_are_those_that_were_chosen(graph: ValueGraph, flows: int, dat
         first += piece.num_rows
     expected = chosen_rows(graph, wanted)
     assert len(kept) == np.count_nonzero(wanted)
-    for name, column in zip(NAMES, kept.columns, strict=True):
+    columns: tuple[NDArray[np.generic], ...] = kept.columns
+    for name, column in zip(NAMES, columns, strict=True):
         assert column.tolist() == getattr(expected, name).tolist()
     per_row = np.diff(expected.source_ptr[expected.term_ptr]).tolist()
     assert [kept.flows_of(row) for row in range(len(kept))] == per_row
