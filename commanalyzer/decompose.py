@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from threading import Lock
 
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from commanalyzer.communication.charges import Charges
 from commanalyzer.communication.collectives import with_collectives
+from commanalyzer.communication.exchanges import Exchanges
 from commanalyzer.communication.hpdc18 import charge_hpdc18, with_singletons
 from commanalyzer.communication.invariants import check_charges, check_matrix
 from commanalyzer.communication.matrix import Communication
@@ -250,19 +252,9 @@ def _portfolio(view: _View, options: CountOptions, caller: Caller) -> Portfolio 
     wanted = options.coarsen
     if wanted == "never" or (wanted == "auto" and not is_large(view.graph)):
         assert isinstance(view.graph, ValueGraph)  # only graphs that are tiled stay coded
-        return Portfolio(
-            view.graph,
-            view.removed,
-            chosen,
-            lambda part, nodes: _known_cost(view, part, nodes),
-        )
-    return TiledPortfolio(
-        view.graph,
-        view.removed,
-        chosen,
-        lambda part, nodes, rows: _cost(view, part, nodes, *_charge(view, part, nodes, rows)),
-        0 if wanted == "auto" else int(wanted),
-    )
+        return Portfolio(view.graph, view.removed, chosen, partial(_known_cost, view))
+    most = 0 if wanted == "auto" else int(wanted)
+    return TiledPortfolio(view.graph, view.removed, chosen, partial(_counted_cost, view), most)
 
 
 def _uneven(best: Decomposition, allowed: float) -> str:
@@ -303,14 +295,15 @@ def _count(
 ) -> Decomposition:
     part = candidate.part
     rows = _rows_between(view, portfolio, part, nodes)
-    charges, communication = _charge(view, part, nodes, rows)
-    imbalance = _imbalance(view, part, nodes, charges, communication, rows)
+    charges = _charge(view, part, nodes, rows)
+    exchanges = charges.exchanges(view.graph, view.totals, None if view.singletons else view.removed)
+    communication = _communication(view, part, charges, exchanges, rows)
+    cost = _cost(view, part, charges, communication.total_bytes, rows)
+    if rows is None:
+        view.costs.note(part, nodes, cost)
     if options.check:
         check_charges(view.graph, part, charges, view.removed if view.singletons else None)
         check_matrix(charges, communication)
-    if view.singletons is None:
-        communication = with_collectives(communication, charges, view.graph, view.removed, view.totals)
-        communication = with_phases(communication, charges, view.graph, part, view.removed, view.order, rows)
     intensity = communication_intensity(Bytes(communication.total_bytes), Flop(flops))
     return Decomposition(
         nodes=nodes,
@@ -320,11 +313,11 @@ def _count(
         communication=communication,
         owners=Owners.of(part),
         intensity=intensity,
-        imbalance=imbalance,
+        imbalance=cost.imbalance,
         efficiency_bound=machine_bound(
             intensity, options.machine, nodes=nodes, message_bytes=communication.mean_message_bytes
         ),
-        object_bytes=charges.bytes_per_object(view.graph),
+        object_bytes=exchanges.bytes_per_object(),
         seconds=candidate.seconds,
     )
 
@@ -338,48 +331,51 @@ def _rows_between(
     return None
 
 
-def _charge(
-    view: _View, part: NDArray[np.int32], p: int, rows: Sliceable | None = None
-) -> tuple[Charges, Communication]:
+def _charge(view: _View, part: NDArray[np.int32], p: int, rows: Sliceable | None = None) -> Charges:
     if view.singletons is None:
-        charges = charge_volume(view.graph, part, p, view.removed, view.totals, rows)
-        return charges, charges.communication(view.graph, view.totals)
-    charges = charge_hpdc18(view.graph, part, p, view.singletons, view.totals)
-    return charges, with_singletons(charges, view.graph, part, view.singletons, view.totals)
+        return charge_volume(view.graph, part, p, view.removed, view.totals, rows)
+    return charge_hpdc18(view.graph, part, p, view.singletons, view.totals)
 
 
-def _known_cost(view: _View, part: NDArray[np.int32], nodes: int) -> Cost:
+def _communication(
+    view: _View, part: NDArray[np.int32], charges: Charges, exchanges: Exchanges, rows: Sliceable | None
+) -> Communication:
+    """What ``charges`` add up to, with all that is told apart."""
+    plain, graph, removed = exchanges.communication(), view.graph, view.removed
+    if view.singletons is not None:
+        return with_singletons(plain, graph, part, view.singletons, view.totals)
+    found = with_collectives(plain, charges, exchanges, graph, removed)
+    return with_phases(found, charges, exchanges, graph, part, removed, view.order, rows)
+
+
+def _known_cost(view: _View, part: NDArray[np.int32], p: int) -> Cost:
     """What ``part`` costs, counted unless it was before."""
-    known = view.costs.find(part, nodes)
+    known = view.costs.find(part, p)
     if known is None:
-        known = _cost(view, part, nodes, *_charge(view, part, nodes))
-        view.costs.note(part, nodes, known)
+        known = _counted_cost(view, part, p)
+        view.costs.note(part, p, known)
     return known
 
 
-def _imbalance(
-    view: _View,
-    part: NDArray[np.int32],
-    nodes: int,
-    charges: Charges,
-    communication: Communication,
-    rows: Sliceable | None,
-) -> float:
-    """Largest part's work over the mean; what ``part`` costs is kept unless it was found among ``rows``."""
-    if rows is not None:
-        folded = (charges.fold.value, charges.fold.sender)
-        return imbalance_between(view.graph, view.work, view.removed, part, nodes, folded, rows)
-    cost = _cost(view, part, nodes, charges, communication)
-    view.costs.note(part, nodes, cost)
-    return cost.imbalance
+def _counted_cost(view: _View, part: NDArray[np.int32], p: int, rows: Sliceable | None = None) -> Cost:
+    charges = _charge(view, part, p, rows)
+    comm_bytes = charges.low_bytes
+    if view.singletons is not None:
+        plain = charges.communication(view.graph, view.totals)
+        comm_bytes = with_singletons(plain, view.graph, part, view.singletons, view.totals).total_bytes
+    return _cost(view, part, charges, comm_bytes, rows)
 
 
 def _cost(
-    view: _View, part: NDArray[np.int32], nodes: int, charges: Charges, communication: Communication
+    view: _View, part: NDArray[np.int32], charges: Charges, comm_bytes: int, rows: Sliceable | None
 ) -> Cost:
-    folded = (charges.fold.value, charges.fold.sender)
-    work = work_by_value(view.graph, view.work, view.removed, part, nodes, folded)
-    return Cost(communication.total_bytes, imbalance_of_work(work, part, nodes), work)
+    """What ``part`` costs; ``rows``: see :func:`_rows_between`."""
+    p, folded = charges.num_parts, (charges.fold.value, charges.fold.sender)
+    known = (view.graph, view.work, view.removed, part, p, folded)
+    if rows is not None and view.singletons is None:
+        return Cost(comm_bytes, imbalance_between(*known, rows), partial(work_by_value, *known))
+    work = work_by_value(*known)
+    return Cost(comm_bytes, imbalance_of_work(work, part, p), lambda: work)
 
 
 def _doubts(found: Sequence[Decomposition]) -> list[str]:

@@ -8,63 +8,19 @@ Reference: paper Section 4.2.3, Algorithm 4 (REDUNDANTCOMMPRUNING and COMM_MAT_G
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
 from commanalyzer.communication import kernels
+from commanalyzer.communication.exchanges import Exchanges
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.totals import GraphTotals, totals_of
-from commanalyzer.communication.uses import PairUses, numbered_keys
-from commanalyzer.errors import ConfigError, GraphInvariantError
-from commanalyzer.vcg.graph import Bool, Int32, Int64
-from commanalyzer.vcg.large import AnyGraph, homes_of, versions_of, widths_of
-
-
-@dataclass(frozen=True, slots=True)
-class Transfers:
-    """Items of communication of one kind.
-
-    Attributes:
-        value: int32[K], the value that is sent (expand) or contributed to (fold).
-        sender: int32[K], part.
-        receiver: int32[K], part, never the sender.
-        low: int64[K], transfers that certainly happen, one word each.
-        high: int64[K], upper end where collapsed versions leave doubt; equal to ``low`` when exact.
-        width_bytes: int64[K], bytes per transfer.
-    """
-
-    value: Int32
-    sender: Int32
-    receiver: Int32
-    low: Int64
-    high: Int64
-    width_bytes: Int64
-
-    def __post_init__(self) -> None:
-        if np.any(self.sender == self.receiver):
-            raise GraphInvariantError("a part was charged for sending a value to itself")
-        if np.any(self.low < 0) or np.any(self.low > self.high):
-            raise GraphInvariantError("transfer counts need 0 <= low <= high")
-        for f in fields(self):
-            getattr(self, f.name).setflags(write=False)
-
-    def __len__(self) -> int:
-        return len(self.value)
-
-    def chosen(self, wanted: Bool) -> Transfers:
-        """Return some of the items; ``wanted``: bool[K]."""
-        return Transfers(*(getattr(self, f.name)[wanted] for f in fields(self)))
-
-    @property
-    def low_bytes(self) -> int:
-        """Bytes at the lower end."""
-        return int(np.dot(self.low, self.width_bytes))
-
-    @property
-    def high_bytes(self) -> int:
-        """Bytes at the upper end."""
-        return int(np.dot(self.high, self.width_bytes))
+from commanalyzer.communication.transfers import Transfers
+from commanalyzer.communication.uses import PairUses
+from commanalyzer.errors import ConfigError
+from commanalyzer.vcg.graph import Bool, Int32
+from commanalyzer.vcg.large import AnyGraph, versions_of, widths_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +29,8 @@ class Charges:
 
     Attributes:
         num_parts: Number of parts p.
-        expand: Values sent to the parts that read them (lambda - 1 of the value's net).
+        expand: Values sent to the parts that read them (lambda - 1 of the value's net), in ascending order of
+            value and receiver.
         fold: Combined contributions sent to the owner of a reduction.
     """
 
@@ -81,54 +38,26 @@ class Charges:
     expand: Transfers
     fold: Transfers
 
-    def communication(self, graph: AnyGraph, totals: GraphTotals | None = None) -> Communication:
-        """Return the matrix of this decomposition, counted at the lower end of every bracket.
+    @property
+    def low_bytes(self) -> int:
+        """Bytes of all transfers, at the lower end of every bracket."""
+        return self.expand.low_bytes + self.fold.low_bytes
 
-        Messages: all values that go from i to j in the same round travel together. A round of an array is one
-        version of its values, so an array takes as many messages as any one of its values is sent. Arrays
-        that the same statement fills take turns (two buffers that are swapped): their messages add up.
-        Arrays of different statements are taken to share rounds.
+    def exchanges(
+        self, graph: AnyGraph, totals: GraphTotals | None = None, hubs: Bool | None = None
+    ) -> Exchanges:
+        """Return the transfers by pair of parts and array.
 
         Args:
             graph: The graph that was charged.
             totals: Its totals; computed if not given.
+            hubs: bool[V], values that are told apart; None for none.
         """
-        comm_bytes = np.zeros((self.num_parts, self.num_parts), dtype=np.int64)
-        for item in (self.expand, self.fold):
-            np.add.at(comm_bytes, (item.sender, item.receiver), item.low * item.width_bytes)
-        return Communication(
-            comm_bytes,
-            self._messages(graph, totals or totals_of(graph)),
-            low_bytes=self.expand.low_bytes + self.fold.low_bytes,
-            high_bytes=self.expand.high_bytes + self.fold.high_bytes,
-        )
+        return Exchanges.of((self.fold, self.expand), self.num_parts, graph, totals or totals_of(graph), hubs)
 
-    def _messages(self, graph: AnyGraph, totals: GraphTotals) -> Int64:
-        value = np.concatenate((self.expand.value, self.fold.value))
-        sender = np.concatenate((self.expand.sender, self.fold.sender)).astype(np.int64)
-        receiver = np.concatenate((self.expand.receiver, self.fold.receiver)).astype(np.int64)
-        count = np.concatenate((self.expand.low, self.fold.low))
-        pair = sender * self.num_parts + receiver
-        site, home = totals.site[value].astype(np.int64) + 1, homes_of(graph, value)
-        arrays, array = numbered_keys(site * max(len(graph.objects), 1) + home)
-        found, number = numbered_keys(pair * max(len(arrays), 1) + array)
-        per_array = np.zeros(len(found), dtype=np.int64)
-        kernels.raise_to(per_array, number, count)
-        pair, array = np.divmod(found, max(len(arrays), 1))
-        sites = len(graph.sites) + 1
-        found, number = numbered_keys(pair * sites + arrays[array] // max(len(graph.objects), 1))
-        per_site = np.zeros(len(found), dtype=np.int64)
-        np.add.at(per_site, number, per_array)
-        messages = np.zeros(self.num_parts * self.num_parts, dtype=np.int64)
-        np.maximum.at(messages, found // sites, per_site)
-        return messages.reshape(self.num_parts, self.num_parts)
-
-    def bytes_per_object(self, graph: AnyGraph) -> Int64:
-        """Return int64[O], bytes (lower end) charged because of the values of each object."""
-        total = np.zeros(len(graph.objects), dtype=np.int64)
-        for item in (self.expand, self.fold):
-            np.add.at(total, homes_of(graph, item.value), item.low * item.width_bytes)
-        return total
+    def communication(self, graph: AnyGraph, totals: GraphTotals | None = None) -> Communication:
+        """Return the matrix of this decomposition: :meth:`Exchanges.communication` of :meth:`exchanges`."""
+        return self.exchanges(graph, totals).communication()
 
 
 def expand_transfers(graph: AnyGraph, totals: GraphTotals, part: Int32, uses: PairUses) -> Transfers:

@@ -12,40 +12,33 @@ from typing import Literal
 
 import numpy as np
 
-from commanalyzer.communication.charges import Charges, Transfers
+from commanalyzer.communication.charges import Charges
+from commanalyzer.communication.exchanges import Exchanges
 from commanalyzer.communication.matrix import Collective, Communication
-from commanalyzer.communication.totals import GraphTotals
+from commanalyzer.communication.transfers import Transfers
 from commanalyzer.vcg.graph import Bool, Int32
 from commanalyzer.vcg.large import AnyGraph, homes_of
 
 
 def with_collectives(
-    communication: Communication,
-    charges: Charges,
-    graph: AnyGraph,
-    hubs: Bool,
-    totals: GraphTotals | None = None,
+    communication: Communication, charges: Charges, exchanges: Exchanges, graph: AnyGraph, hubs: Bool
 ) -> Communication:
     """``communication`` that also says what of it belongs to hubs.
 
     Args:
         communication: Communication of ``charges``.
         charges: Every transfer of the decomposition.
+        exchanges: The same, hubs told apart.
         graph: The graph that was charged.
         hubs: bool[V], hub values.
-        totals: Totals of ``graph``; computed if not given.
     """
+    if not exchanges.is_hub.any():
+        return replace(communication, collectives=())
     found = (
         *_collectives("bcast", charges.expand, charges.expand.sender, graph, hubs),
         *_collectives("reduce", charges.fold, charges.fold.receiver, graph, hubs),
     )
-    if not found:
-        return replace(communication, collectives=())
-    peers = Charges(
-        charges.num_parts,
-        charges.expand.chosen(~hubs[charges.expand.value]),
-        charges.fold.chosen(~hubs[charges.fold.value]),
-    ).communication(graph, totals)
+    peers = exchanges.chosen(~exchanges.is_hub).communication()
     return replace(
         communication, collectives=found, peer_bytes=peers.comm_bytes, peer_messages=peers.messages
     )
@@ -55,23 +48,17 @@ def _collectives(
     kind: Literal["bcast", "reduce"], item: Transfers, root: Int32, graph: AnyGraph, hubs: Bool
 ) -> list[Collective]:
     """One collective per array (or register) and root: all its values travel together."""
-    mine = hubs[item.value]
-    if not np.any(mine):
-        return []
-    value, low = item.value[mine], item.low[mine]
-    key = np.stack((homes_of(graph, value).astype(np.int64), root[mine].astype(np.int64)))
-    groups, group = np.unique(key, axis=1, return_inverse=True)
-    group = group.reshape(-1)
-    size = groups.shape[1]
-    rounds = np.zeros(size, dtype=np.int64)
+    mine = np.flatnonzero(hubs[item.value])
+    value, low, most = item.value[mine], item.low[mine], int(root.max(initial=0)) + 1
+    key = homes_of(graph, value).astype(np.int64) * most + root[mine]
+    groups, group = np.unique(key, return_inverse=True)
+    rounds, total, partners = (np.zeros(len(groups), dtype=np.int64) for _ in range(3))
     np.maximum.at(rounds, group, low)
-    total = np.zeros(size, dtype=np.int64)
     np.add.at(total, group, low * item.width_bytes[mine])
-    partners = np.zeros(size, dtype=np.int64)
     # A transfer is one (value, partner): as many transfers of a value as it has partners.
-    per_value = np.bincount(value, minlength=graph.num_vertices)
-    np.maximum.at(partners, group, per_value[value])
-    columns = (groups[0], groups[1], partners, rounds, total)
+    _, number, per_value = np.unique(value, return_inverse=True, return_counts=True)
+    np.maximum.at(partners, group, per_value[number])
+    columns = (*np.divmod(groups, most), partners, rounds, total)
     return [
         Collective(kind, graph.objects[home].name, owner, most, times, moved)
         for home, owner, most, times, moved in zip(*(c.tolist() for c in columns), strict=True)

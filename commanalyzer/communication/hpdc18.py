@@ -8,9 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from commanalyzer.communication import kernels
-from commanalyzer.communication.charges import Charges, Transfers, check_parts, expand_transfers
+from commanalyzer.communication.charges import Charges, check_parts, expand_transfers
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.totals import GraphTotals, totals_of
+from commanalyzer.communication.transfers import Transfers
 from commanalyzer.communication.uses import UseTable, owner_codes
 from commanalyzer.vcg.graph import Bool, Int32, Int64
 from commanalyzer.vcg.large import AnyGraph
@@ -36,15 +37,14 @@ def count_hpdc18(graph: AnyGraph, part: Int32, num_parts: int, singletons: Singl
     """
     totals = totals_of(graph)
     charges = charge_hpdc18(graph, part, num_parts, singletons, totals)
-    return with_singletons(charges, graph, part, singletons, totals)
+    return with_singletons(charges.communication(graph, totals), graph, part, singletons, totals)
 
 
 def with_singletons(
-    charges: Charges, graph: AnyGraph, part: Int32, singletons: Singletons, totals: GraphTotals
+    regular: Communication, graph: AnyGraph, part: Int32, singletons: Singletons, totals: GraphTotals
 ) -> Communication:
-    """Return the matrix of ``charges`` and the singletons' collectives; arguments as :func:`count_hpdc18`."""
-    num_parts = charges.num_parts
-    regular = charges.communication(graph, totals)
+    """Return ``regular`` with the singletons' collectives; other arguments as :func:`count_hpdc18`."""
+    num_parts = regular.num_parts
     comm_bytes, messages = regular.comm_bytes.copy(), regular.messages.copy()
     low, high = singleton_rounds(graph, singletons, totals)
     word = graph.width_bytes.astype(np.int64)

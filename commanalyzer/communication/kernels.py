@@ -34,8 +34,6 @@ NONE = -1
 _BLOCK = -2  # next lines from here down are blocks
 _CHAIN = 2  # lines of a chain at least before it becomes a block
 _SHARE = 16  # a block has at most so many places per line
-_FREE = -1
-_MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 @compiled_inline
@@ -234,36 +232,6 @@ def limit_uses(most: Any, total: Any, versions: Any, rounds: Any) -> None:
         finished = min(np.int64(rounds[k]), made)
         total[k] = min(total[k], finished if most[k] <= finished else made)
         most[k] = min(most[k], made)
-
-
-@compiled_in_place
-def number_keys(key: Any, slots: Any, number: Any) -> Any:
-    """Number distinct keys by their first appearance; return how many there are.
-
-    Args:
-        key: int64[N], not negative.
-        slots: int64[2^k, 2], filled with -1, more than N lines.
-        number: int64[N], output.
-    """
-    last = len(slots) - 1
-    count = 0
-    for i in range(len(key)):
-        mixed = np.uint64(key[i]) * _MIX
-        at = np.int64(mixed ^ (mixed >> np.uint64(32))) & last
-        while slots[at, 0] != _FREE and slots[at, 0] != key[i]:
-            at = (at + 1) & last
-        if slots[at, 0] == _FREE:
-            slots[at, 0], slots[at, 1] = key[i], count
-            count += 1
-        number[i] = slots[at, 1]
-    return count
-
-
-@compiled_in_place
-def raise_to(target: Any, index: Any, value: Any) -> None:
-    """Raise ``target[index[i]]`` to ``value[i]``."""
-    for i in range(len(index)):
-        target[index[i]] = max(target[index[i]], value[i])
 
 
 @compiled_in_place

@@ -28,7 +28,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from commanalyzer.communication import phase_kernels as kernels
-from commanalyzer.communication.charges import Charges, Transfers
+from commanalyzer.communication.charges import Charges
+from commanalyzer.communication.exchanges import Exchanges
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.totals import GraphTotals, totals_of
 from commanalyzer.compiled import frozen
@@ -125,6 +126,7 @@ def _product(left: Bool, right: Bool) -> Bool:
 def with_phases(
     communication: Communication,
     charges: Charges,
+    exchanges: Exchanges,
     graph: AnyGraph,
     part: Int32,
     hubs: Bool,
@@ -136,6 +138,7 @@ def with_phases(
     Args:
         communication: Communication of ``charges``.
         charges: Every transfer of the decomposition.
+        exchanges: The same, hubs told apart.
         graph: The graph that was charged.
         part: int32[V], owner of each value.
         hubs: bool[V], values that travel by collectives: they belong to no phase.
@@ -144,23 +147,17 @@ def with_phases(
     """
     if order is None:
         return communication
-    fold, expand = (
-        _Group(kind, item, order.totals.site, hubs)
-        for kind, item in enumerate((charges.fold, charges.expand))
-    )
-    groups = _every_step(fold, expand)
+    number = np.where((exchanges.site >= 0) & ~exchanges.is_hub, 2 * exchanges.site + exchanges.is_expand, -1)
+    groups = _every_step(number, exchanges.rounds)
     if len(groups) < 2:
         return communication
-    readers = _remote_readers(graph, part, expand, charges.num_parts, order, rows)
+    readers = _remote_readers(graph, part, charges, hubs, order, rows)
     phase = _phases(groups, readers, order)
     count = int(phase.max(initial=-1)) + 1
     if count < 2:
         return communication
-    members = [groups[phase == k] for k in range(count)]
-    parts = [
-        Charges(charges.num_parts, expand.chosen(m), fold.chosen(m)).communication(graph, order.totals)
-        for m in members
-    ]
+    members = [np.isin(number, groups[phase == k]) for k in range(count)]
+    parts = [exchanges.chosen(m).communication() for m in members]
     return replace(
         communication,
         phase_bytes=np.stack([item.comm_bytes for item in parts]),
@@ -168,53 +165,41 @@ def with_phases(
     )
 
 
-class _Group:
-    """Transfers of one kind (0 fold, 1 expand) and the number of the exchange of each: 2 site + kind."""
+def _every_step(number: Int64, rounds: Int64) -> Int64:
+    """Groups of exchanges that happen about as often as the most frequent one, ascending.
 
-    def __init__(self, kind: int, item: Transfers, main_site: Int32, hubs: Bool) -> None:
-        self.item = item
-        site = main_site[item.value].astype(np.int64)
-        self.number = np.where((site >= 0) & ~hubs[item.value], 2 * site + kind, -1)
-
-    def chosen(self, groups: Int64) -> Transfers:
-        """Transfers of some exchanges."""
-        return self.item.chosen(np.isin(self.number, groups))
-
-
-def _every_step(*kinds: _Group) -> Int64:
-    """Exchanges that happen about as often as the most frequent one, ascending."""
-    number = np.concatenate([k.number for k in kinds])
-    low = np.concatenate([k.item.low for k in kinds])[number >= 0]
+    Args:
+        number: int64[N], group of each exchange: 2 site, and 1 more where values are sent; -1 for none.
+        rounds: int64[N], rounds of each.
+    """
     groups, place = np.unique(number[number >= 0], return_inverse=True)
-    rounds = np.zeros(len(groups), dtype=np.int64)
-    np.maximum.at(rounds, place, low)
-    most = int(rounds.max(initial=0))
-    return groups[rounds >= max(_EVERY_STEP * most - 1.0, _LEAST_SHARE * most)]
+    most_rounds = np.zeros(len(groups), dtype=np.int64)
+    np.maximum.at(most_rounds, place, rounds[number >= 0])
+    most = int(most_rounds.max(initial=0))
+    return groups[most_rounds >= max(_EVERY_STEP * most - 1.0, _LEAST_SHARE * most)]
 
 
 def _remote_readers(
-    graph: AnyGraph,
-    part: Int32,
-    expand: _Group,
-    num_parts: int,
-    order: StepOrder,
-    some: Sliceable | None,
+    graph: AnyGraph, part: Int32, charges: Charges, hubs: Bool, order: StepOrder, some: Sliceable | None
 ) -> Bool:
-    """bool[N, N], the column site reads values of the row site that were sent to its node."""
-    n = len(graph.sites)
-    mine = expand.number >= 0
-    if not np.any(mine):
-        return np.zeros((n, n), dtype=np.bool_)
-    value = expand.item.value[mine].astype(np.int64)
-    is_sent = np.zeros(graph.num_vertices, dtype=np.bool_)
-    is_sent[value] = True
-    arriving = np.sort(value * num_parts + expand.item.receiver[mine])
+    """bool[N, N], the column site reads values of the row site that were sent to its node; hubs aside."""
+    n, sent, main = len(graph.sites), charges.expand.value, order.totals.site
+    mine = (main[sent] >= 0) & ~hubs[sent]
     found = np.zeros((n, n), dtype=np.bool_)
+    if not np.any(mine):
+        return found
+    is_sent, makes = np.zeros(graph.num_vertices, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
+    is_sent[sent[mine]] = True
+    makes[main[sent[mine]]] = True
+    most = int(np.count_nonzero((order.now | order.before)[makes]))  # rows can give no others
+    arriving = sent.astype(np.int64) * charges.num_parts + charges.expand.receiver  # ascending, as they are
     for rows in row_slices(graph if some is None else some):
         kernels.note_arrivals(
             *(rows.row_sink, rows.row_site, rows.term_ptr, rows.source_ptr, rows.source),
-            *(frozen(part, np.int32), is_sent, arriving, num_parts, order.totals.site, found),
+            *(frozen(part, np.int32), is_sent, arriving, charges.num_parts, main, found),
         )
+        if np.count_nonzero(found) == most:
+            break
     return found
 
 

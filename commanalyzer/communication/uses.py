@@ -50,19 +50,6 @@ def none_used() -> PairUses:
     return PairUses(key, key, count, count, count)
 
 
-def numbered_keys(key: Int64) -> tuple[Int64, Int64]:
-    """Return the distinct values of ``key`` (not negative) by first appearance, and the index of each entry.
-
-    Linear, unlike ``np.unique``.
-    """
-    number = np.empty(len(key), dtype=np.int64)
-    slots = np.full((1 << (2 * len(key)).bit_length(), 2), -1, dtype=np.int64)
-    found = np.empty(kernels.number_keys(frozen(key, np.int64), slots, number), dtype=np.int64)
-    used = slots[slots[:, 0] >= 0]
-    found[used[:, 1]] = used[:, 0]
-    return found, number
-
-
 def owner_codes(part: Int32, hub: Bool, num_parts: int) -> OwnerCodes:
     """Return int16[V] (int32[V] for very many parts), read-only: owners of values, ``~owner`` of hubs.
 

@@ -23,11 +23,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from commanalyzer.communication.charges import Charges, Transfers, check_parts, expand_transfers
+from commanalyzer.communication.charges import Charges, check_parts, expand_transfers
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.open_rows import OpenRows
 from commanalyzer.communication.reductions import settle
 from commanalyzer.communication.totals import GraphTotals, totals_of
+from commanalyzer.communication.transfers import Transfers
 from commanalyzer.communication.uses import PairUses, UseTable, none_used, owner_codes
 from commanalyzer.vcg.graph import Bool, Int32
 from commanalyzer.vcg.large import AnyGraph, widths_of

@@ -109,8 +109,9 @@ def imbalance_between(
     owners = _owners(part, removed, num_parts, folded)
     load, work_flops = np.zeros(num_parts), graph.work_flops
     _add_loads(owners[0], frozen(work_flops, np.float64), load)
-    for piece in row_slices(rows):
-        _place_work(_columns(piece), owners, work.terms, work_flops, load, True)
+    for piece in row_slices(rows) if len(folded[0]) else ():
+        if owners[-1][piece.row_sink].any():
+            _place_work(_columns(piece), owners, work.terms, work_flops, load, True)
     return _imbalance(load)
 
 
@@ -121,10 +122,12 @@ def _columns(rows: RowSlice) -> tuple[Int32, Int64, UInt8, Int64, Int64, Int32]:
 
 def _owners(
     part: Int32, removed: Bool, num_parts: int, folded: tuple[Int32, Int32]
-) -> tuple[Int32, Bool, int, Int64]:
-    """Owners, hubs, p, and who combines contributions to what: sink times p plus part, ascending."""
+) -> tuple[Int32, Bool, int, Int64, Bool]:
+    """Owners, hubs, p, who combines what (sink times p plus part, ascending), bool[V], sinks that are."""
     combined = np.sort(folded[0].astype(np.int64) * num_parts + folded[1])
-    return frozen(part, np.int32), frozen(removed, np.bool_), num_parts, combined
+    is_shared = np.zeros(len(part), np.bool_)
+    is_shared[folded[0]] = True
+    return frozen(part, np.int32), frozen(removed, np.bool_), num_parts, combined, frozen(is_shared, np.bool_)
 
 
 @compiled
@@ -172,7 +175,7 @@ def _common_owner(term: Any, source_ptr: Any, source: Any, part: Any, removed: A
 @compiled
 def _place(term: Any, sink: Any, source_ptr: Any, source: Any, owners: Any) -> Any:
     """Return a value of the part that computes a term; ``owners`` are those of :func:`_owners`."""
-    part, removed, num_parts, combined = owners
+    part, removed, num_parts, combined, _ = owners
     value = _common_owner(term, source_ptr, source, part, removed)
     if value < 0 or removed[sink]:
         return np.int64(sink if value < 0 else value)
@@ -188,16 +191,16 @@ def _place_work(rows: Any, owners: Any, terms: Any, work_flops: Any, done: Any, 
     If ``done`` is the load float64[p] of owners, move the work from the owner of the sink to that part.
     """
     row_sink, row_count, row_fold, term_ptr, source_ptr, source = rows
-    part = owners[0]
+    part, is_shared = owners[0], owners[4]
     for r in range(len(row_sink)):
-        if not row_fold[r]:
-            continue
         sink = np.int64(row_sink[r])
+        if not row_fold[r] or (is_load and not is_shared[sink]):
+            continue
         share = _term_share(r, sink, row_count, terms, work_flops)
         for t in range(term_ptr[r], term_ptr[r + 1]):
             if source_ptr[t + 1] == source_ptr[t]:
                 continue
-            value = _place(t, sink, source_ptr, source, owners)
+            value = _place(t, sink, source_ptr, source, owners) if is_shared[sink] else sink
             if not is_load:
                 done[value] += share
             elif part[value] != part[sink]:

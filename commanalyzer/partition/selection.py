@@ -23,12 +23,17 @@ class Cost:
     Attributes:
         comm_bytes: Bytes between parts.
         imbalance: Largest part's work over the mean, >= 1.
-        work_flops: float64[V], work that is done where each value is owned.
+        find_work: () -> float64[V], work that is done where each value is owned; few ask for it.
     """
 
     comm_bytes: int
     imbalance: float
-    work_flops: Float64
+    find_work: Callable[[], Float64]
+
+    @property
+    def work_flops(self) -> Float64:
+        """float64[V], work that is done where each value is owned."""
+        return self.find_work()
 
 
 # What owners of all values cost among so many parts; rows among which are all that join several.

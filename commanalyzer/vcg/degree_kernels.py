@@ -1,7 +1,8 @@
 """Compiled passes over the flows of a graph that list the neighbours of a range of vertices.
 
 ``root[v]`` is the vertex that stands for v. Of the two ends of a flow, each is noted for the other where
-``marks`` says that neighbours of the one are counted and that the other is a neighbour that counts.
+``marks`` says that neighbours of the one are counted and that the other is a neighbour that counts. Without
+roles of sources none of them is skipped.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def count_ends(
         taken = 0
         for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
             u = root[source[i]]
-            if u == v or source_role[i] == skipped_role:
+            if u == v or (len(source_role) > 0 and source_role[i] == skipped_role):
                 continue
             mark = marks[u]
             if mark & AMONG:
@@ -96,7 +97,7 @@ def place_ends(
             continue
         for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
             u = root[source[i]]
-            if u == v or source_role[i] == skipped_role:
+            if u == v or (len(source_role) > 0 and source_role[i] == skipped_role):
                 continue
             mark = marks[u]
             if takes and mark & AMONG:

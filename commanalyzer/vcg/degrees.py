@@ -10,9 +10,9 @@ import numpy as np
 
 from commanalyzer.compiled import frozen
 from commanalyzer.vcg import degree_kernels as kernels
-from commanalyzer.vcg.graph import Bool, Int32, UInt8
+from commanalyzer.vcg.graph import Bool, Int32, Int64, UInt8
 from commanalyzer.vcg.large import AnyGraph
-from commanalyzer.vcg.slices import row_slices
+from commanalyzer.vcg.slices import AnyRows, row_slices
 
 SOURCES, SINKS = kernels.SOURCES, kernels.SINKS
 BLOCK_ENDS = 1 << 24
@@ -50,8 +50,7 @@ def count_neighbours(
     ends, bits, touched = np.zeros(v, np.uint32), max(v // _CHUNKS, 1).bit_length(), list[Bool]()
     for rows in row_slices(graph):
         is_touched = np.zeros(_CHUNKS, np.bool_)
-        columns = (rows.row_sink, rows.term_ptr, rows.source_ptr, rows.source, rows.source_role)
-        kernels.count_ends(*columns, *rule, bits, ends, is_touched)
+        kernels.count_ends(*_flows(rows, skipped_role), *rule, bits, ends, is_touched)
         touched.append(is_touched)
     count, seen = np.zeros(v, np.int32), np.full(v, -1, np.int32)
     most = max(BLOCK_ENDS, int(ends.sum(dtype=np.int64)) // _MOST_BLOCKS)
@@ -62,11 +61,16 @@ def count_neighbours(
         kernels.first_places(ends, first, last, place)
         wanted = np.array([t[first >> bits : ((last - 1) >> bits) + 1].any() for t in touched])
         for rows in row_slices(graph, wanted=wanted):
-            columns = (rows.row_sink, rows.term_ptr, rows.source_ptr, rows.source, rows.source_role)
-            kernels.place_ends(*columns, *rule, first, last, place, found)
+            kernels.place_ends(*_flows(rows, skipped_role), *rule, first, last, place, found)
         kernels.count_distinct(place, found, first, seen, count)
         first = last
     return count
+
+
+def _flows(rows: AnyRows, skipped_role: int) -> tuple[Int32, Int64, Int64, Int32, UInt8]:
+    """Return the columns that say what flows where; no roles where none is skipped."""
+    role = frozen(np.zeros(0), np.uint8) if skipped_role == _NO_ROLE else rows.source_role
+    return rows.row_sink, rows.term_ptr, rows.source_ptr, rows.source, role
 
 
 def _marks(v: int, of: Bool | None, among: Bool | None) -> UInt8:

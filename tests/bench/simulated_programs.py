@@ -126,8 +126,9 @@ def own_communication(case: Case, found: ca.AnalysisResult, ranks: int) -> Commu
     values = workload.values(arguments, ranks)
     owners = owners_by_blocks(flat, hubs, workload, grid, values)
     charges = charge_volume(flat, owners, ranks, hubs)
-    item = with_collectives(charges.communication(flat), charges, flat, hubs)
-    return with_phases(item, charges, flat, owners, hubs, step_order(flat))
+    exchanges = charges.exchanges(flat, hubs=hubs)
+    item = with_collectives(exchanges.communication(), charges, exchanges, flat, hubs)
+    return with_phases(item, charges, exchanges, flat, owners, hubs, step_order(flat))
 
 
 def build(case: Case, ranks: int, flops_per_step: float, folder: Path) -> Path:

@@ -102,8 +102,8 @@ def measure(case: str, parts: int) -> Measurement:
 
     def count() -> None:
         charges = charge_volume(flat, owners, parts, hubs, totals)
-        communication = charges.communication(flat, totals)
-        with_collectives(communication, charges, flat, hubs, totals)
+        exchanges = charges.exchanges(flat, totals, hubs)
+        with_collectives(exchanges.communication(), charges, exchanges, flat, hubs)
         work_by_value(flat, work, hubs, owners, parts, (charges.fold.value, charges.fold.sender))
 
     result.time("count", count)

@@ -46,7 +46,7 @@ def test_hub_is_told_apart() -> None:
     hubs = np.arange(9) == SUM
     charges = charge_volume(graph, PARTS, 4, hubs)
     plain = charges.communication(graph)
-    found = with_collectives(plain, charges, graph, hubs)
+    found = with_collectives(plain, charges, charges.exchanges(graph, hubs=hubs), graph, hubs)
     assert found.collectives == (
         Collective("bcast", "s", root=0, partners=3, rounds=5, comm_bytes=120),
         Collective("reduce", "s", root=0, partners=3, rounds=5, comm_bytes=120),
@@ -65,7 +65,9 @@ def test_without_hubs_all_are_peers() -> None:
     graph = _sum_of_eight(5)
     hubs = np.zeros(9, dtype=np.bool_)
     charges = charge_volume(graph, PARTS, 4, hubs)
-    found = with_collectives(charges.communication(graph), charges, graph, hubs)
+    found = with_collectives(
+        charges.communication(graph), charges, charges.exchanges(graph, hubs=hubs), graph, hubs
+    )
     assert found.collectives == ()
     assert found.peer_bytes is None
 

@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from commanalyzer.communication.charges import Charges, Transfers
+from commanalyzer.communication.charges import Charges
 from commanalyzer.communication.invariants import check_charges, check_matrix
+from commanalyzer.communication.transfers import Transfers
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.errors import GraphInvariantError
 from tests.graphs import build, row
@@ -66,5 +67,5 @@ def test_transfer_to_itself() -> None:
 
 def test_bytes_per_object() -> None:
     apart = build(3, [row(1, 0), row(2, 0)], exits=[0])
-    assert CHARGES.bytes_per_object(apart).tolist() == [0, 0, 16]
-    assert CHARGES.bytes_per_object(GRAPH).tolist() == [16, 0, 0]
+    assert CHARGES.exchanges(apart).bytes_per_object().tolist() == [0, 0, 16]
+    assert CHARGES.exchanges(GRAPH).bytes_per_object().tolist() == [16, 0, 0]

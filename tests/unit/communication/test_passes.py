@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from commanalyzer.communication import kernels
 from commanalyzer.communication.charges import Charges
 from commanalyzer.communication.totals import totals_of
-from commanalyzer.communication.uses import numbered_keys, owner_codes
+from commanalyzer.communication.uses import owner_codes
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.partition.balance import term_work, work_by_value
 from commanalyzer.vcg.graph import Bool, Int32
@@ -131,11 +131,3 @@ def test_many_values_that_many_parts_read() -> None:
     needed = [(value, reader) for value in range(n) for reader in range(1, parts)]
     assert list(zip(found.value.tolist(), found.receiver.tolist(), strict=True)) == needed
     assert found.high.tolist() == [1] * len(needed)
-
-
-@given(st.lists(st.integers(0, 50)))
-def test_numbered_keys(keys: list[int]) -> None:
-    key = np.array(keys, dtype=np.int64)
-    found, number = numbered_keys(key)
-    assert found.tolist() == list(dict.fromkeys(keys))
-    assert found[number].tolist() == keys

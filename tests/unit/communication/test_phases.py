@@ -61,7 +61,8 @@ def _loop(statements: Sequence[tuple[int, Sequence[int], int]], num_values: int)
 def _phases(graph: ValueGraph, part: Sequence[int]) -> Communication:
     owner, hubs = np.array(part, dtype=np.int32), np.zeros(graph.num_vertices, dtype=np.bool_)
     charges = charge_volume(graph, owner, 2, hubs)
-    return with_phases(charges.communication(graph), charges, graph, owner, hubs, step_order(graph))
+    exchanges = charges.exchanges(graph, hubs=hubs)
+    return with_phases(exchanges.communication(), charges, exchanges, graph, owner, hubs, step_order(graph))
 
 
 # Values 0 and 1 are a0[0], a0[1]; 2 and 3 are a1[0], a1[1]; part 0 owns 0 and 2, part 1 owns 1 and 3.

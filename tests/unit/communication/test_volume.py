@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from commanalyzer.communication.charges import Transfers
 from commanalyzer.communication.invariants import check_charges, check_matrix
+from commanalyzer.communication.transfers import Transfers
 from commanalyzer.communication.volume import charge_volume, count_volume
 from commanalyzer.errors import ConfigError
 from commanalyzer.vcg.graph import Int32, SourceRole

@@ -218,7 +218,7 @@ def test_blocks_are_tried_with_and_without_arrays_of_several_values_per_point() 
     given: dict[str, int] = {}
 
     def complete(owners: np.ndarray[tuple[int], np.dtype[np.int32]]) -> tuple[Any, Cost]:
-        return owners, Cost(int((owners < 0).sum()), 1.0, np.zeros(96))
+        return owners, Cost(int((owners < 0).sum()), 1.0, lambda: np.zeros(96))
 
     for found in divisions(graph, [[single, five]], 4, 1, complete):
         given[found.name] = found.cost.comm_bytes
@@ -235,10 +235,10 @@ def test_the_best_of_each_number_of_cut_dimensions_is_kept_and_the_least_volume(
     none = np.zeros(0, np.int32)
     work = np.zeros(0)
     items = [
-        Division("blocks 4x4", 2, none, Cost(100, 1.0, work), lambda: none),
-        Division("blocks 2x8", 2, none, Cost(90, 1.4, work), lambda: none),
-        Division("blocks 8x2", 2, none, Cost(120, 1.0, work), lambda: none),
-        Division("blocks 16x1", 1, none, Cost(300, 1.0, work), lambda: none),
+        Division("blocks 4x4", 2, none, Cost(100, 1.0, lambda: work), lambda: none),
+        Division("blocks 2x8", 2, none, Cost(90, 1.4, lambda: work), lambda: none),
+        Division("blocks 8x2", 2, none, Cost(120, 1.0, lambda: work), lambda: none),
+        Division("blocks 16x1", 1, none, Cost(300, 1.0, lambda: work), lambda: none),
     ]
     kept = [d.name for d in best_divisions(items, 1.03)]
     assert kept == ["blocks 16x1", "blocks 4x4", "blocks 2x8"]

@@ -116,7 +116,7 @@ def portfolio_of(graph: ValueGraph) -> Portfolio:
     def count(part: Int32, parts: int) -> Cost:
         work = worked(graph, part.tolist(), parts)
         communication = charge_volume(graph, part, parts).communication(graph)
-        return Cost(communication.total_bytes, imbalance_of_work(work, part, parts), work)
+        return Cost(communication.total_bytes, imbalance_of_work(work, part, parts), lambda: work)
 
     return Portfolio(graph, np.zeros(n, np.bool_), PortfolioOptions((4,), 1, 0.03), count)
 
@@ -170,7 +170,7 @@ def test_the_volume_is_asked_for_late_where_it_takes_long_and_blocks_are_no_bett
 
 def test_the_latest_costs_are_known_by_content() -> None:
     known = KnownCosts()
-    cost = Cost(8, 1.0, np.zeros(2))
+    cost = Cost(8, 1.0, lambda: np.zeros(2))
     known.note(np.array([0, 1], np.int32), 2, cost)
     assert known.find(np.array([0, 1], np.int32), 2) is cost
     assert known.find(np.array([0, 1], np.int32), 3) is None

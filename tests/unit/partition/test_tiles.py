@@ -62,7 +62,7 @@ def counter(graph: ValueGraph) -> RowCounter:
     def count(part: Int32, num_parts: int, _rows: Sliceable) -> Cost:
         work = graph.work_flops
         bytes_sent = count_volume(graph, part, num_parts).total_bytes
-        return Cost(bytes_sent, imbalance(work, part, num_parts), work)
+        return Cost(bytes_sent, imbalance(work, part, num_parts), lambda: work)
 
     return count
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from commanalyzer.errors import ConfigError
 from commanalyzer.vcg.graph import SourceRole, ValueGraph
 from commanalyzer.vcg.invariants import check_singletons
-from commanalyzer.vcg.singletons import SingletonKind, find_singletons, vcg_words
+from commanalyzer.vcg.singletons import SingletonKind, degree_centroid, find_singletons, vcg_words
 from tests.graphs import build, row
 from tests.strategies import graphs
 
@@ -92,3 +93,12 @@ def test_degrees_and_bookkeeping_match_sets(graph: ValueGraph) -> None:
     assert found.degree.tolist() == [len(near[v]) for v in range(graph.num_vertices)]
     check_singletons(graph, found)
     assert set(graph.source_role.tolist()) <= {int(r) for r in SourceRole}
+
+
+@given(st.lists(st.integers(0, 40) | st.integers(1000, 2000), min_size=1))
+@settings(max_examples=200, deadline=None)
+def test_the_centroid_is_the_lesser_of_mean_and_median(degrees: list[int]) -> None:
+    degree = np.array(degrees, dtype=np.int32)
+    connected = [d for d in degrees if d]
+    expected = min(np.mean(connected), np.median(connected)) if connected else 0.0
+    assert degree_centroid(degree) == expected

@@ -1,0 +1,47 @@
+"""Items of communication: which value goes from which part to which, and how often."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from commanalyzer.errors import GraphInvariantError
+from commanalyzer.vcg.graph import Int32, Int64
+
+
+@dataclass(frozen=True, slots=True)
+class Transfers:
+    """Items of communication of one kind.
+
+    Attributes:
+        value: int32[K], the value that is sent (expand) or contributed to (fold).
+        sender: int32[K], part.
+        receiver: int32[K], part, never the sender.
+        low: int64[K], transfers that certainly happen, one word each.
+        high: int64[K], upper end where collapsed versions leave doubt; equal to ``low`` when exact.
+        width_bytes: int64[K], bytes per transfer.
+    """
+
+    value: Int32
+    sender: Int32
+    receiver: Int32
+    low: Int64
+    high: Int64
+    width_bytes: Int64
+
+    def __post_init__(self) -> None:
+        if np.any(self.sender == self.receiver):
+            raise GraphInvariantError("a part was charged for sending a value to itself")
+        if np.any(self.low < 0) or np.any(self.low > self.high):
+            raise GraphInvariantError("transfer counts need 0 <= low <= high")
+        for f in fields(self):
+            getattr(self, f.name).setflags(write=False)
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    @property
+    def low_bytes(self) -> int:
+        """Bytes at the lower end."""
+        return int(np.dot(self.low, self.width_bytes))
