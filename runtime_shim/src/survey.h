@@ -4,21 +4,24 @@
 
 #include "state.h"
 
-/* A word where values live, and what it held. */
+/* A word where values live, and what it held. There are many: half a cache line. */
 struct ca_home {
-  uint64_t word;
-  uint64_t lifetimes; /* how often something new began */
-  uint64_t versions;
-  uint64_t commonest; /* occurrences of its commonest chain with sources */
-  uint64_t reach;     /* occurrences of the commonest chain in the workspaces that it comes from, at most */
-  uint32_t extent;    /* + 1, 0 for memory without a name */
-  uint8_t width;      /* of the widest value, bytes */
-  bool is_shared;     /* ranges store to it: the same chain may be in several rows */
-  bool differs;       /* one site stored chains with different sources */
-  bool is_eligible;
-  bool is_workspace;
-  bool is_read; /* its reach was passed on to others */
+  uint64_t word : 44;
+  uint64_t width : 8;     /* of the widest value, bytes */
+  uint64_t is_shared : 1; /* ranges store to it: the same chain may be in several rows */
+  uint64_t differs : 1;   /* one site stored chains with different sources */
+  uint64_t is_eligible : 1;
+  uint64_t is_workspace : 1;
+  uint64_t is_read : 1; /* its reach was passed on to others */
+  uint64_t lifetimes;   /* how often something new began */
+  union {
+    uint64_t versions;  /* until the homes are chosen that begin many lifetimes */
+    uint64_t commonest; /* then: occurrences of its commonest chain with sources */
+  };
+  uint32_t reach;  /* occurrences of the commonest chain in the workspaces that it comes from, at most */
+  uint32_t extent; /* + 1, 0 for memory without a name */
 };
+_Static_assert(sizeof(struct ca_home) == 32, "half a cache line");
 
 /* Homes, numbered from 1 on as they are stored to. */
 struct ca_homes {
