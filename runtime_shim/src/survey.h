@@ -81,26 +81,6 @@ CA_INLINE uint64_t ca_sink_ahead(uint64_t row, uint64_t rows) {
   return ca_row_heads()[row + rows < ca_num_rows ? row + rows : ca_num_rows - 1].sink;
 }
 
-/* Units of the label column that a row takes. */
-CA_INLINE uint32_t ca_row_units(const struct ca_head *head) {
-  return (uint32_t)head->num_labels << (head->flags & CA_ROW_WIDE ? 1 : 0);
-}
-
-/* The label that a unit of a compact row stands for. */
-CA_INLINE uint64_t ca_expanded(uint32_t unit) {
-  uint64_t value = unit & ((1u << CA_COMPACT_BITS) - 1), roles = unit >> CA_COMPACT_BITS & 3;
-  return value + (unit >> 31 ? CA_REG : CA_COMPACT_FIRST) + roles * CA_CONTROL;
-}
-
-/* Label k of a row with this sink whose labels begin at `units`. */
-CA_INLINE uint64_t ca_row_label(uint32_t flags, uint64_t sink, const int32_t *units, uint32_t k) {
-  if (flags & CA_ROW_WIDE)
-    return ((uint64_t)(uint32_t)units[2 * k + 1] << 32) | (uint32_t)units[2 * k];
-  if (flags & CA_ROW_COMPACT)
-    return ca_expanded((uint32_t)units[k]);
-  return sink + (uint64_t)(int64_t)units[k];
-}
-
 /* Label k of a chain. */
 CA_INLINE uint64_t ca_chain_label(const struct ca_chain *chain, uint32_t k) {
   if (!chain->units)
