@@ -151,8 +151,8 @@ CA_SLOW void ca_repeat_outcome(const struct ca_repeat *repeat) {
   }
 }
 
-/* Begins a turn in which at most `count` words are met; false without memory. */
-static bool begin_to_meet(uint64_t count) {
+/* Begins a turn in which at most `count` words are met, or few of them; false without memory. */
+static bool begin_to_meet(uint64_t count, bool may_be_few) {
   uint64_t size = met ? met_mask + 1 : 0;
   bool is_small = 2 * count > size;
   if (!is_small && ++turn <= UINT32_MAX >> CHANGE_BITS)
@@ -166,7 +166,7 @@ static bool begin_to_meet(uint64_t count) {
     ca_unmap(met, size * sizeof *met);
   for (size = FEWEST_MET; size < 2 * count; size *= 2)
     ;
-  met = ca_table(size * sizeof *met);
+  met = may_be_few ? ca_map(size * sizeof *met) : ca_table(size * sizeof *met);
   met_mask = size - 1;
   return met;
 }
@@ -194,7 +194,7 @@ bool ca_outcomes_push(uint64_t since, uint64_t most, struct ca_repeat *repeat) {
   const struct entry *end = (const struct entry *)changes.data + num_noted();
   uint64_t noted = ca_changes_noted() - since;
   repeat->num_outcomes = 0;
-  if (!begin_to_meet(noted)) {
+  if (!begin_to_meet(noted, noted > most)) {
     outcomes.bytes = start;
     return false;
   }
