@@ -6,11 +6,13 @@
  * first anchor with few rows. What is computed from a new register value is new; constants, and words that all
  * elements use, have many rows.
  *
- * An anchor knows its only row, or the bucket that its rows are in: a header and entries that know half of each
- * row's mixed hash, so that no other row is looked at. Buckets lie in the order in which they were needed:
+ * An anchor knows its only row, or the bucket that its rows are in. With each row there is a part of its mixed
+ * hash, so that no other row is looked at. Few rows are a list, in the order in which they came; many rows, of
+ * anchors that are the last ones of theirs, a hash table. Buckets lie in the order in which they were needed:
  * sweeps over arrays walk memory in order.
  *
- *   bucket:  rows, size | row, tag | row, tag | ...     32 bytes, 64, 128, ...
+ *   list:   size, rows | tag, tag, ... | row, row, ...      32 bytes (5 rows), 64 (10), 128 (21)
+ *   table:  size, rows | row, tag | row, tag | ...          256 bytes, 512, ...
  */
 #define _GNU_SOURCE
 #include "state.h"
@@ -20,27 +22,38 @@
 #define IN_BUCKET (1u << 31) /* instead of row + 1: the bucket's place, in units */
 #define UNIT 32u             /* bytes of the least bucket */
 #define LINE 64u
-#define IN_ORDER 7u /* entries of a bucket that is a line: they are filled and searched from the first on */
-#define FEW 24u     /* rows: three quarters of a bucket of 256 bytes */
+#define LISTS 3u /* sizes of lists; larger buckets are tables */
+#define FEW 21u  /* rows: a full list */
 #define MOST_SIZES 32u
 #define WORDS ((CA_ADDRESS_MASK + 1) / 4)
 
-/* Rows of an anchor. */
+struct bucket {
+  uint8_t size; /* it has UNIT << size bytes */
+};
+
+/* Its rows are the last bytes of the bucket. */
+struct list {
+  uint8_t size;
+  uint8_t rows;
+  uint16_t tags[];
+};
+static const uint8_t room_of[LISTS] = {5, 10, FEW};
+
 struct entry {
   uint32_t row; /* + 1 */
   uint32_t tag; /* of its hash */
 };
 
-struct bucket {
+struct table {
+  uint8_t size;
   uint32_t rows;
-  uint32_t size; /* entries */
   struct entry entries[];
 };
 
 static uint32_t *by_word; /* row + 1 or bucket of each word */
 static uint32_t *by_row;  /* of the register value of the row before this place */
 static struct ca_column by_rows, buckets;
-static uint32_t freed[MOST_SIZES]; /* buckets that were outgrown, each names the next one; units + 1 */
+static uint32_t freed[MOST_SIZES]; /* buckets that were outgrown, each begins with the next one; units + 1 */
 
 bool ca_anchors_reserve(void) {
   by_word = ca_map(WORDS * sizeof *by_word);
@@ -77,26 +90,56 @@ static struct bucket *bucket_at(uint32_t anchor) {
   return (struct bucket *)(buckets.data + (uint64_t)(anchor & ~IN_BUCKET) * UNIT);
 }
 
-/* Place where the search for an entry begins. */
-static uint32_t start_of(const struct bucket *bucket, uint32_t tag) {
-  return bucket->size <= IN_ORDER ? 0 : (uint32_t)((uint64_t)tag * bucket->size >> 32);
+static uint64_t bytes_of(uint32_t size) { return (uint64_t)UNIT << size; }
+
+static bool is_list(const struct bucket *bucket) { return bucket->size < LISTS; }
+
+static const struct list *as_list(const struct bucket *bucket) { return (const struct list *)bucket; }
+
+static const struct table *as_table(const struct bucket *bucket) { return (const struct table *)bucket; }
+
+/* Rows + 1 of a list. */
+static uint32_t *rows_of(const struct bucket *bucket) {
+  return (uint32_t *)((uintptr_t)bucket + bytes_of(bucket->size)) - room_of[bucket->size];
 }
 
-/* Begins to fetch the lines of a bucket of an anchor with few rows, whatever its size is. */
+/* Entries of a table. */
+static uint32_t entries_of(const struct bucket *bucket) {
+  return (uint32_t)(bytes_of(bucket->size) / sizeof(struct entry)) - 1;
+}
+
+/* Place where the search for an entry begins. */
+static uint32_t start_of(uint32_t size, uint32_t tag) { return (uint32_t)((uint64_t)tag * size >> 32); }
+
+/* Begins to fetch the lines of a list, whatever its size is. */
 static void fetch(const struct bucket *bucket) {
-  for (uint32_t line = 0; line < 4; line++)
-    __builtin_prefetch((const char *)bucket + line * LINE);
+  __builtin_prefetch(bucket);
+  __builtin_prefetch((const char *)bucket + LINE);
+}
+
+static uint64_t find_in_list(const struct bucket *bucket, uint64_t hash) {
+  const struct list *list = as_list(bucket);
+  const uint32_t *rows = rows_of(bucket);
+  uint16_t tag = (uint16_t)tag_of(hash);
+  for (uint32_t i = 0; i < list->rows; i++)
+    if (list->tags[i] == tag && ca_state.cells[rows[i] - 1].hash == hash)
+      return rows[i];
+  return 0;
+}
+
+static uint64_t find_in_table(const struct bucket *bucket, uint64_t hash) {
+  const struct entry *entries = as_table(bucket)->entries;
+  uint32_t size = entries_of(bucket), tag = tag_of(hash), place = start_of(size, tag);
+  while (entries[place].row) {
+    if (entries[place].tag == tag && ca_state.cells[entries[place].row - 1].hash == hash)
+      return entries[place].row;
+    place = place + 1 == size ? 0 : place + 1;
+  }
+  return 0;
 }
 
 static uint64_t find_in(const struct bucket *bucket, uint64_t hash) {
-  uint32_t tag = tag_of(hash), place = start_of(bucket, tag);
-  for (uint32_t left = bucket->size; left && bucket->entries[place].row; left--) {
-    const struct entry *entry = &bucket->entries[place];
-    if (entry->tag == tag && ca_state.cells[entry->row - 1].hash == hash)
-      return entry->row;
-    place = place + 1 == bucket->size ? 0 : place + 1;
-  }
-  return 0;
+  return is_list(bucket) ? find_in_list(bucket, hash) : find_in_table(bucket, hash);
 }
 
 /* Finds an event's anchors. Begins to fetch what the search looks at first. */
@@ -124,7 +167,10 @@ void ca_anchors_find(const struct ca_event *event, struct ca_place *place) {
     __builtin_prefetch(&ca_state.cells[first - 1]);
 }
 
-static bool has_few(uint32_t anchor) { return !(anchor & IN_BUCKET) || bucket_at(anchor)->rows < FEW; }
+static bool has_few(uint32_t anchor) {
+  const struct bucket *bucket = bucket_at(anchor);
+  return !(anchor & IN_BUCKET) || (is_list(bucket) && as_list(bucket)->rows < FEW);
+}
 
 /* Row + 1 with this hash, 0 for none; then it would be kept in this place. */
 uint64_t ca_anchors_search(struct ca_place *place, uint64_t hash) {
@@ -142,29 +188,36 @@ uint64_t ca_anchors_search(struct ca_place *place, uint64_t hash) {
   }
 }
 
-static void put(struct bucket *bucket, struct entry entry) {
-  uint32_t place = bucket->size <= IN_ORDER ? bucket->rows : start_of(bucket, entry.tag);
-  while (bucket->entries[place].row)
-    place = place + 1 == bucket->size ? 0 : place + 1;
-  bucket->entries[place] = entry;
-  bucket->rows++;
+static void put_in_table(struct bucket *bucket, struct entry entry) {
+  struct table *table = (struct table *)bucket;
+  uint32_t size = entries_of(bucket), place = start_of(size, entry.tag);
+  while (table->entries[place].row)
+    place = place + 1 == size ? 0 : place + 1;
+  table->entries[place] = entry;
+  table->rows++;
 }
 
 static void put_row(struct bucket *bucket, uint64_t row) {
-  put(bucket, (struct entry){(uint32_t)(row + 1), tag_of(ca_state.cells[row].hash)});
+  uint32_t tag = tag_of(ca_state.cells[row].hash);
+  if (!is_list(bucket)) {
+    put_in_table(bucket, (struct entry){(uint32_t)(row + 1), tag});
+    return;
+  }
+  struct list *list = (struct list *)bucket;
+  rows_of(bucket)[list->rows] = (uint32_t)(row + 1);
+  list->tags[list->rows++] = (uint16_t)tag;
 }
 
-/* Buckets of a line and less are filled up, others to three quarters. */
+/* Tables are filled to three quarters. */
 static bool is_full(const struct bucket *bucket) {
-  return bucket->rows >= (bucket->size <= IN_ORDER ? bucket->size : bucket->size - bucket->size / 4);
+  if (is_list(bucket))
+    return as_list(bucket)->rows == room_of[bucket->size];
+  return as_table(bucket)->rows >= entries_of(bucket) - entries_of(bucket) / 4;
 }
-
-static uint64_t bytes_of(uint32_t size) { return (uint64_t)UNIT << size; }
 
 static void give_back(uint32_t anchor, uint32_t size) {
-  struct bucket *bucket = bucket_at(anchor);
-  memset(bucket, 0, bytes_of(size));
-  bucket->rows = freed[size];
+  memset(bucket_at(anchor), 0, bytes_of(size));
+  memcpy(bucket_at(anchor), &freed[size], sizeof freed[size]);
   freed[size] = (anchor & ~IN_BUCKET) + 1;
 }
 
@@ -173,7 +226,8 @@ static uint32_t take(uint32_t size) {
   uint32_t anchor = 0;
   if (freed[size]) {
     anchor = (freed[size] - 1) | IN_BUCKET;
-    freed[size] = bucket_at(anchor)->rows;
+    memcpy(&freed[size], bucket_at(anchor), sizeof freed[size]);
+    memset(bucket_at(anchor), 0, sizeof freed[size]);
   } else {
     uint64_t gap = size ? -buckets.bytes % LINE : 0;
     if (!ca_column_room(&buckets, gap + bytes_of(size)))
@@ -184,24 +238,32 @@ static uint32_t take(uint32_t size) {
     anchor = (uint32_t)(buckets.bytes / UNIT) | IN_BUCKET;
     buckets.bytes += bytes_of(size);
   }
-  bucket_at(anchor)->rows = 0;
-  bucket_at(anchor)->size = (uint32_t)(bytes_of(size) / sizeof(struct entry)) - 1;
+  bucket_at(anchor)->size = (uint8_t)size;
   return anchor;
 }
 
-static uint32_t size_class(const struct bucket *bucket) {
-  return (uint32_t)__builtin_ctz((bucket->size + 1) / (UNIT / sizeof(struct entry)));
+/* Puts the rows of a full bucket into an empty one that is twice as large. */
+static void move_rows(const struct bucket *from, struct bucket *to) {
+  if (is_list(to)) {
+    struct list *list = (struct list *)to;
+    list->rows = as_list(from)->rows;
+    memcpy(list->tags, as_list(from)->tags, list->rows * sizeof *list->tags);
+    memcpy(rows_of(to), rows_of(from), list->rows * sizeof(uint32_t));
+    return;
+  }
+  for (uint32_t i = 0; is_list(from) && i < as_list(from)->rows; i++)
+    put_row(to, rows_of(from)[i] - 1);
+  for (uint32_t i = 0; !is_list(from) && i < entries_of(from); i++)
+    if (as_table(from)->entries[i].row)
+      put_in_table(to, as_table(from)->entries[i]);
 }
 
-/* The entries of a full bucket get one that is twice as large. */
+/* The rows of a full bucket get one that is twice as large. */
 static bool grow(uint32_t *anchor) {
-  uint32_t size = size_class(bucket_at(*anchor)), fresh = size + 1 < MOST_SIZES ? take(size + 1) : 0;
+  uint32_t size = bucket_at(*anchor)->size, fresh = size + 1 < MOST_SIZES ? take(size + 1) : 0;
   if (!fresh)
     return false;
-  const struct bucket *old = bucket_at(*anchor);
-  for (uint32_t i = 0; i < old->size; i++)
-    if (old->entries[i].row)
-      put(bucket_at(fresh), old->entries[i]);
+  move_rows(bucket_at(*anchor), bucket_at(fresh));
   give_back(*anchor, size);
   *anchor = fresh;
   return true;

@@ -126,7 +126,7 @@ bool ca_homes_make(struct ca_homes *homes, const uint8_t *site_widths, uint64_t 
     return false;
   ca_prefer_huge_pages(homes->number_of + ca_word(CA_ARENA_BASE), DENSE_BYTES / 4 * sizeof *homes->number_of);
   ca_prefer_huge_pages(homes->entries, homes->capacity * sizeof *homes->entries);
-  homes->entries[0].word = UINT64_MAX; /* stands for words that nobody stored to */
+  homes->entries[0].word = CA_ADDRESS_MASK; /* stands for words that nobody stored to */
   made = homes;
   widths = site_widths;
   num_widths = num_sites;

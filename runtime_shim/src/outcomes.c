@@ -4,7 +4,8 @@
 
 #define NUM_RECENT 4096u
 #define PLACES_APART 1427u
-#define MOST_CHANGES (1ull << 22)
+#define CHANGE_BITS 22u
+#define MOST_CHANGES (1ull << CHANGE_BITS)
 #define NUM_OPEN 64u
 #define FEWEST_MET 1024u /* a power of 2 */
 #define MET_TOGETHER 8u  /* neighbours whose places are neighbours: loops go through arrays */
@@ -21,19 +22,14 @@ struct recent {
   uint64_t number;
 };
 
-/* A word that was met while outcomes were kept the `turn`-th time; open addressing. */
-struct met {
-  uint64_t word;
-  uint64_t turn;
-};
-
 static struct ca_column changes;  /* entries as they were before each change */
 static struct ca_column outcomes; /* entries as they are behind loops; a header before those of each loop */
 static struct ca_column effects;  /* on digests */
 static uint64_t forgotten = 1;    /* changes that were noted before those in the column */
 static struct recent recent[NUM_RECENT];
-static struct met *met;
-static uint64_t met_mask, turn;
+static uint32_t *met; /* words that were met: the turn, and the number of the change; open addressing */
+static uint64_t met_mask;
+static uint32_t turn; /* the how manieth time outcomes are kept, since the table was cleared */
 
 bool ca_outcomes_reserve(void) {
   return ca_column_reserve(&outcomes, 1ull << 36) && ca_column_reserve(&effects, 1ull << 36) &&
@@ -155,30 +151,36 @@ CA_SLOW void ca_repeat_outcome(const struct ca_repeat *repeat) {
   }
 }
 
-/* Begins a turn in which at most `count` words are met; false without memory. */
-static bool begin_to_meet(uint64_t count) {
+/* Begins a turn in which at most `count` words are met, or few of them; false without memory. */
+static bool begin_to_meet(uint64_t count, bool may_be_few) {
   uint64_t size = met ? met_mask + 1 : 0;
-  turn++;
-  if (2 * count <= size)
+  bool is_small = 2 * count > size;
+  if (!is_small && ++turn <= UINT32_MAX >> CHANGE_BITS)
     return true;
+  turn = 1;
+  if (met && !is_small) {
+    memset(met, 0, size * sizeof *met);
+    return true;
+  }
   if (met)
     ca_unmap(met, size * sizeof *met);
   for (size = FEWEST_MET; size < 2 * count; size *= 2)
     ;
-  met = ca_map(size * sizeof *met);
+  met = may_be_few ? ca_map(size * sizeof *met) : ca_table(size * sizeof *met);
   met_mask = size - 1;
   return met;
 }
 
-/* Whether the word is met the first time. */
-static bool is_met_first(uint64_t word) {
-  uint64_t block = (word / MET_TOGETHER * 0x9e3779b97f4a7c15ull >> 20) * MET_TOGETHER;
-  uint64_t slot = (block + word % MET_TOGETHER) & met_mask;
-  while (met[slot].turn == turn && met[slot].word != word)
+/* Whether the word of a change is met the first time. */
+static bool is_met_first(const struct entry *change) {
+  const struct entry *all = (const struct entry *)changes.data;
+  uint64_t block = (change->word / MET_TOGETHER * 0x9e3779b97f4a7c15ull >> 20) * MET_TOGETHER;
+  uint64_t slot = (block + change->word % MET_TOGETHER) & met_mask;
+  while (met[slot] >> CHANGE_BITS == turn && all[met[slot] % MOST_CHANGES].word != change->word)
     slot = (slot + 1) & met_mask;
-  if (met[slot].turn == turn)
+  if (met[slot] >> CHANGE_BITS == turn)
     return false;
-  met[slot] = (struct met){word, turn};
+  met[slot] = turn << CHANGE_BITS | (uint32_t)(change - all);
   return true;
 }
 
@@ -192,13 +194,13 @@ bool ca_outcomes_push(uint64_t since, uint64_t most, struct ca_repeat *repeat) {
   const struct entry *end = (const struct entry *)changes.data + num_noted();
   uint64_t noted = ca_changes_noted() - since;
   repeat->num_outcomes = 0;
-  if (!begin_to_meet(noted)) {
+  if (!begin_to_meet(noted, noted > most)) {
     outcomes.bytes = start;
     return false;
   }
   for (const struct entry *old = end - noted; old < end; old++) {
     uint64_t state = *ca_shadow(old->word);
-    if (!is_met_first(old->word) || state == old->state)
+    if (!is_met_first(old) || state == old->state)
       continue;
     struct entry *outcome = ca_column_push(&outcomes, sizeof *outcome);
     if (!outcome || (outcomes.bytes - start) / sizeof *outcome - 1 > most) {

@@ -19,8 +19,8 @@
 
 /* Rows [first, end) of the log. */
 struct stretch {
-  uint64_t first;
-  uint64_t end;
+  uint32_t first;
+  uint32_t end;
 };
 
 struct jump {
@@ -274,7 +274,7 @@ static uint32_t push_stretches(const struct recording *recording) {
       struct stretch *stretch = ca_column_push(&stretches, sizeof *stretch);
       if (!stretch)
         return UINT32_MAX;
-      *stretch = (struct stretch){first, end};
+      *stretch = (struct stretch){(uint32_t)first, (uint32_t)end};
       count++;
     }
     if (k < num_jumps())
@@ -311,7 +311,7 @@ CA_SLOW void ca_repeat_row(uint64_t hash, uint64_t changes, uint64_t row) {
     if (!ca_column_push(&stretches, sizeof(struct stretch)))
       return;
   }
-  ((struct stretch *)stretches.data)[first] = (struct stretch){row, row + 1};
+  ((struct stretch *)stretches.data)[first] = (struct stretch){(uint32_t)row, (uint32_t)(row + 1)};
   *repeat = (struct ca_repeat){
       .hash = hash, .changes = changes, .end = row + 1, .next = repeat->next, .ahead = repeat->ahead};
   repeat->first_stretch = first;
@@ -391,8 +391,8 @@ uint32_t ca_round_recorded(uint32_t *bounds, uint32_t most) {
   uint32_t count = is_known ? push_stretches(recording) : UINT32_MAX;
   const struct stretch *found = (const struct stretch *)(stretches.data + before);
   for (uint32_t k = 0; count != UINT32_MAX && k < count; k++) {
-    bounds[2 * k] = (uint32_t)found[k].first;
-    bounds[2 * k + 1] = (uint32_t)found[k].end;
+    bounds[2 * k] = found[k].first;
+    bounds[2 * k + 1] = found[k].end;
   }
   stretches.bytes = before;
   return count;

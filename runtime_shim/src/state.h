@@ -350,6 +350,26 @@ CA_INLINE void ca_prefix_count_loop(uint64_t rows) {
 /* The row that was counted last. */
 CA_INLINE uint64_t ca_last_row(void) { return (uint64_t)(ca_state.cursor - 1 - ca_state.cells); }
 
+/* Units of the label column that a row takes. */
+CA_INLINE uint32_t ca_row_units(const struct ca_head *head) {
+  return (uint32_t)head->num_labels << (head->flags & CA_ROW_WIDE ? 1 : 0);
+}
+
+/* The label that a unit of a compact row stands for. */
+CA_INLINE uint64_t ca_expanded(uint32_t unit) {
+  uint64_t value = unit & ((1u << CA_COMPACT_BITS) - 1), roles = unit >> CA_COMPACT_BITS & 3;
+  return value + (unit >> 31 ? CA_REG : CA_COMPACT_FIRST) + roles * CA_CONTROL;
+}
+
+/* Label k of a row with this sink whose labels begin at `units`. */
+CA_INLINE uint64_t ca_row_label(uint32_t flags, uint64_t sink, const int32_t *units, uint32_t k) {
+  if (flags & CA_ROW_WIDE)
+    return ((uint64_t)(uint32_t)units[2 * k + 1] << 32) | (uint32_t)units[2 * k];
+  if (flags & CA_ROW_COMPACT)
+    return ca_expanded((uint32_t)units[k]);
+  return sink + (uint64_t)(int64_t)units[k];
+}
+
 /* What a chain's hash has of its labels and its site. */
 CA_INLINE uint64_t ca_hash_sum(uint32_t site, uint32_t count, const uint64_t *labels) {
   uint64_t sum = site * ca_multipliers[62];

@@ -13,7 +13,7 @@
 #define MOST_ROWS 64u
 #define SPARE_ROWS (1ull << 20)
 #define MOST_REWRITES (1u << 16) /* that the median tells apart */
-#define NEVER UINT64_MAX
+#define NEVER UINT32_MAX
 #define NO_HOME UINT32_MAX
 
 #define WIDEST 4u /* words of a home */
@@ -31,7 +31,7 @@ struct count {
 
 static struct ca_homes homes;
 static uint8_t *traits;    /* by row */
-static uint64_t *distance; /* by row of a register value: NEVER - reach */
+static uint32_t *distance; /* by row of a register value: NEVER - reach */
 static struct count *counts;
 static uint64_t counts_mask, num_counts, num_chains;
 static bool is_full;
@@ -42,7 +42,7 @@ struct found {
   uint64_t sink;   /* word */
   uint32_t number; /* of its home */
   uint8_t traits;
-  uint64_t reach; /* least of the sources' */
+  uint32_t reach; /* least of the sources' */
 };
 
 static bool is_source(uint64_t label) { return label && (label & ~CA_ROLES) != CA_NOTHING; }
@@ -57,7 +57,7 @@ CA_INLINE void note_trait(struct found *found, uint64_t label) {
 }
 
 CA_INLINE void note_reach(struct found *found, uint64_t label) {
-  uint64_t reach = NEVER;
+  uint32_t reach = NEVER;
   if (!is_source(label))
     return;
   if (label & CA_REG) {
@@ -170,6 +170,7 @@ static bool choose_eligible(void) {
   uint64_t usual = usual_rewrites(), chosen = 0;
   for (uint32_t i = 1; i <= homes.count; i++) {
     struct ca_home *home = &homes.entries[i];
+    home->commonest = 0;
     home->is_eligible = usual && home->extent && home->lifetimes >= LIFETIMES_FACTOR * usual;
     chosen += home->is_eligible;
     if (!home->is_eligible)
@@ -240,27 +241,30 @@ static void note_chain(const struct ca_chain *chain) {
     home->differs = add(site, 1) > 1;
 }
 
+/* False if there are none, or if something occurred too often to be judged. */
 static bool choose_workspaces(void) {
   bool is_any = false;
   for (uint32_t i = 1; i <= homes.count; i++) {
     struct ca_home *home = &homes.entries[i];
     home->is_workspace = home->is_eligible && home->differs && 2 * home->commonest <= home->lifetimes;
-    home->reach = home->is_workspace ? home->commonest : NEVER;
+    if (home->commonest >= NEVER)
+      return false;
+    home->reach = home->is_workspace ? (uint32_t)home->commonest : NEVER;
     is_any |= home->is_workspace;
   }
   return is_any;
 }
 
 /* It is read by newer rows only, which come later. */
-static void reach_register(uint64_t row, uint64_t reach) {
+static void reach_register(uint64_t row, uint32_t reach) {
   if (reach < NEVER - distance[row])
     distance[row] = NEVER - reach;
 }
 
-static void reach_home(struct ca_home *home, uint64_t reach) {
+static void reach_home(struct ca_home *home, uint32_t reach) {
   if (!home->is_workspace && home->lifetimes > reach) {
     home->is_workspace = true;
-    home->reach = home->commonest < reach ? home->commonest : reach;
+    home->reach = home->commonest < reach ? (uint32_t)home->commonest : reach;
     is_changed |= home->is_read;
   } else if (home->is_workspace && reach < home->reach) {
     home->reach = reach;
@@ -279,6 +283,8 @@ static void pass_on(const struct ca_chain *chain) {
   note_labels(chain, &found, note_reach);
   if (chain->units && !(found.traits & FROM_ELIGIBLE))
     traits[chain->row] |= IS_FAR;
+  if (found.reach == NEVER)
+    return;
   if (number == NO_HOME)
     reach_register(chain->row, found.reach);
   else

@@ -4,21 +4,24 @@
 
 #include "state.h"
 
-/* A word where values live, and what it held. */
+/* A word where values live, and what it held. There are many: half a cache line. */
 struct ca_home {
-  uint64_t word;
-  uint64_t lifetimes; /* how often something new began */
-  uint64_t versions;
-  uint64_t commonest; /* occurrences of its commonest chain with sources */
-  uint64_t reach;     /* occurrences of the commonest chain in the workspaces that it comes from, at most */
-  uint32_t extent;    /* + 1, 0 for memory without a name */
-  uint8_t width;      /* of the widest value, bytes */
-  bool is_shared;     /* ranges store to it: the same chain may be in several rows */
-  bool differs;       /* one site stored chains with different sources */
-  bool is_eligible;
-  bool is_workspace;
-  bool is_read; /* its reach was passed on to others */
+  uint64_t word : 44;
+  uint64_t width : 8;     /* of the widest value, bytes */
+  uint64_t is_shared : 1; /* ranges store to it: the same chain may be in several rows */
+  uint64_t differs : 1;   /* one site stored chains with different sources */
+  uint64_t is_eligible : 1;
+  uint64_t is_workspace : 1;
+  uint64_t is_read : 1; /* its reach was passed on to others */
+  uint64_t lifetimes;   /* how often something new began */
+  union {
+    uint64_t versions;  /* until the homes are chosen that begin many lifetimes */
+    uint64_t commonest; /* then: occurrences of its commonest chain with sources */
+  };
+  uint32_t reach;  /* occurrences of the commonest chain in the workspaces that it comes from, at most */
+  uint32_t extent; /* + 1, 0 for memory without a name */
 };
+_Static_assert(sizeof(struct ca_home) == 32, "half a cache line");
 
 /* Homes, numbered from 1 on as they are stored to. */
 struct ca_homes {
@@ -76,26 +79,6 @@ CA_INLINE const struct ca_head *ca_row_heads(void) { return (const struct ca_hea
 /* The word that a later row stores to; that of the last row at the end. */
 CA_INLINE uint64_t ca_sink_ahead(uint64_t row, uint64_t rows) {
   return ca_row_heads()[row + rows < ca_num_rows ? row + rows : ca_num_rows - 1].sink;
-}
-
-/* Units of the label column that a row takes. */
-CA_INLINE uint32_t ca_row_units(const struct ca_head *head) {
-  return (uint32_t)head->num_labels << (head->flags & CA_ROW_WIDE ? 1 : 0);
-}
-
-/* The label that a unit of a compact row stands for. */
-CA_INLINE uint64_t ca_expanded(uint32_t unit) {
-  uint64_t value = unit & ((1u << CA_COMPACT_BITS) - 1), roles = unit >> CA_COMPACT_BITS & 3;
-  return value + (unit >> 31 ? CA_REG : CA_COMPACT_FIRST) + roles * CA_CONTROL;
-}
-
-/* Label k of a row with this sink whose labels begin at `units`. */
-CA_INLINE uint64_t ca_row_label(uint32_t flags, uint64_t sink, const int32_t *units, uint32_t k) {
-  if (flags & CA_ROW_WIDE)
-    return ((uint64_t)(uint32_t)units[2 * k + 1] << 32) | (uint32_t)units[2 * k];
-  if (flags & CA_ROW_COMPACT)
-    return ca_expanded((uint32_t)units[k]);
-  return sink + (uint64_t)(int64_t)units[k];
 }
 
 /* Label k of a chain. */

@@ -21,9 +21,11 @@
 
 /* What a named value was computed from: named values only, for the question who descends from whom. */
 struct definition {
-  uint32_t oldest;  /* row of the oldest named ancestor or itself */
-  uint32_t parents; /* place of their number, before themselves; 0 for none */
+  uint32_t oldest; /* row of the oldest named ancestor or itself */
+  uint32_t
+      parents; /* 0 for none; place of its labels, if these are all; or of their number, before themselves */
 };
+#define ARE_LABELS (1u << 31)
 
 bool ca_has_workspace;
 static struct ca_workspace header;
@@ -49,7 +51,7 @@ static bool reserve(void) {
   last_of_site = ca_map((1ull << 32) * sizeof *last_of_site);
   goes_on = ca_map((1ull << 32) * sizeof *goes_on);
   if (!is_workspace || !last_of_site || !goes_on || !ca_row_column_reserve(&definitions, sizeof *defined) ||
-      !ca_column_reserve(&parents, 1ull << 34) || !ca_column_push(&parents, sizeof(uint32_t)))
+      !ca_column_reserve(&parents, 1ull << 33) || !ca_column_push(&parents, sizeof(uint32_t)))
     return false;
   defined = (struct definition *)definitions.data;
   return true;
@@ -118,27 +120,43 @@ static uint64_t row_of(uint64_t label) { return label & UINT32_MAX; }
 
 static const struct ca_head *head_of(uint64_t row) { return (const struct ca_head *)ca_heads.data + row; }
 
-/* Notes what a new named value was computed from. */
-void ca_note_definition(uint64_t row, uint32_t count, const uint64_t *labels) {
-  struct definition *definition = &defined[row];
+/* Notes that a new named value was computed from these named values; their rows. */
+static void note_parents(struct definition *definition, uint32_t count, const uint64_t *labels) {
+  uint64_t place = parents.bytes / sizeof(uint32_t);
   uint32_t *number = 0;
-  definition->oldest = (uint32_t)row;
   for (uint32_t i = 0; i < count; i++) {
     if (!is_named(labels[i]))
       continue;
-    uint64_t parent = row_of(labels[i]);
-    if (defined[parent].oldest < definition->oldest)
-      definition->oldest = defined[parent].oldest;
-    uint64_t place = parents.bytes / sizeof(uint32_t);
     if ((number && *number == MAX_PARENTS) || !ca_column_room(&parents, 2 * sizeof(uint32_t)))
-      continue;
+      return;
     if (!number) {
       definition->parents = (uint32_t)place;
       number = ca_column_push(&parents, sizeof *number);
     }
-    *(uint32_t *)ca_column_push(&parents, sizeof(uint32_t)) = (uint32_t)parent;
+    *(uint32_t *)ca_column_push(&parents, sizeof(uint32_t)) = (uint32_t)row_of(labels[i]);
     ++*number;
   }
+}
+
+/* Notes what the newest row, which names a value, was computed from. */
+void ca_note_definition(uint64_t row, uint32_t count, const uint64_t *labels) {
+  struct definition *definition = &defined[row];
+  const struct ca_head *head = head_of(row);
+  uint64_t place = ca_labels.bytes / sizeof(uint32_t) - ca_row_units(head);
+  definition->oldest = (uint32_t)row;
+  bool has_parents = false;
+  for (uint32_t i = 0; i < count; i++) {
+    if (!is_named(labels[i]))
+      continue;
+    uint64_t parent = row_of(labels[i]);
+    has_parents = true;
+    if (defined[parent].oldest < definition->oldest)
+      definition->oldest = defined[parent].oldest;
+  }
+  if (has_parents && head->num_labels == count && place < ARE_LABELS)
+    definition->parents = (uint32_t)place | ARE_LABELS;
+  else if (has_parents)
+    note_parents(definition, count, labels);
 }
 
 /* Row of the oldest named value that values with these labels were computed from; NONE if there is none. */
@@ -163,6 +181,25 @@ static bool visit(uint32_t row) {
   return true;
 }
 
+/* Puts the rows that a named value was computed from on a stack of this depth; its depth then. */
+static uint32_t push_parents(uint32_t row, uint32_t *stack, uint32_t depth) {
+  uint32_t place = defined[row].parents & ~ARE_LABELS;
+  if (!(defined[row].parents & ARE_LABELS)) {
+    const uint32_t *number = (const uint32_t *)parents.data + place;
+    for (uint32_t i = 1; place && i <= *number && depth < MAX_VISITED; i++)
+      stack[depth++] = number[i];
+    return depth;
+  }
+  const struct ca_head *head = head_of(row);
+  const int32_t *unit = (const int32_t *)ca_labels.data + place;
+  for (uint32_t k = 0; k < head->num_labels && depth < MAX_VISITED; k++) {
+    uint64_t label = ca_row_label(head->flags, head->sink, unit, k);
+    if (is_named(label))
+      stack[depth++] = (uint32_t)row_of(label);
+  }
+  return depth;
+}
+
 /* Depth-first search for `ancestor`. Rows are numbered in the order of their creation and are computed from
  * older ones only, so nothing older than the ancestor needs to be looked at. */
 static bool descends(uint64_t ancestor, uint32_t count, const uint64_t *labels) {
@@ -178,11 +215,8 @@ static bool descends(uint64_t ancestor, uint32_t count, const uint64_t *labels) 
     if (row == ancestor)
       return true;
     const struct definition *definition = &defined[row];
-    if (row < ancestor || definition->oldest > ancestor || !definition->parents || !visit(row))
-      continue;
-    const uint32_t *number = (const uint32_t *)parents.data + definition->parents;
-    for (uint32_t i = 1; i <= *number && depth < MAX_VISITED; i++)
-      stack[depth++] = number[i];
+    if (row >= ancestor && definition->oldest <= ancestor && definition->parents && visit(row))
+      depth = push_parents(row, stack, depth);
   }
   return false;
 }

@@ -296,6 +296,7 @@ static const struct {
 } scenarios[] = {
     {"many_rows", many_rows},
     {"exchanged", exchanged},
+    {"copying", copying},
     {"rounds", rounds},
     {"collected", collected},
     {"ranges", ranges},

@@ -268,6 +268,11 @@ def test_snapshots_keep_to_their_share_of_the_memory(driver: Driver) -> None:
     assert [numbers[name] for name in ("second", "third", "global")] == [1, 1, 1]
 
 
+def test_many_loops_that_copy_leave_their_copies_again(driver: Driver) -> None:
+    numbers, _ = driver.run("copying")
+    assert numbers == {"known": 3 * 1023, "filled": 2 * 3 * 1023}
+
+
 def test_temporaries_that_exchange_their_contents_are_others(driver: Driver) -> None:
     numbers, _ = driver.run("exchanged")
     assert numbers == {"first": 0, "exchanged": 0}
