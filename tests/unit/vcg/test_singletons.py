@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from commanalyzer.errors import ConfigError
 from commanalyzer.vcg.graph import SourceRole, ValueGraph
 from commanalyzer.vcg.invariants import check_singletons
-from commanalyzer.vcg.singletons import SingletonKind, find_singletons, vcg_words
+from commanalyzer.vcg.singletons import SingletonKind, degree_centroid, find_singletons, vcg_words
 from tests.graphs import build, row
 from tests.strategies import graphs
 
@@ -18,6 +19,14 @@ def torus(n: int, around: int) -> ValueGraph:
     """Stencil on a periodic grid of n cells that reads itself and ``around`` neighbours on both sides."""
     steps = [s for s in range(-around, around + 1) if s]
     return build(n, [row(i, *((i + s) % n for s in steps), accumulates=True) for i in range(n)])
+
+
+@given(st.lists(st.integers(0, 9) | st.integers(0, 200), max_size=30))
+def test_the_centroid_is_the_mean_or_the_median_of_connected_vertices(degrees: list[int]) -> None:
+    degree = np.array(degrees, np.int32)
+    connected = degree[degree > 0]
+    expected = min(connected.mean(), np.median(connected)) if len(connected) else 0.0
+    assert degree_centroid(degree) == expected
 
 
 @pytest.mark.parametrize(("around", "words"), [(2, 12), (3, 16)])
