@@ -27,7 +27,7 @@ from commanalyzer.vcg.segments import pointer_from_counts
 from commanalyzer.vcg.slices import Sliceable, row_slices
 
 _MOST_ROUNDS = 16
-_LEAST_DROPPED = 1 << 22  # pins among which those that are listed again are looked for
+_LEAST_DROPPED = 1 << 23  # pins among which those that are listed again are looked for
 _MOST_PINS = 60_000_000  # beyond, there are no nets: their list would take gigabytes
 
 
@@ -177,7 +177,7 @@ def build_nets(
     if pins is None:
         return None
     count = int(kernels.count_nets(pins))
-    slots, nets = np.full(1 << (2 * count + 1).bit_length(), -1, np.int32), np.empty((4, count), np.int64)
+    slots, nets = np.full(1 << (2 * count + 1).bit_length(), -1, np.int32), np.empty((count, 4), np.int64)
     places = frozen(number, np.int32)
     used = kernels.merge_nets(
         *(pins, places, near.most, near.most_folded, graph.versions, graph.width_bytes, slots, nets),
@@ -186,8 +186,8 @@ def build_nets(
     del slots
     if used < 0:
         return None
-    nets = nets[1:, :used]
-    net_bytes, first, last = np.ascontiguousarray(nets[:, nets[0] > 0])
+    nets = nets[:used]
+    _, net_bytes, first, last = np.ascontiguousarray(nets[nets[:, 1] > 0].T)
     pointer = pointer_from_counts(last - first + 1)
     pin = np.empty(int(pointer[-1]), np.int64)
     kernels.write_pins(pins, places, first, last, pointer, pin)

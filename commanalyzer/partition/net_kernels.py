@@ -176,7 +176,7 @@ def merge_nets(
         versions: Versions of each vertex.
         width: Bytes of each vertex.
         slots: int32, a power of two, more than nets; -1 before: sets by signature, linear probing.
-        nets: int64[4, M], results: signature, bytes of all nets with the set, first and last place in
+        nets: int64[M, 4], results: signature, bytes of all nets with the set, first and last place in
             ``key`` of the first net.
         limit: Sets with bytes that there may be.
     """
@@ -192,19 +192,19 @@ def merge_nets(
             last += 1
         name = np.int64(signature >> np.uint64(2))
         h = first_slot(name, mask)
-        while slots[h] != EMPTY and nets[0, slots[h]] != name:
+        while slots[h] != EMPTY and nets[slots[h], 0] != name:
             h = (h + 1) & mask
         if slots[h] == EMPTY:
             slots[h] = used
-            nets[0, used], nets[1, used], nets[2, used], nets[3, used] = name, 0, first, last
+            nets[used, 0], nets[used, 1], nets[used, 2], nets[used, 3] = name, 0, first, last
             used += 1
         times = most_folded[value] if net >= values else min(most[value], max(versions[value], 1))
         volume = np.int64(times) * np.int64(width[value])
-        if nets[1, slots[h]] == 0 and volume > 0:
+        if nets[slots[h], 1] == 0 and volume > 0:
             paid += 1
         if paid > limit:
             return -1
-        nets[1, slots[h]] += volume
+        nets[slots[h], 1] += volume
         first = last
     return used
 
