@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -249,15 +249,17 @@ def _border(
     total = num_parts + len(small)
     number = np.empty(len(anchor), np.int32)
     kernels.number_values(tiling.vertex, anchor, single, total, number)
-    work = np.zeros(total)
-    own = work_flops()
+    rows = surface.rows_with_pins(number, total, beside)
+    nets = build_nets(
+        graph, number, total, tiling.neighbours, np.zeros(total), rows, MOST_COUNTS // num_parts
+    )
+    if nets is None or not nets.num_nets:
+        return None
+    work, own = np.zeros(total), work_flops()
     kernels.add_work(number, own, work)
     settled = work[:num_parts] + _hub_work(view.hubs.hub, part, own, num_parts)
     work[:num_parts] = 0.0
-    rows = surface.rows_with_pins(number, total, beside)
-    nets = build_nets(graph, number, total, tiling.neighbours, work, rows)
-    if nets is None or not 0 < nets.num_nets * num_parts <= MOST_COUNTS:
-        return None
+    nets = replace(nets, work_flops=work)
     start = np.concatenate((np.arange(num_parts, dtype=np.int32), part[small]))
     return _Border(number, start, small, nets, settled)
 

@@ -23,11 +23,11 @@ from commanalyzer.partition.links import Links, find_links
 from commanalyzer.partition.tiles import Neighbours, Tiling
 from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64
 from commanalyzer.vcg.large import AnyGraph
-from commanalyzer.vcg.segments import pointer_from_counts, sorted_unique
+from commanalyzer.vcg.segments import pointer_from_counts
 from commanalyzer.vcg.slices import Sliceable, row_slices
 
 _MOST_ROUNDS = 16
-_LEAST_DROPPED = 1 << 22  # pins among which those that are listed again are looked for
+_LEAST_DROPPED = 1 << 23  # pins among which those that are listed again are looked for
 _MOST_PINS = 60_000_000  # beyond, there are no nets: their list would take gigabytes
 
 
@@ -160,8 +160,9 @@ def build_nets(
     near: Neighbours,
     work: Float64,
     rows: Sliceable | None = None,
+    most_nets: int = _MOST_PINS,
 ) -> Hypergraph | None:
-    """Return the nets between coarse vertices; ``None`` where they have too many pins.
+    """Return the nets between coarse vertices; ``None`` where they are too many or have too many pins.
 
     Args:
         graph: Value graph.
@@ -170,19 +171,23 @@ def build_nets(
         near: Uses of the values.
         work: float64[N], work of the coarse vertices.
         rows: Rows of the graph among which are all that have pins; None for all.
+        most_nets: Nets that there may be.
     """
     pins = _pins(graph, number, num_coarse, near.readers, rows)
     if pins is None:
         return None
     count = int(kernels.count_nets(pins))
-    slots, nets = np.full(1 << (2 * count + 1).bit_length(), -1, np.int32), np.empty((4, count), np.int64)
+    slots, nets = np.full(1 << (2 * count + 1).bit_length(), -1, np.int32), np.empty((count, 4), np.int64)
     places = frozen(number, np.int32)
     used = kernels.merge_nets(
-        *(pins, places, near.most, near.most_folded, graph.versions, graph.width_bytes, slots, nets)
+        *(pins, places, near.most, near.most_folded, graph.versions, graph.width_bytes, slots, nets),
+        most_nets,
     )
     del slots
-    nets = nets[1:, :used]
-    net_bytes, first, last = np.ascontiguousarray(nets[:, nets[0] > 0])
+    if used < 0:
+        return None
+    nets = nets[:used]
+    _, net_bytes, first, last = np.ascontiguousarray(nets[nets[:, 1] > 0].T)
     pointer = pointer_from_counts(last - first + 1)
     pin = np.empty(int(pointer[-1]), np.int64)
     kernels.write_pins(pins, places, first, last, pointer, pin)
@@ -201,14 +206,14 @@ def _pins(
     Most pins that would be listed again are not (see :func:`commanalyzer.partition.net_kernels.list_pins`);
     those that are, are dropped before they take more memory than the distinct ones.
     """
-    found, waiting, most = [np.zeros(0, np.int64)], 0, _LEAST_DROPPED
-    last, last_folded = np.full(graph.num_vertices, -1, np.int32), np.zeros(0, np.int32)
+    found, waiting, most, v = [np.zeros(0, np.int64)], 0, _LEAST_DROPPED, graph.num_vertices
+    last, last_folded, place = np.full(v, -1, np.int32), np.zeros(0, np.int32), np.zeros(v + 1, np.int32)
     for piece in row_slices(graph if rows is None else rows):
         begin, end = np.zeros(1, np.int64), np.array([piece.num_rows])
         flows = piece.source_ptr[piece.term_ptr[end]] - piece.source_ptr[piece.term_ptr[begin]]
         out = np.empty(int(flows.sum()), np.int64)
         if not len(last_folded) and piece.row_fold.any():
-            last_folded = np.full(graph.num_vertices, -1, np.int32)
+            last_folded, place = np.full(v, -1, np.int32), np.zeros(2 * v + 1, np.int32)
         count = kernels.list_pins(
             *(begin, end, piece.row_sink, piece.row_fold, piece.term_ptr, piece.source_ptr, piece.source),
             *(readers, number, num_coarse, last, last_folded, out),
@@ -216,19 +221,22 @@ def _pins(
         found.append(out[:count].copy())
         waiting += count
         if waiting > most:
-            found, waiting = [_distinct(found)], 0
+            found, waiting = [_distinct(found, place)], 0
             most = max(_LEAST_DROPPED, len(found[0]))
             if len(found[0]) > _MOST_PINS:
                 return None
-    pins = _distinct(found)
+    pins = _distinct(found, place)
     return pins if len(pins) <= _MOST_PINS else None
 
 
-def _distinct(pins: list[Int64]) -> Int64:
-    """Return the distinct ones of some lists of pins, sorted; empties the list of lists, they are many."""
+def _distinct(pins: list[Int64], place: Int32) -> Int64:
+    """Return the distinct ones of some lists of pins, sorted; empties the list of lists, they are many.
+
+    ``place`` is room for a number per net, see :func:`commanalyzer.partition.net_kernels.order_pins`.
+    """
     every = np.concatenate(pins)
     pins.clear()
-    return sorted_unique(every)
+    return every[: kernels.order_pins(every, place, np.empty(len(every), np.int32))]
 
 
 def voted(adjacency: Adjacency, part: Int32, num_parts: int) -> Int32:

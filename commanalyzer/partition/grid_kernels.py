@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from commanalyzer.compiled import compiled, compiled_in_place
+from commanalyzer.compiled import compiled, compiled_in_place, compiled_inline
 
 
 @compiled
@@ -21,19 +21,7 @@ def _last_point(extents: Any) -> Any:
     return points - 1
 
 
-@compiled
-def add_along(index: Any, components: Any, extents: Any, weight: Any, place: Any, along: Any) -> None:
-    """Add the weight of each element to ``along[place[d] + i]`` for its coordinate i in each dimension d."""
-    last = _last_point(extents)
-    for k in range(len(index)):
-        point = min(index[k] // components, last)
-        for d in range(len(extents) - 1, -1, -1):
-            rest = point // extents[d]
-            along[place[d] + point - rest * extents[d]] += weight[k]
-            point = rest
-
-
-@compiled_in_place
+@compiled_inline
 def _step(at: Any, extents: Any) -> Any:
     """Move coordinates to the next point; return the first dimension that changed."""
     d = len(extents) - 1
@@ -51,6 +39,48 @@ def _jump(point: Any, at: Any, extents: Any) -> None:
     for d in range(len(extents) - 1, -1, -1):
         at[d] = point % extents[d]
         point //= extents[d]
+
+
+@compiled_inline
+def _advance(point: Any, known: Any, at: Any, extents: Any) -> Any:
+    """Move coordinates from the point ``known`` (-1 for none) to another; return the first that changed."""
+    if point == known:
+        return len(extents) - 1
+    if known >= 0 and point == known + 1:
+        return _step(at, extents)
+    _jump(point, at, extents)
+    return -1
+
+
+@compiled
+def largest(value: Any, vertex: Any) -> Any:
+    """Return the largest value of some vertices, 0 if there are none."""
+    most = value[vertex[0]] if len(vertex) > 0 else value.dtype.type(0)
+    for v in vertex:
+        most = max(most, value[v])
+    return most
+
+
+@compiled
+def add_along(
+    vertex: Any, index: Any, components: Any, extents: Any, value: Any, full: Any, place: Any, along: Any
+) -> None:
+    """Add the weight of each element to ``along[place[d] + i]`` for its coordinate i in each dimension d.
+
+    That is the value of its vertex, or with ``full`` >= 0: 1 for values of at least half of it, 0 for others.
+    """
+    last = _last_point(extents)
+    at, known = np.zeros(len(extents), np.int64), np.int64(-1)
+    for k in range(len(index)):
+        point = np.int64(index[k])
+        point = min(point if components == 1 else point // components, last)
+        _advance(point, known, at, extents)
+        known = point
+        weight = value[vertex[k]] * 1.0
+        if full >= 0:
+            weight = 1.0 if 2.0 * weight >= full else 0.0
+        for d in range(len(extents)):
+            along[place[d] + at[d]] += weight
 
 
 @compiled
@@ -77,12 +107,7 @@ def fill_blocks(
             continue
         point = np.int64(index[k])
         point = min(point if components == 1 else point // components, last)
-        changed = d
-        if point == known + 1 and known >= 0:
-            changed = _step(at, extents)
-        elif point != known:
-            _jump(point, at, extents)
-            changed = -1
+        changed = _advance(point, known, at, extents)
         known = point
         if changed < d:
             outer = np.int64(0)

@@ -50,6 +50,7 @@ class Blocks:
         self.extents = family[0].extents
         self._groups = _by_extents(family)
         self._along: dict[bool, tuple[Float64, ...]] = {}
+        self._even: dict[tuple[int, ...], tuple[Int64, ...]] = {}
 
     def cuts(self, grid: tuple[int, ...], *, by_work: bool = False) -> tuple[Int64, ...]:
         """Return the block of each coordinate, dimension after dimension, for every extents of the family.
@@ -58,10 +59,15 @@ class Blocks:
             grid: Number of blocks along each dimension.
             by_work: Cut where the work spent on the elements is halved, not where their number is.
         """
+        if grid in self._even and not by_work:
+            return self._even[grid]
         if by_work not in self._along:
             self._along[by_work] = tuple(self._work_along(e, m, by_work) for e, m in self._groups)
         pairs = zip(self._groups, self._along[by_work], strict=True)
-        return tuple(_all_cuts(along, extents, grid) for (extents, _), along in pairs)
+        found = tuple(_all_cuts(along, extents, grid) for (extents, _), along in pairs)
+        if not by_work:  # those by work are compared with them
+            self._even = {grid: found}
+        return found
 
     def owners(self, grid: tuple[int, ...], cuts: Sequence[Int64]) -> Int32:
         """Return int32[V], owner of each element for these cuts; -1 for all other values."""
@@ -89,12 +95,17 @@ class Blocks:
                 kernels.fill_blocks(*elements, s.components, *places, first, wanted, owner)
 
     def _work_along(self, extents: tuple[int, ...], members: Sequence[Shaped], by_work: bool) -> Float64:
-        """Return the weights of all coordinates, dimension after dimension."""
+        """Return the weights of all coordinates, dimension after dimension.
+
+        Elements that change as often as others of their array weigh 1, halos 0.
+        """
+        value = self._graph.work_flops if by_work else self._graph.versions
+        value = frozen(value, value.dtype)
         along = np.zeros(sum(extents))
         for s in members:  # one step per array
-            weight = self._graph.work_flops[s.array.vertex] if by_work else _written(self._graph, s)
-            shape = (_numbers(extents), frozen(weight, np.float64), _places(extents))
-            kernels.add_along(s.array.index, s.components, *shape, along)
+            full = -1 if by_work else kernels.largest(value, s.array.vertex)
+            elements = (s.array.vertex, s.array.index, s.components, _numbers(extents))
+            kernels.add_along(*elements, value, full, _places(extents), along)
         return along
 
 
@@ -118,12 +129,6 @@ def _places(extents: tuple[int, ...]) -> Int64:
 def _all_cuts(along: Float64, extents: tuple[int, ...], grid: tuple[int, ...]) -> Int64:
     parts = np.split(along, np.cumsum(extents)[:-1])
     return frozen(np.concatenate([_cuts(w, count) for w, count in zip(parts, grid, strict=True)]), np.int64)
-
-
-def _written(graph: AnyGraph, shaped: Shaped) -> Float64:
-    """Return float64[K], 1 for elements that change as often as others of their array, 0 for halos."""
-    versions = graph.versions[shaped.array.vertex]
-    return np.asarray(2 * versions >= versions.max(), dtype=np.float64)
 
 
 def cyclic_owners(

@@ -13,6 +13,7 @@ from commanalyzer.compiled import compiled, compiled_in_place
 from commanalyzer.partition.link_kernels import EMPTY, MULTIPLIER, first_slot
 
 _MIX = np.uint64(0xBF58476D1CE4E5B9)
+_FEW = 32  # pins that are sorted fastest one by one
 
 
 @compiled_in_place
@@ -96,6 +97,53 @@ def list_pins(
 
 
 @compiled
+def order_pins(pins: Any, place: Any, pin: Any) -> Any:
+    """Move the distinct ones of ``pins`` to the front in ascending order; return how many there are.
+
+    Most nets have few pins, and those of nets that are near each other are listed soon after each other.
+
+    Args:
+        pins: (net << 32) | coarse vertex; changed.
+        place: int32, zeros, one for each net and one more; they are zeros again afterwards.
+        pin: int32, room for one number per entry of ``pins``.
+    """
+    for i in range(len(pins)):
+        place[pins[i] >> 32] += 1
+    for e in range(1, len(place)):
+        place[e] += place[e - 1]
+    for i in range(len(pins)):
+        e = pins[i] >> 32
+        place[e] -= 1
+        pin[place[e]] = pins[i] & 0xFFFFFFFF
+    n = 0
+    for e in range(len(place) - 1):
+        first, last = place[e], place[e + 1]
+        place[e] = 0
+        if last > first:
+            _sort_few(pin, first, last)
+        for i in range(first, last):
+            if i == first or pin[i] != pin[i - 1]:
+                pins[n] = (np.int64(e) << 32) | np.int64(pin[i])
+                n += 1
+    place[len(place) - 1] = 0
+    return n
+
+
+@compiled
+def _sort_few(pin: Any, first: Any, last: Any) -> None:
+    """Sort ``pin[first:last]``."""
+    if last - first > _FEW:
+        pin[first:last].sort()
+        return
+    for i in range(first + 1, last):
+        k, at = pin[i], i
+        while at > first and pin[at - 1] > k:
+            pin[at] = pin[at - 1]
+            at -= 1
+        pin[at] = k
+
+
+@compiled
 def _mixed(c: Any) -> Any:
     z = (np.uint64(c) + np.uint64(1)) * MULTIPLIER
     z = (z ^ (z >> np.uint64(30))) * _MIX
@@ -113,9 +161,12 @@ def count_nets(key: Any) -> Any:
 
 @compiled
 def merge_nets(
-    key: Any, number: Any, most: Any, most_folded: Any, versions: Any, width: Any, slots: Any, nets: Any
-) -> Any:
+    key: Any, number: Any, most: Any, most_folded: Any, versions: Any, width: Any, slots: Any, nets: Any,
+    limit: Any,
+) -> Any:  # fmt: skip
     """Find the distinct sets of pins, in order of the first net with each; return how many.
+
+    It stops as soon as more than ``limit`` of them have any bytes, and returns -1.
 
     Args:
         key: Sorted and distinct pins of :func:`list_pins`.
@@ -125,10 +176,12 @@ def merge_nets(
         versions: Versions of each vertex.
         width: Bytes of each vertex.
         slots: int32, a power of two, more than nets; -1 before: sets by signature, linear probing.
-        nets: int64[4, M], results: signature, bytes of all nets with the set, first and last place in
+        nets: int64[M, 4], results: signature, bytes of all nets with the set, first and last place in
             ``key`` of the first net.
+        limit: Sets with bytes that there may be.
     """
     used, first, values, mask = 0, 0, len(number), len(slots) - 1
+    paid = 0
     while first < len(key):
         net = key[first] >> 32
         value = net if net < values else net - values
@@ -139,14 +192,19 @@ def merge_nets(
             last += 1
         name = np.int64(signature >> np.uint64(2))
         h = first_slot(name, mask)
-        while slots[h] != EMPTY and nets[0, slots[h]] != name:
+        while slots[h] != EMPTY and nets[slots[h], 0] != name:
             h = (h + 1) & mask
         if slots[h] == EMPTY:
             slots[h] = used
-            nets[0, used], nets[1, used], nets[2, used], nets[3, used] = name, 0, first, last
+            nets[used, 0], nets[used, 1], nets[used, 2], nets[used, 3] = name, 0, first, last
             used += 1
         times = most_folded[value] if net >= values else min(most[value], max(versions[value], 1))
-        nets[1, slots[h]] += np.int64(times) * np.int64(width[value])
+        volume = np.int64(times) * np.int64(width[value])
+        if nets[slots[h], 1] == 0 and volume > 0:
+            paid += 1
+        if paid > limit:
+            return -1
+        nets[slots[h], 1] += volume
         first = last
     return used
 

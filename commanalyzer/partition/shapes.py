@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -138,26 +138,30 @@ def shape_families(graph: AnyGraph, arrays: Sequence[Array]) -> tuple[tuple[Shap
     those with most values: counting tells which is better. A family with fewer values and fewer changes than
     one of more dimensions is left out. An array without the shape of its family takes no part and follows.
     """
-    strides = _strides(graph, arrays)
+    strides, sizes = _strides(graph, arrays), _sizes(graph, arrays)
     families: list[tuple[Shaped, ...]] = []
     most = np.ones(2)
     for dims in (3, 2, 1):  # one step per number of dimensions
-        found = _largest_families(graph, arrays, dims, strides)
-        kept = [family for family in found if np.any(_extent(graph, family) >= most)]
+        found = _largest_families(sizes, arrays, dims, strides)
+        kept = [family for family in found if np.any(_extent(sizes, family) >= most)]
         families += kept
-        most = np.max([most, *(_extent(graph, family) for family in kept)], axis=0)
+        most = np.max([most, *(_extent(sizes, family) for family in kept)], axis=0)
     return tuple(families)
 
 
-def _extent(graph: AnyGraph, family: Sequence[Shaped]) -> Int64:
-    """Number of values in a family, and how often they change."""
-    values = sum(len(s.array.vertex) for s in family)
+def _sizes(graph: AnyGraph, arrays: Sequence[Array]) -> dict[int, Int64]:
+    """Number of values in each array, and how often they change; by the identity of the array."""
     versions = graph.versions
-    return np.array([values, sum(int(versions[s.array.vertex].sum()) for s in family)], dtype=np.int64)
+    return {id(a): np.array([len(a.vertex), int(versions[a.vertex].sum())], np.int64) for a in arrays}
+
+
+def _extent(sizes: Mapping[int, Int64], family: Sequence[Shaped]) -> Int64:
+    """Number of values in a family, and how often they change."""
+    return sum((sizes[id(s.array)] for s in family), start=np.zeros(2, np.int64))
 
 
 def _largest_families(
-    graph: AnyGraph, arrays: Sequence[Array], dims: int, strides: tuple[int, ...]
+    sizes: Mapping[int, Int64], arrays: Sequence[Array], dims: int, strides: tuple[int, ...]
 ) -> list[tuple[Shaped, ...]]:
     """The families with most values or changes, by the square or cube and by the strides."""
     counts = {c for array in arrays for c in array.counts}
@@ -167,7 +171,7 @@ def _largest_families(
     most = np.zeros(2, np.int64)
     for bases in (regular, shown):
         families = [f for base in sorted(bases) if (f := _family(arrays, base, regular | shown))]
-        extents = np.array([_extent(graph, f) for f in families]).reshape(-1, 2)
+        extents = np.array([_extent(sizes, f) for f in families]).reshape(-1, 2)
         for measure in range(2 if families else 0):
             best = int(np.argmax(extents[:, measure]))
             if np.any(extents[best] >= most):

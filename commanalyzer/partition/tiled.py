@@ -63,7 +63,7 @@ _LEAST_FORCED = 4  # coarse vertices per part, whatever the user says
 _MOST_PINS = 300_000  # of the coarse graph; above it, Mt-KaHyPar would take many seconds
 _REFINED = 2  # candidates
 _FOLLOWERS = 0.01  # of all values: fewer have no say in what blocks cost
-_MOST_KEPT = 10_000_000  # values whose columns stay expanded: each candidate looks at them several times
+_MOST_KEPT = 40_000_000  # values whose columns stay expanded: each candidate looks at them several times
 _RECOGNISED_FLOWS = 1 << 24  # whether a graph is a grid or a product is only looked at up to this size
 
 

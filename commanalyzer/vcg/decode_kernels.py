@@ -13,6 +13,8 @@ import numpy as np
 from commanalyzer.compiled import compiled_in_place
 from commanalyzer.vcg.trace_kernels import find_range
 
+_CACHED = 1 << 13  # entries of rounds that are written together, one entry of all of them after the other
+
 
 @compiled_in_place
 def _unpack(literal: Any, at: Any, count: Any, base: Any, bits: Any, low: Any, high: Any, out: Any) -> None:
@@ -45,12 +47,22 @@ def _repeat(start: Any, stride: Any, first: Any, width: Any, low: Any, high: Any
             out[i] = value + i * step
         return
     i, j, k = low // width, low % width, 0
-    while k < high - low:
-        last = min(width, j + high - low - k)
+    if j > 0:  # what is left of a round
+        last = min(width, j + high - low)
         for m in range(j, last):
-            out[k] = start[first + m] + i * stride[first + m]
-            k += 1
-        i, j = i + 1, 0
+            out[m - j] = start[first + m] + i * stride[first + m]
+        i, k = i + 1, last - j
+    rounds = (high - low - k) // width
+    together = max(_CACHED // width, 1)
+    for turn in range(0, rounds, together):
+        some = min(rounds - turn, together)
+        for m in range(width):
+            step = stride[first + m]
+            value, at = start[first + m] + (i + turn) * step, k + turn * width + m
+            for t in range(some):
+                out[at + t * width] = value + t * step
+    for m in range(high - low - k - rounds * width):
+        out[k + rounds * width + m] = start[first + m] + (i + rounds) * stride[first + m]
 
 
 @compiled_in_place

@@ -128,3 +128,10 @@ def count_distinct(place: Any, found: Any, first: Any, seen: Any, count: Any) ->
                 distinct += 1
         count[v] = distinct
         begin = place[k]
+
+
+@compiled
+def count_degrees(degree: Any, times: Any) -> None:
+    """Add to ``times`` how often each degree occurs; its last entry is for all from there on."""
+    for d in degree:
+        times[min(d, len(times) - 1)] += 1

@@ -8,12 +8,15 @@ Reference: paper Section 4.2.1, Algorithm 3, Definitions 4.2 and 4.3.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 from enum import IntEnum
 
 import numpy as np
 
+from commanalyzer.compiled import frozen
 from commanalyzer.errors import ConfigError, GraphInvariantError
+from commanalyzer.vcg import degree_kernels as kernels
 from commanalyzer.vcg.degrees import SINKS, SOURCES, count_neighbours
 from commanalyzer.vcg.edges import Edges, distinct_edges, undirected_degree
 from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64, SourceRole, UInt8, ValueGraph
@@ -82,20 +85,14 @@ def degree_centroid(degree: Int32 | Int64) -> float:
     Departure: vertices without any neighbour are left out. They exchange nothing, and a program with many
     of them (initialised and never read) would otherwise have centroid 0 and every other vertex extreme.
     """
-    connected = degree[degree > 0]
-    if len(connected) == 0:
+    total, connected = int(degree.sum(dtype=np.int64)), int(np.count_nonzero(degree))
+    if connected == 0:
         return 0.0
-    return min(float(connected.mean()), _median(connected))
-
-
-def _median(degree: Int32 | Int64) -> float:
-    """Return the median of at least one degree, by counting: few are large, and most are alike."""
-    places = (len(degree) - 1) // 2, len(degree) // 2
-    usual = int(degree.mean()) + 1
-    below = np.cumsum(np.bincount(degree[degree <= usual]))
-    if below[-1] <= places[1]:
-        return float(np.median(degree))
-    return float(np.searchsorted(below, places, side="right").mean())
+    mean = total / connected
+    times = np.zeros(2 * math.floor(mean) + 3, np.int64)  # if the last is in the middle, the mean is less
+    kernels.count_degrees(frozen(degree, degree.dtype), times)
+    middle = np.searchsorted(np.cumsum(times[1:]), [(connected - 1) // 2, connected // 2], side="right") + 1
+    return float(min(mean, middle.sum() / 2))
 
 
 def distance_score(degree: Int32 | Int64, centroid: float) -> Float64:

@@ -49,6 +49,9 @@ def test_rows_beside_borders_have_all_pins(graph: ValueGraph, num_parts: int, da
     assert some.net_pointer.tolist() == every.net_pointer.tolist()
     assert some.pin.tolist() == every.pin.tolist()
     assert some.net_bytes.tolist() == every.net_bytes.tolist()
+    for most, is_found in ((every.num_nets, True), (every.num_nets - 1, every.num_nets == 0)):
+        limited = build_nets(graph, number, total, tiling.neighbours, work, rows, most)
+        assert (limited is not None) == is_found
 
 
 @given(graphs(registers=True) | loop_graphs(), st.integers(1, 4), st.integers(1, 30), st.data())

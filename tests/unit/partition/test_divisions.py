@@ -89,6 +89,14 @@ def test_halos_do_not_count() -> None:
     assert owner[36:].reshape(6, 6)[:, 2].tolist() == [0, 0, 1, 2, 3, 3]
 
 
+def test_arrays_that_never_change_are_cut_evenly() -> None:
+    graph = with_arrays(("u", 18), ("w", 18))
+    graph = replace(graph, versions=np.repeat([0, 1, 5], (18, 6, 12)))
+    still, halo = (block_owners(graph, [shaped(graph, name, (18,))], (3,)) for name in ("u", "w"))
+    assert still[:18].tolist() == [0] * 6 + [1] * 6 + [2] * 6
+    assert halo[18:].tolist() == [0] * 10 + [1] * 4 + [2] * 4
+
+
 @pytest.mark.parametrize("grid", [(1, 1, 1), (2, 1, 3), (4, 3, 2)])
 @pytest.mark.parametrize("by_work", [False, True])
 def test_blocks_are_cut_along_each_dimension(grid: tuple[int, int, int], by_work: bool) -> None:

@@ -6,10 +6,11 @@ from collections import Counter
 from itertools import pairwise
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from commanalyzer.partition import tile_kernels
+from commanalyzer.partition import net_kernels, tile_kernels
 from commanalyzer.partition.coarse import _pins
 from commanalyzer.partition.links import Links, find_links
 from commanalyzer.vcg.graph import Int32, ValueGraph
@@ -129,3 +130,15 @@ def test_pins_are_those_of_all_flows_once_each(graph: ValueGraph, coarse: int, d
     found = _pins(graph, number, coarse, readers, None)
     assert found is not None
     assert [(int(p) >> 32, int(p) & 0xFFFFFFFF) for p in found] == sorted(expected)
+
+
+@pytest.mark.parametrize("most", [3, 40, 500])
+def test_pins_are_ordered_and_none_is_left_twice(most: int) -> None:
+    rng = np.random.default_rng(most)
+    place, pin = np.zeros(8, np.int32), np.empty(600, np.int32)
+    for count in (0, 1, 600):  # nets from one pin to hundreds
+        pins = (rng.integers(0, 7, count) << 32) | rng.integers(0, most, count)
+        expected = np.unique(pins)
+        found = net_kernels.order_pins(pins, place, pin)
+        assert pins[:found].tolist() == expected.tolist()
+        assert not place.any()

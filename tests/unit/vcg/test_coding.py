@@ -48,6 +48,17 @@ def test_whole_columns_and_ranges_come_back(values: Int64, key: int, cut: int, d
     assert np.array_equal(reader.expand(low, high), values[low:high])
 
 
+@pytest.mark.parametrize(("width", "rounds"), [(1, 9000), (3, 9000), (700, 40), (9000, 4)])
+def test_ranges_of_long_patterns_come_back(width: int, rounds: int) -> None:
+    start, stride = np.arange(width) ** 2 % 1009, np.arange(width) % 7 - 3
+    values = (start + np.arange(rounds)[:, None] * stride).ravel()
+    (hints,) = periods(np.arange(len(values)) % width, np.arange(1, len(values) + 1))
+    reader = Reader.of(encoded(values, hints))
+    for low in (0, 1, width - 1, width, 2 * width + 1):
+        for high in (low, low + 1, low + width, len(values) - width // 2, len(values)):
+            assert np.array_equal(reader.expand(low, high), values[low:high])
+
+
 @settings(deadline=None)
 @given(values=columns(), data=st.data())
 def test_known_patterns_lie_between_values(values: Int64, data: st.DataObject) -> None:

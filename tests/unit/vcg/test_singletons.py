@@ -95,7 +95,7 @@ def test_degrees_and_bookkeeping_match_sets(graph: ValueGraph) -> None:
     assert set(graph.source_role.tolist()) <= {int(r) for r in SourceRole}
 
 
-@given(st.lists(st.integers(0, 40) | st.integers(1000, 2000), min_size=1))
+@given(st.lists(st.integers(0, 40) | st.integers(1000, 2000)))
 @settings(max_examples=200, deadline=None)
 def test_the_centroid_is_the_lesser_of_mean_and_median(degrees: list[int]) -> None:
     degree = np.array(degrees, dtype=np.int32)
