@@ -36,12 +36,12 @@ from commanalyzer.partition.balance import (
 from commanalyzer.partition.coded import Owners
 from commanalyzer.partition.concurrency import Caller, Helpers, side_by_side
 from commanalyzer.partition.memory import affordable_jobs, require_memory
-from commanalyzer.partition.options import PortfolioOptions
+from commanalyzer.partition.options import PortfolioOptions, is_large
 from commanalyzer.partition.owner_map import read_owner_map
 from commanalyzer.partition.portfolio import Candidate, Portfolio
 from commanalyzer.partition.rules import parse_rule
 from commanalyzer.partition.selection import Cost, KnownCosts, best_of
-from commanalyzer.partition.tiled import TiledPortfolio, is_large
+from commanalyzer.partition.tiled import TiledPortfolio
 from commanalyzer.progress import Progress
 from commanalyzer.quantities import Bytes, Flop
 from commanalyzer.request import Coarsen, Model
@@ -232,10 +232,10 @@ def _divide(
     found = [_count(view, c, nodes, flops, options, portfolio) for c in portfolio.candidates(nodes)]
     advance()
     promising = sorted(found, key=lambda d: d.comm_bytes)[:_REFINED]
-    refined = portfolio.refined((Candidate(d.method, d.part, d.seconds) for d in promising), nodes)
+    given = (Candidate(d.method, d.part, d.seconds, d.coarse_vertices) for d in promising)
+    refined = portfolio.refined(given, nodes)
     found += [_count(view, c, nodes, flops, options, portfolio) for c in refined]
     found = _with_bound(found, portfolio, nodes)
-    found = [replace(d, coarse_vertices=portfolio.coarse_vertices) for d in found]
     allowed = portfolio.allowed(nodes)
     volumes, imbalances = [d.comm_bytes for d in found], [d.imbalance for d in found]
     best = best_of(volumes, imbalances, allowed)
@@ -250,11 +250,13 @@ def _portfolio(view: _View, options: CountOptions, caller: Caller) -> Portfolio 
     """Candidates on values; of a large graph, or where the user says so, on coarse vertices."""
     chosen = replace(_portfolio_options(view, options), caller=caller)
     wanted = options.coarsen
-    if wanted == "never" or (wanted == "auto" and not is_large(view.graph)):
-        assert isinstance(view.graph, ValueGraph)  # only graphs that are tiled stay coded
-        return Portfolio(view.graph, view.removed, chosen, partial(_known_cost, view))
-    most = 0 if wanted == "auto" else int(wanted)
-    return TiledPortfolio(view.graph, view.removed, chosen, partial(_counted_cost, view), most)
+    most = wanted if isinstance(wanted, int) else 0
+    tiled = TiledPortfolio(view.graph, view.removed, chosen, partial(_counted_cost, view), most)
+    if isinstance(wanted, int) or _is_tiled(view.graph, options):
+        return tiled
+    assert isinstance(view.graph, ValueGraph)  # only graphs that are tiled stay coded
+    coarse = tiled if wanted == "auto" else None
+    return Portfolio(view.graph, view.removed, chosen, partial(_known_cost, view), coarse)
 
 
 def _uneven(best: Decomposition, allowed: float) -> str:
@@ -319,6 +321,7 @@ def _count(
         ),
         object_bytes=exchanges.bytes_per_object(),
         seconds=candidate.seconds,
+        coarse_vertices=candidate.coarse_vertices,
     )
 
 

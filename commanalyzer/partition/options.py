@@ -10,6 +10,10 @@ from commanalyzer.partition.concurrency import Caller
 from commanalyzer.partition.grids import grid_name
 from commanalyzer.partition.owner_map import OwnerMap
 from commanalyzer.partition.rules import Rule
+from commanalyzer.vcg.large import AnyGraph
+
+LARGE_FLOWS = 3_000_000
+LARGE_VALUES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,3 +57,8 @@ def check_asked(options: PortfolioOptions) -> None:
             where=str(owner_map.path),
             hint=f"add --nodes {owner_map.num_parts}",
         )
+
+
+def is_large(graph: AnyGraph) -> bool:
+    """Whether partitioners would take minutes on the values themselves."""
+    return graph.num_flows > LARGE_FLOWS or graph.num_vertices > LARGE_VALUES

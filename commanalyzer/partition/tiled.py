@@ -17,9 +17,8 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from commanalyzer.compiled import frozen
 from commanalyzer.errors import PartitionError
-from commanalyzer.partition import tile_kernels as kernels
+from commanalyzer.partition.attempts import OBJECTIVES
 from commanalyzer.partition.borders import Surface, follow_borders, refine_borders
 from commanalyzer.partition.bounds import Structure, recognise
 from commanalyzer.partition.coarse import CoarseView, build_coarse, coarse_links, voted
@@ -29,7 +28,8 @@ from commanalyzer.partition.metis import partition
 from commanalyzer.partition.mtkahypar import partition_hypergraph
 from commanalyzer.partition.options import PortfolioOptions, check_asked
 from commanalyzer.partition.owner_map import map_owners
-from commanalyzer.partition.portfolio import NEAR, OBJECTIVES, Candidate
+from commanalyzer.partition.placement import Placement
+from commanalyzer.partition.portfolio import NEAR, Candidate
 from commanalyzer.partition.quality import edge_cut, imbalance
 from commanalyzer.partition.refine import (
     LEAST_GAIN,
@@ -55,8 +55,6 @@ from commanalyzer.partition.tiles import (
 from commanalyzer.vcg.graph import Bool, Float64, Int32
 from commanalyzer.vcg.large import AnyGraph
 
-LARGE_FLOWS = 3_000_000
-LARGE_VALUES = 1_000_000
 _MOST_LINKS = 500_000
 _LEAST_PER_PART = 16  # coarse vertices
 _LEAST_FORCED = 4  # coarse vertices per part, whatever the user says
@@ -65,11 +63,6 @@ _REFINED = 2  # candidates
 _FOLLOWERS = 0.01  # of all values: fewer have no say in what blocks cost
 _MOST_KEPT = 40_000_000  # values whose columns stay expanded: each candidate looks at them several times
 _RECOGNISED_FLOWS = 1 << 24  # whether a graph is a grid or a product is only looked at up to this size
-
-
-def is_large(graph: AnyGraph) -> bool:
-    """Whether partitioners would take minutes on the values themselves."""
-    return graph.num_flows > LARGE_FLOWS or graph.num_vertices > LARGE_VALUES
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,9 +141,14 @@ class TiledPortfolio:
         places = (self._graph, self._removed, self.arrays, self.families)
         return build_tiling(*places, wanted, scattered=not self._wanted, near=near)
 
+    def prepare_partitioned(self) -> None:
+        """Compute what :meth:`partitioned` needs for all numbers of parts."""
+        _ = self.view, self._nets
+
     def prepare(self) -> None:
         """Compute what all numbers of parts share; afterwards several may be divided at the same time."""
-        _ = self.view, self.structure, self._nets, self.surface
+        self.prepare_partitioned()
+        _ = self.structure, self.surface
         for family in self.families if self._options.structured else ():
             for members, _remark in variants(family, 0):
                 self._blocks_of(members)
@@ -159,6 +157,11 @@ class TiledPortfolio:
     def coarse_vertices(self) -> int:
         """Vertices of the graph that divisions are found on."""
         return self.view.tiling.num_vertices
+
+    @cached_property
+    def placement(self) -> Placement:
+        """Owners of values from those of coarse vertices."""
+        return Placement(self.view)
 
     @cached_property
     def surface(self) -> Surface:
@@ -187,18 +190,30 @@ class TiledPortfolio:
         Raises:
             PartitionError: If there are fewer coarse vertices than parts or METIS fails.
         """
-        begin = time.perf_counter()
-        found = self._best(self._metis(num_parts), num_parts)
-        yield Candidate(found.name, self._owners(found.coarse, num_parts), time.perf_counter() - begin)
+        yield from self.partitioned(num_parts)
         if num_parts == 1:
             return
-        yield from self._mtkahypar(num_parts)
         for division in self._blocks(num_parts) if self._options.structured else ():
             begin = time.perf_counter()
             self._regular.setdefault(num_parts, set()).add(division.name)
             owners = self._closely_followed(division, num_parts)
-            yield Candidate(division.name, owners, time.perf_counter() - begin)
+            yield self._candidate(division.name, owners, begin)
         yield from self._asked(num_parts)
+
+    def partitioned(self, num_parts: int) -> Iterator[Candidate]:
+        """Yield the best of METIS on the coarse graph, and what Mt-KaHyPar finds on it.
+
+        Raises:
+            PartitionError: If there are fewer coarse vertices than parts or METIS fails.
+        """
+        begin = time.perf_counter()
+        found = self._best(self._metis(num_parts), num_parts)
+        yield self._candidate(found.name, self.placement.owners(found.coarse, num_parts), begin)
+        if num_parts > 1:
+            yield from self._mtkahypar(num_parts)
+
+    def _candidate(self, name: str, part: Int32, begin: float) -> Candidate:
+        return Candidate(name, part, time.perf_counter() - begin, self.coarse_vertices)
 
     def refined(self, candidates: Iterable[Candidate], num_parts: int) -> Iterator[Candidate]:
         """Yield the first of ``candidates`` with their borders refined, if that changes them.
@@ -220,7 +235,7 @@ class TiledPortfolio:
             )
             if better is not None:
                 least = min(least, better.net_bytes)
-                yield Candidate(f"{candidate.method} refined", better.part, time.perf_counter() - begin)
+                yield self._candidate(f"{candidate.method} refined", better.part, begin)
 
     def _is_affordable(self, num_parts: int) -> bool:
         nets = self.view.hypergraph
@@ -255,8 +270,8 @@ class TiledPortfolio:
         except PartitionError as error:
             self._failures.setdefault(num_parts, []).append(f"mt-kahypar failed: {error.message}")
             return
-        part = self._owners(core.part, num_parts)
-        yield Candidate(f"mt-kahypar km1, {self.view.tiling.name}", part, time.perf_counter() - begin)
+        part = self.placement.owners(core.part, num_parts)
+        yield self._candidate(f"mt-kahypar km1, {self.view.tiling.name}", part, begin)
 
     def _improved(self, part: Int32, num_parts: int) -> Int32:
         hypergraph, nets = self.view.hypergraph, self._nets
@@ -309,8 +324,8 @@ class TiledPortfolio:
         if cut.by_work and all(map(np.array_equal, places, blocks.cuts(cut.grid))):
             return None
         values = partial(blocks.owners, cut.grid, places)
-        coarse = self._followed(self._on_coarse(values(), leads=True), num_parts)
-        return _Found(cut.name, coarse, partial(self._led, values))
+        coarse = self._followed(self.placement.on_coarse(values(), leads=True), num_parts)
+        return _Found(cut.name, coarse, partial(self.placement.led, values))
 
     def _blocks_of(self, members: Sequence[Shaped]) -> Blocks:
         key = tuple(map(id, members))
@@ -330,20 +345,9 @@ class TiledPortfolio:
         for name, owners in given:
             begin = time.perf_counter()
             if owners is not None:
-                coarse = self._followed(self._on_coarse(owners), num_parts)
-                part = self._completed(coarse, owners, num_parts)
-                yield Candidate(name, part, time.perf_counter() - begin)
-
-    def _on_coarse(self, value_part: Int32, *, leads: bool = False) -> Int32:
-        """Return int32[N], the part of a value in each coarse vertex, -1 where none has one.
-
-        With ``leads``, values that follow others take the parts of these; see :meth:`_led`.
-        """
-        tiling = self.view.tiling
-        coarse = np.full(tiling.num_vertices, -1, np.int32)
-        own = frozen(value_part, np.int32)
-        kernels.note_parts(tiling.vertex, tiling.neighbours.anchor, own, leads, coarse)
-        return coarse
+                coarse = self._followed(self.placement.on_coarse(owners), num_parts)
+                part = self.placement.completed(coarse, owners, num_parts)
+                yield self._candidate(name, part, begin)
 
     def _followed(self, coarse: Int32, num_parts: int) -> Int32:
         """Parts for the coarse vertices without one, beside what they are connected to."""
@@ -357,7 +361,7 @@ class TiledPortfolio:
 
     def _placed(self, division: _Found, num_parts: int) -> Int32:
         values = division.values
-        return self._completed(division.coarse, None if values is None else values(), num_parts)
+        return self.placement.completed(division.coarse, None if values is None else values(), num_parts)
 
     def _closely_followed(self, division: _Found, num_parts: int) -> Int32:
         """Owners where values follow one by one if they are many, and that is cheaper and no less even."""
@@ -370,30 +374,3 @@ class TiledPortfolio:
         costs = one, one if other is None else self._cost(other, num_parts)
         volumes, excess = [c.comm_bytes for c in costs], [c.imbalance for c in costs]
         return part if other is None or best_of(volumes, excess, self.allowed(num_parts)) == 0 else other
-
-    def _completed(self, coarse: Int32, value_part: Int32 | None, num_parts: int) -> Int32:
-        """Owners of all values: given ones, then those of anchors, then of coarse vertices; hubs at last."""
-        part = self._owners(coarse, num_parts)
-        if value_part is None:
-            return part
-        of_anchor = value_part[self.view.tiling.neighbours.anchor]
-        np.copyto(part, of_anchor, where=of_anchor >= 0)
-        np.copyto(part, value_part, where=value_part >= 0)
-        return part
-
-    def _led(self, owners: Callable[[], Int32]) -> Int32:
-        """Return ``owners()`` with values that follow others at the owner of these, if they have one.
-
-        Entries of a sparse matrix are as many as would be some per point, but not the same number at each.
-        """
-        value_part = owners()
-        of_anchor = value_part[self.view.tiling.neighbours.anchor]
-        np.copyto(of_anchor, value_part, where=of_anchor < 0)
-        return of_anchor
-
-    def _owners(self, coarse: Int32, num_parts: int) -> Int32:
-        """Return int32[V], owners of all values where those of coarse vertices are known."""
-        vertex, hubs = self.view.tiling.vertex, self.view.hubs
-        part = coarse[np.maximum(vertex, 0)]
-        part[hubs.hub] = hubs.owners(coarse, num_parts)
-        return part
