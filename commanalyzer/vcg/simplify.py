@@ -137,10 +137,9 @@ def _renamed_slices(graph: AnyGraph, target: Int32, is_gone: Bool, is_copy: Bool
 
 def _renamed(rows: AnyRows, target: Int32, kept_row: Bool) -> RowSlice:
     """Vertices replaced by ``target``, rows ``kept_row`` (bool[R]) only; self-sources become flags."""
-    sink = target[rows.row_sink]
+    sink, source = target[rows.row_sink], target[rows.source]
     row_of_term_ = row_of_term(rows)
     term_of_source = np.repeat(np.arange(len(rows.source_ptr) - 1), np.diff(rows.source_ptr))
-    source = target[rows.source]
     row = row_of_term_[term_of_source]
     own = source == sink[row]
     kept = kept_row[row] & ~own
@@ -224,6 +223,7 @@ def _lone_terms(rows: AnyRows, chosen: Bool) -> tuple[Int32, Int64, Int64]:
 
 def _inlined_slices(graph: AnyGraph, nested: _Nested, taken: list[tuple[Int32, Int32]]) -> Iterator[RowSlice]:
     """Yield rows with the terms of inner rows in the place of these; note (value, sink) in ``taken``."""
+    same = np.arange(graph.num_vertices, dtype=np.int32)
     row_of = np.full(graph.num_vertices, -1, np.int32)
     for rows in row_slices(graph):
         value, row, term = _lone_terms(rows, nested.is_inner)
@@ -232,7 +232,9 @@ def _inlined_slices(graph: AnyGraph, nested: _Nested, taken: list[tuple[Int32, I
         row_of[every.row_sink] = np.arange(every.num_rows, dtype=np.int32)
         kept = np.zeros(every.num_rows, np.bool_)
         kept[: rows.num_rows] = ~nested.is_inner[rows.row_sink]
-        yield _inlined(every, row_of[value], term, kept)
+        found = _inlined(every, row_of[value], term, kept)
+        # a register that took in the sink's own value: s = min(m, a); m = min(s, b)
+        yield _renamed(found, same, np.ones(found.num_rows, np.bool_)) if len(term) else found
 
 
 def _inlined(rows: AnyRows, inner_row: Int32, term: Int64, kept: Bool) -> RowSlice:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.errors import PartitionError
+from commanalyzer.partition import attempts
 from commanalyzer.partition import portfolio as module
 from commanalyzer.partition.balance import imbalance_of_work, term_work, work_by_value
 from commanalyzer.partition.options import PortfolioOptions
@@ -106,11 +109,15 @@ def test_hubs_without_work_stay() -> None:
 # --- failures ---------------------------------------------------------------------------------------------
 
 
+def chain(n: int) -> ValueGraph:
+    return build(n, [row(i + 1, i) for i in range(n - 1)], work=dict.fromkeys(range(1, n), 1.0))
+
+
 def chain_portfolio(n: int) -> Portfolio:
-    return portfolio_of(build(n, [row(i + 1, i) for i in range(n - 1)], work=dict.fromkeys(range(1, n), 1.0)))
+    return portfolio_of(chain(n))
 
 
-def portfolio_of(graph: ValueGraph) -> Portfolio:
+def portfolio_of(graph: ValueGraph, coarse: module.Coarse | None = None) -> Portfolio:
     n = graph.num_vertices
 
     def count(part: Int32, parts: int) -> Cost:
@@ -118,14 +125,14 @@ def portfolio_of(graph: ValueGraph) -> Portfolio:
         communication = charge_volume(graph, part, parts).communication(graph)
         return Cost(communication.total_bytes, imbalance_of_work(work, part, parts), lambda: work)
 
-    return Portfolio(graph, np.zeros(n, np.bool_), PortfolioOptions((4,), 1, 0.03), count)
+    return Portfolio(graph, np.zeros(n, np.bool_), PortfolioOptions((4,), 1, 0.03), count, coarse)
 
 
 def test_a_method_that_fails_does_not_end_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*_: object, **__: object) -> None:
         raise PartitionError("METIS failed on purpose")
 
-    monkeypatch.setattr(module, "partition", fails)
+    monkeypatch.setattr(attempts, "partition", fails)
     portfolio = chain_portfolio(64)
     assert "mt-kahypar km1" in [c.method for c in portfolio.candidates(4)]
     (said,) = portfolio.failures(4)
@@ -156,8 +163,9 @@ def test_refinements_are_given_only_where_they_are_better() -> None:
 def test_the_volume_is_asked_for_late_where_it_takes_long_and_blocks_are_no_better(
     monkeypatch: pytest.MonkeyPatch, share: float, is_asked: bool
 ) -> None:
-    for name, value in (("_MOST_RETRIED_EDGES", 0), ("_MANY_PAIRS", 0), ("_FAR_BELOW", share)):
-        monkeypatch.setattr(module, name, value)
+    for name in ("_MOST_RETRIED_EDGES", "_MANY_PAIRS"):
+        monkeypatch.setattr(attempts, name, 0)
+    monkeypatch.setattr(module, "_FAR_BELOW", share)
     methods = [c.method for c in portfolio_of(jacobi(8)).candidates(4)]
     # Blocks and METIS's parts of a grid move about the same.
     assert {"metis cut", "metis net", "blocks 2x2"} < set(methods)
@@ -179,3 +187,45 @@ def test_the_latest_costs_are_known_by_content() -> None:
         known.note(np.array([0, 2 + i], np.int32), 32, cost)
     assert known.find(np.array([0, 1], np.int32), 2) is None
     assert known.find(np.array([0, 2], np.int32), 32) is cost
+
+
+# --- coarse graphs ----------------------------------------------------------------------------------------
+
+
+class Halves:
+    """Coarse candidates that are known: the first half of 64 values, and the second."""
+
+    def __init__(self, *, fails: bool = False) -> None:
+        self.fails, self.asked = fails, 0
+
+    def prepare_partitioned(self) -> None:
+        """Do nothing."""
+
+    def partitioned(self, num_parts: int) -> Iterator[module.Candidate]:
+        """Yield the halves."""
+        self.asked += 1
+        if self.fails:
+            raise PartitionError("too coarse on purpose")
+        yield module.Candidate("halves", (np.arange(64) // 32).astype(np.int32), 0.0, 2)
+
+
+def test_a_coarse_graph_is_asked_where_mt_kahypar_would_take_long_on_the_values(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    quick, slow, failing = Halves(), Halves(), Halves(fails=True)
+    assert {c.coarse_vertices for c in portfolio_of(chain(64), quick).candidates(4)} == {0}
+    assert quick.asked == 0
+    monkeypatch.setattr(attempts, "_MOST_PINS", 1)
+    found = {c.method: c.coarse_vertices for c in portfolio_of(chain(64), slow).candidates(4)}
+    assert found["halves"] == 2
+    assert "mt-kahypar km1" not in found
+    assert "metis cut" in found
+    portfolio = portfolio_of(chain(64), failing)
+    assert "metis cut" in [c.method for c in portfolio.candidates(4)]
+    assert portfolio.failures(4) == ("coarse graph failed: too coarse on purpose",)
+
+
+def test_a_refined_division_says_which_graph_it_was_found_on() -> None:
+    mixed = module.Candidate("mixed", (np.arange(64) % 4).astype(np.int32), 0.0, 8)
+    (better,) = portfolio_of(chain(64)).refined([mixed], 4)
+    assert (better.method, better.coarse_vertices) == ("mixed refined", 8)

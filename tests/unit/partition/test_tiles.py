@@ -275,7 +275,7 @@ def test_slices_of_a_coded_graph_give_what_the_expanded_graph_gives(
     store = GraphStore.of(jacobi(12))
     whole = decompose(store, 288, _options(36), SilentProgress())
     for name in ("LARGE_FLOWS", "LARGE_VALUES"):
-        monkeypatch.setattr(f"commanalyzer.partition.tiled.{name}", 0)
+        monkeypatch.setattr(f"commanalyzer.partition.options.{name}", 0)
     monkeypatch.setattr("commanalyzer.vcg.large.SLICE_FLOWS", flows)
     monkeypatch.setattr(GraphStore, "graph", None)  # nothing expands all of it
     sliced = decompose(store, 288, _options(36), SilentProgress())

@@ -107,6 +107,14 @@ def test_a_sum_in_a_register_is_added_term_by_term() -> None:
     assert found.work_flops.tolist() == [0, 0, 0, 0, 16.0]
 
 
+def test_a_sink_that_a_register_took_in_goes_on_from_its_own_value() -> None:
+    # r2 = min(0, 1); 0 = min(r2, 3)
+    rows = [Row(2, [[0], [1]], 4, Fold.MIN), Row(0, [[2], [3]], 4, Fold.MIN)]
+    found = flatten_reductions(build(4, rows, registers=[2], work={2: 4.0, 0: 4.0}))
+    same(found, 4, [Row(0, [[1], [3]], 4, Fold.MIN, accumulates=True)])
+    assert found.work_flops.tolist() == [8.0, 0, 0, 0]
+
+
 def test_reductions_are_opened_from_the_outside_to_a_depth_of_eight() -> None:
     # vertex v sums v - 1 and 0; vertices 2 to 10 are registers, 11 is memory
     rows = [folded(2, [0], [1])] + [folded(v, [v - 1], [0]) for v in range(3, 12)]
