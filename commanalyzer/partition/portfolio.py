@@ -32,6 +32,7 @@ from commanalyzer.partition.selection import Cost, best_of
 from commanalyzer.partition.shapes import Array, Shaped, find_arrays, shape_families
 from commanalyzer.vcg.graph import Bool, Int32, ValueGraph
 
+_MOST_COARSE_PINS = 300_000  # times numbers of parts; above it, Mt-KaHyPar takes longer than all else
 NEAR = 1.02  # of the bytes of the best refinement; what stays above is not refined further
 _HOPELESS = (
     1.5  # times the bytes of the best division by a partitioner; blocks above it are not followed well
@@ -69,8 +70,8 @@ class Coarse(Protocol):
     def prepare_partitioned(self) -> None:
         """Compute what all numbers of parts share."""
 
-    def partitioned(self, num_parts: int) -> Iterator[Candidate]:
-        """Yield what partitioners find."""
+    def partitioned(self, num_parts: int, most_pins: int) -> Iterator[Candidate]:
+        """Yield what partitioners find; Mt-KaHyPar is asked up to so many pins."""
 
 
 class Portfolio:
@@ -180,7 +181,7 @@ class Portfolio:
         if self._coarse is None or num_parts == 1 or not self._partitioners.prefers_coarse:
             return
         try:
-            yield from self._coarse.partitioned(num_parts)
+            yield from self._coarse.partitioned(num_parts, _MOST_COARSE_PINS // len(self._options.nodes))
         except PartitionError as error:
             failed.append(("coarse graph", error))
 

@@ -200,8 +200,12 @@ class TiledPortfolio:
             yield self._candidate(division.name, owners, begin)
         yield from self._asked(num_parts)
 
-    def partitioned(self, num_parts: int) -> Iterator[Candidate]:
+    def partitioned(self, num_parts: int, most_pins: int = _MOST_PINS) -> Iterator[Candidate]:
         """Yield the best of METIS on the coarse graph, and what Mt-KaHyPar finds on it.
+
+        Args:
+            num_parts: Number of parts p.
+            most_pins: Pins of the coarse graph up to which Mt-KaHyPar is asked.
 
         Raises:
             PartitionError: If there are fewer coarse vertices than parts or METIS fails.
@@ -210,7 +214,7 @@ class TiledPortfolio:
         found = self._best(self._metis(num_parts), num_parts)
         yield self._candidate(found.name, self.placement.owners(found.coarse, num_parts), begin)
         if num_parts > 1:
-            yield from self._mtkahypar(num_parts)
+            yield from self._mtkahypar(num_parts, most_pins)
 
     def _candidate(self, name: str, part: Int32, begin: float) -> Candidate:
         return Candidate(name, part, time.perf_counter() - begin, self.coarse_vertices)
@@ -258,9 +262,9 @@ class TiledPortfolio:
                 part = self._improved(part, num_parts)
             yield _Found(f"metis {objective}, {view.tiling.name}", part)
 
-    def _mtkahypar(self, num_parts: int) -> Iterator[Candidate]:
+    def _mtkahypar(self, num_parts: int, most_pins: int) -> Iterator[Candidate]:
         nets = self.view.hypergraph
-        if nets is None or not self._options.structured or not 0 < nets.num_pins <= _MOST_PINS:
+        if nets is None or not self._options.structured or not 0 < nets.num_pins <= most_pins:
             return
         begin, options = time.perf_counter(), self._options
         try:

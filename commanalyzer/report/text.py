@@ -61,19 +61,18 @@ def _show_prediction(result: AnalysisResult, console: Console, quiet: bool, ever
     if not quiet:
         _show_run(result, console)
     _show_decompositions(result, console, every)
-    coarse = max((d.coarse_vertices for d in result.decompositions), default=0)
-    if coarse:
-        console.print(coarse_line(coarse))
+    coarse = [d.coarse_vertices for d in result.decompositions if d.best]
+    if any(coarse):
+        console.print(coarse_line(max(coarse), is_all=all(coarse)))
     if not quiet and result.decompositions:
         _show_largest(result, console)
 
 
-def coarse_line(vertices: int) -> str:
-    """Sentence about divisions that were found on a coarse graph."""
-    return (
-        f"Divisions were found on a coarse graph of {format_count(vertices)} vertices and refined at their "
-        "borders; bytes are counted on the full graph (--coarsen)."
-    )
+def coarse_line(vertices: int, *, is_all: bool) -> str:
+    """Sentence about divisions, all or some of those shown, that were found on a coarse graph."""
+    which = "Divisions" if is_all else "Some divisions"
+    where = f"on a coarse graph of {format_count(vertices)} vertices"
+    return f"{which} were found {where}; bytes are counted on the full graph (--coarsen)."
 
 
 def _show_run(result: AnalysisResult, console: Console) -> None:

@@ -30,6 +30,8 @@ _FIRST_POLL_S = 0.001
 _POLL_S = 0.05
 _CLEARLY_ABOVE = 1.02
 _GRACE_S = 2.0
+_PADDING = "COMMANALYZER_PADDING"
+_STACK_END_BYTES, _STACK_ALIGNMENT_BYTES = 8, 16
 Stream = IO[bytes] | int | None
 
 
@@ -108,7 +110,7 @@ def run_target(
         stdin: Stream for its standard input; inherited when ``None``.
         stdout: Stream for its standard output; inherited when ``None``, ignored with ``capture``.
         stderr: Stream for its standard error; inherited when ``None``.
-        environment: Variables added to this process's environment.
+        environment: Variables added to this process's environment, with one that aligns the arguments.
         limits: Limits of the run.
         capture: Return standard output instead of showing it.
         label: What to call the program in messages; the executable's path when empty.
@@ -153,11 +155,23 @@ def _spawn(
             stdin=streams[0],
             stdout=streams[1],
             stderr=streams[2],
-            env={**os.environ, **environment},
+            env=_with_padding(command, {**os.environ, **environment}) if environment else None,
             start_new_session=True,
         )
     except (OSError, ValueError) as error:
         raise TargetRunError(f"the program cannot be started: {error}", where=label) from error
+
+
+def _with_padding(command: Sequence[str], environment: dict[str, str]) -> dict[str, str]:
+    """Return ``environment`` with a variable that puts the first argument at a multiple of 16 bytes.
+
+    The words of an argument's text are sources of what is parsed from it. Which words texts share must not
+    depend on the lengths of paths and variables: at the end of the stack, Linux puts the path of the program,
+    before it the variables, and before these the arguments.
+    """
+    texts = [*command, *(f"{name}={value}" for name, value in environment.items()), f"{_PADDING}="]
+    behind = _STACK_END_BYTES + sum(len(os.fsencode(text)) + 1 for text in texts)
+    return {**environment, _PADDING: "-" * (-behind % _STACK_ALIGNMENT_BYTES)}
 
 
 def spool_stdin(source: Path | None, directory: Path) -> Path | None:

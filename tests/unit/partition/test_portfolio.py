@@ -201,8 +201,9 @@ class Halves:
     def prepare_partitioned(self) -> None:
         """Do nothing."""
 
-    def partitioned(self, num_parts: int) -> Iterator[module.Candidate]:
+    def partitioned(self, num_parts: int, most_pins: int) -> Iterator[module.Candidate]:
         """Yield the halves."""
+        assert most_pins == 300_000  # for one number of parts
         self.asked += 1
         if self.fails:
             raise PartitionError("too coarse on purpose")

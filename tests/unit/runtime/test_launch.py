@@ -36,6 +36,14 @@ def test_output_status_and_environment() -> None:
     assert run.peak_rss_bytes > 0
 
 
+@pytest.mark.parametrize("length", [0, 1, 5, 16])
+def test_arguments_of_recorded_programs_begin_at_multiples_of_16_bytes(length: int) -> None:
+    script, first = "cat /proc/$$/stat; true", 48  # arg_start, proc_pid_stat(5)
+    run = run_target(SHELL, ["-c", script], environment={"CA_TEST": "x" * length}, capture=True)
+    start = int(run.stdout.split(b") ")[1].split()[first - 3])
+    assert (start + len(f"{SHELL}") + 1) % 16 == 0
+
+
 def test_streams(tmp_path: Path) -> None:
     source, target = tmp_path / "in", tmp_path / "out"
     source.write_text("hello")
