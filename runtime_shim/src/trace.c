@@ -56,6 +56,7 @@ __attribute__((constructor(1), used)) static void start(void) {
   unsetenv("COMMANALYZER_WORKSPACE");
   unsetenv("COMMANALYZER_MEMORY");
   unsetenv("COMMANALYZER_PREFIX");
+  unsetenv("COMMANALYZER_PADDING");
   recorded_process = getpid();
   atexit(ca_finish);
 }
