@@ -59,8 +59,9 @@ class Blocks:
             grid: Number of blocks along each dimension.
             by_work: Cut where the work spent on the elements is halved, not where their number is.
         """
-        if grid in self._even and not by_work:
-            return self._even[grid]
+        known = self._even.get(grid)  # others may be cut at the same time
+        if known is not None and not by_work:
+            return known
         if by_work not in self._along:
             self._along[by_work] = tuple(self._work_along(e, m, by_work) for e, m in self._groups)
         pairs = zip(self._groups, self._along[by_work], strict=True)
