@@ -93,12 +93,13 @@ def _watch(process: subprocess.Popen[bytes], limits: Limits) -> str:
 
 
 def _tree_bytes(pid: int) -> float:
-    """Resident bytes of a process and all below it; shared pages of each count."""
+    """Resident bytes of a process and all below it without pages of files, which the system can write out."""
     total = 0.0
     try:
         root = psutil.Process(pid)
         for item in (root, *root.children(recursive=True)):
-            total += item.memory_info().rss
+            memory = item.memory_info()
+            total += memory.rss - memory.shared
     except psutil.NoSuchProcess:
         pass
     return total
