@@ -39,7 +39,7 @@ class Placement:
         return coarse
 
     def completed(self, coarse: Int32, value_part: Int32 | None, num_parts: int) -> Int32:
-        """Owners of all values: given ones, then those of anchors, then of coarse vertices; hubs at last."""
+        """Return int32[V], owners: given ones, then those of anchors, then those of coarse vertices."""
         part = self.owners(coarse, num_parts)
         if value_part is None:
             return part

@@ -73,6 +73,9 @@ class Coarse(Protocol):
     def partitioned(self, num_parts: int, most_pins: int) -> Iterator[Candidate]:
         """Yield what partitioners find; Mt-KaHyPar is asked up to so many pins."""
 
+    def failures(self, num_parts: int) -> tuple[str, ...]:
+        """Sentences about the methods that failed for ``num_parts``."""
+
 
 class Portfolio:
     """Candidates of one graph; what does not depend on the number of parts is computed once.
@@ -190,7 +193,8 @@ class Portfolio:
         methods: dict[str, list[str]] = {}
         for name, error in self._failures.get(num_parts, ()):
             methods.setdefault(error.message, []).append(name)
-        return tuple(f"{', '.join(names)} failed: {message}" for message, names in methods.items())
+        own = tuple(f"{', '.join(names)} failed: {message}" for message, names in methods.items())
+        return own if self._coarse is None else own + self._coarse.failures(num_parts)
 
     def refined(self, candidates: Iterable[Candidate], num_parts: int) -> Iterator[Candidate]:
         """Yield refinements of ``candidates``, as far as they are better than these.

@@ -209,6 +209,10 @@ class Halves:
             raise PartitionError("too coarse on purpose")
         yield module.Candidate("halves", (np.arange(64) // 32).astype(np.int32), 0.0, 2)
 
+    def failures(self, num_parts: int) -> tuple[str, ...]:
+        """What is said about every number of parts."""
+        return (f"no thirds of {num_parts}",)
+
 
 def test_a_coarse_graph_is_asked_where_mt_kahypar_would_take_long_on_the_values(
     monkeypatch: pytest.MonkeyPatch,
@@ -223,7 +227,7 @@ def test_a_coarse_graph_is_asked_where_mt_kahypar_would_take_long_on_the_values(
     assert "metis cut" in found
     portfolio = portfolio_of(chain(64), failing)
     assert "metis cut" in [c.method for c in portfolio.candidates(4)]
-    assert portfolio.failures(4) == ("coarse graph failed: too coarse on purpose",)
+    assert portfolio.failures(4) == ("coarse graph failed: too coarse on purpose", "no thirds of 4")
 
 
 def test_a_refined_division_says_which_graph_it_was_found_on() -> None:
