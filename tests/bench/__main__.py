@@ -24,6 +24,7 @@ from tests.bench.document import performance_document
 from tests.bench.exponents import SERIES, growth
 from tests.bench.history import append, slow_downs
 from tests.bench.measuring import measure
+from tests.bench.memory import page_cost
 from tests.bench.peers import peers
 
 _HISTORY = ROOT / "tests" / "bench" / "history.jsonl"
@@ -35,6 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = _options(words)
     is_complete = not options.only
     progress = make_console(sys.stderr)
+    pages = page_cost()
     measured, laws = [], []
     cases = chosen(options.only.split(",") if options.only else ())
     for case in cases:
@@ -52,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     origin = f"Made by `{shlex.join(['python', '-m', 'tests.bench', *words])}` on {machine}."
     changes = slow_downs(options.history, made.host_class, measured)
     remarks = tuple(f"{case.name}: {case.remark}" for case in cases if case.remark)
-    document = performance_document(measured, remarks, laws, others, changes, origin)
+    document = performance_document(measured, remarks, laws, others, changes, pages, origin)
     show_document(document, make_console(sys.stdout, width=200))
     if options.output is not None:
         write_text(options.output, markdown_text(document), force=True)

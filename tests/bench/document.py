@@ -10,6 +10,7 @@ from commanalyzer.validation.document import Document, Section
 from tests.bench.exponents import Growth
 from tests.bench.history import Change
 from tests.bench.measuring import Cost, Measured
+from tests.bench.memory import PageCost
 from tests.bench.peers import PROGRAMS, Peer
 
 _NONE = "-"
@@ -21,13 +22,14 @@ def performance_document(
     laws: Sequence[Growth],
     others: Sequence[Peer],
     changes: Sequence[Change],
+    pages: PageCost,
     origin: str,
 ) -> Document:
     """Everything that a benchmark run says; ``remarks`` are about workloads.
 
     ``origin`` is its command and machine.
     """
-    sections = [_recording(measured, remarks, origin), _stages(measured)]
+    sections = [_recording(measured, remarks, pages, origin), _stages(measured)]
     if laws:
         sections.append(_growth(laws))
     if others:
@@ -39,19 +41,26 @@ def performance_document(
     return Document("Performance", tuple(sections))
 
 
-def _recording(measured: Sequence[Measured], remarks: tuple[str, ...], origin: str) -> Section:
+def _recording(
+    measured: Sequence[Measured], remarks: tuple[str, ...], pages: PageCost, origin: str
+) -> Section:
     text = (
         "CPU time of the recording over that of the plain program (-O2), in turn, medians: of a short run "
         "and longer ones of the same data; per added second: of what a run does more than the one above it "
         "(steps that repeat what is known). Programs with private temporaries are recorded twice, the first "
         "time until they have shown these; all recordings are in the ratio."
     )
+    memory = (
+        f"To touch a page of memory for the first time took {pages.found_us:.2f} us as this began, and "
+        f"{pages.freed_us:.2f} us right after it was freed: a virtual machine fetches what was not in use "
+        "from its host. As much as programs may need is therefore touched and freed before each is measured."
+    )
     columns = (
         *("run", "plain s", "recorded s", "ratio", "per added second"),
         *("recordings", "spread", "plain MB", "recorded MB"),
     )
     cells = tuple(_cells(*run) for m in measured for run in zip(m.runs, m.added_ratios, strict=True))
-    return Section("Recording", (origin, text, _means(measured)), columns, cells, items=remarks)
+    return Section("Recording", (origin, text, memory, _means(measured)), columns, cells, items=remarks)
 
 
 def _means(measured: Sequence[Measured]) -> str:

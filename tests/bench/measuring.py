@@ -24,6 +24,7 @@ from commanalyzer.request import AnalysisRequest, PartitionRequest
 from commanalyzer.results import AnalysisResult, SingletonCounts
 from commanalyzer.runtime.build import build_native
 from commanalyzer.runtime.launch import run_target
+from tests.bench.memory import touch_memory
 
 HIGH = 0.9
 
@@ -138,6 +139,7 @@ def _cost(request: AnalysisRequest, name: str, repeat: int) -> tuple[Cost, Recor
     plain, recorded, peak_bytes = [], [], 0
     for number in range(repeat):
         clock = StageClock()
+        touch_memory()
         run = record(request, clock)
         clock.stage("")
         plain.append(run.recording.native_s or 0.0)

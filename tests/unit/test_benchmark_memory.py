@@ -1,0 +1,26 @@
+"""Tests of tests.bench.memory and of what the benchmark's document says of it."""
+
+from __future__ import annotations
+
+import resource
+from pathlib import Path
+
+from tests.bench.document import performance_document
+from tests.bench.memory import PageCost, page_cost
+
+
+def test_both_costs_are_stated() -> None:
+    document = performance_document([], (), [], [], [], PageCost(5.25, 0.5), "origin")
+    text = " ".join(document.sections[0].paragraphs)
+    assert "5.25 us" in text
+    assert "0.50 us" in text
+
+
+def test_touched_memory_was_resident_and_is_free_again() -> None:
+    num_bytes = 1 << 28
+    cost = page_cost(num_bytes)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 > num_bytes
+    assert cost.found_us > 0
+    with Path("/proc/self/statm").open(encoding="ascii") as file:
+        resident = int(file.read().split()[1]) * resource.getpagesize()
+    assert resident < resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - num_bytes // 2
