@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from commanalyzer.files import write_text
+from commanalyzer.heap import keep_freed_memory
 from commanalyzer.provenance import collect_provenance
 from commanalyzer.report.document_files import markdown_text
 from commanalyzer.report.document_text import show_document
@@ -76,4 +77,5 @@ def _options(words: Sequence[str]) -> argparse.Namespace:
 
 
 if __name__ == "__main__":
+    keep_freed_memory()  # as the commands do
     raise SystemExit(main())
