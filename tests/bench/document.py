@@ -17,17 +17,25 @@ _NONE = "-"
 
 def performance_document(
     measured: Sequence[Measured],
+    extra: Sequence[Measured],
     remarks: tuple[str, ...],
     laws: Sequence[Growth],
     others: Sequence[Peer],
     changes: Sequence[Change],
     origin: str,
 ) -> Document:
-    """Everything that a benchmark run says; ``remarks`` are about workloads.
+    """Everything that a benchmark run says.
 
-    ``origin`` is its command and machine.
+    Args:
+        measured: One input of each workload, of which there are means.
+        extra: Further inputs.
+        remarks: About workloads.
+        laws: How costs grow.
+        others: Other tools.
+        changes: What is slower than before.
+        origin: Command and machine.
     """
-    sections = [_recording(measured, remarks, origin), _stages(measured)]
+    sections = [_recording(measured, extra, remarks, origin), _stages([*measured, *extra])]
     if laws:
         sections.append(_growth(laws))
     if others:
@@ -39,7 +47,9 @@ def performance_document(
     return Document("Performance", tuple(sections))
 
 
-def _recording(measured: Sequence[Measured], remarks: tuple[str, ...], origin: str) -> Section:
+def _recording(
+    measured: Sequence[Measured], extra: Sequence[Measured], remarks: tuple[str, ...], origin: str
+) -> Section:
     text = (
         "CPU time of the recording over that of the plain program (-O2), in turn, medians: of a short run "
         "and longer ones of the same data; per added second: of what a run does more than the one above it "
@@ -50,8 +60,12 @@ def _recording(measured: Sequence[Measured], remarks: tuple[str, ...], origin: s
         *("run", "plain s", "recorded s", "ratio", "per added second"),
         *("recordings", "spread", "plain MB", "recorded MB"),
     )
-    cells = tuple(_cells(*run) for m in measured for run in zip(m.runs, m.added_ratios, strict=True))
-    return Section("Recording", (origin, text, _means(measured)), columns, cells, items=remarks)
+    cells = tuple(
+        _cells(*run) for m in (*measured, *extra) for run in zip(m.runs, m.added_ratios, strict=True)
+    )
+    return Section(
+        "Recording", (origin, text, _means(measured), *_beside(extra)), columns, cells, items=remarks
+    )
 
 
 def _means(measured: Sequence[Measured]) -> str:
@@ -65,6 +79,12 @@ def _means(measured: Sequence[Measured]) -> str:
         without = f", without {', '.join(missing)}" if missing else ""
         means.append(f"{mean:.2f} of runs of {seconds:.1f} s (median{without})")
     return f"Geometric mean of the ratios: {'; '.join(means)}."
+
+
+def _beside(extra: Sequence[Measured]) -> tuple[str, ...]:
+    """What the means leave out."""
+    runs = [f"{run.case} ({run.ratio:.2f})" for m in extra for run in m.runs]
+    return (f"The means have one input of each workload; without {', '.join(runs)}.",) if runs else ()
 
 
 def _cells(cost: Cost, added_ratio: float | None) -> tuple[str, ...]:
