@@ -24,7 +24,7 @@ from tests.bench.cases import ROOT, chosen, request_of
 from tests.bench.document import performance_document
 from tests.bench.exponents import SERIES, growth
 from tests.bench.history import append, slow_downs
-from tests.bench.measuring import measure
+from tests.bench.measuring import Measured, measure
 from tests.bench.memory import page_cost
 from tests.bench.peers import peers
 
@@ -38,14 +38,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     is_complete = not options.only
     progress = make_console(sys.stderr)
     pages = page_cost()
-    measured, laws = [], []
+    measured: list[Measured] = []
+    extra: list[Measured] = []
+    laws = []
     cases = chosen(options.only.split(",") if options.only else ())
     for case in cases:
         progress.print(f"{case.name} {' '.join(case.command(options.scale))}")
         request = request_of(case.name, case.command(options.scale))
         longer = [request_of(case.name, case.command(options.scale * scale)) for scale in case.longer]
         divide = not options.no_division
-        measured.append(measure(request, case.name, options.repeat, longer=longer, divide=divide))
+        found = measure(request, case.name, options.repeat, longer=longer, divide=divide)
+        (extra if case.is_extra else measured).append(found)
     for series in SERIES if is_complete else ():
         progress.print(f"growth of {series.name} in {series.grows}")
         laws.append(growth(series, options.repeat))
@@ -53,14 +56,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     made = collect_provenance(compiler="", flags=(), input_hashes=(), seed=0)
     machine = f"{made.host_class}, Python {platform.python_version()}"
     origin = f"Made by `{shlex.join(['python', '-m', 'tests.bench', *words])}` on {machine}."
-    changes = slow_downs(options.history, made.host_class, measured)
-    remarks = tuple(f"{case.name}: {case.remark}" for case in cases if case.remark)
-    document = performance_document(measured, remarks, laws, others, changes, pages, origin)
+    changes = slow_downs(options.history, made.host_class, [*measured, *extra])
+    remarks = tuple(
+        f"{case.name} {case.arguments.format('STEPS')}: {case.remark}" for case in cases if case.remark
+    )
+    preface = (origin, pages.text)
+    document = performance_document(measured, extra, remarks, laws, others, changes, preface)
     show_document(document, make_console(sys.stdout, width=200))
     if options.output is not None:
         write_text(options.output, markdown_text(document), force=True)
     if is_complete:
-        append(options.history, made.git_revision, made.created, made.host_class, measured)
+        append(options.history, made.git_revision, made.created, made.host_class, [*measured, *extra])
     return 0
 
 

@@ -10,7 +10,6 @@ from commanalyzer.validation.document import Document, Section
 from tests.bench.exponents import Growth
 from tests.bench.history import Change
 from tests.bench.measuring import Cost, Measured
-from tests.bench.memory import PageCost
 from tests.bench.peers import PROGRAMS, Peer
 
 _NONE = "-"
@@ -18,18 +17,25 @@ _NONE = "-"
 
 def performance_document(
     measured: Sequence[Measured],
+    extra: Sequence[Measured],
     remarks: tuple[str, ...],
     laws: Sequence[Growth],
     others: Sequence[Peer],
     changes: Sequence[Change],
-    pages: PageCost,
-    origin: str,
+    preface: tuple[str, ...],
 ) -> Document:
-    """Everything that a benchmark run says; ``remarks`` are about workloads.
+    """Everything that a benchmark run says.
 
-    ``origin`` is its command and machine.
+    Args:
+        measured: One input of each workload, of which there are means.
+        extra: Further inputs.
+        remarks: About workloads.
+        laws: How costs grow.
+        others: Other tools.
+        changes: What is slower than before.
+        preface: Command, machine and its memory.
     """
-    sections = [_recording(measured, remarks, pages, origin), _stages(measured)]
+    sections = [_recording(measured, extra, remarks, preface), _stages([*measured, *extra])]
     if laws:
         sections.append(_growth(laws))
     if others:
@@ -42,7 +48,10 @@ def performance_document(
 
 
 def _recording(
-    measured: Sequence[Measured], remarks: tuple[str, ...], pages: PageCost, origin: str
+    measured: Sequence[Measured],
+    extra: Sequence[Measured],
+    remarks: tuple[str, ...],
+    preface: tuple[str, ...],
 ) -> Section:
     text = (
         "CPU time of the recording over that of the plain program (-O2), in turn, medians: of a short run "
@@ -50,17 +59,16 @@ def _recording(
         "(steps that repeat what is known). Programs with private temporaries are recorded twice, the first "
         "time until they have shown these; all recordings are in the ratio."
     )
-    memory = (
-        f"To touch a page of memory for the first time took {pages.found_us:.2f} us as this began, and "
-        f"{pages.freed_us:.2f} us right after it was freed: a virtual machine fetches what was not in use "
-        "from its host. As much as programs may need is therefore touched and freed before each is measured."
-    )
     columns = (
         *("run", "plain s", "recorded s", "ratio", "per added second"),
         *("recordings", "spread", "plain MB", "recorded MB"),
     )
-    cells = tuple(_cells(*run) for m in measured for run in zip(m.runs, m.added_ratios, strict=True))
-    return Section("Recording", (origin, text, memory, _means(measured)), columns, cells, items=remarks)
+    cells = tuple(
+        _cells(*run) for m in (*measured, *extra) for run in zip(m.runs, m.added_ratios, strict=True)
+    )
+    return Section(
+        "Recording", (*preface, text, _means(measured), *_beside(extra)), columns, cells, items=remarks
+    )
 
 
 def _means(measured: Sequence[Measured]) -> str:
@@ -74,6 +82,12 @@ def _means(measured: Sequence[Measured]) -> str:
         without = f", without {', '.join(missing)}" if missing else ""
         means.append(f"{mean:.2f} of runs of {seconds:.1f} s (median{without})")
     return f"Geometric mean of the ratios: {'; '.join(means)}."
+
+
+def _beside(extra: Sequence[Measured]) -> tuple[str, ...]:
+    """What the means leave out."""
+    runs = [f"{run.case} ({run.ratio:.2f})" for m in extra for run in m.runs]
+    return (f"The means have one input of each workload; without {', '.join(runs)}.",) if runs else ()
 
 
 def _cells(cost: Cost, added_ratio: float | None) -> tuple[str, ...]:

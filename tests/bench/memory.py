@@ -29,6 +29,15 @@ class PageCost:
     found_us: float
     freed_us: float
 
+    @property
+    def text(self) -> str:
+        """What readers of measurements must know."""
+        return (
+            f"To touch a page of memory for the first time took {self.found_us:.2f} us as this began, and "
+            f"{self.freed_us:.2f} us right after it was freed: a virtual machine fetches what was not in use "
+            "from its host. So as much as programs may need is touched and freed before each is measured."
+        )
+
 
 def touch_memory(num_bytes: int = _NUM_BYTES) -> float:
     """Touch ``num_bytes`` and free them; CPU seconds per page.

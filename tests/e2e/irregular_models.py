@@ -111,8 +111,8 @@ def _corners(n: int, x: Doubles, y: Doubles) -> tuple[Ints, Doubles]:
     return np.stack(points, axis=1), np.stack(weights, axis=1)
 
 
-def particles_in_cells(n: int, per_cell: int, steps: int, sweeps: int) -> ParticleRun:
-    """Run the model of ``pic``."""
+def particles_in_cells(n: int, per_cell: int, steps: int, sweeps: int, charge: float = 1.0) -> ParticleRun:
+    """Run the model of ``pic``; the force is ``charge`` times the field of all charges."""
     k = np.arange(n * n * per_cell)
     u = scramble(4 * k[:, None] + np.arange(4) + 1) / 2.0**32
     x, y = k // per_cell % n + u[:, 0], k // per_cell // n + u[:, 1]
@@ -122,12 +122,13 @@ def particles_in_cells(n: int, per_cell: int, steps: int, sweeps: int) -> Partic
     for _ in range(steps):
         points, weights = _corners(n, x, y)
         history.append(points)
-        rho = np.bincount(points.ravel(), weights.ravel(), minlength=n * n).reshape(n, n)
+        rho = charge * np.bincount(points.ravel(), weights.ravel(), minlength=n * n).reshape(n, n)
         for _ in range(sweeps):
             around = np.roll(phi, 1, 0) + np.roll(phi, -1, 0) + np.roll(phi, 1, 1) + np.roll(phi, -1, 1)
-            phi = 0.25 * (around + per_cell - rho)
+            phi = 0.25 * (around + charge * per_cell - rho)
         ex, ey = (0.5 * (np.roll(phi, 1, axis) - np.roll(phi, -1, axis)).ravel() for axis in (1, 0))
-        vx, vy = vx - 0.1 * (weights * ex[points]).sum(axis=1), vy - 0.1 * (weights * ey[points]).sum(axis=1)
+        fx, fy = (charge * (weights * e[points]).sum(axis=1) for e in (ex, ey))
+        vx, vy = vx - 0.1 * fx, vy - 0.1 * fy
         x, y = (x + 0.1 * vx) % n, (y + 0.1 * vy) % n
     return ParticleRun(phi.ravel(), x, y, vx, vy, tuple(history))
 

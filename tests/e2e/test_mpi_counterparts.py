@@ -43,6 +43,8 @@ CASES: list[tuple[str, int, str, str]] = [
     ("pic", 4, "16 4 6 4", "2x2"),
     ("pic", 4, "16 3 12 2", "4x1"),
     ("pic", 9, "15 2 6 3", ""),
+    ("pic", 4, "16 4 6 4 0.25", "2x2"),
+    ("pic", 4, "16 4 6 4 0.25", ""),
     ("pagerank", 4, "100 smallworld 6 5", ""),
     ("pagerank", 8, "256 kronecker 6 5", ""),
 ]

@@ -22,13 +22,13 @@ SOURCES = {"cg": "cg.c", "adi": "adi.c", "pic": "pic.c", "pagerank": "pagerank.c
 RUNS: dict[str, list[list[str]]] = {
     "cg": [["9", "2d", "natural", "4"], ["8", "2d", "permuted", "5"], ["4", "3d", "permuted", "3"], ["1"]],
     "adi": [["7", "2"], ["12", "3"], ["1", "2"], ["5", "0"]],
-    "pic": [["6", "3", "4", "2"], ["2", "1", "3", "1"], ["8", "2", "0"]],
+    "pic": [["6", "3", "4", "2"], ["2", "1", "3", "1"], ["8", "2", "0"], ["6", "3", "4", "2", "0.25"]],
     "pagerank": [["60", "smallworld", "6", "4"], ["64", "kronecker", "4", "3"], ["2", "kronecker", "1", "0"]],
 }
 WRONG: dict[str, list[list[str]]] = {
     "cg": [["0"], ["8", "4d"], ["8", "2d", "sorted"], ["8", "2d", "natural", "-1"], ["1"] * 5],
     "adi": [["0"], ["8", "1x"], ["8", "1", "1"]],
-    "pic": [["1"], ["8", "0"], ["8", "1", "1", "0"], ["8"] * 5],
+    "pic": [["1"], ["8", "0"], ["8", "1", "1", "0"], [*"8888", "0"], [*"8888", "1x"], ["8"] * 6],
     "pagerank": [["1"], ["8", "ring"], ["10", "kronecker"], ["8", "smallworld", "0"]],
 }
 
@@ -107,15 +107,31 @@ def test_adi_agrees_with_dense_solutions_of_its_lines(programs: Programs, n: int
     assert found["centre"] == pytest.approx(field[(n + 1) // 2 - 1, (n + 1) // 2 - 1], rel=1e-9)
 
 
-@pytest.mark.parametrize(("n", "per_cell", "steps", "sweeps"), [(4, 1, 1, 1), (8, 3, 20, 4)])
+@pytest.mark.parametrize(
+    ("n", "per_cell", "steps", "sweeps", "charge"),
+    [(4, 1, 1, 1, 1.0), (8, 3, 20, 4, 1.0), (8, 3, 20, 4, 0.25), (6, 2, 30, 2, 3.0)],
+)
 def test_pic_agrees_with_a_model_over_all_particles(
-    programs: Programs, n: int, per_cell: int, steps: int, sweeps: int
+    programs: Programs, n: int, per_cell: int, steps: int, sweeps: int, charge: float
 ) -> None:
-    model = models.particles_in_cells(n, per_cell, steps, sweeps)
-    found = printed(programs, "pic", n, per_cell, steps, sweeps)
+    model = models.particles_in_cells(n, per_cell, steps, sweeps, charge)
+    found = printed(programs, "pic", n, per_cell, steps, sweeps, charge)
     assert found["potential"] == pytest.approx((model.potential**2).sum(), rel=1e-8)
     assert found["kinetic"] == pytest.approx(0.5 * (model.vx**2 + model.vy**2).sum(), rel=1e-8)
     assert found["positions"] == pytest.approx((model.x + 2 * model.y).sum(), rel=1e-8)
+
+
+def test_pic_has_unit_charges_unless_told(programs: Programs) -> None:
+    assert printed(programs, "pic", 8, 3, 20, 4) == printed(programs, "pic", 8, 3, 20, 4, 1)
+
+
+@pytest.mark.parametrize(("charge", "is_heated"), [(1.0, True), (0.03, False)])
+def test_pic_heats_the_plasma_of_a_short_debye_length(
+    programs: Programs, charge: float, is_heated: bool
+) -> None:
+    """Kinetic energy per particle: 1/12 at first, from velocities that are uniform in [-0.5, 0.5]."""
+    kinetic = printed(programs, "pic", 32, 8, 200, 4, charge)["kinetic"] / (32 * 32 * 8)
+    assert kinetic > 10.0 if is_heated else kinetic == pytest.approx(1 / 12, rel=0.02)
 
 
 def test_pic_particles_change_cells() -> None:

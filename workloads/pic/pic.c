@@ -1,10 +1,10 @@
 /*
  * Particles in cells: electrons in a periodic box before a fixed background of ions.
  *
- *     pic [N [PER_CELL [STEPS [SWEEPS]]]]       default: 16 4 5 4
+ *     pic [N [PER_CELL [STEPS [SWEEPS [CHARGE]]]]]       default: 16 4 5 4 1
  *
  * N x N cells of size one with a grid point at their lower left corner, PER_CELL particles per cell at the
- * start. A time step
+ * start, each of mass 1 and charge -CHARGE. Charge and potential are counted in units of CHARGE. A time step
  *   1. deposits the charge of each particle on the four grid points around it, with linear weights;
  *   2. improves the potential by SWEEPS Jacobi sweeps of the Poisson equation, from that of the last step;
  *   3. differentiates it to the electric field;
@@ -23,6 +23,7 @@ typedef struct {
     int count;
     double *x, *y;   /* position in cells, from 0 to N */
     double *vx, *vy; /* velocity in cells per unit of time */
+    double kick;     /* change of velocity in a step, per field */
 } Particles;
 
 typedef struct {
@@ -87,7 +88,7 @@ void solve_field(Grid *g, int sweeps)
         }
 }
 
-/* Gather the field and move; the electrons' charge and mass are -1 and 1. */
+/* Gather the field and move. */
 void push(Particles *p, const Grid *g)
 {
     double n = g->n;
@@ -98,8 +99,8 @@ void push(Particles *p, const Grid *g)
             ex += c.weight[corner] * g->ex[c.point[corner]];
             ey += c.weight[corner] * g->ey[c.point[corner]];
         }
-        p->vx[k] -= DT * ex;
-        p->vy[k] -= DT * ey;
+        p->vx[k] -= p->kick * ex;
+        p->vy[k] -= p->kick * ey;
         double x = p->x[k] + DT * p->vx[k];
         double y = p->y[k] + DT * p->vy[k];
         p->x[k] = x - n * floor(x / n);
@@ -157,6 +158,17 @@ static int argument(const char *name, const char *text, int low, int high)
     return (int)value;
 }
 
+static double positive(const char *name, const char *text, double high)
+{
+    char *end;
+    double value = strtod(text, &end);
+    if (end == text || *end || !(value > 0.0 && value <= high)) {
+        fprintf(stderr, "pic: %s must be a number above 0, at most %g, found '%s'\n", name, high, text);
+        exit(2);
+    }
+    return value;
+}
+
 static double *allocate(int count)
 {
     double *memory = malloc((size_t)count * sizeof(double));
@@ -173,13 +185,16 @@ int main(int argc, char **argv)
     int per_cell = argc > 2 ? argument("PER_CELL", argv[2], 1, 100) : 4;
     int steps = argc > 3 ? argument("STEPS", argv[3], 0, 1000000) : 5;
     int sweeps = argc > 4 ? argument("SWEEPS", argv[4], 1, 10000) : 4;
-    if (argc > 5) {
-        fprintf(stderr, "usage: pic [N [PER_CELL [STEPS [SWEEPS]]]]\n");
+    double charge = argc > 5 ? positive("CHARGE", argv[5], 1000.0) : 1.0;
+    if (argc > 6) {
+        fprintf(stderr, "usage: pic [N [PER_CELL [STEPS [SWEEPS [CHARGE]]]]]\n");
         return 2;
     }
 
     int points = n * n, count = points * per_cell;
-    Particles p = {count, allocate(count), allocate(count), allocate(count), allocate(count)};
+    /* The force is the charge times the field, which is proportional to the charge itself. */
+    Particles p = {count,           allocate(count), allocate(count),
+                   allocate(count), allocate(count), DT * charge * charge};
     Grid g = {n,
               per_cell,
               allocate(points),
@@ -199,7 +214,7 @@ int main(int argc, char **argv)
     for (int k = 0; k < count; k++)
         positions += p.x[k] + 2.0 * p.y[k];
     printf("pic n %d particles %d steps %d sweeps %d\n", n, count, steps, sweeps);
-    printf("potential %.10e\n", potential);
+    printf("potential %.10e\n", charge * charge * potential);
     printf("kinetic %.10e\n", kinetic);
     printf("positions %.10e\n", positions);
     free(p.x);

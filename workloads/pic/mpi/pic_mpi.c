@@ -1,7 +1,9 @@
 /*
  * pic in blocks: every process owns a rectangle of cells, their grid points and the particles in them.
  *
- *     mpiexec -n 4 pic_mpi [N [PER_CELL [STEPS [SWEEPS [PARTS_Y x PARTS_X]]]]]      for example 16 4 5 4 2x2
+ *     mpiexec -n 4 pic_mpi [N [PER_CELL [STEPS [SWEEPS [CHARGE]]]]] [PARTS_Y x PARTS_X]
+ *
+ * for example 16 4 5 4 2x2 or 16 4 5 4 0.1 2x2. The process grid comes behind at least SWEEPS.
  *
  * A particle touches the grid points around its cell, so the points behind the last row and column of a block
  * exist there as well: charge collected on them is sent on and added up, the field at them is received. The
@@ -129,9 +131,9 @@ static void solve_field(const ProcessGrid *pg, Grid *g, int sweeps)
     receive_field(pg, g, g->ey);
 }
 
-static void push(Particles *p, const Grid *g)
+static void push(Particles *p, const Grid *g, double charge)
 {
-    double n = g->n;
+    double n = g->n, kick = DT * charge * charge;
     for (int k = 0; k < p->count; k++) {
         Particle *q = &p->p[k];
         Corners c = corners_of(g, q->x, q->y);
@@ -140,8 +142,8 @@ static void push(Particles *p, const Grid *g)
             ex += c.weight[corner] * g->ex[c.point[corner]];
             ey += c.weight[corner] * g->ey[c.point[corner]];
         }
-        q->vx -= DT * ex;
-        q->vy -= DT * ey;
+        q->vx -= kick * ex;
+        q->vy -= kick * ey;
         double x = q->x + DT * q->vx, y = q->y + DT * q->vy;
         q->x = x - n * floor(x / n);
         q->y = y - n * floor(y / n);
@@ -224,14 +226,14 @@ static void migrate(const ProcessGrid *pg, const Grid *g, Particles *p)
         free(leaving[m].p);
 }
 
-static void pic_run(const ProcessGrid *pg, Particles *p, Grid *g, int steps, int sweeps)
+static void pic_run(const ProcessGrid *pg, Particles *p, Grid *g, int steps, int sweeps, double charge)
 {
     if (steps > 0)
         exchange(pg, g, g->phi);
     for (int step = 0; step < steps; step++) {
         deposit(pg, p, g);
         solve_field(pg, g, sweeps);
-        push(p, g);
+        push(p, g, charge);
         if (step < steps - 1)
             migrate(pg, g, p);
     }
@@ -282,7 +284,7 @@ static Particles my_particles(const Grid *g, int per_cell)
     return p;
 }
 
-static void report(const Particles *p, const Grid *g, int per_cell, int steps, int sweeps)
+static void report(const Particles *p, const Grid *g, int per_cell, int steps, int sweeps, double charge)
 {
     int rank;
     double potential = 0.0, kinetic = 0.0, positions = 0.0;
@@ -293,13 +295,24 @@ static void report(const Particles *p, const Grid *g, int per_cell, int steps, i
         kinetic += 0.5 * (p->p[k].vx * p->p[k].vx + p->p[k].vy * p->p[k].vy);
         positions += p->p[k].x + 2.0 * p->p[k].y;
     }
-    potential = total(potential);
+    potential = charge * charge * total(potential);
     kinetic = total(kinetic);
     positions = total(positions);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (rank == 0)
         printf("pic n %d particles %d steps %d sweeps %d\npotential %.10e\nkinetic %.10e\npositions %.10e\n", g->n,
                g->n * g->n * per_cell, steps, sweeps, potential, kinetic, positions);
+}
+
+static double positive(const char *name, const char *text, double high)
+{
+    char *end, message[200];
+    double value = strtod(text, &end);
+    if (end == text || *end || !(value > 0.0 && value <= high)) {
+        snprintf(message, sizeof message, "%s must be a number above 0, at most %g, found '%s'", name, high, text);
+        fail(message);
+    }
+    return value;
 }
 
 int main(int argc, char **argv)
@@ -310,19 +323,21 @@ int main(int argc, char **argv)
     int per_cell = argc > 2 ? argument("PER_CELL", argv[2], 1, 100) : 4;
     int steps = argc > 3 ? argument("STEPS", argv[3], 0, 1000000) : 5;
     int sweeps = argc > 4 ? argument("SWEEPS", argv[4], 1, 10000) : 4;
-    if (argc > 6)
-        fail("usage: pic_mpi [N [PER_CELL [STEPS [SWEEPS [PARTS_YxPARTS_X]]]]]");
-    ProcessGrid pg = process_grid(argc > 5 ? argv[5] : NULL, 2, 1);
+    int has_charge = argc > 5 && !strchr(argv[5], 'x');
+    double charge = has_charge ? positive("CHARGE", argv[5], 1000.0) : 1.0;
+    if (argc > 6 + has_charge)
+        fail("usage: pic_mpi [N [PER_CELL [STEPS [SWEEPS [CHARGE]]]]] [PARTS_YxPARTS_X]");
+    ProcessGrid pg = process_grid(argc > 5 + has_charge ? argv[5 + has_charge] : NULL, 2, 1);
     if (pg.parts[0] > n || pg.parts[1] > n)
         fail("pic: N must not be less than the parts in a direction");
     Grid g = my_grid(&pg, n, per_cell);
     Particles p = my_particles(&g, per_cell);
 
     MPI_Pcontrol(1);
-    pic_run(&pg, &p, &g, steps, sweeps);
+    pic_run(&pg, &p, &g, steps, sweeps, charge);
     MPI_Pcontrol(0);
 
-    report(&p, &g, per_cell, steps, sweeps);
+    report(&p, &g, per_cell, steps, sweeps, charge);
     free(p.p);
     free(g.rho);
     free(g.phi);
