@@ -167,6 +167,20 @@ void ca_anchors_find(const struct ca_event *event, struct ca_place *place) {
     __builtin_prefetch(&ca_state.cells[first - 1]);
 }
 
+#define EXPECTED 4u /* values */
+
+/* A value was copied: rows that take the copy will be about it. Its rows are fetched in two steps, as others
+ * are copied meanwhile. */
+void ca_anchors_expect(uint64_t label) {
+  static const uint32_t *expected[EXPECTED];
+  static uint32_t number;
+  const uint32_t **oldest = &expected[number++ % EXPECTED];
+  if (*oldest && **oldest & IN_BUCKET)
+    fetch(bucket_at(**oldest));
+  *oldest = anchor_of(label);
+  __builtin_prefetch(*oldest);
+}
+
 static bool has_few(uint32_t anchor) {
   const struct bucket *bucket = bucket_at(anchor);
   return !(anchor & IN_BUCKET) || (is_list(bucket) && as_list(bucket)->rows < FEW);

@@ -137,6 +137,7 @@ void ca_anchors_find(const struct ca_event *event, struct ca_place *place);
 uint64_t ca_anchors_search(struct ca_place *place, uint64_t hash);
 bool ca_anchors_room(const struct ca_place *place);
 void ca_anchors_put(const struct ca_place *place, uint64_t row);
+void ca_anchors_expect(uint64_t label);
 void ca_anchors_forget(void);
 
 struct ca_found ca_row_lookup(const struct ca_event *event);
