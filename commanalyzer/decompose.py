@@ -35,7 +35,7 @@ from commanalyzer.partition.balance import (
 )
 from commanalyzer.partition.coded import Owners
 from commanalyzer.partition.concurrency import Caller, Helpers, side_by_side
-from commanalyzer.partition.memory import affordable_jobs, require_memory
+from commanalyzer.partition.memory import affordable_jobs, require_memory, tiled_jobs
 from commanalyzer.partition.options import PortfolioOptions, is_large
 from commanalyzer.partition.owner_map import read_owner_map
 from commanalyzer.partition.portfolio import Candidate, Portfolio
@@ -194,11 +194,9 @@ def _decompose_view(
     view: _View, flops: int, options: CountOptions, progress: Progress
 ) -> tuple[list[Decomposition], list[str], int]:
     """Decompositions of a view, one best for each node count; what has to be said; peak memory of helpers."""
-    wanted = min(options.jobs, len(options.nodes))
+    wanted, limit = min(options.jobs, len(options.nodes)), options.memory_limit_bytes
     is_tiled, lock = _is_tiled(view.graph, options), Lock()
-    jobs = affordable_jobs(
-        *(view.graph, options.memory_limit_bytes, wanted), is_tiled=is_tiled, fold_rows=view.work.fold_rows
-    )
+    jobs = affordable_jobs(view.graph, limit, wanted, is_tiled=is_tiled)
     give_back()
     caller = Helpers() if jobs > 1 else Caller()
     portfolio = _portfolio(view, options, caller)
@@ -212,6 +210,8 @@ def _decompose_view(
 
     if jobs > 1:
         portfolio.prepare()
+        if is_tiled and isinstance(portfolio, TiledPortfolio):
+            jobs = tiled_jobs(view.graph, limit, jobs, portfolio.view.tiling.vertex)
     try:
         divided = side_by_side(divide, options.nodes, jobs, caller, float)
     finally:

@@ -26,14 +26,12 @@ class TermWork:
             the value is shared among them.
         rest: float64[V], work of each value beyond that of terms that another part may compute.
         num_terms: Number of these terms; 0 where the graph has no work.
-        fold_rows: Rows that have such terms; likewise.
         has_work: Whether there is any work in the graph; without, there is one for each value.
     """
 
     terms: Float64
     rest: Float64
     num_terms: int
-    fold_rows: int
     has_work: bool
 
     def __post_init__(self) -> None:
@@ -47,18 +45,18 @@ def term_work(graph: AnyGraph) -> TermWork:
     """Return the work of the terms of ``graph``; without any work in the graph, one for each value."""
     work_flops = graph.work_flops
     if not work_flops.sum() > 0:
-        return TermWork(np.zeros(0), np.ones(graph.num_vertices), 0, 0, False)
+        return TermWork(np.zeros(0), np.ones(graph.num_vertices), 0, False)
     terms, folds = np.zeros(graph.num_vertices), 0
     for rows in row_slices(graph):
         _count_terms(rows.row_sink, rows.row_count, rows.term_ptr, terms)
         folds += int(np.count_nonzero(rows.row_fold))
     if not folds:
-        return TermWork(np.zeros(0), work_flops, 0, 0, True)
+        return TermWork(np.zeros(0), work_flops, 0, True)
     shared = np.zeros(graph.num_vertices)
     num_terms = 0
     for rows in row_slices(graph):
         num_terms += _share_work(_columns(rows), terms, work_flops, shared)
-    return TermWork(terms, np.maximum(work_flops - shared, 0.0), num_terms, folds, True)
+    return TermWork(terms, np.maximum(work_flops - shared, 0.0), num_terms, True)
 
 
 def work_by_value(

@@ -2,17 +2,63 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+import numpy as np
+
+from commanalyzer.compiled import frozen
 from commanalyzer.errors import ConfigError
+from commanalyzer.partition import memory_kernels as kernels
 from commanalyzer.quantities import format_bytes
+from commanalyzer.vcg.graph import Int32
 from commanalyzer.vcg.large import AnyGraph
+from commanalyzer.vcg.slices import row_slices
 from commanalyzer.vcg.spill import machine_bytes
 from commanalyzer.vcg.store import GraphStore
 
 # By what graphs have needed: one division at a time with what all share; each of several, with its helper.
-_VALUE_BYTES, _MORE_VALUE_BYTES = 120, 50  # by tiles
-# Each division may keep every row that folds (37 with room to grow), its remote term (28) and group (20).
-_FOLD_ROW_BYTES = 85
+_VALUE_BYTES = 120  # by tiles, one at a time
 _FLOW_BYTES, _MORE_FLOW_BYTES = 300, 160  # of values one by one
+# By tiles, several at a time: libraries and slices; columns, work, totals, anchors and coarse vertices.
+_PROCESS_BYTES, _SHARED_VALUE_BYTES = 1 << 28, 66
+# Of each division. At its borders: owners three times, groups twice, nets of pins, pins, work twice.
+_BORDER_VALUE_BYTES = 85
+# While it is counted: owners, groups, lines; each row that folds as it is kept, a remote run, a group.
+_COUNT_VALUE_BYTES, _ROW_BYTES, _TERM_BYTES, _SOURCE_BYTES = 45, 72, 9, 5
+
+
+@dataclass(frozen=True, slots=True)
+class FoldRows:
+    """Rows that a division may have to keep: they combine what other parts contribute to their sinks.
+
+    Attributes:
+        rows: Their number.
+        terms: Terms of all of them.
+        flows: Sources of all of them.
+    """
+
+    rows: int = 0
+    terms: int = 0
+    flows: int = 0
+
+    @classmethod
+    def between(cls, graph: AnyGraph, vertex: Int32) -> FoldRows:
+        """Return the rows that fold from other coarse vertices; inside one, nothing has two owners.
+
+        Args:
+            graph: Value graph.
+            vertex: int32[V], coarse vertex of each value, negative for hubs.
+        """
+        found, places = np.zeros(3, np.int64), frozen(vertex, np.int32)
+        for rows in row_slices(graph):
+            columns = rows.row_sink, rows.row_fold, rows.term_ptr, rows.source_ptr, rows.source
+            kernels.count_between(*columns, places, found)
+        return cls(*found.tolist())
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that they take while a division is counted."""
+        return _ROW_BYTES * self.rows + _TERM_BYTES * self.terms + _SOURCE_BYTES * self.flows
 
 
 def require_memory(graph: AnyGraph | GraphStore, limit: int | None, hint: str, *, is_tiled: bool) -> None:
@@ -27,7 +73,8 @@ def require_memory(graph: AnyGraph | GraphStore, limit: int | None, hint: str, *
     Raises:
         ConfigError: If it does, by what graphs of its size have needed.
     """
-    needed, _ = _division_bytes(graph, is_tiled=is_tiled)
+    by_tiles, one_by_one = _VALUE_BYTES * graph.num_vertices, _FLOW_BYTES * graph.num_flows
+    needed = by_tiles if is_tiled else one_by_one
     if limit is not None and needed > limit:
         raise ConfigError(
             f"expected to divide the values within {format_bytes(limit)}, found {graph.num_vertices} values "
@@ -38,26 +85,34 @@ def require_memory(graph: AnyGraph | GraphStore, limit: int | None, hint: str, *
 
 
 def affordable_jobs(
-    graph: AnyGraph, limit: int | None, wanted: int, *, is_tiled: bool, fold_rows: int = 0
+    graph: AnyGraph, limit: int | None, wanted: int, *, is_tiled: bool, folds: FoldRows | None = None
 ) -> int:
-    """Divisions that may be made at a time, at least one.
+    """Return how many divisions may be made at a time, at least one.
 
     Args:
         graph: Value graph.
         limit: Memory that the user allows, bytes; None for that of the machine.
         wanted: As many as there would be without a limit.
         is_tiled: Divisions are found on coarse vertices.
-        fold_rows: Rows of the graph that fold.
+        folds: Rows that each of these may have to keep; None for none.
     """
-    one, more = _division_bytes(graph, is_tiled=is_tiled)
+    v, room = graph.num_vertices, limit or machine_bytes()
     if is_tiled:
-        kept = _FOLD_ROW_BYTES * fold_rows
-        one, more = one + kept, more + kept
-    room = max(0, (limit or machine_bytes()) - one)
-    return max(1, min(wanted, room // max(more, 1)))
+        kept = 0 if folds is None else folds.nbytes
+        room -= _PROCESS_BYTES + _SHARED_VALUE_BYTES * v
+        each = max(_BORDER_VALUE_BYTES * v, _COUNT_VALUE_BYTES * v + kept)
+    else:
+        room, each = room - _FLOW_BYTES * graph.num_flows, _MORE_FLOW_BYTES * graph.num_flows
+    return max(1, min(wanted, room // max(each, 1)))
 
 
-def _division_bytes(graph: AnyGraph | GraphStore, *, is_tiled: bool) -> tuple[int, int]:
-    if is_tiled:
-        return _VALUE_BYTES * graph.num_vertices, _MORE_VALUE_BYTES * graph.num_vertices
-    return _FLOW_BYTES * graph.num_flows, _MORE_FLOW_BYTES * graph.num_flows
+def tiled_jobs(graph: AnyGraph, limit: int | None, wanted: int, vertex: Int32) -> int:
+    """As :func:`affordable_jobs`, once coarse vertices are known: they tell which rows may have to be kept.
+
+    The rows are only passed over if not all of them would have room. Arguments as there, and of
+    :meth:`FoldRows.between`.
+    """
+    every = FoldRows(graph.num_rows, graph.num_flows, graph.num_flows)
+    if affordable_jobs(graph, limit, wanted, is_tiled=True, folds=every) == wanted:
+        return wanted
+    return affordable_jobs(graph, limit, wanted, is_tiled=True, folds=FoldRows.between(graph, vertex))

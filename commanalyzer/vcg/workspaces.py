@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 from commanalyzer.abi.trace_layout import EXTENT_GLOBAL, EXTENT_HEAP, EXTENT_STACK, PIECE, WORKSPACE
 from commanalyzer.instrument.sites import ObjectRecord, SiteTable
 from commanalyzer.vcg.coding import read_only
-from commanalyzer.vcg.graph import Bool, HomeKind, HomeObject, Int64, ValueGraph
+from commanalyzer.vcg.graph import Bool, HomeKind, Int32, Int64, ValueGraph
+from commanalyzer.vcg.large import LargeGraph
 from commanalyzer.vcg.naming import BLOCK_HEADER_BYTES
 from commanalyzer.vcg.slices import AnyRows
 from commanalyzer.vcg.store import GraphStore
@@ -39,7 +40,6 @@ LIFETIMES_FACTOR = 4
 MOST_ROWS = 64
 SPARE_ROWS = 1 << 20
 
-_OFFSET_BITS = 40  # of a byte in an object, next to the object's number
 _NEVER = np.iinfo(np.int64).max
 _MEMORY = (int(HomeKind.GLOBAL), int(HomeKind.HEAP), int(HomeKind.STACK))
 
@@ -57,12 +57,12 @@ class _Contents:
     commonest: Int64
 
     @classmethod
-    def of(cls, store: GraphStore, word: Int64, is_temporary: Bool) -> _Contents:
+    def of(cls, store: GraphStore, word: Int32, is_temporary: Bool) -> _Contents:
         """Contents by word.
 
         Args:
             store: Graph.
-            word: int64[V], number of the word that a vertex lives in.
+            word: int32[V], number of the word that a vertex lives in.
             is_temporary: bool[V], a lifetime of a word: all its versions count.
         """
         from commanalyzer.vcg.workspace_kernels import add_contents
@@ -93,11 +93,12 @@ def find_workspaces(store: GraphStore) -> Bool:
     """
     if not _may_be_eligible(store):
         return np.zeros(store.num_vertices, np.bool_)
-    vertices = store.vertices()
-    in_memory = _in_memory(vertices.objects, vertices.home_object)
-    contents = _Contents.of(store, np.arange(vertices.num_vertices), vertices.is_temporary)
-    usual = _usual_rewrites(contents.lifetimes[in_memory], _stored(vertices)[in_memory])
-    return _found(store, vertices, in_memory & contents.eligible(usual), contents)
+    graph = LargeGraph(store)
+    in_memory, word = _in_memory(graph), np.arange(graph.num_vertices, dtype=np.int32)
+    contents = _Contents.of(store, word, graph.is_temporary)
+    usual = _usual_rewrites(contents.lifetimes[in_memory], _stored(graph, in_memory))
+    eligible = in_memory & contents.eligible(usual)
+    return _found(graph, eligible, contents, word, np.zeros(len(word), np.bool_))
 
 
 def workspaces_confirmed(store: GraphStore) -> bool:
@@ -110,45 +111,44 @@ def workspaces_confirmed(store: GraphStore) -> bool:
     Args:
         store: Graph of the whole run in which the lifetimes of those words are named.
     """
-    from commanalyzer.vcg.workspace_kernels import number_distinct
-
-    vertices = store.vertices()
-    temporary = vertices.is_temporary
-    is_home = _in_memory(vertices.objects, vertices.home_object) & ~temporary
-    place = vertices.home_object.astype(np.int64) << _OFFSET_BITS | vertices.home_offset
-    number = np.empty(np.count_nonzero(temporary), np.int64)
-    words = number_distinct(place[temporary], number)
-    word = np.arange(vertices.num_vertices)
-    word[temporary] = vertices.num_vertices + number
+    graph = LargeGraph(store)
+    temporary = graph.is_temporary
+    is_home = _in_memory(graph) & ~temporary
+    word, homes, words = _words(graph, is_home, temporary)
     contents = _Contents.of(store, word, temporary)
-    named = np.arange(len(contents.lifetimes)) >= vertices.num_vertices
-    stored = np.concatenate([_stored(vertices), np.zeros(words, np.int64)])
-    counted = np.concatenate([is_home, np.ones(words, np.bool_)])[: len(named)]
-    usual = _usual_rewrites(contents.lifetimes[counted], stored[: len(named)][counted])
-    eligible = contents.eligible(usual)
+    named = slice(homes, homes + words)
+    stored = np.concatenate([_stored(graph, is_home), np.zeros(words, np.int64)])
+    eligible = contents.eligible(_usual_rewrites(contents.lifetimes[: named.stop], stored))
+    del stored
     if not np.all((eligible & contents.varied())[named]):
         return False
     # a word with one chain saw one lifetime of what the chain reads
     has_chains = (contents.commonest > 0) & (contents.commonest < contents.lifetimes)
     others = is_home & (eligible & has_chains)[word]
-    if not others.any():
-        return True
-    of_vertices = _Contents(contents.lifetimes[word], contents.commonest[word])
-    return not (_found(store, vertices, others, of_vertices, temporary) & ~temporary).any()
+    return not (others.any() and (_found(graph, others, contents, word, temporary) & ~temporary).any())
 
 
-def _found(
-    store: GraphStore, vertices: ValueGraph, eligible: Bool, contents: _Contents, known: Bool | None = None
-) -> Bool:
-    """bool[V], eligible words that are workspaces, and those that are known to be."""
-    found = eligible & contents.varied()
+def _words(graph: LargeGraph, is_home: Bool, temporary: Bool) -> tuple[Int32, int, int]:
+    """Return int32[V], the word of each vertex, how many are homes and how many have named lifetimes.
+
+    Homes come first, then words with named lifetimes; all other values share a last one, which tells nothing.
+    """
+    from commanalyzer.vcg.workspace_kernels import number_words
+
+    word = np.empty(graph.num_vertices, np.int32)
+    homes, words = number_words(graph.home_object, graph.home_offset, is_home, temporary, word)
+    return word, int(homes), int(words)
+
+
+def _found(graph: LargeGraph, eligible: Bool, contents: _Contents, word: Int32, known: Bool) -> Bool:
+    """bool[V], eligible vertices whose words are workspaces, and those that are ``known`` to be."""
+    found = eligible & contents.varied()[word]
     if found.any():
-        found &= _differs(store, found)
-    if known is not None:
-        found |= known
+        found &= _differs(graph.store, found)
+    found |= known
     if not found.any():
         return found
-    return _closed(store, vertices.is_register, eligible, found, contents)
+    return _closed(graph, eligible, found, contents, word)
 
 
 def _may_be_eligible(store: GraphStore) -> bool:
@@ -156,21 +156,19 @@ def _may_be_eligible(store: GraphStore) -> bool:
 
     Lifetimes begin with stores, and where words are rewritten at all, they usually are twice or more.
     """
-    versions, is_input = store.vertex_column("versions"), store.vertex_column("is_input")
-    stored = versions.astype(np.int64) - is_input.astype(np.int64)
-    in_memory = _in_memory(store.objects, store.vertex_column("home_object"))
-    return bool(np.any(in_memory & (stored >= 2 * LIFETIMES_FACTOR)))
+    graph = LargeGraph(store)
+    return bool(np.any(_stored(graph, _in_memory(graph)) >= 2 * LIFETIMES_FACTOR))
 
 
-def _in_memory(objects: tuple[HomeObject, ...], home_object: NDArray[np.generic]) -> Bool:
+def _in_memory(graph: LargeGraph) -> Bool:
     """bool[V], the home is memory of the program."""
-    kinds = np.array([int(o.kind) for o in objects] or [0], dtype=np.int64)
-    return np.asarray(np.isin(kinds, _MEMORY)[home_object])
+    kinds = np.array([int(o.kind) for o in graph.objects] or [0], dtype=np.int64)
+    return np.asarray(np.isin(kinds, _MEMORY)[graph.home_object])
 
 
-def _stored(vertices: ValueGraph) -> Int64:
-    """int64[V], stores to the words."""
-    return np.asarray(vertices.versions - vertices.is_input)
+def _stored(graph: LargeGraph, chosen: Bool) -> Int64:
+    """int64, stores to the words of the chosen (bool[V]) vertices."""
+    return np.asarray(graph.versions[chosen] - graph.is_input[chosen])
 
 
 def _has_sources(part: AnyRows) -> Bool:
@@ -198,7 +196,7 @@ def _differs(store: GraphStore, candidates: Bool) -> Bool:
     return result
 
 
-def _closed(store: GraphStore, is_register: Bool, eligible: Bool, found: Bool, contents: _Contents) -> Bool:
+def _closed(graph: LargeGraph, eligible: Bool, found: Bool, contents: _Contents, word: Int32) -> Bool:
     """Add what is computed from workspaces, through register values, until nothing changes.
 
     Every word of a workspace and every register value computed from one passes on how often the commonest of
@@ -206,17 +204,19 @@ def _closed(store: GraphStore, is_register: Bool, eligible: Bool, found: Bool, c
     """
     from commanalyzer.vcg.workspace_kernels import pass_on
 
-    lifetimes, commonest = contents.lifetimes, contents.commonest
-    reach = np.where(found, commonest, _NEVER)
+    lifetimes, commonest, is_register = contents.lifetimes, contents.commonest, graph.is_register
+    reach = np.full(len(found), _NEVER)
+    reach[found] = commonest[word[found]]
     while True:
         passed = np.full(len(found), _NEVER)
-        for part in store.slices():
+        for part in graph.store.slices():
             pass_on(part.row_sink, part.term_ptr, part.source_ptr, part.source, read_only(reach), passed)
-        fresh = eligible & ~found & (lifetimes > passed)
-        found = found | fresh
-        reach[fresh] = np.minimum(commonest[fresh], passed[fresh])
+        fresh = np.flatnonzero(eligible & ~found)
+        fresh = fresh[lifetimes[word[fresh]] > passed[fresh]]
+        found[fresh] = True
+        reach[fresh] = np.minimum(commonest[word[fresh]], passed[fresh])
         deeper = (is_register | found) & (passed < reach)
-        if not deeper.any() and not fresh.any():
+        if not deeper.any() and not len(fresh):
             return found
         reach[deeper] = passed[deeper]
 

@@ -17,13 +17,13 @@ from commanalyzer.errors import PartitionError
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.partition import mtkahypar_call
 from commanalyzer.partition.concurrency import Caller, Helpers, StoppedError, side_by_side
-from commanalyzer.partition.memory import affordable_jobs
+from commanalyzer.partition.memory import FoldRows, affordable_jobs, tiled_jobs
 from commanalyzer.partition.metis import partition
 from commanalyzer.progress import SilentProgress
 from commanalyzer.request import Coarsen
 from commanalyzer.vcg.large import LargeGraph
 from commanalyzer.vcg.store import GraphStore
-from tests.graphs import grid
+from tests.graphs import build, folded, grid, row
 from tests.unit.partition.test_metis import affinity
 from tests.unit.partition.test_tiles import jacobi
 
@@ -142,7 +142,25 @@ def test_jobs_are_as_many_as_memory_has_room_for() -> None:
     graph = LargeGraph(GraphStore.of(jacobi(12)))
     for more, jobs in ((0, 1), (160, 1), (319, 1), (320, 2), (480, 3), (10_000, 4)):
         assert affordable_jobs(graph, (300 + more) * graph.num_flows, 4, is_tiled=False) == jobs
-    for fold_rows, jobs in ((0, 2), (graph.num_vertices, 1)):
-        limit = 220 * graph.num_vertices
-        assert affordable_jobs(graph, limit, 4, is_tiled=True, fold_rows=fold_rows) == jobs
+    shared = (1 << 28) + 66 * graph.num_vertices
+    for folds, each in ((None, 85), (FoldRows(graph.num_vertices), 117), (FoldRows(0, 4, 4), 85)):
+        for room, jobs in ((0, 1), (2 * each - 1, 1), (2 * each, 2), (9 * each, 4)):
+            limit = shared + room * graph.num_vertices
+            assert affordable_jobs(graph, limit, 4, is_tiled=True, folds=folds) == jobs
     assert affordable_jobs(graph, None, 4, is_tiled=False) == 4
+
+
+def test_rows_that_fold_between_coarse_vertices_are_kept() -> None:
+    rows = (folded(0, [1], [2, 3], [4]), folded(1, [2], [3]), folded(2, [4]), row(3, 5), folded(5, [3]))
+    graph = build(6, rows)
+    one_vertex, hub = np.zeros(6, np.int32), np.array([0, 0, 0, 1, -1, -1], np.int32)
+    assert FoldRows.between(graph, one_vertex) == FoldRows()
+    assert FoldRows.between(graph, hub) == FoldRows(3, 6, 7)  # of 0, 1 and the hub 5
+
+
+def test_more_divisions_at_a_time_where_few_rows_fold_between_coarse_vertices() -> None:
+    graph = build(4, [folded(sink, [1], [2]) for sink in (0, 3)] * 50)
+    limit = (1 << 28) + 66 * 4 + 2 * 85 * 4
+    assert tiled_jobs(graph, limit, 2, np.zeros(4, np.int32)) == 2
+    assert tiled_jobs(graph, limit, 2, np.arange(4, dtype=np.int32)) == 1
+    assert tiled_jobs(graph, None, 2, np.arange(4, dtype=np.int32)) == 2
