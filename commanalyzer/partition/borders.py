@@ -24,6 +24,7 @@ from commanalyzer.partition.refine import (
     most_work,
     refine,
 )
+from commanalyzer.partition.tasks import groups_of
 from commanalyzer.partition.tiles import Tiling, tiles_of
 from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64
 from commanalyzer.vcg.large import AnyGraph
@@ -304,21 +305,7 @@ def _small_tiles(graph: AnyGraph, tiling: Tiling, chosen: Int64, num_tiles: int)
     is_chosen = np.zeros(graph.num_vertices, np.bool_)
     is_chosen[chosen] = True
     tile = tiles_of(graph, tiling.groups, max(min(points, most), 1), is_chosen)
-    return _groups_of(tile[chosen], chosen)
-
-
-def _groups_of(tile: Int32, chosen: Int64) -> tuple[Int64, Int32]:
-    """Return the first of ``chosen`` in each tile, tiles ascending, and the position of each one's tile.
-
-    Linear in the number of tiles: they are many, and most are in use.
-    """
-    least = int(tile.min())
-    used = np.zeros(int(tile.max()) - least + 1, np.bool_)
-    used[tile - least] = True
-    label = np.cumsum(used, dtype=np.int32)[tile - least] - 1
-    first = np.empty(int(label.max()) + 1, np.int64)
-    first[label[::-1]] = chosen[::-1]
-    return first, label
+    return groups_of(tile[chosen], chosen)
 
 
 def _beside_border(view: CoarseView, part: Int32, num_parts: int) -> Bool:

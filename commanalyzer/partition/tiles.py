@@ -23,9 +23,9 @@ import numpy as np
 
 from commanalyzer.partition import tile_kernels as kernels
 from commanalyzer.partition.grids import Blocks, grid_name
-from commanalyzer.partition.links import find_links
 from commanalyzer.partition.shapes import Array, Shaped
-from commanalyzer.vcg.graph import Bool, Int32, Int64
+from commanalyzer.partition.tasks import with_tasks
+from commanalyzer.vcg.graph import Bool, Int32
 from commanalyzer.vcg.large import AnyGraph
 from commanalyzer.vcg.slices import row_slices
 
@@ -289,7 +289,7 @@ def _candidates(
         tile = tiles_of(graph, groups, wanted)
         yield _Placed(near, _of_anchors(tile, near.anchor, removed), name, groups)
         if len(near.task_anchor):
-            placed = _with_tasks(graph, removed, tasks, tile)
+            placed = with_tasks(graph, removed, tasks.anchor, near.readers, tile)
             yield _Placed(tasks, _of_anchors(placed, tasks.anchor, removed), name, groups)
 
 
@@ -307,41 +307,6 @@ def tile_grid(extents: tuple[int, ...], wanted: int) -> tuple[int, ...]:
     counts = [e / max(edge, 1.0) for e in extents]
     even = [max(_EVEN, _EVEN * round(c / _EVEN)) if c >= _EVEN else max(1, round(c)) for c in counts]
     return tuple(min(c, e) for c, e in zip(even, extents, strict=True))
-
-
-def _with_tasks(graph: AnyGraph, removed: Bool, tasks: Neighbours, tile: Int32) -> Int32:
-    """Return tiles where each task is in the one that it exchanges most bytes with.
-
-    Bytes of a value are shared by its readers: what belongs to an element decides, not the nodes that it
-    shares with others.
-    """
-    v = graph.num_vertices
-    private = (graph.is_register | graph.is_temporary) & ~removed
-    anchor = tasks.anchor
-    anchors = np.flatnonzero(~removed & (anchor == np.arange(v)))
-    _, first, dense = np.unique(tile[anchors], return_index=True, return_inverse=True)
-    number = np.full(v, -1, np.int32)
-    number[anchors] = dense
-    number = np.where(removed, -1, number[anchor]).astype(np.int32)
-    is_task = private[anchors[first]]
-    best = _best_tiles(graph, number, is_task, tasks.readers)
-    of_task = np.where(best >= 0, best, np.arange(len(first)))
-    placed = tile.copy()
-    placed[anchors] = tile[anchors[first]][of_task[dense]]
-    return placed
-
-
-def _best_tiles(graph: AnyGraph, number: Int32, is_task: Bool, readers: Int32) -> Int64:
-    """Return int64[N], for each task the number that it exchanges most shared bytes with, -1 for others."""
-    hubs, count = np.flatnonzero(number < 0), len(is_task)
-    labels = number.copy()
-    labels[hubs] = count
-    kind = np.append(is_task.astype(np.uint8), np.uint8(kernels.NO_KIND))
-    links = find_links(graph, labels, count, count + 1, readers, kind=kind)
-    assert links is not None
-    best = np.full(count, -1, np.int64)
-    kernels.note_heaviest(links.one, links.other, links.sums, is_task, np.zeros(count, np.int64), best)
-    return best
 
 
 def _name(family: Sequence[Shaped], wanted: int) -> str:
