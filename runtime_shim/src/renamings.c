@@ -17,6 +17,10 @@
 #define FIRST_BITS 12u          /* of the table */
 #define MOST_BITS 32u
 #define SLACK (1ull << 16) /* entries that lie behind their place, at the end of the table */
+#define SMALL_BITS 16u     /* of a table that stays in the cache */
+#define SAMPLE_BITS 4u     /* the sample is one of 2^4 rounds */
+#define WINDOW 1024u       /* rounds of the sample */
+#define FEW (WINDOW / 16)  /* of them, that were like this before */
 
 /* Where a version lies in the trace, and whose it is: of the round, its branches and the shadow it finds. */
 struct origin {
@@ -33,6 +37,11 @@ static struct ca_column origins;  /* of versions in the trace */
 static uint64_t *table;
 static uint32_t table_bits = FIRST_BITS;
 static uint64_t num_known;
+
+/* Where nearly all renamings are new, looking them up misses the cache in vain. Then only those of a sample are
+ * looked up and kept in the table, until more of it is found; others may get a record that they have. */
+static bool is_sampled;
+static uint32_t num_tried, num_found; /* of the sample, since the last decision */
 
 static uint32_t *pending;      /* rounds of the renamings that have no place yet */
 static uint64_t first_pending; /* renaming */
@@ -154,6 +163,20 @@ static bool has_table(void) {
   return num_known < most;
 }
 
+static bool is_in_sample(const struct ca_round *round) {
+  return !((round->hash + round->number) * ca_multipliers[2] >> (64 - SAMPLE_BITS));
+}
+
+static bool is_looked_up(const struct ca_round *round) { return !is_sampled || is_in_sample(round); }
+
+static void note_lookup(bool is_found) {
+  num_found += is_found;
+  if (++num_tried < WINDOW)
+    return;
+  is_sampled = num_found < FEW && table_bits > SMALL_BITS;
+  num_tried = num_found = 0;
+}
+
 static bool overlap(uint64_t first, uint64_t end, uint64_t other_first, uint64_t other_end) {
   return first < other_end && other_first < end;
 }
@@ -172,12 +195,14 @@ static bool are_apart(const uint64_t *from, const uint64_t *to, uint32_t i, uint
 
 /* How many words each access moves; false if that does not replace words by words, one to one. */
 static bool find_shifts(uint32_t count, const uint64_t *from, const uint64_t *to, int32_t *shifts) {
+  bool are_equal = true;
   for (uint32_t i = 0; i < count; i++) {
     int64_t shift = (int64_t)(word_of(to[i]) - word_of(from[i]));
     if (shift != (int32_t)shift || (from[i] ^ to[i]) >> SIZE_BIT || (from[i] ^ to[i]) & 3)
       return false;
     shifts[i] = (int32_t)shift;
-    for (uint32_t k = 0; k < i; k++)
+    are_equal &= shifts[i] == shifts[0];
+    for (uint32_t k = 0; !are_equal && k < i; k++)
       if (shifts[k] != shifts[i] && !are_apart(from, to, i, k))
         return false;
   }
@@ -236,14 +261,23 @@ static uint32_t list_shifts(const int32_t *shifts, uint32_t count) {
   return (uint32_t)place;
 }
 
+static uint64_t key_of(const struct ca_round *round, uint64_t state) {
+  return mix(mix(mix(state + round->number) + round->hash));
+}
+
+static uint64_t identity_of(const struct ca_round *round, uint64_t state) {
+  return mix(mix(state + round->number) + round->path);
+}
+
 static void add(struct ca_round_version *version, const struct ca_round *round, const int32_t *shifts,
-                uint64_t key) {
+                uint64_t state) {
   struct ca_renaming *renaming = ca_column_push(&ca_renamings, sizeof *renaming);
   uint32_t shared = shared_shift(shifts, version->count);
   *renaming = (struct ca_renaming){0, version->base - 1, shared ? shared : list_shifts(shifts, version->count)};
   version->renaming = num_renamings();
   pending[version->renaming - 1 - first_pending] = (uint32_t)round->number;
-  enter((key & ~(uint64_t)UINT32_MAX) | version->renaming);
+  if (is_looked_up(round))
+    enter((key_of(round, state) & ~(uint64_t)UINT32_MAX) | version->renaming);
 }
 
 static bool is_moved(uint32_t count, const int32_t *shifts) {
@@ -251,14 +285,6 @@ static bool is_moved(uint32_t count, const int32_t *shifts) {
   for (uint32_t i = 0; i < count; i++)
     any |= shifts[i];
   return any;
-}
-
-static uint64_t key_of(const struct ca_round *round, uint64_t state) {
-  return mix(mix(mix(state + round->number) + round->hash));
-}
-
-static uint64_t identity_of(const struct ca_round *round, uint64_t state) {
-  return mix(mix(state + round->number) + round->path);
 }
 
 /* Whether a renaming of this round did what the round does now: its version, moved, accesses the same. */
@@ -282,13 +308,19 @@ static bool is_renaming_of(const struct ca_renaming *renaming, const struct ca_r
 }
 
 /* The renaming that stands for the round as it is now, + 1; 0 if there is none. */
-static uint32_t known_renaming(uint64_t key, const struct ca_round *round, uint64_t identity) {
-  for (uint64_t slot = home_of(key); table[slot]; slot++) {
+static uint32_t known_renaming(const struct ca_round *round, uint64_t state) {
+  if (!is_looked_up(round))
+    return 0;
+  uint64_t key = key_of(round, state), identity = identity_of(round, state);
+  uint32_t found = 0;
+  for (uint64_t slot = home_of(key); table[slot] && !found; slot++) {
     uint32_t number = (uint32_t)table[slot];
     if (!((table[slot] ^ key) >> 32) && is_renaming_of(renaming_at(number), round, identity))
-      return number;
+      found = number;
   }
-  return 0;
+  if (is_in_sample(round))
+    note_lookup(found);
+  return found;
 }
 
 /* Begins to fetch what ca_version_rename will look at. */
@@ -300,6 +332,8 @@ void ca_version_fetch(const struct ca_round_version *version, const struct ca_ro
   __builtin_prefetch(from + version->count - 1);
   if (version->renaming)
     __builtin_prefetch(renaming_at(version->renaming), 1);
+  if (!is_looked_up(round))
+    return;
   const uint64_t *slot = &table[home_of(key_of(round, state))];
   __builtin_prefetch(slot, 1);
   __builtin_prefetch(slot + 8, 1); /* the next line */
@@ -317,8 +351,7 @@ bool ca_version_rename(struct ca_round_version *version, const struct ca_round *
     version->renaming = 0;
     return true;
   }
-  uint64_t key = key_of(round, state), identity = identity_of(round, state);
-  uint32_t known = known_renaming(key, round, identity);
+  uint32_t known = known_renaming(round, state);
   if (known) {
     version->renaming = known;
     return true;
@@ -331,12 +364,12 @@ bool ca_version_rename(struct ca_round_version *version, const struct ca_round *
     return true;
   }
   if (!version->base)
-    version->base = add_base(version, identity, bounds, num_bounds);
+    version->base = add_base(version, identity_of(round, state), bounds, num_bounds);
   if (!version->base) {
     ca_version_forget(version);
     return false;
   }
-  add(version, round, shifts, key);
+  add(version, round, shifts, state);
   return true;
 }
 

@@ -44,7 +44,7 @@ static double grid[4 * N], weight[N];
 static int cell[N];
 int main(void) {
   for (int i = 0; i < N; i++) { cell[i] = i; weight[i] = 0.5 * i; }
-  for (int t = 0; t < 40; t++) {
+  for (int t = 0; t < 60; t++) {
     for (int i = 0; i < N; i++) grid[cell[i]] += 0.5 * weight[i];
     for (int i = 0; t > 2 && i < N - 1; i++) if (i % 3) cell[i] = (cell[i] * 5 + t) % (4 * N);
   }
@@ -71,7 +71,9 @@ def test_columns_may_move_to_the_disk_while_rounds_are_renamed(tmp_path: Path) -
 
 _RETURNING = """
 #include <stdio.h>
+#ifndef N
 #define N 20000
+#endif
 static double grid[2 * N], weight[N];
 static int cell[N];
 int main(void) {
@@ -92,3 +94,17 @@ def test_rounds_that_were_renamed_alike_before_need_no_renaming() -> None:
     assert few.num_renamings == many.num_renamings
     assert few.num_renamings == 35_000  # three other places of a quarter of the rounds, four of another
     assert few.graph.num_flows == many.graph.num_flows
+
+
+def test_renamings_are_found_again_after_many_that_were_new(tmp_path: Path) -> None:
+    """New ones that are too many for a small table are not looked up, until some are seen to come again."""
+    found = []
+    for steps in (14, 34):
+        source = tmp_path / f"returning{steps}.c"
+        source.write_text(f"#define N 80000\n#define STEPS {steps}\n" + _RETURNING)
+        found.append(graph_under(source, None)[:2])
+    (few, num_few), (many, num_many) = found
+    assert num_few == num_many
+    assert 140_000 < num_few < 2 * 140_000  # some are there twice
+    assert few.num_flows == many.num_flows == 220_000  # as if none were
+    assert many.row_count.sum() - few.row_count.sum() == 20 * 2 * 80_000  # two stores in each round
