@@ -64,7 +64,7 @@ _REFINED = 3  # candidates
 class CountOptions:
     """What to decompose and how to count it; fields as in :class:`AnalysisRequest`.
 
-    ``jobs`` is how many node counts may be divided at a time; the result does not depend on it.
+    ``jobs`` is how many cores may be used at a time; the result does not depend on it.
     """
 
     nodes: tuple[int, ...]
@@ -194,13 +194,11 @@ def _decompose_view(
     view: _View, flops: int, options: CountOptions, progress: Progress
 ) -> tuple[list[Decomposition], list[str], int]:
     """Decompositions of a view, one best for each node count; what has to be said; peak memory of helpers."""
-    wanted = min(options.jobs, len(options.nodes))
-    is_tiled, lock = _is_tiled(view.graph, options), Lock()
-    jobs = affordable_jobs(
-        *(view.graph, options.memory_limit_bytes, wanted), is_tiled=is_tiled, fold_rows=view.work.fold_rows
-    )
+    is_tiled, lock, limit = _is_tiled(view.graph, options), Lock(), options.memory_limit_bytes
+    kept = view.work.fold_rows
+    jobs = affordable_jobs(view.graph, limit, options.jobs, is_tiled=is_tiled, fold_rows=kept)
     give_back()
-    caller = Helpers() if jobs > 1 else Caller()
+    caller = Helpers(cores=jobs) if jobs > 1 else Caller()
     portfolio = _portfolio(view, options, caller)
 
     def advance() -> None:
@@ -208,7 +206,7 @@ def _decompose_view(
             progress.advance()
 
     def divide(nodes: int) -> tuple[list[Decomposition], list[str]]:
-        return _divide(view, portfolio, nodes, flops, options, advance)
+        return _divide(view, portfolio, nodes, flops, options, caller, advance)
 
     if jobs > 1:
         portfolio.prepare()
@@ -226,15 +224,16 @@ def _divide(
     nodes: int,
     flops: int,
     options: CountOptions,
+    caller: Caller,
     advance: Callable[[], None],
 ) -> tuple[list[Decomposition], list[str]]:
     """Decompositions for one node count, one of them best, and what has to be said about them."""
-    found = [_count(view, c, nodes, flops, options, portfolio) for c in portfolio.candidates(nodes)]
+    count = partial(_count, view, nodes=nodes, flops=flops, options=options, portfolio=portfolio)
+    found = caller.each(count, portfolio.candidates(nodes))
     advance()
     promising = sorted(found, key=lambda d: d.comm_bytes)[:_REFINED]
     given = (Candidate(d.method, d.part, d.seconds, d.coarse_vertices) for d in promising)
-    refined = portfolio.refined(given, nodes)
-    found += [_count(view, c, nodes, flops, options, portfolio) for c in refined]
+    found += caller.each(count, portfolio.refined(given, nodes))
     found = _with_bound(found, portfolio, nodes)
     allowed = portfolio.allowed(nodes)
     volumes, imbalances = [d.comm_bytes for d in found], [d.imbalance for d in found]
