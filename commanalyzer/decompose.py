@@ -40,7 +40,7 @@ from commanalyzer.partition.options import PortfolioOptions, is_large
 from commanalyzer.partition.owner_map import read_owner_map
 from commanalyzer.partition.portfolio import Candidate, Portfolio
 from commanalyzer.partition.rules import parse_rule
-from commanalyzer.partition.selection import Cost, KnownCosts, best_of
+from commanalyzer.partition.selection import Cost, KnownCosts, best_of, promising
 from commanalyzer.partition.tiled import TiledPortfolio
 from commanalyzer.progress import Progress
 from commanalyzer.quantities import Bytes, Flop
@@ -231,11 +231,12 @@ def _divide(
     count = partial(_count, view, nodes=nodes, flops=flops, options=options, portfolio=portfolio)
     found = caller.each(count, portfolio.candidates(nodes))
     advance()
-    promising = sorted(found, key=lambda d: d.comm_bytes)[:_REFINED]
-    given = (Candidate(d.method, d.part, d.seconds, d.coarse_vertices) for d in promising)
+    allowed = portfolio.allowed(nodes)
+    volumes, imbalances = [d.comm_bytes for d in found], [d.imbalance for d in found]
+    chosen = [found[i] for i in promising(volumes, imbalances, allowed, portfolio.far)[:_REFINED]]
+    given = (Candidate(d.method, d.part, d.seconds, d.coarse_vertices) for d in chosen)
     found += caller.each(count, portfolio.refined(given, nodes))
     found = _with_bound(found, portfolio, nodes)
-    allowed = portfolio.allowed(nodes)
     volumes, imbalances = [d.comm_bytes for d in found], [d.imbalance for d in found]
     best = best_of(volumes, imbalances, allowed)
     warnings = [f"{nodes} nodes ({view.model}): {text}" for text in portfolio.failures(nodes)]

@@ -100,6 +100,9 @@ class TiledPortfolio:
             self._kept = graph.versions, graph.width_bytes, graph.work_flops, graph.home_object
         check_asked(options)
 
+    far = 1.5
+    """Times the bytes of the best balanced candidate: others above are not refined, it takes long."""
+
     @cached_property
     def arrays(self) -> tuple[Array, ...]:
         """Arrays of the program."""
