@@ -99,7 +99,7 @@ def analyze(
         sources: One file or several (C, C++, Fortran, LLVM IR), or an executable that carries its IR.
         args: Arguments of the program.
         progress: Told about stages.
-        jobs: Node counts divided at a time; as many as there are cores otherwise.
+        jobs: Cores used for dividing; all that there are otherwise.
         options: See :class:`AnalyzeOptions`.
     """
     request = _request(sources, args, options)

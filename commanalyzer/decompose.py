@@ -40,7 +40,7 @@ from commanalyzer.partition.options import PortfolioOptions, is_large
 from commanalyzer.partition.owner_map import read_owner_map
 from commanalyzer.partition.portfolio import Candidate, Portfolio
 from commanalyzer.partition.rules import parse_rule
-from commanalyzer.partition.selection import Cost, KnownCosts, best_of
+from commanalyzer.partition.selection import Cost, KnownCosts, best_of, promising
 from commanalyzer.partition.tiled import TiledPortfolio
 from commanalyzer.progress import Progress
 from commanalyzer.quantities import Bytes, Flop
@@ -64,7 +64,7 @@ _REFINED = 3  # candidates
 class CountOptions:
     """What to decompose and how to count it; fields as in :class:`AnalysisRequest`.
 
-    ``jobs`` is how many node counts may be divided at a time; the result does not depend on it.
+    ``jobs`` is how many cores may be used at a time; the result does not depend on it.
     """
 
     nodes: tuple[int, ...]
@@ -194,11 +194,10 @@ def _decompose_view(
     view: _View, flops: int, options: CountOptions, progress: Progress
 ) -> tuple[list[Decomposition], list[str], int]:
     """Decompositions of a view, one best for each node count; what has to be said; peak memory of helpers."""
-    wanted, limit = min(options.jobs, len(options.nodes)), options.memory_limit_bytes
-    is_tiled, lock = _is_tiled(view.graph, options), Lock()
-    jobs = affordable_jobs(view.graph, limit, wanted, is_tiled=is_tiled)
+    is_tiled, lock, limit = _is_tiled(view.graph, options), Lock(), options.memory_limit_bytes
+    jobs = affordable_jobs(view.graph, limit, options.jobs, is_tiled=is_tiled)
     give_back()
-    caller = Helpers() if jobs > 1 else Caller()
+    caller = Helpers(cores=jobs) if jobs > 1 else Caller()
     portfolio = _portfolio(view, options, caller)
 
     def advance() -> None:
@@ -206,12 +205,12 @@ def _decompose_view(
             progress.advance()
 
     def divide(nodes: int) -> tuple[list[Decomposition], list[str]]:
-        return _divide(view, portfolio, nodes, flops, options, advance)
+        return _divide(view, portfolio, nodes, flops, options, caller, advance)
 
     if jobs > 1:
         portfolio.prepare()
         if is_tiled and isinstance(portfolio, TiledPortfolio):
-            jobs = tiled_jobs(view.graph, limit, jobs, portfolio.view.tiling.vertex)
+            caller.leave(jobs - tiled_jobs(view.graph, limit, jobs, portfolio.view.tiling.vertex))
     try:
         divided = side_by_side(divide, options.nodes, jobs, caller, float)
     finally:
@@ -226,17 +225,19 @@ def _divide(
     nodes: int,
     flops: int,
     options: CountOptions,
+    caller: Caller,
     advance: Callable[[], None],
 ) -> tuple[list[Decomposition], list[str]]:
     """Decompositions for one node count, one of them best, and what has to be said about them."""
-    found = [_count(view, c, nodes, flops, options, portfolio) for c in portfolio.candidates(nodes)]
+    count = partial(_count, view, nodes=nodes, flops=flops, options=options, portfolio=portfolio)
+    found = caller.each(count, portfolio.candidates(nodes))
     advance()
-    promising = sorted(found, key=lambda d: d.comm_bytes)[:_REFINED]
-    given = (Candidate(d.method, d.part, d.seconds, d.coarse_vertices) for d in promising)
-    refined = portfolio.refined(given, nodes)
-    found += [_count(view, c, nodes, flops, options, portfolio) for c in refined]
-    found = _with_bound(found, portfolio, nodes)
     allowed = portfolio.allowed(nodes)
+    volumes, imbalances = [d.comm_bytes for d in found], [d.imbalance for d in found]
+    chosen = [found[i] for i in promising(volumes, imbalances, allowed, portfolio.far)[:_REFINED]]
+    given = (Candidate(d.method, d.part, d.seconds, d.coarse_vertices) for d in chosen)
+    found += caller.each(count, portfolio.refined(given, nodes))
+    found = _with_bound(found, portfolio, nodes)
     volumes, imbalances = [d.comm_bytes for d in found], [d.imbalance for d in found]
     best = best_of(volumes, imbalances, allowed)
     warnings = [f"{nodes} nodes ({view.model}): {text}" for text in portfolio.failures(nodes)]

@@ -23,7 +23,7 @@ def analyze(request: AnalysisRequest, progress: Progress, jobs: int = 1) -> Anal
     Args:
         request: What to analyse.
         progress: Told about stages.
-        jobs: Node counts that may be divided at a time; the result does not depend on it.
+        jobs: Cores used for dividing; the result does not depend on it.
 
     Raises:
         CommAnalyzerError: A subclass says what went wrong and what to do.

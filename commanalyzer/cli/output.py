@@ -23,7 +23,7 @@ json_option = click.option(
     "--json", "json_output", metavar="PATH|-", help="Write the JSON document; - for standard output."
 )
 jobs_option = click.option(
-    "--jobs", type=click.IntRange(1), help="Node counts divided at a time.  [default: this machine's cores]"
+    "--jobs", type=click.IntRange(1), help="Cores used for dividing.  [default: this machine's cores]"
 )
 force_option = click.option("--force", is_flag=True, help="Overwrite existing files.")
 

@@ -33,7 +33,8 @@ from commanalyzer.vcg.stretches import ChosenRows, RowStretches
 _MOST_MOVABLE = 2_000_000
 _MOST_DENSE_FLOWS = 1 << 24  # where nearly everything is at a border, all flows are looked at, to save little
 _ROUNDS = 3
-_LEAST_ROUND = 0.001  # of the metric: a round that saves less is the last
+_GAIN_PER_VERTEX = 4e-9  # of the metric: a pass over more vertices takes longer and has to save more
+_LEAST_ROUND = 4  # times what a pass has to save: a round that saves less is the last
 _PATIENCE, _MOST_MOVES = 0.1, 16384
 
 
@@ -173,11 +174,11 @@ def refine_borders(
     work = cache(work_flops or (lambda: surface.graph.work_flops))
     best: Refined | None = None
     for _ in range(_ROUNDS):
-        before, better = _refined_once(surface, part, num_parts, allowed_imbalance, work, hopeless_bytes)
+        better, goes_on = _refined_once(surface, part, num_parts, allowed_imbalance, work, hopeless_bytes)
         if better is None:
             break
         best, part = better, better.part
-        if before - best.net_bytes < _LEAST_ROUND * before or best.net_bytes > hopeless_bytes:
+        if not goes_on:
             break
     return best
 
@@ -189,11 +190,11 @@ def _refined_once(
     allowed_imbalance: float,
     work_flops: Callable[[], Float64],
     hopeless_bytes: float,
-) -> tuple[int, Refined | None]:
-    """Return the connectivity metric before, and better owners if some were found."""
+) -> tuple[Refined | None, bool]:
+    """Return better owners if some were found, and whether another round is worth its time."""
     border = _border(surface, part, num_parts, work_flops)
     if border is None:
-        return 0, None
+        return None, False
     nets, start = border.nets, border.start
     before = connectivity(nets, start, num_parts)
     fixed = np.arange(len(start)) < num_parts
@@ -203,8 +204,14 @@ def _refined_once(
     most = most_work(nets.work_flops, num_parts, allowed_imbalance, float(border.settled.sum()))
     is_relieved = border.most_load(found, num_parts) < border.most_load(start, num_parts) > most
     if after >= before and not is_relieved:
-        return before, None
-    return before, Refined(border.owners(found, part, surface.view.tiling), after)
+        return None, False
+    goes_on = before - after >= _LEAST_ROUND * _least_gain(len(start)) * before and after <= hopeless_bytes
+    return Refined(border.owners(found, part, surface.view.tiling), after), goes_on
+
+
+def _least_gain(num_vertices: int) -> float:
+    """Return the share of the metric that a pass over so many vertices has to save."""
+    return max(LEAST_GAIN, _GAIN_PER_VERTEX * num_vertices)
 
 
 def _refined(
@@ -225,7 +232,7 @@ def _refined(
         fixed=fixed,
         settled=border.settled,
         patience=min(_PATIENCE, _MOST_MOVES / len(start)),
-        least_gain=LEAST_GAIN,
+        least_gain=_least_gain(len(start)),
         hopeless=hopeless,
     )
 

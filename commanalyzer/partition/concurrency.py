@@ -7,9 +7,10 @@ give the same whatever other threads do. Both also keep the lock, and cannot be 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from threading import Lock
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from threading import Lock, Semaphore
 from typing import Any, TypeVar
 
 from commanalyzer.errors import PartitionError
@@ -58,6 +59,23 @@ class Caller:
         with self._lock:
             return function(*arguments)
 
+    def each(self, work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+        """Return ``work(item)`` of all ``items``, in their order; the next item is made meanwhile.
+
+        Args:
+            work: What to do, as of :func:`side_by_side`.
+            items: What for; made one at a time in the caller's thread.
+        """
+        return [work(item) for item in items]
+
+    def leave(self, cores: int) -> None:
+        """Use so many cores less from now on; before any is busy."""
+
+    @contextmanager
+    def core(self) -> Iterator[None]:
+        """Keep one core busy, which :meth:`each` does not use."""
+        yield
+
     def check(self) -> None:
         """Raise :class:`StoppedError` after :meth:`close`."""
 
@@ -70,11 +88,13 @@ class Helpers(Caller):
 
     Args:
         least_size: Size from which on a problem is not small.
+        cores: Threads that may work at a time.
     """
 
-    def __init__(self, least_size: int = LEAST_SIZE) -> None:
+    def __init__(self, least_size: int = LEAST_SIZE, cores: int = 1) -> None:
         super().__init__()
         self._least_size = least_size
+        self._free = Semaphore(cores)
         self._idle: list[Helper] = []
         self._all: list[Helper] = []
         self._changing = Lock()
@@ -101,6 +121,40 @@ class Helpers(Caller):
         with self._changing:
             self._idle.append(helper)
         return result
+
+    def each(self, work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+        """See :meth:`Caller.each`; what finds no free core is done in the caller's thread."""
+
+        def work_and_leave(item: Item) -> Result:
+            try:
+                return work(item)
+            finally:
+                self._free.release()
+
+        with ThreadPoolExecutor() as pool:
+            found: list[Future[Result]] = []
+            try:
+                for item in items:
+                    if self._free.acquire(blocking=False):
+                        found.append(pool.submit(work_and_leave, item))
+                    else:
+                        found.append(Future())
+                        found[-1].set_result(work(item))
+                return [future.result() for future in found]
+            except KeyboardInterrupt:
+                self.close()
+                raise
+
+    def leave(self, cores: int) -> None:
+        """See :meth:`Caller.leave`."""
+        for _ in range(cores):
+            self._free.acquire()
+
+    @contextmanager
+    def core(self) -> Iterator[None]:
+        """See :meth:`Caller.core`."""
+        with self._free:
+            yield
 
     def check(self) -> None:
         """See :meth:`Caller.check`."""
@@ -142,12 +196,17 @@ def side_by_side(
         size: How much there is to do for an item: threads begin with the largest, so that none is left with
             it in the end. None to begin with the first.
     """
+
+    def work_on_core(item: Item) -> Result:
+        with caller.core():
+            return work(item)
+
     if min(threads, len(items)) <= 1:
-        return [work(item) for item in items]
+        return [work_on_core(item) for item in items]
     with ThreadPoolExecutor(min(threads, len(items))) as pool:
         places = range(len(items))
         order = places if size is None else sorted(places, key=lambda i: -size(items[i]))
-        futures = {i: pool.submit(work, items[i]) for i in order}
+        futures = {i: pool.submit(work_on_core, items[i]) for i in order}
         try:
             return [futures[i].result() for i in places]
         except BaseException:

@@ -165,7 +165,7 @@ def best_counted(
     cut_dims: Sequence[int],
     guessed: Sequence[tuple[int, float]],
     allowed: float,
-    count: Callable[[int], tuple[int, float]],
+    count: Callable[[Sequence[int]], Sequence[tuple[int, float]]],
 ) -> list[int]:
     """Return positions as :func:`best_by_dims` does, by counting those that may come near the cheapest.
 
@@ -175,7 +175,7 @@ def best_counted(
         cut_dims: Number of cut dimensions of each division.
         guessed: Its bytes and its imbalance, roughly.
         allowed: Limit of the imbalance.
-        count: Position -> bytes and imbalance.
+        count: Positions -> bytes and imbalance of each.
     """
     near = _NEARLY * min((comm_bytes for comm_bytes, _ in guessed), default=0)
     chosen: list[int] = []
@@ -185,7 +185,7 @@ def best_counted(
         if len(promising) == 1:
             chosen += promising
         elif promising:
-            costs = [count(i) for i in promising]
+            costs = count(promising)
             chosen += [promising[i] for i in best_by_dims([dims] * len(costs), costs, allowed)]
         else:
             volumes, excess = zip(*(guessed[i] for i in places), strict=True)

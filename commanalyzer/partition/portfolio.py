@@ -109,6 +109,9 @@ class Portfolio:
         self._regular: dict[int, set[str]] = {}
         check_asked(options)
 
+    far = math.inf
+    """Times the bytes of the best balanced candidate: others above are not refined."""
+
     @cached_property
     def arrays(self) -> tuple[Array, ...]:
         """Arrays of the program."""

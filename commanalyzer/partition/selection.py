@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -55,6 +56,21 @@ def best_of(comm_bytes: Sequence[int], imbalance: Sequence[float], allowed: floa
     if within:
         return min(within, key=lambda i: comm_bytes[i])
     return min(range(len(imbalance)), key=lambda i: comm_bytes[i] * imbalance[i])
+
+
+def promising(comm_bytes: Sequence[int], imbalance: Sequence[float], allowed: float, far: float) -> list[int]:
+    """Return positions by ascending volume, without those that no refinement brings near the best.
+
+    Args:
+        comm_bytes: Volumes, at least one.
+        imbalance: Of each, largest part's work over the mean.
+        allowed: Limit.
+        far: Times the least volume within the limit: what is above it is left out.
+    """
+    within = [volume for volume, value in zip(comm_bytes, imbalance, strict=True) if value <= allowed]
+    most = far * min(within, default=math.inf)
+    order = sorted(range(len(comm_bytes)), key=lambda i: comm_bytes[i])
+    return [i for i in order if comm_bytes[i] <= most]
 
 
 class KnownCosts:

@@ -18,7 +18,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from commanalyzer.errors import PartitionError
-from commanalyzer.partition.attempts import OBJECTIVES
+from commanalyzer.partition.attempts import OBJECTIVES, Objective
 from commanalyzer.partition.borders import Surface, follow_borders, refine_borders
 from commanalyzer.partition.bounds import Structure, recognise
 from commanalyzer.partition.coarse import CoarseView, build_coarse, coarse_links, voted
@@ -99,6 +99,9 @@ class TiledPortfolio:
         if graph.num_vertices <= _MOST_KEPT:
             self._kept = graph.versions, graph.width_bytes, graph.work_flops, graph.home_object
         check_asked(options)
+
+    far = 1.5
+    """Times the bytes of the best balanced candidate: others above are not refined, it takes long."""
 
     @cached_property
     def arrays(self) -> tuple[Array, ...]:
@@ -211,7 +214,8 @@ class TiledPortfolio:
             PartitionError: If there are fewer coarse vertices than parts or METIS fails.
         """
         begin = time.perf_counter()
-        found = self._best(self._metis(num_parts), num_parts)
+        objectives = OBJECTIVES if num_parts > 1 else OBJECTIVES[:1]
+        found = self._best(self._options.caller.each(partial(self._metis, num_parts), objectives), num_parts)
         yield self._candidate(found.name, self.placement.owners(found.coarse, num_parts), begin)
         if num_parts > 1:
             yield from self._mtkahypar(num_parts, most_pins)
@@ -245,22 +249,21 @@ class TiledPortfolio:
         nets = self.view.hypergraph
         return nets is not None and 0 < nets.num_nets * num_parts <= MOST_COUNTS
 
-    def _metis(self, num_parts: int) -> Iterator[_Found]:
+    def _metis(self, num_parts: int, objective: Objective) -> _Found:
         view, options = self.view, self._options
-        for objective in OBJECTIVES if num_parts > 1 else OBJECTIVES[:1]:
-            options.caller.check()
-            core = partition(
-                view.shared if objective == "net" else view.adjacency,
-                num_parts,
-                objective="volume" if objective == "volume" else "cut",
-                seed=options.seed,
-                imbalance=options.imbalance,
-                caller=options.caller,
-            )
-            part = core.part
-            if num_parts > 1 and options.structured and self._is_affordable(num_parts):
-                part = self._improved(part, num_parts)
-            yield _Found(f"metis {objective}, {view.tiling.name}", part)
+        options.caller.check()
+        core = partition(
+            view.shared if objective == "net" else view.adjacency,
+            num_parts,
+            objective="volume" if objective == "volume" else "cut",
+            seed=options.seed,
+            imbalance=options.imbalance,
+            caller=options.caller,
+        )
+        part = core.part
+        if num_parts > 1 and options.structured and self._is_affordable(num_parts):
+            part = self._improved(part, num_parts)
+        return _Found(f"metis {objective}, {view.tiling.name}", part)
 
     def _mtkahypar(self, num_parts: int, most_pins: int) -> Iterator[Candidate]:
         nets = self.view.hypergraph
@@ -283,11 +286,10 @@ class TiledPortfolio:
         options = self._options
         return refine(hypergraph, nets, part, num_parts, imbalance=options.imbalance, least_gain=LEAST_GAIN)
 
-    def _best(self, found: Iterator[_Found], num_parts: int) -> _Found:
+    def _best(self, found: Sequence[_Found], num_parts: int) -> _Found:
         """The one with the least bytes among those that are balanced, both by the coarse graph."""
-        items = list(found)
-        volumes, excess = zip(*(self._coarse_cost(item.coarse, num_parts) for item in items), strict=True)
-        return items[best_of(volumes, excess, self.allowed(num_parts))]
+        volumes, excess = zip(*(self._coarse_cost(item.coarse, num_parts) for item in found), strict=True)
+        return found[best_of(volumes, excess, self.allowed(num_parts))]
 
     def _coarse_cost(self, part: Int32, num_parts: int) -> tuple[int, float]:
         """Bytes and imbalance by the coarse graph."""
@@ -302,16 +304,17 @@ class TiledPortfolio:
         cheapest are counted on the values.
         """
         most = grids_to_try(self._graph.num_flows, num_parts)
-        cuts = promising_cuts(self.families, num_parts, most)
-        found = [(cut.cut_dims, item) for cut in cuts if (item := self._cut(cut, num_parts)) is not None]
+        each, cuts = self._options.caller.each, promising_cuts(self.families, num_parts, most)
+        found = [item for item in each(partial(self._cut, num_parts=num_parts), cuts) if item is not None]
         guessed = [self._coarse_cost(item.coarse, num_parts) for _, item in found]
 
-        def count(number: int) -> tuple[int, float]:
+        def count_one(number: int) -> tuple[int, float]:
             self._options.caller.check()
             cost = self._cost(self._placed(found[number][1], num_parts), num_parts)
             return cost.comm_bytes, cost.imbalance
 
-        for number in best_counted([dims for dims, _ in found], guessed, self.allowed(num_parts), count):
+        dims, count = [dims for dims, _ in found], partial(each, count_one)
+        for number in best_counted(dims, guessed, self.allowed(num_parts), count):
             yield found[number][1]
 
     def _cost(self, part: Int32, num_parts: int) -> Cost:
@@ -320,8 +323,8 @@ class TiledPortfolio:
     def _work_of(self, part: Int32, num_parts: int) -> Float64:
         return self._cost(part, num_parts).work_flops
 
-    def _cut(self, cut: Cut, num_parts: int) -> _Found | None:
-        """What ``cut`` gives; nothing where equal shares of the work are equal numbers of points."""
+    def _cut(self, cut: Cut, num_parts: int) -> tuple[int, _Found] | None:
+        """Cut dimensions and what ``cut`` gives; nothing where equal shares of the work are equal numbers."""
         self._options.caller.check()
         blocks = self._blocks_of(cut.members)
         places = blocks.cuts(cut.grid, by_work=cut.by_work)
@@ -329,7 +332,7 @@ class TiledPortfolio:
             return None
         values = partial(blocks.owners, cut.grid, places)
         coarse = self._followed(self.placement.on_coarse(values(), leads=True), num_parts)
-        return _Found(cut.name, coarse, partial(self.placement.led, values))
+        return cut.cut_dims, _Found(cut.name, coarse, partial(self.placement.led, values))
 
     def _blocks_of(self, members: Sequence[Shaped]) -> Blocks:
         key = tuple(map(id, members))

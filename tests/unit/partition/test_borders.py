@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.partition import border_kernels as kernels
-from commanalyzer.partition.borders import Surface, _beside_border, _is_everywhere
+from commanalyzer.partition.borders import Surface, _beside_border, _is_everywhere, _least_gain
 from commanalyzer.partition.coarse import build_coarse, build_nets
+from commanalyzer.partition.refine import LEAST_GAIN
 from commanalyzer.partition.tiles import Neighbours, Tiling, build_tiling
 from commanalyzer.vcg.graph import ValueGraph
 from commanalyzer.vcg.large import LargeGraph
@@ -93,3 +94,8 @@ def test_borders_are_everywhere_in_large_dense_graphs_only() -> None:
     assert not is_everywhere(most + 1, 1000, 500)
     assert not is_everywhere(most + 1, most // 32 + 1, most // 32 + 1)  # 32 flows per anchor
     assert not is_everywhere(most, 1000, 1000)
+
+
+def test_passes_over_long_borders_have_to_save_more() -> None:
+    assert _least_gain(1000) == _least_gain(10_000) == LEAST_GAIN
+    assert _least_gain(2_000_000) == 2 * _least_gain(1_000_000) > 10 * LEAST_GAIN

@@ -31,7 +31,7 @@ from tests.unit.partition.test_tiles import jacobi
 @pytest.fixture
 def helpers() -> Iterator[Helpers]:
     """Helpers for problems of every size."""
-    found = Helpers(least_size=0)
+    found = Helpers(least_size=0, cores=3)
     yield found
     found.close()
 
@@ -124,13 +124,52 @@ def test_partitioners_give_the_same_in_another_process(helpers: Helpers) -> None
     np.testing.assert_array_equal(ours, theirs)
 
 
+def test_pieces_are_done_on_free_cores_and_the_rest_here() -> None:
+    both = threading.Barrier(2, timeout=60)
+    here, threads = threading.get_ident(), []
+
+    def work(item: int) -> int:
+        threads.append(threading.get_ident())
+        if item < 2:
+            both.wait()
+        return item * item
+
+    helpers = Helpers(cores=2)
+    with helpers.core():
+        assert helpers.each(work, iter((0, 1))) == [0, 1]  # at the same time, or the barrier breaks
+        assert len(set(threads)) == 2
+        assert here in threads
+        with helpers.core():
+            assert helpers.each(work, (2, 3, 4)) == [4, 9, 16]
+    assert threads[2:] == [here] * 3
+
+
+def test_cores_that_are_left_are_not_used() -> None:
+    here, threads = threading.get_ident(), []
+    helpers = Helpers(cores=3)
+    helpers.leave(2)
+    with helpers.core():
+        helpers.each(lambda _: threads.append(threading.get_ident()), (1, 2))
+    assert threads == [here] * 2
+
+
+def test_an_error_in_a_piece_leaves_all_cores_free() -> None:
+    helpers = Helpers(cores=2)
+    with pytest.raises(ZeroDivisionError):
+        helpers.each(lambda item: 1 // item, (1, 0, 1, 0))
+    both = threading.Barrier(2, timeout=60)
+    helpers.each(lambda _: both.wait(), (1, 2))
+    assert helpers.call(operator.add, 1, 2, 3) == 5
+
+
+@pytest.mark.parametrize("nodes", [(2, 3, 4), (4,)])
 @pytest.mark.parametrize("coarsen", ["never", 36])
-def test_node_counts_at_a_time_change_nothing(coarsen: Coarsen) -> None:
+def test_cores_change_nothing(coarsen: Coarsen, nodes: tuple[int, ...]) -> None:
     store = GraphStore.of(jacobi(12))
 
     def found(jobs: int) -> list[tuple[int, str, int, bool, bytes]]:
         options = CountOptions(
-            (2, 3, 4), ("volume",), 0.9, MachineParameters(), 1, 0.03, True, coarsen=coarsen, jobs=jobs
+            nodes, ("volume",), 0.9, MachineParameters(), 1, 0.03, True, coarsen=coarsen, jobs=jobs
         )
         counted = decompose(store, 288, options, SilentProgress())
         return [(d.nodes, d.method, d.comm_bytes, d.best, d.part.tobytes()) for d in counted.decompositions]

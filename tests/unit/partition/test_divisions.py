@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -256,9 +257,9 @@ def test_only_what_may_come_near_the_cheapest_is_counted() -> None:
     # By the guess, the second of two dimensions is better than the first; slabs are far from both.
     asked: list[int] = []
 
-    def count(number: int) -> tuple[int, float]:
-        asked.append(number)
-        return {2: (100, 1.0), 3: (110, 1.0)}[number]
+    def count(numbers: Sequence[int]) -> list[tuple[int, float]]:
+        asked.extend(numbers)
+        return [{2: (100, 1.0), 3: (110, 1.0)}[number] for number in numbers]
 
     guessed = [(400, 1.0), (390, 1.0), (120, 1.0), (115, 1.0), (200, 1.0)]
     assert best_counted([1, 1, 2, 2, 2], guessed, 1.03, count) == [1, 2]

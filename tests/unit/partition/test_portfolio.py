@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -17,7 +18,7 @@ from commanalyzer.partition.balance import imbalance_of_work, term_work, work_by
 from commanalyzer.partition.options import PortfolioOptions
 from commanalyzer.partition.owners import find_hub_links, spread_hubs
 from commanalyzer.partition.portfolio import Portfolio
-from commanalyzer.partition.selection import Cost, KnownCosts, best_of
+from commanalyzer.partition.selection import Cost, KnownCosts, best_of, promising
 from commanalyzer.vcg.graph import Bool, Float64, Int32, ValueGraph
 from tests.graphs import build, folded, row
 from tests.strategies import graphs
@@ -42,6 +43,13 @@ def test_the_least_volume_within_the_limit_is_best() -> None:
 def test_volume_and_balance_are_weighed_where_none_is_within_the_limit() -> None:
     # 250 * 1.22 = 305 beats 658 * 1.11 = 730 (a hair of balance) and 249 * 5.0 (a hair of volume).
     assert best_of([658, 250, 249], [1.11, 1.22, 5.0], 1.03) == 1
+
+
+def test_what_is_far_above_the_best_balanced_division_is_not_promising() -> None:
+    volumes, imbalances = [300, 151, 100, 150, 90], [1.0, 1.0, 1.0, 1.0, 2.0]
+    assert promising(volumes, imbalances, 1.03, 1.5) == [4, 2, 3]
+    assert promising(volumes, imbalances, 1.03, math.inf) == [4, 2, 3, 1, 0]
+    assert promising(volumes, [2.0] * 5, 1.03, 1.5) == [4, 2, 3, 1, 0]
 
 
 # --- work -------------------------------------------------------------------------------------------------
