@@ -14,7 +14,7 @@
 
 uint64_t ca_join(uint32_t site, uint32_t count, const uint64_t *labels);
 
-#define SHORTEST_RUN_KEPT 64u /* terms; shorter runs are written to the buffer at once */
+#define SHORTEST_RUN_KEPT 16u /* terms; shorter runs are written to the buffer at once */
 
 #define FAR_BYTES (1u << 18) /* columns of large matrices: their changes are looked up per 2 MiB */
 
@@ -62,12 +62,14 @@ static void prepare_powers(void) {
 static uint64_t hash_run(const struct ca_accumulator *acc) {
   if (!powers[0])
     prepare_powers();
-  uint64_t count = acc->num_labels, width = acc->run_width, hash = 0;
+  uint64_t count = acc->num_labels, hash = 0;
+  uint32_t shift = (uint32_t)__builtin_ctzll(acc->run_width); /* widths of runs divide 8 */
   for (uint64_t k = 0; k < 8; k++) {
-    const struct ca_run *run = &acc->run[k % width];
+    uint64_t label = k & ((1u << shift) - 1);
+    const struct ca_run *run = &acc->run[label];
     uint64_t labels = count / 8 + (k < count % 8);
-    uint64_t step = (uint64_t)run->stride * (8 / width);
-    uint64_t first = (run->start | (k % width ? 0 : CA_TERM)) + k / width * (uint64_t)run->stride;
+    uint64_t step = (uint64_t)run->stride * (8u >> shift);
+    uint64_t first = (run->start | (label ? 0 : CA_TERM)) + (k >> shift) * (uint64_t)run->stride;
     uint64_t lane =
         (ca_multipliers[k] ^ count) * powers[labels] + first * sums[labels] + step * weighted[labels];
     hash += (lane ^ (lane >> 32)) * ca_multipliers[16 + k];
@@ -153,23 +155,39 @@ static void add_run(struct ca_accumulator *acc, uint64_t terms, uint32_t width, 
   }
 }
 
+/* The labels of words that hold copies, as a run; false if they do not advance by a constant. */
+static bool is_copied_run(uint64_t rounds, uint64_t word, uint64_t stride, struct ca_run *run) {
+  uint64_t label = ca_value_at(word), step = rounds > 1 ? ca_value_at(word + stride) - label : 0;
+  *run = (struct ca_run){label, (int64_t)step};
+  for (uint64_t i = 0; i < rounds; i++, word += stride, label += step)
+    if (ca_value_at(word) != label)
+      return false;
+  return true;
+}
+
+/* The labels at an address that advances by `stride` bytes, as a run; false if they are none. */
+static bool is_loaded_run(uint64_t rounds, uint64_t first, uint64_t stride, struct ca_run *run) {
+  uint64_t last = first + (rounds - 1) * stride, words = (uint64_t)((int64_t)stride / 4);
+  *run = (struct ca_run){ca_word(first), (int64_t)words};
+  if (stride & 3)
+    return false;
+  if (!((int64_t)stride < 0 ? coarse_changes(last, first) : coarse_changes(first, last)))
+    return true;
+  return is_copied_run(rounds, ca_word(first), words, run);
+}
+
 /* Terms of a whole loop. Word 2 k is the address from which label k is loaded (if bit k of `loaded` is set) or
  * the label itself, word 2 k + 1 the change per round. */
 CA_CALL void ca_collect(struct ca_accumulator *acc, uint64_t rounds, uint32_t width, uint32_t loaded,
                         const uint64_t *words) {
   struct ca_run run[CA_MAX_WIDTH];
-  uint64_t changes = 0;
-  for (uint32_t k = 0; k < width; k++) {
-    run[k] = (struct ca_run){words[2 * k], (int64_t)words[2 * k + 1]};
-    if (!(loaded >> k & 1))
-      continue;
-    uint64_t last = run[k].start + (rounds - 1) * (uint64_t)run[k].stride;
-    changes |= (uint64_t)run[k].stride & 3;
-    changes |= run[k].stride < 0 ? coarse_changes(last, run[k].start) : coarse_changes(run[k].start, last);
-    run[k].start = ca_word(run[k].start);
-    run[k].stride /= 4;
-  }
-  if (!changes) {
+  bool is_run = true;
+  for (uint32_t k = 0; k < width && is_run; k++)
+    if (loaded >> k & 1)
+      is_run = is_loaded_run(rounds, words[2 * k], words[2 * k + 1], &run[k]);
+    else
+      run[k] = (struct ca_run){words[2 * k], (int64_t)words[2 * k + 1]};
+  if (is_run) {
     add_run(acc, rounds, width, run);
     return;
   }
