@@ -1,6 +1,6 @@
 """Value-flow chains of a native recording in the interpreter's terms, for comparison.
 
-Slow and direct on purpose: named registers are dissolved by recursion, one Python object per source.
+Slow and direct on purpose: named registers are dissolved until nothing changes, one Python object per source.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from commanalyzer.interpreter.values import EXIT_HOME, Chain, Home
 from commanalyzer.vcg.graph import HomeKind, SourceRole, ValueGraph
@@ -106,7 +107,6 @@ class _GraphReader:
         for row, sink in enumerate(graph.row_sink):
             if graph.is_register[int(sink)] or graph.is_temporary[int(sink)]:
                 self._rows_of_register.setdefault(int(sink), []).append(row)
-        self._dissolved: dict[int, dict[Home, SourceRole]] = {}
 
     def home(self, vertex: int) -> Home | None:
         graph = self._graph
@@ -137,14 +137,24 @@ class _GraphReader:
         home = self.home(vertex)
         if home is not None:
             return {home: SourceRole.DATA}
-        if vertex not in self._dissolved:
-            self._dissolved[vertex] = {}  # what an update reads of the vertex itself adds nothing
-            merged: dict[Home, SourceRole] = {}
-            for row in self._rows_of_register.get(vertex, ()):
-                for home, role in self.sources(row).items():
-                    merged[home] = min(role, merged.get(home, role))
-            self._dissolved[vertex] = merged
-        return self._dissolved[vertex]
+        return self._dissolved.get(vertex, {})
+
+    @cached_property
+    def _dissolved(self) -> dict[int, dict[Home, SourceRole]]:
+        """What vertices without a home are made of; updates of several of them may read each other."""
+        found: dict[int, dict[Home, SourceRole]] = {vertex: {} for vertex in self._rows_of_register}
+        self._dissolved = found
+        is_changed = True
+        while is_changed:
+            is_changed = False
+            for vertex, rows in self._rows_of_register.items():
+                merged: dict[Home, SourceRole] = {}
+                for row in rows:
+                    for home, role in self.sources(row).items():
+                        merged[home] = min(role, merged.get(home, role))
+                is_changed |= merged != found[vertex]
+                found[vertex] = merged
+        return found
 
 
 def home_of(graph: ValueGraph, vertex: int) -> Home | None:
