@@ -15,6 +15,7 @@ import numpy as np
 from commanalyzer.artifacts import save
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.decompose import volume_view
+from commanalyzer.heap import give_back
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.pipeline import repartition
 from commanalyzer.progress import SilentProgress
@@ -139,6 +140,7 @@ def _cost(request: AnalysisRequest, name: str, repeat: int) -> tuple[Cost, Recor
     plain, recorded, peak_bytes = [], [], 0
     for number in range(repeat):
         clock = StageClock()
+        give_back()
         touch_memory()
         run = record(request, clock)
         clock.stage("")
