@@ -91,6 +91,9 @@ class Portfolio:
         ConfigError: If what the user asked for is for a number of parts that is not analysed.
     """
 
+    far = math.inf
+    """Times the bytes of the best balanced candidate: others above are not refined."""
+
     def __init__(
         self,
         graph: ValueGraph,
@@ -108,9 +111,6 @@ class Portfolio:
         self._failures: dict[int, list[tuple[str, PartitionError]]] = {}
         self._regular: dict[int, set[str]] = {}
         check_asked(options)
-
-    far = math.inf
-    """Times the bytes of the best balanced candidate: others above are not refined."""
 
     @cached_property
     def arrays(self) -> tuple[Array, ...]:

@@ -84,6 +84,9 @@ class TiledPortfolio:
         ConfigError: If what the user asked for is for a number of parts that is not analysed.
     """
 
+    far = 1.5
+    """Times the bytes of the best balanced candidate: others above are not refined, it takes long."""
+
     def __init__(
         self, graph: AnyGraph, removed: Bool, options: PortfolioOptions, count: RowCounter, wanted: int = 0
     ) -> None:
@@ -99,9 +102,6 @@ class TiledPortfolio:
         if graph.num_vertices <= _MOST_KEPT:
             self._kept = graph.versions, graph.width_bytes, graph.work_flops, graph.home_object
         check_asked(options)
-
-    far = 1.5
-    """Times the bytes of the best balanced candidate: others above are not refined, it takes long."""
 
     @cached_property
     def arrays(self) -> tuple[Array, ...]:
