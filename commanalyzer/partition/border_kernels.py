@@ -36,6 +36,29 @@ def list_movable(vertex: Any, anchor: Any, beside: Any, chosen: Any) -> Any:
 
 
 @compiled
+def mark_ends(
+    row_sink: Any,
+    term_ptr: Any,
+    source_ptr: Any,
+    source: Any,
+    vertex: Any,
+    anchor: Any,
+    part: Any,
+    marked: Any,
+) -> None:
+    """Mark the anchors at both ends of the flows between parts, of a slice of rows."""
+    for r in range(len(row_sink)):
+        sink = row_sink[r]
+        if vertex[sink] < 0:
+            continue
+        for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
+            s = source[i]
+            if vertex[s] >= 0 and part[s] != part[sink]:
+                marked[anchor[s]] = True
+                marked[anchor[sink]] = True
+
+
+@compiled
 def number_values(vertex: Any, anchor: Any, single: Any, first_hub: Any, number: Any) -> None:
     """Number values like their anchors (``single``), hubs one by one from ``first_hub`` on."""
     hubs = 0

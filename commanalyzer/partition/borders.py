@@ -93,6 +93,29 @@ class Surface:
         wanted = np.append(_with_neighbours(self.view, beside), False)
         return ChosenRows(self.graph, self.stretches.shared(number, num_vertices, wanted))
 
+    def movable(self, beside: Bool) -> Int64:
+        """Return the anchors in some coarse vertices, ``beside`` (bool[N])."""
+        tiling = self.view.tiling
+        anchor = tiling.neighbours.anchor
+        chosen = np.empty(len(anchor), np.int64)
+        return chosen[: kernels.list_movable(tiling.vertex, anchor, beside, chosen)].copy()
+
+    def ends(self, part: Int32, num_parts: int) -> Int64:
+        """Return the anchors at both ends of flows between parts.
+
+        Args:
+            part: int32[V], owners.
+            num_parts: Number of parts p.
+        """
+        tiling = self.view.tiling
+        marked = np.zeros(len(part), np.bool_)
+        for piece in self.rows(part, num_parts).slices():
+            kernels.mark_ends(
+                *(piece.row_sink, piece.term_ptr, piece.source_ptr, piece.source),
+                *(tiling.vertex, tiling.neighbours.anchor, part, marked),
+            )
+        return np.flatnonzero(marked)
+
 
 @dataclass(frozen=True, slots=True)
 class _Border:
@@ -243,13 +266,17 @@ def _border(
     """Return what is beside the borders; ``None`` where nothing is, or too much."""
     graph, view = surface.graph, surface.view
     tiling = view.tiling
-    beside = _beside_border(view, part, num_parts)
     anchor = tiling.neighbours.anchor
-    chosen = np.empty(len(anchor), np.int64)
-    chosen = chosen[: kernels.list_movable(tiling.vertex, anchor, beside, chosen)].copy()
+    beside = _beside_border(view, part, num_parts)
+    chosen = surface.movable(beside)
     if _is_everywhere(tiling, len(chosen)):
         return None
     small, label = _small_tiles(graph, tiling, chosen, int(beside.sum()))
+    if (
+        len(small) > _MOST_MOVABLE
+    ):  # coarse vertices that hold values of many places are nearly all at borders
+        chosen = surface.ends(part, num_parts)
+        small, label = _small_tiles(graph, tiling, chosen, int(beside.sum()))
     if not 0 < len(small) <= _MOST_MOVABLE:
         return None
     single = part.copy()

@@ -23,6 +23,7 @@ from commanalyzer.partition.borders import Surface, follow_borders, refine_borde
 from commanalyzer.partition.bounds import Structure, recognise
 from commanalyzer.partition.coarse import CoarseView, build_coarse, coarse_links, voted
 from commanalyzer.partition.divisions import Cut, best_counted, grids_to_try, promising_cuts, variants
+from commanalyzer.partition.followers import beside_neighbours
 from commanalyzer.partition.grids import Blocks
 from commanalyzer.partition.metis import partition
 from commanalyzer.partition.mtkahypar import partition_hypergraph
@@ -373,11 +374,17 @@ class TiledPortfolio:
     def _closely_followed(self, division: _Found, num_parts: int) -> Int32:
         """Owners where values follow one by one if they are many, and that is cheaper and no less even."""
         part = self._placed(division, num_parts)
-        free = np.zeros(0, np.bool_) if division.values is None else division.values() < 0
+        given = np.zeros(0, np.int32) if division.values is None else division.values()
+        free = given < 0
         if np.count_nonzero(free) < _FOLLOWERS * len(part):
             return part
-        one, limit = self._cost(part, num_parts), self._options.imbalance
-        other = follow_borders(self.surface, part, num_parts, limit, lambda: one.work_flops, free)
-        costs = one, one if other is None else self._cost(other, num_parts)
+        parts = [part, beside_neighbours(self._graph, self.view.tiling, given, part)]
+        costs = [self._cost(part, num_parts) for part in parts]
+        cheaper = int(costs[1].comm_bytes < costs[0].comm_bytes)
+        start, own = parts[cheaper], costs[cheaper].work_flops
+        other = follow_borders(self.surface, start, num_parts, self._options.imbalance, lambda: own, free)
+        if other is not None:
+            parts.append(other)
+            costs.append(self._cost(other, num_parts))
         volumes, excess = [c.comm_bytes for c in costs], [c.imbalance for c in costs]
-        return part if other is None or best_of(volumes, excess, self.allowed(num_parts)) == 0 else other
+        return parts[best_of(volumes, excess, self.allowed(num_parts))]

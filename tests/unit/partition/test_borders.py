@@ -5,18 +5,26 @@ from __future__ import annotations
 from dataclasses import fields
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.partition import border_kernels as kernels
-from commanalyzer.partition.borders import Surface, _beside_border, _is_everywhere, _least_gain
+from commanalyzer.partition.borders import (
+    Surface,
+    _beside_border,
+    _is_everywhere,
+    _least_gain,
+    refine_borders,
+)
 from commanalyzer.partition.coarse import build_coarse, build_nets
 from commanalyzer.partition.refine import LEAST_GAIN
 from commanalyzer.partition.tiles import Neighbours, Tiling, build_tiling
 from commanalyzer.vcg.graph import ValueGraph
 from commanalyzer.vcg.large import LargeGraph
 from commanalyzer.vcg.store import GraphStore
+from tests.graphs import build, row
 from tests.strategies import graphs, loop_graphs
 
 
@@ -75,6 +83,47 @@ def test_bytes_are_those_of_all_rows(
         for one, other in ((found.expand, expected.expand), (found.fold, expected.fold)):
             for name in (f.name for f in fields(one)):
                 assert getattr(one, name).tolist() == getattr(other, name).tolist()
+
+
+@given(graphs(registers=True) | loop_graphs(), st.integers(2, 4), st.data())
+@settings(max_examples=100, deadline=None)
+def test_ends_are_the_anchors_of_flows_between_parts(
+    graph: ValueGraph, num_parts: int, data: st.DataObject
+) -> None:
+    v = graph.num_vertices
+    removed = np.array(data.draw(st.lists(st.sampled_from([False, False, True]), min_size=v, max_size=v)))
+    tiling = build_tiling(graph, removed, (), (), max(v // 3, 1))
+    anchor = tiling.neighbours.anchor
+    owners = st.lists(st.integers(0, num_parts - 1), min_size=v, max_size=v)
+    part = np.array(data.draw(owners), np.int32)[anchor]
+    expected = set()
+    for r, sink in enumerate(graph.row_sink):
+        first, last = graph.source_ptr[graph.term_ptr[r]], graph.source_ptr[graph.term_ptr[r + 1]]
+        for source in graph.source[first:last]:
+            if not removed[sink] and not removed[source] and part[sink] != part[source]:
+                expected |= {int(anchor[sink]), int(anchor[source])}
+    surface = Surface.of(graph, build_coarse(graph, removed, tiling))
+    assert surface.ends(part, num_parts).tolist() == sorted(expected)
+
+
+def test_where_coarse_vertices_at_borders_hold_too_much_only_ends_of_flows_move(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # A chain of 64 values in coarse vertices of 16 and one island: 5 values move for each border.
+    graph = build(64, [row(i + 1, i) for i in range(63)], work=dict.fromkeys(range(64), 1.0))
+    removed = np.zeros(64, np.bool_)
+    near = build_tiling(graph, removed, (), (), 64).neighbours
+    tiling = Tiling(np.repeat(np.arange(4, dtype=np.int32), 16), 4, "runs", near)
+    surface = Surface.of(graph, build_coarse(graph, removed, tiling))
+    part = np.repeat([0, 1], 32).astype(np.int32)
+    part[40] = 0
+    assert surface.ends(part, 2).tolist() == [31, 32, 39, 40, 41]
+    for most, is_found in ((64, True), (31, True), (4, False)):
+        monkeypatch.setattr("commanalyzer.partition.borders._MOST_MOVABLE", most)
+        better = refine_borders(surface, part, 2, 0.1)
+        assert (better is not None) == is_found
+        if better is not None:
+            assert np.flatnonzero(np.diff(better.part)).tolist() == [31]
 
 
 def test_work_is_added_by_number_without_hubs() -> None:
