@@ -354,7 +354,7 @@ class TiledPortfolio:
             begin = time.perf_counter()
             if owners is not None:
                 coarse = self._followed(self.placement.on_coarse(owners), num_parts)
-                part = self.placement.completed(coarse, owners, num_parts)
+                part = self._closely_followed(_Found(name, coarse, partial(np.asarray, owners)), num_parts)
                 yield self._candidate(name, part, begin)
 
     def _followed(self, coarse: Int32, num_parts: int) -> Int32:
@@ -384,6 +384,7 @@ class TiledPortfolio:
         start, own = parts[cheaper], costs[cheaper].work_flops
         other = follow_borders(self.surface, start, num_parts, self._options.imbalance, lambda: own, free)
         if other is not None:
+            np.copyto(other, given, where=~free)  # also those that follow values which are not given
             parts.append(other)
             costs.append(self._cost(other, num_parts))
         volumes, excess = [c.comm_bytes for c in costs], [c.imbalance for c in costs]

@@ -330,3 +330,13 @@ def test_entries_that_two_products_of_a_row_read_follow_the_row() -> None:
     graph = build(6, rows, registers=(1, 2), inputs=(0, 4, 5))
     anchor = find_neighbours(graph, none_removed(graph)).anchor
     assert anchor.tolist() == [3, 3, 3, 3, 4, 5]
+
+
+def test_what_a_rule_names_keeps_its_owner_and_the_rest_follows_one_by_one() -> None:
+    graph = jacobi(16)
+    options = replace(_options(9), nodes=(2,), decompose=("u[16x16]=block:1x2",))  # tiles lie across the cut
+    counted = decompose(GraphStore.of(graph), 512, options, SilentProgress())
+    (asked,) = (d for d in counted.decompositions if d.method == "u[16x16]=block:1x2")
+    half = (np.arange(256) % 16 >= 8).astype(np.int32)
+    assert asked.part[:256].tolist() == half.tolist()
+    assert asked.comm_bytes == 2 * 16 * 8
