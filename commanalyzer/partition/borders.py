@@ -286,7 +286,7 @@ def _border(
     kernels.number_values(tiling.vertex, anchor, single, total, number)
     rows = surface.rows_with_pins(number, total, beside)
     nets = build_nets(
-        graph, number, total, tiling.neighbours, np.zeros(total), rows, MOST_COUNTS // num_parts
+        *(graph, number, total, tiling.neighbours, np.zeros(total), rows, MOST_COUNTS // num_parts), part
     )
     if nets is None or not nets.num_nets:
         return None

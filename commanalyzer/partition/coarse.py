@@ -161,6 +161,7 @@ def build_nets(
     work: Float64,
     rows: Sliceable | None = None,
     most_nets: int = _MOST_PINS,
+    side: Int32 | None = None,
 ) -> Hypergraph | None:
     """Return the nets between coarse vertices; ``None`` where they are too many or have too many pins.
 
@@ -172,8 +173,11 @@ def build_nets(
         work: float64[N], work of the coarse vertices.
         rows: Rows of the graph among which are all that have pins; None for all.
         most_nets: Nets that there may be.
+        side: int32[V], parts: terms of reductions whose operands are in one part are computed there, though
+            these are several vertices; None for vertices instead.
     """
-    pins = _pins(graph, number, num_coarse, near.readers, rows)
+    sides = frozen(number if side is None else side, np.int32)
+    pins = _pins(graph, number, num_coarse, near.readers, sides, rows)
     if pins is None:
         return None
     count = int(kernels.count_nets(pins))
@@ -199,6 +203,7 @@ def _pins(
     number: Int32,
     num_coarse: int,
     readers: Int32,
+    side: Int32,
     rows: Sliceable | None,
 ) -> Int64 | None:
     """Return the distinct pins of all nets but those of the values themselves, sorted; none if too many.
@@ -216,7 +221,7 @@ def _pins(
             last_folded, place = np.full(v, -1, np.int32), np.zeros(2 * v + 1, np.int32)
         count = kernels.list_pins(
             *(begin, end, piece.row_sink, piece.row_fold, piece.term_ptr, piece.source_ptr, piece.source),
-            *(readers, number, num_coarse, last, last_folded, out),
+            *(readers, number, side, num_coarse, last, last_folded, out),
         )
         found.append(out[:count].copy())
         waiting += count

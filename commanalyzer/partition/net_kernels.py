@@ -17,42 +17,45 @@ _FEW = 32  # pins that are sorted fastest one by one
 
 
 @compiled_in_place
-def _fold_place(t: Any, source_ptr: Any, source: Any, readers: Any, number: Any, num_coarse: Any) -> Any:
-    """Return the coarse vertex that computes a term of a reduction, -1 for that of the sink.
+def _leading_operand(
+    t: Any, source_ptr: Any, source: Any, readers: Any, number: Any, side: Any, num_coarse: Any
+) -> Any:
+    """Return the operand whose owner computes a term of a reduction, -1 where that of the sink does.
 
-    Operands in one place are combined there, unless all of them have other readers and come along anyway.
+    Operands on one side are combined there, unless all of them have other readers and come along anyway.
     """
-    place, alone = -1, False
+    found, place = -1, -1
     for i in range(source_ptr[t], source_ptr[t + 1]):
-        a = number[source[i]]
-        if a >= num_coarse:
+        s = source[i]
+        if number[s] >= num_coarse:
             continue
-        if place >= 0 and a != place:
+        if place >= 0 and side[s] != place:
             return -1
-        place = a
-        alone = alone or readers[source[i]] <= 1
-    return place if alone else -1
+        place = side[s]
+        if found < 0 and readers[s] <= 1:
+            found = s
+    return found
 
 
 @compiled_in_place
 def _row_pins(
     r: Any, row_sink: Any, row_fold: Any, term_ptr: Any, source_ptr: Any, source: Any, readers: Any,
-    number: Any, num_coarse: Any, last: Any, last_folded: Any, out: Any, n: Any,
+    number: Any, side: Any, num_coarse: Any, last: Any, last_folded: Any, out: Any, n: Any,
 ) -> Any:  # fmt: skip
     """Write the pins that row ``r`` adds to ``out`` from place ``n`` on; return the place behind them."""
     sink, values = row_sink[r], np.int64(len(number))
-    k = number[sink]
-    if k >= num_coarse:
+    if number[sink] >= num_coarse:
         return n
     for t in range(term_ptr[r], term_ptr[r + 1]):
+        k = number[sink]
         if row_fold[r] != 0:
-            place = _fold_place(t, source_ptr, source, readers, number, num_coarse)
-            if place >= 0:
-                if place != k and last_folded[sink] != place:
-                    last_folded[sink] = place
-                    out[n] = ((values + sink) << 32) | np.int64(place)
+            lead = _leading_operand(t, source_ptr, source, readers, number, side, num_coarse)
+            if lead >= 0:
+                k = number[lead]
+                if k != number[sink] and last_folded[sink] != k:
+                    last_folded[sink] = k
+                    out[n] = ((values + sink) << 32) | np.int64(k)
                     n += 1
-                continue
         for i in range(source_ptr[t], source_ptr[t + 1]):
             s = source[i]
             if last[s] != k and number[s] != k and number[s] < num_coarse:
@@ -65,7 +68,7 @@ def _row_pins(
 @compiled_in_place
 def list_pins(
     begin: Any, end: Any, row_sink: Any, row_fold: Any, term_ptr: Any, source_ptr: Any, source: Any,
-    readers: Any, number: Any, num_coarse: Any, last: Any, last_folded: Any, out: Any,
+    readers: Any, number: Any, side: Any, num_coarse: Any, last: Any, last_folded: Any, out: Any,
 ) -> Any:  # fmt: skip
     """Write (net << 32) | coarse vertex to ``out`` for pins that are not a net's own; return how many.
 
@@ -83,6 +86,7 @@ def list_pins(
         source: As above.
         readers: Source entries that read each vertex.
         number: Coarse vertex of each vertex, hubs from ``num_coarse`` on.
+        side: Operands of a term that have the same number here are combined where one of them is.
         num_coarse: Number of coarse vertices.
         last: The last pin of the net of each value, -1 before the first slice.
         last_folded: The same of its reduction; may be empty where no row folds.
@@ -91,8 +95,8 @@ def list_pins(
     n = 0
     for g in range(len(begin)):
         for r in range(begin[g], end[g]):
-            n = _row_pins(r, row_sink, row_fold, term_ptr, source_ptr, source, readers, number, num_coarse,
-                          last, last_folded, out, n)  # fmt: skip
+            n = _row_pins(r, row_sink, row_fold, term_ptr, source_ptr, source, readers, number, side,
+                          num_coarse, last, last_folded, out, n)  # fmt: skip
     return n
 
 

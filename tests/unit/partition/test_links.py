@@ -113,6 +113,8 @@ def test_pins_are_those_of_all_flows_once_each(graph: ValueGraph, coarse: int, d
     v = graph.num_vertices
     drawn = data.draw(st.lists(st.integers(0, coarse), min_size=v, max_size=v))  # the last is a hub
     number = np.array(drawn, np.int32)
+    sides = data.draw(st.one_of(st.none(), st.lists(st.integers(0, 1), min_size=v, max_size=v)))
+    side = number if sides is None else np.array(sides, np.int32)
     readers = np.bincount(graph.source, minlength=v).astype(np.int32)
     expected: set[Pair] = set()
     for r in range(graph.num_rows):
@@ -121,13 +123,12 @@ def test_pins_are_those_of_all_flows_once_each(graph: ValueGraph, coarse: int, d
         for t in range(graph.term_ptr[r], graph.term_ptr[r + 1]) if k < coarse else ():
             sources = graph.source[graph.source_ptr[t] : graph.source_ptr[t + 1]].tolist()
             inner = [s for s in sources if number[s] < coarse]
-            places = {int(number[s]) for s in inner}
-            if graph.row_fold[r] and len(places) == 1 and any(readers[s] <= 1 for s in inner):
-                expected |= {(v + sink, place) for place in places}
-            else:
-                expected |= {(s, k) for s in inner}
+            leads = [int(number[s]) for s in inner if readers[s] <= 1]
+            is_combined = graph.row_fold[r] and len({int(side[s]) for s in inner}) == 1 and leads
+            expected |= {(s, leads[0] if is_combined else k) for s in inner}
+            expected |= {(v + sink, leads[0])} if is_combined else set()
     expected = {(net, pin) for net, pin in expected if pin != number[net % v]}
-    found = _pins(graph, number, coarse, readers, None)
+    found = _pins(graph, number, coarse, readers, side, None)
     assert found is not None
     assert [(int(p) >> 32, int(p) & 0xFFFFFFFF) for p in found] == sorted(expected)
 
