@@ -55,6 +55,8 @@ CA_INLINE uint64_t named(uint32_t site, uint32_t count, const uint64_t *labels) 
 CA_INLINE bool are_own(uint64_t word, uint32_t words) {
   const uint64_t *state = ca_shadow(word);
   uint64_t any = 0;
+  if (CA_LIKELY(ca_page_is_own(word) && (words < 2 || ca_page_is_own(word + words - 1))))
+    return true;
   for (uint32_t i = 0; i < words; i++)
     any |= state[i];
   return CA_LIKELY(!any);

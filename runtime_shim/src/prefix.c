@@ -87,18 +87,6 @@ static uint8_t traits_of(const struct ca_head *head, const int32_t *unit) {
   return traits;
 }
 
-/* Traits of all rows; 0 without memory. */
-static uint8_t *all_traits(void) {
-  uint8_t *traits = ca_table(ca_num_rows + 1);
-  const int32_t *unit = (const int32_t *)ca_labels.data;
-  for (uint64_t row = 0; traits && row < ca_num_rows; row++) {
-    const struct ca_head *head = ca_row_heads() + row;
-    traits[row] = traits_of(head, unit);
-    unit += ca_row_units(head);
-  }
-  return traits;
-}
-
 static void add_row(struct word *word, uint64_t row, uint8_t traits) {
   uint64_t count = ca_state.cells[row].count;
   uint32_t weight = 1u << (traits >> WEIGHT);
@@ -120,12 +108,22 @@ struct rewrites {
   uint64_t total;
 };
 
-static void note_rewrites(struct rewrites *rewrites, const struct word *word) {
+static uint64_t rewrites_of(const struct word *word) {
   uint64_t times = word->lifetimes > 1 ? word->lifetimes : word->versions;
-  if (times <= 1)
-    return;
-  rewrites->words[times < MOST_REWRITES ? times : MOST_REWRITES - 1] += word->weight;
-  rewrites->total += word->weight;
+  return times < MOST_REWRITES ? times : MOST_REWRITES - 1;
+}
+
+static void note_rewrites(struct rewrites *rewrites, const struct word *word) {
+  uint64_t times = rewrites_of(word);
+  rewrites->words[times] += times > 1 ? word->weight : 0;
+  rewrites->total += times > 1 ? word->weight : 0;
+}
+
+/* What was noted of the word is over. */
+static void forget_rewrites(struct rewrites *rewrites, const struct word *word) {
+  uint64_t times = rewrites_of(word);
+  rewrites->words[times] -= times > 1 ? word->weight : 0;
+  rewrites->total -= times > 1 ? word->weight : 0;
 }
 
 static uint64_t median(const struct rewrites *rewrites) {
@@ -146,6 +144,8 @@ static uint64_t lifetimes_in_workspace(const struct word *word) {
 struct words {
   uint32_t *row_of; /* by word: its only row + 1, or its entry */
   struct word *entries;
+  uint8_t *traits; /* by row */
+  struct rewrites rewrites;
   uint32_t count;
   uint32_t capacity;
 };
@@ -153,81 +153,78 @@ struct words {
 #define HAS_ENTRY (1u << 31)
 #define WORDS ((CA_ADDRESS_MASK + 1) / 4)
 
-static struct word *entry_of(struct words *words, uint32_t *row_of, const uint8_t *traits) {
-  if (*row_of & HAS_ENTRY)
-    return &words->entries[*row_of & ~HAS_ENTRY];
+/* The entry of a word that had one row so far, which was taken for its only one. */
+static struct word *new_entry(struct words *words, uint32_t *row_of) {
   if (words->count == words->capacity)
     return 0;
   struct word *word = &words->entries[words->count];
-  add_row(word, *row_of - 1, traits[*row_of - 1]);
+  add_row(word, *row_of - 1, words->traits[*row_of - 1]);
+  forget_rewrites(&words->rewrites, word);
   *row_of = words->count++ | HAS_ENTRY;
   return word;
 }
 
-/* Gathers what the rows of each word tell; false if there are too many. */
-static bool look_at_rows(struct words *words, const uint8_t *traits) {
+/* Adds a row to what is known of the word that it stores to; false if there are too many. */
+static bool look_at_row(struct words *words, uint64_t row) {
+  uint32_t *row_of = &words->row_of[ca_row_heads()[row].sink];
+  if (!*row_of) {
+    struct word word = {0};
+    add_row(&word, row, words->traits[row]);
+    note_rewrites(&words->rewrites, &word);
+    *row_of = (uint32_t)(row + 1);
+    return true;
+  }
+  struct word *word = *row_of & HAS_ENTRY ? &words->entries[*row_of & ~HAS_ENTRY] : new_entry(words, row_of);
+  if (word)
+    add_row(word, row, words->traits[row]);
+  return word;
+}
+
+/* Gathers what the rows of each word tell, in one walk; false if there are too many. */
+static bool look_at_rows(struct words *words) {
+  const int32_t *unit = (const int32_t *)ca_labels.data;
   for (uint64_t row = 0; row < ca_num_rows; row++) {
+    const struct ca_head *head = ca_row_heads() + row;
     __builtin_prefetch(&words->row_of[ca_sink_ahead(row, CA_ROWS_AHEAD)]);
-    if (!(traits[row] & IS_STORE))
-      continue;
-    uint32_t *row_of = &words->row_of[ca_row_heads()[row].sink];
-    if (!*row_of) {
-      *row_of = (uint32_t)(row + 1);
-      continue;
-    }
-    struct word *word = entry_of(words, row_of, traits);
-    if (!word)
+    words->traits[row] = traits_of(head, unit);
+    if (words->traits[row] & IS_STORE && !look_at_row(words, row))
       return false;
-    add_row(word, row, traits[row]);
+    unit += ca_row_units(head);
   }
   return true;
 }
 
-static void look_at_single_rows(const struct words *words, const uint8_t *traits, struct rewrites *rewrites) {
-  for (uint64_t row = 0; row < ca_num_rows; row++) {
-    struct word word = {0};
-    __builtin_prefetch(&words->row_of[ca_sink_ahead(row, CA_ROWS_AHEAD)]);
-    if (!(traits[row] & IS_STORE) || words->row_of[ca_row_heads()[row].sink] != row + 1)
-      continue;
-    add_row(&word, row, traits[row]);
-    note_rewrites(rewrites, &word);
-  }
-}
-
-static bool has_signs(struct words *words, const uint8_t *traits, struct rewrites *rewrites) {
+static bool has_signs(struct words *words) {
   uint64_t most = 0;
-  if (ca_num_rows >= HAS_ENTRY || !look_at_rows(words, traits))
+  if (ca_num_rows >= HAS_ENTRY || !look_at_rows(words))
     return false;
   for (uint32_t i = 0; i < words->count; i++) {
-    note_rewrites(rewrites, &words->entries[i]);
+    note_rewrites(&words->rewrites, &words->entries[i]);
     uint64_t lifetimes = lifetimes_in_workspace(&words->entries[i]);
     most = lifetimes > most ? lifetimes : most;
   }
-  if (most < LIFETIMES_FACTOR)
-    return false;
-  look_at_single_rows(words, traits, rewrites);
-  return most >= LIFETIMES_FACTOR * median(rewrites);
+  return most >= LIFETIMES_FACTOR && most >= LIFETIMES_FACTOR * median(&words->rewrites);
 }
 
 /* Whether some word looks like a workspace: a cheap form of what survey.c asks. */
 static bool has_signs_of_workspaces(void) {
   const uint64_t most = ca_num_rows / 2 + 1;
-  uint8_t *traits = all_traits();
-  struct words words = {ca_map(WORDS * sizeof(uint32_t)), ca_table(most * sizeof(struct word)), 0,
-                        (uint32_t)most};
+  struct words words = {.row_of = ca_map(WORDS * sizeof(uint32_t)),
+                        .entries = ca_table(most * sizeof(struct word)),
+                        .traits = ca_table(ca_num_rows + 1),
+                        .rewrites = {ca_map(MOST_REWRITES * sizeof(uint64_t)), 0},
+                        .capacity = (uint32_t)most};
   if (words.row_of)
     ca_prefer_huge_pages(words.row_of + ca_word(CA_ARENA_BASE), DENSE_BYTES / 4 * sizeof *words.row_of);
-  struct rewrites rewrites = {ca_map(MOST_REWRITES * sizeof(uint64_t)), 0};
-  bool result =
-      traits && words.row_of && words.entries && rewrites.words && has_signs(&words, traits, &rewrites);
-  if (traits)
-    ca_unmap(traits, ca_num_rows + 1);
+  bool result = words.row_of && words.entries && words.traits && words.rewrites.words && has_signs(&words);
   if (words.row_of)
     ca_unmap(words.row_of, WORDS * sizeof(uint32_t));
   if (words.entries)
     ca_unmap(words.entries, most * sizeof(struct word));
-  if (rewrites.words)
-    ca_unmap(rewrites.words, MOST_REWRITES * sizeof(uint64_t));
+  if (words.traits)
+    ca_unmap(words.traits, ca_num_rows + 1);
+  if (words.rewrites.words)
+    ca_unmap(words.rewrites.words, MOST_REWRITES * sizeof(uint64_t));
   return result;
 }
 

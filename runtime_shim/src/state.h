@@ -246,7 +246,15 @@ CA_INLINE void ca_set_state(uint64_t word, uint64_t state) {
   }
 }
 
+/* Whether all words of the page of this one hold values of their own: its digest is 0. */
+CA_INLINE bool ca_page_is_own(uint64_t word) {
+  return !((const uint64_t *)CA_CHANGES_BASE)[word >> (CA_CHANGES_PAGE - 2)];
+}
+
+/* Digests are a thousandth of the shadow: where a page holds no copies, no line of its shadow is fetched. */
 CA_INLINE uint64_t ca_value_at(uint64_t word) {
+  if (CA_LIKELY(ca_page_is_own(word)))
+    return word;
   uint64_t state = *ca_shadow(word);
   return state ? state : word;
 }

@@ -21,7 +21,7 @@
 #define HAS_SOURCES 1u
 #define ACCUMULATES 2u
 #define FROM_ELIGIBLE 4u /* or from register values */
-#define IS_FAR 8u        /* no workspace can reach it */
+#define IS_FAR 8u        /* no workspace can reach it, or it stores to homes that are none */
 
 /* How often something was counted: open addressing; 0 is no key. */
 struct count {
@@ -227,9 +227,13 @@ static uint64_t key_of(const struct ca_chain *chain) {
  */
 static void note_chain(const struct ca_chain *chain) {
   fetch_ahead(chain->row);
-  uint32_t number = chain->flags & (CA_ROW_FILL | CA_ROW_REGISTER) ? 0 : homes.number_of[chain->sink];
-  if (!number)
+  if (chain->flags & CA_ROW_REGISTER)
     return;
+  uint32_t number = chain->flags & CA_ROW_FILL ? 0 : homes.number_of[chain->sink];
+  if (!number) {
+    traits[chain->row] |= chain->units ? IS_FAR : 0;
+    return;
+  }
   struct ca_home *home = &homes.entries[number];
   uint8_t found = chain->units ? traits[chain->row] : traits_of(chain, number);
   if (!(found & HAS_SOURCES))
@@ -277,7 +281,7 @@ static void reach_home(struct ca_home *home, uint32_t reach) {
 static void pass_on(const struct ca_chain *chain) {
   fetch_ahead(chain->row);
   uint32_t number = chain->flags & CA_ROW_REGISTER ? NO_HOME : homes.number_of[chain->sink];
-  if (!number || (chain->flags & CA_ROW_FILL) || (traits[chain->row] & IS_FAR))
+  if (!number)
     return;
   struct found found = {chain->sink, number, 0, NEVER};
   note_labels(chain, &found, note_reach);
@@ -296,12 +300,12 @@ static bool find(void) {
     homes.entries[i].reach = NEVER;
   is_full = false;
   num_counts = num_chains = 0;
-  if (!ca_walk_chains(note_lifetimes) || !choose_eligible() || !ca_walk_chains(note_chain) || is_full ||
-      !choose_workspaces())
+  if (!ca_walk_chains(note_lifetimes, traits, 0) || !choose_eligible() ||
+      !ca_walk_chains(note_chain, traits, IS_FAR) || is_full || !choose_workspaces())
     return false;
   do {
     is_changed = false;
-    ca_walk_chains(pass_on);
+    ca_walk_chains(pass_on, traits, IS_FAR);
   } while (is_changed);
   return true;
 }

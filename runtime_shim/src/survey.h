@@ -59,8 +59,9 @@ struct ca_sinks {
 };
 
 #pragma GCC visibility push(hidden)
-/* Visits all chains that occurred; false if the log cannot be read in this way. */
-bool ca_walk_chains(void (*visit)(const struct ca_chain *chain));
+/* Visits all chains that occurred, but not those of rows for which `passed` has this mark; false if the log
+ * cannot be read in this way. */
+bool ca_walk_chains(void (*visit)(const struct ca_chain *chain), const uint8_t *passed, uint8_t mark);
 
 /* Visits the stores to homes of all rows, whether they occurred or not. */
 void ca_walk_sinks(void (*visit)(const struct ca_sinks *sinks));

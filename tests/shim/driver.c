@@ -63,6 +63,23 @@ static void replication(void) {
   show("home", ca_load(at(&field[5])) == word(&field[5]));
 }
 
+/* A value of two words of which each lies in a page of the shadow's digests of its own; one of them is a copy.
+ */
+static void page_ends(void) {
+  static _Alignas(4096) char pages[2 * 4096];
+  char *value = pages + 4092;
+  uint64_t first = word(value), copied = word(&field[3]);
+  show("own", ca_load(at(value)) == first && ca_load_high(at(value)) == first + 1);
+  ca_copy_4(1, at(value + 4), copied);
+  show("second", ca_load(at(value)) == first && ca_load_high(at(value)) == copied);
+  ca_row_0(1, at(value), 2);
+  show("second_overwritten", ca_load_high(at(value)) == first + 1);
+  ca_copy_4(1, at(value), copied);
+  show("first", ca_load(at(value)) == copied && ca_load_high(at(value)) == first + 1);
+  ca_row_0(1, at(value), 2);
+  show("first_overwritten", ca_load(at(value)) == first);
+}
+
 /* memmove to a higher and to a lower address, in place. */
 static void overlap(void) {
   for (uint64_t i = 0; i < 4; i++)
@@ -309,6 +326,7 @@ static const struct {
     {"rows", rows},
     {"many_labels", many_labels},
     {"replication", replication},
+    {"page_ends", page_ends},
     {"overlap", overlap},
     {"roles", roles},
     {"registers", registers},

@@ -39,7 +39,7 @@ def test_long_chains_pass_their_labels_in_memory(driver: Driver) -> None:
     assert trace.labels.tolist() == list(range(40))
 
 
-@pytest.mark.parametrize("scenario", ["replication", "unknown", "environment"])
+@pytest.mark.parametrize("scenario", ["replication", "page_ends", "unknown", "environment"])
 def test_replicated_words_refer_to_their_source(driver: Driver, scenario: str) -> None:
     numbers, _ = driver.run(scenario)
     assert numbers
