@@ -34,7 +34,7 @@ from commanalyzer.partition.balance import (
     work_by_value,
 )
 from commanalyzer.partition.coded import Owners
-from commanalyzer.partition.concurrency import Caller, Helpers, side_by_side
+from commanalyzer.partition.concurrency import Caller, caller_of, side_by_side
 from commanalyzer.partition.memory import affordable_jobs, require_memory, tiled_jobs
 from commanalyzer.partition.options import PortfolioOptions, is_large
 from commanalyzer.partition.owner_map import read_owner_map
@@ -182,12 +182,13 @@ def _flat(graph: AnyGraph, options: CountOptions) -> AnyGraph:
 def _view(model: Model, graph: AnyGraph, options: CountOptions) -> _View:
     if model == "volume":
         flat = _flat(graph, options)
-        hubs, totals = find_hubs(flat, options.high).mask, totals_of(flat)
-        return _View(model, flat, hubs, None, term_work(flat), totals, step_order(flat, totals))
+        totals, find = totals_of(flat), partial(find_hubs, flat, options.high)
+        both = caller_of(options.jobs).both
+        hubs, (work, order) = both(find, lambda: (term_work(flat), step_order(flat, totals)))
+        return _View(model, flat, hubs.mask, None, work, totals, order)
     dissolved = dissolve_registers(graph.store.graph() if isinstance(graph, LargeGraph) else graph)
     singletons = find_singletons(dissolved, options.high)
-    work, totals = term_work(dissolved), totals_of(dissolved)
-    return _View(model, dissolved, singletons.mask, singletons, work, totals)
+    return _View(model, dissolved, singletons.mask, singletons, term_work(dissolved), totals_of(dissolved))
 
 
 def _decompose_view(
@@ -197,7 +198,7 @@ def _decompose_view(
     is_tiled, lock, limit = _is_tiled(view.graph, options), Lock(), options.memory_limit_bytes
     jobs = affordable_jobs(view.graph, limit, options.jobs, is_tiled=is_tiled)
     give_back()
-    caller = Helpers(cores=jobs) if jobs > 1 else Caller()
+    caller = caller_of(jobs)
     portfolio = _portfolio(view, options, caller)
 
     def advance() -> None:
@@ -384,17 +385,14 @@ def _cost(
 
 def _doubts(found: Sequence[Decomposition]) -> list[str]:
     """Sentences about brackets that are not tight."""
-    result = []
     best = [d for d in found if d.best]
     open_brackets = [d for d in best if d.communication.high_bytes > 1.01 * d.communication.low_bytes]
-    if open_brackets:
-        worst = max(
-            open_brackets, key=lambda d: d.communication.high_bytes / max(1, d.communication.low_bytes)
-        )
-        c = worst.communication
-        result.append(
-            "how often values cross is not certain where their readers change over time: "
-            f"at {worst.nodes} nodes between {c.low_bytes} and {c.high_bytes} bytes ({worst.model}); "
-            "the lower end is reported"
-        )
-    return result
+    if not open_brackets:
+        return []
+    worst = max(open_brackets, key=lambda d: d.communication.high_bytes / max(1, d.communication.low_bytes))
+    c = worst.communication
+    return [
+        "how often values cross is not certain where their readers change over time: "
+        f"at {worst.nodes} nodes between {c.low_bytes} and {c.high_bytes} bytes ({worst.model}); "
+        "the lower end is reported"
+    ]

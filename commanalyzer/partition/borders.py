@@ -35,6 +35,7 @@ _MOST_DENSE_FLOWS = 1 << 24  # where nearly everything is at a border, all flows
 _ROUNDS = 3
 _GAIN_PER_VERTEX = 4e-9  # of the metric: a pass over more vertices takes longer and has to save more
 _LEAST_ROUND = 4  # times what a pass has to save: a round that saves less is the last
+_SAMPLED, _SURELY = 8, 0.8  # one part of so many; how wrong the nets between their vertices may be
 _PATIENCE, _MOST_MOVES = 0.1, 16384
 
 
@@ -197,7 +198,9 @@ def refine_borders(
     work = cache(work_flops or (lambda: surface.graph.work_flops))
     best: Refined | None = None
     for _ in range(_ROUNDS):
-        better, goes_on = _refined_once(surface, part, num_parts, allowed_imbalance, work, hopeless_bytes)
+        better, goes_on = _refined_once(
+            surface, part, num_parts, allowed_imbalance, work, hopeless_bytes, is_first=best is None
+        )
         if better is None:
             break
         best, part = better, better.part
@@ -213,9 +216,11 @@ def _refined_once(
     allowed_imbalance: float,
     work_flops: Callable[[], Float64],
     hopeless_bytes: float,
+    *,
+    is_first: bool,
 ) -> tuple[Refined | None, bool]:
     """Return better owners if some were found, and whether another round is worth its time."""
-    border = _border(surface, part, num_parts, work_flops)
+    border = _border(surface, part, num_parts, work_flops, is_first=is_first)
     if border is None:
         return None, False
     nets, start = border.nets, border.start
@@ -261,9 +266,12 @@ def _refined(
 
 
 def _border(
-    surface: Surface, part: Int32, num_parts: int, work_flops: Callable[[], Float64]
+    surface: Surface, part: Int32, num_parts: int, work_flops: Callable[[], Float64], *, is_first: bool = True
 ) -> _Border | None:
-    """Return what is beside the borders; ``None`` where nothing is, or too much."""
+    """Return what is beside the borders; ``None`` where nothing is, or too much.
+
+    Later borders of a division, not ``is_first``, are hardly longer: whether they are is not guessed before.
+    """
     graph, view = surface.graph, surface.view
     tiling = view.tiling
     anchor = tiling.neighbours.anchor
@@ -284,10 +292,12 @@ def _border(
     total = num_parts + len(small)
     number = np.empty(len(anchor), np.int32)
     kernels.number_values(tiling.vertex, anchor, single, total, number)
+    most = MOST_COUNTS // num_parts
+    may_be_many = is_first and 2 * len(chosen) > most
+    if may_be_many and _nets_by_sample(surface, number, total, part, num_parts, chosen) > most:
+        return None
     rows = surface.rows_with_pins(number, total, beside)
-    nets = build_nets(
-        *(graph, number, total, tiling.neighbours, np.zeros(total), rows, MOST_COUNTS // num_parts), part
-    )
+    nets = build_nets(graph, number, total, tiling.neighbours, np.zeros(total), rows, most, part)
     if nets is None or not nets.num_nets:
         return None
     work, own = np.zeros(total), work_flops()
@@ -297,6 +307,32 @@ def _border(
     nets = replace(nets, work_flops=work)
     start = np.concatenate((np.arange(num_parts, dtype=np.int32), part[small]))
     return _Border(number, start, small, nets, settled)
+
+
+def _nets_by_sample(
+    surface: Surface, number: Int32, total: int, part: Int32, num_parts: int, chosen: Int64
+) -> float:
+    """Return about how many nets there are at least, by those between vertices of some parts.
+
+    A value has at most two. Nets that differ in vertices of other parts only are one here.
+
+    Args:
+        surface: Graph and coarse view.
+        number: int32[V], vertex of each value.
+        total: Number of vertices.
+        part: int32[V], owners.
+        num_parts: Number of parts p.
+        chosen: int64, anchors that may move, at least one.
+    """
+    q, tiling = np.arange(num_parts), surface.view.tiling
+    sampled = q % _SAMPLED == q // _SAMPLED % _SAMPLED  # not all at one side of a grid of parts
+    inside = np.where(sampled[part], number, np.int32(total))
+    seen = chosen[sampled[part[chosen]]]
+    beside = np.zeros(tiling.num_vertices, np.bool_)
+    beside[tiling.vertex[seen]] = True
+    rows = surface.rows_with_pins(inside, total, beside)
+    nets = build_nets(surface.graph, inside, total, tiling.neighbours, np.zeros(total), rows, side=part)
+    return math.inf if nets is None else _SURELY * nets.num_nets * len(chosen) / max(len(seen), 1)
 
 
 def _hub_work(hub: Int64, part: Int32, work_flops: Float64, num_parts: int) -> Float64:

@@ -18,6 +18,7 @@ from commanalyzer.partition.helper import Helper, HelperEndedError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Other = TypeVar("Other")
 LEAST_SIZE = 1_000_000
 """Edges for METIS: smaller problems are solved in this process, before a helper would have started."""
 
@@ -67,6 +68,10 @@ class Caller:
             items: What for; made one at a time in the caller's thread.
         """
         return [work(item) for item in items]
+
+    def both(self, one: Callable[[], Result], other: Callable[[], Other]) -> tuple[Result, Other]:
+        """Return ``one()`` and ``other()``, which do not depend on each other."""
+        return one(), other()
 
     def leave(self, cores: int) -> None:
         """Use so many cores less from now on; before any is busy."""
@@ -145,6 +150,17 @@ class Helpers(Caller):
                 self.close()
                 raise
 
+    def both(self, one: Callable[[], Result], other: Callable[[], Other]) -> tuple[Result, Other]:
+        """See :meth:`Caller.both`; side by side if a core is free."""
+        if not self._free.acquire(blocking=False):
+            return one(), other()
+        try:
+            with ThreadPoolExecutor(1) as pool:
+                second = pool.submit(other)
+                return one(), second.result()
+        finally:
+            self._free.release()
+
     def leave(self, cores: int) -> None:
         """See :meth:`Caller.leave`."""
         for _ in range(cores):
@@ -175,6 +191,11 @@ class Helpers(Caller):
                 return self._idle.pop()
             self._all.append(Helper())
             return self._all[-1]
+
+
+def caller_of(cores: int) -> Caller:
+    """Return what may use so many cores at a time."""
+    return Helpers(cores=cores) if cores > 1 else Caller()
 
 
 def side_by_side(

@@ -62,13 +62,18 @@ class Blocks:
         known = self._even.get(grid)  # others may be cut at the same time
         if known is not None and not by_work:
             return known
-        if by_work not in self._along:
-            self._along[by_work] = tuple(self._work_along(e, m, by_work) for e, m in self._groups)
+        self.weigh((by_work,))
         pairs = zip(self._groups, self._along[by_work], strict=True)
         found = tuple(_all_cuts(along, extents, grid) for (extents, _), along in pairs)
         if not by_work:  # those by work are compared with them
             self._even = {grid: found}
         return found
+
+    def weigh(self, by_work: Sequence[bool] = (False, True)) -> None:
+        """Find the weights that :meth:`cuts` cuts by, before several are asked for at the same time."""
+        for each in by_work:
+            if each not in self._along:
+                self._along[each] = tuple(self._work_along(e, m, each) for e, m in self._groups)
 
     def owners(self, grid: tuple[int, ...], cuts: Sequence[Int64]) -> Int32:
         """Return int32[V], owner of each element for these cuts; -1 for all other values."""

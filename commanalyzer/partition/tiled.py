@@ -126,7 +126,9 @@ class TiledPortfolio:
         most = max(self._options.nodes)
         wanted = self._wanted or max(DEFAULT_VERTICES, LEAST_PER_PART * most)
         wanted = max(wanted, _LEAST_FORCED * most)
-        near, tried, tiling = find_neighbours(self._graph, self._removed), 0, None
+        find = partial(find_neighbours, self._graph, self._removed)
+        near, _ = self._options.caller.both(find, lambda: self.families)
+        tried, tiling = 0, None
         while True:
             size = wanted if self._wanted else near.tiles_wanted(wanted)
             is_new = tiling is None or size != tried
@@ -152,10 +154,13 @@ class TiledPortfolio:
     def prepare(self) -> None:
         """Compute what all numbers of parts share; afterwards several may be divided at the same time."""
         self.prepare_partitioned()
-        _ = self.structure, self.surface
+        self._options.caller.both(lambda: self.surface, self._prepare_blocks)
+        _ = self.structure
+
+    def _prepare_blocks(self) -> None:
         for family in self.families if self._options.structured else ():
             for members, _remark in variants(family, 0):
-                self._blocks_of(members)
+                self._blocks_of(members).weigh()
 
     @property
     def coarse_vertices(self) -> int:

@@ -260,14 +260,16 @@ def _least_cut(
 ) -> _Placed | None:
     """Return the tiles that cut the least bytes; ``None`` where values should stay vertices."""
     best, least, between = None, math.inf, 0
+    loose = near.flows <= _MOST_LOOSE_FLOWS and near.num_anchors <= _MOST_LOOSE_VERTICES
     found = _candidates(graph, removed, arrays, families, near, wanted)
     while some := list(itertools.islice(found, 2)):  # one step per pass over all flows
-        between, across = _crossing(graph, some)
+        # of more than that, nothing is asked but which is least
+        enough = math.inf if scattered and loose else least
+        between, across = _crossing(graph, some, enough)
         for candidate, volume in zip(some, across, strict=True):
             if volume < least:
                 best, least = candidate, volume
     assert best is not None
-    loose = near.flows <= _MOST_LOOSE_FLOWS and near.num_anchors <= _MOST_LOOSE_VERTICES
     coarse = max((math.prod(g.extents) for g in best.groups), default=0) >= _LEAST_POINTS * wanted
     if scattered and loose and coarse and not near.is_dense and least > _SCATTERED * max(between, 1):
         return None
@@ -344,8 +346,11 @@ def _groups(arrays: Sequence[Array], family: Sequence[Shaped]) -> Iterator[tuple
     yield from map(tuple, by_count.values())
 
 
-def _crossing(graph: AnyGraph, placed: Sequence[_Placed]) -> tuple[int, list[int]]:
-    """Return the bytes between anchors of the last of two or one, and those between tiles of each."""
+def _crossing(graph: AnyGraph, placed: Sequence[_Placed], enough: float) -> tuple[int, list[int]]:
+    """Return the bytes between anchors of the last of two or one, and those between tiles of each.
+
+    What is counted ends where all of the latter are ``enough``.
+    """
     one, last = placed[0], placed[-1]
     found, versions, width_bytes = np.zeros(3, np.int64), graph.versions, graph.width_bytes
     for piece in row_slices(graph):
@@ -353,4 +358,6 @@ def _crossing(graph: AnyGraph, placed: Sequence[_Placed]) -> tuple[int, list[int
             *(piece.row_sink, piece.row_count, piece.term_ptr, piece.source_ptr, piece.source),
             *(versions, width_bytes, last.near.anchor, one.tile, last.tile, found),
         )
+        if found[1:].min() >= enough:
+            break
     return int(found[0]), found[1 : 1 + len(placed)].tolist()

@@ -35,7 +35,7 @@ import numpy as np
 
 from commanalyzer.errors import ConfigError
 from commanalyzer.vcg.contract import merge_leaves, merge_registers, representatives, uses_of
-from commanalyzer.vcg.degrees import count_neighbours
+from commanalyzer.vcg.degrees import bound_neighbours, count_neighbours
 from commanalyzer.vcg.graph import Bool, Int32, Int64
 from commanalyzer.vcg.large import AnyGraph
 from commanalyzer.vcg.singletons import HIGH, degree_centroid, distance_score
@@ -49,11 +49,9 @@ class Hubs:
 
     Attributes:
         mask: bool[V], the vertex is a hub.
-        centroid: Degree centroid of the contracted graph before any hub was taken out.
     """
 
     mask: Bool
-    centroid: float
 
     def __post_init__(self) -> None:
         self.mask.setflags(write=False)
@@ -79,14 +77,38 @@ def find_hubs(graph: AnyGraph, high: float = HIGH) -> Hubs:
             f"hub threshold must lie in (0, 1), found {high}", hint="0.9 means 10 times the centroid"
         )
     root, counter = _contracted(graph)
-    degree = count_neighbours(graph, root)
-    centroid = degree_centroid(degree)
-    mask = _peel(graph, root, degree, counter, high)
-    # A register merged into a hub is part of it only if it is a reduction itself, not one of many inputs.
-    inner = mask[root] & (root != np.arange(graph.num_vertices)) & graph.is_register
-    if inner.any():
-        mask |= inner & (distance_score(count_neighbours(graph, of=inner), centroid) >= high)
-    return Hubs(mask, centroid)
+    peeled = _peel_by_bounds(graph, root, counter, high)
+    mask = None if peeled is None else _with_registers(graph, root, peeled, high)
+    if mask is None:
+        mask = _with_registers(graph, root, _peel(graph, root, counter, high), high)
+    assert mask is not None  # exact degrees leave nothing open
+    return Hubs(mask)
+
+
+@dataclass(frozen=True, slots=True)
+class _Peeled:
+    """Hubs among the vertices that stand for others.
+
+    Attributes:
+        mask: bool[V].
+        centroids: What the degree centroid of all vertices, hubs included, lies between.
+    """
+
+    mask: Bool
+    centroids: tuple[float, float]
+
+
+def _with_registers(graph: AnyGraph, root: Int32, peeled: _Peeled, high: float) -> Bool | None:
+    """Return bool[V], hubs with the registers that are part of one; ``None`` where the centroid is too vague.
+
+    A register merged into a hub is part of it only if it is a reduction itself, not one of many inputs.
+    """
+    inner = peeled.mask[root] & (root != np.arange(graph.num_vertices)) & graph.is_register
+    if not inner.any():
+        return peeled.mask
+    degree = count_neighbours(graph, of=inner)
+    most, least = (inner & (distance_score(degree, centroid) >= high) for centroid in peeled.centroids)
+    return peeled.mask | least if np.array_equal(least, most) else None
 
 
 def _contracted(graph: AnyGraph) -> tuple[Int32, Bool]:
@@ -96,12 +118,31 @@ def _contracted(graph: AnyGraph) -> tuple[Int32, Bool]:
     return representatives(target), uses.is_counter
 
 
-def _peel(graph: AnyGraph, root: Int32, degree: Int32, counter: Bool, high: float) -> Bool:
-    """Return the hubs, found by taking out the most extreme ones and looking again; lowers ``degree``."""
+def _peel_by_bounds(graph: AnyGraph, root: Int32, counter: Bool, high: float) -> _Peeled | None:
+    """Return what :func:`_peel` does if bounds of the degrees are enough to tell, else ``None``.
+
+    In most programs no degree is anywhere near where it would matter.
+    """
+    mask, centroids = np.zeros(len(root), dtype=np.bool_), list[tuple[float, float]]()
+    for _ in range(_MAX_ROUNDS):
+        least, most = bound_neighbours(graph, root, ~mask)
+        centroids.append((degree_centroid(least), degree_centroid(most)))
+        sure = _found(least, most, centroids[-1][1], counter, high)
+        if len(sure) != len(_found(most, least, centroids[-1][0], counter, high)):
+            return None
+        if not len(sure):
+            break
+        mask[sure] = True
+    return _Peeled(mask, centroids[0])
+
+
+def _peel(graph: AnyGraph, root: Int32, counter: Bool, high: float) -> _Peeled:
+    """Return the hubs, found by taking out the most extreme ones and looking again."""
+    degree = count_neighbours(graph, root)
+    centroid = degree_centroid(degree)
     mask = np.zeros(len(degree), dtype=np.bool_)
     for _ in range(_MAX_ROUNDS):
-        extreme = _extreme(degree, high)
-        found = extreme[counter[extreme] | (degree[extreme] > _population(degree, extreme))]
+        found = _found(degree, degree, degree_centroid(degree), counter, high)
         if not len(found):
             break
         gone = np.zeros(len(degree), dtype=np.bool_)
@@ -109,20 +150,24 @@ def _peel(graph: AnyGraph, root: Int32, degree: Int32, counter: Bool, high: floa
         mask |= gone
         degree[found] = 0
         degree -= count_neighbours(graph, root, of=~mask, among=gone)
-    return mask
+    return _Peeled(mask, (centroid, centroid))
 
 
-def _extreme(degree: Int32, high: float) -> Int64:
-    """Return the vertices whose degree is extreme."""
-    centroid = max(degree_centroid(degree), 1.0)
+def _found(degree: Int32, others: Int32, centroid: float, counter: Bool, high: float) -> Int64:
+    """Return the vertices that are hubs by condition 1 and 2 if these are their degrees, those of ``others``.
+
+    More are found the higher the degrees are, the lower those of others and the centroid.
+    """
+    centroid = max(centroid, 1.0)
     near = np.flatnonzero(degree > (1.0 - 1e-6) * centroid / (1.0 - high))
-    return near[distance_score(degree[near], centroid) >= high]
+    extreme = near[distance_score(degree[near], centroid) >= high]
+    return extreme[counter[extreme] | (degree[extreme] > _population(others, degree[extreme]))]
 
 
-def _population(degree: Int32, chosen: Int64) -> Int64:
-    """Return int64[K], how many vertices have at least half the degree of each chosen one."""
+def _population(degree: Int32, chosen: Int32) -> Int64:
+    """Return int64[K], how many vertices have at least half of each of some degrees."""
     if not len(chosen):
-        return chosen
-    half = (degree[chosen] + 1) // 2
+        return np.zeros(0, np.int64)
+    half = (chosen + 1) // 2
     larger = np.sort(degree[degree >= half.min()])
     return np.asarray(len(larger) - np.searchsorted(larger, half), dtype=np.int64)

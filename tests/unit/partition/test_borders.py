@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.partition import border_kernels as kernels
 from commanalyzer.partition.borders import (
+    _SURELY,
     Surface,
     _beside_border,
     _is_everywhere,
     _least_gain,
+    _nets_by_sample,
     refine_borders,
 )
 from commanalyzer.partition.coarse import build_coarse, build_nets
@@ -58,6 +60,12 @@ def test_rows_beside_borders_have_all_pins(graph: ValueGraph, num_parts: int, da
     assert some.net_pointer.tolist() == every.net_pointer.tolist()
     assert some.pin.tolist() == every.pin.tolist()
     assert some.net_bytes.tolist() == every.net_bytes.tolist()
+    if len(chosen):
+        surface, share = Surface.of(graph, view), np.count_nonzero(part[chosen] == 0) / len(chosen)
+        guessed = _nets_by_sample(surface, number, total, part, num_parts, chosen)
+        assert guessed * share <= _SURELY * every.num_nets + 1e-6
+        whole = _nets_by_sample(surface, number, total, np.zeros_like(part), 1, chosen)
+        assert np.isclose(whole, _SURELY * every.num_nets)  # one part is all that there is to sample
     for most, is_found in ((every.num_nets, True), (every.num_nets - 1, every.num_nets == 0)):
         limited = build_nets(graph, number, total, tiling.neighbours, work, rows, most)
         assert (limited is not None) == is_found

@@ -16,7 +16,13 @@ from commanalyzer.decompose import CountOptions, decompose
 from commanalyzer.errors import PartitionError
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.partition import mtkahypar_call
-from commanalyzer.partition.concurrency import Caller, Helpers, StoppedError, side_by_side
+from commanalyzer.partition.concurrency import (
+    Caller,
+    Helpers,
+    StoppedError,
+    caller_of,
+    side_by_side,
+)
 from commanalyzer.partition.memory import FoldRows, affordable_jobs, tiled_jobs
 from commanalyzer.partition.metis import partition
 from commanalyzer.progress import SilentProgress
@@ -142,6 +148,23 @@ def test_pieces_are_done_on_free_cores_and_the_rest_here() -> None:
         with helpers.core():
             assert helpers.each(work, (2, 3, 4)) == [4, 9, 16]
     assert threads[2:] == [here] * 3
+
+
+@pytest.mark.parametrize("cores", [1, 2])
+def test_both_are_done_side_by_side_if_a_core_is_free(cores: int) -> None:
+    caller = caller_of(cores)
+    here = threading.get_ident()
+    for _ in range(2):  # an error leaves all cores free
+        one, other = caller.both(threading.get_ident, threading.get_ident)
+        assert (one, other == here) == (here, cores == 1)
+        with pytest.raises(ZeroDivisionError):
+            caller.both(lambda: here, lambda: 1 // 0)
+
+
+def test_both_are_done_here_while_cores_are_busy() -> None:
+    caller, here = caller_of(2), threading.get_ident()
+    with caller.core(), caller.core():
+        assert caller.both(threading.get_ident, threading.get_ident) == (here, here)
 
 
 def test_cores_that_are_left_are_not_used() -> None:

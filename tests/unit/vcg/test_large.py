@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from commanalyzer.communication.phases import step_order
 from commanalyzer.vcg import degrees
-from commanalyzer.vcg.degrees import SINKS, SOURCES, count_neighbours
+from commanalyzer.vcg.degrees import SINKS, SOURCES, bound_neighbours, count_neighbours
 from commanalyzer.vcg.dissolve import dissolve_registers
 from commanalyzer.vcg.edges import distinct_edges, undirected_degree
 from commanalyzer.vcg.graph import ValueGraph
@@ -57,6 +57,19 @@ def test_degrees_and_hubs(graph: ValueGraph, flows: int, ends: int, high: float)
         assert count_neighbours(coded, sides=SOURCES).tolist() == edges.in_degree.tolist()
         assert count_neighbours(coded, sides=SINKS).tolist() == edges.out_degree.tolist()
         assert find_hubs(coded, high).mask.tolist() == hub_mask(graph, high).tolist()
+
+
+@given(graphs(registers=True), st.integers(1, 9), st.data())
+@settings(max_examples=100, deadline=None)
+def test_bounds_of_degrees(graph: ValueGraph, flows: int, data: st.DataObject) -> None:
+    v = graph.num_vertices
+    vertices, some = st.integers(0, v - 1), st.lists(st.booleans(), min_size=v, max_size=v)
+    root = np.array(data.draw(st.lists(vertices, min_size=v, max_size=v)), np.int32)
+    kept, coded = np.array(data.draw(some)), large(graph, flows)
+    degree = count_neighbours(coded, root, of=kept, among=kept)
+    least, most = bound_neighbours(coded, root, kept)
+    assert np.all((least <= degree) & (degree <= most))
+    assert np.array_equal(least > 0, degree > 0)
 
 
 @given(graphs(registers=True), st.integers(1, 9), st.booleans())
