@@ -14,7 +14,7 @@ from functools import cache
 import numpy as np
 
 from commanalyzer.partition import border_kernels as kernels
-from commanalyzer.partition.coarse import CoarseView, build_nets
+from commanalyzer.partition.coarse import build_nets
 from commanalyzer.partition.hypergraph import Hypergraph
 from commanalyzer.partition.refine import (
     LEAST_GAIN,
@@ -24,11 +24,11 @@ from commanalyzer.partition.refine import (
     most_work,
     refine,
 )
+from commanalyzer.partition.surface import Surface
 from commanalyzer.partition.tasks import groups_of
 from commanalyzer.partition.tiles import Tiling, tiles_of
 from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64
 from commanalyzer.vcg.large import AnyGraph
-from commanalyzer.vcg.stretches import ChosenRows, RowStretches
 
 _MOST_MOVABLE = 2_000_000
 _MOST_DENSE_FLOWS = 1 << 24  # where nearly everything is at a border, all flows are looked at, to save little
@@ -50,72 +50,6 @@ class Refined:
 
     part: Int32
     net_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class Surface:
-    """Rows of a graph at the borders of parts: all others move nothing, and join no two parts.
-
-    Attributes:
-        graph: Value graph.
-        view: Its coarse view.
-        stretches: Its rows.
-    """
-
-    graph: AnyGraph
-    view: CoarseView
-    stretches: RowStretches
-
-    @classmethod
-    def of(cls, graph: AnyGraph, view: CoarseView) -> Surface:
-        """Find the stretches of the rows of ``graph``."""
-        return cls(graph, view, RowStretches.of(graph, view.tiling.vertex, view.tiling.num_vertices))
-
-    def rows(self, part: Int32, num_parts: int) -> ChosenRows:
-        """Return the rows whose sinks and sources are not all in one part, hubs included, and some others.
-
-        Args:
-            part: int32[V], owners.
-            num_parts: Number of parts p.
-        """
-        beside = np.ones(self.view.tiling.num_vertices + 1, np.bool_)  # with all rows of hubs
-        if self.stretches.has_loose:
-            beside[:-1] = _at_border(self.view, part)
-        return ChosenRows(self.graph, self.stretches.shared(part, num_parts, beside))
-
-    def rows_with_pins(self, number: Int32, num_vertices: int, beside: Bool) -> ChosenRows:
-        """Return the rows whose sinks and sources are several vertices of a hypergraph, and some others.
-
-        Args:
-            number: int32[V], vertex of each value, hubs from ``num_vertices`` on: they are no pins.
-            num_vertices: Their number.
-            beside: bool[N], coarse vertices that hold several of these or are linked to others.
-        """
-        wanted = np.append(_with_neighbours(self.view, beside), False)
-        return ChosenRows(self.graph, self.stretches.shared(number, num_vertices, wanted))
-
-    def movable(self, beside: Bool) -> Int64:
-        """Return the anchors in some coarse vertices, ``beside`` (bool[N])."""
-        tiling = self.view.tiling
-        anchor = tiling.neighbours.anchor
-        chosen = np.empty(len(anchor), np.int64)
-        return chosen[: kernels.list_movable(tiling.vertex, anchor, beside, chosen)].copy()
-
-    def ends(self, part: Int32, num_parts: int) -> Int64:
-        """Return the anchors at both ends of flows between parts.
-
-        Args:
-            part: int32[V], owners.
-            num_parts: Number of parts p.
-        """
-        tiling = self.view.tiling
-        marked = np.zeros(len(part), np.bool_)
-        for piece in self.rows(part, num_parts).slices():
-            kernels.mark_ends(
-                *(piece.row_sink, piece.term_ptr, piece.source_ptr, piece.source),
-                *(tiling.vertex, tiling.neighbours.anchor, part, marked),
-            )
-        return np.flatnonzero(marked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +209,7 @@ def _border(
     graph, view = surface.graph, surface.view
     tiling = view.tiling
     anchor = tiling.neighbours.anchor
-    beside = _beside_border(view, part, num_parts)
+    beside = surface.beside(part)
     chosen = surface.movable(beside)
     if _is_everywhere(tiling, len(chosen)):
         return None
@@ -351,17 +285,6 @@ def _is_everywhere(tiling: Tiling, movable: int) -> bool:
     return near.is_dense and near.flows > _MOST_DENSE_FLOWS and 2 * movable > near.num_anchors
 
 
-def _with_neighbours(view: CoarseView, chosen: Bool) -> Bool:
-    """Return bool[N], ``chosen`` and the coarse vertices that are linked to these.
-
-    All rows with an end in a chosen one have their sink there: no others have pins of several parts.
-    """
-    one = view.adjacency.vertex_of_edge()
-    found = chosen.copy()
-    found[view.adjacency.neighbour[chosen[one]]] = True
-    return found
-
-
 def _small_tiles(graph: AnyGraph, tiling: Tiling, chosen: Int64, num_tiles: int) -> tuple[Int64, Int32]:
     """Return a value of each group that moves together, and int32, the group of each chosen value.
 
@@ -376,28 +299,3 @@ def _small_tiles(graph: AnyGraph, tiling: Tiling, chosen: Int64, num_tiles: int)
     is_chosen[chosen] = True
     tile = tiles_of(graph, tiling.groups, max(min(points, most), 1), is_chosen)
     return groups_of(tile[chosen], chosen)
-
-
-def _beside_border(view: CoarseView, part: Int32, num_parts: int) -> Bool:
-    """Return bool[N], coarse vertices that hold values of several parts or are linked to other parts."""
-    coarse, beside = _coarse_parts(view, part)
-    one, other = view.adjacency.vertex_of_edge(), view.adjacency.neighbour
-    beside[one[coarse[one] != coarse[other]]] = True
-    return beside
-
-
-def _at_border(view: CoarseView, part: Int32) -> Bool:
-    """Return bool[N], coarse vertices that have, or are linked to others that have, values of other parts."""
-    coarse, mixed = _coarse_parts(view, part)
-    one, other = view.adjacency.vertex_of_edge(), view.adjacency.neighbour
-    found = mixed.copy()
-    found[one[mixed[other] | (coarse[one] != coarse[other])]] = True
-    return found
-
-
-def _coarse_parts(view: CoarseView, part: Int32) -> tuple[Int32, Bool]:
-    """Return int32[N], a part in each coarse vertex, and bool[N], those that hold values of several."""
-    coarse = np.full(view.tiling.num_vertices, -1, np.int32)
-    mixed = np.zeros(len(coarse), np.bool_)
-    kernels.mark_mixed(view.tiling.vertex, part, coarse, mixed)
-    return coarse, mixed

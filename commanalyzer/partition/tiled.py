@@ -19,7 +19,7 @@ import numpy as np
 
 from commanalyzer.errors import PartitionError
 from commanalyzer.partition.attempts import OBJECTIVES, Objective
-from commanalyzer.partition.borders import Surface, follow_borders, refine_borders
+from commanalyzer.partition.borders import follow_borders, refine_borders
 from commanalyzer.partition.bounds import Structure, recognise
 from commanalyzer.partition.coarse import CoarseView, build_coarse, coarse_links, voted
 from commanalyzer.partition.divisions import Cut, best_counted, grids_to_try, promising_cuts, variants
@@ -45,6 +45,7 @@ from commanalyzer.partition.refine import (
 from commanalyzer.partition.rules import rule_owners
 from commanalyzer.partition.selection import Cost, RowCounter, best_of
 from commanalyzer.partition.shapes import Array, Shaped, find_arrays, shape_families
+from commanalyzer.partition.surface import Surface
 from commanalyzer.partition.tiles import (
     DEFAULT_VERTICES,
     LEAST_PER_PART,

@@ -13,8 +13,6 @@ from commanalyzer.communication.volume import charge_volume
 from commanalyzer.partition import border_kernels as kernels
 from commanalyzer.partition.borders import (
     _SURELY,
-    Surface,
-    _beside_border,
     _is_everywhere,
     _least_gain,
     _nets_by_sample,
@@ -22,6 +20,7 @@ from commanalyzer.partition.borders import (
 )
 from commanalyzer.partition.coarse import build_coarse, build_nets
 from commanalyzer.partition.refine import LEAST_GAIN
+from commanalyzer.partition.surface import Surface
 from commanalyzer.partition.tiles import Neighbours, Tiling, build_tiling
 from commanalyzer.vcg.graph import ValueGraph
 from commanalyzer.vcg.large import LargeGraph
@@ -40,7 +39,7 @@ def test_rows_beside_borders_have_all_pins(graph: ValueGraph, num_parts: int, da
     view = build_coarse(graph, removed, tiling)
     owners = st.lists(st.integers(0, num_parts - 1), min_size=v, max_size=v)
     part = np.array(data.draw(owners), np.int32)[tiling.neighbours.anchor]
-    beside = _beside_border(view, part, num_parts)
+    beside = Surface.of(graph, view).beside(part)
     anchor = tiling.neighbours.anchor
     single = part.copy()
     chosen = np.empty(v, np.int64)
