@@ -17,8 +17,13 @@ from typing import Any
 
 import numba
 import numpy as np
+from llvmlite import ir
 from numba.core.registry import CPUDispatcher
+from numba.extending import intrinsic
 from numpy.typing import DTypeLike, NDArray
+
+_ADDRESS, _NUMBER = ir.IntType(8).as_pointer(), ir.IntType(32)
+_FOR_READING = 0, 3, 1  # of llvm.prefetch: reads, into all caches, data
 
 
 def compiled(function: Any) -> Any:
@@ -63,6 +68,32 @@ def _compiled(function: Any, **options: bool) -> Any:
         kernel.__class__ = _Inner
     kernel.get_call_template = partial(_call_template, kernel.get_call_template)
     return kernel
+
+
+def _prefetch(_: Any, array: Any, index: Any) -> Any:
+    """In a kernel, ``prefetch(array, index)`` begins to load ``array[index]`` (of a row: its start).
+
+    For what is looked up soon at places that no processor foresees: many such loads overlap, while a loop
+    that branches by what it loads waits for each. An index outside the array does no harm.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array_type, index_type = signature.args
+        place = context.make_array(array_type)(context, builder, arguments[0])
+        stride = builder.extract_value(place.strides, 0)
+        at = context.cast(builder, arguments[1], index_type, numba.types.intp)
+        start = builder.ptrtoint(place.data, at.type)
+        address = builder.inttoptr(builder.add(start, builder.mul(at, stride)), _ADDRESS)
+        of_type = ir.FunctionType(ir.VoidType(), [_ADDRESS, _NUMBER, _NUMBER, _NUMBER])
+        load = builder.module.declare_intrinsic("llvm.prefetch", [_ADDRESS], of_type)
+        builder.call(load, [address, *(ir.Constant(_NUMBER, each) for each in _FOR_READING)])
+        return context.get_dummy_value()
+
+    types: Any = numba.types
+    return types.void(array, index), generate
+
+
+prefetch: Any = intrinsic(_prefetch)
 
 
 class _Inner(CPUDispatcher):

@@ -56,7 +56,11 @@ ADAPTERS = {
     "numba": {"compiled"},
     "h5py": {"artifacts"},
     "mpi4py": {"machine.mpi", "sweep.executors"},
-    "llvmlite": {"frontend.canonicalize", "runtime.merge"},  # both run as child processes only
+    "llvmlite": {
+        "compiled",
+        "frontend.canonicalize",
+        "runtime.merge",
+    },  # with Numba; the others are child processes
     "ziglang": set[str](),  # started as a program
 }
 CHILD_PROCESSES = {"frontend.canonicalize", "runtime.merge"}

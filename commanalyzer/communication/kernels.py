@@ -15,7 +15,10 @@ chain is long. Rows that follow each other mostly have one owner: the line used 
 come in ascending order: one that uses a value several times is seen by the last row of its line. A pass stops
 at the row for which there may be too few lines, and goes on with more.
 
-The *owner code* int16[V] or int32[V] of a value is its part, or ``~part`` where it has no say in where a term
+Lines are found at places that no processor foresees, and much depends on what is found there: what comes some
+places later begins to be loaded beforehand.
+
+The *owner code* int8[V] (or wider) of a value is its part, or ``~part`` where it has no say in where a term
 is computed (hubs).
 """
 
@@ -25,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from commanalyzer.compiled import compiled_in_place, compiled_inline
+from commanalyzer.compiled import compiled_in_place, compiled_inline, prefetch
 
 VALUE, PART, NEXT, LAST = range(4)  # of ``key``
 MOST, TOTAL, FRESH = range(2, 5)  # of ``table``
@@ -33,6 +36,7 @@ MOST_ROWS = np.iinfo(np.int32).max
 NONE = -1
 _BLOCK = -2  # next lines from here down are blocks
 _CHAIN = 2  # lines of a chain at least before it becomes a block
+_NEAR, _FAR = 32, 64  # flows that loads take about as long as
 _SHARE = 16  # a block has at most so many places per line
 
 
@@ -139,6 +143,15 @@ def is_full(lines: Any, more: Any) -> Any:
     return used[0] + more > len(table) or used[1] == len(slots)
 
 
+@compiled_inline
+def look_ahead(i: Any, source: Any, lines: Any) -> None:
+    """Begin to load what entering the operands some places behind flow ``i`` takes."""
+    table, _, head, _, _ = lines
+    last = len(source) - 1
+    prefetch(head, source[min(i + _FAR, last)])
+    prefetch(table, head[source[min(i + _NEAR, last)]])
+
+
 @compiled_in_place
 def scan_rows(
     row_sink: Any,
@@ -175,6 +188,7 @@ def scan_rows(
         for i in range(start, end):
             v = source[i]
             if owner_of(code[v]) != owner and not (len(removed) and removed[v]):
+                look_ahead(i, source, lines)
                 enter(lines, line_of(lines, v, owner), first_row + r, row_count[r], 0)
     return len(row_sink)
 
@@ -209,9 +223,13 @@ def ordered_pairs(lines: Any, keys: Any, counts: Any) -> Any:
     at = 0
     for v in range(len(head)):
         first = at
+        prefetch(table, head[min(v + _FAR, len(head) - 1)])
         i = np.int64(head[v])
         if i >= 0 and key[i, NEXT] <= _BLOCK:
-            for line in slots[_BLOCK - np.int64(key[i, NEXT])]:
+            block = slots[_BLOCK - np.int64(key[i, NEXT])]
+            for line in block:
+                prefetch(table, line)
+            for line in block:
                 if line >= 0:
                     at = _put_pair(table, key, np.int64(line), v, first, at, keys, counts)
             continue

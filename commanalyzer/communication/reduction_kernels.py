@@ -25,6 +25,7 @@ from commanalyzer.communication.kernels import (
     home_of,
     is_full,
     line_of,
+    look_ahead,
     owner_of,
 )
 from commanalyzer.compiled import compiled_in_place, compiled_inline
@@ -70,6 +71,7 @@ def _split_term(t: Any, count: Any, owner: Any, home: Any, columns: Any, code: A
         if home >= 0 and home != owner:
             if code[v] < 0:
                 continue
+            look_ahead(i, source, sent)
             if not (np.int64(seen[v]) >> _BITS) & _once(owner) and find_line(sent, v, owner) < 0:
                 own_bytes += count * np.int64(width_bytes[v])
                 continue
@@ -113,6 +115,7 @@ def split_rows(
             return r, runs
         if is_full(folds, term_ptr[r + 1] - term_ptr[r]):
             return r, runs
+        look_ahead(r, row_sink, folds)
         owner = owner_of(code[row_sink[r]])
         last_home = np.int64(NONE)
         for t in range(term_ptr[r], term_ptr[r + 1]):
@@ -295,6 +298,7 @@ def _enter_term(t: Any, where: Any, row: Any, count: Any, columns: Any, code: An
     for i in range(source_ptr[t], source_ptr[t + 1]):
         v = source[i]
         if owner_of(code[v]) != where:
+            look_ahead(i, source, sent)
             enter(sent, line_of(sent, v, where), row, count, 0)
 
 

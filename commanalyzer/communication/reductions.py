@@ -25,7 +25,7 @@ def settle(graph: AnyGraph, rows: OpenRows, code: OwnerCodes, sent: UseTable, nu
     Args:
         graph: Value graph; only its vertices are looked at.
         rows: Rows of it that fold.
-        code: int16[V] or int32[V], owner codes.
+        code: int8[V] or wider, owner codes.
         sent: What other rows need; added to.
         num_parts: Number of parts p.
     """

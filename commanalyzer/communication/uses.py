@@ -18,10 +18,10 @@ from commanalyzer.vcg.graph import Bool, Int32, Int64
 from commanalyzer.vcg.slices import AnyRows
 
 Entry = TypeVar("Entry", bound=np.generic)
-OwnerCodes = NDArray[np.int16] | NDArray[np.int32]
+OwnerCodes = NDArray[np.int8] | NDArray[np.int16] | NDArray[np.int32]
 _FEWEST_LINES = 1024
 _FEWEST_BLOCKS = 64
-_NARROW_PARTS = 1 << 15
+_OWNER_TYPES = (np.int8, np.int16, np.int32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +51,11 @@ def none_used() -> PairUses:
 
 
 def owner_codes(part: Int32, hub: Bool, num_parts: int) -> OwnerCodes:
-    """Return int16[V] (int32[V] for very many parts), read-only: owners of values, ``~owner`` of hubs.
+    """Return int8[V] (wider for more parts), read-only: owners of values, ``~owner`` of hubs.
 
     They are looked up for every flow: narrow ones stay in the caches.
     """
-    dtype = np.int16 if num_parts <= _NARROW_PARTS else np.int32
+    dtype = next(each for each in _OWNER_TYPES if num_parts - 1 <= np.iinfo(each).max)
     code = part.astype(dtype)
     return frozen(np.bitwise_not(code, out=code, where=hub), dtype)
 
@@ -122,7 +122,7 @@ class UseTable:
     """Uses of values by parts, collected from rows of a graph in ascending order.
 
     Args:
-        code: int16[V] or int32[V], owner codes.
+        code: int8[V] or wider, owner codes.
         num_parts: Number of parts p.
         removed: bool[V], values whose flows are left out; None for none.
 

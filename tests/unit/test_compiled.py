@@ -112,3 +112,35 @@ def test_kernels_of_kernels_are_compiled_once_and_python_may_call_them(tmp_path:
         )
         assert done.returncode == 0, done.stderr
         assert done.stdout in ("3 1 7\n", "3 0 7\n")  # what is cached needs no kernel of a kernel
+
+
+PREFETCHING = """
+import numpy as np
+from commanalyzer.compiled import compiled_in_place, frozen, prefetch
+
+@compiled_in_place
+def sum_of(table, place):
+    total = 0
+    for i in range(len(place)):
+        prefetch(table, place[i] + 1 - 2 * i)  # may lie outside
+        prefetch(place, i)
+        total += table[place[i], 1]
+    return total
+
+place = frozen(np.array([4, 0, 1]), np.int32)
+print(sum_of(np.arange(10).reshape(5, 2), place), "llvm.prefetch" in str(sum_of.inspect_llvm()))
+"""
+
+
+def test_prefetching_reads_nothing(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(PREFETCHING)
+    done = subprocess.run(
+        [sys.executable, "program.py"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.stdout == "13 True\n", done.stderr

@@ -74,11 +74,20 @@ def test_numbers_of_parts_do_not_matter(case: Case) -> None:
 
 
 def test_owner_codes_are_as_wide_as_they_need_to_be() -> None:
-    part, hub = np.array([0, 32767, 5], dtype=np.int32), np.array([True, True, False])
-    for num_parts, dtype in ((32768, np.int16), (32769, np.int32)):
-        code = owner_codes(part, hub, num_parts)
+    hub = np.array([True, True, False])
+    kinds = ((128, np.int8), (129, np.int16), (32768, np.int16), (32769, np.int32))
+    for num_parts, dtype in kinds:
+        last = num_parts - 1
+        code = owner_codes(np.array([0, last, 5], dtype=np.int32), hub, num_parts)
         assert code.dtype == dtype
-        assert code.tolist() == [-1, -32768, 5]
+        assert code.tolist() == [-1, -last - 1, 5]
+
+
+@given(cases())
+@settings(max_examples=20, deadline=None)
+def test_more_parts_than_are_used_cost_nothing(case: Case) -> None:
+    hubs, part, narrow = charged(case)
+    assert_equal(charge_volume(case.graph, part, 129, hubs), narrow)
 
 
 def test_a_table_grows_with_what_it_holds() -> None:
