@@ -95,10 +95,8 @@ class PreviewWriter:
         number = self._unless_overlapping(guard, count)
         apart = known = ""
         if self._is_apart:
-            entering = self._tell_rounds(guard)
-            apart = self._patch.call(
-                guard, "ca_repeat_apart", identity, key, looked_at, first, number, entering
-            )
+            self._tell_rounds(guard)
+            apart = self._patch.call(guard, "ca_repeat_apart", identity, key, looked_at, first, number)
             self._patch.used_hooks |= {"ca_rounds_first", "ca_round_end", "ca_rounds_end", "ca_count_blocks"}
             self._patch.entry += [f"  {tally(self._number, c)} = alloca i64, align 8" for c in counters]
         else:
@@ -195,8 +193,8 @@ class PreviewWriter:
             self._path.end_round(out, found)
         return out
 
-    def _tell_rounds(self, out: list[str]) -> str:
-        """Tells the recorder which memory rounds look at; returns all labels that enter the loop, in one."""
+    def _tell_rounds(self, out: list[str]) -> None:
+        """Tells the recorder which memory rounds look at, and which labels enter the loop."""
         for name in outside_places(self._plan):
             first, end = self._plan.tracked[name]
             is_moving = self._path is not None and self._path.is_moving(name)
@@ -206,12 +204,8 @@ class PreviewWriter:
         for name, size in self._plan.private.sizes.items():
             address = self._patch.value(out, f"ptrtoint ptr {name} to i64")
             self._patch.call(out, "ca_rounds_local", address, size)
-        entering = "0"
         for label in self._entering:
-            if self._path is not None:
-                self._patch.call(out, "ca_rounds_entering", label)
-            entering = self._patch.value(out, f"or i64 {entering}, {label}")
-        return entering
+            self._patch.call(out, "ca_rounds_entering", label)
 
     def _unless_same(self, key: str, first: str, reads: PreviewReads) -> Iterator[str]:
         """The preview at ``first`` is made only if what it reads has changed, see ``snapshots.c``.
