@@ -121,6 +121,7 @@ class PreviewWriter:
         for slot in (*self._reads.values(), *self._slots.values()):
             self._set(start.lines, slot, str(_MOST))
             self._set(start.lines, slot + 1, str(_LEAST))
+        self._begin_advancing(start.lines)
         for name in (name for name in self._reads if name not in self._plan.computed):
             address = self._patch.value(start.lines, f"ptrtoint ptr {name} to i64")
             self._set(start.lines, self._reads[name], address)
@@ -165,6 +166,15 @@ class PreviewWriter:
         if self._is_apart and block.label == self._latch:
             yield from self._round_over("")
         yield self._copied(block.terminator)
+
+    def _begin_advancing(self, out: list[str]) -> None:
+        """The first addresses of those that advance; each round writes over the last ones."""
+        for name, advancing in self._plan.advancing.items():
+            if name in self._slots:
+                writer = GuardWriter(self._patch, advancing.types)
+                value = writer.value(advancing.first)
+                out += writer.lines
+                self._set(out, self._slots[name] + (advancing.stride < 0), value)
 
     def _round_begun(self, phis: list[Instruction]) -> list[str]:
         """A round is decided by what enters it in registers, and by what it finds."""
@@ -252,7 +262,10 @@ class PreviewWriter:
             value = self._as_i64(out, self._renamed[instruction.name], instruction.type)
         if is_hashed:
             self._hash(out, value)
-        if is_noted:
+        if is_noted and instruction.name in self._plan.advancing:
+            last = self._slots[instruction.name] + (self._plan.advancing[instruction.name].stride >= 0)
+            self._set(out, last, value)
+        elif is_noted:
             self._note_address(out, self._slots[instruction.name], value)
         if self._path is not None:
             self._path.note(out, instruction.name, value)

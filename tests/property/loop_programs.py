@@ -134,6 +134,9 @@ LOOPS = {
     " 0.125;",
     "condition that may overlap": "{ const double *x = t % 2 ? a : c; for (int i = 0; i < n; i++)"
     " if (x[i] > 0.5) a[n - 1 - i] = 0.25 * x[i]; }",
+    "condition that meets its stores": "{ const double *x = t % 2 ? a : c; for (int i = 0; i < n; i++)"
+    " if (x[i] > 0.5) a[n / 2 + i / 2] = 1.15 - x[i]; }",
+    "values in turn": "for (int i = 0; i < n; i++) a[i] = i % 3 ? 0.25 : (i + t / 2) & 1 ? 0.6 : 0.9;",
     "clipped": "for (int i = 0; i < n; i++) c[i] = fabs(a[i] - b[i]) < 0.25 ? 0.0 : a[i];",
     "clipped in place": "for (int i = 0; i < n; i++) { double x = a[i] + 0.125 * b[i];"
     " a[i] = fabs(x) < 0.5 ? 0.0 : x; }",
@@ -222,6 +225,7 @@ LOOPS = {
     " s[0] = x & 1 ? a[i] * 0.5 : a[i] * last; s[1] = a[i] * 0.25; s[2] = s[0] * s[1]; s[3] = 1.0 - s[0];"
     " for (int j = 0; j < 4; j++) e[p4[j]] += s[j]; } last = s[t & 1] + 0.5; }",
     "value renewed": "d[3] = 0.5 * b[2] + b[4];",
+    "rounds downwards": "for (int i = n - 1; i > 0; i--) e[perm[i]] += 0.5 * a[i] + b[i - 1];",
     "rounds with rows": "for (int i = 0; i < n; i++) for (int j = 0; j < rows + 3; j++)"
     " w[perm[i] % R][j] += 0.5 * m[i % R][j] + a[i];",
     "rounds with counted rows": "for (int i = 0; i < n; i++) { int x = perm[i] % R; k[x] += 1;"
