@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-ABI_VERSION = 10
+ABI_VERSION = 11
 
 EXACT_8 = 1 << 63
 EXACT_4 = 1 << 59
@@ -108,7 +108,7 @@ HOOKS: dict[str, Hook] = {
         Hook(
             "ca_repeat_apart",
             "i32",
-            ("i32", "i64", "i64", "i32", "i32", "i64"),
+            ("i32", "i64", "i64", "i32", "i32"),
             "the same; or each round is known by itself",
         ),
         Hook("ca_rounds_look", "void", ("i32", "i64"), "a preview begins that looks at each round"),

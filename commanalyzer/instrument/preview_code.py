@@ -95,10 +95,8 @@ class PreviewWriter:
         number = self._unless_overlapping(guard, count)
         apart = known = ""
         if self._is_apart:
-            entering = self._tell_rounds(guard)
-            apart = self._patch.call(
-                guard, "ca_repeat_apart", identity, key, looked_at, first, number, entering
-            )
+            self._tell_rounds(guard)
+            apart = self._patch.call(guard, "ca_repeat_apart", identity, key, looked_at, first, number)
             self._patch.used_hooks |= {"ca_rounds_first", "ca_round_end", "ca_rounds_end", "ca_count_blocks"}
             self._patch.entry += [f"  {tally(self._number, c)} = alloca i64, align 8" for c in counters]
         else:
@@ -123,6 +121,7 @@ class PreviewWriter:
         for slot in (*self._reads.values(), *self._slots.values()):
             self._set(start.lines, slot, str(_MOST))
             self._set(start.lines, slot + 1, str(_LEAST))
+        self._begin_advancing(start.lines)
         for name in (name for name in self._reads if name not in self._plan.computed):
             address = self._patch.value(start.lines, f"ptrtoint ptr {name} to i64")
             self._set(start.lines, self._reads[name], address)
@@ -168,6 +167,15 @@ class PreviewWriter:
             yield from self._round_over("")
         yield self._copied(block.terminator)
 
+    def _begin_advancing(self, out: list[str]) -> None:
+        """The first addresses of those that advance; each round writes over the last ones."""
+        for name, advancing in self._plan.advancing.items():
+            if name in self._slots:
+                writer = GuardWriter(self._patch, advancing.types)
+                value = writer.value(advancing.first)
+                out += writer.lines
+                self._set(out, self._slots[name] + (advancing.stride < 0), value)
+
     def _round_begun(self, phis: list[Instruction]) -> list[str]:
         """A round is decided by what enters it in registers, and by what it finds."""
         out: list[str] = []
@@ -195,8 +203,8 @@ class PreviewWriter:
             self._path.end_round(out, found)
         return out
 
-    def _tell_rounds(self, out: list[str]) -> str:
-        """Tells the recorder which memory rounds look at; returns all labels that enter the loop, in one."""
+    def _tell_rounds(self, out: list[str]) -> None:
+        """Tells the recorder which memory rounds look at, and which labels enter the loop."""
         for name in outside_places(self._plan):
             first, end = self._plan.tracked[name]
             is_moving = self._path is not None and self._path.is_moving(name)
@@ -206,12 +214,8 @@ class PreviewWriter:
         for name, size in self._plan.private.sizes.items():
             address = self._patch.value(out, f"ptrtoint ptr {name} to i64")
             self._patch.call(out, "ca_rounds_local", address, size)
-        entering = "0"
         for label in self._entering:
-            if self._path is not None:
-                self._patch.call(out, "ca_rounds_entering", label)
-            entering = self._patch.value(out, f"or i64 {entering}, {label}")
-        return entering
+            self._patch.call(out, "ca_rounds_entering", label)
 
     def _unless_same(self, key: str, first: str, reads: PreviewReads) -> Iterator[str]:
         """The preview at ``first`` is made only if what it reads has changed, see ``snapshots.c``.
@@ -258,7 +262,10 @@ class PreviewWriter:
             value = self._as_i64(out, self._renamed[instruction.name], instruction.type)
         if is_hashed:
             self._hash(out, value)
-        if is_noted:
+        if is_noted and instruction.name in self._plan.advancing:
+            last = self._slots[instruction.name] + (self._plan.advancing[instruction.name].stride >= 0)
+            self._set(out, last, value)
+        elif is_noted:
             self._note_address(out, self._slots[instruction.name], value)
         if self._path is not None:
             self._path.note(out, instruction.name, value)

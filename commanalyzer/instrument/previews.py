@@ -76,6 +76,8 @@ class Previewed:
         outside: Registers from outside that it reads, with their types.
         overlaps: What must be found apart for the preview to be right.
         steady: Addresses of inner loops that advance by a constant: noted in the first and last round.
+        advancing: The same of the loop itself.
+        times: How often a round computes an address of ``tracked`` at most; 0 if that is not constant.
         reads: What it reads, if it need not be made again while that does not change.
         private: Local arrays of its rounds.
         stores: First lines of the stores to them that the preview makes.
@@ -92,6 +94,8 @@ class Previewed:
     outside: dict[str, IrType]
     overlaps: tuple[Overlap, ...]
     steady: dict[str, Steady]
+    advancing: dict[str, Steady]
+    times: dict[str, int]
     reads: PreviewReads | None
     private: RoundMemory
     stores: frozenset[int]
@@ -112,16 +116,20 @@ class Previewed:
 
 @dataclass(frozen=True, slots=True)
 class Steady:
-    """An address that advances by a constant in an inner loop.
+    """An address that advances by a constant in a loop.
 
     Attributes:
-        ends: Edges of that loop.
+        header: Of that loop.
+        ends: Its edges.
         first: The address in its first round.
+        stride: Bytes per round.
         types: Types of the registers in ``first``.
     """
 
+    header: str
     ends: LoopEnds
     first: Polynomial
+    stride: int
     types: Mapping[str, IrType]
 
 
@@ -174,24 +182,33 @@ def previewed(
     if computed is None:
         return _NOT_TWICE
     outside = _outside(values, [*roots, *operands_of((*computed.values(), *stores))], defined)
-    loaded = [i.operands[0].text for i in computed.values() if i.opcode == "load"]
-    names = [*tracked, *ends, *loaded]
-    steady = {name: found for name in names if (found := _steady(values, loop, name)) is not None}
+    names = [*tracked, *ends, *(i.operands[0].text for i in computed.values() if i.opcode == "load")]
+    steady, advancing = _constant_strides(values, loop, names)
     reads = preview_reads(
         values, computed.values(), {name: found.ends for name, found in steady.items()}, private.arrays
     )
     lines = frozenset(store.first_line for store in stores)
     return Previewed(
-        loop, edges, blocks, code, tracked, computed, outside, pairs, steady, reads, private, lines, enclosed,
+        loop, edges, blocks, code, tracked, computed, outside, pairs, steady, advancing,
+        {name: _times(values, loop, name) for name in tracked}, reads, private, lines, enclosed,
         frozenset(registers.conditions),
     )  # fmt: skip
 
 
+def _constant_strides(
+    values: FunctionValues, nest: Loop, names: Iterable[str]
+) -> tuple[dict[str, Steady], dict[str, Steady]]:
+    """Which addresses advance by a constant in loops inside of ``nest``, and in that loop itself."""
+    found = {name: steady for name in names if (steady := _steady(values, nest, name)) is not None}
+    own = {name for name in found if found[name].header == nest.header}
+    return {n: s for n, s in found.items() if n not in own}, {n: found[n] for n in found if n in own}
+
+
 def _steady(values: FunctionValues, nest: Loop, name: str) -> Steady | None:
-    """How an address register advances in the inner loop that computes it."""
+    """How an address register advances in the loop of the nest that computes it."""
     definition = values.definitions.get(name)
     inner = values.cfg.loop_of(definition.block) if definition is not None else None
-    if definition is None or inner is None or inner.header == nest.header or inner.header not in nest.blocks:
+    if definition is None or inner is None or inner.header not in nest.blocks:
         return None
     ends = loop_ends(values.cfg, inner)
     if ends is None or not values.cfg.dominates(definition.block, ends.exiting):
@@ -202,7 +219,21 @@ def _steady(values: FunctionValues, nest: Loop, name: str) -> Steady | None:
     stride = None if address is None else address.coefficient(number)
     if address is None or stride is None or not stride.is_constant:
         return None
-    return Steady(ends, address.without([number]), numbers.types)
+    return Steady(inner.header, ends, address.without([number]), stride.constant, numbers.types)
+
+
+def _times(values: FunctionValues, nest: Loop, name: str) -> int:
+    """How often a round of ``nest`` computes a register at most; 0 if that is not constant."""
+    definition = values.definitions.get(name)
+    times = 1
+    for inner in values.cfg.loops_around(definition.block) if definition is not None else ():
+        if inner.header == nest.header:
+            return times
+        ends = loop_ends(values.cfg, inner)
+        numbers = NestNumbers(values.function, values.cfg, inner)
+        rounds = None if ends is None else numbers.rounds(inner, ends)
+        times *= (rounds.constant if rounds is not None else 0) or 0
+    return 0
 
 
 def _tracked(code: LoopCode) -> dict[str, tuple[int, int]] | None:

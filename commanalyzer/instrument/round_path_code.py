@@ -86,6 +86,9 @@ class RoundPathWriter:
         access = self._patch.value(out, f"or i64 {folded}, {(end - first) << _SIZE_BIT}")
         out.append(f"  store i64 {access}, ptr {place}, align 8")
         behind = self._patch.value(out, f"add i64 {at}, 8")
+        if self._path.are_few:
+            self._set(out, _AT, behind)
+            return
         fits = self._patch.value(out, f"icmp ult i64 {behind}, {self._get(out, _LIMIT)}")
         self._set(out, _AT, self._patch.value(out, f"select i1 {fits}, i64 {behind}, i64 {at}"))
 

@@ -27,10 +27,12 @@ class RoundPath:
     Attributes:
         moving: Per address register that depends on what is loaded, first byte and end of what is there.
         deciding: Registers that depend on it and say what is executed, and which labels are taken.
+        are_few: There is room for all accesses of any round.
     """
 
     moving: Mapping[str, tuple[int, int]]
     deciding: frozenset[str]
+    are_few: bool
 
 
 def round_path(plan: Previewed) -> RoundPath | None:
@@ -43,7 +45,9 @@ def round_path(plan: Previewed) -> RoundPath | None:
     if any(end - first >= _MOST_BYTES for first, end in moving.values()):
         return None
     ends = {o.text for b in plan.blocks for o in b.terminator.operands}
-    return RoundPath(moving, frozenset((plan.conditions | ends) & depending))
+    times = [plan.times[name] for name in moving]
+    are_few = all(times) and sum(times) <= MOST_MOVING
+    return RoundPath(moving, frozenset((plan.conditions | ends) & depending), are_few)
 
 
 def _depending(computed: Mapping[str, Instruction]) -> set[str]:

@@ -56,6 +56,8 @@ class Rounds:
         if not (self.left.is_constant and self.right.is_constant):
             return None
         distance = self.right.constant - self.left.constant
+        if self.until_equal and distance % self.step:
+            return None
         return 1 + max(0, -(-distance // self.step))
 
 

@@ -45,6 +45,7 @@ SEPARATE = (
     "locals.c",
     "permute.c",
     "workspace.c",
+    "descent.c",
     "prefix.c",
     "survey.c",
     "homes.c",

@@ -45,7 +45,7 @@
 extern "C" {
 #endif
 
-#define CA_ABI_VERSION 10u
+#define CA_ABI_VERSION 11u
 
 #define CA_SHADOW_BASE 0x110000000000ull
 #define CA_SHADOW_BYTES 0x200000000000ull

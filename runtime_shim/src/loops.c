@@ -90,17 +90,16 @@ CA_HOOK uint64_t ca_round_found(uint64_t hash, uint64_t path, uint64_t at) {
   return ca_rounds.at = is_changed ? at : start;
 }
 
-/* The same as ca_repeat_previewed for a loop whose rounds may be known apart: 2 if they are. `entering` has the
- * bits of all labels that enter it. */
+/* The same as ca_repeat_previewed for a loop whose rounds may be known apart: 2 if they are. */
 CA_CALL uint32_t ca_repeat_apart(uint32_t loop, uint64_t hash, uint64_t changes, uint32_t first_counter,
-                                 uint32_t num_counters, uint64_t entering) {
+                                 uint32_t num_counters) {
   uint64_t known_as = ca_preview_hash(hash);
   const struct ca_repeat *known = num_counters ? ca_repeat_again(known_as, changes) : 0;
   if (known) {
     ca_preview_repeated(loop, known);
     return 1;
   }
-  if (num_counters && ca_rounds_run(entering))
+  if (num_counters && ca_rounds_run())
     return 2;
   ca_preview_failed(loop, known_as, changes, first_counter, num_counters);
   return 0;

@@ -4,6 +4,7 @@
  * be taken for words of the other when rounds are renamed (renamings.c). What lay there in any run counts, as
  * versions of rounds are as old as that.
  */
+#include "descent.h"
 #include "renamings.h"
 #include <string.h>
 
@@ -28,6 +29,13 @@ static struct range ranges[MOST_RANGES], locals[MOST_LOCALS]; /* addresses, word
 static uint32_t num_ranges, num_locals, num_moving, num_fixed, num_entering, num_entering_rows;
 static uint64_t digest;
 static bool are_all;
+static uint64_t *entered; /* by site: memories whose entering labels descend from its register values, bits */
+_Static_assert(CA_MEMORIES == 64, "a bit each");
+
+bool ca_places_reserve(void) {
+  entered = ca_map((1ull << 32) * sizeof *entered);
+  return entered;
+}
 
 void ca_places_begin(uint32_t memory) {
   current = &hulls[memory];
@@ -58,7 +66,7 @@ CA_CALL void ca_rounds_range(uint64_t low, uint64_t high, uint32_t is_moving) {
 /* A label that enters the loop: rounds do not rename it. */
 CA_CALL void ca_rounds_entering(uint64_t label) {
   uint64_t number = label & (CA_ADDRESS_MASK >> 2);
-  if (!ca_rounds.seen || !label)
+  if (!ca_rounds.seen || !label || (label & ~CA_ROLES) == CA_NOTHING)
     return;
   are_all &= num_entering < MOST_ENTERING && num_entering_rows < MOST_ENTERING;
   if (!are_all)
@@ -69,17 +77,21 @@ CA_CALL void ca_rounds_entering(uint64_t label) {
     widen(&current->entering[num_entering++], number, number + 1);
 }
 
-/* Whether a label that enters the loop is the value that this row defines. */
+/* Whether a label that enters the loop is the value that this row defines, or descends from a register value of
+ * its site: whether a new value of the site is carried depends on those that it made before. */
 bool ca_places_entered(uint64_t row) {
   for (uint32_t i = 0; i < num_entering_rows; i++)
     if (entering_rows[i] == row)
       return true;
-  return false;
+  const struct ca_head *head = ca_head_of(row);
+  return (head->flags & CA_ROW_REGISTER) && entered[head->site] >> (current - hulls) & 1;
 }
 
 CA_CALL void ca_rounds_local(uint64_t address, uint64_t bytes) {
-  if (ca_rounds.seen && num_locals < MOST_LOCALS)
-    locals[num_locals++] = (struct range){ca_word(address), ca_word(address + bytes + 3)};
+  if (!ca_rounds.seen || num_locals == MOST_LOCALS)
+    return;
+  locals[num_locals++] = (struct range){ca_word(address), ca_word(address + bytes + 3)};
+  digest += address * ca_multipliers[MOST_RANGES + num_locals];
 }
 
 bool ca_places_are_local(uint64_t word) {
@@ -89,8 +101,22 @@ bool ca_places_are_local(uint64_t word) {
   return false;
 }
 
+/* Whether a label that enters the loop may descend from a lifetime of a word of the local arrays. */
+static bool may_descend_from_locals(void) {
+  const uint32_t *ancestors;
+  uint32_t count = are_all ? ca_ancestors(num_entering_rows, entering_rows, &ancestors) : UINT32_MAX;
+  for (uint32_t i = 0; count != UINT32_MAX && i < count; i++) {
+    const struct ca_head *head = ca_head_of(ancestors[i]);
+    if ((head->flags & CA_ROW_TEMPORARY) && ca_places_are_local(head->sink))
+      return true;
+    if (head->flags & CA_ROW_REGISTER)
+      entered[head->site] |= 1ull << (current - hulls);
+  }
+  return count == UINT32_MAX;
+}
+
 /* Whether memory that rounds look at holds named values. */
-bool ca_places_have_named(void) {
+static bool have_named(void) {
   uint64_t scanned = 0;
   for (uint32_t i = 0; i < num_ranges; i++) {
     scanned += ranges[i].end - ranges[i].first;
@@ -102,6 +128,9 @@ bool ca_places_have_named(void) {
   }
   return false;
 }
+
+/* Whether what a round stores in its local arrays may have been computed from what another round left there. */
+bool ca_places_may_carry(void) { return have_named() || may_descend_from_locals(); }
 
 /* Whether all words hold values of their own. The digest of a page says so at once if it has no others. */
 static bool are_own(const struct range *words) {

@@ -32,11 +32,12 @@ void ca_renamings_place(uint64_t round);
 bool ca_renamings_allowed(void);
 
 /* What rounds look at (places.c). */
+bool ca_places_reserve(void);
 void ca_places_begin(uint32_t memory);
 void ca_places_forget(uint32_t memory);
 uint64_t ca_places_digest(void);
 bool ca_places_are_local(uint64_t word);
-bool ca_places_have_named(void);
+bool ca_places_may_carry(void);
 bool ca_places_entered(uint64_t row);
 bool ca_places_are_apart(void);
 #pragma GCC visibility pop

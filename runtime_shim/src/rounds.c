@@ -8,8 +8,9 @@
  * arrays that each round fills before it reads them; the digest of what rounds look at must be the same in all
  * runs. As soon as a round changes other shadow, all rounds behind it run with hooks, and the memory is made
  * anew. Which lifetime of a workspace word a store overwrites depends on the round before; it matters only if
- * what is stored was computed from that lifetime. Here, named values come from the round itself: there must be
- * none in the memory that rounds look at, and none may enter the loop.
+ * what is stored was computed from that lifetime. Here, named values come from the round itself, or enter the
+ * loop: there must be none in the memory that rounds look at, and those that enter must not descend from a
+ * lifetime of the local arrays. Which values enter is part of the key, so a memory sees always the same ones.
  */
 #include "rounds.h"
 #include <string.h>
@@ -30,7 +31,7 @@ static bool is_renaming; /* the memory is in use: what is written may need it, s
 
 bool ca_rounds_reserve(void) {
   ca_rounds.list = ca_map((CA_MOST_ROUNDS + 1ull) * sizeof *ca_rounds.list);
-  return ca_rounds.list && ca_notes_reserve() && ca_renamings_reserve();
+  return ca_rounds.list && ca_notes_reserve() && ca_renamings_reserve() && ca_places_reserve();
 }
 
 /* Their memory is needed. */
@@ -61,7 +62,7 @@ CA_CALL void ca_rounds_look(uint32_t loop, uint64_t key) {
 }
 
 /* All rounds are recorded. */
-static bool start_anew(struct ca_memory *memory, uint64_t entering) {
+static bool start_anew(struct ca_memory *memory) {
   for (uint64_t k = 0; k < ca_rounds.num_changed; k++)
     memory->hashes[ca_rounds.list[k].number] = ca_rounds.list[k].hash;
   for (uint64_t k = 0; ca_rounds.num_changed < ca_rounds.seen && k < ca_rounds.seen; k++)
@@ -72,7 +73,7 @@ static bool start_anew(struct ca_memory *memory, uint64_t entering) {
   memory->is_ready = false;
   memory->useless++;
   if (memory->useless > PATIENCE || !ca_memories_have_room(ca_rounds.seen) ||
-      (ca_has_workspace && ((entering & CA_REG) || ca_places_have_named()))) {
+      (ca_has_workspace && ca_places_may_carry())) {
     ca_memory_give_up(memory);
     return false;
   }
@@ -161,7 +162,7 @@ static bool may_rename(struct ca_memory *memory) {
 }
 
 /* Decides how the loop that was previewed is run: true for round by round. */
-bool ca_rounds_run(uint64_t entering) {
+bool ca_rounds_run(void) {
   struct ca_memory *memory = current;
   uint64_t rounds = ca_rounds.seen;
   ca_rounds.seen = 0; /* whatever comes next was not previewed */
@@ -174,7 +175,7 @@ bool ca_rounds_run(uint64_t entering) {
   if (may_rename(memory) && !is_new && ca_places_are_apart())
     rename_rounds(memory);
   is_renaming = false;
-  if (is_new ? !start_anew(memory, entering) : is_in_vain(memory, changed))
+  if (is_new ? !start_anew(memory) : is_in_vain(memory, changed))
     return false;
   add_last(memory);
   if (memory->num_rounds > rounds)

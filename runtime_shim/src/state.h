@@ -184,7 +184,7 @@ struct ca_round {
 };
 extern struct ca_rounds ca_rounds;
 bool ca_rounds_reserve(void);
-bool ca_rounds_run(uint64_t entering);
+bool ca_rounds_run(void);
 void ca_rounds_changed(uint64_t word);
 void ca_rounds_stop(void);
 void ca_rounds_settle(void);

@@ -46,10 +46,10 @@ __attribute__((constructor(1), used)) static void start(void) {
   const char *path = getenv("COMMANALYZER_TRACE");
   if (path && strlen(path) < sizeof trace_path)
     strcpy(trace_path, path);
-  ca_spill_prepare(trace_path);
   const char *workspace = getenv("COMMANALYZER_WORKSPACE");
   if (workspace)
     ca_workspace_read(workspace);
+  ca_spill_prepare(trace_path); /* all columns are reserved: they move together */
   if (trace_path[0] && !ca_has_workspace)
     ca_prefix_prepare(getenv("COMMANALYZER_PREFIX"), workspace);
   unsetenv("COMMANALYZER_TRACE"); /* the program sees the environment it was given */

@@ -9,52 +9,26 @@
  * Which words these are is known from a first recording (commanalyzer/vcg/workspaces.py).
  */
 #define _GNU_SOURCE
-#include "state.h"
+#include "descent.h"
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define NONE UINT64_MAX
-#define MAX_PARENTS 64u
-#define MAX_VISITED 4096u
-
-/* What a named value was computed from: named values only, for the question who descends from whom. */
-struct definition {
-  uint32_t oldest; /* row of the oldest named ancestor or itself */
-  uint32_t
-      parents; /* 0 for none; place of its labels, if these are all; or of their number, before themselves */
-};
-#define ARE_LABELS (1u << 31)
 
 bool ca_has_workspace;
 static struct ca_workspace header;
 static struct ca_piece *pieces;
-static uint8_t *is_workspace;      /* by word */
-static struct definition *defined; /* by row */
-static struct ca_column definitions;
-static struct ca_column parents; /* rows, u32 */
-static uint32_t *last_of_site;   /* row + 1 of the newest register value of each site */
-static bool *goes_on;            /* by site: some store made a new version of the lifetime that it overwrote */
-
-/* Rows that a search was at: open addressing. */
-#define VISITED_BITS 14u
-static struct {
-  uint32_t row;
-  uint32_t search;
-} visited[1u << VISITED_BITS];
-static uint32_t searches;
-_Static_assert(2 * MAX_VISITED <= 1u << VISITED_BITS, "half of the places stay empty");
+static uint8_t *is_workspace;  /* by word */
+static uint32_t *last_of_site; /* row + 1 of the newest register value of each site */
+static bool *goes_on;          /* by site: some store made a new version of the lifetime that it overwrote */
 
 static bool reserve(void) {
   is_workspace = ca_map((CA_ADDRESS_MASK + 1) / 4);
   last_of_site = ca_map((1ull << 32) * sizeof *last_of_site);
   goes_on = ca_map((1ull << 32) * sizeof *goes_on);
-  if (!is_workspace || !last_of_site || !goes_on || !ca_row_column_reserve(&definitions, sizeof *defined) ||
-      !ca_column_reserve(&parents, 1ull << 33) || !ca_column_push(&parents, sizeof(uint32_t)))
-    return false;
-  defined = (struct definition *)definitions.data;
-  return true;
+  return is_workspace && last_of_site && goes_on && ca_descent_reserve();
 }
 
 /* Reads the list; without it, or without memory, there are no workspaces. */
@@ -114,120 +88,13 @@ bool ca_has_workspace_in(uint64_t word, uint64_t words) {
   return ca_has_workspace && memchr(is_workspace + word, 1, words);
 }
 
-static bool is_named(uint64_t label) { return (label & CA_REG) && (label & ~CA_ROLES) != CA_NOTHING; }
-
-static uint64_t row_of(uint64_t label) { return label & UINT32_MAX; }
-
-static const struct ca_head *head_of(uint64_t row) { return (const struct ca_head *)ca_heads.data + row; }
-
-/* Notes that a new named value was computed from these named values; their rows. */
-static void note_parents(struct definition *definition, uint32_t count, const uint64_t *labels) {
-  uint64_t place = parents.bytes / sizeof(uint32_t);
-  uint32_t *number = 0;
-  for (uint32_t i = 0; i < count; i++) {
-    if (!is_named(labels[i]))
-      continue;
-    if ((number && *number == MAX_PARENTS) || !ca_column_room(&parents, 2 * sizeof(uint32_t)))
-      return;
-    if (!number) {
-      definition->parents = (uint32_t)place;
-      number = ca_column_push(&parents, sizeof *number);
-    }
-    *(uint32_t *)ca_column_push(&parents, sizeof(uint32_t)) = (uint32_t)row_of(labels[i]);
-    ++*number;
-  }
-}
-
-/* Notes what the newest row, which names a value, was computed from. */
-void ca_note_definition(uint64_t row, uint32_t count, const uint64_t *labels) {
-  struct definition *definition = &defined[row];
-  const struct ca_head *head = head_of(row);
-  uint64_t place = ca_labels.bytes / sizeof(uint32_t) - ca_row_units(head);
-  definition->oldest = (uint32_t)row;
-  bool has_parents = false;
-  for (uint32_t i = 0; i < count; i++) {
-    if (!is_named(labels[i]))
-      continue;
-    uint64_t parent = row_of(labels[i]);
-    has_parents = true;
-    if (defined[parent].oldest < definition->oldest)
-      definition->oldest = defined[parent].oldest;
-  }
-  if (has_parents && head->num_labels == count && place < ARE_LABELS)
-    definition->parents = (uint32_t)place | ARE_LABELS;
-  else if (has_parents)
-    note_parents(definition, count, labels);
-}
-
-/* Row of the oldest named value that values with these labels were computed from; NONE if there is none. */
-static uint64_t oldest_of(uint32_t count, const uint64_t *labels) {
-  uint64_t oldest = NONE;
-  for (uint32_t i = 0; i < count; i++)
-    if (is_named(labels[i]) && defined[row_of(labels[i])].oldest < oldest)
-      oldest = defined[row_of(labels[i])].oldest;
-  return oldest;
-}
-
-/* Whether a search comes to a row for the first time. */
-static bool visit(uint32_t row) {
-  uint32_t place = row * 0x9e3779b1u >> (32 - VISITED_BITS);
-  while (visited[place].search == searches) {
-    if (visited[place].row == row)
-      return false;
-    place = (place + 1) & ((1u << VISITED_BITS) - 1);
-  }
-  visited[place].row = row;
-  visited[place].search = searches;
-  return true;
-}
-
-/* Puts the rows that a named value was computed from on a stack of this depth; its depth then. */
-static uint32_t push_parents(uint32_t row, uint32_t *stack, uint32_t depth) {
-  uint32_t place = defined[row].parents & ~ARE_LABELS;
-  if (!(defined[row].parents & ARE_LABELS)) {
-    const uint32_t *number = (const uint32_t *)parents.data + place;
-    for (uint32_t i = 1; place && i <= *number && depth < MAX_VISITED; i++)
-      stack[depth++] = number[i];
-    return depth;
-  }
-  const struct ca_head *head = head_of(row);
-  const int32_t *unit = (const int32_t *)ca_labels.data + place;
-  for (uint32_t k = 0; k < head->num_labels && depth < MAX_VISITED; k++) {
-    uint64_t label = ca_row_label(head->flags, head->sink, unit, k);
-    if (is_named(label))
-      stack[depth++] = (uint32_t)row_of(label);
-  }
-  return depth;
-}
-
-/* Depth-first search for `ancestor`. Rows are numbered in the order of their creation and are computed from
- * older ones only, so nothing older than the ancestor needs to be looked at. */
-static bool descends(uint64_t ancestor, uint32_t count, const uint64_t *labels) {
-  if (oldest_of(count, labels) > ancestor)
-    return false;
-  uint32_t stack[MAX_VISITED + MAX_PARENTS], depth = 0;
-  for (uint32_t i = 0; i < count; i++)
-    if (is_named(labels[i]) && depth < MAX_PARENTS)
-      stack[depth++] = (uint32_t)row_of(labels[i]);
-  searches++;
-  for (uint32_t steps = 0; depth && steps < MAX_VISITED; steps++) {
-    uint32_t row = stack[--depth];
-    if (row == ancestor)
-      return true;
-    const struct definition *definition = &defined[row];
-    if (row >= ancestor && definition->oldest <= ancestor && definition->parents && visit(row))
-      depth = push_parents(row, stack, depth);
-  }
-  return false;
-}
-
 /* Row of the vertex that lives in a word now. */
 static uint64_t tenant_of(uint64_t word) {
   uint64_t state = *ca_shadow(word);
-  if (!is_named(state))
+  if (!ca_is_named(state))
     return NONE;
-  const struct ca_head *head = head_of(row_of(state));
-  return (head->flags & CA_ROW_TEMPORARY) && head->sink == word ? row_of(state) : NONE;
+  const struct ca_head *head = ca_head_of(ca_row_of(state));
+  return (head->flags & CA_ROW_TEMPORARY) && head->sink == word ? ca_row_of(state) : NONE;
 }
 
 /* What a store to a workspace word is decided by. */
@@ -248,9 +115,9 @@ static struct traits traits_of(uint32_t site, uint64_t tenant, uint32_t count, c
     if (!traits.anchor)
       traits.anchor = label;
     if (label & CA_REG) {
-      uint64_t oldest = defined[row_of(label)].oldest;
+      uint64_t oldest = ca_definitions[ca_row_of(label)].oldest;
       traits.oldest = oldest < traits.oldest ? oldest : traits.oldest;
-      traits.reads_tenant |= row_of(label) == tenant;
+      traits.reads_tenant |= ca_row_of(label) == tenant;
     }
   }
   return traits;
@@ -301,7 +168,7 @@ static uint64_t lifetime(uint32_t site, uint64_t word, uint32_t count, const uin
     if (ca_num_rows >= header.max_rows && tenant != NONE) {
       ca_statistics.unnamed_lifetimes++;
       ca_spoil_repeats();
-    } else if (!may_go_on || !descends(tenant, count, labels)) {
+    } else if (!may_go_on || !ca_descends(tenant, count, labels)) {
       struct ca_found made = ca_row_add(&first, &place);
       if (made.is_new)
         ca_note_definition(made.row, count, labels);
@@ -360,9 +227,9 @@ CA_SLOW void ca_copy_named(uint32_t site, uint64_t word, uint64_t words, const u
  * because other chains of registers (prefix sums) end by themselves. */
 static bool is_carried(uint64_t before, uint32_t count, const uint64_t *labels) {
   for (uint32_t i = 0; i < count; i++) {
-    if (!is_named(labels[i]) || !(head_of(row_of(labels[i]))->flags & CA_ROW_TEMPORARY))
+    if (!ca_is_named(labels[i]) || !(ca_head_of(ca_row_of(labels[i]))->flags & CA_ROW_TEMPORARY))
       continue;
-    if (descends(before, 1, &labels[i]))
+    if (ca_descends(before, 1, &labels[i]))
       return true;
   }
   return false;

@@ -134,6 +134,9 @@ LOOPS = {
     " 0.125;",
     "condition that may overlap": "{ const double *x = t % 2 ? a : c; for (int i = 0; i < n; i++)"
     " if (x[i] > 0.5) a[n - 1 - i] = 0.25 * x[i]; }",
+    "condition that meets its stores": "{ const double *x = t % 2 ? a : c; for (int i = 0; i < n; i++)"
+    " if (x[i] > 0.5) a[n / 2 + i / 2] = 1.15 - x[i]; }",
+    "values in turn": "for (int i = 0; i < n; i++) a[i] = i % 3 ? 0.25 : (i + t / 2) & 1 ? 0.6 : 0.9;",
     "clipped": "for (int i = 0; i < n; i++) c[i] = fabs(a[i] - b[i]) < 0.25 ? 0.0 : a[i];",
     "clipped in place": "for (int i = 0; i < n; i++) { double x = a[i] + 0.125 * b[i];"
     " a[i] = fabs(x) < 0.5 ? 0.0 : x; }",
@@ -206,6 +209,23 @@ LOOPS = {
     "rounds of a walk": "for (int i = 0, j = 0; i < n; i++) { j = (j + perm[i]) % n; c[j] += a[i]; }",
     "rounds with a scalar": "{ double s = b[t % n] + a[0]; for (int i = 0; i < n; i++) c[perm[i]] = s *"
     " a[i]; }",
+    "rounds with an invariant": "{ double z = b[3] * a[0]; for (int i = 0; i < n; i++) { int p4[4];"
+    " double s[4]; int x = perm[i];"
+    " p4[0] = x; p4[1] = (x + 1) % n; p4[2] = (x + 5) % n; p4[3] = (x + 6) % n;"
+    " s[0] = a[i] * z; s[1] = a[i] * 0.25; s[2] = s[0] * s[1]; s[3] = z - s[0];"
+    " for (int j = 0; j < 4; j++) e[p4[j]] += s[j] * z; } }",
+    "rounds with invariants": "{ double z = b[3] * a[0] + 1.0, y = d[3], u = t & 1 ? y * z : b[5] * z;"
+    " for (int i = 0; i < n; i++) { int p4[4];"
+    " double s[4]; int x = perm[i];"
+    " p4[0] = x; p4[1] = (x + 1) % n; p4[2] = (x + 5) % n; p4[3] = (x + 6) % n;"
+    " s[0] = a[i] * z; s[1] = a[i] * y; s[2] = s[0] * s[1]; s[3] = z - s[0];"
+    " for (int j = 0; j < 4; j++) e[p4[j]] += s[j] * u; } }",
+    "rounds with what others left": "{ double s[4]; int p4[4]; for (int i = 0; i < n; i++) { int x = perm[i];"
+    " p4[0] = x; p4[1] = (x + 1) % n; p4[2] = (x + 5) % n; p4[3] = (x + 6) % n;"
+    " s[0] = x & 1 ? a[i] * 0.5 : a[i] * last; s[1] = a[i] * 0.25; s[2] = s[0] * s[1]; s[3] = 1.0 - s[0];"
+    " for (int j = 0; j < 4; j++) e[p4[j]] += s[j]; } last = s[t & 1] + 0.5; }",
+    "value renewed": "d[3] = 0.5 * b[2] + b[4];",
+    "rounds downwards": "for (int i = n - 1; i > 0; i--) e[perm[i]] += 0.5 * a[i] + b[i - 1];",
     "rounds with rows": "for (int i = 0; i < n; i++) for (int j = 0; j < rows + 3; j++)"
     " w[perm[i] % R][j] += 0.5 * m[i % R][j] + a[i];",
     "rounds with counted rows": "for (int i = 0; i < n; i++) { int x = perm[i] % R; k[x] += 1;"
@@ -288,6 +308,7 @@ int main(int argc, char **argv)
     (void)argv;
     int zero = argc - 1, n = zero + SIZE, rows = zero + R;
     double c[64];
+    double last = 0.5;
     int local[64], *heap = malloc(64 * sizeof *heap);
     double *a = malloc(64 * sizeof *a), *e = calloc(64, sizeof *e), *p = b, *q = e;
     for (int i = 0; i < 64; i++) {
@@ -303,7 +324,7 @@ int main(int argc, char **argv)
     for (int t = 0; t < STEPS; t++) {
 BODY
     }
-    double sum = total + p[1] + q[2];
+    double sum = total + p[1] + q[2] + last;
     for (int i = 0; i < 64; i++) sum += a[i] + b[i] + c[i] + e[i] + f[i] + g[i] + k[i] + h[i] + l[i] + idx[i];
     for (int i = 0; i < 64; i++) sum += perm[i] + heap[i] * 2 + local[i] * 3;
     for (int i = 0; i < 64; i++) sum += pts[i].x + raw[i].x;

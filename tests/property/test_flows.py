@@ -71,6 +71,12 @@ def test_chains_of_loops_with_previews_equal_the_interpreters() -> None:
     check(text, record_source(text))
 
 
+def test_chains_of_loops_that_meet_their_own_stores_equal_the_interpreters() -> None:
+    """At times; the same comparisons of what was there before go on in different ways."""
+    text = loop_program(["condition that meets its stores", "values in turn"], 40, 24)
+    check(text, record_source(text))
+
+
 def test_chains_of_changed_rounds_equal_the_interpreters() -> None:
     """Few rounds change: positions and indices (one of them in its lowest bit), local arrays, copies."""
     names = ["rounds that update", "index changed in a bit", "rounds with positions", "all moved"]

@@ -17,7 +17,8 @@ _CHANGES = ["little changed", "little changed elsewhere", "two exchanged", "to a
 def test_chains_of_renamed_rounds_equal_the_interpreters() -> None:
     """Stores, updates and sums at indices of which few change, some to and fro; words of 2, 4 and 8 bytes."""
     names = ["rounds that gather", "rounds that meet", "rounds with short words", "rounds with packed words"]
-    text = loop_program([*names, "rounds with weights", "rounds with weighted sums", *_CHANGES], 40, 12)
+    names += ["rounds with weights", "rounds with weighted sums", "rounds downwards"]
+    text = loop_program([*names, *_CHANGES], 40, 12)
     recorded = record_source(text)
     assert recorded.num_renamings > 40
     check(text, recorded)
