@@ -98,12 +98,14 @@ def note_producers(
     readers: Any,
     anchor: Any,
     is_open: Any,
+    waits: Any,
     producer: Any,
     fewest: Any,
 ) -> None:
-    """Note for every open anchor the settled anchor that it is computed from and that has the fewest readers.
+    """Note for every open anchor the anchor that it is computed from and that has the fewest readers.
 
-    What few others read is what belongs to it: the data of an element rather than those of its nodes.
+    What few others read is what belongs to it: the data of an element rather than those of its nodes. Of
+    anchors that are open themselves only those are noted that it ``waits`` for.
     """
     for r in range(len(row_sink)):
         root = anchor[row_sink[r]]
@@ -112,7 +114,7 @@ def note_producers(
         for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
             s = source[i]
             a = anchor[s]
-            if removed[s] or is_open[a]:
+            if removed[s] or a == root or (is_open[a] and not waits):
                 continue
             fewer = producer[root] < 0 or readers[s] < fewest[root]
             if fewer or (readers[s] == fewest[root] and a < producer[root]):

@@ -160,13 +160,14 @@ def _settled(
 ) -> Int32:
     """Return int32[V], anchors; private values that end no array value go beside what they are computed from.
 
-    Contributions to sums are such: they are computed where their operands are. Those without any operand that
-    is settled follow the sum itself (``last``).
+    Contributions to sums are such: they are computed where their operands are, and wait for those that are
+    settled later. Those without any operand that is settled follow the sum itself (``last``).
     """
     own = np.arange(len(parent), dtype=np.int32)
     anchor = np.empty(len(parent), np.int32)
     kernels.find_anchors(parent, anchor)
-    for _ in range(_MOST_ROUNDS):
+    waits = True
+    for more in reversed(range(_MOST_ROUNDS)):
         is_open = private & (anchor == own)
         if not is_open.any():
             return anchor
@@ -174,11 +175,12 @@ def _settled(
         for piece in row_slices(graph):
             kernels.note_producers(
                 *(piece.row_sink, piece.term_ptr, piece.source_ptr, piece.source),
-                *(removed, readers, anchor, is_open, producer, fewest),
+                *(removed, readers, anchor, is_open, waits, producer, fewest),
             )
-        found = is_open & (producer >= 0)
-        if not found.any():
+        found = is_open & (producer >= 0) & ~is_open[producer]
+        if not (waits or found.any()):
             break
+        waits = more > 1 and bool(found.any())
         parent = np.where(found, producer, parent)
         kernels.find_anchors(parent, anchor)
     left = private & (anchor == own) & (last >= 0)

@@ -80,6 +80,16 @@ def test_a_temporary_follows_what_it_is_computed_for_and_a_leaf_its_reader() -> 
     assert found.readers.tolist() == [1, 1, 2, 1, 1, 0, 0]
 
 
+def test_contributions_wait_for_the_operand_that_few_others_read() -> None:
+    # A particle at 0, its weight 2, the field 1 there, which others read; 3 is their product, 4 its velocity.
+    rows = [row(2, 0), row(8, 0), folded(3, [2, 1]), folded(4, [3]), folded(7, [2])]
+    rows += [folded(5, [1]), folded(6, [1])]
+    graph = build(9, rows, registers=[2, 3])
+    found = find_neighbours(graph, none_removed(graph))
+    assert found.readers[[1, 2]].tolist() == [3, 2]
+    assert found.anchor[[2, 3]].tolist() == [0, 0]
+
+
 def test_nothing_follows_a_hub() -> None:
     graph = build(4, [folded(3, [0], [1], [2])])
     assert find_neighbours(graph, np.arange(4) == 3).anchor.tolist() == [0, 1, 2, 3]
