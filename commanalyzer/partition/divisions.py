@@ -169,10 +169,11 @@ def best_counted(
 ) -> list[int]:
     """Return positions as :func:`best_by_dims` does, by counting those that may come near the cheapest.
 
-    Where none of a number of cut dimensions may, the best by the guess stands for them.
+    Where one of a number of cut dimensions may, the first of these is counted, too: the guess is worst where
+    blocks are no whole tiles. Where none may, the best by the guess stands for them.
 
     Args:
-        cut_dims: Number of cut dimensions of each division.
+        cut_dims: Number of cut dimensions of each division; of equal ones, that with least surface is first.
         guessed: Its bytes and its imbalance, roughly.
         allowed: Limit of the imbalance.
         count: Positions -> bytes and imbalance of each.
@@ -182,6 +183,7 @@ def best_counted(
     for dims in sorted(set(cut_dims)):
         places = [i for i, cut in enumerate(cut_dims) if cut == dims]
         promising = [i for i in places if guessed[i][0] <= near]
+        promising = sorted({places[0], *promising}) if promising else []
         if len(promising) == 1:
             chosen += promising
         elif promising:

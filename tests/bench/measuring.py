@@ -198,7 +198,7 @@ def _seconds_of_division(run: RecordedProgram, request: AnalysisRequest) -> floa
 
 
 def _seconds_of_count(run: RecordedProgram) -> float:
-    """Count a division of the homes into 16 equal runs: as good as any for the time."""
+    """Count a division of the homes into 16 equal runs, a hard one where flows are irregular: most cross."""
     flat, hubs = volume_view(run.graph, HIGH)
     part = (np.arange(flat.num_vertices) * 16 // max(flat.num_vertices, 1)).astype(np.int32)
     seconds = []
