@@ -214,9 +214,8 @@ def _border(
     if _is_everywhere(tiling, len(chosen)):
         return None
     small, label = _small_tiles(graph, tiling, chosen, int(beside.sum()))
-    if (
-        len(small) > _MOST_MOVABLE
-    ):  # coarse vertices that hold values of many places are nearly all at borders
+    # Coarse vertices that hold values of many places are nearly all at borders.
+    if len(small) > _MOST_MOVABLE:
         chosen = surface.ends(part, num_parts)
         small, label = _small_tiles(graph, tiling, chosen, int(beside.sum()))
     if not 0 < len(small) <= _MOST_MOVABLE:
