@@ -166,30 +166,35 @@ def best_counted(
     guessed: Sequence[tuple[int, float]],
     allowed: float,
     count: Callable[[Sequence[int]], Sequence[tuple[int, float]]],
+    *,
+    is_rough: bool = False,
 ) -> list[int]:
     """Return positions as :func:`best_by_dims` does, by counting those that may come near the cheapest.
 
     Where one of a number of cut dimensions may, the first of these is counted, too: the guess is worst where
-    blocks are no whole tiles. Where none may, the best by the guess stands for them.
+    blocks are no whole tiles. Where none may, the best by the guess stands for them; if the guess
+    ``is_rough``, it is counted against that first one.
 
     Args:
         cut_dims: Number of cut dimensions of each division; of equal ones, that with least surface is first.
         guessed: Its bytes and its imbalance, roughly.
         allowed: Limit of the imbalance.
         count: Positions -> bytes and imbalance of each.
+        is_rough: Whether the guess is not nearly exact, as the bytes between coarse vertices are not.
     """
     near = _NEARLY * min((comm_bytes for comm_bytes, _ in guessed), default=0)
     chosen: list[int] = []
     for dims in sorted(set(cut_dims)):
         places = [i for i, cut in enumerate(cut_dims) if cut == dims]
         promising = [i for i in places if guessed[i][0] <= near]
-        promising = sorted({places[0], *promising}) if promising else []
+        volumes, excess = zip(*(guessed[i] for i in places), strict=True)
+        likeliest = places[best_of(volumes, excess, allowed)]
+        if is_rough and not promising:
+            promising = [likeliest]
+        promising = sorted({places[0], *promising}) if promising else [likeliest]
         if len(promising) == 1:
             chosen += promising
-        elif promising:
+        else:
             costs = count(promising)
             chosen += [promising[i] for i in best_by_dims([dims] * len(costs), costs, allowed)]
-        else:
-            volumes, excess = zip(*(guessed[i] for i in places), strict=True)
-            chosen.append(places[best_of(volumes, excess, allowed)])
     return chosen

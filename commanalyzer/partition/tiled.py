@@ -321,7 +321,8 @@ class TiledPortfolio:
             return cost.comm_bytes, cost.imbalance
 
         dims, count = [dims for dims, _ in found], partial(each, count_one)
-        for number in best_counted(dims, guessed, self.allowed(num_parts), count):
+        is_rough = self.view.hypergraph is None
+        for number in best_counted(dims, guessed, self.allowed(num_parts), count, is_rough=is_rough):
             yield found[number][1]
 
     def _cost(self, part: Int32, num_parts: int) -> Cost:

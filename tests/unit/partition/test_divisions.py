@@ -267,6 +267,13 @@ def test_only_what_may_come_near_the_cheapest_is_counted() -> None:
         assert best_counted([1, 1, 2, 2, 2], guessed, 1.03, count) == [1, 2]
         assert asked == [2, 3]
     assert best_counted([], [], 1.03, count) == []
+    # Slabs are guessed to be far better: of two dimensions the guess stands, or is counted if it is rough.
+    far = [(50, 1.0), (300, 1.0), (120, 2.0), (115, 1.0), (200, 1.0)]
+    asked.clear()
+    assert best_counted([1, 3, 2, 2, 2], far, 1.03, count) == [0, 3, 1]
+    assert asked == []
+    assert best_counted([1, 3, 2, 2, 2], far, 1.03, count, is_rough=True) == [0, 2, 1]
+    assert asked == [2, 3]
 
 
 def test_cuts_are_listed_on_most_grids_by_points_and_by_work() -> None:
