@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -143,3 +143,11 @@ def assert_same_graph(found: ValueGraph, expected: ValueGraph) -> None:
             assert np.array_equal(left, right), f.name
         else:
             assert left == right, f.name
+
+
+def flows_of(graph: ValueGraph) -> Iterator[tuple[int, int, int]]:
+    """Row, sink and source of each flow."""
+    for r, sink in enumerate(graph.row_sink.tolist()):
+        first, last = graph.source_ptr[graph.term_ptr[r]], graph.source_ptr[graph.term_ptr[r + 1]]
+        for source in graph.source[first:last].tolist():
+            yield r, sink, source

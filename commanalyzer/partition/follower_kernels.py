@@ -15,47 +15,26 @@ from commanalyzer.partition.flow_bytes import flow_bytes
 
 
 @compiled
-def number_free(anchor: Any, given: Any, owner: Any, count: Any) -> None:
-    """Fill ``owner``: parts of anchors that are given, numbers of the others; count these in ``count[0]``."""
+def number_free(anchor: Any, given: Any, owner: Any) -> Any:
+    """Fill ``owner``: parts of anchors that are given, numbers of the others; return how many these are."""
     free = 0
     for v in range(len(anchor)):
         owner[v] = given[v]
         if given[v] < 0 and anchor[v] == v:
             owner[v] = ~free
             free += 1
-    count[0] = free
+    return free
 
 
 @compiled
 def poll(
-    row_sink: Any,
-    row_count: Any,
-    term_ptr: Any,
-    source_ptr: Any,
-    source: Any,
-    versions: Any,
-    width: Any,
-    vertex: Any,
-    anchor: Any,
-    owner: Any,
-    leader: Any,
-    lead_bytes: Any,
-) -> None:
-    """Let the flows between an anchor with a part and a free one vote for the part of the latter.
+    row_sink: Any, row_count: Any, term_ptr: Any, source_ptr: Any, source: Any, versions: Any, width: Any,
+    vertex: Any, anchor: Any, owner: Any, leader: Any, lead_bytes: Any,
+) -> None:  # fmt: skip
+    """Let the flows of a slice between an anchor with a part and a free one vote for the part of the latter.
 
-    Args:
-        row_sink: Columns of the slice, up to ``source``.
-        row_count: As above.
-        term_ptr: As above.
-        source_ptr: As above.
-        source: As above.
-        versions: Versions of each vertex.
-        width: Bytes of each vertex.
-        vertex: Coarse vertex of each vertex, -1 for hubs.
-        anchor: See the module.
-        owner: See the module.
-        leader: See the module; changed.
-        lead_bytes: See the module; changed.
+    Columns of the slice, versions and bytes of the vertices, and coarse vertices, which are -1 for hubs; the
+    rest is described above. ``leader`` and ``lead_bytes`` change.
     """
     for r in range(len(row_sink)):
         sink = row_sink[r]

@@ -32,9 +32,9 @@ def beside_neighbours(graph: AnyGraph, tiling: Tiling, given: Int32, otherwise: 
         otherwise: int32[V], owners of what exchanges bytes with no value that has an owner.
     """
     anchor = tiling.neighbours.anchor
-    owner, count = np.empty(len(given), np.int32), np.zeros(1, np.int64)
-    kernels.number_free(anchor, given, owner, count)
-    leader, lead_bytes = np.full(count[0], -1, np.int32), np.zeros(count[0], np.int64)
+    owner = np.empty(len(given), np.int32)
+    free = kernels.number_free(anchor, given, owner)
+    leader, lead_bytes = np.full(free, -1, np.int32), np.zeros(free, np.int64)
     versions, width_bytes = graph.versions, graph.width_bytes
     for _ in range(_MOST_ROUNDS):
         for piece in row_slices(graph):

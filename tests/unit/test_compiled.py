@@ -6,6 +6,7 @@ import os
 import resource
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -20,21 +21,29 @@ print(twice(21))
 """
 
 
-def test_a_full_disk_does_not_end_a_kernel(tmp_path: Path) -> None:
-    (tmp_path / "program.py").write_text(PROGRAM)
-    cache = tmp_path / "cache"
+def run_in(folder: Path, *words: str, begin: Callable[[], None] | None = None) -> str:
+    """What Python prints in ``folder``, where machine code is kept, too; ``begin`` is called first."""
     done = subprocess.run(
-        [sys.executable, "program.py"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": str(cache)},
+        [sys.executable, *words],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": str(folder / "cache")},
         capture_output=True,
         text=True,
         check=False,
         timeout=120,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)),
+        preexec_fn=begin,
     )
-    assert (done.stdout, done.returncode) == ("42\n", 0), done.stderr
-    assert list(cache.rglob("*.nbc")) == []
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_full_disk_does_not_end_a_kernel(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(PROGRAM)
+    assert (
+        run_in(tmp_path, "program.py", begin=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)))
+        == "42\n"
+    )
+    assert list((tmp_path / "cache").rglob("*.nbc")) == []
 
 
 USER = """
@@ -60,20 +69,10 @@ def double(x):
 
 def test_machine_code_is_made_again_when_a_kernel_that_it_calls_changes(tmp_path: Path) -> None:
     (tmp_path / "user.py").write_text(USER)
-    cache = tmp_path / "cache"
 
     def run(factor: int, result: str) -> str:
         (tmp_path / "used.py").write_text(USED.format(factor=factor, result=result))
-        done = subprocess.run(
-            [sys.executable, "-B", "user.py"],
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": str(cache)},
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=120,
-        )
-        return done.stdout.strip()
+        return run_in(tmp_path, "-B", "user.py").strip()
 
     assert run(3, "2 * x") == "6"
     assert run(3, "4 * x") == "12"
@@ -101,17 +100,10 @@ def test_kernels_of_kernels_are_compiled_once_and_python_may_call_them(tmp_path:
     program = "import numpy as np; from way_kernels import _after, follow; x = np.array([2, 0, 1, 4]); "
     program += "print(follow(x, 2), len(_after.signatures), _after(x, 3))"
     for _ in range(2):  # the second time from the cache
-        done = subprocess.run(
-            [sys.executable, "-c", program],
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": str(tmp_path / "cache")},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=120,
-        )
-        assert done.returncode == 0, done.stderr
-        assert done.stdout in ("3 1 7\n", "3 0 7\n")  # what is cached needs no kernel of a kernel
+        assert run_in(tmp_path, "-c", program) in (
+            "3 1 7\n",
+            "3 0 7\n",
+        )  # what is cached needs no kernel of a kernel
 
 
 PREFETCHING = """
@@ -134,13 +126,4 @@ print(sum_of(np.arange(10).reshape(5, 2), place), "llvm.prefetch" in str(sum_of.
 
 def test_prefetching_reads_nothing(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(PREFETCHING)
-    done = subprocess.run(
-        [sys.executable, "program.py"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": str(tmp_path / "cache")},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    assert done.stdout == "13 True\n", done.stderr
+    assert run_in(tmp_path, "program.py") == "13 True\n"

@@ -25,7 +25,7 @@ from commanalyzer.partition.tiles import Neighbours, Tiling, build_tiling
 from commanalyzer.vcg.graph import ValueGraph
 from commanalyzer.vcg.large import LargeGraph
 from commanalyzer.vcg.store import GraphStore
-from tests.graphs import build, row
+from tests.graphs import build, flows_of, row
 from tests.strategies import graphs, loop_graphs
 
 
@@ -104,11 +104,9 @@ def test_ends_are_the_anchors_of_flows_between_parts(
     owners = st.lists(st.integers(0, num_parts - 1), min_size=v, max_size=v)
     part = np.array(data.draw(owners), np.int32)[anchor]
     expected = set()
-    for r, sink in enumerate(graph.row_sink):
-        first, last = graph.source_ptr[graph.term_ptr[r]], graph.source_ptr[graph.term_ptr[r + 1]]
-        for source in graph.source[first:last]:
-            if not removed[sink] and not removed[source] and part[sink] != part[source]:
-                expected |= {int(anchor[sink]), int(anchor[source])}
+    for _, sink, source in flows_of(graph):
+        if not removed[sink] and not removed[source] and part[sink] != part[source]:
+            expected |= {int(anchor[sink]), int(anchor[source])}
     surface = Surface.of(graph, build_coarse(graph, removed, tiling))
     assert surface.ends(part, num_parts).tolist() == sorted(expected)
 

@@ -14,7 +14,7 @@ from commanalyzer.partition.tiles import build_tiling
 from commanalyzer.vcg.graph import ValueGraph
 from commanalyzer.vcg.large import LargeGraph
 from commanalyzer.vcg.store import GraphStore
-from tests.graphs import build, row
+from tests.graphs import build, flows_of, row
 from tests.strategies import graphs, loop_graphs
 
 
@@ -52,14 +52,12 @@ def test_a_part_with_most_bytes_wins(
         found, beside_neighbours(LargeGraph(GraphStore.of(graph), flows), tiling, known, otherwise)
     )
     votes: defaultdict[int, Counter[int]] = defaultdict(Counter)
-    for r, sink in enumerate(graph.row_sink):
-        first, last = graph.source_ptr[graph.term_ptr[r]], graph.source_ptr[graph.term_ptr[r + 1]]
-        for source in graph.source[first:last]:
-            ends = int(anchor[sink]), int(anchor[source])
-            times = min(int(graph.row_count[r]), max(int(graph.versions[source]), 1))
-            for free, placed in (ends, ends[::-1]):
-                if not removed[sink] and not removed[source] and known[free] < 0 <= known[placed]:
-                    votes[free][int(known[placed])] += times * int(graph.width_bytes[source])
+    for r, sink, source in flows_of(graph):
+        ends = int(anchor[sink]), int(anchor[source])
+        times = min(int(graph.row_count[r]), max(int(graph.versions[source]), 1))
+        for free, placed in (ends, ends[::-1]):
+            if not removed[sink] and not removed[source] and known[free] < 0 <= known[placed]:
+                votes[free][int(known[placed])] += times * int(graph.width_bytes[source])
     for free, counted in votes.items():
         part, most = counted.most_common(1)[0]
         if 2 * most > counted.total():
