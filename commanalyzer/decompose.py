@@ -6,7 +6,7 @@ Input: a graph and what to count. Output: :class:`Decomposition` values, one bes
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from threading import Lock
@@ -14,25 +14,10 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.communication.charges import Charges
-from commanalyzer.communication.collectives import with_collectives
-from commanalyzer.communication.exchanges import Exchanges
-from commanalyzer.communication.hpdc18 import charge_hpdc18, with_singletons
 from commanalyzer.communication.invariants import check_charges, check_matrix
-from commanalyzer.communication.matrix import Communication
-from commanalyzer.communication.phases import StepOrder, step_order, with_phases
-from commanalyzer.communication.totals import GraphTotals, totals_of
-from commanalyzer.communication.volume import charge_volume
 from commanalyzer.heap import give_back
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.paper_view import paper_view
-from commanalyzer.partition.balance import (
-    TermWork,
-    imbalance_between,
-    imbalance_of_work,
-    term_work,
-    work_by_value,
-)
 from commanalyzer.partition.coded import Owners
 from commanalyzer.partition.concurrency import Caller, caller_of, side_by_side
 from commanalyzer.partition.memory import affordable_jobs, require_memory, tiled_jobs
@@ -40,22 +25,19 @@ from commanalyzer.partition.options import PortfolioOptions, is_large
 from commanalyzer.partition.owner_map import read_owner_map
 from commanalyzer.partition.portfolio import Candidate, Portfolio
 from commanalyzer.partition.rules import parse_rule
-from commanalyzer.partition.selection import Cost, KnownCosts, best_of, promising
+from commanalyzer.partition.selection import best_of, promising
 from commanalyzer.partition.tiled import TiledPortfolio
 from commanalyzer.progress import Progress
 from commanalyzer.quantities import Bytes, Flop
 from commanalyzer.request import Coarsen, Model
 from commanalyzer.results import Decomposition, SingletonCounts
 from commanalyzer.roofline.equations import communication_intensity, machine_bound
-from commanalyzer.vcg.dissolve import dissolve_registers
 from commanalyzer.vcg.graph import ValueGraph
-from commanalyzer.vcg.hubs import find_hubs
 from commanalyzer.vcg.invariants import check_graph
-from commanalyzer.vcg.large import AnyGraph, LargeGraph, OneGraph
-from commanalyzer.vcg.simplify import simplified
-from commanalyzer.vcg.singletons import Singletons, find_singletons
+from commanalyzer.vcg.large import AnyGraph, LargeGraph
 from commanalyzer.vcg.slices import Sliceable
 from commanalyzer.vcg.store import GraphStore
+from commanalyzer.views import View
 
 _REFINED = 3  # candidates
 
@@ -93,20 +75,6 @@ class Counted:
     """Largest memory of the processes that partitioners ran in, together."""
 
 
-@dataclass(frozen=True, slots=True)
-class _View:
-    """A graph as one model sees it: what is not partitioned, and what counting needs of all rows."""
-
-    model: Model
-    graph: AnyGraph
-    removed: NDArray[np.bool_]
-    singletons: Singletons | None
-    work: TermWork
-    totals: GraphTotals
-    order: StepOrder | None = None
-    costs: KnownCosts = field(default_factory=KnownCosts)
-
-
 def decompose(store: GraphStore, flops: int, options: CountOptions, progress: Progress) -> Counted:
     """Partition a graph for every node count with every method, and count each with its model.
 
@@ -134,7 +102,10 @@ def decompose(store: GraphStore, flops: int, options: CountOptions, progress: Pr
     singletons, words, warnings = paper_view(
         graph, options.high, is_asked="hpdc18" in options.models, check=options.check
     )
-    views = [_view(model, graph, options) for model in options.models]
+    keep = partial(_is_tiled, options=options)
+    views = [
+        View.of(model, graph, options.high, is_tiled=keep, jobs=options.jobs) for model in options.models
+    ]
     progress.stage("partition and count", len(views) * len(options.nodes) * 2)
     found: list[Decomposition] = []
     doubts: list[str] = []
@@ -155,44 +126,12 @@ def _is_tiled(graph: AnyGraph, options: CountOptions) -> bool:
     return options.coarsen != "never" and is_large(graph)
 
 
-def volume_view(graph: OneGraph, high: float) -> tuple[OneGraph, NDArray[np.bool_]]:
-    """Graph that the ``volume`` model counts, and its hubs bool[V]; vertices keep their numbers.
-
-    Args:
-        graph: Value graph as recorded.
-        high: Threshold of the singleton scores.
-    """
-    flat = simplified(graph)
-    return flat, find_hubs(flat, high).mask
-
-
 def _as_model(name: str) -> Model:
     return "hpdc18" if name == "hpdc18" else "volume"
 
 
-def _flat(graph: AnyGraph, options: CountOptions) -> AnyGraph:
-    """The graph that the ``volume`` model counts, expanded unless it is divided by tiles."""
-    if not isinstance(graph, LargeGraph):
-        return simplified(graph)
-    flat = simplified(graph)
-    give_back()
-    return flat if _is_tiled(flat, options) else flat.store.graph()
-
-
-def _view(model: Model, graph: AnyGraph, options: CountOptions) -> _View:
-    if model == "volume":
-        flat = _flat(graph, options)
-        totals, find = totals_of(flat), partial(find_hubs, flat, options.high)
-        both = caller_of(options.jobs).both
-        hubs, (work, order) = both(find, lambda: (term_work(flat), step_order(flat, totals)))
-        return _View(model, flat, hubs.mask, None, work, totals, order)
-    dissolved = dissolve_registers(graph.store.graph() if isinstance(graph, LargeGraph) else graph)
-    singletons = find_singletons(dissolved, options.high)
-    return _View(model, dissolved, singletons.mask, singletons, term_work(dissolved), totals_of(dissolved))
-
-
 def _decompose_view(
-    view: _View, flops: int, options: CountOptions, progress: Progress
+    view: View, flops: int, options: CountOptions, progress: Progress
 ) -> tuple[list[Decomposition], list[str], int]:
     """Decompositions of a view, one best for each node count; what has to be said; peak memory of helpers."""
     is_tiled, lock, limit = _is_tiled(view.graph, options), Lock(), options.memory_limit_bytes
@@ -221,7 +160,7 @@ def _decompose_view(
 
 
 def _divide(
-    view: _View,
+    view: View,
     portfolio: Portfolio | TiledPortfolio,
     nodes: int,
     flops: int,
@@ -248,17 +187,17 @@ def _divide(
     return [replace(d, best=i == best) for i, d in enumerate(found)], warnings
 
 
-def _portfolio(view: _View, options: CountOptions, caller: Caller) -> Portfolio | TiledPortfolio:
+def _portfolio(view: View, options: CountOptions, caller: Caller) -> Portfolio | TiledPortfolio:
     """Candidates on values; of a large graph, or where the user says so, on coarse vertices."""
     chosen = replace(_portfolio_options(view, options), caller=caller)
     wanted = options.coarsen
     most = wanted if isinstance(wanted, int) else 0
-    tiled = TiledPortfolio(view.graph, view.removed, chosen, partial(_counted_cost, view), most)
+    tiled = TiledPortfolio(view.graph, view.removed, chosen, view.counted_cost, most)
     if isinstance(wanted, int) or _is_tiled(view.graph, options):
         return tiled
     assert isinstance(view.graph, ValueGraph)  # only graphs that are tiled stay coded
     coarse = tiled if wanted == "auto" else None
-    return Portfolio(view.graph, view.removed, chosen, partial(_known_cost, view), coarse)
+    return Portfolio(view.graph, view.removed, chosen, view.known_cost, coarse)
 
 
 def _uneven(best: Decomposition, allowed: float) -> str:
@@ -278,7 +217,7 @@ def _with_bound(
     return [replace(d, lower_bound_bytes=least, bound_source=known.source) for d in found]
 
 
-def _portfolio_options(view: _View, options: CountOptions) -> PortfolioOptions:
+def _portfolio_options(view: View, options: CountOptions) -> PortfolioOptions:
     return PortfolioOptions(
         options.nodes,
         options.seed,
@@ -290,7 +229,7 @@ def _portfolio_options(view: _View, options: CountOptions) -> PortfolioOptions:
 
 
 def _count(
-    view: _View,
+    view: View,
     candidate: Candidate,
     nodes: int,
     flops: int,
@@ -299,10 +238,10 @@ def _count(
 ) -> Decomposition:
     part = candidate.part
     rows = _rows_between(view, portfolio, part, nodes)
-    charges = _charge(view, part, nodes, rows)
-    exchanges = charges.exchanges(view.graph, view.totals, None if view.singletons else view.removed)
-    communication = _communication(view, part, charges, exchanges, rows)
-    cost = _cost(view, part, charges, communication.total_bytes, rows)
+    charges = view.charge(part, nodes, rows)
+    exchanges = view.exchanges(charges)
+    communication = view.communication(part, charges, exchanges, rows)
+    cost = view.cost(part, charges, communication.total_bytes)
     if rows is None:
         view.costs.note(part, nodes, cost)
     if options.check:
@@ -328,59 +267,12 @@ def _count(
 
 
 def _rows_between(
-    view: _View, portfolio: Portfolio | TiledPortfolio, part: NDArray[np.int32], p: int
+    view: View, portfolio: Portfolio | TiledPortfolio, part: NDArray[np.int32], p: int
 ) -> Sliceable | None:
     """Rows among which are all that join several parts; ``None`` where these are looked for in all rows."""
     if view.singletons is None and isinstance(portfolio, TiledPortfolio):
         return portfolio.surface.rows(part, p)
     return None
-
-
-def _charge(view: _View, part: NDArray[np.int32], p: int, rows: Sliceable | None = None) -> Charges:
-    if view.singletons is None:
-        return charge_volume(view.graph, part, p, view.removed, view.totals, rows)
-    return charge_hpdc18(view.graph, part, p, view.singletons, view.totals)
-
-
-def _communication(
-    view: _View, part: NDArray[np.int32], charges: Charges, exchanges: Exchanges, rows: Sliceable | None
-) -> Communication:
-    """What ``charges`` add up to, with all that is told apart."""
-    plain, graph, removed = exchanges.communication(), view.graph, view.removed
-    if view.singletons is not None:
-        return with_singletons(plain, graph, part, view.singletons, view.totals)
-    found = with_collectives(plain, charges, exchanges, graph, removed)
-    return with_phases(found, charges, exchanges, graph, part, removed, view.order, rows)
-
-
-def _known_cost(view: _View, part: NDArray[np.int32], p: int) -> Cost:
-    """What ``part`` costs, counted unless it was before."""
-    known = view.costs.find(part, p)
-    if known is None:
-        known = _counted_cost(view, part, p)
-        view.costs.note(part, p, known)
-    return known
-
-
-def _counted_cost(view: _View, part: NDArray[np.int32], p: int, rows: Sliceable | None = None) -> Cost:
-    charges = _charge(view, part, p, rows)
-    comm_bytes = charges.low_bytes
-    if view.singletons is not None:
-        plain = charges.communication(view.graph, view.totals)
-        comm_bytes = with_singletons(plain, view.graph, part, view.singletons, view.totals).total_bytes
-    return _cost(view, part, charges, comm_bytes, rows)
-
-
-def _cost(
-    view: _View, part: NDArray[np.int32], charges: Charges, comm_bytes: int, rows: Sliceable | None
-) -> Cost:
-    """What ``part`` costs; ``rows``: see :func:`_rows_between`."""
-    p, folded = charges.num_parts, (charges.fold.value, charges.fold.sender)
-    known = (view.graph, view.work, view.removed, part, p, folded)
-    if rows is not None and view.singletons is None:
-        return Cost(comm_bytes, imbalance_between(*known, rows), partial(work_by_value, *known))
-    work = work_by_value(*known)
-    return Cost(comm_bytes, imbalance_of_work(work, part, p), lambda: work)
 
 
 def _doubts(found: Sequence[Decomposition]) -> list[str]:

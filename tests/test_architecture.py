@@ -39,7 +39,7 @@ LAYERS = (
     ("provenance", "export", "comparison"),
     ("artifact_header",),
     ("artifacts",),
-    ("paper_view",),
+    ("paper_view", "views"),
     ("record", "decompose", "counting"),
     ("pipeline", "simulation"),
     ("sweep",),

@@ -19,7 +19,7 @@ from commanalyzer.communication.totals import GraphTotals, totals_of
 from commanalyzer.communication.transfers import Transfers
 from commanalyzer.communication.uses import PairUses
 from commanalyzer.errors import ConfigError
-from commanalyzer.vcg.graph import Bool, Int32
+from commanalyzer.vcg.graph import Bool, Int32, Int64
 from commanalyzer.vcg.large import AnyGraph, versions_of, widths_of
 
 
@@ -32,11 +32,19 @@ class Charges:
         expand: Values sent to the parts that read them (lambda - 1 of the value's net), in ascending order of
             value and receiver.
         fold: Combined contributions sent to the owner of a reduction.
+        fold_terms: int64, terms whose operands the sender of each of these has, each as often as its row
+            happened: they are computed there instead of by the owner.
     """
 
     num_parts: int
     expand: Transfers
     fold: Transfers
+    fold_terms: Int64
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that all columns take."""
+        return self.expand.nbytes + self.fold.nbytes + self.fold_terms.nbytes
 
     @property
     def low_bytes(self) -> int:

@@ -2,8 +2,8 @@
 
 Uses of values by parts are collected in *lines*, one per (value, part). They are a tuple of::
 
-    table   int64[L, C]     most, total and, where C = 5, fresh (``PairUses``) in columns 2 to 4; columns 0, 1
-                            are the first four of ``key``
+    table   int64[L, C]     most, total and, where C = 6, fresh and terms (``PairUses``) in columns 2 to 5;
+                            columns 0, 1 are the first four of ``key``
     key     int32[L, 2 C]   value, part, next line of the value, last row: the same memory as ``table``;
                             next is -1 for none, -2 - b where block b knows all lines of the value
     head    int32[V]        first line of each value, -1 for none; where there is a block, that used last
@@ -31,7 +31,7 @@ import numpy as np
 from commanalyzer.compiled import compiled_in_place, compiled_inline, prefetch
 
 VALUE, PART, NEXT, LAST = range(4)  # of ``key``
-MOST, TOTAL, FRESH = range(2, 5)  # of ``table``
+MOST, TOTAL, FRESH, TERMS = range(2, 6)  # of ``table``; the last two only of contributions
 MOST_ROWS = np.iinfo(np.int32).max
 NONE = -1
 _BLOCK = -2  # next lines from here down are blocks
@@ -49,6 +49,7 @@ def _new_line(table: Any, key: Any, used: Any, value: Any, part: Any, following:
     table[i, TOTAL] = 0
     if table.shape[1] > FRESH:
         table[i, FRESH] = 0
+        table[i, TERMS] = 0
     return i
 
 
@@ -208,8 +209,9 @@ def _put_pair(table: Any, key: Any, i: Any, value: Any, first: Any, at: Any, key
     keys[PART, k] = key[i, PART]
     counts[0, k] = table[i, MOST]
     counts[1, k] = table[i, TOTAL]
-    if len(counts) == 3:
+    if len(counts) > 2:
         counts[2, k] = table[i, FRESH]
+        counts[3, k] = table[i, TERMS]
     return at + 1
 
 
@@ -217,7 +219,7 @@ def _put_pair(table: Any, key: Any, i: Any, value: Any, first: Any, at: Any, key
 def ordered_pairs(lines: Any, keys: Any, counts: Any) -> Any:
     """Write the lines of which there are uses in ascending order of (value, part); return how many they are.
 
-    Results are ``keys`` int32[2, L], value and part, and ``counts`` int64[C - 2, L], most, total and fresh.
+    Results are ``keys`` int32[2, L], value and part, and ``counts`` int64[C - 2, L], the columns from 2 on.
     """
     table, key, head, slots, _ = lines
     at = 0

@@ -19,6 +19,7 @@ import numpy as np
 from commanalyzer.communication.kernels import (
     MOST,
     NONE,
+    TERMS,
     VALUE,
     enter,
     find_line,
@@ -90,6 +91,8 @@ def split_rows(
 ) -> Any:  # fmt: skip
     """Find the runs of rows; operands of other terms are noted in ``sent`` to be needed so often.
 
+    The terms of each contribution are added up.
+
     An operand that nothing else needs at the sink's owner is no item: most are of this kind.
 
     Args:
@@ -129,6 +132,7 @@ def split_rows(
                 last_home = home
                 fold[runs], row[runs], own_bytes[runs] = line_of(folds, row_sink[r], home), r, 0
                 runs += 1
+            folds[0][fold[runs - 1], TERMS] += row_count[r]
             own_bytes[runs - 1] += own
             item_end[runs - 1] = end
     return len(row_sink), runs

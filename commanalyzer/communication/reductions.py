@@ -29,7 +29,7 @@ def settle(graph: AnyGraph, rows: OpenRows, code: OwnerCodes, sent: UseTable, nu
         sent: What other rows need; added to.
         num_parts: Number of parts p.
     """
-    columns, folds = rows.columns, Lines(graph.num_vertices, num_parts, has_fresh=True)
+    columns, folds = rows.columns, Lines(graph.num_vertices, num_parts, is_fold=True)
     remote = _runs(graph, columns, code, sent.lines, folds)
     groups, combined = _cheaper_to_fold(graph, columns, remote, sent.lines, len(folds))
     first, row, runs = sent.number_rows(len(rows)), 0, 0

@@ -42,6 +42,11 @@ class Transfers:
         return len(self.value)
 
     @property
+    def nbytes(self) -> int:
+        """Memory that all columns take."""
+        return sum(getattr(self, f.name).nbytes for f in fields(self))
+
+    @property
     def low_bytes(self) -> int:
         """Bytes at the lower end."""
         return int(np.dot(self.low, self.width_bytes))

@@ -35,6 +35,7 @@ class PairUses:
         total: int64[K], sum of the counts of all distinct rows.
         fresh: int64[K], sum of the counts of the rows that start a new version of their
             sink; empty where it was not asked for.
+        terms: int64[K], terms of all rows, each as often as its row happened; empty likewise.
     """
 
     value: Int32
@@ -42,12 +43,13 @@ class PairUses:
     most: Int64
     total: Int64
     fresh: Int64
+    terms: Int64
 
 
 def none_used() -> PairUses:
     """Return no pairs."""
     key, count = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)
-    return PairUses(key, key, count, count, count)
+    return PairUses(key, key, count, count, count, count)
 
 
 def owner_codes(part: Int32, hub: Bool, num_parts: int) -> OwnerCodes:
@@ -66,12 +68,12 @@ class Lines:
     Args:
         num_vertices: Number of values V.
         num_parts: Number of parts p.
-        has_fresh: Whether ``fresh`` of :class:`PairUses` is asked for.
+        is_fold: Whether they are contributions: ``fresh`` and ``terms`` of :class:`PairUses` are asked for.
     """
 
-    def __init__(self, num_vertices: int, num_parts: int, *, has_fresh: bool) -> None:
+    def __init__(self, num_vertices: int, num_parts: int, *, is_fold: bool) -> None:
         self._head = np.full(num_vertices, kernels.NONE, dtype=np.int32)
-        columns = kernels.FRESH + has_fresh
+        columns = 1 + (kernels.TERMS if is_fold else kernels.TOTAL)
         self._table = np.empty((_FEWEST_LINES, columns), dtype=np.int64)
         self._slots = np.empty((_FEWEST_BLOCKS, num_parts), dtype=np.int32)
         self._count = np.zeros(2, dtype=np.int64)
@@ -107,8 +109,8 @@ class Lines:
         keys, counts = np.empty((2, lines), np.int32), np.empty((columns - 2, lines), np.int64)
         count = kernels.ordered_pairs(self.arrays, keys, counts)
         keys, counts = keys[:, :count], counts[:, :count]
-        fresh = counts[2] if len(counts) > 2 else np.zeros(0, np.int64)
-        return PairUses(keys[0], keys[1], counts[0], counts[1], fresh)
+        fresh, terms = counts[2:] if len(counts) > 2 else np.zeros((2, 0), np.int64)
+        return PairUses(keys[0], keys[1], counts[0], counts[1], fresh, terms)
 
 
 def _larger(array: NDArray[Entry], count: int, size: int) -> NDArray[Entry]:
@@ -133,7 +135,7 @@ class UseTable:
     def __init__(self, code: OwnerCodes, num_parts: int, removed: Bool | None = None) -> None:
         self._code = code
         self._removed = frozen(np.zeros(0) if removed is None else removed, np.bool_)
-        self.lines = Lines(len(code), num_parts, has_fresh=False)
+        self.lines = Lines(len(code), num_parts, is_fold=False)
         self._rows = 0
 
     def number_rows(self, count: int) -> int:

@@ -110,6 +110,7 @@ class VolumeCounter:
             self._num_parts,
             expand_transfers(self._graph, self._totals, self._part, self._uses.lines.pairs()),
             _fold_transfers(self._graph, self._totals, self._part, folded),
+            folded.terms,
         )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from commanalyzer.compiled import compiled, frozen
 from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64, UInt8
 from commanalyzer.vcg.large import AnyGraph
-from commanalyzer.vcg.slices import RowSlice, Sliceable, row_slices
+from commanalyzer.vcg.slices import RowSlice, row_slices
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def work_by_value(
     owners = _owners(part, removed, num_parts, folded)
     done, work_flops = np.zeros(graph.num_vertices), graph.work_flops
     for rows in row_slices(graph):
-        _place_work(_columns(rows), owners, work.terms, work_flops, done, False)
+        _place_work(_columns(rows), owners, work.terms, work_flops, done)
     return np.asarray(work.rest + done)
 
 
@@ -93,23 +93,31 @@ def imbalance_between(
     part: Int32,
     num_parts: int,
     folded: tuple[Int32, Int32],
-    rows: Sliceable,
+    fold_terms: Int64,
 ) -> float:
     """Return :func:`imbalance_of_work` of :func:`work_by_value`; last digits differ, by the order of sums.
 
-    Only rows that join several parts have work that is done elsewhere than at the owner. Arguments are those
-    of :func:`work_by_value`, and ``rows`` among which are all that join several parts.
+    Takes no pass over the rows: only terms that are combined are computed elsewhere than where their sink is.
+
+    Args:
+        graph: Value graph.
+        work: Its :func:`term_work`.
+        removed: bool[V], hubs.
+        part: int32[V], owners.
+        num_parts: Number of parts p.
+        folded: int32[K] twice, sinks and parts that combine contributions to them.
+        fold_terms: int64[K], number of these terms, each as often as its row happened.
     """
-    if not work.num_terms:
-        return imbalance_of_work(
-            work_by_value(graph, work, removed, part, num_parts, folded), part, num_parts
-        )
-    owners = _owners(part, removed, num_parts, folded)
-    load, work_flops = np.zeros(num_parts), graph.work_flops
-    _add_loads(owners[0], frozen(work_flops, np.float64), load)
-    for piece in row_slices(rows) if len(folded[0]) else ():
-        if owners[-1][piece.row_sink].any():
-            _place_work(_columns(piece), owners, work.terms, work_flops, load, True)
+    if not work.has_work:
+        return imbalance_of_work(np.where(removed, 0.0, work.rest), part, num_parts)
+    load = np.zeros(num_parts)
+    work_flops = graph.work_flops
+    _add_loads(frozen(part, np.int32), frozen(work_flops, np.float64), load)
+    if work.num_terms:
+        sink, to = folded
+        moved = fold_terms / np.maximum(work.terms[sink], 1.0) * work_flops[sink]
+        np.subtract.at(load, part[sink], moved)
+        np.add.at(load, to, moved)
     return _imbalance(load)
 
 
@@ -175,35 +183,26 @@ def _place(term: Any, sink: Any, source_ptr: Any, source: Any, owners: Any) -> A
     """Return a value of the part that computes a term; ``owners`` are those of :func:`_owners`."""
     part, removed, num_parts, combined, _ = owners
     value = _common_owner(term, source_ptr, source, part, removed)
-    if value < 0 or removed[sink]:
-        return np.int64(sink if value < 0 else value)
+    if value < 0:
+        return np.int64(sink)
     key = sink * num_parts + part[value]
     at = np.searchsorted(combined, key)
     return np.int64(value if at < len(combined) and combined[at] == key else sink)
 
 
 @compiled
-def _place_work(rows: Any, owners: Any, terms: Any, work_flops: Any, done: Any, is_load: Any) -> None:
-    """Add the work of each term to ``done`` float64[V], at a value of the part that computes it.
-
-    If ``done`` is the load float64[p] of owners, move the work from the owner of the sink to that part.
-    """
+def _place_work(rows: Any, owners: Any, terms: Any, work_flops: Any, done: Any) -> None:
+    """Add the work of each term to ``done`` float64[V], at a value of the part that computes it."""
     row_sink, row_count, row_fold, term_ptr, source_ptr, source = rows
-    part, is_shared = owners[0], owners[4]
+    is_shared = owners[4]
     for r in range(len(row_sink)):
-        sink = np.int64(row_sink[r])
-        if not row_fold[r] or (is_load and not is_shared[sink]):
+        if not row_fold[r]:
             continue
+        sink = np.int64(row_sink[r])
         share = _term_share(r, sink, row_count, terms, work_flops)
         for t in range(term_ptr[r], term_ptr[r + 1]):
-            if source_ptr[t + 1] == source_ptr[t]:
-                continue
-            value = _place(t, sink, source_ptr, source, owners) if is_shared[sink] else sink
-            if not is_load:
-                done[value] += share
-            elif part[value] != part[sink]:
-                done[part[sink]] -= share
-                done[part[value]] += share
+            if source_ptr[t + 1] > source_ptr[t]:
+                done[_place(t, sink, source_ptr, source, owners) if is_shared[sink] else sink] += share
 
 
 @compiled

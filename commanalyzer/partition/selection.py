@@ -8,12 +8,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from threading import Lock
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from commanalyzer.vcg.graph import Float64, Int32
 from commanalyzer.vcg.slices import Sliceable
 
+Entry = TypeVar("Entry")
 _LATEST = 16
 
 
@@ -73,29 +75,46 @@ def promising(comm_bytes: Sequence[int], imbalance: Sequence[float], allowed: fl
     return [i for i in order if comm_bytes[i] <= most]
 
 
-class KnownCosts:
-    """What the latest owners cost: candidates are counted to be shown, to be compared and to be refined.
+class Latest(Generic[Entry]):
+    """What is known of the latest owners: candidates are counted to be compared, refined and shown.
 
     Threads may use it at the same time. Owners are known by a digest, whichever array holds them.
+
+    Args:
+        most_bytes: Memory that what is known may take together.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most_bytes: float = math.inf) -> None:
         self._lock = Lock()
-        self._costs: OrderedDict[tuple[int, bytes], Cost] = OrderedDict()
+        self._entries: OrderedDict[tuple[int, bytes], tuple[Entry, int]] = OrderedDict()
+        self._most_bytes, self._nbytes = most_bytes, 0
 
-    def find(self, part: Int32, num_parts: int) -> Cost | None:
-        """Return the cost of ``part`` int32[V] as far as it is known."""
-        with self._lock:
-            return self._costs.get(_key(part, num_parts))
-
-    def note(self, part: Int32, num_parts: int, cost: Cost) -> None:
-        """Remember the cost of ``part`` int32[V], and forget that of the owners noted longest ago."""
+    def find(self, part: Int32, num_parts: int) -> Entry | None:
+        """Return what is known of ``part`` int32[V]."""
         key = _key(part, num_parts)
         with self._lock:
-            self._costs[key] = cost
-            self._costs.move_to_end(key)
-            while len(self._costs) > _LATEST:
-                self._costs.popitem(last=False)
+            entry, _ = self._entries.get(key, (None, 0))
+        return entry
+
+    def note(self, part: Int32, num_parts: int, entry: Entry, nbytes: int = 0) -> None:
+        """Remember ``entry`` of ``part`` int32[V], and forget that of the owners noted longest ago.
+
+        Args:
+            part: int32[V], owners.
+            num_parts: Number of parts p.
+            entry: What is known of them.
+            nbytes: Memory that it takes; nothing is remembered that takes too much alone.
+        """
+        if nbytes > self._most_bytes:
+            return
+        key = _key(part, num_parts)
+        with self._lock:
+            _, before = self._entries.pop(key, (None, 0))
+            self._entries[key] = entry, nbytes
+            self._nbytes += nbytes - before
+            while len(self._entries) > _LATEST or self._nbytes > self._most_bytes:
+                _, (_, freed) = self._entries.popitem(last=False)
+                self._nbytes -= freed
 
 
 def _key(part: Int32, num_parts: int) -> tuple[int, bytes]:

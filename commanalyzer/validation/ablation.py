@@ -16,7 +16,6 @@ import numpy as np
 
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.comparison.compare import accuracy
-from commanalyzer.decompose import volume_view
 from commanalyzer.errors import ConfigError
 from commanalyzer.pipeline import analyze, repartition
 from commanalyzer.progress import Progress, SilentProgress
@@ -29,6 +28,7 @@ from commanalyzer.validation.owners import owners_by_blocks
 from commanalyzer.validation.run import HIGH, Selection, counted_run, request_for, selected
 from commanalyzer.vcg.graph import Fold, ValueGraph
 from commanalyzer.vcg.store import GraphStore
+from commanalyzer.views import volume_view
 
 _NO_HUBS = 1.0 - 1e-12  # a score that no value reaches
 

@@ -19,7 +19,6 @@ from commanalyzer.communication.volume import charge_volume
 from commanalyzer.comparison.compare import accuracy, compare
 from commanalyzer.counting.launch import CountRequest, count
 from commanalyzer.counting.mpi import find_mpi
-from commanalyzer.decompose import volume_view
 from commanalyzer.errors import ConfigError, TargetRunError
 from commanalyzer.frontend.toolchain import bundled_toolchain
 from commanalyzer.pipeline import analyze
@@ -33,6 +32,7 @@ from commanalyzer.validation.jobs import Case, Failure, each_case
 from commanalyzer.validation.mpi_build import build_mpi, mpi_tool
 from commanalyzer.validation.owners import owners_by_blocks
 from commanalyzer.vcg.graph import ValueGraph
+from commanalyzer.views import volume_view
 
 HIGH = 0.9
 _TIMEOUT_S = 600.0

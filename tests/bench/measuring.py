@@ -14,7 +14,6 @@ import numpy as np
 
 from commanalyzer.artifacts import save
 from commanalyzer.communication.volume import charge_volume
-from commanalyzer.decompose import volume_view
 from commanalyzer.heap import give_back
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.pipeline import repartition
@@ -25,6 +24,7 @@ from commanalyzer.request import AnalysisRequest, PartitionRequest
 from commanalyzer.results import AnalysisResult, SingletonCounts
 from commanalyzer.runtime.build import build_native
 from commanalyzer.runtime.launch import run_target
+from commanalyzer.views import volume_view
 from tests.bench.memory import touch_memory
 
 HIGH = 0.9

@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 
 from commanalyzer.communication.volume import charge_volume
-from commanalyzer.decompose import volume_view
 from commanalyzer.errors import ConfigError
 from commanalyzer.progress import SilentProgress
 from commanalyzer.record import record
@@ -21,6 +20,7 @@ from commanalyzer.validation.mpi_build import build_mpi
 from commanalyzer.validation.owners import owners_by_blocks
 from commanalyzer.validation.run import HIGH, counted_run, request_for
 from commanalyzer.vcg.graph import Fold
+from commanalyzer.views import volume_view
 from tests.bench.scaling_cases import ScalingCase, node_counts, workload_of
 from tests.e2e.irregular_models import foreign_points, particles_in_cells, square_blocks
 from tests.e2e.theory import WORD_BYTES

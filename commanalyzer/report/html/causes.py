@@ -9,12 +9,12 @@ import numpy as np
 
 from commanalyzer.communication.attribution import LineTraffic, traffic_of_lines
 from commanalyzer.communication.volume import charge_volume
-from commanalyzer.decompose import volume_view
 from commanalyzer.quantities import format_bytes, format_percent
 from commanalyzer.report.html.blocks import Block, Code, CodeLine, Column, Row, Section, Table, Words
 from commanalyzer.report.html.sources import Source, find_source
 from commanalyzer.report.html.subject import Subject, count_nodes, place_of, readable_name
 from commanalyzer.vcg.graph import HomeKind
+from commanalyzer.views import volume_view
 
 _MOST_VARIABLES = 15
 _MOST_LINES = 12

@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from commanalyzer.communication.charges import Charges
 from commanalyzer.communication.invariants import check_charges, check_matrix
 from commanalyzer.communication.transfers import Transfers
 from commanalyzer.communication.volume import charge_volume
@@ -56,7 +55,7 @@ def test_wrong_owner() -> None:
         items.width_bytes,
     )
     with pytest.raises(GraphInvariantError, match="owner of its value"):
-        check_charges(GRAPH, PART, Charges(3, moved, CHARGES.fold))
+        check_charges(GRAPH, PART, replace(CHARGES, expand=moved))
 
 
 def test_transfer_to_itself() -> None:

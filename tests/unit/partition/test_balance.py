@@ -1,4 +1,4 @@
-"""Work of parts: the rows that join several parts tell what all rows tell."""
+"""Work of parts: what is combined tells what all rows tell."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from hypothesis import example, given, settings
 
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.partition.balance import imbalance_between, imbalance_of_work, term_work, work_by_value
-from commanalyzer.vcg.stretches import ChosenRows, RowStretches
 from tests.graphs import build, folded
 from tests.strategies import Case, cases
 
@@ -20,13 +19,12 @@ SUM = build(7, [folded(6, *([i] for i in range(6)))], work={6: 12.0})  # three t
 @given(cases())
 @example(Case(SUM, (0, 0, 0, 1, 1, 1, 0), 2, (False,) * 7))
 @settings(max_examples=100, deadline=None)
-def test_rows_between_parts_tell_the_imbalance(case: Case) -> None:
+def test_what_is_combined_tells_the_imbalance(case: Case) -> None:
     work_flops = np.arange(1.0, case.graph.num_vertices + 1)
     graph, hubs = replace(case.graph, work_flops=work_flops), np.array(case.hubs)
-    part, v = np.array(case.part, np.int32), case.graph.num_vertices
-    fold = charge_volume(graph, part, case.num_parts, hubs).fold
-    arguments = (graph, term_work(graph), hubs, part, case.num_parts, (fold.value, fold.sender))
-    stretches = RowStretches.of(graph, np.where(hubs, -1, np.arange(v)), v)
-    rows = ChosenRows(graph, stretches.shared(part, case.num_parts, np.ones(v + 1, np.bool_)))
+    part = np.array(case.part, np.int32)
+    charges = charge_volume(graph, part, case.num_parts, hubs)
+    folds = charges.fold.value, charges.fold.sender
+    arguments = (graph, term_work(graph), hubs, part, case.num_parts, folds)
     expected = imbalance_of_work(work_by_value(*arguments), part, case.num_parts)
-    assert imbalance_between(*arguments, rows) == pytest.approx(expected, rel=1e-12)
+    assert imbalance_between(*arguments, charges.fold_terms) == pytest.approx(expected, rel=1e-12)

@@ -18,7 +18,7 @@ from commanalyzer.partition.balance import imbalance_of_work, term_work, work_by
 from commanalyzer.partition.options import PortfolioOptions
 from commanalyzer.partition.owners import find_hub_links, spread_hubs
 from commanalyzer.partition.portfolio import Portfolio
-from commanalyzer.partition.selection import Cost, KnownCosts, best_of, promising
+from commanalyzer.partition.selection import Cost, Latest, best_of, promising
 from commanalyzer.vcg.graph import Bool, Float64, Int32, ValueGraph
 from tests.graphs import build, folded, row
 from tests.strategies import graphs
@@ -185,7 +185,7 @@ def test_the_volume_is_asked_for_late_where_it_takes_long_and_blocks_are_no_bett
 
 
 def test_the_latest_costs_are_known_by_content() -> None:
-    known = KnownCosts()
+    known: Latest[Cost] = Latest()
     cost = Cost(8, 1.0, lambda: np.zeros(2))
     known.note(np.array([0, 1], np.int32), 2, cost)
     assert known.find(np.array([0, 1], np.int32), 2) is cost
@@ -195,6 +195,17 @@ def test_the_latest_costs_are_known_by_content() -> None:
         known.note(np.array([0, 2 + i], np.int32), 32, cost)
     assert known.find(np.array([0, 1], np.int32), 2) is None
     assert known.find(np.array([0, 2], np.int32), 32) is cost
+
+
+def test_what_is_known_takes_no_more_memory_than_it_may() -> None:
+    known: Latest[str] = Latest(most_bytes=10)
+    owners = [np.full(3, i, np.int32) for i in range(4)]
+    for part, name, nbytes in zip(owners, "abcd", (4, 6, 11, 5), strict=True):
+        known.note(part, 4, name, nbytes)
+    assert [known.find(part, 4) for part in owners] == [None, None, None, "d"]
+    known.note(owners[3], 4, "e", 9)  # instead of what was known of the same
+    known.note(owners[0], 4, "f", 1)
+    assert [known.find(part, 4) for part in owners] == ["f", None, None, "e"]
 
 
 # --- coarse graphs ----------------------------------------------------------------------------------------

@@ -1,0 +1,163 @@
+"""A graph as one model sees it: what is not partitioned, and what owners of its values cost.
+
+Input: a value graph as recorded. Everything that counting needs of all rows is found once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+from commanalyzer.communication.charges import Charges
+from commanalyzer.communication.collectives import with_collectives
+from commanalyzer.communication.exchanges import Exchanges
+from commanalyzer.communication.hpdc18 import charge_hpdc18, with_singletons
+from commanalyzer.communication.matrix import Communication
+from commanalyzer.communication.phases import StepOrder, step_order, with_phases
+from commanalyzer.communication.totals import GraphTotals, totals_of
+from commanalyzer.communication.volume import charge_volume
+from commanalyzer.heap import give_back
+from commanalyzer.partition.balance import TermWork, imbalance_between, term_work, work_by_value
+from commanalyzer.partition.concurrency import caller_of
+from commanalyzer.partition.selection import Cost, Latest
+from commanalyzer.request import Model
+from commanalyzer.vcg.dissolve import dissolve_registers
+from commanalyzer.vcg.graph import Bool, Int32
+from commanalyzer.vcg.hubs import find_hubs
+from commanalyzer.vcg.large import AnyGraph, LargeGraph, OneGraph
+from commanalyzer.vcg.simplify import simplified
+from commanalyzer.vcg.singletons import Singletons, find_singletons
+from commanalyzer.vcg.slices import Sliceable
+
+_CHARGES_BYTES = 1 << 25  # that are remembered at least
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A graph as one model sees it.
+
+    Attributes:
+        model: Model.
+        graph: What is partitioned and counted.
+        removed: bool[V], hubs or singletons: they are not partitioned.
+        singletons: Values that the paper's model treats apart; None in the ``volume`` model.
+        work: Work of terms.
+        totals: Totals of all rows.
+        charges: What the latest owners move: much is counted to be compared and again to be shown.
+        order: Time steps; None in the paper's model.
+        costs: What the latest owners cost.
+    """
+
+    model: Model
+    graph: AnyGraph
+    removed: Bool
+    singletons: Singletons | None
+    work: TermWork
+    totals: GraphTotals
+    charges: Latest[Charges]
+    order: StepOrder | None = None
+    costs: Latest[Cost] = field(default_factory=Latest)
+
+    @classmethod
+    def of(
+        cls, model: Model, graph: AnyGraph, high: float, *, is_tiled: Callable[[AnyGraph], bool], jobs: int
+    ) -> View:
+        """Return the view of a graph as recorded.
+
+        Args:
+            model: Model.
+            graph: Value graph.
+            high: Threshold of the singleton scores.
+            is_tiled: Whether a graph is divided by tiles: it stays coded.
+            jobs: Cores that may be used at a time.
+        """
+        if model == "volume":
+            flat = _flat(graph, is_tiled)
+            totals, find = totals_of(flat), partial(find_hubs, flat, high)
+            both = caller_of(jobs).both
+            hubs, (work, order) = both(find, lambda: (term_work(flat), step_order(flat, totals)))
+            return cls(model, flat, hubs.mask, None, work, totals, _no_charges(flat), order)
+        dissolved = dissolve_registers(graph.store.graph() if isinstance(graph, LargeGraph) else graph)
+        singletons = find_singletons(dissolved, high)
+        known = term_work(dissolved), totals_of(dissolved), _no_charges(dissolved)
+        return cls(model, dissolved, singletons.mask, singletons, *known)
+
+    def charge(self, part: Int32, num_parts: int, rows: Sliceable | None = None) -> Charges:
+        """Return what owners move, counted unless it was before.
+
+        Args:
+            part: int32[V], owners.
+            num_parts: Number of parts p.
+            rows: Rows among which are all that join several parts; None to look for these in all rows.
+        """
+        known = self.charges.find(part, num_parts)
+        if known is None:
+            if self.singletons is None:
+                known = charge_volume(self.graph, part, num_parts, self.removed, self.totals, rows)
+            else:
+                known = charge_hpdc18(self.graph, part, num_parts, self.singletons, self.totals)
+            self.charges.note(part, num_parts, known, known.nbytes)
+        return known
+
+    def exchanges(self, charges: Charges) -> Exchanges:
+        """Return ``charges`` by pair of parts and array."""
+        return charges.exchanges(self.graph, self.totals, self.removed if self.singletons is None else None)
+
+    def communication(
+        self, part: Int32, charges: Charges, exchanges: Exchanges, rows: Sliceable | None
+    ) -> Communication:
+        """Return what ``charges`` add up to, with all that is told apart; arguments as of :meth:`charge`."""
+        plain, graph, removed = exchanges.communication(), self.graph, self.removed
+        if self.singletons is not None:
+            return with_singletons(plain, graph, part, self.singletons, self.totals)
+        found = with_collectives(plain, charges, exchanges, graph, removed)
+        return with_phases(found, charges, exchanges, graph, part, removed, self.order, rows)
+
+    def cost(self, part: Int32, charges: Charges, comm_bytes: int) -> Cost:
+        """Return what owners cost, whose ``charges`` and bytes are known."""
+        p, folded = charges.num_parts, (charges.fold.value, charges.fold.sender)
+        known = (self.graph, self.work, self.removed, part, p, folded)
+        return Cost(comm_bytes, imbalance_between(*known, charges.fold_terms), partial(work_by_value, *known))
+
+    def known_cost(self, part: Int32, num_parts: int) -> Cost:
+        """Return what owners cost, counted unless it was before."""
+        known = self.costs.find(part, num_parts)
+        if known is None:
+            known = self.counted_cost(part, num_parts)
+            self.costs.note(part, num_parts, known)
+        return known
+
+    def counted_cost(self, part: Int32, num_parts: int, rows: Sliceable | None = None) -> Cost:
+        """Return what owners cost; arguments as of :meth:`charge`."""
+        charges = self.charge(part, num_parts, rows)
+        comm_bytes = charges.low_bytes
+        if self.singletons is not None:
+            plain = charges.communication(self.graph, self.totals)
+            comm_bytes = with_singletons(plain, self.graph, part, self.singletons, self.totals).total_bytes
+        return self.cost(part, charges, comm_bytes)
+
+
+def volume_view(graph: OneGraph, high: float) -> tuple[OneGraph, Bool]:
+    """Graph that the ``volume`` model counts, and its hubs bool[V]; vertices keep their numbers.
+
+    Args:
+        graph: Value graph as recorded.
+        high: Threshold of the singleton scores.
+    """
+    flat = simplified(graph)
+    return flat, find_hubs(flat, high).mask
+
+
+def _flat(graph: AnyGraph, is_tiled: Callable[[AnyGraph], bool]) -> AnyGraph:
+    """The graph that the ``volume`` model counts, expanded unless it is divided by tiles."""
+    if not isinstance(graph, LargeGraph):
+        return simplified(graph)
+    flat = simplified(graph)
+    give_back()
+    return flat if is_tiled(flat) else flat.store.graph()
+
+
+def _no_charges(graph: AnyGraph) -> Latest[Charges]:
+    """Room for what moves: as much as a list of owners takes, and a little more for small graphs."""
+    return Latest(max(_CHARGES_BYTES, 4 * graph.num_vertices))
