@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.communication import open_row_kernels as kernels
+from commanalyzer.communication.uses import larger
 from commanalyzer.compiled import frozen
 from commanalyzer.vcg.graph import Bool, Int32, Int64
 from commanalyzer.vcg.slices import AnyRows
@@ -21,7 +22,7 @@ Columns = tuple[Int32, Int64, Bool, Int64, Int64, Int32]
 """``row_sink, row_count, row_accumulates, term_ptr, source_ptr, source`` of :class:`ValueGraph`."""
 
 _LEAST = 1 << 10
-_MORE = 1.125  # times what there is: a column that grows is moved by the system, not copied
+_MORE = 2  # times what there is; room that is not used takes no memory
 
 
 class OpenRows:
@@ -49,12 +50,6 @@ class OpenRows:
             self._source[: self._flows],
         )
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all columns, with the room that they have to grow."""
-        columns = self._sink, self._count, self._accumulates, self._term_ptr, self._source_ptr, self._source
-        return sum(column.nbytes for column in columns)
-
     def flows_of(self, row: int) -> int:
         """Number of source entries of a row."""
         first, last = self._source_ptr[self._term_ptr[row : row + 2]].tolist()
@@ -72,14 +67,14 @@ class OpenRows:
         self._rows, self._terms, self._flows = self._rows + count, self._terms + terms, self._flows + flows
 
     def _reserve(self, rows: int, terms: int, flows: int) -> None:
-        for column in (self._sink, self._count, self._accumulates):
-            _grow(column, rows)
-        _grow(self._term_ptr, rows + 1)
-        _grow(self._source_ptr, terms + 1)
-        _grow(self._source, flows)
+        self._sink = _with_room(self._sink, self._rows, rows)
+        self._count = _with_room(self._count, self._rows, rows)
+        self._accumulates = _with_room(self._accumulates, self._rows, rows)
+        self._term_ptr = _with_room(self._term_ptr, self._rows + 1, rows + 1)
+        self._source_ptr = _with_room(self._source_ptr, self._terms + 1, terms + 1)
+        self._source = _with_room(self._source, self._flows, flows)
 
 
-def _grow(column: NDArray[Entry], size: int) -> None:
-    """Make ``column`` as long as ``size`` at least; it stays the same object."""
-    if size > len(column):
-        column.resize(max(_LEAST, size, int(_MORE * len(column))), refcheck=False)
+def _with_room(column: NDArray[Entry], count: int, size: int) -> NDArray[Entry]:
+    """Return ``column`` with room for ``size`` entries, the first ``count`` kept."""
+    return column if size <= len(column) else larger(column, count, max(_LEAST, size, _MORE * len(column)))

@@ -95,9 +95,9 @@ class Lines:
         """Make room for ``more`` lines, and for at least one block."""
         lines, blocks = self._count.tolist()
         if lines + more > len(self._table):
-            self._table = _larger(self._table, lines, max(lines + more, 2 * len(self._table)))
+            self._table = larger(self._table, lines, max(lines + more, 2 * len(self._table)))
         if blocks == len(self._slots):
-            self._slots = _larger(self._slots, blocks, 2 * blocks)
+            self._slots = larger(self._slots, blocks, 2 * blocks)
 
     def forget_rows(self) -> None:
         """Rows to come may have the numbers of earlier ones."""
@@ -113,7 +113,7 @@ class Lines:
         return PairUses(keys[0], keys[1], counts[0], counts[1], fresh, terms)
 
 
-def _larger(array: NDArray[Entry], count: int, size: int) -> NDArray[Entry]:
+def larger(array: NDArray[Entry], count: int, size: int) -> NDArray[Entry]:
     """Return an array of ``size`` entries that begins with the first ``count`` of ``array``."""
     result = np.empty((size, *array.shape[1:]), array.dtype)
     result[:count] = array[:count]

@@ -257,13 +257,16 @@ class Reader:
         """Write entries ``low`` to ``low + len(out) - 1`` to ``out``, converted to its type."""
         self.fill_ranges(out, np.full(1, low), np.full(1, len(out)))
 
-    def fill_ranges(self, out: NDArray[np.generic], low: Int64, count: Int64) -> None:
+    def fill_ranges(
+        self, out: NDArray[np.generic], low: Int64, count: Int64, *, is_sum: bool = False
+    ) -> None:
         """Write ranges of entries to ``out``, one behind the other, converted to its type.
 
         Args:
             out: As long as all ranges together.
             low: int64[n], first entry of each range, ascending.
             count: int64[n], entries of each range.
+            is_sum: Write the sum of all entries up to each instead.
         """
         from commanalyzer.vcg.decode_kernels import decode
 
@@ -272,7 +275,7 @@ class Reader:
             target = out.view(np.uint8)
         elif out.dtype not in _DECODED:
             target = np.empty(len(out), np.int64)
-        decode(*self._tables, literal, *self._places, read_only(low), read_only(count), target)
+        decode(*self._tables, literal, *self._places, read_only(low), read_only(count), is_sum, target)
         if target.dtype != out.dtype and out.dtype != np.bool_:
             out[:] = target
 

@@ -66,6 +66,22 @@ def _repeat(start: Any, stride: Any, first: Any, width: Any, low: Any, high: Any
 
 
 @compiled_in_place
+def _ramp(total: Any, step: Any, out: Any) -> None:
+    """Write the sums of equal entries."""
+    for i in range(len(out)):
+        out[i] = total + (i + 1) * step
+
+
+@compiled_in_place
+def _add_up(out: Any, total: Any) -> Any:
+    """Turn entries into sums of all up to them, ``total`` before the first; return the last."""
+    for i in range(len(out)):
+        total += out[i]
+        out[i] = total
+    return total
+
+
+@compiled_in_place
 def decode(
     width: Any,
     repeat: Any,
@@ -77,9 +93,10 @@ def decode(
     byte_at: Any,
     low: Any,
     count: Any,
+    is_sum: Any,
     out: Any,
 ) -> None:
-    """Write ranges of entries of the column to ``out``, one behind the other.
+    """Write ranges of entries of the column to ``out``, one behind the other, or sums of all up to each.
 
     Args:
         width: int64[B].
@@ -92,9 +109,10 @@ def decode(
         byte_at: int64[B], its first literal byte.
         low: int64[n], first entry of each range, ascending.
         count: int64[n], entries of each range.
+        is_sum: Whether sums are asked for: few entries at a time are expanded and added up.
         out: Result.
     """
-    at, block = 0, 0
+    at, block, total = 0, 0, np.int64(0)
     for g in range(len(low)):
         p, last = low[g], low[g] + count[g]
         if p < last and not entry_at[block] <= p < entry_at[block + 1]:
@@ -103,15 +121,21 @@ def decode(
             if p == entry_at[block + 1]:
                 block += 1
                 continue
-            end = min(last, entry_at[block + 1])
             begin, s = entry_at[block], start_at[block]
+            is_equal = is_sum and width[block] == 1 and stride[s] == 0
+            end = min(last, entry_at[block + 1], p + _CACHED if is_sum and not is_equal else last)
             target = out[at : at + end - p]
-            if width[block] == 0:
+            if is_equal:
+                _ramp(total, start[s], target)
+                total += (end - p) * start[s]
+            elif width[block] == 0:
                 bits = stride[s]
                 _unpack(
                     literal, byte_at[block], repeat[block], start[s], bits, p - begin, end - begin, target
                 )
             else:
                 _repeat(start, stride, s, width[block], p - begin, end - begin, target)
+            if is_sum and not is_equal:
+                total = _add_up(target, total)
             at += end - p
             p = end

@@ -147,13 +147,15 @@ class StoredRows(RowSlice):
     def _pointer(self, name: str, axis: int) -> Int64:
         """Where the items begin whose lengths are the column ``name``."""
         if name not in self._known:
-            out = np.zeros(int(self._ranges.count[axis].sum()) + 1, np.int64)
-            self._fill(name, axis, out[1:])
-            self._known[name] = _closed(np.cumsum(out, out=out))
+            out = np.empty(int(self._ranges.count[axis].sum()) + 1, np.int64)
+            out[0] = 0
+            self._fill(name, axis, out[1:], is_sum=True)
+            self._known[name] = _closed(out)
         return cast(Int64, self._known[name])
 
-    def _fill(self, name: str, axis: int, out: NDArray[np.generic]) -> None:
-        self._readers[name].fill_ranges(out, self._ranges.first[axis], self._ranges.count[axis])
+    def _fill(self, name: str, axis: int, out: NDArray[np.generic], *, is_sum: bool = False) -> None:
+        first, count = self._ranges.first[axis], self._ranges.count[axis]
+        self._readers[name].fill_ranges(out, first, count, is_sum=is_sum)
 
 
 def _closed(array: NDArray[Entry]) -> NDArray[Entry]:

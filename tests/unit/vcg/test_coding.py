@@ -46,6 +46,10 @@ def test_whole_columns_and_ranges_come_back(values: Int64, key: int, cut: int, d
     low = data.draw(st.integers(0, len(values)))
     high = data.draw(st.integers(low, len(values)))
     assert np.array_equal(reader.expand(low, high), values[low:high])
+    ranges, whole = np.array([[0, low], [low, high - low]]), np.empty(high, np.int64)
+    reader.fill_ranges(whole, *ranges, is_sum=True)
+    with np.errstate(over="ignore"):
+        assert np.array_equal(whole, np.cumsum(values[:high]))
 
 
 @pytest.mark.parametrize(("width", "rounds"), [(1, 9000), (3, 9000), (700, 40), (9000, 4)])
@@ -57,6 +61,9 @@ def test_ranges_of_long_patterns_come_back(width: int, rounds: int) -> None:
     for low in (0, 1, width - 1, width, 2 * width + 1):
         for high in (low, low + 1, low + width, len(values) - width // 2, len(values)):
             assert np.array_equal(reader.expand(low, high), values[low:high])
+            sums = np.empty(high - low, np.int64)
+            reader.fill_ranges(sums, np.array([low]), np.array([high - low]), is_sum=True)
+            assert np.array_equal(sums, np.cumsum(values[low:high]))
 
 
 @settings(deadline=None)
