@@ -172,8 +172,9 @@ def best_counted(
     """Return positions as :func:`best_by_dims` does, by counting those that may come near the cheapest.
 
     Where one of a number of cut dimensions may, the first of these is counted, too: the guess is worst where
-    blocks are no whole tiles. Where none may, the best by the guess stands for them; if the guess
-    ``is_rough``, it is counted against that first one.
+    blocks are no whole tiles. Those whose bytes the guess does not tell apart are one, whichever is best
+    balanced. Where none may, the best by the guess stands for them; if the guess ``is_rough``, it is counted
+    against that first one.
 
     Args:
         cut_dims: Number of cut dimensions of each division; of equal ones, that with least surface is first.
@@ -191,10 +192,18 @@ def best_counted(
         likeliest = places[best_of(volumes, excess, allowed)]
         if is_rough and not promising:
             promising = [likeliest]
-        promising = sorted({places[0], *promising}) if promising else [likeliest]
+        promising = _told_apart({places[0], *promising}, guessed, allowed) if promising else [likeliest]
         if len(promising) == 1:
             chosen += promising
         else:
             costs = count(promising)
             chosen += [promising[i] for i in best_by_dims([dims] * len(costs), costs, allowed)]
     return chosen
+
+
+def _told_apart(places: Iterable[int], guessed: Sequence[tuple[int, float]], allowed: float) -> list[int]:
+    """Return one of ``places`` for each number of bytes: the first that is balanced, or what is nearly so."""
+    alike: dict[int, list[int]] = {}
+    for i in sorted(places):
+        alike.setdefault(guessed[i][0], []).append(i)
+    return sorted(min(group, key=lambda i: max(guessed[i][1], allowed)) for group in alike.values())

@@ -276,6 +276,21 @@ def test_only_what_may_come_near_the_cheapest_is_counted() -> None:
     assert asked == [2, 3]
 
 
+def test_blocks_that_a_guess_does_not_tell_apart_are_counted_once() -> None:
+    asked: list[int] = []
+
+    def count(places: Sequence[int]) -> list[tuple[int, float]]:
+        asked.extend(places)
+        return [(10 - i, 1.0) for i in places]
+
+    guessed = [(0, 2.0), (0, 1.01), (0, 1.0), (0, 1.5), (0, 1.2)]  # the last two are of other dimensions
+    assert best_counted([1, 1, 1, 2, 2], guessed, 1.03, count) == [1, 4]
+    assert asked == []
+    # What it tells apart is counted, one each.
+    assert best_counted([1, 1, 1], [(100, 1.0), (105, 1.0), (105, 1.0)], 1.03, count) == [1]
+    assert asked == [0, 1]
+
+
 def test_cuts_are_listed_on_most_grids_by_points_and_by_work() -> None:
     graph = with_arrays(("u", 16))
     names = [cut.name for cut in promising_cuts([[shaped(graph, "u", (4, 4))]], 4)]
