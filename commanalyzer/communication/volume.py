@@ -30,7 +30,7 @@ from commanalyzer.communication.reductions import settle
 from commanalyzer.communication.totals import GraphTotals, totals_of
 from commanalyzer.communication.transfers import Transfers
 from commanalyzer.communication.uses import PairUses, UseTable, none_used, owner_codes
-from commanalyzer.vcg.graph import Bool, Int32
+from commanalyzer.vcg.graph import Bool, Int32, ValueGraph
 from commanalyzer.vcg.large import AnyGraph, widths_of
 from commanalyzer.vcg.slices import AnyRows, Sliceable, row_slices
 
@@ -65,6 +65,9 @@ def charge_volume(
     not given. Where ``rows`` are given, only these are looked at: all others have one owner each.
     """
     counter = VolumeCounter(graph, totals or totals_of(graph), part, num_parts, hubs)
+    if rows is None and isinstance(graph, ValueGraph):
+        counter.add(graph)
+        return counter.charges()
     for piece in row_slices(graph if rows is None else rows):
         counter.add(piece)
     return counter.charges()
