@@ -5,7 +5,9 @@ Input: a graph, its coarse view and owners. Everything else of a part moves noth
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache, partial
 
 import numpy as np
 
@@ -13,7 +15,23 @@ from commanalyzer.partition import border_kernels as kernels
 from commanalyzer.partition.coarse import CoarseView
 from commanalyzer.vcg.graph import Bool, Int32, Int64
 from commanalyzer.vcg.large import AnyGraph
+from commanalyzer.vcg.slices import RowSlice
 from commanalyzer.vcg.stretches import ChosenRows, RowStretches
+
+
+class LaterRows:
+    """Rows that are looked for when they are asked for the first time.
+
+    Args:
+        find: Finds them.
+    """
+
+    def __init__(self, find: Callable[[], ChosenRows]) -> None:
+        self._find = cache(find)
+
+    def slices(self, flows: int = 0, wanted: Bool | None = None) -> Iterator[RowSlice]:
+        """Yield rows in order; arguments as of :func:`commanalyzer.vcg.slices.row_slices`."""
+        return self._find().slices(flows, wanted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +53,16 @@ class Surface:
         """Find the stretches of the rows of ``graph``."""
         return cls(graph, view, RowStretches.of(graph, view.tiling.vertex, view.tiling.num_vertices))
 
-    def rows(self, part: Int32, num_parts: int) -> ChosenRows:
+    def rows(self, part: Int32, num_parts: int) -> LaterRows:
         """Return the rows whose sinks and sources are not all in one part, hubs included, and some others.
 
         Args:
             part: int32[V], owners.
             num_parts: Number of parts p.
         """
+        return LaterRows(partial(self._rows, part, num_parts))
+
+    def _rows(self, part: Int32, num_parts: int) -> ChosenRows:
         beside = np.ones(self.view.tiling.num_vertices + 1, np.bool_)  # with all rows of hubs
         if self.stretches.has_loose:
             beside[:-1] = _at_border(self.view, part)

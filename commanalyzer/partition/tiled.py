@@ -388,8 +388,8 @@ class TiledPortfolio:
         parts = [part, beside_neighbours(self._graph, self.view.tiling, given, part)]
         costs = [self._cost(part, num_parts) for part in parts]
         cheaper = int(costs[1].comm_bytes < costs[0].comm_bytes)
-        start, own = parts[cheaper], costs[cheaper].work_flops
-        other = follow_borders(self.surface, start, num_parts, self._options.imbalance, lambda: own, free)
+        start, find_work = parts[cheaper], costs[cheaper].find_work
+        other = follow_borders(self.surface, start, num_parts, self._options.imbalance, find_work, free)
         if other is not None:
             np.copyto(other, given, where=~free)  # also those that follow values which are not given
             parts.append(other)
