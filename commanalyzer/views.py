@@ -30,7 +30,7 @@ from commanalyzer.vcg.simplify import simplified
 from commanalyzer.vcg.singletons import Singletons, find_singletons
 from commanalyzer.vcg.slices import Sliceable
 
-_CHARGES_BYTES = 1 << 25  # that are remembered at least
+_CHARGES_BYTES = 1 << 27  # that may be remembered at least
 
 
 @dataclass(frozen=True, slots=True)

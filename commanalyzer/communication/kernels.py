@@ -166,6 +166,8 @@ def scan_rows(
     begin: Any,
     first_row: Any,
     lines: Any,
+    versions: Any,
+    sated: Any,
     is_open: Any,
 ) -> Any:
     """Enter the remote operands of the rows from ``begin`` on; return the row it stopped at.
@@ -175,6 +177,10 @@ def scan_rows(
     The columns of the graph are followed by ``code``, owner codes, and ``removed`` bool[V], values
     whose flows are left out; empty for none. ``begin`` is the row to begin with, ``first_row`` the number of
     row 0 among the rows of all slices, ``is_open`` bool[R] the output.
+
+    A pair whose most frequent row uses all versions of its value is sated: more uses change nothing. Bits of
+    ``sated`` uint64[V] say to which parts each value need not be entered again; empty not to note that, with
+    ``versions`` int64[V].
     """
     for r in range(begin, len(row_sink)):
         start, end = source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]
@@ -188,9 +194,15 @@ def scan_rows(
             continue
         for i in range(start, end):
             v = source[i]
-            if owner_of(code[v]) != owner and not (len(removed) and removed[v]):
-                look_ahead(i, source, lines)
-                enter(lines, line_of(lines, v, owner), first_row + r, row_count[r], 0)
+            if owner_of(code[v]) == owner or (len(removed) and removed[v]):
+                continue
+            if len(sated) and (sated[v] >> np.uint64(owner)) & np.uint64(1):
+                continue
+            look_ahead(i, source, lines)
+            line = line_of(lines, v, owner)
+            enter(lines, line, first_row + r, row_count[r], 0)
+            if len(sated) and lines[0][line, MOST] >= versions[v]:
+                sated[v] |= np.uint64(1) << np.uint64(owner)
     return len(row_sink)
 
 

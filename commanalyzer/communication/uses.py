@@ -21,6 +21,7 @@ Entry = TypeVar("Entry", bound=np.generic)
 OwnerCodes = NDArray[np.int8] | NDArray[np.int16] | NDArray[np.int32]
 _FEWEST_LINES = 1024
 _FEWEST_BLOCKS = 64
+_SATED_PARTS = 64  # bits of a word
 _OWNER_TYPES = (np.int8, np.int16, np.int32)
 
 
@@ -127,14 +128,22 @@ class UseTable:
         code: int8[V] or wider, owner codes.
         num_parts: Number of parts p.
         removed: bool[V], values whose flows are left out; None for none.
+        versions: int64[V], for graphs whose values are used many times over: what no further use changes is
+            not entered again. None not to note that.
 
     Attributes:
         lines: What was collected.
     """
 
-    def __init__(self, code: OwnerCodes, num_parts: int, removed: Bool | None = None) -> None:
+    def __init__(
+        self, code: OwnerCodes, num_parts: int, removed: Bool | None = None, versions: Int64 | None = None
+    ) -> None:
         self._code = code
         self._removed = frozen(np.zeros(0) if removed is None else removed, np.bool_)
+        if versions is None or num_parts > _SATED_PARTS:
+            versions = np.zeros(0, np.int64)
+        self._versions = frozen(versions, np.int64)
+        self._sated = np.zeros(len(self._versions), np.uint64)
         self.lines = Lines(len(code), num_parts, is_fold=False)
         self._rows = 0
 
@@ -169,6 +178,8 @@ class UseTable:
                 row,
                 first,
                 self.lines.arrays,
+                self._versions,
+                self._sated,
                 is_open,
             )
             if row == graph.num_rows:

@@ -34,6 +34,8 @@ from commanalyzer.vcg.graph import Bool, Int32, ValueGraph
 from commanalyzer.vcg.large import AnyGraph, widths_of
 from commanalyzer.vcg.slices import AnyRows, Sliceable, row_slices
 
+_REUSED = 8  # flows per value: each is used many times over
+
 
 def count_volume(graph: AnyGraph, part: Int32, num_parts: int, hubs: Bool | None = None) -> Communication:
     """Return the communication matrix of one decomposition in the ``volume`` model.
@@ -94,7 +96,8 @@ class VolumeCounter:
         self._graph, self._totals, self._part, self._num_parts = graph, totals, part, num_parts
         hub = np.zeros(graph.num_vertices, dtype=np.bool_) if hubs is None else hubs
         self._code = owner_codes(part, hub, num_parts)
-        self._uses = UseTable(self._code, num_parts)
+        is_reused = graph.num_flows >= _REUSED * graph.num_vertices
+        self._uses = UseTable(self._code, num_parts, versions=graph.versions if is_reused else None)
         self._open = OpenRows()
 
     def add(self, rows: AnyRows) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import fields
 from unittest.mock import patch
 
@@ -9,7 +10,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from commanalyzer.communication import kernels
+from commanalyzer.communication import kernels, volume
 from commanalyzer.communication.charges import Charges
 from commanalyzer.communication.totals import totals_of
 from commanalyzer.communication.uses import owner_codes
@@ -49,6 +50,16 @@ def test_slices_give_what_the_whole_gives(case: Case, flows: int) -> None:
     arguments = (hubs, part, case.num_parts, folded)
     work = work_by_value(graph, term_work(graph), *arguments)
     assert work_by_value(large, term_work(large), *arguments).tolist() == work.tolist()
+
+
+@given(cases())
+@settings(max_examples=100, deadline=None)
+def test_uses_that_change_nothing_may_be_left_out(case: Case) -> None:
+    found = []
+    for reused in (0, math.inf):
+        with patch.object(volume, "_REUSED", reused):
+            found.append(charged(case)[-1])
+    assert_equal(*found)
 
 
 @given(cases(), st.integers(1, 6))
