@@ -11,7 +11,7 @@ from commanalyzer.instrument.loop_names import block_at, suffixed
 from commanalyzer.instrument.preview_reads import PreviewReads
 from commanalyzer.instrument.preview_slices import Place
 from commanalyzer.instrument.previews import Previewed
-from commanalyzer.instrument.repeat_guards import GuardWriter, signed
+from commanalyzer.instrument.repeat_guards import GuardWriter, multiplier, signed
 from commanalyzer.instrument.round_copies import tally
 from commanalyzer.instrument.round_path_code import RoundPathWriter
 from commanalyzer.instrument.round_paths import DECIDING, round_path
@@ -21,7 +21,6 @@ from commanalyzer.ir.polynomials import Polynomial
 
 _MAX_COUNTERS = 256
 _HASH, _FIRST_SLOT = 0, 1  # of a preview's storage: then addresses of reads, then those of accesses
-_WEIGHT = 0x9E3779B97F4A7C15
 _MIXER = signed(0xD6E8FEB86659FD93)
 _LAST = signed(0xA0761D6478BD642F)
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
@@ -182,7 +181,7 @@ class PreviewWriter:
         total = "0"
         for number, phi in enumerate(p for p in phis if p.type.kind != "float"):
             value = self._as_i64(out, self._renamed[phi.name], phi.type)
-            value = self._patch.value(out, f"mul i64 {value}, {signed(_WEIGHT * (2 * number + 3))}")
+            value = self._patch.value(out, f"mul i64 {value}, {signed(multiplier(number + 1))}")
             total = self._patch.value(out, f"add i64 {total}, {value}")
         self._set(out, self._hash_slot, total)
         if self._path is not None:
@@ -288,7 +287,7 @@ class PreviewWriter:
         if self._num_hashed == 0:
             total = self._patch.value(out, f"mul i64 {total}, {_MIXER}")
         # the first one, too: the recorder does not tell hashes apart that differ in their lowest bit
-        weight = signed(_WEIGHT * (2 * self._num_hashed + 1) % (1 << 64))
+        weight = signed(multiplier(self._num_hashed + 1))
         value = self._patch.value(out, f"mul i64 {value}, {weight}")
         self._num_hashed += 1
         self._set(out, self._hash_slot, self._patch.value(out, f"add i64 {total}, {value}"))

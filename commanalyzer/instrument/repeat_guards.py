@@ -68,7 +68,7 @@ class GuardWriter:
         """Hash of all values given so far and these."""
         for value in values:
             self._num_hashed += 1
-            term = self.compute("mul", value, str(signed(_multiplier(self._num_hashed))))
+            term = self.compute("mul", value, str(signed(multiplier(self._num_hashed))))
             self._hash = self.compute("add", self._hash, term) if self._hash else term
         return self._hash
 
@@ -98,7 +98,7 @@ def signed(value: int) -> int:
     return value - (1 << 64) if value >> 63 else value
 
 
-def _multiplier(index: int) -> int:
+def multiplier(index: int) -> int:
     """Odd number with well mixed bits (splitmix64)."""
     mixed = (index * 0x9E3779B97F4A7C15) & _MASK
     mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & _MASK

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from commanalyzer.instrument.code import FunctionPatch
-from commanalyzer.instrument.repeat_guards import signed
+from commanalyzer.instrument.repeat_guards import multiplier, signed
 from commanalyzer.instrument.round_paths import MOST_MOVING, RoundPath
 
 _START, _AT, _LIMIT, _PATH = range(4)  # slots: accesses of the round, their end, where they must end; hash
@@ -73,7 +73,7 @@ class RoundPathWriter:
         if self._num_hashed == 0:
             total = self._patch.value(out, f"mul i64 {total}, {_MIXER}")
             total = self._patch.value(out, f"add i64 {total}, {signed(_WEIGHT)}")
-        weight = signed(_WEIGHT * (2 * self._num_hashed + 3) % (1 << 64))
+        weight = signed(multiplier(self._num_hashed + 1))
         value = self._patch.value(out, f"mul i64 {value}, {weight}")
         self._num_hashed += 1
         self._set(out, _PATH, self._patch.value(out, f"add i64 {total}, {value}"))
