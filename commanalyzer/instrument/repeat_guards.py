@@ -82,14 +82,15 @@ class GuardWriter:
 
     def _symbol(self, symbol: str) -> str:
         if symbol not in self._symbols:
-            type_ = self._types[symbol]
-            found = symbol
-            if type_.kind == "ptr":
-                found = self._patch.value(self.lines, f"ptrtoint ptr {symbol} to i64")
-            elif type_.bits != 64:
-                found = self._patch.value(self.lines, f"sext {type_} {symbol} to i64")
-            self._symbols[symbol] = found
+            self._symbols[symbol] = as_i64(self._patch, self.lines, symbol, self._types[symbol])
         return self._symbols[symbol]
+
+
+def as_i64(patch: FunctionPatch, out: list[str], name: str, type_: IrType) -> str:
+    """A register's value as i64."""
+    if type_.kind == "ptr":
+        return patch.value(out, f"ptrtoint ptr {name} to i64")
+    return name if type_.bits == 64 else patch.value(out, f"sext {type_} {name} to i64")
 
 
 def signed(value: int) -> int:
