@@ -113,6 +113,8 @@ HOOKS: dict[str, Hook] = {
         ),
         Hook("ca_rounds_look", "void", ("i32", "i64"), "a preview begins that looks at each round"),
         Hook("ca_round_seen", "void", ("i64",), "what a preview found out about a round"),
+        Hook("ca_rounds_extremes", "i64", (), "addresses of the rounds that it knows"),
+        Hook("ca_round_known", "i32", ("i64",), "the next round does what it did before"),
         Hook("ca_rounds_accesses", "i64", (), "where its accesses are written"),
         Hook("ca_round_found", "i64", ("i64", "i64", "i64"), "the same, of a round that may be renamed"),
         Hook("ca_rounds_range", "void", ("i64", "i64", "i32"), "addresses that the rounds look at"),

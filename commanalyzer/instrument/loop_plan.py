@@ -22,6 +22,7 @@ from commanalyzer.instrument.repeats import (
     is_short,
     uses_of_inserted,
 )
+from commanalyzer.instrument.round_probes import round_probe
 from commanalyzer.instrument.rounds import are_known_apart
 from commanalyzer.instrument.values import FunctionValues
 from commanalyzer.ir.access_types import AccessTypes
@@ -99,7 +100,10 @@ class _Maker:
             return "what it computes is read behind it"
         number = len(self._patch.repeated)
         is_apart = are_known_apart(self._values, self._patch, plan)
-        writer = PreviewWriter(self._patch, plan, number, lambda n: plain_text(lines[n]), is_apart=is_apart)
+        probe = round_probe(self._values, plan) if is_apart else None
+        writer = PreviewWriter(
+            self._patch, plan, number, lambda n: plain_text(lines[n]), is_apart=is_apart, probe=probe
+        )
         found = writer.write(identity(self._values, loop, plan.code))
         if found is None:
             return "too many blocks"

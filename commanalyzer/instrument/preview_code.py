@@ -5,23 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from commanalyzer.instrument.code import FunctionPatch, RepeatedLoop
-from commanalyzer.instrument.enclosed_reductions import begin, changes, finish
+from commanalyzer.instrument.enclosed_reductions import begin, finish
 from commanalyzer.instrument.loop_code import TOKEN
 from commanalyzer.instrument.loop_names import block_at, suffixed
+from commanalyzer.instrument.preview_ranges import PreviewRanges
 from commanalyzer.instrument.preview_reads import PreviewReads
 from commanalyzer.instrument.preview_slices import Place
+from commanalyzer.instrument.preview_storage import LEAST, MOST, PreviewStorage
 from commanalyzer.instrument.previews import Previewed
-from commanalyzer.instrument.repeat_guards import GuardWriter, signed
+from commanalyzer.instrument.repeat_guards import GuardWriter, as_i64, multiplier, signed
 from commanalyzer.instrument.round_copies import tally
 from commanalyzer.instrument.round_path_code import RoundPathWriter
 from commanalyzer.instrument.round_paths import DECIDING, round_path
+from commanalyzer.instrument.round_probe_code import RoundProbeWriter
+from commanalyzer.instrument.round_probes import RoundProbe
 from commanalyzer.instrument.rounds import outside_places
-from commanalyzer.ir.model import Block, Instruction, IrType, Operand
+from commanalyzer.ir.model import Block, Instruction, Operand
 from commanalyzer.ir.polynomials import Polynomial
 
 _MAX_COUNTERS = 256
 _HASH, _FIRST_SLOT = 0, 1  # of a preview's storage: then addresses of reads, then those of accesses
-_WEIGHT = 0x9E3779B97F4A7C15
 _MIXER = signed(0xD6E8FEB86659FD93)
 _LAST = signed(0xA0761D6478BD642F)
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
@@ -38,10 +41,18 @@ class PreviewWriter:
         number: Of the loop in its function.
         text: Gives a line of the module without debug information.
         is_apart: Its rounds are known apart.
+        probe: What is enough to see that one of them is known.
     """
 
     def __init__(
-        self, patch: FunctionPatch, plan: Previewed, number: int, text: Text, *, is_apart: bool = False
+        self,
+        patch: FunctionPatch,
+        plan: Previewed,
+        number: int,
+        text: Text,
+        *,
+        is_apart: bool = False,
+        probe: RoundProbe | None = None,
     ) -> None:
         self._patch = patch
         self._plan = plan
@@ -50,12 +61,15 @@ class PreviewWriter:
         self._is_apart = is_apart
         self._entering: list[str] = []  # labels
         self._storage = f"%ca.look.{number}"
+        self._kept = PreviewStorage(patch, self._storage)
         self._num_hashed = 0  # in the block that is written
         reads = plan.reads.sizes if plan.reads is not None else ()
         self._reads = {name: _FIRST_SLOT + 2 * k for k, name in enumerate(reads)}
         first = _FIRST_SLOT + 2 * len(reads)
         self._slots = {name: first + 2 * k for k, name in enumerate(plan.watched)}
         self._num_slots = first + 2 * len(self._slots)
+        self._extremes = range(first, self._num_slots)
+        self._ranges = PreviewRanges(patch, plan, self._kept, self._slots)
         self._hash_slot = _HASH
         if is_apart:  # of the round; that of all rounds is made of them
             self._hash_slot = self._num_slots
@@ -69,6 +83,7 @@ class PreviewWriter:
         self._renamed[f"%{plan.ends.preheader}"] = block_at("look", plan.loop.header, number)
         behind = block_at("guard" if plan.reads is None else "seen", plan.loop.header, number)
         self._behind = behind
+        self._probe = RoundProbeWriter(patch, plan, probe, number, self._name) if probe else None
         self._latch = plan.loop.latches[0]
         is_over = is_apart and self._latch != plan.ends.exiting
         self._renamed[f"%{plan.ends.exit}"] = (
@@ -91,8 +106,10 @@ class PreviewWriter:
         asked = self._patch.call(due, "ca_preview_due", identity)
         is_due = self._patch.value(due, f"icmp ne i32 {asked}, 0")
         guard: list[str] = []
-        looked_at, key = self._changes(guard), self._get(guard, _HASH)
-        number = self._unless_overlapping(guard, count)
+        if self._probe is not None:
+            self._probe.keep(guard, self._kept, self._extremes)
+        looked_at, key = self._ranges.changes(guard), self._kept.get(guard, _HASH)
+        number = self._ranges.unless_overlapping(guard, count)
         apart = known = ""
         if self._is_apart:
             self._tell_rounds(guard)
@@ -104,7 +121,7 @@ class PreviewWriter:
             known = self._patch.value(guard, f"icmp ne i32 {found}, 0")
         behind: list[str] = []
         finish(self._patch, plan.enclosed, behind)
-        self._patch.call(behind, "ca_repeat_end", self._changes(behind))
+        self._patch.call(behind, "ca_repeat_end", self._ranges.changes(behind))
         return RepeatedLoop(
             plan.ends.preheader, plan.loop.header, plan.ends.exiting, plan.ends.exit,
             tuple(b.label for b in plan.blocks), self._number, tuple(guard), known, (), tuple(behind),
@@ -117,20 +134,22 @@ class PreviewWriter:
         integers = [name for name, type_ in self._plan.outside.items() if type_.kind != "float"]
         entering = [start.value(Polynomial.of(name)) for name in integers]
         key = start.hashed([str(identity + 1), *entering, *self._entering])
-        self._set(start.lines, _HASH, key)
+        self._kept.set(start.lines, _HASH, key)
         for slot in (*self._reads.values(), *self._slots.values()):
-            self._set(start.lines, slot, str(_MOST))
-            self._set(start.lines, slot + 1, str(_LEAST))
-        self._begin_advancing(start.lines)
+            self._kept.set(start.lines, slot + LEAST, str(_MOST))
+            self._kept.set(start.lines, slot + MOST, str(_LEAST))
         for name in (name for name in self._reads if name not in self._plan.computed):
             address = self._patch.value(start.lines, f"ptrtoint ptr {name} to i64")
-            self._set(start.lines, self._reads[name], address)
-            self._set(start.lines, self._reads[name] + 1, address)
+            self._kept.set(start.lines, self._reads[name], address)
+            self._kept.set(start.lines, self._reads[name] + 1, address)
         if self._is_apart:
             self._patch.call(start.lines, "ca_rounds_look", identity, key)
             if self._path is not None:
                 self._path.begin(start.lines)
-        first = self._renamed[f"%{self._plan.loop.header}"]
+            if self._probe is not None:
+                self._probe.begin(start.lines, self._kept, self._extremes)
+        self._begin_advancing(start.lines)
+        first = self._name(f"%{self._plan.loop.header}") if self._probe is None else self._probe.label
         yield from ("", f"{look[1:]}:", *start.lines)
         if self._plan.reads is None:
             yield f"  br label {first}"
@@ -147,25 +166,40 @@ class PreviewWriter:
         self._num_hashed = 0
         if self._path is not None:
             self._path.begin_block()
-        yield from ("", f"{self._renamed[f'%{block.label}'][1:]}:")
         phis = [i for i in block.instructions if i.opcode == "phi" and i.name in self._plan.computed]
-        for phi in phis:
-            yield self._copied(phi)
+        is_first = block.label == self._plan.loop.header
+        if is_first and self._probe is not None:
+            yield from self._probed(self._probe, phis)
+        else:
+            yield from ("", f"{self._name(f'%{block.label}')[1:]}:", *(self._copied(phi) for phi in phis))
         for phi in phis:
             yield from self._noted(phi)
-        if self._is_apart and block.label == self._plan.loop.header:
+        if self._is_apart and is_first:
             yield from self._round_begun(phis)
         yield from self._behind_inner_loop(block.label)
         for instruction in block.instructions[:-1]:
             if instruction.name in self._plan.computed and instruction.opcode != "phi":
-                yield self._copied(instruction)
+                if self._probe is None or instruction.name not in self._probe.written:
+                    yield self._copied(instruction)
                 yield from self._noted(instruction)
             elif instruction.opcode == "store" and instruction.first_line in self._plan.stores:
                 yield self._copied(instruction)
         yield from self._before_inner_loop(block.label)
         if self._is_apart and block.label == self._latch:
             yield from self._round_over("")
-        yield self._copied(block.terminator)
+        end = self._copied(block.terminator)
+        yield end if self._probe is None else self._probe.terminated(end)
+
+    def _probed(self, probe: RoundProbeWriter, phis: list[Instruction]) -> Iterator[str]:
+        """The beginning of a round, which is all of it if it is known."""
+        first = [probe.entering(phi, self._copied(phi)) for phi in phis]
+        first += [self._copied(instruction) for instruction in probe.instructions]
+        self._decided(first, [*self._entering_round(first, phis), *probe.roots(first)])
+        over: list[str] = []
+        self._counted(over, "")
+        end = next(b.terminator for b in self._plan.blocks if b.label == self._plan.ends.exiting)
+        found = self._kept.get(first, self._hash_slot)
+        yield from probe.blocks(first, found, over, self._copied(end), self._behind)
 
     def _begin_advancing(self, out: list[str]) -> None:
         """The first addresses of those that advance; each round writes over the last ones."""
@@ -174,29 +208,42 @@ class PreviewWriter:
                 writer = GuardWriter(self._patch, advancing.types)
                 value = writer.value(advancing.first)
                 out += writer.lines
-                self._set(out, self._slots[name] + (advancing.stride < 0), value)
+                self._kept.set(out, self._slots[name] + (advancing.stride < 0), value)
 
     def _round_begun(self, phis: list[Instruction]) -> list[str]:
         """A round is decided by what enters it in registers, and by what it finds."""
         out: list[str] = []
-        total = "0"
-        for number, phi in enumerate(p for p in phis if p.type.kind != "float"):
-            value = self._as_i64(out, self._renamed[phi.name], phi.type)
-            value = self._patch.value(out, f"mul i64 {value}, {signed(_WEIGHT * (2 * number + 3))}")
-            total = self._patch.value(out, f"add i64 {total}, {value}")
-        self._set(out, self._hash_slot, total)
+        if self._probe is None:
+            self._decided(out, self._entering_round(out, phis))
         if self._path is not None:
             self._path.begin_round(out)
         return out
 
-    def _round_over(self, mark: str) -> list[str]:
+    def _entering_round(self, out: list[str], phis: list[Instruction]) -> list[str]:
+        whole = [phi for phi in phis if phi.type.kind != "float"]
+        return [as_i64(self._patch, out, self._name(phi.name), phi.type) for phi in whole]
+
+    def _decided(self, out: list[str], values: list[str]) -> None:
+        """Hash of what decides a round, as far as it is known when it begins."""
+        total = "0"
+        for number, value in enumerate(values):
+            term = self._patch.value(out, f"mul i64 {value}, {signed(multiplier(number + 1))}")
+            total = self._patch.value(out, f"add i64 {total}, {term}")
+        self._kept.set(out, self._hash_slot, total)
+
+    def _counted(self, out: list[str], mark: str) -> str:
         """The hash of a round becomes part of that of the loop; a last round that is shorter has a mark."""
-        out: list[str] = []
-        found = self._get(out, self._hash_slot)
+        found = self._kept.get(out, self._hash_slot)
         if mark:
             found = self._patch.value(out, f"add i64 {found}, {mark}")
-        total = self._patch.value(out, f"mul i64 {self._get(out, _HASH)}, {_MIXER}")
-        self._set(out, _HASH, self._patch.value(out, f"add i64 {total}, {found}"))
+        total = self._patch.value(out, f"mul i64 {self._kept.get(out, _HASH)}, {_MIXER}")
+        self._kept.set(out, _HASH, self._patch.value(out, f"add i64 {total}, {found}"))
+        return found
+
+    def _round_over(self, mark: str) -> list[str]:
+        """The recorder is told about a round that was looked at."""
+        out: list[str] = []
+        found = self._counted(out, mark)
         if self._path is None:
             self._patch.call(out, "ca_round_seen", found)
         else:
@@ -209,7 +256,7 @@ class PreviewWriter:
             first, end = self._plan.tracked[name]
             is_moving = self._path is not None and self._path.is_moving(name)
             self._patch.call(
-                out, "ca_rounds_range", *self._range(out, Place(name, first, end)), int(is_moving)
+                out, "ca_rounds_range", *self._ranges.of(out, Place(name, first, end)), int(is_moving)
             )
         for name, size in self._plan.private.sizes.items():
             address = self._patch.value(out, f"ptrtoint ptr {name} to i64")
@@ -247,26 +294,34 @@ class PreviewWriter:
             out.append(f"  store i64 {value}, ptr {place}, align 8")
         return out
 
+    def _name(self, text: str) -> str:
+        """Name of a register or label in the preview."""
+        return self._renamed.get(text, text)
+
     def _copied(self, instruction: Instruction) -> str:
         lines = [self._text(n) for n in range(instruction.first_line, instruction.last_line + 1)]
-        return TOKEN.sub(lambda m: self._renamed.get(m[0], m[0]), "\n".join(lines))
+        return TOKEN.sub(lambda m: self._name(m[0]), "\n".join(lines))
 
     def _noted(self, instruction: Instruction) -> list[str]:
         """What is done about a register of the preview: what decides is hashed, addresses are noted."""
         out: list[str] = []
         value = ""
         is_noted = instruction.name in self._slots and instruction.name not in self._plan.steady
-        is_hashed = instruction.opcode in DECIDING and instruction.type.kind != "float"
+        is_deciding = instruction.opcode in DECIDING and instruction.type.kind != "float"
+        is_hashed = is_deciding and self._probe is None
         is_in_path = self._path is not None and self._path.has(instruction.name)
         if is_hashed or is_noted or is_in_path:
-            value = self._as_i64(out, self._renamed[instruction.name], instruction.type)
+            value = as_i64(self._patch, out, self._renamed[instruction.name], instruction.type)
         if is_hashed:
             self._hash(out, value)
         if is_noted and instruction.name in self._plan.advancing:
-            last = self._slots[instruction.name] + (self._plan.advancing[instruction.name].stride >= 0)
-            self._set(out, last, value)
+            side = MOST if self._plan.advancing[instruction.name].stride >= 0 else LEAST
+            if self._probe is None:
+                self._kept.set(out, self._slots[instruction.name] + side, value)
+            else:  # known rounds may come behind this one
+                self._kept.note(out, self._slots[instruction.name], value, [side])
         elif is_noted:
-            self._note_address(out, self._slots[instruction.name], value)
+            self._kept.note(out, self._slots[instruction.name], value)
         if self._path is not None:
             self._path.note(out, instruction.name, value)
         if instruction.opcode == "load":
@@ -279,25 +334,19 @@ class PreviewWriter:
         if reads is None or address.text not in reads.sizes or address.text in reads.steady:
             return
         if address.text in self._plan.computed:
-            value = self._as_i64(out, self._renamed[address.text], address.type)
-            self._note_address(out, self._reads[address.text], value)
+            value = as_i64(self._patch, out, self._renamed[address.text], address.type)
+            self._kept.note(out, self._reads[address.text], value)
 
     def _hash(self, out: list[str], value: str) -> None:
         """Horner's rule per block, as the order of rounds counts; a weight per value of a block."""
-        total = self._get(out, self._hash_slot)
+        total = self._kept.get(out, self._hash_slot)
         if self._num_hashed == 0:
             total = self._patch.value(out, f"mul i64 {total}, {_MIXER}")
         # the first one, too: the recorder does not tell hashes apart that differ in their lowest bit
-        weight = signed(_WEIGHT * (2 * self._num_hashed + 1) % (1 << 64))
+        weight = signed(multiplier(self._num_hashed + 1))
         value = self._patch.value(out, f"mul i64 {value}, {weight}")
         self._num_hashed += 1
-        self._set(out, self._hash_slot, self._patch.value(out, f"add i64 {total}, {value}"))
-
-    def _note_address(self, out: list[str], slot: int, value: str) -> None:
-        for place, predicate in ((slot, "slt"), (slot + 1, "sgt")):
-            known = self._get(out, place)
-            bit = self._patch.value(out, f"icmp {predicate} i64 {value}, {known}")
-            self._set(out, place, self._patch.value(out, f"select i1 {bit}, i64 {value}, i64 {known}"))
+        self._kept.set(out, self._hash_slot, self._patch.value(out, f"add i64 {total}, {value}"))
 
     def _before_inner_loop(self, block: str) -> list[str]:
         """The first addresses of the loop that is entered from ``block``."""
@@ -309,7 +358,7 @@ class PreviewWriter:
                 value = writer.value(steady.first)
                 out += [TOKEN.sub(lambda m: self._renamed.get(m[0], m[0]), line) for line in writer.lines]
                 for slot in slots:
-                    self._note_address(out, slot, self._renamed.get(value, value))
+                    self._kept.note(out, slot, self._renamed.get(value, value))
         return out
 
     def _behind_inner_loop(self, block: str) -> list[str]:
@@ -318,9 +367,9 @@ class PreviewWriter:
         for name, steady in self._plan.steady.items():
             slots = self._steady_slots(name)
             if steady.ends.exit == block and slots:
-                value = self._as_i64(out, self._renamed[name], self._plan.computed[name].type)
+                value = as_i64(self._patch, out, self._renamed[name], self._plan.computed[name].type)
                 for slot in slots:
-                    self._note_address(out, slot, value)
+                    self._kept.note(out, slot, value)
         return out
 
     def _steady_slots(self, name: str) -> list[int]:
@@ -330,52 +379,3 @@ class PreviewWriter:
         if reads is not None and name in reads.steady:
             found.append(self._reads[name])
         return found
-
-    def _as_i64(self, out: list[str], name: str, type_: IrType) -> str:
-        if type_.kind == "ptr":
-            return self._patch.value(out, f"ptrtoint ptr {name} to i64")
-        return name if type_.bits == 64 else self._patch.value(out, f"sext {type_} {name} to i64")
-
-    def _changes(self, out: list[str]) -> str:
-        """Changes so far of the shadow of all addresses."""
-        total = "0"
-        for name, (first, end) in self._plan.tracked.items():
-            low, high = self._range(out, Place(name, first, end))
-            found = self._patch.call(out, "ca_changes", low, high)
-            total = found if total == "0" else self._patch.value(out, f"add i64 {total}, {found}")
-        return changes(self._patch, self._plan.enclosed, out, total)
-
-    def _range(self, out: list[str], place: Place) -> tuple[str, str]:
-        """First and last address of a place in all rounds; the first behind the last if there were none."""
-        name = place.address
-        if name in self._slots:
-            low, high = self._get(out, self._slots[name]), self._get(out, self._slots[name] + 1)
-        else:
-            type_ = self._plan.outside.get(name)
-            low = high = name
-            if type_ is None or type_.kind == "ptr":  # globals, too
-                low = high = self._patch.value(out, f"ptrtoint ptr {name} to i64")
-        low = self._patch.value(out, f"add i64 {low}, {place.first}")
-        return low, self._patch.value(out, f"add i64 {high}, {place.end - 1}")
-
-    def _unless_overlapping(self, out: list[str], count: int) -> str:
-        """``count``, or 0 if the loop may change what the preview read."""
-        places = dict.fromkeys(p for o in self._plan.overlaps for p in (o.read, o.written))
-        ranges = {place: self._range(out, place) for place in places}
-        result = str(count)
-        for overlap in self._plan.overlaps:
-            (low, high), (first, last) = ranges[overlap.read], ranges[overlap.written]
-            begins = self._patch.value(out, f"icmp sle i64 {low}, {last}")
-            ends = self._patch.value(out, f"icmp sle i64 {first}, {high}")
-            both = self._patch.value(out, f"and i1 {begins}, {ends}")
-            result = self._patch.value(out, f"select i1 {both}, i32 0, i32 {result}")
-        return result
-
-    def _slot(self, out: list[str], number: int) -> str:
-        return self._patch.value(out, f"getelementptr inbounds i64, ptr {self._storage}, i64 {number}")
-
-    def _get(self, out: list[str], number: int) -> str:
-        return self._patch.value(out, f"load i64, ptr {self._slot(out, number)}, align 8")
-
-    def _set(self, out: list[str], number: int, value: str) -> None:
-        out.append(f"  store i64 {value}, ptr {self._slot(out, number)}, align 8")

@@ -68,7 +68,7 @@ class GuardWriter:
         """Hash of all values given so far and these."""
         for value in values:
             self._num_hashed += 1
-            term = self.compute("mul", value, str(signed(_multiplier(self._num_hashed))))
+            term = self.compute("mul", value, str(signed(multiplier(self._num_hashed))))
             self._hash = self.compute("add", self._hash, term) if self._hash else term
         return self._hash
 
@@ -82,14 +82,15 @@ class GuardWriter:
 
     def _symbol(self, symbol: str) -> str:
         if symbol not in self._symbols:
-            type_ = self._types[symbol]
-            found = symbol
-            if type_.kind == "ptr":
-                found = self._patch.value(self.lines, f"ptrtoint ptr {symbol} to i64")
-            elif type_.bits != 64:
-                found = self._patch.value(self.lines, f"sext {type_} {symbol} to i64")
-            self._symbols[symbol] = found
+            self._symbols[symbol] = as_i64(self._patch, self.lines, symbol, self._types[symbol])
         return self._symbols[symbol]
+
+
+def as_i64(patch: FunctionPatch, out: list[str], name: str, type_: IrType) -> str:
+    """A register's value as i64."""
+    if type_.kind == "ptr":
+        return patch.value(out, f"ptrtoint ptr {name} to i64")
+    return name if type_.bits == 64 else patch.value(out, f"sext {type_} {name} to i64")
 
 
 def signed(value: int) -> int:
@@ -98,7 +99,7 @@ def signed(value: int) -> int:
     return value - (1 << 64) if value >> 63 else value
 
 
-def _multiplier(index: int) -> int:
+def multiplier(index: int) -> int:
     """Odd number with well mixed bits (splitmix64)."""
     mixed = (index * 0x9E3779B97F4A7C15) & _MASK
     mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & _MASK

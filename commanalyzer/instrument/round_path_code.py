@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from commanalyzer.instrument.code import FunctionPatch
-from commanalyzer.instrument.repeat_guards import signed
+from commanalyzer.instrument.preview_storage import PreviewStorage
+from commanalyzer.instrument.repeat_guards import multiplier, signed
 from commanalyzer.instrument.round_paths import MOST_MOVING, RoundPath
 
 _START, _AT, _LIMIT, _PATH = range(4)  # slots: accesses of the round, their end, where they must end; hash
@@ -28,8 +29,7 @@ class RoundPathWriter:
     def __init__(self, patch: FunctionPatch, path: RoundPath, storage: str, first_slot: int) -> None:
         self._patch = patch
         self._path = path
-        self._storage = storage
-        self._first_slot = first_slot
+        self._slots = PreviewStorage(patch, storage, first_slot)
         self._num_hashed = 0  # in the block that is written
 
     def is_moving(self, address: str) -> bool:
@@ -42,14 +42,14 @@ class RoundPathWriter:
 
     def begin(self, out: list[str]) -> None:
         """In front of the first round."""
-        self._set(out, _START, self._patch.call(out, "ca_rounds_accesses"))
+        self._slots.set(out, _START, self._patch.call(out, "ca_rounds_accesses"))
 
     def begin_round(self, out: list[str]) -> None:
         """In the header."""
-        start = self._get(out, _START)
-        self._set(out, _AT, start)
-        self._set(out, _LIMIT, self._patch.value(out, f"add i64 {start}, {8 * (MOST_MOVING + 2)}"))
-        self._set(out, _PATH, "0")
+        start = self._slots.get(out, _START)
+        self._slots.set(out, _AT, start)
+        self._slots.set(out, _LIMIT, self._patch.value(out, f"add i64 {start}, {8 * (MOST_MOVING + 2)}"))
+        self._slots.set(out, _PATH, "0")
 
     def begin_block(self) -> None:
         """In front of a block of the preview."""
@@ -64,22 +64,22 @@ class RoundPathWriter:
 
     def end_round(self, out: list[str], found: str) -> None:
         """The round is over; ``found`` is its hash."""
-        noted = self._get(out, _PATH), self._get(out, _AT)
-        self._set(out, _START, self._patch.call(out, "ca_round_found", found, *noted))
+        noted = self._slots.get(out, _PATH), self._slots.get(out, _AT)
+        self._slots.set(out, _START, self._patch.call(out, "ca_round_found", found, *noted))
 
     def _hash(self, out: list[str], value: str) -> None:
         """Horner's rule per block; a block counts even if all its values are 0."""
-        total = self._get(out, _PATH)
+        total = self._slots.get(out, _PATH)
         if self._num_hashed == 0:
             total = self._patch.value(out, f"mul i64 {total}, {_MIXER}")
             total = self._patch.value(out, f"add i64 {total}, {signed(_WEIGHT)}")
-        weight = signed(_WEIGHT * (2 * self._num_hashed + 3) % (1 << 64))
+        weight = signed(multiplier(self._num_hashed + 1))
         value = self._patch.value(out, f"mul i64 {value}, {weight}")
         self._num_hashed += 1
-        self._set(out, _PATH, self._patch.value(out, f"add i64 {total}, {value}"))
+        self._slots.set(out, _PATH, self._patch.value(out, f"add i64 {total}, {value}"))
 
     def _write_access(self, out: list[str], address: str, first: int, end: int) -> None:
-        at = self._get(out, _AT)
+        at = self._slots.get(out, _AT)
         place = self._patch.value(out, f"inttoptr i64 {at} to ptr")
         start = self._patch.value(out, f"add i64 {address}, {first}")
         folded = self._patch.value(out, f"and i64 {start}, {_ADDRESS_MASK}")
@@ -87,18 +87,7 @@ class RoundPathWriter:
         out.append(f"  store i64 {access}, ptr {place}, align 8")
         behind = self._patch.value(out, f"add i64 {at}, 8")
         if self._path.are_few:
-            self._set(out, _AT, behind)
+            self._slots.set(out, _AT, behind)
             return
-        fits = self._patch.value(out, f"icmp ult i64 {behind}, {self._get(out, _LIMIT)}")
-        self._set(out, _AT, self._patch.value(out, f"select i1 {fits}, i64 {behind}, i64 {at}"))
-
-    def _slot(self, out: list[str], number: int) -> str:
-        return self._patch.value(
-            out, f"getelementptr inbounds i64, ptr {self._storage}, i64 {self._first_slot + number}"
-        )
-
-    def _get(self, out: list[str], number: int) -> str:
-        return self._patch.value(out, f"load i64, ptr {self._slot(out, number)}, align 8")
-
-    def _set(self, out: list[str], number: int, value: str) -> None:
-        out.append(f"  store i64 {value}, ptr {self._slot(out, number)}, align 8")
+        fits = self._patch.value(out, f"icmp ult i64 {behind}, {self._slots.get(out, _LIMIT)}")
+        self._slots.set(out, _AT, self._patch.value(out, f"select i1 {fits}, i64 {behind}, i64 {at}"))

@@ -75,8 +75,17 @@ CA_HOOK void ca_round_seen(uint64_t hash) {
   ca_rounds.num_changed += ca_rounds.hashes[number] != (hash | 1);
 }
 
-/* The same for a loop whose rounds may be renamed: what the branches were, and the end of the accesses that
- * were written. Where those of the next round are written. */
+/* Whether a preview's next round does what it did before: then nothing else needs to be found out about it. */
+CA_HOOK uint32_t ca_round_known(uint64_t hash) {
+  uint64_t number = ca_rounds.seen;
+  if (number >= ca_rounds.limit || ca_rounds.hashes[number] != (hash | 1))
+    return 0;
+  ca_rounds.seen = number + 1;
+  return 1;
+}
+
+/* The same as ca_round_seen for a loop whose rounds may be renamed: what the branches were, and the end of the
+ * accesses that were written. Where those of the next round are written. */
 CA_HOOK uint64_t ca_round_found(uint64_t hash, uint64_t path, uint64_t at) {
   uint64_t number = ca_rounds.seen, start = ca_rounds.at;
   if (number >= ca_rounds.limit)

@@ -188,6 +188,10 @@ LOOPS = {
     " int x = (int)(fabs(c[i]) * 2.0) % n; p3[0] = x; p3[1] = (x + 1) % n; p3[2] = (x * 3 + 1) % n;"
     " s[0] = c[i] * 0.5; s[1] = c[i] * 0.25; s[2] = s[0] * s[1];"
     " double z = 0.0; for (int j = 0; j < 3; j++) z += s[j] * b[p3[j]]; a[i] = z; }",
+    "rounds of some length": "for (int i = 0; i < n; i++) { int m3 = (int)(fabs(b[i]) * 4.0) % 5;"
+    " for (int j = 0; j < m3; j++) e[(m3 + j) % n] += 0.5 * a[i]; }",
+    "rounds that look again": "for (int i = 0; i < n; i++) if (b[i] > 0.25)"
+    " e[(int)(fabs(c[i]) * 4.0) % n] += 0.5 * a[i];",
     "rounds that read what is behind": "{ double s[4]; for (int i = 0; i < n; i++) {"
     " for (int j = 0; j < 4; j++) s[j] = a[(perm[i] + j) % n]; c[i] = s[perm[i] & 3] * 2.0; }"
     " d[0] = s[t & 3] + s[1]; }",
