@@ -124,7 +124,7 @@ static bool append(const struct ca_event *event) {
 uint64_t ca_row_find(const struct ca_event *event) {
   struct ca_place place;
   ca_anchors_find(event, &place);
-  return ca_anchors_search(&place, event->hash);
+  return ca_anchors_search(event, &place);
 }
 
 /* Counts a row and predicts that the one behind it comes next. */
@@ -215,7 +215,7 @@ uint64_t ca_row_again(const struct ca_event *event, struct ca_place *place) {
   uint64_t near = ca_row_near(event->hash);
   if (near)
     return near;
-  uint64_t found = ca_anchors_search(place, event->hash);
+  uint64_t found = ca_anchors_search(event, place);
   if (!found)
     return 0;
   const struct ca_head *head = (const struct ca_head *)ca_heads.data + (found - 1);
