@@ -1,10 +1,10 @@
 /* The index of rows: finds a row again by its anchors and its hash.
  *
- * A row has up to three anchors, values that it is about: the newest register value among its labels, its sink
- * (of a register value: its first source), its last label. It is kept with the first of them that few rows
- * have. Which these are was true when it came and stays true, so the search goes the same way: it ends at the
- * first anchor with few rows. What is computed from a new register value is new; constants, and words that all
- * elements use, have many rows.
+ * A row has anchors, values that it is about: the newest register value among its labels, its sink (of a
+ * register value: its first source), its last label, some other labels. It is kept with the first of them that
+ * few rows have. Which these are was true when it came and stays true, so the search goes the same way: it ends
+ * at the first anchor with few rows. What is computed from a new register value is new; constants, and words
+ * that all elements use, have many rows.
  *
  * An anchor knows its only row, or the bucket that its rows are in. With each row there is a part of its mixed
  * hash, so that no other row is looked at. Few rows are a list, in the order in which they came; many rows, of
@@ -142,7 +142,18 @@ static uint64_t find_in(const struct bucket *bucket, uint64_t hash) {
   return is_list(bucket) ? find_in_list(bucket, hash) : find_in_table(bucket, hash);
 }
 
-/* Finds an event's anchors. Begins to fetch what the search looks at first. */
+/* Adds another label of the event as an anchor; false if there is none, or no room. Few rows need it. */
+static bool add_further(const struct ca_event *event, struct ca_place *place) {
+  uint32_t count = place->count;
+  while (place->num_tried < place->num_labels && place->count == count && count < CA_MOST_ANCHORS) {
+    uint64_t label = event->labels[place->num_tried++];
+    if (label && (label & ~CA_ROLES) != CA_NOTHING)
+      add_anchor(place, anchor_of(label));
+  }
+  return place->count > count;
+}
+
+/* Finds an event's first anchors. Begins to fetch what the search looks at first. */
 void ca_anchors_find(const struct ca_event *event, struct ca_place *place) {
   bool has_labels = !(event->flags & (CA_ROW_FILL | CA_ROW_RANGE | CA_ROW_NEST));
   uint32_t *newest = by_row, *last = by_row;
@@ -152,7 +163,8 @@ void ca_anchors_find(const struct ca_event *event, struct ca_place *place) {
       newest = anchor;
     last = event->labels[i] ? anchor : last;
   }
-  place->count = 0;
+  place->count = place->num_tried = 0;
+  place->num_labels = has_labels ? event->count : 0;
   if (newest != by_row)
     place->anchors[place->count++] = newest;
   add_anchor(place, anchor_of(event->anchor));
@@ -186,8 +198,9 @@ static bool has_few(uint32_t anchor) {
   return !(anchor & IN_BUCKET) || (is_list(bucket) && as_list(bucket)->rows < FEW);
 }
 
-/* Row + 1 with this hash, 0 for none; then it would be kept in this place. */
-uint64_t ca_anchors_search(struct ca_place *place, uint64_t hash) {
+/* Row + 1 of the event, 0 for none; then it would be kept in this place. */
+uint64_t ca_anchors_search(const struct ca_event *event, struct ca_place *place) {
+  const uint64_t hash = event->hash;
   for (place->chosen = 0;; place->chosen++) {
     uint32_t anchor = *place->anchors[place->chosen];
     uint64_t row = anchor;
@@ -197,7 +210,7 @@ uint64_t ca_anchors_search(struct ca_place *place, uint64_t hash) {
       row = find_in(bucket_at(anchor), hash);
     else if (anchor && ca_state.cells[anchor - 1].hash != hash)
       row = 0;
-    if (row || place->chosen + 1 == place->count || has_few(anchor))
+    if (row || has_few(anchor) || (place->chosen + 1 == place->count && !add_further(event, place)))
       return row;
   }
 }

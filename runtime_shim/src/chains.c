@@ -1,4 +1,4 @@
-/* Goes through the log: its rows, and the chains that ranges stand for. */
+/* Goes through the log: the stores of its rows, and the chains that ranges stand for. */
 #include "survey.h"
 #include <stdlib.h>
 #include <string.h>
@@ -45,8 +45,8 @@ static const uint64_t *content_of(const struct ca_head *head, const int32_t *uni
   return content + head->num_labels;
 }
 
-static void visit_range(const struct ca_head *head, const int32_t *unit, struct ca_chain *chain,
-                        void (*visit)(const struct ca_chain *chain)) {
+void ca_visit_range(const struct ca_head *head, const int32_t *unit, struct ca_chain *chain,
+                    void (*visit)(const struct ca_chain *chain)) {
   static uint64_t content[UINT16_MAX];
   const uint64_t *end = content_of(head, unit, content);
   chain->units = 0;
@@ -55,44 +55,6 @@ static void visit_range(const struct ca_head *head, const int32_t *unit, struct 
     visit_segment(chain, &segment, visit);
     at = next_segment(&segment);
   }
-}
-
-/* The groups of a row; false if they are not in the order of rows. */
-static bool find_groups(struct ca_chain *chain, const struct ca_group **next) {
-  const struct ca_group *end = (const struct ca_group *)(ca_groups.data + ca_groups.bytes);
-  chain->groups = *next;
-  if (*next < end && (*next)->row < chain->row)
-    return false;
-  while (*next < end && (*next)->row == chain->row)
-    ++*next;
-  chain->num_groups = (uint32_t)(*next - chain->groups);
-  return true;
-}
-
-bool ca_walk_chains(void (*visit)(const struct ca_chain *chain), const uint8_t *passed, uint8_t mark) {
-  const int32_t *unit = (const int32_t *)ca_labels.data;
-  const struct ca_group *group = (const struct ca_group *)ca_groups.data;
-  for (uint64_t row = 0; row < ca_num_rows; row++) {
-    const struct ca_head *head = ca_row_heads() + row;
-    if (head->flags & CA_ROW_NEST) /* they are written out when the graph is built only */
-      return false;
-    struct ca_chain chain = {.row = row};
-    if (!find_groups(&chain, &group))
-      return false;
-    if (!(passed[row] & mark) && (chain.times = ca_state.cells[row].count)) {
-      chain.sink = head->sink;
-      chain.site = head->site;
-      chain.flags = head->flags;
-      chain.num_labels = head->num_labels;
-      chain.units = unit;
-      if (head->flags & CA_ROW_RANGE)
-        visit_range(head, unit, &chain, visit);
-      else
-        visit(&chain);
-    }
-    unit += ca_row_units(head);
-  }
-  return true;
 }
 
 static void visit_sinks(const struct ca_head *head, const int32_t *unit,

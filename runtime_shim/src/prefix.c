@@ -79,6 +79,11 @@ static uint8_t traits_of(const struct ca_head *head, const int32_t *unit) {
     count = ca_row_label(head->flags, head->sink, unit, 1) >> 32 & 255;
     traits |= weight_of(ca_row_label(head->flags, head->sink, unit, 0) & 0xffffffff);
   }
+  if (!(head->flags & (CA_ROW_RANGE | CA_ROW_WIDE | CA_ROW_COMPACT))) { /* none of them is 0 */
+    for (uint32_t k = 0; k < count; k++)
+      traits |= unit[k] ? 0 : ACCUMULATES;
+    return count ? traits | HAS_SOURCES : traits;
+  }
   for (uint32_t k = first; k < first + count; k++) {
     uint64_t label = ca_row_label(head->flags, head->sink, unit, k);
     traits |= label ? HAS_SOURCES : 0;

@@ -124,7 +124,7 @@ static bool append(const struct ca_event *event) {
 uint64_t ca_row_find(const struct ca_event *event) {
   struct ca_place place;
   ca_anchors_find(event, &place);
-  return ca_anchors_search(&place, event->hash);
+  return ca_anchors_search(event, &place);
 }
 
 /* Counts a row and predicts that the one behind it comes next. */
@@ -204,6 +204,12 @@ static void leave(uint64_t expected, uint64_t row, bool is_new) {
   detour[expected].instead = (uint32_t)(row + 1);
 }
 
+/* Whether only new rows came lately, and the log ends behind the last one: then the next one is new as well, or
+ * the index finds it. */
+static bool is_growing(void) {
+  return num_new >= NUM_INTERRUPTED && ca_state.cursor == ca_state.cells + ca_num_rows;
+}
+
 /* Counts the row of an event that was not predicted, if there is one: row + 1, otherwise 0. `place` is for
  * ca_row_add. */
 uint64_t ca_row_again(const struct ca_event *event, struct ca_place *place) {
@@ -212,10 +218,10 @@ uint64_t ca_row_again(const struct ca_event *event, struct ca_place *place) {
     ca_spill_check();
   uint64_t expected = (uint64_t)(ca_state.cursor - ca_state.cells);
   ca_anchors_find(event, place);
-  uint64_t near = ca_row_near(event->hash);
+  uint64_t near = is_growing() ? 0 : ca_row_near(event->hash);
   if (near)
     return near;
-  uint64_t found = ca_anchors_search(place, event->hash);
+  uint64_t found = ca_anchors_search(event, place);
   if (!found)
     return 0;
   const struct ca_head *head = (const struct ca_head *)ca_heads.data + (found - 1);

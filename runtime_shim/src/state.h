@@ -125,16 +125,20 @@ struct ca_found {
   bool is_new;
 };
 
+#define CA_MOST_ANCHORS 4u
+
 /* Where the index of rows keeps a row (anchors.c). */
 struct ca_place {
-  uint32_t *anchors[3];
+  uint32_t *anchors[CA_MOST_ANCHORS];
   uint32_t count;
   uint32_t chosen;
+  uint32_t num_labels; /* of the row that may become anchors */
+  uint32_t num_tried;  /* of them, beside the first anchors */
 };
 
 bool ca_anchors_reserve(void);
 void ca_anchors_find(const struct ca_event *event, struct ca_place *place);
-uint64_t ca_anchors_search(struct ca_place *place, uint64_t hash);
+uint64_t ca_anchors_search(const struct ca_event *event, struct ca_place *place);
 bool ca_anchors_room(const struct ca_place *place);
 void ca_anchors_put(const struct ca_place *place, uint64_t row);
 void ca_anchors_expect(uint64_t label);

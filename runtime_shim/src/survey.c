@@ -84,10 +84,24 @@ CA_INLINE void note_group(const struct ca_group *group, struct found *found,
            group->is_listed ? listed[i * group->width + k] : runs[k].start + i * (uint64_t)runs[k].stride);
 }
 
+/* The labels of a row in this coding, a constant: it is not asked for again at each label. */
+CA_INLINE void note_coded(const struct ca_chain *chain, uint32_t coding, struct found *found,
+                          void (*note)(struct found *found, uint64_t label)) {
+  for (uint32_t k = 0; k < chain->num_labels; k++)
+    note(found, ca_row_label(coding, chain->sink, chain->units, k));
+}
+
 CA_INLINE void note_labels(const struct ca_chain *chain, struct found *found,
                            void (*note)(struct found *found, uint64_t label)) {
-  for (uint32_t k = 0; k < chain->num_labels; k++)
-    note(found, ca_chain_label(chain, k));
+  if (!chain->units)
+    for (uint32_t k = 0; k < chain->num_labels; k++)
+      note(found, ca_chain_label(chain, k));
+  else if (chain->flags & CA_ROW_WIDE)
+    note_coded(chain, CA_ROW_WIDE, found, note);
+  else if (chain->flags & CA_ROW_COMPACT)
+    note_coded(chain, CA_ROW_COMPACT, found, note);
+  else
+    note_coded(chain, 0, found, note);
   for (uint32_t g = 0; g < chain->num_groups; g++)
     note_group(&chain->groups[g], found, note);
 }

@@ -59,9 +59,9 @@ struct ca_sinks {
 };
 
 #pragma GCC visibility push(hidden)
-/* Visits all chains that occurred, but not those of rows for which `passed` has this mark; false if the log
- * cannot be read in this way. */
-bool ca_walk_chains(void (*visit)(const struct ca_chain *chain), const uint8_t *passed, uint8_t mark);
+/* Visits the chains that a range stands for. */
+void ca_visit_range(const struct ca_head *head, const int32_t *unit, struct ca_chain *chain,
+                    void (*visit)(const struct ca_chain *chain));
 
 /* Visits the stores to homes of all rows, whether they occurred or not. */
 void ca_walk_sinks(void (*visit)(const struct ca_sinks *sinks));
@@ -87,6 +87,47 @@ CA_INLINE uint64_t ca_chain_label(const struct ca_chain *chain, uint32_t k) {
   if (!chain->units)
     return chain->labels[k] + chain->round * chain->labels[chain->num_labels + k];
   return ca_row_label(chain->flags, chain->sink, chain->units, k);
+}
+
+/* The groups of a row; false if they are not in the order of rows. */
+CA_INLINE bool ca_find_groups(struct ca_chain *chain, const struct ca_group **next) {
+  const struct ca_group *end = (const struct ca_group *)(ca_groups.data + ca_groups.bytes);
+  chain->groups = *next;
+  if (*next < end && (*next)->row < chain->row)
+    return false;
+  while (*next < end && (*next)->row == chain->row)
+    ++*next;
+  chain->num_groups = (uint32_t)(*next - chain->groups);
+  return true;
+}
+
+/* Visits all chains that occurred, but not those of rows for which `passed` has this mark; false if the log
+ * cannot be read in this way. Inlined with its visitor: most chains have few labels. */
+CA_INLINE bool ca_walk_chains(void (*visit)(const struct ca_chain *chain), const uint8_t *passed,
+                              uint8_t mark) {
+  const int32_t *unit = (const int32_t *)ca_labels.data;
+  const struct ca_group *group = (const struct ca_group *)ca_groups.data;
+  for (uint64_t row = 0; row < ca_num_rows; row++) {
+    const struct ca_head *head = ca_row_heads() + row;
+    if (head->flags & CA_ROW_NEST) /* they are written out when the graph is built only */
+      return false;
+    struct ca_chain chain = {.row = row};
+    if (!ca_find_groups(&chain, &group))
+      return false;
+    if (!(passed[row] & mark) && (chain.times = ca_state.cells[row].count)) {
+      chain.sink = head->sink;
+      chain.site = head->site;
+      chain.flags = head->flags;
+      chain.num_labels = head->num_labels;
+      chain.units = unit;
+      if (head->flags & CA_ROW_RANGE)
+        ca_visit_range(head, unit, &chain, visit);
+      else
+        visit(&chain);
+    }
+    unit += ca_row_units(head);
+  }
+  return true;
 }
 
 #endif

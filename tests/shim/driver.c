@@ -178,11 +178,20 @@ static void crowded(void) {
     ca_row_1(1, at(&field[0]), 2, word(&field[1]) + i);
 }
 
-/* Chains of which every anchor has many: register value, sink, last label. */
+/* Chains of which all but a further label have many: register value, sink, last label. */
 static void shared(void) {
   for (uint64_t k = 0; k < 2000; k++) {
     uint64_t i = k < 1000 ? k : 1999 - k, value = ca_register_1(2, word(&field[3]));
     ca_row_3(3, at(&field[0]), 2, value, word(&field[4]) + i, word(&field[1]));
+  }
+}
+
+/* Chains of which every anchor has many, the further label as well. */
+static void shared_by_all(void) {
+  for (uint64_t k = 0; k < 2000; k++) {
+    uint64_t i = k < 1000 ? k : 1999 - k, value = ca_register_1(2, word(&field[3]));
+    uint64_t labels[] = {value, word(&field[2]), word(&field[4]) + i, word(&field[1])};
+    ca_row_many(3, at(&field[0]), 2, 4, labels);
   }
 }
 
@@ -345,6 +354,7 @@ static const struct {
     {"mixed", mixed},
     {"crowded", crowded},
     {"shared", shared},
+    {"shared_by_all", shared_by_all},
     {"compact", compact},
     {"lifetimes", lifetimes},
     {"long_few", long_few},

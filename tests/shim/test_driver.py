@@ -129,8 +129,9 @@ def test_many_chains_of_one_sink_are_found_again(driver: Driver) -> None:
     assert trace.statistics.hash_collisions == 0
 
 
-def test_chains_of_which_all_anchors_are_crowded_are_found_again(driver: Driver) -> None:
-    _, trace = driver.run("shared")
+@pytest.mark.parametrize("scenario", ["shared", "shared_by_all"])
+def test_chains_of_which_the_anchors_are_crowded_are_found_again(driver: Driver, scenario: str) -> None:
+    _, trace = driver.run(scenario)
     assert trace.cells["count"].tolist() == [2000] + [2] * 1000
     assert trace.heads["site"].tolist() == [2] + [3] * 1000
 
