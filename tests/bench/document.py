@@ -108,7 +108,7 @@ def _stages(measured: Sequence[Measured]) -> Section:
     text = (
         "The graphs of the short runs. Bytes per distinct flow, in memory and in the result file; vertices "
         "are included. Build: from the traces of all recordings. Divide: the whole portfolio for 16 nodes. "
-        "Count: one division."
+        "Count: one division, 16 runs of values, without the totals that all divisions share."
     )
     columns = (
         *("workload", "flows", "B/flow", "B/flow in file", "build s", "divide s", "count s"),
