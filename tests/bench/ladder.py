@@ -1,6 +1,6 @@
 """How large programs can be: each workload analysed end to end at growing sizes, until it no longer fits.
 
-    python -m tests.bench.ladder [--only heat2d,matmul] [--up-to 2048] [--nodes 4,16,64]
+    python -m tests.bench.ladder [--only heat2d,matmul] [--from 512] [--up-to 2048] [--nodes 4,16,64]
                                  [--memory-limit-gb 20] [--timeout 1800] [--coarsen auto] [-o FILE]
 
 Run from the checkout, with nothing else on the machine. Each rung is a process of its own, and is told how
@@ -47,11 +47,9 @@ class Limits:
     timeout_s: float
 
 
-def climb(series: Series, up_to: int, nodes: str, coarsen: str, limits: Limits) -> Iterator[Rung]:
-    """Yield the rungs of one workload; after one that failed there are no more."""
-    for size in series.sizes:
-        if size > up_to:
-            return
+def climb(series: Series, sizes: range, nodes: str, coarsen: str, limits: Limits) -> Iterator[Rung]:
+    """Yield the rungs of one workload with these ``sizes``; after one that failed there are no more."""
+    for size in (size for size in series.sizes if size in sizes):
         rung = _run(series, size, nodes, coarsen, limits)
         yield rung
         if rung.failure:
@@ -86,7 +84,7 @@ def _watch(process: subprocess.Popen[bytes], limits: Limits) -> str:
             reason = f"more than {limits.memory_bytes / _GB:.0f} GB, after {seconds:.0f} s"
         elif seconds > limits.timeout_s:
             reason = f"more than {limits.timeout_s:.0f} s, with at most {peak / _GB:.1f} GB"
-        if reason:
+        if reason and process.poll() is None:  # not one that has just ended by itself
             _end(process)
             return f"ended: {reason}"
     return ""
@@ -129,9 +127,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     made = collect_provenance(compiler="", flags=(), input_hashes=(), seed=0)
     machine = f"{made.host_class}, Python {platform.python_version()}"
     origin = f"Made by `{shlex.join(['python', '-m', 'tests.bench.ladder', *words])}` on {machine}."
-    rungs: list[Rung] = []
+    sizes, rungs = range(options.least, options.up_to + 1), list[Rung]()
     for series in chosen_series(options.only.split(",") if options.only else ()):
-        for rung in climb(series, options.up_to, options.nodes, options.coarsen, limits):
+        for rung in climb(series, sizes, options.nodes, options.coarsen, limits):
             progress.print(rung.line())
             rungs.append(rung)
             document = ladder_document(rungs, parse_nodes(options.nodes), options.memory_limit_gb, origin)
@@ -147,6 +145,7 @@ def _options(words: Sequence[str]) -> argparse.Namespace:
         "python -m tests.bench.ladder", description=(__doc__ or "").splitlines()[0]
     )
     parser.add_argument("--only", default="", help="comma-separated workloads")
+    parser.add_argument("--from", dest="least", type=int, default=1, help="smallest size")
     parser.add_argument("--up-to", type=int, default=10**9, help="largest size")
     parser.add_argument("--nodes", default="4,16,64", help="among 4, 16, 64 where there is theory")
     parser.add_argument("--coarsen", default="auto", help="auto, never or a number of vertices")
