@@ -18,7 +18,7 @@ from commanalyzer.communication.phases import StepOrder, step_order, with_phases
 from commanalyzer.communication.totals import GraphTotals, totals_of
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.heap import give_back
-from commanalyzer.partition.balance import TermWork, imbalance_between, term_work, work_by_value
+from commanalyzer.partition.balance import TermWork, imbalance_with_folds, term_work, work_by_value
 from commanalyzer.partition.concurrency import caller_of
 from commanalyzer.partition.selection import Cost, Latest
 from commanalyzer.request import Model
@@ -118,7 +118,9 @@ class View:
         """Return what owners cost, whose ``charges`` and bytes are known."""
         p, folded = charges.num_parts, (charges.fold.value, charges.fold.sender)
         known = (self.graph, self.work, self.removed, part, p, folded)
-        return Cost(comm_bytes, imbalance_between(*known, charges.fold_terms), partial(work_by_value, *known))
+        return Cost(
+            comm_bytes, imbalance_with_folds(*known, charges.fold_terms), partial(work_by_value, *known)
+        )
 
     def known_cost(self, part: Int32, num_parts: int) -> Cost:
         """Return what owners cost, counted unless it was before."""

@@ -42,10 +42,8 @@ class PreviewRanges:
         """First and last address of a place in all rounds; the first behind the last if there were none."""
         name = place.address
         if name in self._slots:
-            low, high = (
-                self._kept.get(out, self._slots[name] + LEAST),
-                self._kept.get(out, self._slots[name] + MOST),
-            )
+            low = self._kept.get(out, self._slots[name] + LEAST)
+            high = self._kept.get(out, self._slots[name] + MOST)
         else:
             type_ = self._plan.outside.get(name)
             low = high = name

@@ -86,7 +86,7 @@ def work_by_value(
     return np.asarray(work.rest + done)
 
 
-def imbalance_between(
+def imbalance_with_folds(
     graph: AnyGraph,
     work: TermWork,
     removed: Bool,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 
 from commanalyzer.communication.volume import charge_volume
-from commanalyzer.partition.balance import imbalance_between, imbalance_of_work, term_work, work_by_value
+from commanalyzer.partition.balance import imbalance_of_work, imbalance_with_folds, term_work, work_by_value
 from tests.graphs import build, folded
 from tests.strategies import Case, cases
 
@@ -27,4 +27,4 @@ def test_what_is_combined_tells_the_imbalance(case: Case) -> None:
     folds = charges.fold.value, charges.fold.sender
     arguments = (graph, term_work(graph), hubs, part, case.num_parts, folds)
     expected = imbalance_of_work(work_by_value(*arguments), part, case.num_parts)
-    assert imbalance_between(*arguments, charges.fold_terms) == pytest.approx(expected, rel=1e-12)
+    assert imbalance_with_folds(*arguments, charges.fold_terms) == pytest.approx(expected, rel=1e-12)
