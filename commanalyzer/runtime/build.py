@@ -23,35 +23,6 @@ from commanalyzer.frontend.subprocesses import run_tool
 from commanalyzer.frontend.toolchain import Toolchain, bundled_toolchain
 
 INLINED = ("hooks.c", "loops.c", "accumulators.c", "library.c", "variadics.c")
-SEPARATE = (
-    "rows.c",
-    "anchors.c",
-    "ranges.c",
-    "nests.c",
-    "repeats.c",
-    "outcomes.c",
-    "snapshots.c",
-    "written.c",
-    "rounds.c",
-    "round_notes.c",
-    "renamings.c",
-    "places.c",
-    "packing.c",
-    "columns.c",
-    "spill.c",
-    "heap.c",
-    "pages.c",
-    "frames.c",
-    "locals.c",
-    "permute.c",
-    "workspace.c",
-    "descent.c",
-    "prefix.c",
-    "survey.c",
-    "homes.c",
-    "chains.c",
-    "trace.c",
-)
 _FLAGS = (
     "-std=gnu11",
     "-O2",
@@ -87,12 +58,12 @@ def build_instrumented(ir_text: str, program: FrontendResult, link_flags: Sequen
     """
     bundled = bundled_toolchain()
     source = shim_directory() / "src"
-    flags, headers = (*_FLAGS, *_include()), _headers()
+    flags, headers = (*_FLAGS, *_include()), shim_headers()
     with ThreadPoolExecutor(os.cpu_count()) as compilers:  # the first time; then all are in the cache
         bitcode = compilers.map(lambda name: _bitcode(bundled, source / name), INLINED)
         objects = compilers.map(
-            lambda name: build_object(source / name, toolchain=bundled, flags=flags, depends_on=headers),
-            SEPARATE,
+            lambda path: build_object(path, toolchain=bundled, flags=flags, depends_on=headers),
+            separate_sources(),
         )
     merged = _merge(ir_text, tuple(bitcode))
     return _link(merged, program, (*link_flags, "-rdynamic"), (*objects, *_library_objects(program)))
@@ -109,18 +80,17 @@ def _include() -> tuple[str, ...]:
     return ("-I", str(shim_directory() / "include"))
 
 
-def _headers() -> tuple[Path, ...]:
+def separate_sources() -> tuple[Path, ...]:
+    """Sources of the shim that are compiled to objects: all whose hooks are not inlined."""
+    found = sorted((shim_directory() / "src").glob("*.c"))
+    return tuple(path for path in found if path.name not in INLINED)
+
+
+def shim_headers() -> tuple[Path, ...]:
+    """Everything that a source of the shim may include: all of it is part of the key of what is cached."""
     shim = shim_directory()
-    names = (
-        "include/comm_shim.h",
-        "src/state.h",
-        "src/accumulator.h",
-        "src/outcomes.h",
-        "src/written.h",
-        "src/survey.h",
-        "src/multipliers.inc",
-    )
-    return tuple(shim / name for name in names)
+    found = [*sorted((shim / "include").iterdir()), *sorted((shim / "src").iterdir())]
+    return tuple(path for path in found if path.suffix in (".h", ".inc"))
 
 
 def _bitcode(toolchain: Toolchain, source: Path) -> Path:
@@ -130,7 +100,7 @@ def _bitcode(toolchain: Toolchain, source: Path) -> Path:
         "-Xclang", "-disable-llvm-passes", "-emit-llvm", "-c", str(source),
     ]  # fmt: skip
     key = content_key(
-        ["bitcode", toolchain.version, *command, *(p.read_bytes() for p in (source, *_headers()))]
+        ["bitcode", toolchain.version, *command, *(p.read_bytes() for p in (source, *shim_headers()))]
     )
 
     def produce(draft: Path) -> None:

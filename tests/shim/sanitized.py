@@ -18,7 +18,7 @@ import pytest
 
 from commanalyzer.frontend.shim import shim_directory
 from commanalyzer.frontend.toolchain import bundled_toolchain
-from commanalyzer.runtime.build import INLINED, SEPARATE
+from commanalyzer.runtime.build import INLINED, separate_sources
 from commanalyzer.runtime.merge import merge
 
 FLAGS = (
@@ -123,7 +123,7 @@ def build_shim(folder: Path) -> SanitizedShim:
         bitcode.append(folder / f"{name}.bc")
         command = [*tools.cc, *tools.target_flags, *FLAGS[:1], "-O2", *FLAGS[3:5], *traps, *include, *kept]
         _require([*command, "-c", str(source / name), "-o", str(bitcode[-1])])
-    objects = tuple(compile_checked(source / name, folder / f"{name}.o") for name in SEPARATE)
+    objects = tuple(compile_checked(path, folder / f"{path.name}.o") for path in separate_sources())
     return SanitizedShim(tuple(bitcode), objects, folder)
 
 
