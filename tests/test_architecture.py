@@ -21,7 +21,7 @@ PACKAGE = Path(commanalyzer.__file__).resolve().parent  # the checkout's, or the
 MAX_FILE_LINES = 400
 MAX_FUNCTION_LINES = 60
 
-# A module may import from its own group and from groups further up; the README shows the same order. The
+# A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The
 # longest prefix decides: the value graph is a value type that every stage may name, building it is a stage.
 LAYERS = (
     ("version", "errors"),
@@ -178,7 +178,7 @@ def _layer(name: str) -> tuple[int, str]:
         for group in groups
         if name == group or name.startswith(f"{group}.")
     ]
-    assert matches, f"{name} is in no layer: add it to LAYERS and to the README"
+    assert matches, f"{name} is in no layer: add it to LAYERS and to ARCHITECTURE.md"
     _, level, group = max(matches)
     return level, group
 
@@ -268,17 +268,23 @@ def test_help_does_not_import_heavy_libraries() -> None:
     assert done.stdout.split() == []
 
 
-def test_the_readme_shows_every_part_of_the_package() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_architecture_shows_every_part_of_the_package() -> None:
+    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     parts = {p.name + "/" if p.is_dir() else p.name for p in PACKAGE.iterdir() if not p.name.startswith("__")}
     hidden = {"py.typed", "_runtime_shim/"}
-    assert sorted(part for part in parts - hidden if part not in readme) == []
+    assert sorted(part for part in parts - hidden if part not in page) == []
 
 
-def test_the_readme_explains_every_exit_code_and_variable() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_every_exit_code_and_variable_is_explained() -> None:
+    page = (ROOT / "docs" / "reference" / "options.md").read_text(encoding="utf-8")
     codes = {str(value) for name, value in vars(errors).items() if name.startswith("EXIT_")}
-    assert sorted(code for code in codes if f"| {code} |" not in readme) == []
+    assert sorted(code for code in codes if f"| {code} |" not in page) == []
     read = {name for module in _modules() for name in module.variables}
     assert "COMMANALYZER_CACHE" in read
-    assert sorted(name for name in read if f"`{name}`" not in readme) == []
+    assert sorted(name for name in read if f"`{name}`" not in page) == []
+
+
+def test_entrance_pages_stay_short() -> None:
+    limits = {"README.md": 150, "ARCHITECTURE.md": 200}
+    lines = {name: len((ROOT / name).read_text(encoding="utf-8").splitlines()) for name in limits}
+    assert {name: n for name, n in lines.items() if n > limits[name]} == {}

@@ -102,7 +102,7 @@ def _show_include_directory(ctx: click.Context, _: click.Parameter, is_wanted: b
     callback=_show_include_directory,
     help="Print the directory of commanalyzer.h and exit.",
 )
-def _group() -> None:
+def group() -> None:
     """Communication, efficiency bound and scaling of an MPI port, from sequential code."""
 
 
@@ -147,7 +147,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(arguments: list[str]) -> int:
     try:
-        status = _group.main(args=arguments, prog_name="commanalyzer", standalone_mode=False)
+        status = group.main(args=arguments, prog_name="commanalyzer", standalone_mode=False)
     except click.ClickException as error:
         error.show()
         return EXIT_USAGE if isinstance(error, click.UsageError) else EXIT_USER_ERROR

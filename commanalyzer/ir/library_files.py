@@ -248,6 +248,4 @@ class _Row:
         return found
 
     def _error(self, message: str) -> ConfigError:
-        return ConfigError(
-            message, where=self._where, hint="the README describes the format of library models"
-        )
+        return ConfigError(message, where=self._where, hint="the format: docs/reference/library-model.md")

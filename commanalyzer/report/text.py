@@ -252,7 +252,7 @@ def _show_remarks(result: AnalysisResult, console: Console, quiet: bool) -> None
         named = ", ".join(f"{name} ({count}x)" for name, count in calls[:8])
         more = f" and {len(calls) - 8} more" if len(calls) > 8 else ""
         _warn(console, f"values were not followed through these external functions: {named}{more}")
-        _warn(console, "a file for --library-model can say what external functions do (see the README)")
+        _warn(console, "--library-model can say what they do (docs/reference/library-model.md)")
     if result.recording.dropped_events:
         _warn(console, f"{format_count(result.recording.dropped_events)} events could not be recorded")
     for warning in result.warnings:

@@ -184,7 +184,7 @@ def test_complaints_name_file_and_row(row: str, expected: str, tmp_path: Path) -
         library_with(path)
     assert expected in caught.value.message
     assert caught.value.where == f"{path}, '{row.split(' =')[0].strip(chr(39))}'"
-    assert "README" in caught.value.hint
+    assert "docs/reference/library-model.md" in caught.value.hint
 
 
 @pytest.mark.parametrize(

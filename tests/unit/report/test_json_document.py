@@ -2,11 +2,22 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
+
+import jsonschema
 
 from commanalyzer.machine.curves import Curve
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.report.json_document import json_document, json_text
 from tests.samples import sample_decomposition, sample_result
+
+
+def _schema() -> dict[str, object]:
+    """The published schema: a field that it does not name is an error."""
+    path = Path(__file__).resolve().parents[3] / "docs" / "reference" / "analysis-1.schema.json"
+    schema: dict[str, object] = json.loads(path.read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return schema
 
 
 def test_contract() -> None:
@@ -17,6 +28,7 @@ def test_contract() -> None:
     )
     document = json.loads(json_text(result))
     assert document == json_document(result)
+    jsonschema.validate(document, _schema())
     assert document["schema"] == "commanalyzer.analysis/1"
     assert document["program"] == "größe.c"
     assert document["command"] == ["größe.c", "12", "a b"]

@@ -1,4 +1,4 @@
-"""The README's commands are commands of this version."""
+"""Commands in the documentation are commands of this version; links and files that it names exist."""
 
 from __future__ import annotations
 
@@ -10,36 +10,42 @@ from pathlib import Path
 import click
 import pytest
 
-from commanalyzer.cli.main import _group
+from commanalyzer.cli.main import group
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 _COMMAND = re.compile(r"^(?:\$ )?commanalyzer ([a-z]+ .+)$", re.MULTILINE)
 _INLINE = re.compile(r"[`&] ?commanalyzer ([a-z]+ [^`\n]+)")
 _TEST = re.compile(r"`([\w/]+\.py)::(\w+)`(?: \(([^)]*)\))?")
 
 
+def _pages() -> list[Path]:
+    """Everything that people read, but for the list of changes."""
+    folders = ("commanalyzer", "runtime_shim", "tests", "workloads")
+    readmes = [page for f in folders for page in sorted((ROOT / f).rglob("README.md"))]
+    entrance = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")]
+    return [*entrance, *sorted((ROOT / "docs").rglob("*.md")), *readmes]
+
+
 def _documented() -> list[str]:
-    """Every command line in the README and the pages of packages and workloads, without ``commanalyzer``."""
-    folders = ("workloads", "commanalyzer")
-    pages = [ROOT / "README.md", *(page for f in folders for page in sorted((ROOT / f).rglob("README.md")))]
+    """Every command line in the documentation, without ``commanalyzer``."""
     found = []
-    for page in pages:
+    for page in _pages():
         text = page.read_text(encoding="utf-8").replace("    commanalyzer", "commanalyzer")
         found += _COMMAND.findall(text) + _INLINE.findall(text)
     return sorted({line for line in found if not line.startswith("COMMAND") and "..." not in line})
 
 
 def test_every_subcommand_has_an_example() -> None:
-    context = click.Context(_group)
-    assert {line.split()[0] for line in _documented()} == set(_group.list_commands(context))
+    context = click.Context(group)
+    assert {line.split()[0] for line in _documented()} == set(group.list_commands(context))
 
 
 @pytest.mark.parametrize("line", _documented())
 def test_documented_command_is_accepted(line: str) -> None:
     name, *arguments = shlex.split(line)
     # commands remember the settings of the group they were first used with (-h)
-    parent = click.Context(_group, info_name="commanalyzer", **_group.context_settings)
-    command = _group.get_command(parent, name)
+    parent = click.Context(group, info_name="commanalyzer", **group.context_settings)
+    command = group.get_command(parent, name)
     if isinstance(command, click.Group):
         parent = click.Context(command, parent=parent, info_name=name)
         command = command.get_command(parent, arguments.pop(0))
@@ -93,11 +99,6 @@ def test_every_supported_construct_names_tests_that_exist() -> None:
     assert {name for _, name, _ in named if not name.startswith("test_")} == set()
 
 
-def _pages() -> list[Path]:
-    folders = ("commanalyzer", "runtime_shim", "tests", "workloads")
-    return [ROOT / "README.md", *(page for f in folders for page in sorted((ROOT / f).rglob("README.md")))]
-
-
 def _anchors(page: Path) -> set[str]:
     titles = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
@@ -111,3 +112,11 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert [path for path, file in files.items() if not file.exists()] == []
     broken = [(path, name) for path, _, name in inside if name and name not in _anchors(files[path])]
     assert broken == []
+
+
+@pytest.mark.parametrize("page", _pages(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_files_that_a_page_names_exist(page: Path) -> None:
+    named = re.findall(
+        r"`((?:docs|commanalyzer|runtime_shim|tests|workloads)/[\w./-]+)`", page.read_text(encoding="utf-8")
+    )
+    assert [name for name in named if not (ROOT / name).exists() and "N" not in name] == []
