@@ -118,9 +118,9 @@ class View:
         """Return what owners cost, whose ``charges`` and bytes are known."""
         p, folded = charges.num_parts, (charges.fold.value, charges.fold.sender)
         known = (self.graph, self.work, self.removed, part, p, folded)
-        return Cost(
-            comm_bytes, imbalance_with_folds(*known, charges.fold_terms), partial(work_by_value, *known)
-        )
+        readers = self.totals.readers if charges.splits_terms else None
+        work = partial(work_by_value, *known, readers)
+        return Cost(comm_bytes, imbalance_with_folds(*known, charges.fold_terms), work)
 
     def known_cost(self, part: Int32, num_parts: int) -> Cost:
         """Return what owners cost, counted unless it was before."""

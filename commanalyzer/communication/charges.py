@@ -34,12 +34,14 @@ class Charges:
         fold: Combined contributions sent to the owner of a reduction.
         fold_terms: int64, terms whose operands the sender of each of these has, each as often as its row
             happened: they are computed there instead of by the owner.
+        splits_terms: Terms whose operands several parts own may be computed at the rarest of them.
     """
 
     num_parts: int
     expand: Transfers
     fold: Transfers
     fold_terms: Int64
+    splits_terms: bool = False
 
     @property
     def nbytes(self) -> int:

@@ -108,24 +108,41 @@ def enter(lines: Any, i: Any, row: Any, count: Any, fresh: Any) -> None:
 
 
 @compiled_inline
-def home_of(t: Any, source_ptr: Any, source: Any, code: Any) -> Any:
-    """Return the one part that owns all operands of term ``t``, hubs aside; -1 if there is none."""
-    home = np.int64(NONE)
+def home_of(t: Any, source_ptr: Any, source: Any, code: Any, readers: Any) -> Any:
+    """Return the part that may compute term ``t`` instead of the sink's owner; -1 if there is none.
+
+    That is the part that owns all operands, hubs aside; where there is none, the owner of the operand that
+    the fewest terms read (a matrix entry, not the vector's), unless operands of several parts are equally
+    rare. Without ``readers`` int32[V] (empty), only the former.
+    """
+    home, is_common = np.int64(NONE), True
     for i in range(source_ptr[t], source_ptr[t + 1]):
         owner = np.int64(code[source[i]])
-        if owner < 0 or owner == home:
-            continue
-        if home >= 0:
-            return np.int64(NONE)
-        home = owner
+        if owner >= 0 and owner != home:
+            is_common = bool(home < 0)
+            home = owner
+            if not is_common:
+                break
+    if is_common:
+        return home
+    home, fewest = np.int64(NONE), np.int64(-1)
+    if len(readers) > 0:
+        for i in range(source_ptr[t], source_ptr[t + 1]):
+            owner, count = np.int64(code[source[i]]), np.int64(readers[source[i]])
+            if owner >= 0 and (fewest < 0 or count < fewest):
+                home, fewest = owner, count
+            elif owner >= 0 and count == fewest and owner != home:
+                home = np.int64(NONE)
     return home
 
 
 @compiled_inline
-def _is_open(row: Any, owner: Any, term_ptr: Any, source_ptr: Any, source: Any, code: Any) -> Any:
-    """Whether a part other than ``owner`` has all operands of a term of ``row``, hubs aside."""
+def _is_open(
+    row: Any, owner: Any, term_ptr: Any, source_ptr: Any, source: Any, code: Any, readers: Any
+) -> Any:
+    """Whether a part other than ``owner`` may compute a term of ``row``."""
     for t in range(term_ptr[row], term_ptr[row + 1]):
-        home = home_of(t, source_ptr, source, code)
+        home = home_of(t, source_ptr, source, code, readers)
         if home >= 0 and home != owner:
             return True
     return False
@@ -162,6 +179,7 @@ def scan_rows(
     source_ptr: Any,
     source: Any,
     code: Any,
+    readers: Any,
     removed: Any,
     begin: Any,
     first_row: Any,
@@ -174,9 +192,9 @@ def scan_rows(
 
     Rows with a term that another part may compute are only marked in ``is_open``: what they need is a choice.
 
-    The columns of the graph are followed by ``code``, owner codes, and ``removed`` bool[V], values
-    whose flows are left out; empty for none. ``begin`` is the row to begin with, ``first_row`` the number of
-    row 0 among the rows of all slices, ``is_open`` bool[R] the output.
+    The columns of the graph are followed by ``code``, owner codes, ``readers`` (:func:`home_of`), and
+    ``removed`` bool[V], values whose flows are left out; empty for none. ``begin`` is the row to begin with,
+    ``first_row`` the number of row 0 among the rows of all slices, ``is_open`` bool[R] the output.
 
     A pair whose most frequent row uses all versions of its value is sated: more uses change nothing. Bits of
     ``sated`` uint64[V] say to which parts each value need not be entered again; empty not to note that, with
@@ -189,7 +207,7 @@ def scan_rows(
         owner = owner_of(code[row_sink[r]])
         if len(removed) and removed[row_sink[r]]:
             continue
-        if row_fold[r] and _is_open(r, owner, term_ptr, source_ptr, source, code):
+        if row_fold[r] and _is_open(r, owner, term_ptr, source_ptr, source, code, readers):
             is_open[r] = True
             continue
         for i in range(start, end):
@@ -278,6 +296,13 @@ def add_totals(
         if row_count[r] >= most[v]:
             most[v] = row_count[r]
             site[v] = row_site[r]
+
+
+@compiled_in_place
+def add_readers(source: Any, readers: Any) -> None:
+    """Raise ``readers`` int32[V] by one for each flow from a value."""
+    for i in range(len(source)):
+        readers[source[i]] += 1
 
 
 @compiled_in_place

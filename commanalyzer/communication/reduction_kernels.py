@@ -1,10 +1,10 @@
 """Compiled loops of the choice between sending operands and combining them.
 
 *Columns* of rows are the tuple of ``row_sink, row_count, row_accumulates, term_ptr, source_ptr, source``;
-lines and owner codes are those of :mod:`commanalyzer.communication.kernels`. A *remote term* is one whose
-operands, hubs aside, live in one part that is not the sink's; a *run* are remote terms of a row that live in
-the same part and follow each other, others aside. *Items* are operands of a run at the sink's owner: lines of
-what is sent.
+lines, owner codes and ``readers`` are those of :mod:`commanalyzer.communication.kernels`. A *remote term* is
+one that a part may compute which is not the sink's (:func:`~commanalyzer.communication.kernels.home_of`); a
+*run* are remote terms of a row with the same such part that follow each other, others aside. *Items* are
+operands of a run at the sink's owner: lines of what is sent.
 
 An operand that one term only needs at the sink's owner concerns its group alone: its bytes are added up, and
 no line is made for it before it is clear that it is sent.
@@ -41,6 +41,19 @@ def _once(part: Any) -> Any:
 
 
 @compiled_in_place
+def has_split_terms(columns: Any, code: Any, readers: Any) -> Any:
+    """Whether a term has operands of several parts and may be computed at the rarest of them."""
+    row_sink, _, _, term_ptr, source_ptr, source = columns
+    for r in range(len(row_sink)):
+        owner = owner_of(code[row_sink[r]])
+        for t in range(term_ptr[r], term_ptr[r + 1]):
+            home = home_of(t, source_ptr, source, code, readers)
+            if home >= 0 and home != owner and home_of(t, source_ptr, source, code, readers[:0]) < 0:
+                return True
+    return False
+
+
+@compiled_in_place
 def note_needed(columns: Any, code: Any, seen: Any) -> None:
     """Note the values that rows need at other parts than their own, and which of them again there.
 
@@ -70,7 +83,7 @@ def _split_term(t: Any, count: Any, owner: Any, home: Any, columns: Any, code: A
     for i in range(source_ptr[t], source_ptr[t + 1]):
         v = source[i]
         if home >= 0 and home != owner:
-            if code[v] < 0:
+            if code[v] < 0 or owner_of(code[v]) == owner:
                 continue
             look_ahead(i, source, sent)
             if not (np.int64(seen[v]) >> _BITS) & _once(owner) and find_line(sent, v, owner) < 0:
@@ -86,7 +99,7 @@ def _split_term(t: Any, count: Any, owner: Any, home: Any, columns: Any, code: A
 
 @compiled_in_place
 def split_rows(
-    columns: Any, begin: Any, code: Any, seen: Any, width_bytes: Any, sent: Any, folds: Any,
+    columns: Any, begin: Any, code: Any, readers: Any, seen: Any, width_bytes: Any, sent: Any, folds: Any,
     result: Any, runs: Any,
 ) -> Any:  # fmt: skip
     """Find the runs of rows; operands of other terms are noted in ``sent`` to be needed so often.
@@ -99,6 +112,7 @@ def split_rows(
         columns: Columns of the rows.
         begin: Row to begin with.
         code: Owner codes.
+        readers: int32[V], terms that read each value; empty where only common owners matter.
         seen: uint32[V], what these rows need (:func:`note_needed`).
         width_bytes: uint8[V].
         sent: Lines of (value, part it is sent to).
@@ -122,7 +136,7 @@ def split_rows(
         owner = owner_of(code[row_sink[r]])
         last_home = np.int64(NONE)
         for t in range(term_ptr[r], term_ptr[r + 1]):
-            home = home_of(t, source_ptr, source, code)
+            home = home_of(t, source_ptr, source, code, readers)
             end, own = _split_term(
                 t, row_count[r], owner, home, columns, code, seen, width_bytes, sent, item, end
             )
@@ -307,8 +321,8 @@ def _enter_term(t: Any, where: Any, row: Any, count: Any, columns: Any, code: An
 
 
 @compiled_in_place
-def enter_rows(columns: Any, begin: Any, first_row: Any, code: Any, sent: Any, folds: Any, group: Any,
-               group_line: Any, is_combined: Any, runs: Any) -> Any:  # fmt: skip
+def enter_rows(columns: Any, begin: Any, first_row: Any, code: Any, readers: Any, sent: Any, folds: Any,
+               group: Any, group_line: Any, is_combined: Any, runs: Any) -> Any:  # fmt: skip
     """Enter what rows need: operands where terms are computed, and contributions.
 
     ``group`` int32[K] has the group of each run, in the order of :func:`split_rows`, ``group_line`` the line
@@ -326,7 +340,7 @@ def enter_rows(columns: Any, begin: Any, first_row: Any, code: Any, sent: Any, f
         fresh = 0 if row_accumulates[r] else count
         owner, last_home, is_sent = owner_of(code[row_sink[r]]), np.int64(NONE), True
         for t in range(term_ptr[r], term_ptr[r + 1]):
-            home = home_of(t, source_ptr, source, code)
+            home = home_of(t, source_ptr, source, code, readers)
             is_remote = home >= 0 and home != owner
             if is_remote and home != last_home:
                 last_home, is_sent = home, not is_combined[group[runs]]

@@ -1,7 +1,7 @@
 """Reductions that several parts take part in: send the operands, or combine them where they are.
 
-Input: the rows of a graph with a term whose operands live in one part that is not the sink's (hubs aside),
-and what is sent in any case. Output: all that these rows need.
+Input: the rows of a graph with a term that a part may compute which is not the sink's, and what is sent in
+any case. Output: all that these rows need.
 """
 
 from __future__ import annotations
@@ -19,33 +19,41 @@ from commanalyzer.vcg.graph import Bool, Int32, Int64
 from commanalyzer.vcg.large import AnyGraph
 
 
-def settle(graph: AnyGraph, rows: OpenRows, code: OwnerCodes, sent: UseTable, num_parts: int) -> PairUses:
+def settle(
+    graph: AnyGraph, rows: OpenRows, code: OwnerCodes, readers: Int32, sent: UseTable, num_parts: int
+) -> PairUses:
     """Enter all expansions that some rows need, and return their fold contributions.
 
     Args:
         graph: Value graph; only its vertices are looked at.
         rows: Rows of it that fold.
         code: int8[V] or wider, owner codes.
+        readers: int32[V], terms that read each value; empty where terms are only computed at common owners.
         sent: What other rows need; added to.
         num_parts: Number of parts p.
     """
     columns, folds = rows.columns, Lines(graph.num_vertices, num_parts, is_fold=True)
-    remote = _runs(graph, columns, code, sent.lines, folds)
+    remote = _runs(graph, columns, code, readers, sent.lines, folds)
     groups, combined = _cheaper_to_fold(graph, columns, remote, sent.lines, len(folds))
     first, row, runs = sent.number_rows(len(rows)), 0, 0
     while True:
         lines = sent.lines.arrays, folds.arrays
         row, runs = kernels.enter_rows(
-            columns, row, first, code, *lines, groups.group, groups.line, combined, runs
+            columns, row, first, code, readers, *lines, groups.group, groups.line, combined, runs
         )
         if row == len(rows):
             return folds.pairs()
         sent.lines.reserve(rows.flows_of(row))
 
 
+def has_split_terms(rows: OpenRows, code: OwnerCodes, readers: Int32) -> bool:
+    """Return whether a term of some rows may be computed at the rarest of operands that several parts own."""
+    return bool(kernels.has_split_terms(rows.columns, code, readers))
+
+
 @dataclass(slots=True)
 class _Runs:
-    """Terms of a row whose operands live in one part that is not the sink's: K runs of terms with N items.
+    """Terms of a row that a part may compute which is not the sink's: K runs of terms with N items.
 
     Attributes:
         fold: int32[K], line of the contribution to the sink.
@@ -79,7 +87,9 @@ class _Groups:
     own_bytes: Int64
 
 
-def _runs(graph: AnyGraph, columns: Columns, code: OwnerCodes, sent: Lines, folds: Lines) -> _Runs:
+def _runs(
+    graph: AnyGraph, columns: Columns, code: OwnerCodes, readers: Int32, sent: Lines, folds: Lines
+) -> _Runs:
     """Find the runs of some rows; note in ``sent`` how often operands of other terms are sent at least."""
     row_sink, _, _, term_ptr, source_ptr, _ = columns
     most = int(term_ptr[-1])
@@ -95,7 +105,7 @@ def _runs(graph: AnyGraph, columns: Columns, code: OwnerCodes, sent: Lines, fold
     while True:
         lines = sent.arrays, folds.arrays
         at, runs = kernels.split_rows(
-            columns, at, code, frozen(seen, np.uint32), graph.width_bytes, *lines, result, runs
+            columns, at, code, readers, frozen(seen, np.uint32), graph.width_bytes, *lines, result, runs
         )
         if at == len(row_sink):
             items = int(item_end[runs - 1]) if runs else 0

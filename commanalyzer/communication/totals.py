@@ -21,10 +21,12 @@ class GraphTotals:
             the previous version. The input version is one of them. Successive ``x += term`` versions belong
             to the round they continue.
         site: int32[V], site that most often stores to the vertex (the latest on a tie), -1 for none.
+        readers: int32[V], terms that read the value (flows from it).
     """
 
     rounds: Int32 | Int64
     site: Int32
+    readers: Int32
 
     def __post_init__(self) -> None:
         for f in fields(self):
@@ -36,11 +38,13 @@ def totals_of(graph: AnyGraph) -> GraphTotals:
     rounds = np.zeros(graph.num_vertices, dtype=np.int64)
     most = np.zeros(graph.num_vertices, dtype=np.int64)
     site = np.full(graph.num_vertices, -1, dtype=np.int32)
+    readers = np.zeros(graph.num_vertices, dtype=np.int32)
     for rows in row_slices(graph):
         kernels.add_totals(
             rows.row_sink, rows.row_count, rows.row_site, rows.row_accumulates, rounds, most, site
         )
+        kernels.add_readers(rows.source, readers)
     del most
     rounds += graph.is_input
     short = rounds.max(initial=0) < 1 << 31
-    return GraphTotals(rounds.astype(np.int32) if short else rounds, site)
+    return GraphTotals(rounds.astype(np.int32) if short else rounds, site, readers)

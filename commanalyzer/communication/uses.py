@@ -6,6 +6,7 @@ be sent follows from the counts of the rows because of which.
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -100,6 +101,14 @@ class Lines:
         if blocks == len(self._slots):
             self._slots = larger(self._slots, blocks, 2 * blocks)
 
+    def copy(self) -> Lines:
+        """Return the same lines."""
+        other, (lines, blocks) = copy.copy(self), self._count.tolist()
+        other._head, other._count = self._head.copy(), self._count.copy()
+        other._table = larger(self._table, lines, lines)
+        other._slots = larger(self._slots, blocks, max(blocks, 1))
+        return other
+
     def forget_rows(self) -> None:
         """Rows to come may have the numbers of earlier ones."""
         self.table.view(np.int32)[:, kernels.LAST] = kernels.NONE
@@ -128,6 +137,8 @@ class UseTable:
         code: int8[V] or wider, owner codes.
         num_parts: Number of parts p.
         removed: bool[V], values whose flows are left out; None for none.
+        readers: int32[V], terms that read each value: where operands have several owners, a term may be
+            computed at the rarest; None where it may not.
         versions: int64[V], for graphs whose values are used many times over: what no further use changes is
             not entered again. None not to note that.
 
@@ -136,9 +147,15 @@ class UseTable:
     """
 
     def __init__(
-        self, code: OwnerCodes, num_parts: int, removed: Bool | None = None, versions: Int64 | None = None
+        self,
+        code: OwnerCodes,
+        num_parts: int,
+        removed: Bool | None = None,
+        readers: Int32 | None = None,
+        versions: Int64 | None = None,
     ) -> None:
         self._code = code
+        self._readers = frozen(np.zeros(0) if readers is None else readers, np.int32)
         self._removed = frozen(np.zeros(0) if removed is None else removed, np.bool_)
         if versions is None or num_parts > _SATED_PARTS:
             versions = np.zeros(0, np.int64)
@@ -146,6 +163,12 @@ class UseTable:
         self._sated = np.zeros(len(self._versions), np.uint64)
         self.lines = Lines(len(code), num_parts, is_fold=False)
         self._rows = 0
+
+    def copy(self) -> UseTable:
+        """Return the same uses, to which others may be added."""
+        other = copy.copy(self)
+        other.lines, other._sated = self.lines.copy(), self._sated.copy()
+        return other
 
     def number_rows(self, count: int) -> int:
         """Return the number of the first of the next ``count`` rows."""
@@ -174,6 +197,7 @@ class UseTable:
                 graph.source_ptr,
                 graph.source,
                 self._code,
+                self._readers,
                 self._removed,
                 row,
                 first,

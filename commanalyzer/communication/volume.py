@@ -6,9 +6,17 @@ where their operands live and *folded* (sent once per round) into the sink.
 
     term of a foldable row, operands owned by   q only (not the sink's owner o)  ->  fold q -> o, or expand
                                                 o only                           ->  local
-                                                several parts                    ->  expand to o
+                                                several parts                    ->  expand to o, or expand to
+                                                    the owner of the rarest operand and fold from there
     hub operands (parameters, centroids) are available everywhere: they are expanded to where the term is
     computed and have no say in where that is.
+
+The *rarest* operand is the one that the fewest terms read: the entry of a matrix, not that of a vector. A
+product of a vector with a matrix in blocks on a grid of parts is computed where the blocks are: entries of
+the vector are sent along the columns of the grid, sums combined along its rows (Hendrickson, Leland,
+Plimpton, Int. J. High Speed Computing 7, 1995). Whether a decomposition does so is decided for all of its
+terms at once, by what costs less. Where operands of several parts are equally rare, the sink's owner
+computes.
 
 Whether the terms of one (sink, part) are folded or their operands expanded is what costs the least bytes over
 all of them, given the operands that part o receives anyway (:mod:`commanalyzer.communication.cover`).
@@ -26,10 +34,11 @@ import numpy as np
 from commanalyzer.communication.charges import Charges, check_parts, expand_transfers
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.open_rows import OpenRows
-from commanalyzer.communication.reductions import settle
+from commanalyzer.communication.reductions import has_split_terms, settle
 from commanalyzer.communication.totals import GraphTotals, totals_of
 from commanalyzer.communication.transfers import Transfers
 from commanalyzer.communication.uses import PairUses, UseTable, none_used, owner_codes
+from commanalyzer.compiled import frozen
 from commanalyzer.vcg.graph import Bool, Int32, ValueGraph
 from commanalyzer.vcg.large import AnyGraph, widths_of
 from commanalyzer.vcg.slices import AnyRows, Sliceable, row_slices
@@ -97,7 +106,9 @@ class VolumeCounter:
         hub = np.zeros(graph.num_vertices, dtype=np.bool_) if hubs is None else hubs
         self._code = owner_codes(part, hub, num_parts)
         is_reused = graph.num_flows >= _REUSED * graph.num_vertices
-        self._uses = UseTable(self._code, num_parts, versions=graph.versions if is_reused else None)
+        self._readers = frozen(totals.readers, np.int32)
+        versions = graph.versions if is_reused else None
+        self._uses = UseTable(self._code, num_parts, readers=self._readers, versions=versions)
         self._open = OpenRows()
 
     def add(self, rows: AnyRows) -> None:
@@ -108,15 +119,28 @@ class VolumeCounter:
 
     def charges(self) -> Charges:
         """Return every transfer; to be called once."""
-        folded, rows = none_used(), self._open
-        if len(rows):
-            folded = settle(self._graph, rows, self._code, self._uses, self._num_parts)
-            self._open = OpenRows()
+        rows, nobody = self._open, self._readers[:0]
+        if not len(rows):
+            return self._charged(self._uses, none_used())
+        others = self._uses.copy() if has_split_terms(rows, self._code, self._readers) else None
+        found = self._settled(self._uses, nobody)
+        if others is not None:
+            found = min(found, self._settled(others, self._readers), key=lambda charges: charges.low_bytes)
+        self._open = OpenRows()
+        return found
+
+    def _settled(self, uses: UseTable, readers: Int32) -> Charges:
+        """Return every transfer where open rows are settled with these ``readers``; ``uses`` are used up."""
+        folded = settle(self._graph, self._open, self._code, readers, uses, self._num_parts)
+        return self._charged(uses, folded, splits_terms=len(readers) > 0)
+
+    def _charged(self, uses: UseTable, folded: PairUses, *, splits_terms: bool = False) -> Charges:
         return Charges(
             self._num_parts,
-            expand_transfers(self._graph, self._totals, self._part, self._uses.lines.pairs()),
+            expand_transfers(self._graph, self._totals, self._part, uses.lines.pairs()),
             _fold_transfers(self._graph, self._totals, self._part, folded),
             folded.terms,
+            splits_terms,
         )
 
 

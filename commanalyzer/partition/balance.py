@@ -66,6 +66,7 @@ def work_by_value(
     part: Int32,
     num_parts: int,
     folded: tuple[Int32, Int32],
+    readers: Int32 | None = None,
 ) -> Float64:
     """Return float64[V], floating-point operations that are done where each value is owned.
 
@@ -76,10 +77,12 @@ def work_by_value(
         part: int32[V], owners.
         num_parts: Number of parts p.
         folded: Sinks and parts that combine contributions to them; other terms are computed by the owner.
+        readers: int32[V], terms that read each value, where terms whose operands several parts own are
+            computed at the rarest of them; None where the sink's owner computes these.
     """
     if not work.num_terms:
         return np.where(removed, 0.0, work.rest) if not work.has_work else work.rest
-    owners = _owners(part, removed, num_parts, folded)
+    owners = _owners(part, removed, num_parts, folded, readers)
     done, work_flops = np.zeros(graph.num_vertices), graph.work_flops
     for rows in row_slices(graph):
         _place_work(_columns(rows), owners, work.terms, work_flops, done)
@@ -127,13 +130,21 @@ def _columns(rows: RowSlice) -> tuple[Int32, Int64, UInt8, Int64, Int64, Int32]:
 
 
 def _owners(
-    part: Int32, removed: Bool, num_parts: int, folded: tuple[Int32, Int32]
-) -> tuple[Int32, Bool, int, Int64, Bool]:
-    """Owners, hubs, p, who combines what (sink times p plus part, ascending), bool[V], sinks that are."""
+    part: Int32, removed: Bool, num_parts: int, folded: tuple[Int32, Int32], readers: Int32 | None
+) -> tuple[Int32, Bool, int, Int64, Bool, Int32]:
+    """Owners, hubs, p, who combines what (sink times p plus part, ascending), sinks that are, readers."""
     combined = np.sort(folded[0].astype(np.int64) * num_parts + folded[1])
     is_shared = np.zeros(len(part), np.bool_)
     is_shared[folded[0]] = True
-    return frozen(part, np.int32), frozen(removed, np.bool_), num_parts, combined, frozen(is_shared, np.bool_)
+    shared, counts = frozen(is_shared, np.bool_), np.zeros(0) if readers is None else readers
+    return (
+        frozen(part, np.int32),
+        frozen(removed, np.bool_),
+        num_parts,
+        combined,
+        shared,
+        frozen(counts, np.int32),
+    )
 
 
 @compiled
@@ -165,24 +176,34 @@ def _share_work(rows: Any, terms: Any, work_flops: Any, shared: Any) -> Any:
 
 
 @compiled
-def _common_owner(term: Any, source_ptr: Any, source: Any, part: Any, removed: Any) -> Any:
-    """Return a value of the part that owns all sources of a term but hubs, -1 if there is none."""
-    found = -1
+def _term_home(term: Any, source_ptr: Any, source: Any, part: Any, removed: Any, readers: Any) -> Any:
+    """Return a value of the part that may compute a term, -1 if there is none.
+
+    The same part as :func:`commanalyzer.communication.kernels.home_of`.
+    """
+    common, rarest, is_common, is_unique = -1, -1, True, True
     for i in range(source_ptr[term], source_ptr[term + 1]):
         v = source[i]
         if removed[v]:
             continue
-        if found >= 0 and part[v] != part[found]:
-            return -1
-        found = max(found, v)
-    return found
+        is_common &= common < 0 or part[v] == part[common]
+        common = max(common, v)
+        if len(readers) == 0:
+            continue
+        if rarest < 0 or readers[v] < readers[rarest]:
+            rarest, is_unique = v, True
+        elif readers[v] == readers[rarest]:
+            is_unique &= part[v] == part[rarest]
+    if is_common:
+        return common
+    return rarest if is_unique else -1
 
 
 @compiled
 def _place(term: Any, sink: Any, source_ptr: Any, source: Any, owners: Any) -> Any:
     """Return a value of the part that computes a term; ``owners`` are those of :func:`_owners`."""
-    part, removed, num_parts, combined, _ = owners
-    value = _common_owner(term, source_ptr, source, part, removed)
+    part, removed, num_parts, combined, _, readers = owners
+    value = _term_home(term, source_ptr, source, part, removed, readers)
     if value < 0:
         return np.int64(sink)
     key = sink * num_parts + part[value]

@@ -104,7 +104,9 @@ def measure(case: str, parts: int) -> Measurement:
         charges = charge_volume(flat, owners, parts, hubs, totals)
         exchanges = charges.exchanges(flat, totals, hubs)
         with_collectives(exchanges.communication(), charges, exchanges, flat, hubs)
-        work_by_value(flat, work, hubs, owners, parts, (charges.fold.value, charges.fold.sender))
+        folded, readers = (charges.fold.value, charges.fold.sender), totals.readers
+        known = (flat, work, hubs, owners, parts, folded)
+        work_by_value(*known, readers if charges.splits_terms else None)
 
     result.time("count", count)
     return result

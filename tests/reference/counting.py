@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
@@ -26,7 +26,7 @@ class Tally:
 
 @dataclass
 class Term:
-    """A term computable in one part that is not the sink's owner."""
+    """A term computable in one part that is not the sink's owner; operands are all that are no hubs."""
 
     row: int
     home: int
@@ -56,9 +56,27 @@ def rows_of(graph: ValueGraph) -> list[RowTuple]:
 def volume_transfers(
     graph: ValueGraph, part: Sequence[int], hubs: Sequence[bool]
 ) -> tuple[dict[Pair, Pair], dict[Pair, Pair]]:
-    """Return expand {(value, reading part): (low, high)} and fold {(sink, part): (low, high)}."""
+    """Return expand {(value, reading part): (low, high)} and fold {(sink, part): (low, high)}.
+
+    Terms whose operands several parts own are computed by the sink's owner, or may be computed at the operand
+    that the fewest terms read: what costs less for all rows together.
+    """
+    both = (transfers_with(graph, part, hubs, at_rarest) for at_rarest in (False, True))
+    return min(both, key=lambda items: sum(low_bytes(graph, each) for each in items))
+
+
+def low_bytes(graph: ValueGraph, items: dict[Pair, Pair]) -> int:
+    """Bytes of transfers, at the lower ends."""
+    return sum(low * int(graph.width_bytes[value]) for (value, _), (low, _) in items.items())
+
+
+def transfers_with(
+    graph: ValueGraph, part: Sequence[int], hubs: Sequence[bool], at_rarest: bool
+) -> tuple[dict[Pair, Pair], dict[Pair, Pair]]:
+    """Return the transfers where terms may, or may not, be computed at the rarest of several operands."""
     rows = rows_of(graph)
-    forced, terms = split_terms(rows, part, hubs)
+    readers = Counter(v for *_, row_terms in rows for sources in row_terms for v in sources)
+    forced, terms = split_terms(rows, part, hubs, readers if at_rarest else None)
     groups = grouped(rows, terms)
     sent = {key: max(rows[r][1] for r in needs) for key, needs in forced.rows.items()}
     chosen = set(cheapest_expansion(graph, part, rows, groups, sent))
@@ -77,7 +95,18 @@ def volume_transfers(
     )
 
 
-def split_terms(rows: list[RowTuple], part: Sequence[int], hubs: Sequence[bool]) -> tuple[Tally, list[Term]]:
+def home_of(plain: list[int], part: Sequence[int], readers: Mapping[int, int] | None) -> int:
+    """Return the part that may compute a term with these operands, -1 for none."""
+    homes = {part[v] for v in plain}
+    if len(homes) > 1:
+        fewest = min(readers[v] for v in plain) if readers else 0
+        homes = {part[v] for v in plain if readers and readers[v] == fewest}
+    return homes.pop() if len(homes) == 1 else -1
+
+
+def split_terms(
+    rows: list[RowTuple], part: Sequence[int], hubs: Sequence[bool], readers: Mapping[int, int] | None
+) -> tuple[Tally, list[Term]]:
     """Return what must be expanded to the sink's owner, and the terms that one other part can compute."""
     forced = Tally()
     terms: list[Term] = []
@@ -85,9 +114,9 @@ def split_terms(rows: list[RowTuple], part: Sequence[int], hubs: Sequence[bool])
         owner = part[sink]
         for sources in row_terms:
             plain = [v for v in sources if not hubs[v]]
-            homes = {part[v] for v in plain}
-            if foldable and len(homes) == 1 and homes != {owner}:
-                terms.append(Term(r, homes.pop(), plain, [v for v in sources if hubs[v]]))
+            home = home_of(plain, part, readers)
+            if foldable and home not in (-1, owner):
+                terms.append(Term(r, home, plain, [v for v in sources if hubs[v]]))
                 continue
             for v in [v for v in sources if part[v] != owner]:
                 forced.need(v, owner, r)
@@ -133,7 +162,7 @@ def choice_bytes(
             total += max(rows[t.row][1] for t in members) * int(graph.width_bytes[sink])
             continue
         for t in members:
-            for v in t.operands:
+            for v in [v for v in t.operands if part[v] != part[sink]]:
                 uses[v, part[sink]] = max(uses.get((v, part[sink]), 0), rows[t.row][1])
     for (v, dest), u in uses.items():
         have, versions = sent.get((v, dest), 0), max(int(graph.versions[v]), 1)

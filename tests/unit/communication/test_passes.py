@@ -47,7 +47,7 @@ def test_slices_give_what_the_whole_gives(case: Case, flows: int) -> None:
         found.communication(large, totals).messages.tolist() == whole.communication(graph).messages.tolist()
     )
     folded = (whole.fold.value, whole.fold.sender)
-    arguments = (hubs, part, case.num_parts, folded)
+    arguments = (hubs, part, case.num_parts, folded, totals.readers if whole.splits_terms else None)
     work = work_by_value(graph, term_work(graph), *arguments)
     assert work_by_value(large, term_work(large), *arguments).tolist() == work.tolist()
 

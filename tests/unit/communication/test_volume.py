@@ -91,6 +91,20 @@ def test_dense_matvec_by_columns_folds_y() -> None:
     assert count_volume(build(2 * n + n * n, rows), part, p).total_bytes == n * (p - 1) * 8
 
 
+@pytest.mark.parametrize("q1, q2", [(2, 2), (2, 3), (3, 2)])
+def test_dense_matvec_by_blocks_sends_x_along_columns_and_folds_y_along_rows(q1: int, q2: int) -> None:
+    # y_i += a_ij x_j, a in q1 x q2 blocks; x on the first row of the grid, y on its first column.
+    n, m = 6 * q1, 6 * q2
+    x, y, a = 0, m, m + n
+    rows = [folded(y + i, *([a + i * m + j, x + j] for j in range(m)), accumulates=True) for i in range(n)]
+    of_x = [j * q2 // m for j in range(m)]
+    of_y = [i * q1 // n * q2 for i in range(n)]
+    part = parts(*of_x, *of_y, *(of_y[i] + of_x[j] for i in range(n) for j in range(m)))
+    result = count_volume(build(m + n + n * m, rows), part, q1 * q2)
+    assert result.total_bytes == 8 * (m * (q1 - 1) + n * (q2 - 1))
+    assert result.low_bytes == result.high_bytes
+
+
 def test_histogram_folds_once_per_bin_and_part() -> None:
     # 12 items in 3 bins, items on 4 parts, bins on part 0; every part holds one item of each bin.
     items, bins = 12, 3

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from commanalyzer.communication.totals import totals_of
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.errors import PartitionError
 from commanalyzer.partition import attempts
@@ -30,7 +31,8 @@ def worked(graph: ValueGraph, part: list[int], parts: int, hubs: Bool | None = N
     owner = np.array(part, np.int32)
     charges = charge_volume(graph, owner, parts, none)
     folds = (charges.fold.value, charges.fold.sender)
-    return work_by_value(graph, term_work(graph), none, owner, parts, folds)
+    readers = totals_of(graph).readers if charges.splits_terms else None
+    return work_by_value(graph, term_work(graph), none, owner, parts, folds, readers)
 
 
 # --- the best ---------------------------------------------------------------------------------------------
