@@ -18,6 +18,7 @@ from commanalyzer.errors import CommAnalyzerError, CompileError, Instrumentation
 from commanalyzer.frontend.marks import define_marks
 from commanalyzer.frontend.models import hide_models, redirect_calls
 from commanalyzer.frontend.outcome import Outcome, write_outcome
+from commanalyzer.frontend.promoted_loads import with_loads_in_loops
 from commanalyzer.frontend.regions import mark_regions
 from commanalyzer.frontend.relaxed_math import without_relaxed_math
 
@@ -65,7 +66,8 @@ def canonicalize(
     linked = _with_models(_parse_text(text, "linked module"), models, machine)
     _optimise(linked, machine)
     linked.verify()
-    return define_marks(without_relaxed_math(str(linked))), Outcome(regions=found)
+    text = with_loads_in_loops(without_relaxed_math(str(linked)))
+    return define_marks(text), Outcome(regions=found)
 
 
 def _load(path: Path, label: str) -> llvm.ModuleRef:
