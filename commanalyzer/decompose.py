@@ -75,14 +75,14 @@ class Counted:
     """Largest memory of the processes that partitioners ran in, together."""
 
 
-def decompose(store: GraphStore, flops: int, options: CountOptions, progress: Progress) -> Counted:
+def decompose(store: GraphStore, work: int, options: CountOptions, progress: Progress) -> Counted:
     """Partition a graph for every node count with every method, and count each with its model.
 
     Graphs that are divided by tiles are never expanded as a whole, but for the paper's model.
 
     Args:
         store: Value graph as recorded.
-        flops: Work W.
+        work: Work W, operations.
         options: What to count.
         progress: Told about steps.
 
@@ -111,7 +111,7 @@ def decompose(store: GraphStore, flops: int, options: CountOptions, progress: Pr
     doubts: list[str] = []
     helper_bytes = 0
     for view in views:
-        decompositions, failures, view_bytes = _decompose_view(view, flops, options, progress)
+        decompositions, failures, view_bytes = _decompose_view(view, work, options, progress)
         found += decompositions
         doubts += failures
         helper_bytes = max(helper_bytes, view_bytes)
@@ -131,7 +131,7 @@ def _as_model(name: str) -> Model:
 
 
 def _decompose_view(
-    view: View, flops: int, options: CountOptions, progress: Progress
+    view: View, work: int, options: CountOptions, progress: Progress
 ) -> tuple[list[Decomposition], list[str], int]:
     """Decompositions of a view, one best for each node count; what has to be said; peak memory of helpers."""
     is_tiled, lock, limit = _is_tiled(view.graph, options), Lock(), options.memory_limit_bytes
@@ -145,7 +145,7 @@ def _decompose_view(
             progress.advance()
 
     def divide(nodes: int) -> tuple[list[Decomposition], list[str]]:
-        return _divide(view, portfolio, nodes, flops, options, caller, advance)
+        return _divide(view, portfolio, nodes, work, options, caller, advance)
 
     if jobs > 1:
         portfolio.prepare()
@@ -163,13 +163,13 @@ def _divide(
     view: View,
     portfolio: Portfolio | TiledPortfolio,
     nodes: int,
-    flops: int,
+    work: int,
     options: CountOptions,
     caller: Caller,
     advance: Callable[[], None],
 ) -> tuple[list[Decomposition], list[str]]:
     """Decompositions for one node count, one of them best, and what has to be said about them."""
-    count = partial(_count, view, nodes=nodes, flops=flops, options=options, portfolio=portfolio)
+    count = partial(_count, view, nodes=nodes, work=work, options=options, portfolio=portfolio)
     found = caller.each(count, portfolio.candidates(nodes))
     advance()
     allowed = portfolio.allowed(nodes)
@@ -232,7 +232,7 @@ def _count(
     view: View,
     candidate: Candidate,
     nodes: int,
-    flops: int,
+    work: int,
     options: CountOptions,
     portfolio: Portfolio | TiledPortfolio,
 ) -> Decomposition:
@@ -247,7 +247,7 @@ def _count(
     if options.check:
         check_charges(view.graph, part, charges, view.removed if view.singletons else None)
         check_matrix(charges, communication)
-    intensity = communication_intensity(Bytes(communication.total_bytes), Flop(flops))
+    intensity = communication_intensity(Bytes(communication.total_bytes), Flop(work))
     return Decomposition(
         nodes=nodes,
         model=view.model,

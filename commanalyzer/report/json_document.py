@@ -29,6 +29,11 @@ def json_document(result: AnalysisResult) -> dict[str, Json]:
             "loads": work.loads,
             "stores": work.stores,
             "instructions": work.instructions,
+            "integer_ops": work.integer_ops,
+            "memory_ops": work.memory_ops,
+            "weights": asdict(work.weights),
+            "amount": work.amount,
+            "unit": work.unit,
         },
         "vcg": {
             "values": graph.num_vertices,
@@ -119,7 +124,7 @@ def _decomposition(item: Decomposition) -> Json:
         "messages": traffic.total_messages,
         "comm_matrix": traffic.comm_bytes.tolist(),
         "collectives": collectives_header(traffic),
-        # JSON has no infinity: communication without any floating-point work.
+        # JSON has no infinity: communication without any work.
         "intensity": item.intensity if math.isfinite(item.intensity) else None,
         # None: not known, as for the bytes of a counted MPI run.
         "imbalance": item.imbalance if math.isfinite(item.imbalance) else None,

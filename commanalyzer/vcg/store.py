@@ -8,8 +8,8 @@ which come the whole graph (:meth:`GraphStore.graph`) or, one after the other, s
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
 from itertools import pairwise
 
 import numpy as np
@@ -17,7 +17,17 @@ from numpy.typing import NDArray
 
 from commanalyzer.errors import GraphInvariantError
 from commanalyzer.vcg.coding import Blocks, Coded, ColumnWriter, Hints, Reader, Scratch, merged, periods
-from commanalyzer.vcg.graph import Bool, HomeObject, Int32, Int64, Site, UInt8, ValueGraph, check_rows
+from commanalyzer.vcg.graph import (
+    Bool,
+    Float64,
+    HomeObject,
+    Int32,
+    Int64,
+    Site,
+    UInt8,
+    ValueGraph,
+    check_rows,
+)
 from commanalyzer.vcg.room import Room
 from commanalyzer.vcg.slices import SLICE_FLOWS, AnyRows, RowSlice, row_slices
 from commanalyzer.vcg.spill import Spill
@@ -257,6 +267,15 @@ class GraphStore:
             has_sources = np.diff(rows.source_ptr[rows.term_ptr]) > 0
             yield RowSummaries(rows.row_sink, rows.row_count, rows.row_accumulates, has_sources)
 
+    def row_columns(self, names: tuple[str, ...]) -> Iterator[tuple[NDArray[np.generic], ...]]:
+        """Yield columns of all rows, some at a time."""
+        return _row_columns({name: self.columns[name] for name in names}, self.pages)
+
+    def with_work(self, work_flops: Float64) -> GraphStore:
+        """Return the same graph with other work of its vertices, float64[V]."""
+        column = coded(work_flops.view(np.int64), Spill.within(None))
+        return replace(self, columns={**self.columns, "work_flops": column})
+
     def __repr__(self) -> str:
         return (
             f"GraphStore({self.num_vertices:,} vertices, {self.num_rows:,} rows, "
@@ -346,11 +365,7 @@ class StoreWriter:
 
     def row_columns(self, names: tuple[str, ...]) -> Iterator[tuple[NDArray[np.generic], ...]]:
         """Yield columns of all rows, some at a time; no rows may be added any more."""
-        columns = {c.name: c for c in ROW_COLUMNS}
-        readers = [(columns[name], Reader.of(self._writers[name].finish())) for name in names]
-        bounds = [int(page[0]) for page in self._pages]
-        for low, high in pairwise(bounds):
-            yield tuple(_entries(column, reader, low, high) for column, reader in readers)
+        return _row_columns({name: self._writers[name].finish() for name in names}, self._pages)
 
     @property
     def pages(self) -> Int64:
@@ -383,6 +398,23 @@ def _hints(rows: Rows, room: Room, of_terms_room: Room) -> tuple[Hints, Hints, H
         (of_each,) = periods(rows.term_sources, source_end, room=of_terms_room)
         of_flows = merged(of_flows, of_each, of_terms_room)
     return of_rows, of_terms, of_flows
+
+
+def coded(column: Int64, spill: Spill) -> Coded:
+    """Return a column in coded form."""
+    writer = ColumnWriter(spill)
+    for first in range(0, len(column), PIECE_FLOWS):
+        writer.append(column[first : first + PIECE_FLOWS])
+    return writer.finish()
+
+
+def _row_columns(
+    coded_columns: Mapping[str, Coded], pages: Iterable[Int64]
+) -> Iterator[tuple[NDArray[np.generic], ...]]:
+    columns = {c.name: c for c in ROW_COLUMNS}
+    readers = [(columns[name], Reader.of(column)) for name, column in coded_columns.items()]
+    for low, high in pairwise(int(page[0]) for page in pages):
+        yield tuple(_entries(column, reader, low, high) for column, reader in readers)
 
 
 def _entries(column: Column, reader: Reader, low: int, high: int) -> NDArray[np.generic]:
