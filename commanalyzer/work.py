@@ -30,7 +30,7 @@ class Operations:
 
     Attributes:
         flops: Floating-point operations (fma counts 2, vector lanes count, library functions by a table).
-        integer: Arithmetic, logic and comparisons of integers that serve a value.
+        integer: Arithmetic and logic of integers, and comparisons (of any numbers), that serve a value.
         memory: Loads and stores that serve a value.
     """
 
@@ -63,7 +63,7 @@ class WorkWeights:
 
     Attributes:
         fp: Of a floating-point operation.
-        int: Of an integer operation.
+        int: Of an integer operation or a comparison.
         mem: Of a load or store.
 
     Raises:

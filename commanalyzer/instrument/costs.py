@@ -8,9 +8,9 @@ from commanalyzer.ir.model import Instruction, IrType
 from commanalyzer.work import Operations
 
 _FLOPS = frozenset({"fadd", "fsub", "fmul", "fdiv", "frem", "fneg"})
-_INTEGER = frozenset(
-    ["add", "sub", "mul", "udiv", "sdiv", "urem", "srem", "shl", "lshr", "ashr", "and", "or", "xor", "icmp"]
-)  # casts, phis and selects only move numbers
+# Casts, phis and selects only move numbers.
+_INTEGER = frozenset({"add", "sub", "mul", "udiv", "sdiv", "urem", "srem"})
+_LOGIC = frozenset({"shl", "lshr", "ashr", "and", "or", "xor", "icmp", "fcmp"})
 _FLOATING_UPDATES = frozenset({"fadd", "fsub", "fmax", "fmin"})
 _ACCESSES = {"load": 1, "store": 1, "atomicrmw": 2, "cmpxchg": 2}
 
@@ -31,8 +31,8 @@ def flops_of(instruction: Instruction, calls: CallFacts) -> int:
 def operations_of(instruction: Instruction, calls: CallFacts) -> Operations:
     """Operations of one execution, of every kind; vector lanes count.
 
-    Comparisons of integers are operations (a minimum, a match), those of floating-point numbers are not, as
-    in hardware counters of floating-point operations.
+    Comparisons are operations of logic, whatever they compare: they are no floating-point operations (nor do
+    hardware counters take them for such), but a sort would do nothing without them.
     """
     opcode, flops = instruction.opcode, flops_of(instruction, calls)
     moved = instruction.operands[0].type if opcode == "store" else instruction.type
@@ -41,7 +41,7 @@ def operations_of(instruction: Instruction, calls: CallFacts) -> Operations:
 
 def _integer_of(instruction: Instruction, calls: CallFacts, flops: int) -> int:
     lanes = _lanes(instruction.type)
-    if instruction.opcode in _INTEGER:
+    if instruction.opcode in _INTEGER or instruction.opcode in _LOGIC:
         return lanes
     if instruction.opcode in ("call", "invoke"):  # minimum, absolute value, bit counts, ...
         known = calls.effect(instruction)

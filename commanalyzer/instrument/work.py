@@ -27,9 +27,9 @@ def attribute_work(
 
     Named registers come first, so that a reduction's work belongs to the reduced value. Floating-point
     operations that only decide control flow or leave through calls belong to no site (they are in W all the
-    same). Integer operations and accesses count where they lead from a value to a value: addresses, loop
-    counters, and what is computed from these and constants alone (any node can do that for itself) are no
-    work.
+    same). Integer operations, comparisons and accesses count where they lead from a value to a value:
+    addresses, loop counters, and what is computed from these and constants alone (any node can do that for
+    itself) are no work.
     """
     flops = _Claims(site_of_register, lambda name: _operands(values, name))
     served = _Claims(site_of_register, values.inputs)
@@ -129,8 +129,8 @@ class _Costs:
         terms[counter] = terms.get(counter, Operations()) + cost
 
     def _is_extremum(self, instruction: Instruction) -> bool:
-        """Whether it is a minimum or maximum of integers, written as a choice."""
-        return instruction.type.kind == "int" and instruction.name in self.values.selected.combined
+        """Whether it is a minimum or maximum, written as a choice."""
+        return instruction.name in self.values.selected.combined
 
     def _is_counter(self, instruction: Instruction) -> bool:
         """Whether it is the step of a loop counter: a constant added to what it was a round before."""
