@@ -39,9 +39,10 @@ from commanalyzer.artifact_header import header_of, result_from_header
 from commanalyzer.errors import ArtifactError, GraphInvariantError
 from commanalyzer.files import write_atomically
 from commanalyzer.results import AnalysisResult
+from commanalyzer.vcg.columns import COLUMNS
 from commanalyzer.vcg.graph import Fold, HomeKind, HomeObject, Site, ValueGraph
 from commanalyzer.vcg.packing import pack, unpack
-from commanalyzer.vcg.store import COLUMNS, GraphStore
+from commanalyzer.vcg.store import GraphStore
 
 KIND = "commanalyzer.analysis"
 SCHEMA = 3

@@ -14,6 +14,7 @@ from typing import TypeAlias, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from commanalyzer.vcg.columns import coded
 from commanalyzer.vcg.graph import (
     Bool,
     Float64,
@@ -27,7 +28,7 @@ from commanalyzer.vcg.graph import (
 )
 from commanalyzer.vcg.slices import SLICE_FLOWS, RowSlice
 from commanalyzer.vcg.spill import Spill
-from commanalyzer.vcg.store import GraphStore, Rows, StoreWriter, coded
+from commanalyzer.vcg.store import GraphStore, Rows, StoreWriter
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,15 +8,26 @@ which come the whole graph (:meth:`GraphStore.graph`) or, one after the other, s
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.errors import GraphInvariantError
 from commanalyzer.vcg.coding import Blocks, Coded, ColumnWriter, Hints, Reader, Scratch, merged, periods
+from commanalyzer.vcg.columns import (
+    COLUMNS,
+    FLOW_COLUMNS,
+    PIECE_FLOWS,
+    ROW_COLUMNS,
+    TERM_COLUMNS,
+    VERTEX_COLUMNS,
+    Column,
+    coded,
+    entries,
+    row_columns,
+)
 from commanalyzer.vcg.graph import (
     Bool,
     Float64,
@@ -33,47 +44,8 @@ from commanalyzer.vcg.slices import SLICE_FLOWS, AnyRows, RowSlice, row_slices
 from commanalyzer.vcg.spill import Spill
 from commanalyzer.vcg.stored_rows import Readers, RowRanges, StoredRows
 
-PIECE_FLOWS = 1 << 20
-"""Flows that are coded at once."""
-
 _SMALL_BYTES = 1 << 28  # expanded graphs of this size are kept
 _ARRAYS = {f.name: f for f in fields(ValueGraph)}
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """Name, type when expanded, and about the bytes of an entry that no pattern covers."""
-
-    name: str
-    dtype: np.dtype[np.generic]
-    entry_bytes: int
-
-
-def _column(name: str, dtype: str, entry_bytes: int) -> Column:
-    return Column(name, np.dtype(dtype), entry_bytes)
-
-
-VERTEX_COLUMNS = (
-    _column("home_object", "int32", 1),
-    _column("home_offset", "int64", 3),
-    _column("width_bytes", "uint8", 1),
-    _column("versions", "int64", 1),
-    _column("is_temporary", "bool", 1),
-    _column("is_input", "bool", 1),
-    _column("producer_site", "int32", 1),
-    _column("work_flops", "float64", 8),
-)
-ROW_COLUMNS = (
-    _column("row_sink", "int32", 3),
-    _column("row_count", "int64", 1),
-    _column("row_site", "int32", 1),
-    _column("row_fold", "uint8", 1),
-    _column("row_accumulates", "bool", 1),
-    _column("row_terms", "int64", 1),
-)
-TERM_COLUMNS = (_column("term_sources", "int64", 1),)
-FLOW_COLUMNS = (_column("source", "int32", 3), _column("source_role", "uint8", 1))
-COLUMNS = (*VERTEX_COLUMNS, *ROW_COLUMNS, *TERM_COLUMNS, *FLOW_COLUMNS)
 
 
 @dataclass(slots=True)
@@ -188,7 +160,7 @@ class GraphStore:
     def vertex_column(self, name: str) -> NDArray[np.generic]:
         """A column of :data:`VERTEX_COLUMNS`, expanded, read-only."""
         column = next(c for c in VERTEX_COLUMNS if c.name == name)
-        found = _entries(column, Reader.of(self.columns[name]), 0, self.num_vertices)
+        found = entries(column, Reader.of(self.columns[name]), 0, self.num_vertices)
         found.setflags(write=False)
         return found
 
@@ -269,7 +241,7 @@ class GraphStore:
 
     def row_columns(self, names: tuple[str, ...]) -> Iterator[tuple[NDArray[np.generic], ...]]:
         """Yield columns of all rows, some at a time."""
-        return _row_columns({name: self.columns[name] for name in names}, self.pages)
+        return row_columns({name: self.columns[name] for name in names}, self.pages)
 
     def with_work(self, work_flops: Float64) -> GraphStore:
         """Return the same graph with other work of its vertices, float64[V]."""
@@ -298,7 +270,7 @@ class GraphStore:
 
     def _vertices(self) -> dict[str, NDArray[np.generic]]:
         return {
-            c.name: _entries(c, Reader.of(self.columns[c.name]), 0, self.num_vertices) for c in VERTEX_COLUMNS
+            c.name: entries(c, Reader.of(self.columns[c.name]), 0, self.num_vertices) for c in VERTEX_COLUMNS
         }
 
     def _part(self, vertices: Mapping[str, NDArray[np.generic]], last: int) -> ValueGraph:
@@ -365,7 +337,7 @@ class StoreWriter:
 
     def row_columns(self, names: tuple[str, ...]) -> Iterator[tuple[NDArray[np.generic], ...]]:
         """Yield columns of all rows, some at a time; no rows may be added any more."""
-        return _row_columns({name: self._writers[name].finish() for name in names}, self._pages)
+        return row_columns({name: self._writers[name].finish() for name in names}, self._pages)
 
     @property
     def pages(self) -> Int64:
@@ -398,27 +370,3 @@ def _hints(rows: Rows, room: Room, of_terms_room: Room) -> tuple[Hints, Hints, H
         (of_each,) = periods(rows.term_sources, source_end, room=of_terms_room)
         of_flows = merged(of_flows, of_each, of_terms_room)
     return of_rows, of_terms, of_flows
-
-
-def coded(column: Int64, spill: Spill) -> Coded:
-    """Return a column in coded form."""
-    writer = ColumnWriter(spill)
-    for first in range(0, len(column), PIECE_FLOWS):
-        writer.append(column[first : first + PIECE_FLOWS])
-    return writer.finish()
-
-
-def _row_columns(
-    coded_columns: Mapping[str, Coded], pages: Iterable[Int64]
-) -> Iterator[tuple[NDArray[np.generic], ...]]:
-    columns = {c.name: c for c in ROW_COLUMNS}
-    readers = [(columns[name], Reader.of(column)) for name, column in coded_columns.items()]
-    for low, high in pairwise(int(page[0]) for page in pages):
-        yield tuple(_entries(column, reader, low, high) for column, reader in readers)
-
-
-def _entries(column: Column, reader: Reader, low: int, high: int) -> NDArray[np.generic]:
-    out = np.empty(high - low, column.dtype)
-    is_float = column.dtype.kind == "f"
-    reader.fill(out.view(np.int64) if is_float else out, low)
-    return out
