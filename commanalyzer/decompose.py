@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.communication.invariants import check_charges, check_matrix
+from commanalyzer.errors import PartitionError
 from commanalyzer.heap import give_back
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.paper_view import paper_view
@@ -28,7 +29,7 @@ from commanalyzer.partition.rules import parse_rule
 from commanalyzer.partition.selection import best_of, promising
 from commanalyzer.partition.tiled import TiledPortfolio
 from commanalyzer.progress import Progress
-from commanalyzer.quantities import Bytes, Flop
+from commanalyzer.quantities import Bytes, Flop, format_count
 from commanalyzer.request import Coarsen, Model
 from commanalyzer.results import Decomposition, SingletonCounts
 from commanalyzer.roofline.equations import communication_intensity, machine_bound
@@ -170,6 +171,12 @@ def _divide(
 ) -> tuple[list[Decomposition], list[str]]:
     """Decompositions for one node count, one of them best, and what has to be said about them."""
     count = partial(_count, view, nodes=nodes, work=work, options=options, portfolio=portfolio)
+    if view.removed.all() and nodes > 1:
+        whole = Candidate("on one node", np.zeros(len(view.removed), np.int32), 0.0)
+        advance()
+        advance()
+        return [replace(count(whole), best=True, efficiency_bound=None)], _undivided(view, nodes)
+    _require_values(view, nodes)
     found = caller.each(count, portfolio.candidates(nodes))
     advance()
     allowed = portfolio.allowed(nodes)
@@ -185,6 +192,36 @@ def _divide(
         warnings.append(_uneven(found[best], allowed))
     advance()
     return [replace(d, best=i == best) for i, d in enumerate(found)], warnings
+
+
+def _undivided(view: View, nodes: int) -> list[str]:
+    """Why nothing can be divided, where there is anything; the recording says that there is nothing."""
+    if not len(view.removed):
+        return []
+    return [
+        f"{nodes} nodes ({view.model}): nothing can be divided: of the values, {_values_found(view)}; "
+        "all stay on one node"
+    ]
+
+
+def _values_found(view: View) -> str:
+    hubs = int(np.count_nonzero(view.removed))
+    found = f"{format_count(len(view.removed))} found"
+    return f"{found}, {format_count(hubs)} of them used nearly everywhere (hubs)" if hubs else found
+
+
+def _require_values(view: View, nodes: int) -> None:
+    """Raise unless there are values for all nodes.
+
+    Raises:
+        PartitionError: As said.
+    """
+    free = len(view.removed) - int(np.count_nonzero(view.removed))
+    if nodes > max(free, 1):
+        raise PartitionError(
+            f"cannot divide {free} values among {nodes} parts ({_values_found(view)})",
+            hint="use fewer nodes or a larger problem size",
+        )
 
 
 def _portfolio(view: View, options: CountOptions, caller: Caller) -> Portfolio | TiledPortfolio:

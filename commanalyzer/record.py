@@ -339,6 +339,8 @@ def _warnings(
             "there are too many different ones"
         )
     if store.num_rows == 0:
-        what = "the region was never entered" if request.regions else "the program stores no values"
+        what = "the program stores no values (what stays in registers is not divided)"
+        if request.regions:
+            what = "the region stores no values" if work.instructions else "the region was never entered"
         result.append(f"nothing was recorded: {what}")
     return result

@@ -20,7 +20,10 @@ def test_contract() -> None:
     assert document["schema"] == "commanalyzer.analysis/1"
     assert document["program"] == "größe.c"
     assert document["command"] == ["größe.c", "12", "a b"]
-    assert document["work"] == {"flops": 5, "loads": 10, "stores": 5, "instructions": 60}
+    assert document["work"] == {
+        **{"flops": 5, "loads": 10, "stores": 5, "instructions": 60, "integer_ops": 0, "memory_ops": 0},
+        **{"weights": {"fp": 1.0, "int": 1.0, "mem": 0.0}, "amount": 5, "unit": "flop"},
+    }
     assert document["vcg"] == {
         "values": 3,
         "flows": 2,

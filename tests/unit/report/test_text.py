@@ -85,9 +85,9 @@ def test_markup_in_names_is_printed_as_it_is() -> None:
     assert "[bold]x" in text
 
 
-def test_no_flops_and_no_decompositions() -> None:
+def test_no_work_and_no_decompositions() -> None:
     item = replace(sample_decomposition(2), intensity=float("inf"))
-    assert "no flops" in _text(sample_result(item))
+    assert "no work" in _text(sample_result(item))
     assert "no decompositions" in _text(replace(sample_result(), decompositions=()))
 
 
