@@ -32,7 +32,7 @@ from commanalyzer.sweep.points import Axis, check_name, grid
 from commanalyzer.sweep.run import Sweep, run_sweep
 from commanalyzer.sweep.table import SweepTable
 from commanalyzer.sweep.table import load_table as load_table
-from commanalyzer.work import WorkWeights as WorkWeights
+from commanalyzer.work import WorkWeights
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
