@@ -73,6 +73,7 @@ def _decomposition_header(item: Decomposition) -> Json:
         "lower_bound_bytes": item.lower_bound_bytes,
         "bound_source": item.bound_source,
         "coarse_vertices": item.coarse_vertices,
+        "is_balanced": item.is_balanced,
     }
 
 
@@ -195,6 +196,7 @@ def _decomposition(item: Mapping[str, object], arrays: Arrays) -> Decomposition:
         lower_bound_bytes=_int(item.get("lower_bound_bytes", 0)),
         bound_source=_text(item.get("bound_source", "")),
         coarse_vertices=_int(item.get("coarse_vertices", 0)),
+        is_balanced=bool(item.get("is_balanced", True)),
     )
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.communication.invariants import check_charges, check_matrix
+from commanalyzer.confidence import Confidence
 from commanalyzer.errors import PartitionError
 from commanalyzer.heap import give_back
 from commanalyzer.machine.parameters import MachineParameters
@@ -191,7 +192,9 @@ def _divide(
     if imbalances[best] > allowed:
         warnings.append(_uneven(found[best], allowed))
     advance()
-    return [replace(d, best=i == best) for i, d in enumerate(found)], warnings
+    judged = [replace(d, best=i == best, is_balanced=d.imbalance <= allowed) for i, d in enumerate(found)]
+    doubt = Confidence.of(judged).doubt if nodes > 1 else ""
+    return judged, [*warnings, doubt] if doubt else warnings
 
 
 def _undivided(view: View, nodes: int) -> list[str]:

@@ -130,6 +130,7 @@ class Decomposition:
         bound_source: Where that is proved.
         seconds: Time that finding it took, seconds (differs from run to run).
         coarse_vertices: Vertices of the coarse graph it was found on, 0 for the values themselves.
+        is_balanced: Its imbalance is within the limit.
 
     Raises:
         GraphInvariantError: If sizes contradict each other.
@@ -149,6 +150,7 @@ class Decomposition:
     lower_bound_bytes: int = 0
     bound_source: str = ""
     coarse_vertices: int = 0
+    is_balanced: bool = True
 
     def __post_init__(self) -> None:
         if self.communication.num_parts != self.nodes:
@@ -183,7 +185,12 @@ class Decomposition:
 
     def __repr__(self) -> str:
         bound = "" if self.efficiency_bound is None else f", bound {format_percent(self.efficiency_bound)}"
-        size = format_bytes(self.comm_bytes) + bound + (", best" if self.best else "")
+        size = (
+            format_bytes(self.comm_bytes)
+            + bound
+            + (", best" if self.best else "")
+            + ("" if self.is_balanced else ", not balanced")
+        )
         return f"Decomposition(p={self.nodes}, {self.model}, {self.method}, {size})"
 
 

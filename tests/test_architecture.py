@@ -37,7 +37,7 @@ LAYERS = (
     ("roofline",),
     ("report.figures",),
     ("results",),
-    ("provenance", "export", "comparison"),
+    ("provenance", "export", "comparison", "confidence"),
     ("artifact_header",),
     ("artifacts",),
     ("paper_view", "views"),

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from commanalyzer.confidence import confidence_of
 from commanalyzer.quantities import (
     format_bandwidth,
     format_bytes,
@@ -20,6 +21,7 @@ from commanalyzer.quantities import (
 )
 from commanalyzer.report.advice import advice_lines
 from commanalyzer.report.candidates_text import show_candidates
+from commanalyzer.report.confidence_text import COLUMNS, NOT_FOUND, TITLE, confidence_cells
 from commanalyzer.report.counted_text import show_counted
 from commanalyzer.report.matrix_text import matrix_lines
 from commanalyzer.report.work_text import work_line
@@ -66,6 +68,7 @@ def _show_prediction(result: AnalysisResult, console: Console, quiet: bool, ever
     if any(coarse):
         console.print(coarse_line(max(coarse), is_all=all(coarse)))
     if not quiet and result.decompositions:
+        _show_confidence(result, console)
         _show_largest(result, console)
 
 
@@ -170,10 +173,27 @@ def _show_decompositions(result: AnalysisResult, console: Console, every: bool) 
     for name in names:
         table.add_column(name, justify="right")
     for item in items:
-        numbers = _numbers(item, unit)
+        numbers, method = _numbers(item, unit), item.method
         model = (item.model,) if several_models else ()
-        table.add_row(str(item.nodes), *model, Text(item.method), *(numbers[name] for name in names))
+        if not item.is_balanced:
+            table.add_row(str(item.nodes), *model, NOT_FOUND, *("-" for _ in names))
+            method = f"(nearest: {method})"
+        table.add_row(str(item.nodes), *model, Text(method), *(numbers[name] for name in names))
     console.print(table)
+
+
+def _show_confidence(result: AnalysisResult, console: Console) -> None:
+    """The best division of each node count beside what else is known, leading model."""
+    known = [c for c in confidence_of(result.decompositions) if c.best.model == result.models[0]]
+    if not known:
+        return
+    table = Table(title=TITLE, title_justify="left", box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    for name in COLUMNS:
+        table.add_column(name, justify="right" if name == COLUMNS[0] else "left")
+    for item in known:
+        table.add_row(*map(Text, confidence_cells(item)))
+    console.print(table)
+    console.print()
 
 
 def _left_out(width: int, intensity: str, is_wide: bool) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from commanalyzer.confidence import confidence_of
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.quantities import (
     format_bandwidth,
@@ -16,6 +17,7 @@ from commanalyzer.quantities import (
     format_seconds,
     format_throughput,
 )
+from commanalyzer.report.confidence_text import COLUMNS, NOT_FOUND, TITLE, confidence_cells
 from commanalyzer.report.figures.chart import Chart, Values
 from commanalyzer.report.figures.roofline import draw_roofline, roof_of
 from commanalyzer.report.figures.scaling import curves_of, draw_efficiency, draw_speedup
@@ -64,6 +66,11 @@ def efficiency_section(subject: Subject, bounds: Sequence[ScalingBound]) -> Sect
     blocks: list[Block] = [
         Table("Least communication per node count, whole analysed run", _columns(subject), rows)
     ]
+    known = confidence_of(subject.bests if subject.result.counted else subject.result.decompositions)
+    leading = tuple(Row(confidence_cells(c)) for c in known if c.best.model == subject.largest.model)
+    if leading:
+        heads = tuple(Column(name, is_number=name == COLUMNS[0]) for name in COLUMNS)
+        blocks.append(Table(TITLE, heads, leading))
     missing = _without_bound(subject)
     if missing:
         blocks.append(Words(missing))
@@ -88,7 +95,7 @@ def _cells(item: Decomposition) -> tuple[str, ...]:
     exact = traffic.low_bytes == traffic.high_bytes
     return (
         str(item.nodes),
-        item.method,
+        item.method if item.is_balanced else f"{NOT_FOUND}; nearest: {item.method}",
         format_bytes(traffic.total_bytes),
         format_bytes(traffic.total_bytes / item.nodes),
         format_count(traffic.total_messages),

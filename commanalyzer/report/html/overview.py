@@ -15,6 +15,7 @@ from commanalyzer.quantities import (
     format_work,
 )
 from commanalyzer.report.advice import advice_lines
+from commanalyzer.report.confidence_text import NOT_FOUND
 from commanalyzer.report.figures.style import short_name
 from commanalyzer.report.html.blocks import Points, Section, Tile, Tiles
 from commanalyzer.report.html.efficiency import binding
@@ -53,7 +54,9 @@ def _tiles(subject: Subject, found: ScalingBound | None) -> tuple[Tile, ...]:
     traffic = largest.communication
     on = f"on {count_nodes(largest.nodes)}"
     tiles = [
-        Tile("Communication", format_bytes(traffic.total_bytes), f"{on}, {_exactness(largest)}"),
+        Tile("Communication", format_bytes(traffic.total_bytes), f"{on}, {_exactness(largest)}")
+        if largest.is_balanced
+        else Tile("Communication", "-", f"{on}: {NOT_FOUND}"),
         Tile("Per node", format_bytes(traffic.total_bytes / largest.nodes), "sent, on average"),
         Tile("Work", format_work(work.amount, work.unit), "of the analysed run"),
     ]
