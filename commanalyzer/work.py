@@ -17,10 +17,11 @@ from commanalyzer.errors import ConfigError
 WorkUnit = Literal["flop", "op"]
 
 _OTHER_SHARE = 0.01
-"""Share of W below which other operations than floating-point ones do not change the name of its unit.
+"""Share of the work below which W is in floating-point operations alone, as in the paper.
 
-Printed numbers have three digits. Only the name depends on it: W itself has no threshold. With half of it or
-twice as much, programs with a few integer operations per hundred say "op" earlier or later.
+Set-up and a few counts shall not keep W from being comparable with published numbers. What bytes are related
+to changes by no more than this where a program crosses it; what is balanced has no threshold at all. With half
+of it or twice as much, programs with a few other operations per hundred say "op" earlier or later.
 """
 
 
@@ -151,8 +152,8 @@ class WorkCounts:
 
     @property
     def amount(self) -> int:
-        """Work W, in operations (:attr:`unit`)."""
-        return round(self.weights.of(self.operations))
+        """Work W, in :attr:`unit`."""
+        return self.flops if self.unit == "flop" else round(self.weights.of(self.operations))
 
     @property
     def unit(self) -> WorkUnit:

@@ -10,7 +10,9 @@ def work_line(work: WorkCounts) -> str:
     """What was executed: W and its kinds of operations, loads, stores, instructions."""
     first = format_work(work.amount, work.unit)
     kinds = []
-    if work.unit == "op":
+    if work.unit == "flop" and work.integer_ops:
+        first += f", {format_count(work.integer_ops)} integer operations"
+    elif work.unit == "op":
         kinds.append(f"{format_count(work.flops)} floating-point")
         kinds.append(f"{format_count(work.integer_ops)} integer")
         if work.weights.mem:

@@ -74,8 +74,8 @@ def test_a_single_method_without_a_minimum_near_is_doubted() -> None:
     rivals = [found("metis cut", 210), found("blocks 2x2", 350)]
     known = Confidence.of([found("mt-kahypar km1", 100, best=True), *rivals])
     assert known.doubt == (
-        "4 nodes (volume): only one method found this (mt-kahypar km1; no minimum is known), what others found "
-        "sends 2.1 times as much (metis cut): ask with --effort thorough"
+        "4 nodes (volume): only one method found this (mt-kahypar km1; no minimum is known), what others "
+        "found sends 2.1 times as much (metis cut): ask with --effort thorough"
     )
     assert (
         "3.0 times the minimum"
