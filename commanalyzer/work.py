@@ -20,8 +20,8 @@ _OTHER_SHARE = 0.01
 """Share of the work below which W is in floating-point operations alone, as in the paper.
 
 Set-up and a few counts shall not keep W from being comparable with published numbers. What bytes are related
-to changes by no more than this where a program crosses it; what is balanced has no threshold at all. With half
-of it or twice as much, programs with a few other operations per hundred say "op" earlier or later.
+to changes by no more than this where a program crosses it; what is balanced has no threshold at all. With
+half of it or twice as much, programs with a few other operations per hundred say "op" earlier or later.
 """
 
 

@@ -57,6 +57,16 @@ def test_contract() -> None:
         "lower_bound_bytes": None,
         "bound_source": "",
         "efficiency_bound": 0.5,
+        "balanced": True,
+    }
+    (known,) = document["confidence"]
+    assert known.pop("doubt").startswith("2 nodes (volume): only one method found this (metis cut; ")
+    assert known == {
+        **{"nodes": 2, "model": "volume", "regular": None, "times_lower_bound": None},
+        "other_method": {
+            **{"method": "blocks", "comm_bytes": 80, "times_best": 2.0},
+            **{"imbalance": 1.25, "balanced": True},
+        },
     }
     assert [d["best"] for d in document["decompositions"]] == [True, False]
 

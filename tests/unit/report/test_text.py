@@ -46,7 +46,7 @@ def test_candidates_only_on_request() -> None:
     result = sample_result(
         sample_decomposition(2), sample_decomposition(2, method="blocks 2D", best=False, pair_bytes=80)
     )
-    assert "blocks 2D" not in _text(result)
+    assert " blocks 2D " not in _text(result)
     every = _text(result, every=True)
     assert "blocks 2D" in every
     assert "metis cut *" in every
