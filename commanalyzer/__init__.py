@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from commanalyzer.results import Decomposition as Decomposition
     from commanalyzer.sweep.table import SweepTable as SweepTable
     from commanalyzer.vcg.graph import ValueGraph as ValueGraph
+    from commanalyzer.work import WorkWeights as WorkWeights
 
 _HOME = {
     "AnalysisResult": "results",
@@ -35,6 +36,7 @@ _HOME = {
     "Parameter": "machine.parameters",
     "SweepTable": "sweep.table",
     "ValueGraph": "vcg.graph",
+    "WorkWeights": "work",
     "analyze": "api",
     "analyze_function": "api",
     "analyze_sweep": "api",

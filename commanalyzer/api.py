@@ -32,6 +32,7 @@ from commanalyzer.sweep.points import Axis, check_name, grid
 from commanalyzer.sweep.run import Sweep, run_sweep
 from commanalyzer.sweep.table import SweepTable
 from commanalyzer.sweep.table import load_table as load_table
+from commanalyzer.work import WorkWeights
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
@@ -83,6 +84,8 @@ class AnalyzeOptions(TypedDict, total=False):
     """File with the owners of array elements, to be counted as well."""
     coarsen: Coarsen
     """Find divisions on a coarse graph: of large ones (``auto``), ``never``, always with so many vertices."""
+    work_weights: WorkWeights | None
+    """What operations of each kind count for in the work that is balanced."""
 
 
 def analyze(

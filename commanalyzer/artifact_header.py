@@ -24,6 +24,7 @@ from commanalyzer.results import (
     WorkCounts,
 )
 from commanalyzer.vcg.store import GraphStore
+from commanalyzer.work import WorkWeights
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 Arrays = Mapping[str, NDArray[np.int64]]
@@ -72,6 +73,7 @@ def _decomposition_header(item: Decomposition) -> Json:
         "lower_bound_bytes": item.lower_bound_bytes,
         "bound_source": item.bound_source,
         "coarse_vertices": item.coarse_vertices,
+        "is_balanced": item.is_balanced,
     }
 
 
@@ -99,12 +101,11 @@ def result_from_header(
     )
     native = recording["native_s"]
     counts = None if header["singletons"] is None else _table(header["singletons"])
-    work = _table(header["work"])
     return AnalysisResult(
         program=_text(header["program"]),
         command=_texts(header["command"]),
         provenance=_provenance(_table(header["provenance"])),
-        work=WorkCounts(*(_int(work[name]) for name in ("flops", "loads", "stores", "instructions"))),
+        work=_work(_table(header["work"])),
         recording=Recording(
             native_s=None if native is None else _float(native),
             instrumented_s=_float(recording["instrumented_s"]),
@@ -126,6 +127,16 @@ def result_from_header(
         warnings=_texts(header["warnings"]),
         counted=_counted(header.get("counted")),
         peak_memory_bytes=_int(header.get("peak_memory_bytes", 0)),
+    )
+
+
+def _work(table: Mapping[str, object]) -> WorkCounts:
+    """Operations; those of files of older versions are floating-point ones alone."""
+    weights = _table(table.get("weights", {}))
+    return WorkCounts(
+        *(_int(table[name]) for name in ("flops", "loads", "stores", "instructions")),
+        *(_int(table.get(name, 0)) for name in ("integer_ops", "memory_ops")),
+        WorkWeights(**{name: _float(value) for name, value in weights.items()}),
     )
 
 
@@ -185,6 +196,7 @@ def _decomposition(item: Mapping[str, object], arrays: Arrays) -> Decomposition:
         lower_bound_bytes=_int(item.get("lower_bound_bytes", 0)),
         bound_source=_text(item.get("bound_source", "")),
         coarse_vertices=_int(item.get("coarse_vertices", 0)),
+        is_balanced=bool(item.get("is_balanced", True)),
     )
 
 

@@ -13,6 +13,8 @@ Layout, schema 3 (2 had the plain arrays of the graph, 1 had no ``graph/is_tempo
     /graph/text  uint8, UTF-8 of all distinct strings of objects and sites, separated by NUL
     /graph/objects, /graph/sites
                  int64 tables, one row per entry; strings are indices into text
+    /graph/site_operations
+                 int64[sites, 2], integer and memory operations; files of older versions have none
     /decompositions/0, 1, ...
                  comm_bytes, messages, part, object_bytes, and with collectives peer_bytes, peer_messages,
                  with phases phase_bytes, phase_messages;
@@ -37,9 +39,10 @@ from commanalyzer.artifact_header import header_of, result_from_header
 from commanalyzer.errors import ArtifactError, GraphInvariantError
 from commanalyzer.files import write_atomically
 from commanalyzer.results import AnalysisResult
+from commanalyzer.vcg.columns import COLUMNS
 from commanalyzer.vcg.graph import Fold, HomeKind, HomeObject, Site, ValueGraph
 from commanalyzer.vcg.packing import pack, unpack
-from commanalyzer.vcg.store import COLUMNS, GraphStore
+from commanalyzer.vcg.store import GraphStore
 
 KIND = "commanalyzer.analysis"
 SCHEMA = 3
@@ -166,6 +169,8 @@ def _write_graph(group: h5py.Group, graph: GraphStore) -> None:
     ]
     _put(group, "objects", np.array(objects, dtype=np.int64).reshape(len(objects), 8))
     _put(group, "sites", np.array(sites, dtype=np.int64).reshape(len(sites), 7))
+    done = [(s.integer_ops, s.memory_ops) for s in graph.sites]
+    _put(group, "site_operations", np.array(done, dtype=np.int64).reshape(len(done), 2))
     _put(group, "text", np.frombuffer("\0".join(numbers).encode(), dtype=np.uint8))
 
 
@@ -222,9 +227,11 @@ def _read_names(group: h5py.Group) -> tuple[tuple[HomeObject, ...], tuple[Site, 
         HomeObject(HomeKind(kind), text[name], text[function], text[file], line, size, text[key], depth)
         for kind, name, function, file, line, size, key, depth in group["objects"][...].tolist()
     )
+    entries = group["sites"][...].tolist()
+    done = group["site_operations"][...].tolist() if "site_operations" in group else [(0, 0)] * len(entries)
     sites = tuple(
-        Site(text[function], text[file], line, text[kind], width, Fold(fold), flops)
-        for function, file, line, kind, width, fold, flops in group["sites"][...].tolist()
+        Site(text[function], text[file], line, text[kind], width, Fold(fold), flops, *others)
+        for (function, file, line, kind, width, fold, flops), others in zip(entries, done, strict=True)
     )
     return objects, sites
 

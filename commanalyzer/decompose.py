@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.communication.invariants import check_charges, check_matrix
+from commanalyzer.confidence import Confidence
+from commanalyzer.errors import PartitionError
 from commanalyzer.heap import give_back
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.paper_view import paper_view
@@ -28,7 +30,7 @@ from commanalyzer.partition.rules import parse_rule
 from commanalyzer.partition.selection import best_of, promising
 from commanalyzer.partition.tiled import TiledPortfolio
 from commanalyzer.progress import Progress
-from commanalyzer.quantities import Bytes, Flop
+from commanalyzer.quantities import Bytes, Flop, format_count
 from commanalyzer.request import Coarsen, Model
 from commanalyzer.results import Decomposition, SingletonCounts
 from commanalyzer.roofline.equations import communication_intensity, machine_bound
@@ -75,14 +77,14 @@ class Counted:
     """Largest memory of the processes that partitioners ran in, together."""
 
 
-def decompose(store: GraphStore, flops: int, options: CountOptions, progress: Progress) -> Counted:
+def decompose(store: GraphStore, work: int, options: CountOptions, progress: Progress) -> Counted:
     """Partition a graph for every node count with every method, and count each with its model.
 
     Graphs that are divided by tiles are never expanded as a whole, but for the paper's model.
 
     Args:
         store: Value graph as recorded.
-        flops: Work W.
+        work: Work W, operations.
         options: What to count.
         progress: Told about steps.
 
@@ -111,7 +113,7 @@ def decompose(store: GraphStore, flops: int, options: CountOptions, progress: Pr
     doubts: list[str] = []
     helper_bytes = 0
     for view in views:
-        decompositions, failures, view_bytes = _decompose_view(view, flops, options, progress)
+        decompositions, failures, view_bytes = _decompose_view(view, work, options, progress)
         found += decompositions
         doubts += failures
         helper_bytes = max(helper_bytes, view_bytes)
@@ -131,7 +133,7 @@ def _as_model(name: str) -> Model:
 
 
 def _decompose_view(
-    view: View, flops: int, options: CountOptions, progress: Progress
+    view: View, work: int, options: CountOptions, progress: Progress
 ) -> tuple[list[Decomposition], list[str], int]:
     """Decompositions of a view, one best for each node count; what has to be said; peak memory of helpers."""
     is_tiled, lock, limit = _is_tiled(view.graph, options), Lock(), options.memory_limit_bytes
@@ -145,7 +147,7 @@ def _decompose_view(
             progress.advance()
 
     def divide(nodes: int) -> tuple[list[Decomposition], list[str]]:
-        return _divide(view, portfolio, nodes, flops, options, caller, advance)
+        return _divide(view, portfolio, nodes, work, options, caller, advance)
 
     if jobs > 1:
         portfolio.prepare()
@@ -163,13 +165,19 @@ def _divide(
     view: View,
     portfolio: Portfolio | TiledPortfolio,
     nodes: int,
-    flops: int,
+    work: int,
     options: CountOptions,
     caller: Caller,
     advance: Callable[[], None],
 ) -> tuple[list[Decomposition], list[str]]:
     """Decompositions for one node count, one of them best, and what has to be said about them."""
-    count = partial(_count, view, nodes=nodes, flops=flops, options=options, portfolio=portfolio)
+    count = partial(_count, view, nodes=nodes, work=work, options=options, portfolio=portfolio)
+    if view.removed.all() and nodes > 1:
+        whole = Candidate("on one node", np.zeros(len(view.removed), np.int32), 0.0)
+        advance()
+        advance()
+        return [replace(count(whole), best=True, efficiency_bound=None)], _undivided(view, nodes)
+    _require_values(view, nodes)
     found = caller.each(count, portfolio.candidates(nodes))
     advance()
     allowed = portfolio.allowed(nodes)
@@ -184,7 +192,39 @@ def _divide(
     if imbalances[best] > allowed:
         warnings.append(_uneven(found[best], allowed))
     advance()
-    return [replace(d, best=i == best) for i, d in enumerate(found)], warnings
+    judged = [replace(d, best=i == best, is_balanced=d.imbalance <= allowed) for i, d in enumerate(found)]
+    doubt = Confidence.of(judged).doubt if nodes > 1 else ""
+    return judged, [*warnings, doubt] if doubt else warnings
+
+
+def _undivided(view: View, nodes: int) -> list[str]:
+    """Why nothing can be divided, where there is anything; the recording says that there is nothing."""
+    if not len(view.removed):
+        return []
+    return [
+        f"{nodes} nodes ({view.model}): nothing can be divided: of the values, {_values_found(view)}; "
+        "all stay on one node"
+    ]
+
+
+def _values_found(view: View) -> str:
+    hubs = int(np.count_nonzero(view.removed))
+    found = f"{format_count(len(view.removed))} found"
+    return f"{found}, {format_count(hubs)} of them used nearly everywhere (hubs)" if hubs else found
+
+
+def _require_values(view: View, nodes: int) -> None:
+    """Raise unless there are values for all nodes.
+
+    Raises:
+        PartitionError: As said.
+    """
+    free = len(view.removed) - int(np.count_nonzero(view.removed))
+    if nodes > max(free, 1):
+        raise PartitionError(
+            f"cannot divide {free} values among {nodes} parts ({_values_found(view)})",
+            hint="use fewer nodes or a larger problem size",
+        )
 
 
 def _portfolio(view: View, options: CountOptions, caller: Caller) -> Portfolio | TiledPortfolio:
@@ -232,7 +272,7 @@ def _count(
     view: View,
     candidate: Candidate,
     nodes: int,
-    flops: int,
+    work: int,
     options: CountOptions,
     portfolio: Portfolio | TiledPortfolio,
 ) -> Decomposition:
@@ -247,7 +287,7 @@ def _count(
     if options.check:
         check_charges(view.graph, part, charges, view.removed if view.singletons else None)
         check_matrix(charges, communication)
-    intensity = communication_intensity(Bytes(communication.total_bytes), Flop(flops))
+    intensity = communication_intensity(Bytes(communication.total_bytes), Flop(work))
     return Decomposition(
         nodes=nodes,
         model=view.model,

@@ -13,7 +13,9 @@ from commanalyzer.provenance import collect_provenance, file_hash, peak_memory_b
 from commanalyzer.record import RecordedProgram, compile_request, record
 from commanalyzer.request import AnalysisRequest, PartitionRequest
 from commanalyzer.results import AnalysisResult, Recording, WorkCounts
+from commanalyzer.vcg.work import weights_in_use, with_weights
 
+_TIMED = "counted operations over CPU time of the plain run"
 _SHORTEST_TIMING_S = 0.01  # below it, CPU time is dominated by starting the process
 
 
@@ -31,7 +33,7 @@ def analyze(request: AnalysisRequest, progress: Progress, jobs: int = 1) -> Anal
     recorded = record(request, progress)
     machine = with_throughput(request, recorded.recording, recorded.work)
     options = _count_options(request, machine, jobs)
-    counted = decompose(recorded.store, recorded.work.flops, options, progress)
+    counted = decompose(recorded.store, recorded.work.amount, options, progress)
     return _result(request, recorded, machine, counted)
 
 
@@ -45,9 +47,17 @@ def repartition(
     """
     machine = result.machine.replaced_by(request.machine)
     options = _count_options(request, machine, jobs)
-    counted = decompose(result.store, result.work.flops, options, progress)
+    store, work = result.store, result.work
+    weights = None if request.work_weights is None else weights_in_use(store.sites, request.work_weights)
+    if weights is not None and weights != work.weights:
+        store, work = with_weights(store, weights), replace(work, weights=weights)
+        if machine.throughput is not None and machine.throughput.note == _TIMED:
+            machine = machine.updated(throughput=_timed(work, result.recording))
+    counted = decompose(store, work.amount, options, progress)
     return replace(
         result,
+        store=store,
+        work=work,
         singletons=counted.singletons,
         vcg_words=counted.vcg_words,
         machine=machine,
@@ -120,15 +130,18 @@ def with_throughput(request: AnalysisRequest, recording: Recording, work: WorkCo
     A region has no time of its own: its work over the time of the whole run would be too low.
     """
     machine, seconds = request.machine, recording.native_s
-    if machine.throughput is not None or request.regions or not work.flops:
+    if machine.throughput is not None or request.regions or not work.amount:
         return machine
     if seconds is None or seconds < _SHORTEST_TIMING_S:
         return machine
-    today = datetime.datetime.now(datetime.UTC).date().isoformat()
-    measured = Parameter(
-        work.flops / seconds, "Flop/s", "measured", today, "counted operations over CPU time of the plain run"
-    )
-    return machine.updated(throughput=measured)
+    return machine.updated(throughput=_timed(work, recording))
+
+
+def _timed(work: WorkCounts, recording: Recording) -> Parameter:
+    """R by the plain run: its work, in whatever operations that is, over its time."""
+    assert recording.native_s
+    today, unit = datetime.datetime.now(datetime.UTC).date().isoformat(), f"{work.unit.capitalize()}/s"
+    return Parameter(work.amount / recording.native_s, unit, "measured", today, _TIMED)
 
 
 def _result(

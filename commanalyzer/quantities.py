@@ -11,6 +11,7 @@ import re
 from typing import NewType
 
 from commanalyzer.errors import MachineModelError
+from commanalyzer.work import WorkUnit
 
 Bytes = NewType("Bytes", float)
 Seconds = NewType("Seconds", float)
@@ -53,15 +54,15 @@ def parse_bandwidth(text: str) -> BytesPerSecond:
 
 
 def parse_throughput(text: str) -> FlopPerSecond:
-    """Floating-point operations per second: ``3.2GFlop/s``, ``3.2 GFLOPS`` or a bare number.
+    """Operations per second: ``3.2GFlop/s``, ``3.2 GFLOPS``, ``3.2GOp/s`` or a bare number.
 
     Raises:
         MachineModelError: If it is no number, negative or of another unit.
     """
     number, unit = _split(text, "a throughput such as 3.2GFlop/s")
-    match = re.fullmatch(r"([kKMGTPE]?)(?:[Ff]lops?/s|FLOPS?/s|FLOPS|[Ff]lops)", unit)
+    match = re.fullmatch(r"([kKMGTPE]?)(?:[Ff]lops?/s|FLOPS?/s|FLOPS|[Ff]lops|[Oo]ps?/s)", unit)
     if unit and match is None:
-        raise _wrong_unit(unit, text, "Flop/s with a prefix, such as GFlop/s")
+        raise _wrong_unit(unit, text, "Flop/s or Op/s with a prefix, such as GFlop/s")
     return FlopPerSecond(number * _DECIMAL[match.group(1) if match else ""])
 
 
@@ -100,14 +101,14 @@ def format_bandwidth(value: float) -> str:
     return _with_prefix(value, "B/s")
 
 
-def format_throughput(value: float) -> str:
-    """``3.2 GFlop/s``."""
-    return _with_prefix(value, "Flop/s")
+def format_throughput(value: float, unit: WorkUnit = "flop") -> str:
+    """``3.2 GFlop/s``, ``3.2 GOp/s``."""
+    return f"{format_work(value, unit)}/s"
 
 
-def format_flop(value: float) -> str:
-    """``3.2 GFlop``."""
-    return _with_prefix(value, "Flop")
+def format_work(value: float, unit: WorkUnit) -> str:
+    """``3.2 GFlop``, ``3.2 GOp``."""
+    return _with_prefix(value, unit.capitalize())
 
 
 def format_count(value: float) -> str:

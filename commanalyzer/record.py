@@ -33,9 +33,10 @@ from commanalyzer.runtime.launch import TargetRun
 from commanalyzer.runtime.recorder import ProgramRuns
 from commanalyzer.trace.reader import Trace, read_trace
 from commanalyzer.vcg.build import build_store
-from commanalyzer.vcg.graph import ValueGraph
+from commanalyzer.vcg.graph import Site, ValueGraph
 from commanalyzer.vcg.spill import Spill
 from commanalyzer.vcg.store import GraphStore
+from commanalyzer.vcg.work import all_operations, weights_in_use
 from commanalyzer.vcg.workspaces import (
     find_workspaces,
     read_workspaces,
@@ -44,6 +45,7 @@ from commanalyzer.vcg.workspaces import (
     write_site_widths,
     write_workspaces,
 )
+from commanalyzer.work import DEFAULT_WEIGHTS, WorkWeights
 
 _PROCESSES = frozenset(("fork", "vfork", "clone", "posix_spawn", "posix_spawnp", "system", "popen"))
 
@@ -225,7 +227,14 @@ class _Recorder:
         self.progress.stage("build the value graph", 1)
         request = self.runs.request
         has_regions, spill = bool(request.regions), Spill.within(request.memory_limit_bytes)
-        return _Recorded(run, trace, build_store(trace, self.sites, has_regions=has_regions, spill=spill))
+        store = build_store(
+            trace,
+            self.sites,
+            has_regions=has_regions,
+            spill=spill,
+            weights=request.work_weights or DEFAULT_WEIGHTS,
+        )
+        return _Recorded(run, trace, store)
 
 
 def _has_unnamed(named: _Recorded) -> bool:
@@ -250,7 +259,7 @@ def _finished(
     unmodelled = tuple((n, c) for n, c in zip(plan.sites.externals, calls, strict=False) if c)
     _require_one_thread(unmodelled, plan.options.library)
     statistics = trace.statistics
-    work = work_counts(trace, plan.sites)
+    work = work_counts(trace, plan.sites, store.sites, request.work_weights or DEFAULT_WEIGHTS)
     warnings = _warnings(request, unmodelled, plain, traced, trace, store, work)
     recording = Recording(
         native_s=plain.cpu_s,
@@ -279,15 +288,24 @@ def _require_one_thread(called: Sequence[tuple[str, int]], library: LibraryModel
         )
 
 
-def work_counts(trace: Trace, table: SiteTable) -> WorkCounts:
-    """Operations executed in the analysed region: block executions times what a block contains."""
+def work_counts(trace: Trace, table: SiteTable, sites: tuple[Site, ...], weights: WorkWeights) -> WorkCounts:
+    """Operations executed in the analysed region: block executions times what a block contains.
+
+    Args:
+        trace: Recording.
+        table: What blocks contain.
+        sites: Sites of its graph: which operations serve values.
+        weights: What operations count for, as the user said.
+    """
     counters = np.asarray(trace.block_counters).astype(np.int64)
     costs = np.array(
         [(b.flops, b.loads, b.stores, b.instructions) for b in table.blocks] or [(0, 0, 0, 0)],
         dtype=np.int64,
     )
     totals = counters[: len(costs)] @ costs[: len(counters)]
-    return WorkCounts(*(int(t) for t in totals))
+    served = all_operations(s.operations for s in sites)
+    used = weights_in_use(sites, weights)
+    return WorkCounts(*(int(t) for t in totals), served.integer, served.memory, used)
 
 
 def _warnings(
@@ -321,8 +339,8 @@ def _warnings(
             "there are too many different ones"
         )
     if store.num_rows == 0:
-        what = "the region was never entered" if request.regions else "the program stores no values"
+        what = "the program stores no values (what stays in registers is not divided)"
+        if request.regions:
+            what = "the region stores no values" if work.instructions else "the region was never entered"
         result.append(f"nothing was recorded: {what}")
-    elif work.flops == 0:
-        result.append("the program executes no floating-point operations: intensity has no meaning")
     return result

@@ -9,6 +9,7 @@ from typing import Literal
 
 from commanalyzer.errors import ConfigError
 from commanalyzer.machine.parameters import MachineParameters
+from commanalyzer.work import WorkWeights
 
 Model = Literal["volume", "hpdc18"]
 ProgramOutput = Literal["inherit", "stderr", "discard"]
@@ -66,6 +67,7 @@ class AnalysisRequest:
             (:mod:`commanalyzer.partition.owner_map`).
         coarsen: Find divisions on a coarse graph: of large graphs only (``auto``), ``never``, or always with
             about so many vertices.
+        work_weights: What operations of each kind count for; ``None`` for the default, or what it was before.
 
     Raises:
         ConfigError: If a value is out of range.
@@ -92,6 +94,7 @@ class AnalysisRequest:
     decompose: tuple[str, ...] = ()
     owner_map: Path | None = None
     coarsen: Coarsen = "auto"
+    work_weights: WorkWeights | None = None
 
     def __post_init__(self) -> None:
         _require(bool(self.sources), "expected at least one source file, found none", "SOURCES")
@@ -126,6 +129,7 @@ class PartitionRequest:
     decompose: tuple[str, ...] = ()
     owner_map: Path | None = None
     coarsen: Coarsen = "auto"
+    work_weights: WorkWeights | None = None
 
     def __post_init__(self) -> None:
         _check_nodes(self.nodes)

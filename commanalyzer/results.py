@@ -24,6 +24,7 @@ from commanalyzer.roofline.bound import ScalingBound, scaling_bound
 from commanalyzer.roofline.traffic import Placement
 from commanalyzer.vcg.graph import ValueGraph
 from commanalyzer.vcg.store import GraphStore
+from commanalyzer.work import WorkCounts as WorkCounts
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -33,23 +34,6 @@ _REGULAR = re.compile(
     r"(?:blocks|slabs) (\d+(?:x\d+)*)(?: of \d+(?:x\d+)*)?(?:, entries follow)?(?: by work)?"
 )
 _HTML_TITLES = ("nodes", "model", "method", "communication", "efficiency bound")
-
-
-@dataclass(frozen=True, slots=True)
-class WorkCounts:
-    """Operations of the analysed region.
-
-    Attributes:
-        flops: Floating-point operations W (fma counts 2, vector lanes count each).
-        loads: Executed loads.
-        stores: Executed stores.
-        instructions: Executed instructions.
-    """
-
-    flops: int
-    loads: int
-    stores: int
-    instructions: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +122,7 @@ class Decomposition:
         best: It moves the least bytes of its (nodes, model) within the balance limit.
         communication: Matrix, messages and bracket.
         owners: Owner of each vertex of the graph the model counts on, in coded form (see :attr:`part`).
-        intensity: I_c, bytes per floating-point operation (infinite without flops, NaN when not known).
+        intensity: I_c, bytes per operation of W (infinite without any, NaN when not known).
         imbalance: Largest part's work over mean work, >= 1; NaN when not known.
         efficiency_bound: Paper Eq. 4; ``None`` when the machine is not known.
         object_bytes: int64[len(objects)], bytes moved per home object; empty when not counted.
@@ -146,6 +130,7 @@ class Decomposition:
         bound_source: Where that is proved.
         seconds: Time that finding it took, seconds (differs from run to run).
         coarse_vertices: Vertices of the coarse graph it was found on, 0 for the values themselves.
+        is_balanced: Its imbalance is within the limit.
 
     Raises:
         GraphInvariantError: If sizes contradict each other.
@@ -165,6 +150,7 @@ class Decomposition:
     lower_bound_bytes: int = 0
     bound_source: str = ""
     coarse_vertices: int = 0
+    is_balanced: bool = True
 
     def __post_init__(self) -> None:
         if self.communication.num_parts != self.nodes:
@@ -199,7 +185,12 @@ class Decomposition:
 
     def __repr__(self) -> str:
         bound = "" if self.efficiency_bound is None else f", bound {format_percent(self.efficiency_bound)}"
-        size = format_bytes(self.comm_bytes) + bound + (", best" if self.best else "")
+        size = (
+            format_bytes(self.comm_bytes)
+            + bound
+            + (", best" if self.best else "")
+            + ("" if self.is_balanced else ", not balanced")
+        )
         return f"Decomposition(p={self.nodes}, {self.model}, {self.method}, {size})"
 
 
@@ -349,7 +340,8 @@ class AnalysisResult(PlotMethods):
                 hint=f"make them from the same result with: commanalyzer partition RESULT --nodes {missing}",
             )
         items = [(d.method, d.communication) for d in fitting if d.nodes in counts]
-        return scaling_bound(self.work.flops, items, self.machine.replaced_by(as_machine(machine)), placement)
+        known = self.machine.replaced_by(as_machine(machine))
+        return scaling_bound(self.work.amount, items, known, placement, self.work.unit)
 
     def to_frame(self) -> DataFrame:
         """All decompositions as a pandas table: one row each, units in the column names.
@@ -367,7 +359,7 @@ class AnalysisResult(PlotMethods):
 
     def __repr__(self) -> str:
         return (
-            f"AnalysisResult({self.program}, {format_count(self.work.flops)} flop, "
+            f"AnalysisResult({self.program}, {format_count(self.work.amount)} {self.work.unit}, "
             f"{format_count(self.store.num_vertices)} values, nodes {list(self.nodes)})"
         )
 

@@ -26,7 +26,9 @@ from commanalyzer.trace.reader import Trace, TraceStatistics, read_trace
 from commanalyzer.vcg.build import build_graph
 from commanalyzer.vcg.graph import ValueGraph
 from commanalyzer.vcg.store import GraphStore
+from commanalyzer.vcg.work import sites_of
 from commanalyzer.vcg.workspaces import write_workspaces
+from commanalyzer.work import DEFAULT_WEIGHTS
 from tests.graphs import assert_same_graph
 from tests.reference.build import build_graph as build_reference
 
@@ -97,7 +99,7 @@ def record_file(
         )
         trace: Trace = read_trace(path)
         graph = _checked_graph(trace, plan.sites, has_regions=bool(regions))
-        work = work_counts(trace, plan.sites)
+        work = work_counts(trace, plan.sites, sites_of(trace, plan.sites), DEFAULT_WEIGHTS)
         return Recorded(
             module, frontend, plan, plain, traced, graph, work, trace.statistics, len(trace.renamings)
         )

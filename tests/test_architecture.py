@@ -25,6 +25,7 @@ MAX_FUNCTION_LINES = 60
 # longest prefix decides: the value graph is a value type that every stage may name, building it is a stage.
 LAYERS = (
     ("version", "errors"),
+    ("work",),
     ("quantities", "files", "heap", "progress", "compiled", "abi"),
     ("machine", "vcg.graph"),
     ("request", "ir"),
@@ -36,7 +37,7 @@ LAYERS = (
     ("roofline",),
     ("report.figures",),
     ("results",),
-    ("provenance", "export", "comparison"),
+    ("provenance", "export", "comparison", "confidence"),
     ("artifact_header",),
     ("artifacts",),
     ("paper_view", "views"),

@@ -32,6 +32,13 @@ _OPTIONS = (
         help="Allowed excess of the largest node's work over the mean.",
     ),
     click.option(
+        "--work-weights",
+        type=options.work_weights,
+        metavar="fp=1,int=1,mem=0",
+        help="What floating-point and integer operations and memory accesses count for in the work that "
+        "is balanced.",
+    ),
+    click.option(
         "--coarsen",
         type=options.coarsen,
         default="auto",
@@ -44,7 +51,7 @@ _OPTIONS = (
 
 
 def division_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add ``decompose``, ``owner_map``, ``imbalance`` and ``coarsen`` to a command."""
+    """Add ``decompose``, ``owner_map``, ``imbalance``, ``work_weights`` and ``coarsen`` to a command."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command

@@ -143,14 +143,14 @@ def _flops(program: Path | None) -> float:
     from commanalyzer.artifacts import load
 
     result = load(program)
-    if result.regions or not result.work.flops:
+    if result.regions or not result.work.amount:
         found = f"one of the region {', '.join(result.regions)}" if result.regions else "one without any"
         raise ConfigError(
-            f"expected a result with floating-point operations of the whole program, found {found}",
+            f"expected a result with work of the whole program, found {found}",
             where=str(program),
             hint="analyse without --region: a plain run can only be timed as a whole",
         )
-    return float(result.work.flops)
+    return float(result.work.amount)
 
 
 def _run(ctx: click.Context, request: MeasurementRequest, quiet: bool) -> None:

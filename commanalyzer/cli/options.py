@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import click
 
-from commanalyzer.errors import MachineModelError
+from commanalyzer.errors import ConfigError, MachineModelError
 from commanalyzer.quantities import (
     parse_bandwidth,
     parse_bytes,
@@ -17,6 +17,7 @@ from commanalyzer.quantities import (
     parse_throughput,
 )
 from commanalyzer.request import MAX_NODES, Coarsen
+from commanalyzer.work import WorkWeights
 
 _ITEM = re.compile(r"(\d+)(?:(-|\.\.)(\d+)(?:([:x])(\d+))?)?")
 _MOST_COUNTS = 1000
@@ -91,6 +92,14 @@ def coarsen(text: str) -> Coarsen:
     if re.fullmatch(r"[1-9]\d{0,8}", text) is None:
         raise click.BadParameter(f"expected auto, never or a number of vertices, found {text!r}")
     return int(text)
+
+
+def work_weights(text: str) -> WorkWeights:
+    """Weights of operations."""
+    try:
+        return WorkWeights.parse(text)
+    except ConfigError as error:
+        raise click.BadParameter(error.message) from error
 
 
 def setting(text: str) -> tuple[str, float]:

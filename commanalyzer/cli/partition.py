@@ -21,6 +21,7 @@ from commanalyzer.cli.output import (
 from commanalyzer.errors import ConfigError
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.request import MODELS, Coarsen, PartitionRequest
+from commanalyzer.work import WorkWeights
 
 
 @click.command()
@@ -53,6 +54,7 @@ def command(
     decompose: tuple[str, ...],
     owner_map: Path | None,
     imbalance: float,
+    work_weights: WorkWeights | None,
     coarsen: Coarsen,
     machine: MachineParameters,
     output: Path | None,
@@ -76,6 +78,7 @@ def command(
         decompose=decompose,
         owner_map=owner_map,
         coarsen=coarsen,
+        work_weights=work_weights,
     )
     from commanalyzer.artifacts import load
     from commanalyzer.partition.concurrency import usable_cores

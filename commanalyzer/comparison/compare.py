@@ -107,7 +107,7 @@ def compare(
         candidates=tuple(d for d in predicted.decompositions if d.nodes == ranks),
         relabelling=found,
         predicted_bytes=reorder(chosen.communication.comm_bytes, found.order),
-        work_flop=predicted.work.flops,
+        work_flop=predicted.work.amount,
     )
 
 

@@ -135,16 +135,19 @@ def measured_runs(
     prediction, model = comparison.prediction, comparison.predicted.model
     known = prediction.machine.replaced_by(as_machine(machine))
     remarks = []
-    if 1 in times and prediction.work.flops:
+    if 1 in times and prediction.work.amount:
         rate = Parameter(
-            prediction.work.flops / times[1], "Flop/s", "measured", note="work over time on one node"
+            prediction.work.amount / times[1],
+            f"{prediction.work.unit.capitalize()}/s",
+            "measured",
+            note="work over time on one node",
         )
         remarks += _doubt_throughput(known.throughput, rate.value)
         known = known.updated(throughput=rate)
     found = prediction.bound(known, nodes=times, model=model)
     points = {point.num_nodes: point for point in found.points}
     actual = (comparison.counted.method, comparison.counted.communication)
-    counted = scaling_bound(prediction.work.flops, [actual], known).points[-1]
+    counted = scaling_bound(prediction.work.amount, [actual], known).points[-1]
     result = tuple(
         MeasuredPoint(
             bound=points[nodes],

@@ -31,7 +31,7 @@ from commanalyzer.instrument.values import (
     source_arguments,
 )
 from commanalyzer.instrument.variadics import plan_variadic_function
-from commanalyzer.instrument.work import attribute_flops
+from commanalyzer.instrument.work import attribute_work
 from commanalyzer.ir.extremum_stores import extremum_stores
 from commanalyzer.ir.libcalls import LibraryModel
 from commanalyzer.ir.library_files import default_library
@@ -141,7 +141,7 @@ def _plan_function(
     plan_frame(values.function, patch, sites, debug, calls.copied.get(values.function.name, {}))
     if is_region:
         patch.call(patch.entry, "ca_region_enter")
-    attribute_flops(values, stores.site_of_store, book.site_of, counters, sites, first_site)
+    attribute_work(values, stores.site_of_store, book.site_of, counters, sites, first_site)
     plan_repeats(values, patch, module)
 
 

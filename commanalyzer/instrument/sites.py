@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from commanalyzer.ir.model import Function, Module
 from commanalyzer.vcg.graph import Fold
+from commanalyzer.work import Operations
 
 _FIELD = re.compile(r"(\w+): ([^,)]+)")
 _STRING = re.compile(r'(\w+): "((?:[^"\\]|\\.)*)"')
@@ -37,8 +38,8 @@ class SiteRecord:
         fold: How terms combine.
         self_label: Index of the label that is the sink's own previous version when it is the accumulating
             operand of ``fold``; -1 otherwise.
-        flop_terms: (block counter, floating-point operations per execution) of the operations whose results
-            flow into this site.
+        cost_terms: (block counter, operations per execution) of the operations whose results flow into this
+            site.
         variable: Source variable of a register value, empty when unknown.
     """
 
@@ -49,7 +50,7 @@ class SiteRecord:
     place: SourcePlace
     fold: Fold = Fold.NONE
     self_label: int = -1
-    flop_terms: tuple[tuple[int, int], ...] = ()
+    cost_terms: tuple[tuple[int, Operations], ...] = ()
     variable: str = ""
 
 

@@ -1,17 +1,21 @@
-"""Which site a floating-point operation works for: the basis of work per vertex."""
+"""Which site an operation works for: the basis of work per vertex."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from commanalyzer.instrument.blocks import BlockCounters
-from commanalyzer.instrument.costs import flops_of
+from commanalyzer.instrument.costs import operations_of
 from commanalyzer.instrument.sites import SiteTable
-from commanalyzer.instrument.values import FunctionValues
+from commanalyzer.instrument.values import MASKED_STORES, Flow, FunctionValues, source_arguments
+from commanalyzer.ir.model import Instruction
+from commanalyzer.work import Operations
+
+_ENDS = frozenset({"load", "atomicrmw", "cmpxchg"})  # what they read was computed by other sites
 
 
-def attribute_flops(
+def attribute_work(
     values: FunctionValues,
     site_of_store: Mapping[int, int],
     site_of_register: Mapping[str, int],
@@ -19,51 +23,124 @@ def attribute_flops(
     sites: SiteTable,
     first_site: int,
 ) -> None:
-    """Give every floating-point operation of a function to the first site that its result flows into.
+    """Give every operation of a function to the first site that its result flows into.
 
-    Named registers come first, so that a reduction's work belongs to the reduced value; operations that only
-    decide control flow or leave through calls belong to no site (they are in W all the same).
+    Named registers come first, so that a reduction's work belongs to the reduced value. Floating-point
+    operations that only decide control flow or leave through calls belong to no site (they are in W all the
+    same). Integer operations, comparisons and accesses count where they lead from a value to a value:
+    addresses, loop counters, and what is computed from these and constants alone (any node can do that for
+    itself) are no work.
     """
-    owner: dict[str, int] = {}
+    flops = _Claims(site_of_register, lambda name: _operands(values, name))
+    served = _Claims(site_of_register, values.inputs)
     for name, site in site_of_register.items():
-        _claim(values, [name], site, owner, site_of_register)
+        flops.claim([name], site)
+        served.claim([name], site)
+    costs = _Costs(values, counters)
     for block in values.function.blocks:
-        for instruction in block.instructions:
+        for index, instruction in enumerate(block.instructions):
             if instruction.first_line in site_of_store:
                 site = site_of_store[instruction.first_line]
-                names = [o.text for o in instruction.operands]
                 if instruction.name:
-                    owner.setdefault(instruction.name, site)
-                _claim(values, names, site, owner, site_of_register)
-    terms: dict[int, dict[int, int]] = {}
-    for name, site in owner.items():
-        definition = values.definitions.get(name)
-        flops = flops_of(definition.instruction, values.calls) if definition is not None else 0
-        if definition is None or not flops:
-            continue
-        counter = counters.counter_of(definition.block, definition.index)
-        if counter is not None:
-            terms.setdefault(site, {})
-            terms[site][counter] = terms[site].get(counter, 0) + flops
-    for site, found in terms.items():
+                    flops.owner.setdefault(instruction.name, site)
+                    served.owner.setdefault(instruction.name, site)
+                else:
+                    costs.add(site, instruction, block.label, index, of_values=True)
+                flops.claim([o.text for o in instruction.operands if o.text in values.definitions], site)
+                served.claim(_stored(values, instruction), site)
+    for claims, of_values in ((flops, False), (served, True)):
+        for name, site in claims.owner.items():
+            found = values.definitions.get(name)
+            if found is not None:
+                costs.add(site, found.instruction, found.block, found.index, of_values=of_values)
+    for site, terms in costs.terms.items():
         assert site >= first_site
-        sites.sites[site] = replace(sites.sites[site], flop_terms=tuple(sorted(found.items())))
+        sites.sites[site] = replace(sites.sites[site], cost_terms=tuple(sorted(terms.items())))
 
 
-def _claim(
-    values: FunctionValues,
-    names: list[str],
-    site: int,
-    owner: dict[str, int],
-    named: Mapping[str, int],
-) -> None:
-    """Walk back from ``names`` to loads and other named registers."""
-    pending = list(names)
-    while pending:
-        name = pending.pop()
-        definition = values.definitions.get(name)
-        if definition is None or name in owner or named.get(name, site) != site:
-            continue
-        owner[name] = site
-        if definition.instruction.opcode not in ("load", "atomicrmw", "cmpxchg"):
-            pending.extend(o.text for o in definition.instruction.operands if o.is_local)
+@dataclass(slots=True)
+class _Claims:
+    """Which site each register works for.
+
+    Attributes:
+        named: Registers that are values of their own, and their sites.
+        inputs: What a register is computed from.
+        owner: Site per register.
+    """
+
+    named: Mapping[str, int]
+    inputs: Callable[[str], Iterable[str]]
+    owner: dict[str, int] = field(default_factory=dict)
+
+    def claim(self, names: Iterable[str], site: int) -> None:
+        """Walk back from ``names`` to loads and other named registers."""
+        pending = list(names)
+        while pending:
+            name = pending.pop()
+            if name in self.owner or self.named.get(name, site) != site:
+                continue
+            self.owner[name] = site
+            pending.extend(self.inputs(name))
+
+
+def _operands(values: FunctionValues, name: str) -> list[str]:
+    found = values.definitions.get(name)
+    if found is None or found.instruction.opcode in _ENDS:
+        return []
+    return [o.text for o in found.instruction.operands if o.text in values.definitions]
+
+
+def _stored(values: FunctionValues, instruction: Instruction) -> list[str]:
+    """Registers whose values an instruction stores, or makes values of."""
+    operands = instruction.operands
+    if instruction.opcode == "store" or instruction.callee.startswith(MASKED_STORES):
+        operands = operands[:1]
+    elif instruction.opcode in ("atomicrmw", "cmpxchg"):
+        operands = operands[1:]
+    elif (known := values.calls.effect(instruction)) is not None:
+        operands = source_arguments(instruction, known)
+    return [o.text for o in operands if o.text in values.carrying]
+
+
+@dataclass(slots=True)
+class _Costs:
+    """Adds up operations per site and counter.
+
+    Attributes:
+        values: Facts of the function.
+        counters: How often its instructions are executed.
+        terms: Per site, operations per count of each counter.
+    """
+
+    values: FunctionValues
+    counters: BlockCounters
+    terms: dict[int, dict[int, Operations]] = field(default_factory=dict)
+
+    def add(self, site: int, instruction: Instruction, block: str, index: int, *, of_values: bool) -> None:
+        """Add floating-point operations of an instruction, or what else it does for a value."""
+        cost = operations_of(instruction, self.values.calls)
+        if instruction.opcode in ("select", "phi") and self._is_extremum(instruction):
+            cost = Operations(integer=1)
+        cost = replace(cost, flops=0) if of_values else Operations(cost.flops)
+        counter = self.counters.counter_of(block, index)
+        if counter is None or not cost or (of_values and self._is_counter(instruction)):
+            return
+        terms = self.terms.setdefault(site, {})
+        terms[counter] = terms.get(counter, Operations()) + cost
+
+    def _is_extremum(self, instruction: Instruction) -> bool:
+        """Whether it is a minimum or maximum, written as a choice."""
+        return instruction.name in self.values.selected.combined
+
+    def _is_counter(self, instruction: Instruction) -> bool:
+        """Whether it is the step of a loop counter: a constant added to what it was a round before."""
+        if instruction.opcode not in ("add", "sub"):
+            return False
+        before, step = instruction.operands
+        known = self.values.definitions.get(before.text)
+        return (
+            not step.is_local
+            and known is not None
+            and self.values.flows[before.text] is Flow.PHI
+            and any(o.text == instruction.name for o in known.instruction.operands)
+        )

@@ -144,7 +144,7 @@ def _of_results(paths: Sequence[Path], model: str, arguments: Mapping[str, int])
                 np.nan if regular is None else regular.comm_bytes,
                 np.nan if regular is None else regular.communication.total_messages,
                 item.intensity,
-                result.work.flops,
+                result.work.amount,
                 result.vcg_words,
             )
             for name, value in zip(DEFAULT_METRICS, seen, strict=True):

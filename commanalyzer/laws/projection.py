@@ -152,7 +152,7 @@ def _require(machine: MachineParameters, work_flop: Floats) -> None:
             hint="give --bandwidth and --throughput, or --machine NAME|FILE",
         )
     if not (work_flop > 0).all():
-        raise FitError("expected some work, found 0 floating-point operations", where="law of work_flops")
+        raise FitError("expected some work, found none", where="law of work_flops")
 
 
 def _value(parameter: Parameter | None) -> float:

@@ -35,6 +35,7 @@ class ParameterKind:
         high: Greatest plausible value.
         example: How to write one.
         needs_unit: A number alone could be read in two units.
+        also: Another unit, in which a program may have measured it.
     """
 
     meaning: str
@@ -45,6 +46,7 @@ class ParameterKind:
     high: float
     example: str
     needs_unit: bool = True
+    also: str = ""
 
 
 def _time(meaning: str, low: float, high: float, example: str) -> ParameterKind:
@@ -65,6 +67,7 @@ KINDS: Mapping[str, ParameterKind] = {
         "throughput of one node R",
         *("Flop/s", parse_throughput, format_throughput, 1e6, 1e18, "3.2GFlop/s"),
         needs_unit=False,
+        also="Op/s",
     ),
     "latency": _time("time of a small message from one node to another L", 1e-8, 1.0, "1.5us"),
     "message_overhead": _time("time a processor is busy per message o", 1e-9, 1.0, "300ns"),

@@ -267,7 +267,7 @@ def _date(value: object) -> str:
 def _check(parameter: Parameter, name: str) -> None:
     """Raise unless all values of ``parameter`` can be such a parameter of a machine."""
     kind = KINDS[name]
-    if parameter.unit != kind.unit:
+    if parameter.unit not in (kind.unit, kind.also):
         raise MachineModelError(f"expected {name} in {kind.unit}, found {parameter.unit!r}", where=name)
     values = (parameter.value, *(parameter.curve.values if parameter.curve is not None else ()))
     for value in values:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import numpy as np
 import pymetis
 from numpy.typing import NDArray
@@ -31,12 +36,37 @@ def divide(
     Raises:
         RuntimeError: Or ``ValueError`` or ``TypeError``, if METIS fails.
     """
-    result = pymetis.part_graph(
-        num_parts,
-        pymetis.CSRAdjacency(pointer.astype(INDEX), neighbour.astype(INDEX)),
-        vweights=vertex_weight.astype(INDEX),
-        eweights=edge_weight.astype(INDEX),
-        recursive=False,
-        options=pymetis.Options(**options),
-    )
+    with _no_remarks():
+        result = pymetis.part_graph(
+            num_parts,
+            pymetis.CSRAdjacency(pointer.astype(INDEX), neighbour.astype(INDEX)),
+            vweights=vertex_weight.astype(INDEX),
+            eweights=edge_weight.astype(INDEX),
+            recursive=False,
+            options=pymetis.Options(**options),
+        )
     return np.asarray(result.vertex_part, dtype=np.int32)
+
+
+@contextmanager
+def _no_remarks() -> Iterator[None]:
+    """Keep what METIS prints (parts that got no vertices, which it fills later) from the user's output.
+
+    It prints by C's ``printf``, and keeps Python's lock: nothing else is written meanwhile.
+    """
+    c_library = ctypes.PyDLL(None)  # keeps the lock as well
+    try:
+        output = os.dup(1)
+    except OSError:  # closed: nobody sees anything
+        yield
+        return
+    c_library.fflush(None)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
+    try:
+        yield
+    finally:
+        c_library.fflush(None)
+        os.dup2(output, 1)
+        os.close(output)

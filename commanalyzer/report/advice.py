@@ -38,10 +38,18 @@ def _comparison(candidates: list[Decomposition], best: Decomposition, arrays: st
     lines = [f"Cheapest regular division: {cheapest.method}{of}, {format_bytes(cheapest.comm_bytes)}"]
     slabs = [d for d in plain if sum(g > 1 for g in d.grid) <= 1 and d is not cheapest]
     for slab in sorted(slabs, key=lambda d: d.comm_bytes)[:1]:
-        ratio = slab.comm_bytes / max(cheapest.comm_bytes, 1)
-        if ratio >= _WORTH_SAYING:
-            lines.append(f"1D slabs ({slab.method}) move {ratio:.1f} times more than {cheapest.method}")
-    ratio = cheapest.comm_bytes / max(best.comm_bytes, 1)
-    if best is not cheapest and ratio >= _WORTH_SAYING:
-        lines.append(f"An irregular division ({best.method}) moves {ratio:.1f} times less than these blocks")
+        if slab.comm_bytes >= _WORTH_SAYING * max(cheapest.comm_bytes, 1):
+            more = _times(slab.comm_bytes, cheapest.comm_bytes, "more")
+            lines.append(f"1D slabs ({slab.method}) move {more} than {cheapest.method}")
+    if best is not cheapest and cheapest.comm_bytes >= _WORTH_SAYING * max(best.comm_bytes, 1):
+        if best.comm_bytes:
+            less = _times(cheapest.comm_bytes, best.comm_bytes, "less")
+            lines.append(f"An irregular division ({best.method}) moves {less} than these blocks")
+        else:
+            lines.append(f"An irregular division ({best.method}) moves nothing")
     return lines
+
+
+def _times(larger: int, smaller: int, word: str) -> str:
+    """How many times more or less; bytes where one of them is nothing."""
+    return f"{larger / smaller:.1f} times {word}" if smaller else f"{format_bytes(larger)} {word}"

@@ -13,7 +13,7 @@ from rich.text import Text
 from commanalyzer.artifact_header import Json
 from commanalyzer.machine.kinds import KINDS
 from commanalyzer.machine.parameters import MachineParameters
-from commanalyzer.quantities import format_flop, format_percent, format_seconds
+from commanalyzer.quantities import format_percent, format_seconds, format_work
 from commanalyzer.report.json_document import provenance_document
 from commanalyzer.results import AnalysisResult
 from commanalyzer.roofline.bound import BETTER, BoundPoint, Change, ScalingBound
@@ -36,7 +36,9 @@ def show_bound(
         quiet: Leave out machine, advice and what a better machine brings.
     """
     if not quiet:
-        console.print(Text(f"{program}, {format_flop(found.work_flop)}, on {machine_line(found.machine)}"))
+        console.print(
+            Text(f"{program}, {format_work(found.work_flop, found.unit)}, on {machine_line(found.machine)}")
+        )
         console.print()
     console.print(_table(found))
     if quiet:
@@ -183,6 +185,7 @@ def bound_document(found: ScalingBound, result: AnalysisResult, efficiency: floa
         "regions": list(result.regions),
         "provenance": provenance_document(result),
         "work_flop": found.work_flop,
+        "work_unit": found.unit,
         "machine": cast(Json, asdict(found.machine)),
         "points": [_point(point) for point in found.points],
         "changes": [cast(Json, asdict(change)) for change in found.changes],

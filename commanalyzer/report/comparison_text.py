@@ -48,8 +48,8 @@ def _totals(comparison: Comparison) -> Table:
     for name, left, right in rows:
         table.add_row(name, f"{left:,}", f"{right:,}", *_quality(left, right))
     work = comparison.work_flop
-    intensities = [f"{d.comm_bytes / work:.4g}" if work else "no flops" for d in (predicted, counted)]
-    table.add_row("bytes/flop", *intensities, "", "")
+    intensities = [f"{d.comm_bytes / work:.4g}" if work else "no work" for d in (predicted, counted)]
+    table.add_row(f"bytes/{comparison.prediction.work.unit}", *intensities, "", "")
     return table
 
 

@@ -7,6 +7,7 @@ import math
 from dataclasses import asdict
 
 from commanalyzer.artifact_header import Json, collectives_header, counted_header
+from commanalyzer.confidence import Confidence, confidence_of
 from commanalyzer.machine.curves import Curve
 from commanalyzer.machine.kinds import KINDS
 from commanalyzer.machine.parameters import MachineParameters, Parameter
@@ -29,6 +30,11 @@ def json_document(result: AnalysisResult) -> dict[str, Json]:
             "loads": work.loads,
             "stores": work.stores,
             "instructions": work.instructions,
+            "integer_ops": work.integer_ops,
+            "memory_ops": work.memory_ops,
+            "weights": asdict(work.weights),
+            "amount": work.amount,
+            "unit": work.unit,
         },
         "vcg": {
             "values": graph.num_vertices,
@@ -51,6 +57,9 @@ def json_document(result: AnalysisResult) -> dict[str, Json]:
         "singletons": None if result.singletons is None else asdict(result.singletons),
         "machine": _machine(result.machine),
         "decompositions": [_decomposition(item) for item in result.decompositions],
+        "confidence": [_confidence(known) for known in confidence_of(result.decompositions)]
+        if result.counted is None
+        else [],
         "warnings": list(result.warnings),
         **({} if result.counted is None else {"counted": counted_header(result.counted)}),
     }
@@ -105,6 +114,31 @@ def _curve(curve: Curve) -> Json:
     }
 
 
+def _confidence(known: Confidence) -> Json:
+    return {
+        "nodes": known.best.nodes,
+        "model": known.best.model,
+        "regular": _beside(known, known.regular),
+        "other_method": _beside(known, known.other),
+        "times_lower_bound": known.times_bound,
+        "doubt": known.doubt,
+    }
+
+
+def _beside(known: Confidence, other: Decomposition | None) -> Json:
+    if other is None:
+        return None
+    ratio = known.ratio(other)
+    return {
+        "method": other.method,
+        "comm_bytes": other.comm_bytes,
+        # None: the best sends nothing.
+        "times_best": ratio if math.isfinite(ratio) else None,
+        "imbalance": other.imbalance,
+        "balanced": other.is_balanced,
+    }
+
+
 def _decomposition(item: Decomposition) -> Json:
     traffic = item.communication
     return {
@@ -119,7 +153,7 @@ def _decomposition(item: Decomposition) -> Json:
         "messages": traffic.total_messages,
         "comm_matrix": traffic.comm_bytes.tolist(),
         "collectives": collectives_header(traffic),
-        # JSON has no infinity: communication without any floating-point work.
+        # JSON has no infinity: communication without any work.
         "intensity": item.intensity if math.isfinite(item.intensity) else None,
         # None: not known, as for the bytes of a counted MPI run.
         "imbalance": item.imbalance if math.isfinite(item.imbalance) else None,
@@ -127,6 +161,7 @@ def _decomposition(item: Decomposition) -> Json:
         "neighbours_max": int(item.neighbours.max()),
         "seconds": item.seconds,
         "coarse_vertices": item.coarse_vertices,
+        "balanced": item.is_balanced,
         "lower_bound_bytes": item.lower_bound_bytes or None,
         "bound_source": item.bound_source,
         "efficiency_bound": item.efficiency_bound,

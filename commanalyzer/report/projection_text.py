@@ -14,7 +14,7 @@ from commanalyzer.laws.document import LawsDocument
 from commanalyzer.laws.law import CONFIDENCE
 from commanalyzer.laws.projection import Advice, Projection, on_nodes
 from commanalyzer.machine.parameters import MachineParameters
-from commanalyzer.quantities import format_bytes, format_flop, format_percent, format_seconds
+from commanalyzer.quantities import format_bytes, format_count, format_percent, format_seconds
 from commanalyzer.report.bound_text import machine_line
 
 SCHEMA = "commanalyzer.projection/1"
@@ -63,7 +63,7 @@ def _table(curve: Projection, cores_per_node: int) -> Table:
         table.add_row(
             f"{nodes}{' *' if curve.is_beyond[i] else ''}",
             *(f"{curve.sizes[name][i]:.6g}" for name in growing),
-            format_flop(curve.work_flop[i]),
+            format_count(curve.work_flop[i]),
             format_bytes(curve.comm_bytes[i]),
             format_percent(curve.efficiency[i]),
             band,

@@ -26,10 +26,10 @@ def _known(form: Callable[[float], str]) -> Callable[[float], str]:
 _SHOWN: Mapping[str, tuple[str, Callable[[float], str]]] = {
     "comm_bytes": ("bytes", format_bytes),
     "messages": ("messages", format_count),
-    "intensity": ("bytes/flop", _known("{:.3g}".format)),
+    "intensity": ("bytes/op", _known("{:.3g}".format)),
     "imbalance": ("imbalance", _known("{:.3f}".format)),
     "efficiency_bound": ("efficiency bound", _known(format_percent)),
-    "work_flops": ("flops", format_count),
+    "work_flops": ("work", format_count),
     "record_s": ("recording", format_seconds),
 }
 

@@ -10,22 +10,25 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from commanalyzer.confidence import confidence_of
 from commanalyzer.quantities import (
     format_bandwidth,
     format_bytes,
     format_count,
-    format_flop,
     format_percent,
     format_seconds,
     format_throughput,
 )
 from commanalyzer.report.advice import advice_lines
 from commanalyzer.report.candidates_text import show_candidates
+from commanalyzer.report.confidence_text import COLUMNS, NOT_FOUND, TITLE, confidence_cells
 from commanalyzer.report.counted_text import show_counted
 from commanalyzer.report.matrix_text import matrix_lines
+from commanalyzer.report.work_text import work_line
 from commanalyzer.results import AnalysisResult, Decomposition
 from commanalyzer.vcg.graph import HomeKind, HomeObject
 from commanalyzer.vcg.store import GraphStore
+from commanalyzer.work import WorkUnit
 
 _TOP_OBJECTS = 5
 _METHOD_WIDTH = 24
@@ -65,6 +68,7 @@ def _show_prediction(result: AnalysisResult, console: Console, quiet: bool, ever
     if any(coarse):
         console.print(coarse_line(max(coarse), is_all=all(coarse)))
     if not quiet and result.decompositions:
+        _show_confidence(result, console)
         _show_largest(result, console)
 
 
@@ -88,8 +92,7 @@ def _show_run(result: AnalysisResult, console: Console) -> None:
     grid.add_row("recording", _recording_line(result))
     grid.add_row(
         "work",
-        f"{format_flop(work.flops)}, {format_count(work.loads)} loads, {format_count(work.stores)} stores, "
-        f"{format_count(work.instructions)} instructions",
+        work_line(work),
     )
     grid.add_row(
         "value graph",
@@ -137,7 +140,8 @@ def _machine_line(result: AnalysisResult) -> str:
     if machine.overlap is not None:
         parts.append(f"overlap {format_percent(machine.overlap.value)} ({machine.overlap.source})")
     if machine.throughput is not None:
-        parts.append(f"{format_throughput(machine.throughput.value)} per node ({machine.throughput.source})")
+        speed = format_throughput(machine.throughput.value, result.work.unit)
+        parts.append(f"{speed} per node ({machine.throughput.source})")
     return ", ".join(parts)
 
 
@@ -161,32 +165,52 @@ def _show_decompositions(result: AnalysisResult, console: Console, every: bool) 
     table.add_column(
         "decomposition", min_width=None if is_wide or console.width < _ROOMY else min(longest, _METHOD_WIDTH)
     )
-    left_out = _left_out(console.width, is_wide)
-    names = [name for name in _numbers(items[0]) if name not in left_out and (name != _BOUND or with_bound)]
+    unit = result.work.unit
+    left_out = _left_out(console.width, f"bytes/{unit}", is_wide)
+    names = [
+        name for name in _numbers(items[0], unit) if name not in left_out and (name != _BOUND or with_bound)
+    ]
     for name in names:
         table.add_column(name, justify="right")
     for item in items:
-        numbers = _numbers(item)
+        numbers, method = _numbers(item, unit), item.method
         model = (item.model,) if several_models else ()
-        table.add_row(str(item.nodes), *model, Text(item.method), *(numbers[name] for name in names))
+        if not item.is_balanced:
+            table.add_row(str(item.nodes), *model, NOT_FOUND, *("-" for _ in names))
+            method = f"(nearest: {method})"
+        table.add_row(str(item.nodes), *model, Text(method), *(numbers[name] for name in names))
     console.print(table)
 
 
-def _left_out(width: int, is_wide: bool) -> tuple[str, ...]:
+def _show_confidence(result: AnalysisResult, console: Console) -> None:
+    """The best division of each node count beside what else is known, leading model."""
+    known = [c for c in confidence_of(result.decompositions) if c.best.model == result.models[0]]
+    if not known:
+        return
+    table = Table(title=TITLE, title_justify="left", box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    for name in COLUMNS:
+        table.add_column(name, justify="right" if name == COLUMNS[0] else "left")
+    for item in known:
+        table.add_row(*map(Text, confidence_cells(item)))
+    console.print(table)
+    console.print()
+
+
+def _left_out(width: int, intensity: str, is_wide: bool) -> tuple[str, ...]:
     """Columns that a narrow terminal has no room for; the JSON document has them all."""
     if width >= _ROOMY:
         return ()
-    return ("per node", "bytes/flop", "bracket") if is_wide else ("per node", "bytes/flop")
+    return ("per node", intensity, "bracket") if is_wide else ("per node", intensity)
 
 
-def _numbers(item: Decomposition) -> dict[str, str]:
+def _numbers(item: Decomposition, unit: WorkUnit) -> dict[str, str]:
     """Cells of one decomposition by the name of their column."""
     traffic = item.communication
     return {
         "bytes": format_bytes(traffic.total_bytes),
         "per node": format_bytes(traffic.total_bytes / item.nodes),
         "messages": format_count(traffic.total_messages),
-        "bytes/flop": f"{item.intensity:.3g}" if math.isfinite(item.intensity) else "no flops",
+        f"bytes/{unit}": f"{item.intensity:.3g}" if math.isfinite(item.intensity) else "no work",
         "imbalance": f"{item.imbalance:.3f}",
         "bracket": _bracket(item),
         _BOUND: "" if item.efficiency_bound is None else format_percent(item.efficiency_bound),

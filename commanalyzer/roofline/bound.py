@@ -22,6 +22,7 @@ from commanalyzer.roofline.equations import (
 )
 from commanalyzer.roofline.network import Network, network_at
 from commanalyzer.roofline.traffic import NodeTraffic, Placement, node_traffic
+from commanalyzer.work import WorkUnit
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +151,7 @@ class ScalingBound:
         points: By increasing node count.
         changes: What better machines bring, by node count, then as in :data:`BETTER`.
         placement: With ``random`` the numbers are those of the mean placement, not bounds of each one.
+        unit: Of W.
     """
 
     machine: MachineParameters
@@ -157,6 +159,7 @@ class ScalingBound:
     points: tuple[BoundPoint, ...]
     changes: tuple[Change, ...]
     placement: Placement = "best"
+    unit: WorkUnit = "flop"
 
     def largest(self, least_efficiency: float) -> BoundPoint | None:
         """Point of the most nodes whose latency-aware bound is at least that; ``None`` without any."""
@@ -192,6 +195,7 @@ def scaling_bound(
     candidates: Iterable[tuple[str, Communication]],
     machine: MachineParameters,
     placement: Placement = "best",
+    unit: WorkUnit = "flop",
 ) -> ScalingBound:
     """Bounds for every node count of ``candidates``; a point for one node is added.
 
@@ -202,13 +206,14 @@ def scaling_bound(
         placement: Parts that exchange much are close in the network (``best``: nothing but the links of the
             nodes limits them), or anywhere (``random``, as batch systems do it; of the mean placement: a
             lucky one may be faster). It matters where the bandwidth per node falls with the node count.
+        unit: Of W; the throughput of the machine is in the same operations.
 
     Raises:
         MachineModelError: If the machine is incomplete or there is no work.
     """
     if work_flop <= 0:
         raise MachineModelError(
-            "expected a program with floating-point operations, found none: it has no efficiency bound"
+            "expected a program with operations on values, found none: it has no efficiency bound"
         )
     # Where all nodes together get the bandwidth that one gets alone, the middle is never in the way.
     is_contended = machine.bandwidth is not None and machine.bandwidth.curve is not None
@@ -226,7 +231,7 @@ def scaling_bound(
         if point.num_nodes > 1
         for name in BETTER
     )
-    return ScalingBound(machine, work_flop, points, changes, placement)
+    return ScalingBound(machine, work_flop, points, changes, placement, unit)
 
 
 def node_times(traffic: NodeTraffic, network: Network, serial_s: float) -> NodeTimes:

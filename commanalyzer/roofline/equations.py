@@ -78,7 +78,7 @@ def efficiency_upper_bound(
     """Upper bound of efficiency E_u = 1 / (1 + R I_c (1 - O_c) / B_c).
 
     Args:
-        intensity: I_c = C / W, communication intensity, bytes per floating-point operation, >= 0.
+        intensity: I_c = C / W, communication intensity, bytes per operation of W, >= 0.
         throughput: R, Flop/s, > 0.
         bandwidth: B_c, B/s, > 0.
         overlap: O_c, in [0, 1).
@@ -117,7 +117,7 @@ def parallel_time_lower_bound(serial_s: Seconds, num_nodes: int, bound: Dimensio
 
 
 def communication_intensity(comm_bytes: Bytes, work_flop: Flop) -> float:
-    """Communication intensity I_c = C / W in bytes per floating-point operation.
+    """Communication intensity I_c = C / W in bytes per operation of W.
 
     Without work it is infinite, or 0 when nothing is communicated either.
 
@@ -137,10 +137,10 @@ def machine_bound(
     nodes: int | None = None,
     message_bytes: float | None = None,
 ) -> Dimensionless | None:
-    """Eq. 4 with the bandwidth of a link; ``None`` when machine or intensity is not known (no flops).
+    """Eq. 4 with the bandwidth of a link; ``None`` when machine or intensity is not known (no work).
 
     Args:
-        intensity: I_c, bytes per floating-point operation.
+        intensity: I_c, bytes per operation of W.
         machine: B_c, O_c and R.
         nodes: p, for a machine whose overlap depends on it.
         message_bytes: Mean message size, bytes, for a machine whose overlap depends on it.

@@ -109,15 +109,13 @@ def simulate(
 
     Raises:
         ConfigError: If there is no SimGrid, too few hosts, or the result is a counted run.
-        MachineModelError: If the program has no floating-point operations.
+        MachineModelError: If the program does no work.
         TargetRunError: If a simulation failed or took too long.
     """
     if result.counted is not None:
         raise ConfigError("expected a prediction, found a counted run: it has no work", where=result.program)
-    if not result.work.flops:
-        raise MachineModelError(
-            "expected floating-point operations to simulate, found none", where=result.program
-        )
+    if not result.work.amount:
+        raise MachineModelError("expected operations on values to simulate, found none", where=result.program)
     progress.stage("measure the platform")
     placed = {
         item.nodes: place(platform, options.placement, options.seed, item.communication.comm_bytes)
@@ -224,9 +222,9 @@ def _simulate(
     schedule = make_schedule(item.communication, options.most_rounds)
     # All nodes get the work of the most loaded one, which sets the pace.
     imbalance = item.imbalance if math.isfinite(item.imbalance) else 1.0
-    work_flop = [result.work.flops / p * imbalance] * p
+    work_flop = [result.work.amount / p * imbalance] * p
     parallel_s = replayed_time(schedule, work_flop, platform, options.timeout_s, _folder(options.keep, p))
-    points = scaling_bound(result.work.flops, [(item.method, item.communication)], machine).points
+    points = scaling_bound(result.work.amount, [(item.method, item.communication)], machine).points
     return SimulatedRun(
         decomposition=item,
         serial_s=points[-1].serial_s,

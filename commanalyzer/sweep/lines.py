@@ -41,7 +41,7 @@ def table_lines(
 def _of_recording(result: AnalysisResult) -> dict[str, Cell]:
     recording, graph = result.recording, result.store
     return {
-        "work_flops": result.work.flops,
+        "work_flops": result.work.amount,
         "vcg_words": result.vcg_words,
         "vertices": graph.num_vertices,
         "flows": graph.num_flows,

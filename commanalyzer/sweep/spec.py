@@ -24,6 +24,7 @@ _WITHOUT_EFFECT = frozenset({"sources", "program_output", "timeout_s", "memory_l
 # Options that only matter after the recording.
 _COUNTING = frozenset(
     {"nodes", "models", "high", "machine", "seed", "imbalance", "decompose", "owner_map", "coarsen"}
+    | {"work_weights"}
 )
 _DIGITS = 20
 

@@ -21,6 +21,7 @@ from commanalyzer.sweep.spec import PointSpec
 from commanalyzer.sweep.store import PointRecord, SweepDirectory, point_error
 from commanalyzer.sweep.table import Cell
 from commanalyzer.sweep.warm_up import warm_up
+from commanalyzer.work import DEFAULT_WEIGHTS
 
 _KEPT_COSTS = (
     "compile_s",
@@ -101,6 +102,7 @@ def _counted_anew(result: AnalysisResult, request: AnalysisRequest, clock: Stage
         decompose=request.decompose,
         owner_map=request.owner_map,
         coarsen=request.coarsen,
+        work_weights=request.work_weights or DEFAULT_WEIGHTS,
     )
     again = repartition(replace(result, machine=machine), counting, clock)
     return replace(again, warnings=tuple(dict.fromkeys((*result.warnings, *again.warnings))))

@@ -15,13 +15,15 @@ from numpy.typing import NDArray
 from commanalyzer.instrument.sites import SiteTable
 from commanalyzer.trace.reader import Trace
 from commanalyzer.vcg.coded_ranges import CodedRanges
-from commanalyzer.vcg.graph import Site, ValueGraph
+from commanalyzer.vcg.graph import ValueGraph
 from commanalyzer.vcg.homes import Homes, find_homes
 from commanalyzer.vcg.naming import DefinedNames, Names, name_homes
 from commanalyzer.vcg.room import Room
 from commanalyzer.vcg.spill import Spill
 from commanalyzer.vcg.store import GraphStore, Rows, StoreWriter
 from commanalyzer.vcg.tables import CHUNK, Chunk, Tables
+from commanalyzer.vcg.work import sites_of, vertex_work
+from commanalyzer.work import DEFAULT_WEIGHTS, WorkWeights
 
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
@@ -38,7 +40,12 @@ def build_graph(trace: Trace, table: SiteTable, *, has_regions: bool = False) ->
 
 
 def build_store(
-    trace: Trace, table: SiteTable, *, has_regions: bool = False, spill: Spill | None = None
+    trace: Trace,
+    table: SiteTable,
+    *,
+    has_regions: bool = False,
+    spill: Spill | None = None,
+    weights: WorkWeights = DEFAULT_WEIGHTS,
 ) -> GraphStore:
     """Graph of everything that was recorded.
 
@@ -47,6 +54,7 @@ def build_store(
         table: Sites and objects of the instrumented module.
         has_regions: Only part of the run was counted: values from outside it are inputs.
         spill: Where the columns go; default is memory.
+        weights: What operations count for.
 
     Returns:
         The graph; chains that never happened inside the region are left out, their values are inputs.
@@ -57,8 +65,9 @@ def build_store(
     writer = StoreWriter(spill or Spill())
     vertices = _Vertices.make(tables, homes)
     _add_fills(_add_chunks(tables, homes, sites, vertices, writer), homes, vertices, writer)
-    named, names = _sites(trace, table), Names(table)
-    vertex_writer = _VertexWriter(vertices, _work(writer, named, vertices.count), writer)
+    named, names = sites_of(trace, table), Names(table)
+    work = vertex_work(writer.row_columns, named, vertices.count, weights)
+    vertex_writer = _VertexWriter(vertices, work, writer)
     _add_homes(trace, names, homes, vertex_writer, has_regions)
     _add_defined(trace, names, tables, homes, sites, vertex_writer)
     return writer.finish(tuple(names.objects), named)
@@ -212,36 +221,6 @@ def _without_sources(sink: Int32, count: Int64, site: Int32) -> Rows:
         nothing.astype(np.int32),
         nothing,
     )
-
-
-def _sites(trace: Trace, table: SiteTable) -> tuple[Site, ...]:
-    counters = np.asarray(trace.block_counters).astype(np.int64)
-    return tuple(
-        Site(
-            s.function.lstrip("@"),
-            s.place.file,
-            s.place.line,
-            s.kind,
-            s.width_bytes,
-            s.fold,
-            int(sum(int(counters[c]) * flops for c, flops in s.flop_terms)),
-        )
-        for s in table.sites
-    )
-
-
-def _work(writer: StoreWriter, sites: tuple[Site, ...], num_vertices: int) -> Float64:
-    """Floating-point operations per vertex: those of a site in proportion to the terms that it computed."""
-    from commanalyzer.vcg.row_kernels import add_share, add_work
-
-    flops = np.array([s.flops for s in sites] or [0], dtype=np.float64)
-    per_site, work = np.zeros(len(flops)), np.zeros(num_vertices)
-    for rows in writer.row_columns(("row_site", "row_count", "row_terms")):
-        add_share(*rows, per_site)
-    rate = np.divide(flops, per_site, out=np.zeros_like(flops), where=per_site > 0)
-    for rows in writer.row_columns(("row_sink", "row_site", "row_count", "row_terms")):
-        add_work(*rows, rate, work)
-    return work
 
 
 @dataclass(frozen=True, slots=True)

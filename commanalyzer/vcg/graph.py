@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.errors import GraphInvariantError
+from commanalyzer.work import Operations
 
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
@@ -99,6 +100,8 @@ class Site:
         width_bytes: Width of the value created here.
         fold: Operation that combines its terms.
         flops: Floating-point operations attributed to this site in the analysed region.
+        integer_ops: Integer operations, likewise.
+        memory_ops: Loads and stores, likewise.
     """
 
     function: str
@@ -108,6 +111,13 @@ class Site:
     width_bytes: int
     fold: Fold = Fold.NONE
     flops: int = 0
+    integer_ops: int = 0
+    memory_ops: int = 0
+
+    @property
+    def operations(self) -> Operations:
+        """What was done for the values of this site."""
+        return Operations(self.flops, self.integer_ops, self.memory_ops)
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
@@ -122,7 +132,8 @@ class ValueGraph:
         is_temporary: bool[V], one lifetime of a word of a workspace: several vertices share its home.
         is_input: bool[V], a version existed before the first recorded store (or outside the region).
         producer_site: int32[V], index into ``sites`` of the first site that stored there, -1 for none.
-        work_flops: float64[V], floating-point operations spent on computing its versions.
+        work_flops: float64[V], work of computing its versions: floating-point operations, and others by
+            their weights (:class:`~commanalyzer.work.WorkWeights`).
         row_sink: int32[R], vertex.
         row_count: int64[R], how often the chain happened (> 0).
         row_site: int32[R], index into ``sites``.

@@ -14,7 +14,7 @@ from typing import TypeAlias, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.vcg.coding import Coded, ColumnWriter
+from commanalyzer.vcg.columns import coded
 from commanalyzer.vcg.graph import (
     Bool,
     Float64,
@@ -28,7 +28,7 @@ from commanalyzer.vcg.graph import (
 )
 from commanalyzer.vcg.slices import SLICE_FLOWS, RowSlice
 from commanalyzer.vcg.spill import Spill
-from commanalyzer.vcg.store import PIECE_FLOWS, GraphStore, Rows, StoreWriter
+from commanalyzer.vcg.store import GraphStore, Rows, StoreWriter
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,14 +178,7 @@ def recoded(graph: LargeGraph, slices: Iterable[RowSlice], work: Callable[[], Fl
     for rows in slices:
         writer.add_rows(Rows.of(rows))
     columns, pages = writer.row_columns_coded(), writer.pages
-    columns["work_flops"] = _coded(work().view(np.int64), spill)
+    columns["work_flops"] = coded(work().view(np.int64), spill)
     columns = {**graph.store.columns, **columns}
     store = GraphStore(columns, pages, graph.objects, graph.sites, spill.file_bytes)
     return LargeGraph(store, graph.slice_flows)
-
-
-def _coded(column: Int64, spill: Spill) -> Coded:
-    writer = ColumnWriter(spill)
-    for first in range(0, len(column), PIECE_FLOWS):
-        writer.append(column[first : first + PIECE_FLOWS])
-    return writer.finish()

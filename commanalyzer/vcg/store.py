@@ -9,61 +9,43 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
-from itertools import pairwise
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.errors import GraphInvariantError
 from commanalyzer.vcg.coding import Blocks, Coded, ColumnWriter, Hints, Reader, Scratch, merged, periods
-from commanalyzer.vcg.graph import Bool, HomeObject, Int32, Int64, Site, UInt8, ValueGraph, check_rows
+from commanalyzer.vcg.columns import (
+    COLUMNS,
+    FLOW_COLUMNS,
+    PIECE_FLOWS,
+    ROW_COLUMNS,
+    TERM_COLUMNS,
+    VERTEX_COLUMNS,
+    Column,
+    coded,
+    entries,
+    row_columns,
+)
+from commanalyzer.vcg.graph import (
+    Bool,
+    Float64,
+    HomeObject,
+    Int32,
+    Int64,
+    Site,
+    UInt8,
+    ValueGraph,
+    check_rows,
+)
 from commanalyzer.vcg.room import Room
 from commanalyzer.vcg.slices import SLICE_FLOWS, AnyRows, RowSlice, row_slices
 from commanalyzer.vcg.spill import Spill
 from commanalyzer.vcg.stored_rows import Readers, RowRanges, StoredRows
 
-PIECE_FLOWS = 1 << 20
-"""Flows that are coded at once."""
-
 _SMALL_BYTES = 1 << 28  # expanded graphs of this size are kept
 _ARRAYS = {f.name: f for f in fields(ValueGraph)}
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """Name, type when expanded, and about the bytes of an entry that no pattern covers."""
-
-    name: str
-    dtype: np.dtype[np.generic]
-    entry_bytes: int
-
-
-def _column(name: str, dtype: str, entry_bytes: int) -> Column:
-    return Column(name, np.dtype(dtype), entry_bytes)
-
-
-VERTEX_COLUMNS = (
-    _column("home_object", "int32", 1),
-    _column("home_offset", "int64", 3),
-    _column("width_bytes", "uint8", 1),
-    _column("versions", "int64", 1),
-    _column("is_temporary", "bool", 1),
-    _column("is_input", "bool", 1),
-    _column("producer_site", "int32", 1),
-    _column("work_flops", "float64", 8),
-)
-ROW_COLUMNS = (
-    _column("row_sink", "int32", 3),
-    _column("row_count", "int64", 1),
-    _column("row_site", "int32", 1),
-    _column("row_fold", "uint8", 1),
-    _column("row_accumulates", "bool", 1),
-    _column("row_terms", "int64", 1),
-)
-TERM_COLUMNS = (_column("term_sources", "int64", 1),)
-FLOW_COLUMNS = (_column("source", "int32", 3), _column("source_role", "uint8", 1))
-COLUMNS = (*VERTEX_COLUMNS, *ROW_COLUMNS, *TERM_COLUMNS, *FLOW_COLUMNS)
 
 
 @dataclass(slots=True)
@@ -178,7 +160,7 @@ class GraphStore:
     def vertex_column(self, name: str) -> NDArray[np.generic]:
         """A column of :data:`VERTEX_COLUMNS`, expanded, read-only."""
         column = next(c for c in VERTEX_COLUMNS if c.name == name)
-        found = _entries(column, Reader.of(self.columns[name]), 0, self.num_vertices)
+        found = entries(column, Reader.of(self.columns[name]), 0, self.num_vertices)
         found.setflags(write=False)
         return found
 
@@ -257,6 +239,15 @@ class GraphStore:
             has_sources = np.diff(rows.source_ptr[rows.term_ptr]) > 0
             yield RowSummaries(rows.row_sink, rows.row_count, rows.row_accumulates, has_sources)
 
+    def row_columns(self, names: tuple[str, ...]) -> Iterator[tuple[NDArray[np.generic], ...]]:
+        """Yield columns of all rows, some at a time."""
+        return row_columns({name: self.columns[name] for name in names}, self.pages)
+
+    def with_work(self, work_flops: Float64) -> GraphStore:
+        """Return the same graph with other work of its vertices, float64[V]."""
+        column = coded(work_flops.view(np.int64), Spill.within(None))
+        return replace(self, columns={**self.columns, "work_flops": column})
+
     def __repr__(self) -> str:
         return (
             f"GraphStore({self.num_vertices:,} vertices, {self.num_rows:,} rows, "
@@ -279,7 +270,7 @@ class GraphStore:
 
     def _vertices(self) -> dict[str, NDArray[np.generic]]:
         return {
-            c.name: _entries(c, Reader.of(self.columns[c.name]), 0, self.num_vertices) for c in VERTEX_COLUMNS
+            c.name: entries(c, Reader.of(self.columns[c.name]), 0, self.num_vertices) for c in VERTEX_COLUMNS
         }
 
     def _part(self, vertices: Mapping[str, NDArray[np.generic]], last: int) -> ValueGraph:
@@ -346,11 +337,7 @@ class StoreWriter:
 
     def row_columns(self, names: tuple[str, ...]) -> Iterator[tuple[NDArray[np.generic], ...]]:
         """Yield columns of all rows, some at a time; no rows may be added any more."""
-        columns = {c.name: c for c in ROW_COLUMNS}
-        readers = [(columns[name], Reader.of(self._writers[name].finish())) for name in names]
-        bounds = [int(page[0]) for page in self._pages]
-        for low, high in pairwise(bounds):
-            yield tuple(_entries(column, reader, low, high) for column, reader in readers)
+        return row_columns({name: self._writers[name].finish() for name in names}, self._pages)
 
     @property
     def pages(self) -> Int64:
@@ -383,10 +370,3 @@ def _hints(rows: Rows, room: Room, of_terms_room: Room) -> tuple[Hints, Hints, H
         (of_each,) = periods(rows.term_sources, source_end, room=of_terms_room)
         of_flows = merged(of_flows, of_each, of_terms_room)
     return of_rows, of_terms, of_flows
-
-
-def _entries(column: Column, reader: Reader, low: int, high: int) -> NDArray[np.generic]:
-    out = np.empty(high - low, column.dtype)
-    is_float = column.dtype.kind == "f"
-    reader.fill(out.view(np.int64) if is_float else out, low)
-    return out

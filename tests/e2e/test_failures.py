@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import resource
 import signal
 import subprocess
@@ -247,6 +249,49 @@ def test_result_files_that_are_none(tmp_path: Path) -> None:
         done = commanalyzer(tmp_path, "show", name)
         assert done.status == 1, done.err
         assert f"error: {name}: expected" in done.err
+
+
+@pytest.mark.parametrize(
+    ("body", "options", "said"),
+    [
+        # all in registers
+        (
+            "long n = 27; int k = 0; while (n != 1) { n = n & 1 ? 3 * n + 1 : n / 2; k++; } return k != 111;",
+            (),
+            "the program stores no values (what stays in registers is not divided)",
+        ),
+        ("if (argc > 5) other(); return 0;", ("--region", "other"), "the region was never entered"),
+        ("other(); return 0;", ("--region", "other"), "the region stores no values"),
+    ],
+)
+@pytest.mark.parametrize("model", ["volume", "hpdc18"])
+def test_nothing_to_divide_is_no_failure(
+    tmp_path: Path, body: str, options: tuple[str, ...], said: str, model: str
+) -> None:
+    (tmp_path / "p.c").write_text(
+        '__attribute__((noinline)) void other(void) { __asm__ volatile(""); }\n'
+        f"int main(int argc, char **argv) {{ {body} }}\n"
+    )
+    arguments = ("--nodes", "2,16", "--model", model, "--check", *options, "-o", "r.cmz", "--json", "r.json")
+    done = commanalyzer(tmp_path, "analyze", "p.c", *arguments)
+    assert done.status == 0, done.err
+    assert f"nothing was recorded: {said}" in done.out
+    found = json.loads((tmp_path / "r.json").read_text())["decompositions"]
+    assert [(d["nodes"], d["comm_bytes"], d["efficiency_bound"]) for d in found] == [
+        (2, 0, None),
+        (16, 0, None),
+    ]
+    assert commanalyzer(tmp_path, "report", "r.cmz", "-o", "r.html").status == 0
+
+
+def test_fewer_values_than_nodes(tmp_path: Path) -> None:
+    (tmp_path / "p.c").write_text(
+        "double a[3] = {1, 2, 3};\nint main(void) { for (int t = 0; t < 5; t++) "
+        "for (int i = 0; i < 3; i++) a[i] = a[(i + 1) % 3] * 0.5; return a[0] > 9; }\n"
+    )
+    done = commanalyzer(tmp_path, "analyze", "p.c", "--nodes", "64")
+    assert done.status == 1
+    assert re.search(r"cannot divide (\d+) values among 64 parts \(\1 found\)", done.err)
 
 
 def test_too_many_nodes(tmp_path: Path) -> None:

@@ -211,7 +211,9 @@ def _sites(trace: Trace, table: SiteTable) -> tuple[Site, ...]:
             s.kind,
             s.width_bytes,
             s.fold,
-            int(sum(int(counters[c]) * flops for c, flops in s.flop_terms)),
+            sum(int(counters[c]) * cost.flops for c, cost in s.cost_terms),
+            sum(int(counters[c]) * cost.integer for c, cost in s.cost_terms),
+            sum(int(counters[c]) * cost.memory for c, cost in s.cost_terms),
         )
         for s in table.sites
     )
@@ -292,9 +294,11 @@ def _work(
     sites: tuple[Site, ...],
     num_vertices: int,
 ) -> NDArray[np.float64]:
-    """Floating-point operations per vertex: those of a site in proportion to the terms that it computed."""
+    """Operations per vertex, accesses where there are no others, in proportion to the terms it computed."""
     share = row_count * np.maximum(num_terms, 1)
-    flops = np.array([s.flops for s in sites] or [0], dtype=np.float64)
+    computed = np.array([s.flops + s.integer_ops for s in sites] or [0], dtype=np.float64)
+    moved = np.array([s.memory_ops for s in sites] or [0], dtype=np.float64)
+    flops = computed if computed.any() else moved
     per_site = np.bincount(row_site, weights=share, minlength=len(flops))
     rate = np.divide(flops, per_site, out=np.zeros_like(flops), where=per_site > 0)
     flops_of = np.bincount(row_sink, weights=share * rate[row_site], minlength=num_vertices)

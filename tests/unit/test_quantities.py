@@ -101,7 +101,9 @@ def test_format_bytes(value: float, expected: str) -> None:
 def test_formats() -> None:
     assert q.format_bandwidth(12.5e9) == "12.5 GB/s"
     assert q.format_throughput(3.2e9) == "3.2 GFlop/s"
-    assert q.format_flop(0) == "0 Flop"
+    assert q.format_work(0, "flop") == "0 Flop"
+    assert q.format_throughput(3.2e9, "op") == "3.2 GOp/s"
+    assert q.parse_throughput("3.2GOp/s") == q.parse_throughput("3.2 GFlop/s") == 3.2e9
     assert q.format_count(9999) == "9,999"
     assert q.format_count(1_234_567) == "1.23 M"
     assert q.format_percent(0.8734) == "87.3 %"

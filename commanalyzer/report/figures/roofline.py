@@ -14,6 +14,7 @@ from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.report.figures.style import FONT_SIZE, MARKERS, MUTED, SERIES, grid_lines, short_name
 from commanalyzer.roofline.bound import ScalingBound
 from commanalyzer.roofline.equations import machine_bound
+from commanalyzer.work import WorkUnit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,9 +29,10 @@ class Roof:
     Attributes:
         machine: The machine.
         nodes: Analysed node counts above one, increasing.
-        intensity: float64[k], bytes per floating-point operation of each.
+        intensity: float64[k], bytes per operation of each.
         efficiency: float64[k], Eq. 4 at that intensity.
         aware: float64[k], bound with messages, latency and collectives.
+        unit: Of the work that bytes are related to.
     """
 
     machine: MachineParameters
@@ -38,6 +40,7 @@ class Roof:
     intensity: NDArray[np.float64]
     efficiency: NDArray[np.float64]
     aware: NDArray[np.float64]
+    unit: WorkUnit = "flop"
 
 
 def roof_of(bound: ScalingBound) -> Roof:
@@ -47,7 +50,7 @@ def roof_of(bound: ScalingBound) -> Roof:
     intensity = [p.comm_bytes / bound.work_flop for p in points]
     roof = [eq4(bound.machine, i, p) for i, p in zip(intensity, nodes, strict=True)]
     aware = [p.efficiency for p in points]
-    return Roof(bound.machine, nodes, np.array(intensity), np.array(roof), np.array(aware))
+    return Roof(bound.machine, nodes, np.array(intensity), np.array(roof), np.array(aware), bound.unit)
 
 
 def eq4(machine: MachineParameters, intensity: float, nodes: int) -> float:
@@ -55,7 +58,7 @@ def eq4(machine: MachineParameters, intensity: float, nodes: int) -> float:
 
     Args:
         machine: Machine with bandwidth and throughput.
-        intensity: Bytes per floating-point operation.
+        intensity: Bytes per operation.
         nodes: Node count p, where the machine's bandwidth depends on it.
     """
     found = machine_bound(intensity, machine, nodes=nodes)
@@ -112,7 +115,8 @@ def _draw_frame(ax: Axes, roofs: Sequence[Roof]) -> None:
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100.0 * value:.3g} %"))
     ax.yaxis.set_minor_locator(NullLocator())
     ax.axhline(1.0, color=MUTED, linewidth=0.9, linestyle="--")
-    ax.set_xlabel("communication intensity (bytes per flop)")
+    units = " or ".join(dict.fromkeys(r.unit for r in roofs)) or "flop"
+    ax.set_xlabel(f"communication intensity (bytes per {units})")
     ax.set_ylabel("parallel efficiency, at best")
     grid_lines(ax)
 

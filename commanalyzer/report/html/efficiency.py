@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from commanalyzer.confidence import confidence_of
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.quantities import (
     format_bandwidth,
@@ -15,6 +17,7 @@ from commanalyzer.quantities import (
     format_seconds,
     format_throughput,
 )
+from commanalyzer.report.confidence_text import COLUMNS, NOT_FOUND, TITLE, confidence_cells
 from commanalyzer.report.figures.chart import Chart, Values
 from commanalyzer.report.figures.roofline import draw_roofline, roof_of
 from commanalyzer.report.figures.scaling import curves_of, draw_efficiency, draw_speedup
@@ -41,7 +44,7 @@ _COLUMNS = (
     Column("bytes", meaning="all bytes sent between nodes, C"),
     Column("per node", meaning="bytes / nodes"),
     Column("messages", meaning="all values of a pair of nodes and a round travel together"),
-    Column("bytes/flop", meaning="communication intensity C / W"),
+    Column("bytes/{}", meaning="communication intensity C / W"),
     Column("imbalance", meaning="work of the most loaded node over the mean"),
     Column("at most", meaning="upper end where collapsed versions leave doubt"),
 )
@@ -60,7 +63,14 @@ _BOUND_COLUMNS = (
 def efficiency_section(subject: Subject, bounds: Sequence[ScalingBound]) -> Section:
     """How bytes, efficiency and speed-up depend on the number of nodes."""
     rows = tuple(Row(_cells(d)) for d in subject.bests)
-    blocks: list[Block] = [Table("Least communication per node count, whole analysed run", _COLUMNS, rows)]
+    blocks: list[Block] = [
+        Table("Least communication per node count, whole analysed run", _columns(subject), rows)
+    ]
+    known = confidence_of(subject.bests if subject.result.counted else subject.result.decompositions)
+    leading = tuple(Row(confidence_cells(c)) for c in known if c.best.model == subject.largest.model)
+    if leading:
+        heads = tuple(Column(name, is_number=name == COLUMNS[0]) for name in COLUMNS)
+        blocks.append(Table(TITLE, heads, leading))
     missing = _without_bound(subject)
     if missing:
         blocks.append(Words(missing))
@@ -74,16 +84,22 @@ def efficiency_section(subject: Subject, bounds: Sequence[ScalingBound]) -> Sect
     return Section(f"{subject.name}-efficiency", "Node counts and efficiency", tuple(blocks))
 
 
+def _columns(subject: Subject) -> tuple[Column, ...]:
+    """Columns with the unit of the work in their names."""
+    unit = subject.result.work.unit
+    return tuple(replace(column, name=column.name.format(unit)) for column in _COLUMNS)
+
+
 def _cells(item: Decomposition) -> tuple[str, ...]:
     traffic = item.communication
     exact = traffic.low_bytes == traffic.high_bytes
     return (
         str(item.nodes),
-        item.method,
+        item.method if item.is_balanced else f"{NOT_FOUND}; nearest: {item.method}",
         format_bytes(traffic.total_bytes),
         format_bytes(traffic.total_bytes / item.nodes),
         format_count(traffic.total_messages),
-        f"{item.intensity:.3g}" if math.isfinite(item.intensity) else "no flops",
+        f"{item.intensity:.3g}" if math.isfinite(item.intensity) else "no work",
         f"{item.imbalance:.3f}",
         "exact" if exact else format_bytes(traffic.high_bytes),
     )
@@ -181,7 +197,7 @@ def _numbers(bounds: Sequence[ScalingBound]) -> dict[str, Values]:
     return {
         "machine": [machine_name(found.machine) for found, _ in pairs],
         "nodes": [p.num_nodes for _, p in pairs],
-        "intensity_bytes_per_flop": [p.comm_bytes / found.work_flop for found, p in pairs],
+        f"intensity_bytes_per_{bounds[0].unit}": [p.comm_bytes / found.work_flop for found, p in pairs],
         "efficiency_eq4": [p.paper_efficiency for _, p in pairs],
         "efficiency_with_latency": [p.efficiency for _, p in pairs],
         "speedup_with_latency": [p.speedup for _, p in pairs],
@@ -193,10 +209,11 @@ def _machine_words(found: ScalingBound) -> list[str]:
     machine, network = found.machine, found.points[-1].network
     rate = network.throughput * (1.0 - network.overlap) / network.link_bandwidth
     name, nodes = machine_name(machine), count_nodes(found.points[-1].num_nodes)
+    speed = format_throughput(network.throughput, found.unit)
     words = [
         f"With {nodes} of {name}, bandwidth is {format_bandwidth(network.link_bandwidth)} per node, overlap "
-        f"{format_percent(network.overlap)}, throughput {format_throughput(network.throughput)} per node: by "
-        f"Eq. 4, half of the time is communication at {1.0 / rate:.3g} bytes per flop."
+        f"{format_percent(network.overlap)}, throughput {speed} per node: by "
+        f"Eq. 4, half of the time is communication at {1.0 / rate:.3g} bytes per {found.unit}."
     ]
     if network.bandwidth < 0.999 * network.link_bandwidth:
         words.append(
@@ -214,8 +231,8 @@ def _machine_words(found: ScalingBound) -> list[str]:
 
 def _without_bound(subject: Subject) -> tuple[str, ...]:
     """Why there is no bound, for each machine without one."""
-    if not subject.result.work.flops:
-        return ("No efficiency bound: the program executes no floating-point operations.",)
+    if not subject.result.work.amount:
+        return ("No efficiency bound: the program computes no values.",)
     return tuple(
         f"No efficiency bound on {machine_name(m)}: no {_missing(m)} is known ({_GIVE})."
         for m in subject.judged_on

@@ -15,7 +15,7 @@ from commanalyzer.laws.law import CONFIDENCE, Law
 from commanalyzer.laws.naming import law_name
 from commanalyzer.laws.projection import NODES, Projection, advise, project
 from commanalyzer.machine.parameters import MachineParameters
-from commanalyzer.quantities import format_bytes, format_count, format_flop, format_percent, format_seconds
+from commanalyzer.quantities import format_bytes, format_count, format_percent, format_seconds
 from commanalyzer.report.figures.chart import Chart, Values
 from commanalyzer.report.figures.scaling import ScalingCurve, draw_efficiency, draw_speedup
 from commanalyzer.report.html.blocks import (
@@ -150,7 +150,7 @@ def _table(curve: Projection) -> Table:
             (
                 f"{format_count(nodes)}{' *' if curve.is_beyond[i] else ''}",
                 *(f"{curve.sizes[name][i]:.6g}" for name in growing),
-                format_flop(curve.work_flop[i]),
+                format_count(curve.work_flop[i]),
                 format_bytes(curve.comm_bytes[i]),
                 format_percent(curve.efficiency[i]),
                 f"{format_percent(curve.efficiency_low[i])} to {format_percent(curve.efficiency_high[i])}",

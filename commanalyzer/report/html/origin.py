@@ -9,11 +9,11 @@ from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.quantities import (
     format_bytes,
     format_count,
-    format_flop,
     format_seconds,
 )
 from commanalyzer.report.html.blocks import Block, Column, Facts, Fold, Points, Row, Section, Table, Words
 from commanalyzer.report.html.subject import Subject
+from commanalyzer.report.work_text import work_line
 from commanalyzer.results import AnalysisResult
 
 
@@ -32,8 +32,7 @@ def recording_section(subject: Subject) -> Section:
         ("Recording", cost),
         (
             "Work",
-            f"{format_flop(work.flops)}, {format_count(work.loads)} loads, "
-            f"{format_count(work.stores)} stores, {format_count(work.instructions)} instructions",
+            work_line(work),
         ),
         (
             "Value graph",

@@ -11,10 +11,11 @@ import numpy as np
 from commanalyzer.quantities import (
     format_bytes,
     format_count,
-    format_flop,
     format_percent,
+    format_work,
 )
 from commanalyzer.report.advice import advice_lines
+from commanalyzer.report.confidence_text import NOT_FOUND
 from commanalyzer.report.figures.style import short_name
 from commanalyzer.report.html.blocks import Points, Section, Tile, Tiles
 from commanalyzer.report.html.efficiency import binding
@@ -49,16 +50,18 @@ def _sentence(text: str) -> str:
 
 
 def _tiles(subject: Subject, found: ScalingBound | None) -> tuple[Tile, ...]:
-    largest, work = subject.largest, subject.result.work.flops
+    largest, work = subject.largest, subject.result.work
     traffic = largest.communication
     on = f"on {count_nodes(largest.nodes)}"
     tiles = [
-        Tile("Communication", format_bytes(traffic.total_bytes), f"{on}, {_exactness(largest)}"),
+        Tile("Communication", format_bytes(traffic.total_bytes), f"{on}, {_exactness(largest)}")
+        if largest.is_balanced
+        else Tile("Communication", "-", f"{on}: {NOT_FOUND}"),
         Tile("Per node", format_bytes(traffic.total_bytes / largest.nodes), "sent, on average"),
-        Tile("Work", format_flop(work), "of the analysed run"),
+        Tile("Work", format_work(work.amount, work.unit), "of the analysed run"),
     ]
     if math.isfinite(largest.intensity):
-        tiles.append(Tile("Intensity", f"{largest.intensity:.3g}", f"bytes per flop, {on}"))
+        tiles.append(Tile("Intensity", f"{largest.intensity:.3g}", f"bytes per {work.unit}, {on}"))
     if found is not None:
         best = format_percent(found.points[-1].efficiency)
         tiles.append(Tile("Efficiency, at best", best, f"{on}, {short_name(machine_name(found.machine))}"))
@@ -128,8 +131,8 @@ def _growth(subject: Subject) -> list[str]:
 
 def _efficiency(subject: Subject, found: ScalingBound | None) -> list[str]:
     if found is None:
-        if not subject.result.work.flops:
-            return ["No efficiency bound: the program executes no floating-point operations"]
+        if not subject.result.work.amount:
+            return ["No efficiency bound: the program computes no values"]
         return ["No efficiency bound: bandwidth and throughput of a machine are not known (--machine)"]
     last, name = found.points[-1], machine_name(found.machine)
     lines = [

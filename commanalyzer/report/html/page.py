@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commanalyzer.machine.parameters import MachineParameters, Parameter
-from commanalyzer.quantities import format_bytes, format_count, format_flop, format_percent
+from commanalyzer.quantities import format_bytes, format_count, format_percent, format_work
 from commanalyzer.report.figures.chart import Chart, inline_svg
 from commanalyzer.report.html.blocks import Chapter, Column, Row, Section, Table, explained
 from commanalyzer.report.html.causes import causes_section
@@ -169,7 +169,7 @@ def _comparison(subjects: Sequence[Subject]) -> Chapter:
         Column("bytes"),
         Column("per node"),
         Column("messages"),
-        Column("bytes/flop"),
+        Column("intensity", meaning="bytes per operation of W"),
         Column("efficiency", meaning="best possible with latency on the first machine"),
         Column("warnings"),
     )
@@ -187,18 +187,18 @@ def _comparison_rows(subject: Subject) -> list[Row]:
     efficiency = {p.num_nodes: format_percent(p.efficiency) for found in bounds for p in found.points}
     rows = []
     for item in bests:
-        known = result.counted is None and result.work.flops
+        known = result.counted is None and result.work.amount
         rows.append(
             Row(
                 (
                     subject.title,
                     str(item.nodes),
                     item.method,
-                    format_flop(result.work.flops) if known else "",
+                    format_work(result.work.amount, result.work.unit) if known else "",
                     format_bytes(item.comm_bytes),
                     format_bytes(item.comm_bytes / item.nodes),
                     format_count(item.communication.total_messages),
-                    f"{item.intensity:.3g}" if known else "",
+                    f"{item.intensity:.3g} B/{result.work.unit}" if known else "",
                     efficiency.get(item.nodes, ""),
                     str(len(warnings_of(result)) or ""),
                 )

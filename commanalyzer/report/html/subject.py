@@ -61,11 +61,12 @@ class Subject:
     @property
     def bounds(self) -> tuple[ScalingBound, ...]:
         """Bounds on each machine, over the candidates of the leading model; none without work."""
-        if not self.result.work.flops or not self.result.decompositions:
+        if not self.result.work.amount or not self.result.decompositions:
             return ()
         model = self.largest.model
         items = [(d.method, d.communication) for d in self.result.decompositions if d.model == model]
-        return tuple(scaling_bound(self.result.work.flops, items, machine) for machine in self.machines)
+        work = self.result.work
+        return tuple(scaling_bound(work.amount, items, m, unit=work.unit) for m in self.machines)
 
     def candidates(self, item: Decomposition) -> list[Decomposition]:
         """All decompositions of the same node count and model."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -132,3 +134,13 @@ def test_merged_vertices_have_the_summed_edges_between_their_groups(seed: int) -
     found[merged.vertex_of_edge(), merged.neighbour] = merged.edge_bytes
     assert found.tolist() == expected.tolist()
     assert merged.work_flops.tolist() == (one_hot @ np.arange(12.0)).tolist()
+
+
+def test_metis_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    sys.stdout.write("before\n")
+    sys.stdout.flush()
+    # One value has nearly all work: METIS bisects what is left of it until nothing is.
+    heavy = affinity(build(20, [row(i + 1, i) for i in range(19)], work={0: 1e6, 1: 1.0}))
+    assert partition(heavy, 16).num_parts == 16
+    sys.stdout.write("after\n")
+    assert tuple(capfd.readouterr()) == ("before\nafter\n", "")

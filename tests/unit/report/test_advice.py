@@ -58,3 +58,10 @@ def test_all_candidates_fit_80_columns_and_long_names_are_folded() -> None:
     assert [row.split()[0] for row in rows] == ["mt-kahypar", "without", "refined", "metis"]
     # 63 pairs of 1 GB, node i sends to i + 1 only: all but both ends have two neighbours.
     assert rows[0].split()[-9:-3] == ["63", "GB", "63", "2.0/2", "1.000", "+0.0"]
+
+
+def test_nothing_is_divided_by_nothing() -> None:
+    items = [candidate("metis cut", 0, best=True), candidate("blocks 2x2", 0), candidate("slabs 4", 100)]
+    assert advice_lines(items)[1:] == ["1D slabs (slabs 4) move 300 B more than blocks 2x2"]
+    items = [candidate("metis cut", 0, best=True), candidate("blocks 2x2", 10)]
+    assert advice_lines(items)[1:] == ["An irregular division (metis cut) moves nothing"]

@@ -32,7 +32,10 @@ def test_contract() -> None:
     assert document["schema"] == "commanalyzer.analysis/1"
     assert document["program"] == "größe.c"
     assert document["command"] == ["größe.c", "12", "a b"]
-    assert document["work"] == {"flops": 5, "loads": 10, "stores": 5, "instructions": 60}
+    assert document["work"] == {
+        **{"flops": 5, "loads": 10, "stores": 5, "instructions": 60, "integer_ops": 0, "memory_ops": 0},
+        **{"weights": {"fp": 1.0, "int": 1.0, "mem": 0.0}, "amount": 5, "unit": "flop"},
+    }
     assert document["vcg"] == {
         "values": 3,
         "flows": 2,
@@ -66,6 +69,16 @@ def test_contract() -> None:
         "lower_bound_bytes": None,
         "bound_source": "",
         "efficiency_bound": 0.5,
+        "balanced": True,
+    }
+    (known,) = document["confidence"]
+    assert known.pop("doubt").startswith("2 nodes (volume): only one method found this (metis cut; ")
+    assert known == {
+        **{"nodes": 2, "model": "volume", "regular": None, "times_lower_bound": None},
+        "other_method": {
+            **{"method": "blocks", "comm_bytes": 80, "times_best": 2.0},
+            **{"imbalance": 1.25, "balanced": True},
+        },
     }
     assert [d["best"] for d in document["decompositions"]] == [True, False]
 

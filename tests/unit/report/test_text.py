@@ -46,7 +46,7 @@ def test_candidates_only_on_request() -> None:
     result = sample_result(
         sample_decomposition(2), sample_decomposition(2, method="blocks 2D", best=False, pair_bytes=80)
     )
-    assert "blocks 2D" not in _text(result)
+    assert " blocks 2D " not in _text(result)
     every = _text(result, every=True)
     assert "blocks 2D" in every
     assert "metis cut *" in every
@@ -85,9 +85,9 @@ def test_markup_in_names_is_printed_as_it_is() -> None:
     assert "[bold]x" in text
 
 
-def test_no_flops_and_no_decompositions() -> None:
+def test_no_work_and_no_decompositions() -> None:
     item = replace(sample_decomposition(2), intensity=float("inf"))
-    assert "no flops" in _text(sample_result(item))
+    assert "no work" in _text(sample_result(item))
     assert "no decompositions" in _text(replace(sample_result(), decompositions=()))
 
 

@@ -1,0 +1,120 @@
+"""Integer programs: their work balances, and they are divided as the same programs in floating point are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import commanalyzer as ca
+from tests.e2e.integer_programs import KERNELS, source_of
+
+P = 4
+# Name -> (arguments, least and most words that cross between four nodes).
+CASES = {
+    # each step, both neighbours' values at each of three cuts
+    "stencil": ((256, 10), (60, 60)),
+    # each step, one partial sum at each of three cuts
+    "prefix sums": ((256, 5), (15, 15)),
+    # 2 x 2 blocks of 31 x 31 values: two cuts of 31, with the diagonal's value at the corners
+    "edit distance": ((32, 0), (32, 66)),
+    # q x q blocks: each step k, its row and column to the q - 1 other blocks: 2 n^2 (q - 1)
+    "shortest paths": ((20, 0), (400, 800)),
+    # at most all rows to all other nodes
+    "triangle": ((32, 0), (1, 3 * 32 * 31 // 2)),
+    # every second step, two neighbours exchange what they have at each of three cuts
+    "sort": ((128, 20), (60, 60)),
+    # counts of 11 keys from three nodes to the one that adds them up
+    "counting sort": ((1000, 0), (33, 33)),
+    # the front passes each of three cuts once; a node may be reached from both sides of a cut
+    "search": ((1024, 32), (3, 3 * 32 * 2)),
+}
+
+
+def _analysed(name: str, number: str, folder: Path, *nodes: int) -> ca.AnalysisResult:
+    source = folder / f"{number}.c"
+    source.write_text(source_of(name, number))
+    return ca.analyze(
+        source, CASES[name][0], nodes=nodes or (P,), regions=["kernel"], program_output="discard", check=True
+    )
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_integers_are_divided_as_floating_point_numbers_are(name: str, tmp_path: Path) -> None:
+    integers, numbers = (_analysed(name, number, tmp_path) for number in ("int", "double"))
+    assert integers.work.flops == 0
+    # What is computed is the same: minima are operations of either kind, comparisons of logic.
+    assert integers.work.amount == numbers.work.amount > 0
+    few, many = CASES[name][1]
+    for result, width in ((integers, 4), (numbers, 8)):
+        best = result.best(P)
+        assert few * width <= best.comm_bytes <= many * width
+        assert best.imbalance <= 1.035
+    # Partitioners see other weights of links and draw other numbers: equal but for a little.
+    assert 2 * integers.best(P).comm_bytes == pytest.approx(numbers.best(P).comm_bytes, rel=0.02)
+
+
+INTERVALS = """
+#include <stdio.h>
+#include <stdlib.h>
+static int best(int a, int b) { return a >= b ? a : b; }
+static void kernel(int n, const char *s, int *t) {
+    for (int i = n - 1; i >= 0; i--)
+        for (int j = i + 1; j < n; j++) {
+            int found = best(t[i * n + j - 1], t[(i + 1) * n + j]);
+            found = best(found, t[(i + 1) * n + j - 1] + (i < j - 1 && s[i] + s[j] == 3));
+            for (int k = i + 1; k < j; k++) found = best(found, t[i * n + k] + t[(k + 1) * n + j]);
+            t[i * n + j] = found;
+        }
+}
+int main(void) {
+    int n = 40, *t = calloc((size_t)(n + 1) * n, sizeof *t);
+    char s[40];
+    for (int i = 0; i < n; i++) s[i] = (i + 1) % 4;
+    for (int i = 0; i < n; i++) t[i * n] = t[i * n + i] = 0;
+    kernel(n, s, t);
+    printf("%d\\n", t[n - 1]);
+}
+"""
+
+
+@pytest.mark.parametrize("regions", [(), ("kernel",)], ids=["whole", "region"])
+def test_initial_values_do_not_stand_for_work(regions: tuple[str, ...], tmp_path: Path) -> None:
+    # Half of the array is never computed: if it counted, it would fill three nodes, and the fourth compute.
+    (tmp_path / "intervals.c").write_text(INTERVALS)
+    result = ca.analyze(
+        tmp_path / "intervals.c", nodes=(2, P), regions=regions, program_output="discard", check=True
+    )
+    # an addition and a maximum for each of n (n - 1) (n - 2) / 6 splits, at most 8 more for each interval
+    splits, intervals = 40 * 39 * 38 // 6, 40 * 39 // 2
+    assert 2 * splits <= result.work.integer_ops <= 2 * splits + 8 * intervals + 40 * 3
+    for nodes in (2, P):
+        best = result.best(nodes)
+        # The longest interval depends on all others: each node sends a value at least.
+        assert best.comm_bytes >= 4 * (nodes - 1)
+        assert best.imbalance <= 1.031
+
+
+def test_weights_can_be_changed_without_another_run(tmp_path: Path) -> None:
+    recorded = _analysed("edit distance", "double", tmp_path)
+    assert recorded.work.unit == "op"
+    saved = tmp_path / "saved.cmz"
+    ca.save(recorded, saved)
+    loaded = ca.load(saved)
+    assert loaded.work == recorded.work
+    flops = _weighted(loaded, ca.WorkWeights(1, 0, 0))
+    assert (flops.work.amount, flops.work.unit) == (recorded.work.flops, "flop")
+    assert flops.store.graph().work_flops.sum() == pytest.approx(recorded.work.flops)
+    accesses = _weighted(flops, ca.WorkWeights(0, 0, 1))
+    assert accesses.work.amount == recorded.work.memory_ops
+    assert accesses.best(P).intensity == accesses.best(P).comm_bytes / recorded.work.memory_ops
+    again = _weighted(accesses, ca.WorkWeights())
+    assert (again.graph.work_flops == recorded.graph.work_flops).all()
+
+
+def _weighted(result: ca.AnalysisResult, weights: ca.WorkWeights) -> ca.AnalysisResult:
+    from commanalyzer.pipeline import repartition
+    from commanalyzer.progress import SilentProgress
+    from commanalyzer.request import PartitionRequest
+
+    return repartition(result, PartitionRequest((P,), work_weights=weights), SilentProgress())
