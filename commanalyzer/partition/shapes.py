@@ -66,9 +66,10 @@ class Shaped:
     extents: tuple[int, ...]
     components: int = 1
 
-    def coordinates(self) -> tuple[Int64, ...]:
-        """Return int64[K] for each dimension, slowest first."""
-        point = np.minimum(self.array.index // self.components, math.prod(self.extents) - 1, dtype=np.int64)
+    def coordinates(self, chosen: Int64 | None = None) -> tuple[Int64, ...]:
+        """Return int64[K] for each dimension, slowest first; only of ``chosen`` elements if given."""
+        index = self.array.index if chosen is None else self.array.index[chosen]
+        point = np.minimum(index // self.components, math.prod(self.extents) - 1, dtype=np.int64)
         return tuple(np.asarray(c, dtype=np.int64) for c in np.unravel_index(point, self.extents))
 
 
@@ -89,6 +90,14 @@ def find_arrays(graph: AnyGraph, removed: Bool) -> tuple[Array, ...]:
             number = int(home[vertex[first]])
             found.extend(_arrays_of(graph.objects, number, vertex[first:last], offset[vertex[first:last]]))
     return tuple(found)
+
+
+def elements_of(arrays: Sequence[Array], num_vertices: int) -> Bool:
+    """Return bool[V], the values that are elements of ``arrays``."""
+    found = np.zeros(num_vertices, np.bool_)
+    for array in arrays:  # one step per array
+        found[array.vertex] = True
+    return found
 
 
 def _by_place(vertex: Int32, home: Int32, offset: Int64) -> Int32:

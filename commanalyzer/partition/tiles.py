@@ -329,7 +329,7 @@ def tiles_of(graph: AnyGraph, groups: Sequence[Blocks], wanted: int, is_wanted: 
     first = 0
     for group in groups:  # one step per group
         grid = tile_grid(group.extents, wanted)
-        group.fill(grid, group.cuts(grid), tile, first, is_wanted)
+        group.fill(group.cuts(grid), tile, first, is_wanted)
         first += math.prod(grid)
     alone = tile < 0
     tile[alone] = first + np.arange(np.count_nonzero(alone), dtype=np.int32)
