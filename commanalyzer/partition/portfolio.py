@@ -23,7 +23,6 @@ from commanalyzer.errors import PartitionError
 from commanalyzer.partition.attempts import Attempt, Partitioners
 from commanalyzer.partition.bounds import Structure, recognise
 from commanalyzer.partition.divisions import best_divisions, divisions
-from commanalyzer.partition.hypergraph import term_operands
 from commanalyzer.partition.layouts import Layouts
 from commanalyzer.partition.options import PortfolioOptions, check_asked
 from commanalyzer.partition.owner_map import OwnerMap, map_owners
@@ -133,8 +132,7 @@ class Portfolio:
         is_element = elements_of(self.arrays, self._graph.num_vertices)
         anchor = find_neighbours(self._graph, self._removed).anchor
         lead = leaders(fine.affinity.vertex, anchor, is_element, fine.hypergraph.num_vertices)
-        operand = term_operands(self._graph, fine.affinity)
-        beside = np.where(is_element[operand], operand, anchor[operand])
+        beside = np.where(is_element[fine.operand], fine.operand, anchor[fine.operand])
         lead[fine.num_values :] = np.where(is_element[beside], beside, -1)
         sketch = Sketch(fine.hypergraph, lead, self._graph.num_vertices)
         return Layouts(self._graph, self.families, sketch)
