@@ -20,7 +20,7 @@ _PHI = re.compile(
 )
 _STORE = re.compile(r"  store (?P<type>\w+) (?P<value>[^ ,]+), ptr (?P<address>[^ ,]+)(?P<tail>, .*)?$")
 _DEFINITION = re.compile(r"  (%[^ ]+) = ")
-_TARGET = re.compile(r"label %([^ ,\]]+)")
+_TARGET = re.compile(r"label %([^\s,\]]+)")
 _NAME = re.compile(r'%(?:"[^"]*"|[-a-zA-Z$._0-9]+)')
 _WRITES = re.compile(r"\b(store|call|invoke|callbr|atomicrmw|cmpxchg|fence)\b")
 _PURE = re.compile(
