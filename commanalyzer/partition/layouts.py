@@ -24,6 +24,7 @@ from commanalyzer.vcg.graph import Float64, Int32, Int64
 from commanalyzer.vcg.large import AnyGraph
 
 _IDLE = 0.03  # of the work: arrays with less together follow, the balance limit has room for them
+_LEADING = 0.5  # of the most work that arrays of one shape do: a division begins with such
 _STARTS = 4  # grids that are tried in other ways, and beside which other arrays are cut
 _NEARLY = 1.1  # times the least bytes by the guess, which is hardly that wrong
 _KEPT = 4  # for each number of cut dimensions
@@ -100,17 +101,20 @@ class Layouts:
         self._known: dict[tuple[int, ...], tuple[Blocks, _Places]] = {}
 
     @cached_property
-    def heavy(self) -> frozenset[int]:
-        """Identities of the arrays that do the work; of all where that is not known."""
+    def _work(self) -> dict[int, float]:
+        """Work on each array, by its identity; the same for all where that is not known."""
         arrays = {id(s.array): s.array for family in self._families for s in family}
         if self._sketch is None:
-            return frozenset(arrays)
-        work = {key: float(self._sketch.work[array.vertex].sum()) for key, array in arrays.items()}
-        order = sorted(work, key=lambda key: -work[key])
-        before = np.cumsum([0.0, *(work[key] for key in order)])
-        return frozenset(
-            key for key, done in zip(order, before, strict=False) if done < (1.0 - _IDLE) * before[-1]
-        )
+            return dict.fromkeys(arrays, 1.0)
+        return {key: float(self._sketch.work[array.vertex].sum()) for key, array in arrays.items()}
+
+    @cached_property
+    def heavy(self) -> frozenset[int]:
+        """Identities of the arrays that do the work."""
+        order = sorted(self._work, key=lambda key: -self._work[key])
+        before = np.cumsum([0.0, *(self._work[key] for key in order)])
+        least = 1.0 if self._sketch is None else 1.0 - _IDLE
+        return frozenset(k for k, done in zip(order, before, strict=False) if done < least * before[-1])
 
     def cuts(self, num_parts: int, allowed: float) -> list[Cut]:
         """Return the divisions that may be best, for each number of cut dimensions the likeliest first.
@@ -120,8 +124,9 @@ class Layouts:
             allowed: Limit of the largest part's work over the mean.
         """
         found: list[_Guess] = []
-        for family in self._families:
-            for members in self._variants(family):
+        work = [sum(self._work[id(s.array)] for s in family) for family in self._families]
+        for family, done in zip(self._families, work, strict=True):
+            for members in self._variants(family) if done >= _LEADING * max(work) else ():
                 found += self._beginnings(members, num_parts, allowed)
         return [self._cut(guess) for guess in _likeliest(found, allowed)]
 
