@@ -21,7 +21,7 @@ import numpy as np
 from commanalyzer.compiled import frozen
 from commanalyzer.partition import hypergraph_kernels as kernels
 from commanalyzer.partition.affinity import Affinity
-from commanalyzer.vcg.graph import Float64, Int32, Int64, ValueGraph
+from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64, ValueGraph
 from commanalyzer.vcg.segments import pointer_from_counts
 
 
@@ -112,6 +112,28 @@ def term_operands(graph: ValueGraph, affinity: Affinity) -> Int64:
     found = np.empty(kernels.count_terms(*terms, vertex, readers), np.int64)
     kernels.list_operands(*terms, vertex, readers, found)
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """Sums of products.
+
+    Attributes:
+        comm_bytes: Bytes of one number for each of them.
+        is_factor: bool[V], values that are multiplied with others in them, and are no such sums.
+    """
+
+    comm_bytes: int
+    is_factor: Bool
+
+
+def find_sums(graph: ValueGraph) -> Sums:
+    """Return what folds several terms of several operands each."""
+    is_factor, is_sum = np.zeros(graph.num_vertices, np.bool_), np.zeros(graph.num_vertices, np.bool_)
+    folded = _sink_terms(graph)
+    rows = (graph.row_sink, graph.row_fold, folded, graph.term_ptr, graph.source_ptr, graph.source)
+    kernels.mark_sums(*rows, is_factor, is_sum)
+    return Sums(int(graph.width_bytes[is_sum].astype(np.int64).sum()), is_factor & ~is_sum)
 
 
 def _work(graph: ValueGraph, affinity: Affinity, vertex: Int64, readers: Int64, size: int) -> Float64:

@@ -52,6 +52,21 @@ def _term_place(
 
 
 @compiled
+def mark_sums(
+    row_sink: Any, row_fold: Any, terms: Any, term_ptr: Any, source_ptr: Any, source: Any, is_factor: Any,
+    is_sum: Any,
+) -> None:  # fmt: skip
+    """Mark sinks of several terms with several operands each, and these operands."""
+    for r in range(len(row_sink)):
+        if row_fold[r] > 0 and terms[row_sink[r]] > 1:
+            for t in range(term_ptr[r], term_ptr[r + 1]):
+                if source_ptr[t + 1] - source_ptr[t] > 1:
+                    is_sum[row_sink[r]] = True
+                    for i in range(source_ptr[t], source_ptr[t + 1]):
+                        is_factor[source[i]] = True
+
+
+@compiled
 def _pin(net: Any, vertex: Any, is_counting: Any, place: Any, nets: Any) -> None:
     """Count a pin at its vertex, or put its net there."""
     if not is_counting:

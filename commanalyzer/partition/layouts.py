@@ -18,6 +18,7 @@ import numpy as np
 
 from commanalyzer.partition import grid_kernels as kernels
 from commanalyzer.partition.grids import Blocks, Spread, fits, grid_name, process_grids, surface
+from commanalyzer.partition.hypergraph import Sums
 from commanalyzer.partition.shapes import Shaped
 from commanalyzer.partition.sketch import Sketch
 from commanalyzer.vcg.graph import Float64, Int32, Int64
@@ -94,10 +95,17 @@ class Layouts:
         graph: Value graph.
         families: Arrays with shapes.
         sketch: What guesses their costs; ``None`` for the surface of blocks.
+        sums: Sums of products, where these are known.
     """
 
-    def __init__(self, graph: AnyGraph, families: Sequence[Sequence[Shaped]], sketch: Sketch | None) -> None:
-        self._graph, self._families, self._sketch = graph, families, sketch
+    def __init__(
+        self,
+        graph: AnyGraph,
+        families: Sequence[Sequence[Shaped]],
+        sketch: Sketch | None,
+        sums: Sums | None = None,
+    ) -> None:
+        self._graph, self._families, self._sketch, self._sums = graph, families, sketch, sums
         self._known: dict[tuple[int, ...], tuple[Blocks, _Places]] = {}
 
     @cached_property
@@ -128,6 +136,7 @@ class Layouts:
         for family, done in zip(self._families, work, strict=True):
             for members in self._variants(family) if done >= _LEADING * max(work) else ():
                 found += self._beginnings(members, num_parts, allowed)
+        found += self._along_sums(num_parts)
         return [self._cut(guess) for guess in _likeliest(found, allowed)]
 
     def _variants(self, family: Sequence[Shaped]) -> list[tuple[Shaped, ...]]:
@@ -162,6 +171,32 @@ class Layouts:
             return found
         found.sort(key=lambda g: _score(g, allowed))
         return [self._beside(g, rest, num_parts, allowed) for g in found[: 2 * _STARTS]]
+
+    def _along_sums(self, num_parts: int) -> Iterator[_Guess]:
+        """Yield guesses that cut the factors of long sums where all terms stay: parts send partial sums."""
+        if self._sums is None:
+            return
+        factor, comm_bytes = self._sums.is_factor, float(self._sums.comm_bytes * (num_parts - 1))
+        factors: dict[int, Shaped] = {
+            id(s.array): s
+            for family in reversed(self._families)
+            for s in family
+            if len(s.extents) > 1 and factor[s.array.vertex].any()
+        }
+        largest = max(factors.values(), key=lambda s: len(s.array.vertex), default=None)
+        for extent in dict.fromkeys(largest.extents if largest is not None else ()):
+            groups: dict[tuple[int, ...], list[Shaped]] = {}
+            for shaped in factors.values():
+                groups.setdefault(shaped.extents, []).append(shaped)
+            pieces = tuple(
+                Piece(
+                    self._blocks(tuple(group)), _only(extents.index(extent), extents, num_parts), "points", ()
+                )
+                for extents, group in groups.items()
+                if extent in extents and extent >= num_parts
+            )
+            if pieces:
+                yield _Guess(pieces, np.zeros(0, np.int64), np.zeros(num_parts), comm_bytes, 1.0)
 
     def _beside(self, guess: _Guess, rest: Iterable[int], num_parts: int, allowed: float) -> _Guess:
         """Return ``guess`` with the other arrays that do work, cut as costs least one after the other."""
@@ -259,6 +294,10 @@ def _likeliest(found: Sequence[_Guess], allowed: float) -> Iterator[_Guess]:
     for _, guesses in sorted(by_dims.items()):
         yield guesses[0]
         yield from (g for g in guesses[1:_KEPT] if _score(g, allowed) <= _NEARLY * least)
+
+
+def _only(dimension: int, extents: tuple[int, ...], num_parts: int) -> tuple[int, ...]:
+    return tuple(num_parts if d == dimension else 1 for d in range(len(extents)))
 
 
 def _in_order(grid: tuple[int, ...]) -> tuple[int, ...]:

@@ -23,6 +23,7 @@ from commanalyzer.errors import PartitionError
 from commanalyzer.partition.attempts import Attempt, Partitioners
 from commanalyzer.partition.bounds import Structure, recognise
 from commanalyzer.partition.divisions import best_divisions, divisions
+from commanalyzer.partition.hypergraph import find_sums
 from commanalyzer.partition.layouts import Layouts
 from commanalyzer.partition.options import PortfolioOptions, check_asked
 from commanalyzer.partition.owner_map import OwnerMap, map_owners
@@ -135,7 +136,7 @@ class Portfolio:
         beside = np.where(is_element[fine.operand], fine.operand, anchor[fine.operand])
         lead[fine.num_values :] = np.where(is_element[beside], beside, -1)
         sketch = Sketch(fine.hypergraph, lead, self._graph.num_vertices)
-        return Layouts(self._graph, self.families, sketch)
+        return Layouts(self._graph, self.families, sketch, find_sums(self._graph))
 
     @cached_property
     def structure(self) -> Structure | None:

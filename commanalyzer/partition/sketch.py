@@ -57,6 +57,7 @@ class Sketch:
     ) -> None:
         h = hypergraph
         share = min(1.0, _MOST_PINS / max(h.num_pins, 1))
+        self._share = share
         asked = np.random.default_rng(_SEED).random(h.num_nets) < share
         pins = np.repeat(asked, np.diff(h.net_pointer))
         leading = lead[h.pin[pins]]
@@ -77,9 +78,6 @@ class Sketch:
         self.work = np.asarray(work_flops, np.float64)
 
     def comm_bytes(self, part: Int64, num_parts: int) -> int:
-        """Return the bytes between parts of the nets that are asked; ``part`` int64[S], -1 for anywhere."""
-        return int(
-            kernels.known_connectivity(
-                self._pointer, self._pin, self._net_bytes, frozen(part, np.int64), num_parts
-            )
-        )
+        """Return about how many bytes lie between parts; ``part`` int64[S], -1 for anywhere."""
+        nets = self._pointer, self._pin, self._net_bytes
+        return int(kernels.known_connectivity(*nets, frozen(part, np.int64), num_parts) / self._share)
