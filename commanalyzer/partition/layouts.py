@@ -79,13 +79,17 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class _Guess:
-    """What some pieces cost, by a sketch: part of each of its values, work of each part, bytes, imbalance."""
+    """What some pieces cost, by a sketch: part of each of its values, work of each part, bytes, imbalance.
+
+    With ``keeps_terms``, the arrays are the factors of sums, which follow.
+    """
 
     pieces: tuple[Piece, ...]
     part: Int64
     load: Float64
     comm_bytes: float
     imbalance: float
+    keeps_terms: bool = False
 
 
 class Layouts:
@@ -196,7 +200,7 @@ class Layouts:
                 if extent in extents and extent >= num_parts
             )
             if pieces:
-                yield _Guess(pieces, np.zeros(0, np.int64), np.zeros(num_parts), comm_bytes, 1.0)
+                yield _Guess(pieces, np.zeros(0, np.int64), np.zeros(num_parts), comm_bytes, 1.0, True)
 
     def _beside(self, guess: _Guess, rest: Iterable[int], num_parts: int, allowed: float) -> _Guess:
         """Return ``guess`` with the other arrays that do work, cut as costs least one after the other."""
@@ -242,14 +246,15 @@ class Layouts:
 
     def _cut(self, guess: _Guess) -> Cut:
         shapes = [len(family[0].extents) for family in self._families]
-        first, extents = guess.pieces[0], guess.pieces[0].blocks.extents
-        family = next(f for f in self._families if set(map(id, first.blocks.members)) <= set(map(id, f)))
-        several = shapes.count(len(extents)) > 1
-        text = " and ".join(_text(piece, several or len(guess.pieces) > 1) for piece in guess.pieces)
-        left = [s for s in family if id(s) not in set(map(id, first.blocks.members))]
-        if left:
-            is_entries = all(s.components > 1 for s in left)
-            text += ", entries follow" if is_entries else ", others follow"
+        several = len(guess.pieces) > 1 or shapes.count(len(guess.pieces[0].grid)) > 1
+        text = " and ".join(_text(piece, several) for piece in guess.pieces)
+        cut = {id(s) for s in guess.pieces[0].blocks.members}
+        family = next((f for f in self._families if cut < set(map(id, f))), ())
+        left = [s for s in family if id(s) not in cut]
+        if guess.keeps_terms:
+            text += ", sums follow"
+        elif left:
+            text += ", entries follow" if all(s.components > 1 for s in left) else ", others follow"
         by_work = any(piece.spread == "work" for piece in guess.pieces)
         return Cut(text + (" by work" if by_work else ""), guess.pieces)
 
