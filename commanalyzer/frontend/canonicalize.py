@@ -18,9 +18,9 @@ from commanalyzer.errors import CommAnalyzerError, CompileError, Instrumentation
 from commanalyzer.frontend.marks import define_marks
 from commanalyzer.frontend.models import hide_models, redirect_calls
 from commanalyzer.frontend.outcome import Outcome, write_outcome
-from commanalyzer.frontend.promoted_loads import with_loads_in_loops
 from commanalyzer.frontend.regions import mark_regions
 from commanalyzer.frontend.relaxed_math import without_relaxed_math
+from commanalyzer.frontend.reloads import with_reloads
 
 TRIPLE = "x86_64-unknown-linux-gnu"
 MARKER = "__ca_instrumented"
@@ -37,7 +37,8 @@ def canonicalize(
     """Canonical text of all modules linked together.
 
     Canonical: LLVM's O1 pipeline without vectorising, unrolling and interleaving; no switches, loops in
-    simplified and closed-SSA form, no critical edges, every value named, one result per operation.
+    simplified and closed-SSA form, no critical edges, every value named, one result per operation, sums in
+    memory in memory.
 
     Args:
         paths: Modules, ``.ll`` text or bitcode.
@@ -66,8 +67,7 @@ def canonicalize(
     linked = _with_models(_parse_text(text, "linked module"), models, machine)
     _optimise(linked, machine)
     linked.verify()
-    text = with_loads_in_loops(without_relaxed_math(str(linked)))
-    return define_marks(text), Outcome(regions=found)
+    return define_marks(with_reloads(without_relaxed_math(str(linked)))), Outcome(regions=found)
 
 
 def _load(path: Path, label: str) -> llvm.ModuleRef:

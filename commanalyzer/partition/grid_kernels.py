@@ -1,7 +1,7 @@
 """Compiled loops over the elements of arrays with shapes: work along each dimension, owners of blocks.
 
 element k   vertex[k], at point min(index[k] // components, points - 1) in row-major order
-extents     of the array; block[place[d] + i] is the block of coordinate i along dimension d
+extents     of the array; block[place[d] + i] is what coordinate i along dimension d adds to the part
 """
 
 from __future__ import annotations
@@ -91,12 +91,11 @@ def fill_blocks(
     extents: Any,
     block: Any,
     place: Any,
-    grid: Any,
     first: Any,
     is_wanted: Any,
     owner: Any,
 ) -> None:
-    """Set the owner of elements to ``first`` plus the number of their block, row-major in ``grid``.
+    """Set the owner of elements to ``first`` plus what the blocks of their coordinates add.
 
     Only that of vertices in ``is_wanted`` (bool[V]), unless that is empty.
     """
@@ -112,6 +111,13 @@ def fill_blocks(
         if changed < d:
             outer = np.int64(0)
             for i in range(d):
-                outer = outer * grid[i] + block[place[i] + at[i]]
-            outer *= grid[d]
+                outer += block[place[i] + at[i]]
         owner[vertex[k]] = first + outer + block[place[d] + at[d]]
+
+
+@compiled
+def add_to_points(vertex: Any, index: Any, components: Any, value: Any, points: Any) -> None:
+    """Add the value of each element to ``points`` float64[P], those of its array in row-major order."""
+    last = len(points) - 1
+    for k in range(len(index)):
+        points[min(np.int64(index[k]) // components, last)] += value[vertex[k]]

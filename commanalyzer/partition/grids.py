@@ -8,7 +8,8 @@ their neighbours.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Literal
 
 import numpy as np
 
@@ -37,6 +38,13 @@ def fits(grid: tuple[int, ...], extents: tuple[int, ...]) -> bool:
     return all(g <= e for g, e in zip(grid, extents, strict=True))
 
 
+Spread = Literal["points", "work", "cyclic"]
+"""Equal numbers of points in turn, equal shares of the work, or points dealt out one by one.
+
+The latter to and fro: what rises or falls along a dimension, as the work on a triangle does, is the same for
+all (reflected wrap mapping: Geist, Heath, in Hypercube Multiprocessors, SIAM 1986)."""
+
+
 class Blocks:
     """Divisions of one family into blocks: what does not depend on the process grid is computed once.
 
@@ -47,27 +55,32 @@ class Blocks:
 
     def __init__(self, graph: AnyGraph, family: Sequence[Shaped]) -> None:
         self._graph = graph
+        self.members = tuple(family)
         self.extents = family[0].extents
         self._groups = _by_extents(family)
         self._along: dict[bool, tuple[Float64, ...]] = {}
-        self._even: dict[tuple[int, ...], tuple[Int64, ...]] = {}
 
-    def cuts(self, grid: tuple[int, ...], *, by_work: bool = False) -> tuple[Int64, ...]:
-        """Return the block of each coordinate, dimension after dimension, for every extents of the family.
+    def cuts(
+        self, grid: tuple[int, ...], spread: Spread = "points", order: tuple[int, ...] = ()
+    ) -> tuple[Int64, ...]:
+        """Return what each coordinate adds to the number of the part, for every extents of the family.
 
         Args:
             grid: Number of blocks along each dimension.
-            by_work: Cut where the work spent on the elements is halved, not where their number is.
+            spread: Where to cut.
+            order: Dimensions, the one whose next block has the next part last; as they are if not given.
         """
-        known = self._even.get(grid)  # others may be cut at the same time
-        if known is not None and not by_work:
-            return known
-        self.weigh((by_work,))
-        pairs = zip(self._groups, self._along[by_work], strict=True)
-        found = tuple(_all_cuts(along, extents, grid) for (extents, _), along in pairs)
-        if not by_work:  # those by work are compared with them
-            self._even = {grid: found}
-        return found
+        strides = np.ones(len(grid), np.int64)
+        axes = order or tuple(range(len(grid)))
+        strides[list(axes[:-1])] = np.cumprod([grid[d] for d in reversed(axes[1:])])[::-1]
+        if spread == "cyclic":
+            blocks = [_to_and_fro(extents, grid) for extents, _ in self._groups]
+        else:
+            self.weigh((spread == "work",))
+            pairs = zip(self._groups, self._along[spread == "work"], strict=True)
+            blocks = [_all_cuts(along, extents, grid) for (extents, _), along in pairs]
+        each = zip(self._groups, blocks, strict=True)
+        return tuple(frozen(np.repeat(strides, extents) * block, np.int64) for (extents, _), block in each)
 
     def weigh(self, by_work: Sequence[bool] = (False, True)) -> None:
         """Find the weights that :meth:`cuts` cuts by, before several are asked for at the same time."""
@@ -75,19 +88,14 @@ class Blocks:
             if each not in self._along:
                 self._along[each] = tuple(self._work_along(e, m, each) for e, m in self._groups)
 
-    def owners(self, grid: tuple[int, ...], cuts: Sequence[Int64]) -> Int32:
+    def owners(self, cuts: Sequence[Int64]) -> Int32:
         """Return int32[V], owner of each element for these cuts; -1 for all other values."""
         owner = np.full(self._graph.num_vertices, -1, np.int32)
-        self.fill(grid, cuts, owner)
+        self.fill(cuts, owner)
         return owner
 
     def fill(
-        self,
-        grid: tuple[int, ...],
-        cuts: Sequence[Int64],
-        owner: Int32,
-        first: int = 0,
-        is_wanted: Bool | None = None,
+        self, cuts: Sequence[Int64], owner: Int32, first: int = 0, is_wanted: Bool | None = None
     ) -> None:
         """Write the owners of all elements to ``owner`` (int32[V]), those of block 0 as ``first``.
 
@@ -95,10 +103,16 @@ class Blocks:
         """
         wanted = frozen(np.zeros(0) if is_wanted is None else is_wanted, np.bool_)
         for (extents, members), block in zip(self._groups, cuts, strict=True):
-            places = (_numbers(extents), block, _places(extents), _numbers(grid))
+            places = (_numbers(extents), block, _places(extents))
             for s in members:  # one step per array
                 elements = (s.array.vertex, s.array.index)
                 kernels.fill_blocks(*elements, s.components, *places, first, wanted, owner)
+
+    def points(self) -> Iterator[tuple[int, Shaped]]:
+        """Yield the arrays, each with the number of its extents among :meth:`cuts`."""
+        for number, (_, members) in enumerate(self._groups):
+            for member in members:
+                yield number, member
 
     def _work_along(self, extents: tuple[int, ...], members: Sequence[Shaped], by_work: bool) -> Float64:
         """Return the weights of all coordinates, dimension after dimension.
@@ -120,7 +134,16 @@ def block_owners(
 ) -> Int32:
     """Return int32[V], owner of each element in blocks; -1 for all other values; see :class:`Blocks`."""
     blocks = Blocks(graph, family)
-    return blocks.owners(grid, blocks.cuts(grid, by_work=by_work))
+    return blocks.owners(blocks.cuts(grid, "work" if by_work else "points"))
+
+
+def _to_and_fro(extents: tuple[int, ...], grid: tuple[int, ...]) -> Int64:
+    """Return the block of each coordinate, dimension after dimension, where they are dealt out to and fro."""
+    found = []
+    for extent, count in zip(extents, grid, strict=True):
+        turn, place = np.divmod(np.arange(extent), count)
+        found.append(np.where(turn % 2 == 1, count - 1 - place, place))
+    return np.concatenate(found)
 
 
 def _numbers(numbers: tuple[int, ...]) -> Int64:

@@ -4,7 +4,8 @@ One *expand net* per value: the value and everything computed from it; parts it 
 each get a copy. One *fold net* per reduction: the sink and the terms it combines; parts beyond the sink's
 each send one combined number. A term that the parts of its operands or of the sink may compute is a pin of
 its own, with its share of the work: it joins the nets of its operands to the fold net of its sink. Where all
-of several operands have other readers as well, the sink's part computes the term. The weight of a net is the
+of several operands have other readers as well, about as many as the sink has terms, the sink's part computes
+the term. The weight of a net is the
 bytes that one more part costs, summed over versions.
 
 Vertices are those of the affinity graph, then the terms. Reference: paper Section 4.2.2; expand and fold nets
@@ -20,7 +21,7 @@ import numpy as np
 from commanalyzer.compiled import frozen
 from commanalyzer.partition import hypergraph_kernels as kernels
 from commanalyzer.partition.affinity import Affinity
-from commanalyzer.vcg.graph import Float64, Int32, Int64, ValueGraph
+from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64, ValueGraph
 from commanalyzer.vcg.segments import pointer_from_counts
 
 
@@ -70,7 +71,7 @@ def build_hypergraph(graph: ValueGraph, affinity: Affinity) -> Hypergraph:
     base = affinity.adjacency.num_vertices
     vertex = frozen(affinity.vertex, np.int64)
     readers = frozen(np.bincount(graph.source, minlength=graph.num_vertices), np.int64)
-    terms = (graph.row_fold, graph.term_ptr, graph.source_ptr, graph.source)
+    terms = (graph.row_fold, _sink_terms(graph), graph.term_ptr, graph.source_ptr, graph.source)
     size = base + kernels.count_terms(graph.row_sink, *terms, vertex, readers)
     columns = (
         graph.row_sink,
@@ -95,6 +96,46 @@ def build_hypergraph(graph: ValueGraph, affinity: Affinity) -> Hypergraph:
     return _assemble(place, nets, net_bytes, work)
 
 
+def _sink_terms(graph: ValueGraph) -> Int64:
+    """Return int64[V], terms that are folded into each value."""
+    terms = np.zeros(graph.num_vertices, np.int64)
+    kernels.count_sink_terms(graph.row_sink, graph.row_fold, graph.term_ptr, terms)
+    return frozen(terms, np.int64)
+
+
+def term_operands(graph: ValueGraph, affinity: Affinity) -> Int64:
+    """Return int64[T], of each term that is a vertex of its own the operand that the fewest others read."""
+    vertex = frozen(affinity.vertex, np.int64)
+    readers = frozen(np.bincount(graph.source, minlength=graph.num_vertices), np.int64)
+    folded = _sink_terms(graph)
+    terms = (graph.row_sink, graph.row_fold, folded, graph.term_ptr, graph.source_ptr, graph.source)
+    found = np.empty(kernels.count_terms(*terms, vertex, readers), np.int64)
+    kernels.list_operands(*terms, vertex, readers, found)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """Sums of products.
+
+    Attributes:
+        comm_bytes: Bytes of one number for each of them.
+        is_factor: bool[V], values that are multiplied with others in them, and are no such sums.
+    """
+
+    comm_bytes: int
+    is_factor: Bool
+
+
+def find_sums(graph: ValueGraph) -> Sums:
+    """Return what folds several terms of several operands each."""
+    is_factor, is_sum = np.zeros(graph.num_vertices, np.bool_), np.zeros(graph.num_vertices, np.bool_)
+    folded = _sink_terms(graph)
+    rows = (graph.row_sink, graph.row_fold, folded, graph.term_ptr, graph.source_ptr, graph.source)
+    kernels.mark_sums(*rows, is_factor, is_sum)
+    return Sums(int(graph.width_bytes[is_sum].astype(np.int64).sum()), is_factor & ~is_sum)
+
+
 def _work(graph: ValueGraph, affinity: Affinity, vertex: Int64, readers: Int64, size: int) -> Float64:
     """Return float64[size], work of all vertices: that of a term where it is computed, not at its sink."""
     base = affinity.adjacency.work_flops
@@ -103,6 +144,7 @@ def _work(graph: ValueGraph, affinity: Affinity, vertex: Int64, readers: Int64, 
         graph.row_sink,
         graph.row_count,
         graph.row_fold,
+        _sink_terms(graph),
         graph.term_ptr,
         graph.source_ptr,
         graph.source,

@@ -2,6 +2,7 @@
 
 Net v is the expand net of value v, net V + v the fold net of sink v. Pins are distributed to their vertices
 and then, vertex by vertex, to their nets, which leaves the pins of each net ascending without sorting.
+``terms`` int64[V] are those of all rows of a sink that fold.
 """
 
 from __future__ import annotations
@@ -14,28 +15,55 @@ from commanalyzer.compiled import compiled
 from commanalyzer.partition.flow_bytes import flow_bytes
 
 _AT_SINK, _AT_OPERAND, _APART = 0, 1, 2
+_MANY = 2  # times the readers of an operand: as many terms of a sink make it worth combining them beside it
+
+
+@compiled
+def count_sink_terms(row_sink: Any, row_fold: Any, term_ptr: Any, terms: Any) -> None:
+    """Add the terms of rows that fold to those of their sinks."""
+    for r in range(len(row_sink)):
+        if row_fold[r] > 0:
+            terms[row_sink[r]] += term_ptr[r + 1] - term_ptr[r]
 
 
 @compiled
 def _term_place(
-    term: Any, folds: Any, sink: Any, source_ptr: Any, source: Any, vertex: Any, readers: Any
+    term: Any, terms: Any, sink: Any, source_ptr: Any, source: Any, vertex: Any, readers: Any
 ) -> Any:
     """Return how a term is computed, and for one operand that has no other reader its vertex (or -1).
 
-    At the sink, also where all of several operands have other readers (factors of a matrix product): they
-    rarely meet elsewhere. At the operand, or as a vertex of its own.
+    At the sink, also where all of several operands have about as many readers as the sink has terms (factors
+    of a matrix product): they rarely meet elsewhere, and sending them serves many sinks. At the operand, or
+    as a vertex of its own. ``terms`` is the number of terms of the sink, 0 if they are not folded.
     """
     operands, shared, alone = 0, 0, np.int64(-1)
+    fewest = np.int64(terms)
     for i in range(source_ptr[term], source_ptr[term + 1]):
         if vertex[source[i]] >= 0:
             operands += 1
             shared += readers[source[i]] > 1
+            fewest = min(fewest, _MANY * readers[source[i]])
             alone = vertex[source[i]]
-    if not folds or (operands > 1 and shared == operands and sink >= 0):
+    if terms == 0 or (operands > 1 and shared == operands and sink >= 0 and fewest >= terms):
         return _AT_SINK, np.int64(-1)
     if operands > 1 or shared > 0:
         return _APART, np.int64(-1)
     return _AT_OPERAND, alone
+
+
+@compiled
+def mark_sums(
+    row_sink: Any, row_fold: Any, terms: Any, term_ptr: Any, source_ptr: Any, source: Any, is_factor: Any,
+    is_sum: Any,
+) -> None:  # fmt: skip
+    """Mark sinks of several terms with several operands each, and these operands."""
+    for r in range(len(row_sink)):
+        if row_fold[r] > 0 and terms[row_sink[r]] > 1:
+            for t in range(term_ptr[r], term_ptr[r + 1]):
+                if source_ptr[t + 1] - source_ptr[t] > 1:
+                    is_sum[row_sink[r]] = True
+                    for i in range(source_ptr[t], source_ptr[t + 1]):
+                        is_factor[source[i]] = True
 
 
 @compiled
@@ -51,6 +79,7 @@ def collect_pins(
     row_sink: Any,
     row_count: Any,
     row_fold: Any,
+    terms: Any,
     term_ptr: Any,
     source_ptr: Any,
     source: Any,
@@ -75,7 +104,9 @@ def collect_pins(
         fold_net = v + np.int64(row_sink[r])
         sink = vertex[row_sink[r]]
         for t in range(term_ptr[r], term_ptr[r + 1]):
-            kind, where = _term_place(t, row_fold[r] > 0, sink, source_ptr, source, vertex, readers)
+            kind, where = _term_place(
+                t, (row_fold[r] > 0) * terms[row_sink[r]], sink, source_ptr, source, vertex, readers
+            )
             if kind == _APART:
                 where = np.int64(base)
                 base += 1
@@ -106,17 +137,65 @@ def pin_owners(vertex: Any, net_bytes: Any, is_counting: Any, place: Any, nets: 
 
 @compiled
 def count_terms(
-    row_sink: Any, row_fold: Any, term_ptr: Any, source_ptr: Any, source: Any, vertex: Any, readers: Any
+    row_sink: Any,
+    row_fold: Any,
+    terms: Any,
+    term_ptr: Any,
+    source_ptr: Any,
+    source: Any,
+    vertex: Any,
+    readers: Any,
 ) -> Any:
     """Return the number of terms that are vertices."""
     count = 0
     for r in range(len(row_sink)):
         for t in range(term_ptr[r], term_ptr[r + 1]):
             kind, _ = _term_place(
-                t, row_fold[r] > 0, vertex[row_sink[r]], source_ptr, source, vertex, readers
+                t,
+                (row_fold[r] > 0) * terms[row_sink[r]],
+                vertex[row_sink[r]],
+                source_ptr,
+                source,
+                vertex,
+                readers,
             )
             count += kind == _APART
     return count
+
+
+@compiled
+def list_operands(
+    row_sink: Any,
+    row_fold: Any,
+    terms: Any,
+    term_ptr: Any,
+    source_ptr: Any,
+    source: Any,
+    vertex: Any,
+    readers: Any,
+    operand: Any,
+) -> None:
+    """Write of each term that is a vertex the operand with the fewest readers, the first of equal ones."""
+    at = 0
+    for r in range(len(row_sink)):
+        for t in range(term_ptr[r], term_ptr[r + 1]):
+            kind, _ = _term_place(
+                t,
+                (row_fold[r] > 0) * terms[row_sink[r]],
+                vertex[row_sink[r]],
+                source_ptr,
+                source,
+                vertex,
+                readers,
+            )
+            if kind == _APART:
+                fewest = np.int64(-1)
+                for i in range(source_ptr[t], source_ptr[t + 1]):
+                    s = np.int64(source[i])
+                    if vertex[s] >= 0 and (fewest < 0 or readers[s] < readers[fewest]):
+                        fewest = s
+                operand[at] = fewest
+                at += 1
 
 
 @compiled
@@ -124,6 +203,7 @@ def move_work(
     row_sink: Any,
     row_count: Any,
     row_fold: Any,
+    terms: Any,
     term_ptr: Any,
     source_ptr: Any,
     source: Any,
@@ -147,7 +227,9 @@ def move_work(
         sink = vertex[v]
         share = np.float64(row_count[r]) / max(total[v], 1.0) * work_flops[v]
         for t in range(term_ptr[r], term_ptr[r + 1]):
-            kind, where = _term_place(t, row_fold[r] > 0, sink, source_ptr, source, vertex, readers)
+            kind, where = _term_place(
+                t, (row_fold[r] > 0) * terms[row_sink[r]], sink, source_ptr, source, vertex, readers
+            )
             if kind == _APART:
                 where = np.int64(base)
                 base += 1

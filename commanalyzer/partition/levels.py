@@ -14,11 +14,11 @@ from functools import partial
 import numpy as np
 
 from commanalyzer.partition.affinity import Affinities, Affinity
-from commanalyzer.partition.hypergraph import Hypergraph, build_hypergraph
+from commanalyzer.partition.hypergraph import Hypergraph, build_hypergraph, term_operands
 from commanalyzer.partition.metis import Partition
 from commanalyzer.partition.owners import HubLinks, extend_to_hubs, find_hub_links
 from commanalyzer.partition.refine import FAR, PASSES, Incidence, connectivity, incidence, refine
-from commanalyzer.vcg.graph import Float64, Int32, ValueGraph
+from commanalyzer.vcg.graph import Float64, Int32, Int64, ValueGraph
 
 _LEAST_GAIN = 0.0002  # share of the metric that a pass saves if another one is to follow
 _SMALL_TASKS = 64  # parts: larger tasks than fit so many are chains through the program
@@ -26,11 +26,19 @@ _SMALL_TASKS = 64  # parts: larger tasks than fit so many are chains through the
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """One view: vertices of the affinity graph (then terms) and their nets."""
+    """One view: vertices of the affinity graph (then terms) and their nets.
+
+    Attributes:
+        affinity: Vertices that are values.
+        hypergraph: Nets.
+        nets: Those of each vertex.
+        operand: int64[T], of each term the value beside which it is computed, if that is known.
+    """
 
     affinity: Affinity
     hypergraph: Hypergraph
     nets: Incidence
+    operand: Int64
 
     @property
     def num_values(self) -> int:
@@ -42,6 +50,7 @@ class Level:
         part = np.full(self.hypergraph.num_vertices, -1, np.int32)
         known = np.flatnonzero((value_part >= 0) & (self.affinity.vertex >= 0))
         part[self.affinity.vertex[known]] = value_part[known]
+        part[self.num_values :] = value_part[self.operand]
         return part
 
 
@@ -172,4 +181,4 @@ def build_levels(affinities: Affinities, most_parts: int) -> Levels:
 
 def _level(graph: ValueGraph, affinity: Affinity) -> Level:
     hypergraph = build_hypergraph(graph, affinity)
-    return Level(affinity, hypergraph, incidence(hypergraph))
+    return Level(affinity, hypergraph, incidence(hypergraph), term_operands(graph, affinity))

@@ -22,14 +22,18 @@ import numpy as np
 from commanalyzer.errors import PartitionError
 from commanalyzer.partition.attempts import Attempt, Partitioners
 from commanalyzer.partition.bounds import Structure, recognise
-from commanalyzer.partition.divisions import best_divisions, divisions, grids_to_try
+from commanalyzer.partition.divisions import best_divisions, divisions
+from commanalyzer.partition.hypergraph import find_sums
+from commanalyzer.partition.layouts import Layouts
 from commanalyzer.partition.options import PortfolioOptions, check_asked
 from commanalyzer.partition.owner_map import OwnerMap, map_owners
 from commanalyzer.partition.owners import spread_hubs
 from commanalyzer.partition.refine import FAR, PASSES, balance_weights, most_work
 from commanalyzer.partition.rules import rule_owners
 from commanalyzer.partition.selection import Cost, best_of
-from commanalyzer.partition.shapes import Array, Shaped, find_arrays, shape_families
+from commanalyzer.partition.shapes import Array, Shaped, elements_of, find_arrays, shape_families
+from commanalyzer.partition.sketch import Sketch, leaders
+from commanalyzer.partition.tiles import find_neighbours
 from commanalyzer.vcg.graph import Bool, Int32, ValueGraph
 
 _MOST_COARSE_PINS = 300_000  # times numbers of parts; above it, Mt-KaHyPar takes longer than all else
@@ -123,6 +127,18 @@ class Portfolio:
         return shape_families(self._graph, self.arrays)
 
     @cached_property
+    def layouts(self) -> Layouts:
+        """Regular divisions."""
+        fine = self._partitioners.levels.fine
+        is_element = elements_of(self.arrays, self._graph.num_vertices)
+        anchor = find_neighbours(self._graph, self._removed).anchor
+        lead = leaders(fine.affinity.vertex, anchor, is_element, fine.hypergraph.num_vertices)
+        beside = np.where(is_element[fine.operand], fine.operand, anchor[fine.operand])
+        lead[fine.num_values :] = np.where(is_element[beside], beside, -1)
+        sketch = Sketch(fine.hypergraph, lead, self._graph.num_vertices)
+        return Layouts(self._graph, self.families, sketch, find_sums(self._graph))
+
+    @cached_property
     def structure(self) -> Structure | None:
         """What the program is known to be, for lower bounds."""
         return recognise(self._graph, self.families) if self._options.structured else None
@@ -131,6 +147,8 @@ class Portfolio:
         """Compute what all numbers of parts share; afterwards several may be divided at the same time."""
         self._partitioners.prepare()
         _ = self.arrays, self.families, self.structure
+        if self._options.structured:
+            _ = self.layouts.heavy
         if self._coarse is not None and self._partitioners.prefers_coarse:
             self._coarse.prepare_partitioned()
 
@@ -228,10 +246,8 @@ class Portfolio:
         """Blocks of the arrays; the time of the search is shared among what is found."""
         begin = time.perf_counter()
         found = divisions(
-            self._graph,
-            self.families,
-            num_parts,
-            grids_to_try(self._partitioners.levels.fine.hypergraph.num_pins, num_parts),
+            self.layouts.cuts(num_parts, self.allowed(num_parts)),
+            self._graph.num_vertices,
             lambda owners: self._follow(owners, num_parts, _QUICK_PASSES, hopeless_bytes),
         )
         best = best_divisions(found, self.allowed(num_parts))

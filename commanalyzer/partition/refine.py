@@ -123,6 +123,9 @@ def refine(
     _place(hyper, owner, num_parts, touch)
     load = np.bincount(owner, weight, num_parts) + base
     movable = np.ones(n, np.bool_) if fixed is None else ~fixed
+    if fixed is not None:  # where that is uneven, what follows cannot mend it
+        given = float(np.bincount(owner[fixed], weight[fixed], num_parts).max())
+        most = max(most, given + imbalance * float(load.sum()) / num_parts)
     kernels.relieve(hyper, touch, owner, movable, weight, load, most)
     is_judged = least_gain > 0.0 or min(hopeless, hopeless_bytes) < math.inf
     metric = connectivity(hypergraph, owner, num_parts) if is_judged else 0

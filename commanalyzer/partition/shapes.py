@@ -1,7 +1,8 @@
 """Shapes of a program's arrays: value graph -> number of elements along each dimension.
 
-Nothing in memory says that ``u`` has 98 rows of 98; three things tell. The *number of elements* is a square
-or a cube. *Strides*: elements that are read together lie a row or a plane apart. *Kinship*: where one array
+Nothing in memory says that ``u`` has 98 rows of 60; what the program does with it tells. *Strides*, for every
+array by itself: elements that are read together, computed from each other or met by the next round of a loop
+lie a row or a plane apart. The *number of elements* is a square or a cube. *Kinship*: where one array
 has n^3 elements, others of (n + 1)^3 or (n + 2)^3 are its nodes or its padded versions, and 8 n^3 are its
 corners. Arrays of one family are divided by relative position, which keeps kin together.
 """
@@ -10,24 +11,26 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from commanalyzer.compiled import frozen
 from commanalyzer.partition import shape_kernels as kernels
-from commanalyzer.vcg.graph import Bool, HomeKind, HomeObject, Int32, Int64
+from commanalyzer.vcg.graph import Bool, Float64, HomeKind, HomeObject, Int32, Int64
 from commanalyzer.vcg.large import AnyGraph
 from commanalyzer.vcg.segments import group_starts
-from commanalyzer.vcg.slices import AnyRows, row_slices
+from commanalyzer.vcg.slices import row_slices
 
 LEAST_ELEMENTS = 16
 MOST_COMPONENTS = 64
 _LEAST_GAP = 16  # bytes between two heap blocks of one allocation site
 _MEMORY = (int(HomeKind.GLOBAL), int(HomeKind.HEAP), int(HomeKind.STACK))
-_FREQUENT = 0.3  # of the most frequent stride
+_FREQUENT = 0.3  # of the most frequent stride of its kind
 _MOST_STRIDES = 16  # of a box of 27 points, 12 are above four; a row against a row has as many as elements
+_KEPT_STRIDES = 4  # of an array: what is no row after all costs time, not bytes
+_MOST_FAMILIES = 8  # of so many dimensions: that many more shapes are compared, at a tile search each
 _FIRST_SLOTS = 1 << 12
 _TALLIED_FLOWS = 1 << 24  # about as many are looked at, evenly spread
 
@@ -63,9 +66,10 @@ class Shaped:
     extents: tuple[int, ...]
     components: int = 1
 
-    def coordinates(self) -> tuple[Int64, ...]:
-        """Return int64[K] for each dimension, slowest first."""
-        point = np.minimum(self.array.index // self.components, math.prod(self.extents) - 1, dtype=np.int64)
+    def coordinates(self, chosen: Int64 | None = None) -> tuple[Int64, ...]:
+        """Return int64[K] for each dimension, slowest first; only of ``chosen`` elements if given."""
+        index = self.array.index if chosen is None else self.array.index[chosen]
+        point = np.minimum(index // self.components, math.prod(self.extents) - 1, dtype=np.int64)
         return tuple(np.asarray(c, dtype=np.int64) for c in np.unravel_index(point, self.extents))
 
 
@@ -86,6 +90,14 @@ def find_arrays(graph: AnyGraph, removed: Bool) -> tuple[Array, ...]:
             number = int(home[vertex[first]])
             found.extend(_arrays_of(graph.objects, number, vertex[first:last], offset[vertex[first:last]]))
     return tuple(found)
+
+
+def elements_of(arrays: Sequence[Array], num_vertices: int) -> Bool:
+    """Return bool[V], the values that are elements of ``arrays``."""
+    found = np.zeros(num_vertices, np.bool_)
+    for array in arrays:  # one step per array
+        found[array.vertex] = True
+    return found
 
 
 def _by_place(vertex: Int32, home: Int32, offset: Int64) -> Int32:
@@ -134,94 +146,118 @@ def _array(number: int, vertex: Int32, index: Int64, sizes: tuple[int, ...]) -> 
 def shape_families(graph: AnyGraph, arrays: Sequence[Array]) -> tuple[tuple[Shaped, ...], ...]:
     """Return for 3, 2 and 1 dimensions the arrays that can be divided along so many.
 
-    Squares and cubes are candidates beside the shapes that strides show, the arrays that change most beside
-    those with most values: counting tells which is better. A family with fewer values and fewer changes than
-    one of more dimensions is left out. An array without the shape of its family takes no part and follows.
+    Squares and cubes are candidates beside the shapes that strides show: counting tells which is better. Of
+    equal dimensions, families come first that have most of the values, of the changes or of the work. A
+    family with less of all three than one of more dimensions is left out, unless it has arrays that none of
+    these has. An array without the shape of a family takes no part in it and follows.
     """
     strides, sizes = _strides(graph, arrays), _sizes(graph, arrays)
     families: list[tuple[Shaped, ...]] = []
-    most = np.ones(2)
     for dims in (3, 2, 1):  # one step per number of dimensions
-        found = _largest_families(sizes, arrays, dims, strides)
-        kept = [family for family in found if np.any(_extent(sizes, family) >= most)]
-        families += kept
-        most = np.max([most, *(_extent(sizes, family) for family in kept)], axis=0)
+        most = np.max([np.zeros(3), *(_extent(sizes, family) for family in families)], axis=0)
+        known = {id(s.array) for family in families for s in family}
+        for family in _largest_families(sizes, arrays, dims, strides):
+            if np.any(_extent(sizes, family) >= most) or any(id(s.array) not in known for s in family):
+                families.append(family)
     return tuple(families)
 
 
-def _sizes(graph: AnyGraph, arrays: Sequence[Array]) -> dict[int, Int64]:
-    """Number of values in each array, and how often they change; by the identity of the array."""
-    versions = graph.versions
-    return {id(a): np.array([len(a.vertex), int(versions[a.vertex].sum())], np.int64) for a in arrays}
+def _sizes(graph: AnyGraph, arrays: Sequence[Array]) -> dict[int, Float64]:
+    """Number of values in each array, how often they change, and their work; by the identity of the array."""
+    versions, work = graph.versions, graph.work_flops
+    return {
+        id(a): np.array([len(a.vertex), versions[a.vertex].sum(), work[a.vertex].sum()], np.float64)
+        for a in arrays
+    }
 
 
-def _extent(sizes: Mapping[int, Int64], family: Sequence[Shaped]) -> Int64:
-    """Number of values in a family, and how often they change."""
-    return sum((sizes[id(s.array)] for s in family), start=np.zeros(2, np.int64))
+def _extent(sizes: Mapping[int, Float64], family: Sequence[Shaped]) -> Float64:
+    """Number of values in a family, how often they change, and their work."""
+    return sum((sizes[id(s.array)] for s in family), start=np.zeros(3))
 
 
 def _largest_families(
-    sizes: Mapping[int, Int64], arrays: Sequence[Array], dims: int, strides: tuple[int, ...]
+    sizes: Mapping[int, Float64], arrays: Sequence[Array], dims: int, strides: Mapping[int, tuple[int, ...]]
 ) -> list[tuple[Shaped, ...]]:
-    """The families with most values or changes, by the square or cube and by the strides."""
-    counts = {c for array in arrays for c in array.counts}
-    regular = {e for c in counts if (e := _extents(c, dims, ()))}
-    shown = {e for c in counts if (e := _extents(c, dims, strides))}
-    found: dict[tuple[int, ...], tuple[Shaped, ...]] = {}
-    most = np.zeros(2, np.int64)
-    for bases in (regular, shown):
-        families = [f for base in sorted(bases) if (f := _family(arrays, base, regular | shown))]
-        extents = np.array([_extent(sizes, f) for f in families]).reshape(-1, 2)
-        for measure in range(2 if families else 0):
-            best = int(np.argmax(extents[:, measure]))
-            if np.any(extents[best] >= most):
-                most = np.maximum(most, extents[best])
-                found.setdefault(families[best][0].extents, families[best])
-    return list(found.values())
+    """Families of so many dimensions: every array in one by its size, and in one by its strides."""
+    regular = {e for a in arrays for c in a.counts if (e := _edges(c, dims, strides[id(a)]))}
+    shown = {id(a): _shown(a, dims, strides[id(a)]) for a in arrays}
+    voted = regular.union(*shown.values())
+    families = [f for base in sorted(voted) if (f := _family(arrays, base, voted, regular, shown, strides))]
+    total = np.maximum(sum(sizes.values(), start=np.zeros(3)), 1.0)
+    shares = [_extent(sizes, f) / total for f in families]
+    chosen, most = list[tuple[Shaped, ...]](), np.zeros(3)
+    seen: set[tuple[int, bool]] = set()
+    for i in sorted(range(len(families)), key=lambda i: (-shares[i].max(), -shares[i].sum())):
+        is_regular = families[i][0].extents in regular
+        members = {(id(s.array), is_regular) for s in families[i]}
+        is_guess = not any(s.extents in shown[id(s.array)] for s in families[i])
+        if chosen and dims > 1 and is_guess and not np.any(shares[i] >= most):
+            continue
+        if not members <= seen and len(chosen) < _MOST_FAMILIES:
+            most = np.maximum(most, shares[i])
+            chosen.append(families[i])
+            seen |= members
+    return chosen
 
 
-def _extents(count: int, dims: int, strides: tuple[int, ...]) -> tuple[int, ...]:
-    """Extents of an array by the strides of the program, else as a square or cube."""
+def _edges(count: int, dims: int, strides: Sequence[int]) -> tuple[int, ...]:
+    """Extents of a square or cube of ``count`` elements; nothing where it is none, or rows contradict."""
     if dims == 1:
         return (count,)
-    if len(strides) >= dims - 1:
-        near = strides[: dims - 1]
-        if count % near[-1] == 0 and count // near[-1] > 1:
-            inner = [near[0], *(b // a for a, b in itertools.pairwise(near))]
-            return (count // near[-1], *reversed(inner))
     edge = round(count ** (1.0 / dims))
-    return (edge,) * dims if edge**dims == count and edge > 2 else ()
+    is_one = edge**dims == count and edge > 2 and (dims == 2 or not strides or edge in strides)
+    return (edge,) * dims if is_one else ()
+
+
+def _shown(array: Array, dims: int, strides: Sequence[int]) -> list[tuple[int, ...]]:
+    """Extents of an array by its own strides, the likeliest first; its last row may be cut short."""
+    found: list[tuple[int, ...]] = []
+    for near in itertools.combinations(strides, dims - 1) if dims > 1 else ():
+        steps = sorted(near)
+        if all(b % a == 0 for a, b in itertools.pairwise(steps)):
+            count = next((c for c in array.counts if c % steps[-1] == 0), array.counts[-1])
+            inner = [steps[0], *(b // a for a, b in itertools.pairwise(steps))]
+            found.append((-(-count // steps[-1]), *reversed(inner)))
+    return found
 
 
 def _family(
-    arrays: Sequence[Array], base: tuple[int, ...], voted: set[tuple[int, ...]]
+    arrays: Sequence[Array],
+    base: tuple[int, ...],
+    voted: set[tuple[int, ...]],
+    regular: set[tuple[int, ...]],
+    shown: Mapping[int, Sequence[tuple[int, ...]]],
+    strides: Mapping[int, tuple[int, ...]],
 ) -> tuple[Shaped, ...]:
-    """Arrays whose extents are kin of ``base``, or whole multiples of such."""
-    kin = [tuple(b + delta for b in base) for delta in (0, 1, 2, -1, -2)]
-    points: dict[int, tuple[int, ...]] = {}
-    for extents in kin:
-        if extents in voted:
-            points.setdefault(math.prod(extents), extents)
-    shaped = [_as_member(array, points) for array in arrays]
+    """Arrays whose extents are kin of ``base``, or whole multiples of such.
+
+    An array whose own strides show others is none of them, unless ``base`` is a square or cube.
+    """
+    kin = [e for delta in (0, 1, 2, -1, -2) if (e := tuple(b + delta for b in base)) in voted]
+    free = base in regular
+    rows = {id(a): strides[id(a)] if len(base) == 1 else () for a in arrays}
+    shaped = [_as_member(a, kin, () if free else shown[id(a)], rows[id(a)]) for a in arrays]
     return tuple(s for s in shaped if s is not None)
 
 
-def _as_member(array: Array, points: dict[int, tuple[int, ...]]) -> Shaped | None:
-    for count in array.counts:
-        if count in points:
-            return Shaped(array, points[count])
-    for count in array.counts:
-        for number, extents in points.items():
-            if count % number == 0 and 1 < count // number <= MOST_COMPONENTS:
-                return Shaped(array, extents, count // number)
+def _as_member(
+    array: Array, kin: Sequence[tuple[int, ...]], shown: Sequence[tuple[int, ...]], rows: Sequence[int]
+) -> Shaped | None:
+    for extents in kin:
+        if extents in shown or (not shown and math.prod(extents) in array.counts):
+            return Shaped(array, extents)
+    for count, extents in itertools.product(array.counts, kin):
+        components, rest = divmod(count, math.prod(extents))
+        row = (*extents[:-1], extents[-1] * components)
+        fits = rest == 0 and 1 < components <= MOST_COMPONENTS
+        if fits and (not shown or row in shown) and (not rows or components in rows):
+            return Shaped(array, extents, components)
     return None
 
 
-def _strides(graph: AnyGraph, arrays: Sequence[Array]) -> tuple[int, ...]:
-    """Distances above 4 that often lie between an element and what it is computed from, nested, at most two.
-
-    Where elements are only computed through private values, distances between what is read together serve.
-    """
+def _strides(graph: AnyGraph, arrays: Sequence[Array]) -> dict[int, tuple[int, ...]]:
+    """Return likely distances of rows and planes of each array, the likeliest first; by its identity."""
     wide = any(array.index.dtype == np.int64 for array in arrays)
     index: Int32 | Int64 = np.full(graph.num_vertices, -1, np.int32)
     index = index.astype(np.int64) if wide else index
@@ -229,68 +265,67 @@ def _strides(graph: AnyGraph, arrays: Sequence[Array]) -> tuple[int, ...]:
     for number, array in enumerate(arrays):  # one step per array
         index[array.vertex], owner[array.vertex] = array.index, number
     size = np.array([*(array.counts[0] for array in arrays), -1], np.int64)  # -1 finds the last one
-    counts = {c for array in arrays for c in array.counts}
-    found = _nested(tally_steps(graph, index, size, owner), counts)
-    return found or _nested(tally_gaps(graph, index, owner, len(arrays)), counts)
+    of, distance, times = tally_distances(graph, index, size, owner)
+    return {id(a): _rows(a, distance[of == number], times[of == number]) for number, a in enumerate(arrays)}
 
 
-def tally_steps(graph: AnyGraph, index: Int32 | Int64, size: Int64, owner: Int32) -> tuple[Int64, Int64]:
-    """Return the distances above 4 of elements from what they are computed from, and how often each occurs.
+def _rows(array: Array, distance: Int64, times: Int64) -> tuple[int, ...]:
+    """The frequent distances of an array that are rows or planes of it.
+
+    What elements are read together or computed from each other shows places beside rows as well: there, rows
+    divide the array. Loops step by whole rows, or along a diagonal where rows of a triangle begin.
+    A few rows are none. A row computed from another shows all lengths, so that is asked last. What does not
+    divide the array is a row only where nothing does.
+    """
+    score: dict[int, float] = {}
+    last = array.counts[-1]
+    for kind in (*range(kernels.LOOPS, times.shape[1]), kernels.GAPS, kernels.STEPS):  # one step per kind
+        often = times[:, kind]
+        if score and kind == kernels.STEPS:
+            continue
+        frequent = set(distance[(often > 0) & (often >= _FREQUENT * often.max(initial=0))].tolist())
+        if len(frequent) > _MOST_STRIDES:
+            continue
+        for d, count in zip(distance.tolist(), often.tolist(), strict=True):
+            is_row = kind >= kernels.LOOPS or any(c % d == 0 for c in array.counts)
+            if d in frequent and is_row and 2 * d <= last + 1:
+                score[d] = score.get(d, 0.0) + count / often.max()
+    whole = {
+        d: next((e for e in (d, d - 1, d + 1) if any(c % e == 0 for c in array.counts)), 0) for d in score
+    }
+    several = {lag * d for d in whole.values() for lag in range(2, kernels.LAGS + 1)}
+    found = dict.fromkeys(whole[d] or d for d in sorted(score, key=lambda d: (-score[d], d)))
+    return tuple(d for d in found if d not in several and (d in whole.values() or not any(whole.values())))
+
+
+def tally_distances(
+    graph: AnyGraph, index: Int32 | Int64, size: Int64, owner: Int32
+) -> tuple[Int64, Int64, Int64]:
+    """Return arrays, distances above 4 in them, and how often each occurs, by kind.
+
+    The kinds: elements that a row reads, up to four places apart among those of its array; an element and
+    what it is computed from, in arrays of the same size; an element and the one in its place when a loop goes
+    on, the innermost first.
 
     Args:
         graph: Value graph.
-        index: int[V], place of each vertex in its array.
-        size: int64[A + 1], elements of each array, and -1; those in arrays of the same size are compared.
-        owner: int32[V], array of each vertex, -1 for none.
+        index: int[V], place of each vertex in its array; private results get that of their element.
+        size: int64[A + 1], elements of each array, and -1.
+        owner: int32[V], array of each vertex, -1 for none; changed likewise.
+
+    Returns:
+        int64[N], int64[N], int64[N, kinds], in ascending order.
     """
-    keys, times, count = _no_distances()
-    for piece, rows in _looked_at(graph):
-        columns = (rows, piece.row_sink, piece.term_ptr, piece.source_ptr, piece.source)
-        keys, times = kernels.tally_steps(*columns, index, size, owner, keys, times, count)
-    return _tallied(keys, times)
-
-
-def tally_gaps(graph: AnyGraph, index: Int32 | Int64, owner: Int32, num_arrays: int) -> tuple[Int64, Int64]:
-    """Return the distances above 4 of elements of one array that are read together, and how often they occur.
-
-    Those up to four places apart among what a row reads are looked at; arguments as in :func:`tally_steps`.
-    """
-    (keys, times, count), latest = _no_distances(), np.full(num_arrays, -1, np.int64)
-    for piece, rows in _looked_at(graph):
-        columns = (rows, piece.term_ptr, piece.source_ptr, piece.source)
-        keys, times = kernels.tally_gaps(*columns, index, owner, latest, keys, times, count)
-    return _tallied(keys, times)
-
-
-def _looked_at(graph: AnyGraph) -> Iterator[tuple[AnyRows, int]]:
-    """Yield slices, and how many of their first rows are looked at: all, or a share of a large graph's."""
-    share = max(1, graph.num_flows // _TALLIED_FLOWS)
+    keys, count = np.full(_FIRST_SLOTS, -1, np.int64), np.zeros(1, np.int64)
+    times = np.zeros((_FIRST_SLOTS, kernels.KINDS), np.int64)
+    share, streams = max(1, graph.num_flows // _TALLIED_FLOWS), kernels.new_streams()
     for piece in row_slices(graph):
-        yield piece, -(-piece.num_rows // share)
-
-
-def _no_distances() -> tuple[Int64, Int64, Int64]:
-    """Return an empty table of distances, how often they occur, and how many there are."""
-    return np.full(_FIRST_SLOTS, -1, np.int64), np.zeros((_FIRST_SLOTS, 1), np.int64), np.zeros(1, np.int64)
-
-
-def _tallied(keys: Int64, times: Int64) -> tuple[Int64, Int64]:
+        kernels.note_results(piece.row_sink, piece.term_ptr, piece.source_ptr, piece.source, index, owner)
+    for piece in row_slices(graph):
+        rows = -(-piece.num_rows // share)  # all, or a share of those of a large graph
+        columns = (rows, piece.row_sink, piece.row_site, piece.term_ptr, piece.source_ptr, piece.source)
+        keys, times = kernels.tally_distances(*columns, index, size, owner, streams, keys, times, count)
     filled = np.flatnonzero(keys >= 0)
     order = filled[np.argsort(keys[filled])]
-    return keys[order], times[order, 0]
-
-
-def _nested(tally: tuple[Int64, Int64], counts: set[int]) -> tuple[int, ...]:
-    """The smallest frequent distance that divides an array, and the next one that is a multiple of it."""
-    distances, times = tally
-    if not len(times):
-        return ()
-    frequent = {int(d) for d in distances[times >= _FREQUENT * times.max()]}
-    if len(frequent) > _MOST_STRIDES:
-        return ()
-    usable = sorted(
-        d for d in frequent if d // 2 not in frequent and any(c % d == 0 and c > d for c in counts)
-    )
-    if not usable:
-        return ()
-    return (usable[0], *[d for d in usable[1:] if d % usable[0] == 0][:1])
+    array, distance = keys[order] >> kernels.ARRAY_BITS, keys[order] & ((1 << kernels.ARRAY_BITS) - 1)
+    return array, distance, times[order]

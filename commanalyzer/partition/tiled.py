@@ -22,9 +22,9 @@ from commanalyzer.partition.attempts import OBJECTIVES, Objective
 from commanalyzer.partition.borders import follow_borders, refine_borders
 from commanalyzer.partition.bounds import Structure, recognise
 from commanalyzer.partition.coarse import CoarseView, build_coarse, coarse_links, voted
-from commanalyzer.partition.divisions import Cut, best_counted, grids_to_try, promising_cuts, variants
+from commanalyzer.partition.divisions import best_counted
 from commanalyzer.partition.followers import beside_neighbours
-from commanalyzer.partition.grids import Blocks
+from commanalyzer.partition.layouts import Cut, Layouts
 from commanalyzer.partition.metis import partition
 from commanalyzer.partition.mtkahypar import partition_hypergraph
 from commanalyzer.partition.options import PortfolioOptions, check_asked
@@ -44,7 +44,8 @@ from commanalyzer.partition.refine import (
 )
 from commanalyzer.partition.rules import rule_owners
 from commanalyzer.partition.selection import Cost, RowCounter, best_of
-from commanalyzer.partition.shapes import Array, Shaped, find_arrays, shape_families
+from commanalyzer.partition.shapes import Array, Shaped, elements_of, find_arrays, shape_families
+from commanalyzer.partition.sketch import Sketch, leaders
 from commanalyzer.partition.surface import Surface
 from commanalyzer.partition.tiles import (
     DEFAULT_VERTICES,
@@ -98,7 +99,6 @@ class TiledPortfolio:
         self._options = options
         self._wanted = wanted
         self._failures: dict[int, list[str]] = {}
-        self._families: dict[tuple[int, ...], Blocks] = {}
         self._regular: dict[int, set[str]] = {}
         self._allowed: dict[int, float] = {}
         if graph.num_vertices <= _MOST_KEPT:
@@ -159,9 +159,8 @@ class TiledPortfolio:
         _ = self.structure
 
     def _prepare_blocks(self) -> None:
-        for family in self.families if self._options.structured else ():
-            for members, _remark in variants(family, 0):
-                self._blocks_of(members).weigh()
+        if self._options.structured:
+            _ = self.layouts.heavy
 
     @property
     def coarse_vertices(self) -> int:
@@ -177,6 +176,17 @@ class TiledPortfolio:
     def surface(self) -> Surface:
         """Rows at the borders of divisions."""
         return Surface.of(self._graph, self.view)
+
+    @cached_property
+    def layouts(self) -> Layouts:
+        """Regular divisions."""
+        graph, nets, tiling = self._graph, self.view.hypergraph, self.view.tiling
+        if nets is None:
+            return Layouts(graph, self.families, None)
+        anchor, is_element = tiling.neighbours.anchor, elements_of(self.arrays, graph.num_vertices)
+        lead = leaders(tiling.vertex, anchor, is_element, nets.num_vertices)
+        work = np.bincount(anchor, graph.work_flops, graph.num_vertices)
+        return Layouts(graph, self.families, Sketch(nets, lead, graph.num_vertices, work))
 
     @cached_property
     def _nets(self) -> Incidence | None:
@@ -310,9 +320,8 @@ class TiledPortfolio:
         The coarse graph can only tell blocks apart where these are whole tiles: those that may come near the
         cheapest are counted on the values.
         """
-        most = grids_to_try(self._graph.num_flows, num_parts)
-        each, cuts = self._options.caller.each, promising_cuts(self.families, num_parts, most)
-        found = [item for item in each(partial(self._cut, num_parts=num_parts), cuts) if item is not None]
+        each, cuts = self._options.caller.each, self.layouts.cuts(num_parts, self.allowed(num_parts))
+        found = each(partial(self._cut, num_parts=num_parts), cuts)
         guessed = [self._coarse_cost(item.coarse, num_parts) for _, item in found]
 
         def count_one(number: int) -> tuple[int, float]:
@@ -331,22 +340,12 @@ class TiledPortfolio:
     def _work_of(self, part: Int32, num_parts: int) -> Float64:
         return self._cost(part, num_parts).work_flops
 
-    def _cut(self, cut: Cut, num_parts: int) -> tuple[int, _Found] | None:
-        """Cut dimensions and what ``cut`` gives; nothing where equal shares of the work are equal numbers."""
+    def _cut(self, cut: Cut, num_parts: int) -> tuple[int, _Found]:
+        """Cut dimensions and what ``cut`` gives."""
         self._options.caller.check()
-        blocks = self._blocks_of(cut.members)
-        places = blocks.cuts(cut.grid, by_work=cut.by_work)
-        if cut.by_work and all(map(np.array_equal, places, blocks.cuts(cut.grid))):
-            return None
-        values = partial(blocks.owners, cut.grid, places)
+        values = partial(cut.owners, self._graph.num_vertices)
         coarse = self._followed(self.placement.on_coarse(values(), leads=True), num_parts)
         return cut.cut_dims, _Found(cut.name, coarse, partial(self.placement.led, values))
-
-    def _blocks_of(self, members: Sequence[Shaped]) -> Blocks:
-        key = tuple(map(id, members))
-        if key not in self._families:
-            self._families[key] = Blocks(self._graph, members)
-        return self._families[key]
 
     def _asked(self, num_parts: int) -> Iterator[Candidate]:
         """What the user named or gave."""

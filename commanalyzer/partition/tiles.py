@@ -288,8 +288,13 @@ def _candidates(
 ) -> Iterator[_Placed]:
     """Yield the tiles of each family of arrays, without tasks and with them."""
     tasks = replace(near, anchor=near.task_anchor)
+    seen: set[frozenset[tuple[int, ...]]] = set()
     for family in families or ((),):  # one step per family
-        groups, name = tuple(Blocks(graph, group) for group in _groups(arrays, family)), _name(family, wanted)
+        members = tuple(_groups(arrays, family, families))
+        if (alike := frozenset(tuple(map(id, group)) for group in members)) in seen:
+            continue
+        seen.add(alike)
+        groups, name = tuple(Blocks(graph, group) for group in members), _name(family, wanted)
         tile = tiles_of(graph, groups, wanted)
         yield _Placed(near, _of_anchors(tile, near.anchor, removed), name, groups)
         if len(near.task_anchor):
@@ -329,21 +334,28 @@ def tiles_of(graph: AnyGraph, groups: Sequence[Blocks], wanted: int, is_wanted: 
     first = 0
     for group in groups:  # one step per group
         grid = tile_grid(group.extents, wanted)
-        group.fill(grid, group.cuts(grid), tile, first, is_wanted)
+        group.fill(group.cuts(grid), tile, first, is_wanted)
         first += math.prod(grid)
     alone = tile < 0
     tile[alone] = first + np.arange(np.count_nonzero(alone), dtype=np.int32)
     return tile
 
 
-def _groups(arrays: Sequence[Array], family: Sequence[Shaped]) -> Iterator[tuple[Shaped, ...]]:
-    """The family, then all other arrays, those of equal numbers of elements together."""
-    if family:
-        yield tuple(family)
-    members = {id(s.array) for s in family}
+def _groups(
+    arrays: Sequence[Array], family: Sequence[Shaped], families: Sequence[Sequence[Shaped]]
+) -> Iterator[tuple[Shaped, ...]]:
+    """The family, arrays of other shapes with as many dimensions, then all others by size."""
+    tiled: set[int] = set()
+    dims = len(family[0].extents) if family else 0
+    alike = [f for f in families if f is not family and len(f[0].extents) == dims]
+    for members in (family, *alike):
+        group = tuple(s for s in members if id(s.array) not in tiled)
+        tiled |= {id(s.array) for s in group}
+        if group:
+            yield group
     by_count: dict[int, list[Shaped]] = {}
     for array in arrays:  # one step per array
-        if id(array) not in members:
+        if id(array) not in tiled:
             by_count.setdefault(array.counts[0], []).append(Shaped(array, (array.counts[0],)))
     yield from map(tuple, by_count.values())
 

@@ -105,6 +105,22 @@ def connectivity(net_pointer: Any, pin: Any, net_bytes: Any, part: Any, parts: A
     return total
 
 
+@compiled
+def known_connectivity(net_pointer: Any, pin: Any, net_bytes: Any, part: Any, parts: Any) -> Any:
+    """Return :func:`connectivity` where vertices without a part (-1) do not count."""
+    seen = np.full(parts, _NONE, np.int64)
+    total = 0
+    for e in range(len(net_pointer) - 1):
+        touched = 0
+        for i in range(net_pointer[e], net_pointer[e + 1]):
+            p = part[pin[i]]
+            if p >= 0 and seen[p] != e:
+                seen[p] = e
+                touched += 1
+        total += max(touched - 1, 0) * net_bytes[e]
+    return total
+
+
 @compiled_inline
 def is_inner(v: Any, hyper: Any, touch: Any) -> Any:
     """Whether all nets of ``v`` lie in one part, so that no move can save anything."""

@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from commanalyzer.partition import shape_kernels as kernels
 from commanalyzer.partition import shapes
 from commanalyzer.vcg.graph import ValueGraph
 from tests.graphs import build, row
@@ -22,16 +23,37 @@ def test_tallies_are_those_of_sorted_lists(graph: ValueGraph, data: st.DataObjec
     places, owners = (st.lists(st.integers(*ends), min_size=v, max_size=v) for ends in LIMITS[arrays])
     index, owner = np.array(data.draw(places), np.int32), np.array(data.draw(owners), np.int32)
     size = np.array([*data.draw(st.lists(st.integers(1, 2), min_size=arrays, max_size=arrays)), -1])
-    found = shapes.tally_steps(graph, index, size, owner)
-    assert dict(np.array(found).T.tolist()) == distances.steps(graph, index, size, owner)
-    found = shapes.tally_gaps(graph, index, owner, arrays)
-    assert dict(np.array(found).T.tolist()) == distances.gaps(graph, index, owner)
+    of, distance, times = shapes.tally_distances(graph, index, size, owner)
+    for kind, expected in (
+        (kernels.STEPS, distances.steps(graph, index, size, owner)),
+        (kernels.GAPS, distances.gaps(graph, index, owner)),
+    ):
+        found = zip(of.tolist(), distance.tolist(), times[:, kind].tolist(), strict=True)
+        assert {(a, d): count for a, d, count in found if count} == expected
 
 
 def test_more_distances_than_the_first_table_holds() -> None:
     n = 6000  # element 5 i * i is computed from element 0
     graph = build(n, [row(i, 0) for i in range(1, n)])
     index, owner = 5 * np.arange(n, dtype=np.int64) ** 2, np.zeros(n, np.int32)
-    found = shapes.tally_steps(graph, index, np.array([1, -1]), owner)
-    assert found[0].tolist() == (5 * np.arange(1, n) ** 2).tolist()
-    assert found[1].tolist() == [1] * (n - 1)
+    _, distance, times = shapes.tally_distances(graph, index, np.array([1, -1]), owner)
+    kept = times[:, kernels.STEPS] > 0
+    assert distance[kept].tolist() == (5 * np.arange(1, n) ** 2).tolist()
+    assert times[kept, kernels.STEPS].tolist() == [1] * (n - 1)
+
+
+def test_loops_show_how_far_each_array_is_stepped_through() -> None:
+    # c[i][j] += a[i][q] * b[q][j], j innermost, then q, then i: of a, 6 rows of 8; of b, 8 of 7.
+    n, m, k = 6, 7, 8
+    a, b = n * m, n * m + n * k
+    nest = [(i, q, j) for i in range(n) for q in range(k) for j in range(m)]
+    graph = build(b + k * m, [row(m * i + j, a + k * i + q, b + m * q + j) for i, q, j in nest])
+    owner = np.repeat(np.arange(3, dtype=np.int32), (n * m, n * k, k * m))
+    index = np.concatenate([np.arange(size, dtype=np.int32) for size in (n * m, n * k, k * m)])
+    of, distance, times = shapes.tally_distances(graph, index, np.array([42, 48, 56, -1]), owner)
+    loops = times[:, kernels.LOOPS :]
+    found = {
+        (x, d): t for x, d, t in zip(of.tolist(), distance.tolist(), loops.tolist(), strict=True) if any(t)
+    }
+    # b moves a row in all but the first rounds of q, c and a one in all but the first of i.
+    assert found == {(0, m): [0, 0, n - 1, 0], (1, k): [0, 0, n - 1, 0], (2, m): [0, n * (k - 1), 0, 0]}

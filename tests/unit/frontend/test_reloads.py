@@ -1,0 +1,121 @@
+"""Partial sums that LLVM carries in a register though every one is stored are loaded from memory again."""
+
+from __future__ import annotations
+
+import llvmlite.binding as llvm
+import numpy as np
+import pytest
+
+from commanalyzer.frontend.reloads import with_reloads
+from commanalyzer.vcg.graph import Fold
+from tests.recorded import record_source
+
+SUM = """define void @f(ptr %x, ptr %a, ptr %q, i64 %n) {
+entry:
+  %start = load double, ptr %x, align 8
+  br label %body
+
+body:                                             ; preds = %back, %entry
+  %i = phi i64 [ 0, %entry ], [ %next, %back ]
+  %sum = phi double [ %start, %entry ], [ %more, %back ]
+  %at = getelementptr double, ptr %a, i64 %i
+  %v = load double, ptr %at, align 8
+  %more = fadd double %sum, %v
+  store double %more, ptr %x, align 8
+  %next = add i64 %i, 1
+  %done = icmp eq i64 %next, %n
+  br i1 %done, label %exit, label %back
+
+back:                                             ; preds = %body
+  br label %body
+
+exit:                                             ; preds = %body
+  ret void
+}
+"""
+
+
+def check(text: str) -> str:
+    """``text`` with reloads, which LLVM accepts."""
+    found = with_reloads(text)
+    llvm.parse_assembly(found).verify()
+    return found
+
+
+def test_a_sum_in_memory_is_read_from_memory() -> None:
+    found = check(SUM)
+    assert "%sum = load double, ptr %x, align 8\n  %at" in found
+    assert "phi double" not in found
+
+
+def test_a_sum_that_begins_with_what_was_just_stored_is_one() -> None:
+    found = check(
+        SUM.replace(
+            "  %start = load double, ptr %x, align 8\n", "  store double 0.000000e+00, ptr %x, align 8\n"
+        ).replace("[ %start,", "[ 0.000000e+00,")
+    )
+    assert "%sum = load double, ptr %x" in found
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        # Another store in the loop may change what was stored.
+        (
+            "  %next = add",
+            "  %e = getelementptr double, ptr %q, i64 %i\n  store double %v, ptr %e\n  %next = add",
+        ),
+        # The loop begins with a number that memory does not hold.
+        ("[ %start,", "[ 1.000000e+00,"),
+        # Memory may have changed since.
+        ("align 8\n  br label %body", "align 8\n  store double 1.000000e+00, ptr %q\n  br label %body"),
+        # Every round stores elsewhere.
+        ("ptr %x, align 8\n  %next", "ptr %at, align 8\n  %next"),
+        # What is stored is not what is carried.
+        ("store double %more", "store double %v"),
+    ],
+)
+def test_what_memory_may_not_hold_stays_in_the_register(old: str, new: str) -> None:
+    text = SUM.replace(old, new)
+    assert text != SUM
+    assert check(text) == text
+
+
+def test_a_store_that_some_rounds_leave_out_is_no_sum_in_memory() -> None:
+    text = SUM.replace(
+        "  store double %more, ptr %x, align 8\n  %next",
+        "  %big = fcmp ogt double %v, 1.000000e+00\n  br i1 %big, label %write, label %on\n\n"
+        "write:                                            ; preds = %body\n"
+        "  store double %more, ptr %x, align 8\n  br label %on\n\n"
+        "on:                                               ; preds = %write, %body\n  %next",
+    ).replace("; preds = %body\n  br label %body", "; preds = %on\n  br label %body")
+    assert check(text) == text
+
+
+def test_a_counter_in_memory_keeps_its_register() -> None:
+    text = SUM.replace("double", "i64").replace("fadd i64 %sum, %v", "add i64 %sum, 1")
+    assert check(text) == text
+
+
+_PROGRAM = """#include <stdio.h>
+#include <stdlib.h>
+__attribute__((noinline)) void product(int n, double *c, double *a, double *b) {
+  for (int i = 0; i < n; i++)
+    for (int k = 0; k < n; k++) { c[i] += a[i * n + k] * b[k]; }
+}
+int main(void) {
+  double m[64], x[8], y[8];
+  for (int i = 0; i < 64; i++) m[i] = i;
+  for (int i = 0; i < 8; i++) x[i] = i + 1, y[i] = 0;
+  product(8, y, m, x);
+  printf("%g %g\\n", y[3], x[2]);
+}
+"""
+
+
+def test_the_sum_may_be_combined() -> None:
+    graph = record_source(_PROGRAM, regions=("product",)).graph
+    rows = np.flatnonzero(graph.row_fold == Fold.SUM)
+    assert len(rows) == 64
+    assert np.all(graph.row_accumulates[rows])
+    assert np.diff(graph.source_ptr)[graph.term_ptr[rows]].tolist() == [2] * 64

@@ -1,0 +1,103 @@
+"""Regular divisions: grids, dimensions and arrays that are tried, against theory for small products."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from commanalyzer.communication.volume import count_volume
+from commanalyzer.partition.affinity import Affinities
+from commanalyzer.partition.layouts import Cut, Layouts
+from commanalyzer.partition.levels import build_levels
+from commanalyzer.partition.shapes import elements_of, find_arrays, shape_families
+from commanalyzer.partition.sketch import Sketch, leaders
+from commanalyzer.vcg.graph import ValueGraph
+from tests.graphs import Row, build, folded
+from tests.unit.partition.test_divisions import shaped, with_arrays
+
+
+def product_rows(first: int, one: int, other: int, n: int, m: int, k: int) -> list[Row]:
+    """Rows of c = a b, c at ``first`` of n rows of m, a at ``one`` of n rows of k, b at ``other``."""
+    return [
+        folded(first + m * i + j, [one + k * i + q, other + m * q + j], accumulates=True)
+        for i in range(n)
+        for j in range(m)
+        for q in range(k)
+    ]
+
+
+def product(n: int, m: int, k: int, second: int = 0) -> ValueGraph:
+    """Graph of c = a b, and with ``second`` columns of d of e = c d; the work is that of the sums."""
+    sizes = [("c", n * m), ("a", n * k), ("b", k * m)]
+    rows = product_rows(0, n * m, n * m + n * k, n, m, k)
+    if second:
+        start = n * m + n * k + k * m
+        sizes += [("d", m * second), ("e", n * second)]
+        rows += product_rows(start + m * second, 0, start, n, second, m)
+    bare = with_arrays(*sizes)
+    graph = build(bare.num_vertices, rows)
+    work = np.bincount(graph.row_sink, minlength=graph.num_vertices).astype(np.float64)
+    placed = {"home_object": bare.home_object, "home_offset": bare.home_offset, "objects": bare.objects}
+    return replace(graph, work_flops=work, **placed)
+
+
+def layouts_of(graph: ValueGraph) -> Layouts:
+    none = np.zeros(graph.num_vertices, np.bool_)
+    arrays = find_arrays(graph, none)
+    fine = build_levels(Affinities(graph, none), 4).fine
+    own, elements = np.arange(graph.num_vertices, dtype=np.int32), elements_of(arrays, graph.num_vertices)
+    lead = leaders(fine.affinity.vertex, own, elements, fine.hypergraph.num_vertices)
+    sketch = Sketch(fine.hypergraph, lead, graph.num_vertices)
+    return Layouts(graph, shape_families(graph, arrays), sketch)
+
+
+def best(graph: ValueGraph, parts: int) -> tuple[str, int]:
+    """Name and bytes of the cheapest cut; what follows is where it costs nothing."""
+    none = np.zeros(graph.num_vertices, np.bool_)
+    levels = build_levels(Affinities(graph, none), parts)
+    found: dict[str, int] = {}
+    for cut in layouts_of(graph).cuts(parts, 1.03):
+        (part, *_) = levels.follow(cut.owners(graph.num_vertices), parts, 0.03)
+        found[cut.name] = count_volume(graph, levels.owners(part, parts), parts).total_bytes
+    return min(found.items(), key=lambda item: item[1])
+
+
+@pytest.mark.parametrize(("n", "m", "k"), [(12, 16, 14), (16, 12, 14)])
+def test_a_product_of_matrices_that_are_not_square(n: int, m: int, k: int) -> None:
+    # Rows of a go to the parts of a row of blocks, columns of b to those of a column: one copy of each.
+    assert best(product(n, m, k), 4) == (f"blocks 2x2 of {n}x{m}", 8 * (n * k + k * m))
+
+
+def test_a_product_of_products_cuts_both_results() -> None:
+    n, m, k, last = 12, 16, 14, 20
+    name, total = best(product(n, m, k, last), 4)
+    assert sorted(name.split(" and ")) == [f"blocks 2x2 of {n}x{m}", f"blocks 2x2 of {n}x{last}"]
+    assert total == 8 * (n * k + k * m + n * m + m * last)
+
+
+def test_arrays_without_work_are_not_cut_alone() -> None:
+    graph = product(12, 16, 14)
+    heavy = layouts_of(graph).heavy
+    arrays = find_arrays(graph, np.zeros(graph.num_vertices, np.bool_))
+    names = {id(s.array): s for family in shape_families(graph, arrays) for s in family}
+    assert len(heavy) == 1
+    assert len(names) == 3
+
+
+def test_without_nets_the_grids_of_least_surface_are_listed() -> None:
+    graph = with_arrays(("u", 16))
+    cuts = Layouts(graph, [[shaped(graph, "u", (4, 4))]], None).cuts(4, 1.03)
+    assert [cut.name for cut in cuts] == ["blocks 1x4", "blocks 2x2"]
+
+
+def owners(cut: Cut, graph: ValueGraph) -> list[int]:
+    return [int(x) for x in cut.owners(graph.num_vertices)]
+
+
+def test_arrays_of_several_values_per_point_may_follow() -> None:
+    graph = with_arrays(("u", 16), ("entry", 80))
+    family = [shaped(graph, "u", (4, 4)), replace(shaped(graph, "entry", (4, 4)), components=5)]
+    cuts = {cut.name: cut for cut in Layouts(graph, [family], None).cuts(4, 1.03)}
+    assert owners(cuts["blocks 2x2, entries follow"], graph)[16:] == [-1] * 80
