@@ -21,6 +21,7 @@ from commanalyzer.request import (
     DEFAULT_NODES,
     AnalysisRequest,
     Coarsen,
+    Effort,
     CompilerOptions,
     Model,
     ProgramOutput,
@@ -83,6 +84,10 @@ class AnalyzeOptions(TypedDict, total=False):
     """File with the owners of array elements, to be counted as well."""
     coarsen: Coarsen
     """Find divisions on a coarse graph: of large ones (``auto``), ``never``, always with so many vertices."""
+    effort: Effort
+    """How long to look for divisions: ``quick``, ``normal``, ``thorough``; the same result everywhere."""
+    time_limit_s: float | None
+    """End looking for divisions after so many seconds, with the best until then."""
 
 
 def analyze(

@@ -5,7 +5,8 @@ Input: a graph and what to count. Output: :class:`Decomposition` values, one bes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,18 +19,26 @@ from commanalyzer.communication.invariants import check_charges, check_matrix
 from commanalyzer.heap import give_back
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.paper_view import paper_view
+from commanalyzer.partition.budget import budget_seconds
 from commanalyzer.partition.coded import Owners
-from commanalyzer.partition.concurrency import Caller, caller_of, side_by_side
+from commanalyzer.partition.concurrency import (
+    Caller,
+    StoppedError,
+    caller_of,
+    ending_early,
+    side_by_side,
+)
 from commanalyzer.partition.memory import affordable_jobs, require_memory, tiled_jobs
 from commanalyzer.partition.options import PortfolioOptions, is_large
 from commanalyzer.partition.owner_map import read_owner_map
+from commanalyzer.partition.owners import in_order
 from commanalyzer.partition.portfolio import Candidate, Portfolio
 from commanalyzer.partition.rules import parse_rule
 from commanalyzer.partition.selection import best_of, promising
 from commanalyzer.partition.tiled import TiledPortfolio
 from commanalyzer.progress import Progress
-from commanalyzer.quantities import Bytes, Flop
-from commanalyzer.request import Coarsen, Model
+from commanalyzer.quantities import Bytes, Flop, format_seconds
+from commanalyzer.request import Coarsen, Effort, Model
 from commanalyzer.results import Decomposition, SingletonCounts
 from commanalyzer.roofline.equations import communication_intensity, machine_bound
 from commanalyzer.vcg.graph import ValueGraph
@@ -59,6 +68,8 @@ class CountOptions:
     decompose: tuple[str, ...] = ()
     owner_map: Path | None = None
     coarsen: Coarsen = "auto"
+    effort: Effort = "normal"
+    time_limit_s: float | None = None
     memory_limit_bytes: int | None = None
     jobs: int = 1
 
@@ -71,6 +82,8 @@ class Counted:
     singletons: SingletonCounts | None
     vcg_words: int
     warnings: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
+    """Methods that did not fit into the budget of dividing, one sentence each."""
     helper_bytes: int = 0
     """Largest memory of the processes that partitioners ran in, together."""
 
@@ -107,18 +120,16 @@ def decompose(store: GraphStore, flops: int, options: CountOptions, progress: Pr
         View.of(model, graph, options.high, is_tiled=keep, jobs=options.jobs) for model in options.models
     ]
     progress.stage("partition and count", len(views) * len(options.nodes) * 2)
-    found: list[Decomposition] = []
-    doubts: list[str] = []
-    helper_bytes = 0
-    for view in views:
-        decompositions, failures, view_bytes = _decompose_view(view, flops, options, progress)
-        found += decompositions
-        doubts += failures
-        helper_bytes = max(helper_bytes, view_bytes)
+    budget_s = budget_seconds(options.effort, store.num_flows, store.nbytes)
+    divided = [_decompose_view(view, flops, options, budget_s, progress) for view in views]
+    found = [d for item in divided for d in item.decompositions]
+    doubts = [text for item in divided for text in item.warnings]
+    left_out = tuple(dict.fromkeys(text for item in divided for text in item.left_out))
+    helper_bytes = max(item.helper_bytes for item in divided)
     order = {model: i for i, model in enumerate(options.models)}
     found.sort(key=lambda d: (d.nodes, order[_as_model(d.model)], not d.best, d.method))
     warnings = (*warnings, *doubts, *_doubts(found))
-    return Counted(tuple(found), singletons, words, warnings, helper_bytes)
+    return Counted(tuple(found), singletons, words, warnings, left_out, helper_bytes)
 
 
 def _is_tiled(graph: AnyGraph, options: CountOptions) -> bool:
@@ -130,33 +141,48 @@ def _as_model(name: str) -> Model:
     return "hpdc18" if name == "hpdc18" else "volume"
 
 
+@dataclass(frozen=True, slots=True)
+class _Divided:
+    """Decompositions of a view or of one node count, one of them best for each; what has to be said."""
+
+    decompositions: list[Decomposition]
+    warnings: list[str]
+    left_out: list[str]
+    helper_bytes: int = 0
+
+
 def _decompose_view(
-    view: View, flops: int, options: CountOptions, progress: Progress
-) -> tuple[list[Decomposition], list[str], int]:
-    """Decompositions of a view, one best for each node count; what has to be said; peak memory of helpers."""
+    view: View, flops: int, options: CountOptions, budget_s: float, progress: Progress
+) -> _Divided:
+    """Decompositions of a view; peak memory of helpers."""
     is_tiled, lock, limit = _is_tiled(view.graph, options), Lock(), options.memory_limit_bytes
     jobs = affordable_jobs(view.graph, limit, options.jobs, is_tiled=is_tiled)
     give_back()
     caller = caller_of(jobs)
-    portfolio = _portfolio(view, options, caller)
+    portfolio = _portfolio(view, options, budget_s, caller)
 
     def advance() -> None:
         with lock:
             progress.advance()
 
-    def divide(nodes: int) -> tuple[list[Decomposition], list[str]]:
+    def divide(nodes: int) -> _Divided:
         return _divide(view, portfolio, nodes, flops, options, caller, advance)
 
-    if jobs > 1:
-        portfolio.prepare()
-        if is_tiled and isinstance(portfolio, TiledPortfolio):
-            caller.leave(jobs - tiled_jobs(view.graph, limit, jobs, portfolio.view.tiling.vertex))
-    try:
-        divided = side_by_side(divide, options.nodes, jobs, caller, float)
-    finally:
-        caller.close()
-    found = [d for decompositions, _ in divided for d in decompositions]
-    return found, [text for _, warnings in divided for text in warnings], caller.peak_bytes
+    with ending_early(caller, options.time_limit_s):
+        if jobs > 1:
+            with suppress(StoppedError):
+                portfolio.prepare()
+            if is_tiled and isinstance(portfolio, TiledPortfolio):
+                caller.leave(jobs - tiled_jobs(view.graph, limit, jobs, portfolio.view.tiling.vertex))
+        try:
+            divided = side_by_side(divide, options.nodes, jobs, caller, float)
+        finally:
+            caller.close()
+    found = [d for item in divided for d in item.decompositions]
+    warnings = [text for item in divided for text in item.warnings]
+    if caller.stopped:
+        warnings.append(f"dividing ended at {caller.stopped}: the best until then is shown ({view.model})")
+    return _Divided(found, warnings, [t for item in divided for t in item.left_out], caller.peak_bytes)
 
 
 def _divide(
@@ -167,16 +193,18 @@ def _divide(
     options: CountOptions,
     caller: Caller,
     advance: Callable[[], None],
-) -> tuple[list[Decomposition], list[str]]:
+) -> _Divided:
     """Decompositions for one node count, one of them best, and what has to be said about them."""
     count = partial(_count, view, nodes=nodes, flops=flops, options=options, portfolio=portfolio)
-    found = caller.each(count, portfolio.candidates(nodes))
+    found = caller.each(count, _until_stopped(portfolio.candidates(nodes)))
+    if not found:
+        found = [count(Candidate("slabs of all values", in_order(view.graph, view.removed, nodes), 0.0))]
     advance()
     allowed = portfolio.allowed(nodes)
     volumes, imbalances = [d.comm_bytes for d in found], [d.imbalance for d in found]
     chosen = [found[i] for i in promising(volumes, imbalances, allowed, portfolio.far)[:_REFINED]]
     given = (Candidate(d.method, d.part, d.seconds, d.coarse_vertices) for d in chosen)
-    found += caller.each(count, portfolio.refined(given, nodes))
+    found += caller.each(count, _until_stopped(portfolio.refined(given, nodes)))
     found = _with_bound(found, portfolio, nodes)
     volumes, imbalances = [d.comm_bytes for d in found], [d.imbalance for d in found]
     best = best_of(volumes, imbalances, allowed)
@@ -184,12 +212,24 @@ def _divide(
     if imbalances[best] > allowed:
         warnings.append(_uneven(found[best], allowed))
     advance()
-    return [replace(d, best=i == best) for i, d in enumerate(found)], warnings
+    left_out = [
+        f"at {nodes} nodes: {name}, about {format_seconds(seconds)} (--effort)"
+        for name, seconds in portfolio.left_out(nodes).items()
+    ]
+    return _Divided([replace(d, best=i == best) for i, d in enumerate(found)], warnings, left_out)
 
 
-def _portfolio(view: View, options: CountOptions, caller: Caller) -> Portfolio | TiledPortfolio:
+def _until_stopped(candidates: Iterator[Candidate]) -> Iterator[Candidate]:
+    """What is found before an interrupt or the end of the time."""
+    with suppress(StoppedError):
+        yield from candidates
+
+
+def _portfolio(
+    view: View, options: CountOptions, budget_s: float, caller: Caller
+) -> Portfolio | TiledPortfolio:
     """Candidates on values; of a large graph, or where the user says so, on coarse vertices."""
-    chosen = replace(_portfolio_options(view, options), caller=caller)
+    chosen = replace(_portfolio_options(view, options), caller=caller, budget_s=budget_s)
     wanted = options.coarsen
     most = wanted if isinstance(wanted, int) else 0
     tiled = TiledPortfolio(view.graph, view.removed, chosen, view.counted_cost, most)

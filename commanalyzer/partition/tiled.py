@@ -21,11 +21,13 @@ from commanalyzer.errors import PartitionError
 from commanalyzer.partition.attempts import OBJECTIVES, Objective
 from commanalyzer.partition.borders import follow_borders, refine_borders
 from commanalyzer.partition.bounds import Structure, recognise
+from commanalyzer.partition.budget import Budget, Limit, mtkahypar_seconds
 from commanalyzer.partition.coarse import CoarseView, build_coarse, coarse_links, voted
+from commanalyzer.partition.concurrency import CutShortError
 from commanalyzer.partition.divisions import Cut, best_counted, grids_to_try, promising_cuts, variants
 from commanalyzer.partition.followers import beside_neighbours
 from commanalyzer.partition.grids import Blocks
-from commanalyzer.partition.metis import partition
+from commanalyzer.partition.metis import Prepared, partition
 from commanalyzer.partition.mtkahypar import partition_hypergraph
 from commanalyzer.partition.options import PortfolioOptions, check_asked
 from commanalyzer.partition.owner_map import map_owners
@@ -60,7 +62,6 @@ from commanalyzer.vcg.large import AnyGraph
 _MOST_LINKS = 500_000
 _LEAST_PER_PART = 16  # coarse vertices
 _LEAST_FORCED = 4  # coarse vertices per part, whatever the user says
-_MOST_PINS = 300_000  # of the coarse graph; above it, Mt-KaHyPar would take many seconds
 _REFINED = 2  # candidates
 _FOLLOWERS = 0.01  # of all values: fewer have no say in what blocks cost
 _MOST_KEPT = 40_000_000  # values whose columns stay expanded: each candidate looks at them several times
@@ -98,6 +99,7 @@ class TiledPortfolio:
         self._options = options
         self._wanted = wanted
         self._failures: dict[int, list[str]] = {}
+        self._budgets: dict[int, Budget] = {}
         self._families: dict[tuple[int, ...], Blocks] = {}
         self._regular: dict[int, set[str]] = {}
         self._allowed: dict[int, float] = {}
@@ -150,7 +152,7 @@ class TiledPortfolio:
 
     def prepare_partitioned(self) -> None:
         """Compute what :meth:`partitioned` needs for all numbers of parts."""
-        _ = self.view, self._nets
+        _ = self.view, self._nets, self._prepared
 
     def prepare(self) -> None:
         """Compute what all numbers of parts share; afterwards several may be divided at the same time."""
@@ -179,6 +181,10 @@ class TiledPortfolio:
         return Surface.of(self._graph, self.view)
 
     @cached_property
+    def _prepared(self) -> tuple[Prepared, Prepared]:
+        return Prepared(self.view.adjacency), Prepared(self.view.shared)
+
+    @cached_property
     def _nets(self) -> Incidence | None:
         return None if self.view.hypergraph is None else incidence(self.view.hypergraph)
 
@@ -189,6 +195,10 @@ class TiledPortfolio:
             total, most = float(weight.sum()), most_work(weight, num_parts, self._options.imbalance)
             self._allowed[num_parts] = most * num_parts / total if total > 0 else 1.0
         return self._allowed[num_parts]
+
+    def left_out(self, num_parts: int) -> dict[str, float]:
+        """Methods that did not fit into the budget for ``num_parts``, and how long they would have taken."""
+        return dict(self._budgets[num_parts].left_out) if num_parts in self._budgets else {}
 
     def failures(self, num_parts: int) -> tuple[str, ...]:
         """Sentences about the methods that failed for ``num_parts``."""
@@ -210,22 +220,38 @@ class TiledPortfolio:
             yield self._candidate(division.name, owners, begin)
         yield from self._asked(num_parts)
 
-    def partitioned(self, num_parts: int, most_pins: int = _MOST_PINS) -> Iterator[Candidate]:
+    def partitioned(self, num_parts: int, budget: Budget | None = None) -> Iterator[Candidate]:
         """Yield the best of METIS on the coarse graph, and what Mt-KaHyPar finds on it.
 
         Args:
             num_parts: Number of parts p.
-            most_pins: Pins of the coarse graph up to which Mt-KaHyPar is asked.
+            budget: What may be spent; one of its own if not given.
 
         Raises:
             PartitionError: If there are fewer coarse vertices than parts or METIS fails.
         """
+        if budget is None:
+            budget = self._budgets[num_parts] = Budget(self._options.budget_s)
         begin = time.perf_counter()
         objectives = OBJECTIVES if num_parts > 1 else OBJECTIVES[:1]
-        found = self._best(self._options.caller.each(partial(self._metis, num_parts), objectives), num_parts)
-        yield self._candidate(found.name, self.placement.owners(found.coarse, num_parts), begin)
+        asked: list[tuple[Objective, Limit]] = []
+        for number, objective in enumerate(objectives):
+            prepared = self._prepared[objective == "net"]
+            seconds = prepared.seconds(num_parts, objective)
+            limit = budget.take(f"metis {objective}, {self.view.tiling.name}", seconds, is_needed=number == 0)
+            if limit is not None:
+                asked.append((objective, limit))
+        each = self._options.caller.each(partial(self._metis, num_parts), asked)
+        failed = [item for item in each if isinstance(item, PartitionError)]
+        divided = [item for item in each if not isinstance(item, PartitionError)]
+        self._failures.setdefault(num_parts, []).extend(f"METIS {error.message}" for error in failed)
+        if divided:
+            found = self._best(divided, num_parts)
+            yield self._candidate(found.name, self.placement.owners(found.coarse, num_parts), begin)
+        elif not isinstance(failed[0], CutShortError):
+            raise failed[0]
         if num_parts > 1:
-            yield from self._mtkahypar(num_parts, most_pins)
+            yield from self._mtkahypar(num_parts, budget)
 
     def _candidate(self, name: str, part: Int32, begin: float) -> Candidate:
         return Candidate(name, part, time.perf_counter() - begin, self.coarse_vertices)
@@ -256,36 +282,49 @@ class TiledPortfolio:
         nets = self.view.hypergraph
         return nets is not None and 0 < nets.num_nets * num_parts <= MOST_COUNTS
 
-    def _metis(self, num_parts: int, objective: Objective) -> _Found:
-        view, options = self.view, self._options
+    def _metis(self, num_parts: int, asked: tuple[Objective, Limit]) -> _Found | PartitionError:
+        """What METIS finds, or how it fails."""
+        (objective, limit), view, options = asked, self.view, self._options
         options.caller.check()
-        core = partition(
-            view.shared if objective == "net" else view.adjacency,
-            num_parts,
-            objective="volume" if objective == "volume" else "cut",
-            seed=options.seed,
-            imbalance=options.imbalance,
-            caller=options.caller,
-        )
+        try:
+            core = partition(
+                self._prepared[objective == "net"],
+                num_parts,
+                objective="volume" if objective == "volume" else "cut",
+                seed=options.seed,
+                imbalance=options.imbalance,
+                caller=options.caller,
+                limit=limit,
+            )
+        except PartitionError as error:
+            return error
         part = core.part
         if num_parts > 1 and options.structured and self._is_affordable(num_parts):
             part = self._improved(part, num_parts)
         return _Found(f"metis {objective}, {view.tiling.name}", part)
 
-    def _mtkahypar(self, num_parts: int, most_pins: int) -> Iterator[Candidate]:
+    def _mtkahypar(self, num_parts: int, budget: Budget) -> Iterator[Candidate]:
         nets = self.view.hypergraph
-        if nets is None or not self._options.structured or not 0 < nets.num_pins <= most_pins:
+        if nets is None or not self._options.structured or not nets.num_pins:
+            return
+        name = f"mt-kahypar km1, {self.view.tiling.name}"
+        is_mesh = self._prepared[0].is_mesh
+        limit = budget.take(name, mtkahypar_seconds(nets.num_pins, num_parts, is_mesh=is_mesh))
+        if limit is None:
             return
         begin, options = time.perf_counter(), self._options
         try:
             core = partition_hypergraph(
-                nets, num_parts, seed=options.seed, imbalance=options.imbalance, caller=options.caller
+                *(nets, num_parts),
+                seed=options.seed,
+                imbalance=options.imbalance,
+                caller=options.caller,
+                limit=limit,
             )
         except PartitionError as error:
             self._failures.setdefault(num_parts, []).append(f"mt-kahypar failed: {error.message}")
             return
-        part = self.placement.owners(core.part, num_parts)
-        yield self._candidate(f"mt-kahypar km1, {self.view.tiling.name}", part, begin)
+        yield self._candidate(name, self.placement.owners(core.part, num_parts), begin)
 
     def _improved(self, part: Int32, num_parts: int) -> Int32:
         hypergraph, nets = self.view.hypergraph, self._nets

@@ -52,6 +52,7 @@ def json_document(result: AnalysisResult) -> dict[str, Json]:
         "machine": _machine(result.machine),
         "decompositions": [_decomposition(item) for item in result.decompositions],
         "warnings": list(result.warnings),
+        "left_out": list(result.left_out),
         **({} if result.counted is None else {"counted": counted_header(result.counted)}),
     }
 
