@@ -5,6 +5,7 @@ Input: a graph and what to count. Output: :class:`Decomposition` values, one bes
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -29,6 +30,7 @@ from commanalyzer.partition.concurrency import (
     side_by_side,
 )
 from commanalyzer.partition.memory import affordable_jobs, require_memory, tiled_jobs
+from commanalyzer.partition.merging import merge_parts
 from commanalyzer.partition.options import PortfolioOptions, is_large
 from commanalyzer.partition.owner_map import read_owner_map
 from commanalyzer.partition.owners import in_order
@@ -49,6 +51,8 @@ from commanalyzer.vcg.store import GraphStore
 from commanalyzer.views import View
 
 _REFINED = 3  # candidates
+_MERGED_SHARE = 0.4  # of the bytes between twice as many parts that merging them leaves at least: half of
+# what an even pairing leaves of uniform traffic; blocks of 2 and 3 dimensions keep 0.5 to 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,10 +180,14 @@ def _decompose_view(
                 caller.leave(jobs - tiled_jobs(view.graph, limit, jobs, portfolio.view.tiling.vertex))
         try:
             divided = side_by_side(divide, options.nodes, jobs, caller, float)
+            divided = _with_merged(view, portfolio, divided, flops, options)
         finally:
             caller.close()
     found = [d for item in divided for d in item.decompositions]
     warnings = [text for item in divided for text in item.warnings]
+    for best in (d for d in found if d.best):
+        if best.imbalance > (allowed := portfolio.allowed(best.nodes)):
+            warnings.append(_uneven(best, allowed))
     if caller.stopped:
         warnings.append(f"dividing ended at {caller.stopped}: the best until then is shown ({view.model})")
     return _Divided(found, warnings, [t for item in divided for t in item.left_out], caller.peak_bytes)
@@ -206,17 +214,53 @@ def _divide(
     given = (Candidate(d.method, d.part, d.seconds, d.coarse_vertices) for d in chosen)
     found += caller.each(count, _until_stopped(portfolio.refined(given, nodes)))
     found = _with_bound(found, portfolio, nodes)
-    volumes, imbalances = [d.comm_bytes for d in found], [d.imbalance for d in found]
-    best = best_of(volumes, imbalances, allowed)
     warnings = [f"{nodes} nodes ({view.model}): {text}" for text in portfolio.failures(nodes)]
-    if imbalances[best] > allowed:
-        warnings.append(_uneven(found[best], allowed))
     advance()
     left_out = [
         f"at {nodes} nodes: {name}, about {format_seconds(seconds)} (--effort)"
         for name, seconds in portfolio.left_out(nodes).items()
     ]
-    return _Divided([replace(d, best=i == best) for i, d in enumerate(found)], warnings, left_out)
+    return _Divided(_chosen(found, allowed), warnings, left_out)
+
+
+def _with_merged(
+    view: View,
+    portfolio: Portfolio | TiledPortfolio,
+    divided: list[_Divided],
+    flops: int,
+    options: CountOptions,
+) -> list[_Divided]:
+    """Add what the best division among the next multiple of parts gives with its parts merged.
+
+    Merging adds no bytes: fewer nodes never need more than more nodes, as far as parts can be merged evenly.
+    """
+    known = dict(zip(options.nodes, divided, strict=True))
+    for nodes in reversed(options.nodes):
+        more = min((q for q in options.nodes if q > nodes and q % nodes == 0), default=0)
+        if nodes == 1 or not more:
+            continue
+        (source,) = (d for d in known[more].decompositions if d.best)
+        found, allowed = known[nodes].decompositions, portfolio.allowed(nodes)
+        (best,) = (d for d in found if d.best)
+        if source.comm_bytes * _MERGED_SHARE > best.comm_bytes and best.imbalance <= allowed:
+            continue
+        begin, part = time.perf_counter(), source.part
+        charges = view.charge(part, more, _rows_between(view, portfolio, part, more))
+        work = view.cost(part, charges, source.comm_bytes).work_flops
+        traffic = source.communication.comm_bytes
+        group = merge_parts(traffic, np.bincount(part, work, more).astype(np.float64), nodes, allowed)
+        name = f"{source.method}, merged from {more}"
+        merged = Candidate(name, group[part], time.perf_counter() - begin, source.coarse_vertices)
+        count = partial(_count, view, nodes=nodes, flops=flops, options=options, portfolio=portfolio)
+        found = [*found, *_with_bound([count(merged)], portfolio, nodes)]
+        known[nodes] = replace(known[nodes], decompositions=_chosen(found, allowed))
+    return [known[nodes] for nodes in options.nodes]
+
+
+def _chosen(found: list[Decomposition], allowed: float) -> list[Decomposition]:
+    """``found`` with one of them marked as best."""
+    best = best_of([d.comm_bytes for d in found], [d.imbalance for d in found], allowed)
+    return [replace(d, best=i == best) for i, d in enumerate(found)]
 
 
 def _until_stopped(candidates: Iterator[Candidate]) -> Iterator[Candidate]:

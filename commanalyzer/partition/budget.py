@@ -1,8 +1,8 @@
 """How long dividing may take: effort of the user -> CPU seconds, spent by estimates.
 
-What is tried is decided by estimates alone, from numbers of edges, pins and parts, so that the same input gives
-the same division on every machine and however busy it is. Calls of libraries also have a limit of their CPU time,
-a safety net for estimates that are wrong; where it ends something, the result says so.
+What is tried is decided by estimates alone, from numbers of edges, pins and parts, so that the same input
+gives the same division on every machine and however busy it is. Calls of libraries also have a limit of their
+CPU time, a safety net for estimates that are wrong; where it ends something, the result says so.
 """
 
 from __future__ import annotations

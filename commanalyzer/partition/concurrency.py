@@ -1,8 +1,8 @@
 """Computations side by side: threads, and processes for libraries that hold the interpreter's lock.
 
 METIS takes its random numbers from the process, Mt-KaHyPar its seed: only in a process of its own does a call
-give the same whatever other threads do. Both also keep the lock, and cannot be interrupted: what may take long
-runs where it can be ended.
+give the same whatever other threads do. Both also keep the lock, and cannot be interrupted: what may take
+long runs where it can be ended.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 Other = TypeVar("Other")
 LEAST_SECONDS = 0.3
-"""What takes less by an estimate is done in this process, before a helper would have started (0.2 to 0.5 s)."""
+"""What takes less by an estimate is done in this process: starting a helper takes 0.2 to 0.5 s."""
 
 
 def usable_cores() -> int:
@@ -56,9 +56,7 @@ class Caller:
         """Largest resident memory of other processes, together."""
         return 0
 
-    def call(
-        self, function: Callable[..., Result], limit: Limit, *arguments: Any
-    ) -> Result:
+    def call(self, function: Callable[..., Result], limit: Limit, *arguments: Any) -> Result:
         """Return ``function(*arguments)``.
 
         Args:
@@ -123,6 +121,7 @@ class Helpers(Caller):
     def __init__(self, least_seconds: float = LEAST_SECONDS, cores: int = 1) -> None:
         super().__init__()
         self._least_seconds = least_seconds
+        self._cores = cores
         self._free = Semaphore(cores)
         self._idle: list[Helper] = []
         self._all: list[Helper] = []
@@ -178,7 +177,7 @@ class Helpers(Caller):
 
     def both(self, one: Callable[[], Result], other: Callable[[], Other]) -> tuple[Result, Other]:
         """See :meth:`Caller.both`; side by side if a core is free."""
-        if not self._free.acquire(blocking=False):
+        if self._cores == 1 or not self._free.acquire(blocking=False):
             return one(), other()
         try:
             with ThreadPoolExecutor(1) as pool:

@@ -1,8 +1,8 @@
 """A process that calls functions for another one: ``python -m commanalyzer.partition.helper``.
 
 Its standard input has pickled (function, arguments, CPU seconds that it may take), its standard output an
-answer to each: (what happened, result or message, its peak memory in bytes). It ends with its input, and when a
-call takes longer: libraries cannot be interrupted otherwise.
+answer to each: (what happened, result or message, its peak memory in bytes). It ends with its input, and when
+a call takes longer: libraries cannot be interrupted otherwise.
 """
 
 from __future__ import annotations

@@ -82,9 +82,11 @@ def partition(
 
     Vertices with one neighbour (matrix entries of a row) go where that neighbour goes, as long as all of
     them are small against a part. Where all components are small against a part, they are kept whole and
-    laid side by side in index order, since nothing needs to be cut. Otherwise METIS divides the graph, with
-    the small components put together in bags, and with contiguous parts where the graph is a connected mesh. Vertices without work get a small weight, because METIS mishandles zero weights: parts may differ
-    in the number of such vertices, not in work. Parts are numbered by the mean index of their vertices.
+    laid side by side in index order, since nothing needs to be cut. Otherwise METIS divides the graph,
+    with the small components put together in bags, and with contiguous parts where the graph is a
+    connected mesh. Vertices without work get a small weight, because METIS mishandles zero weights: parts
+    may differ in the number of such vertices, not in work. Parts are numbered by the mean index of their
+    vertices.
 
     Args:
         graph: Affinity graph; prepared where it is divided several times.

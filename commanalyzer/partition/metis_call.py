@@ -2,12 +2,35 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import numpy as np
 import pymetis
 from numpy.typing import NDArray
 
 INDEX = pymetis.zero_copy_dtype()
 """Integer type of this build of METIS."""
+
+
+_LIBRARY = ctypes.CDLL(None)  # the C library of this process
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """METIS prints remarks to the standard output, through C's buffer: they are for nobody."""
+    _LIBRARY.fflush(None)
+    kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    try:
+        yield
+    finally:
+        _LIBRARY.fflush(None)
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(nowhere)
 
 
 def divide(
@@ -31,12 +54,13 @@ def divide(
     Raises:
         RuntimeError: Or ``ValueError`` or ``TypeError``, if METIS fails.
     """
-    result = pymetis.part_graph(
-        num_parts,
-        pymetis.CSRAdjacency(pointer.astype(INDEX), neighbour.astype(INDEX)),
-        vweights=vertex_weight.astype(INDEX),
-        eweights=edge_weight.astype(INDEX),
-        recursive=False,
-        options=pymetis.Options(**options),
-    )
+    with _silent():
+        result = pymetis.part_graph(
+            num_parts,
+            pymetis.CSRAdjacency(pointer.astype(INDEX), neighbour.astype(INDEX)),
+            vweights=vertex_weight.astype(INDEX),
+            eweights=edge_weight.astype(INDEX),
+            recursive=False,
+            options=pymetis.Options(**options),
+        )
     return np.asarray(result.vertex_part, dtype=np.int32)

@@ -29,8 +29,6 @@ class Costs:
         kahypar_mesh_s_per_part: And for each part.
         kahypar_loose_s: The same of graphs with long borders.
         kahypar_loose_s_per_part: And for each part.
-        refine_s: One pass of single moves, per pin.
-        count_s: Counting a division, per flow that is looked at.
         least_limit_s: CPU time that every call may take.
     """
 
@@ -46,8 +44,6 @@ class Costs:
     kahypar_mesh_s_per_part: float = 0.7e-6
     kahypar_loose_s: float = 36e-6
     kahypar_loose_s_per_part: float = 1.5e-6
-    refine_s: float = 4e-7
-    count_s: float = 1e-7
     least_limit_s: float = 3.0
 
 

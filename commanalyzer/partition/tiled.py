@@ -126,11 +126,11 @@ class TiledPortfolio:
     @cached_property
     def view(self) -> CoarseView:
         """The coarse graph."""
+        find = partial(find_neighbours, self._graph, self._removed)
+        near, _ = self._options.caller.both(find, lambda: self.families)
         most = max(self._options.nodes)
         wanted = self._wanted or max(DEFAULT_VERTICES, LEAST_PER_PART * most)
         wanted = max(wanted, _LEAST_FORCED * most)
-        find = partial(find_neighbours, self._graph, self._removed)
-        near, _ = self._options.caller.both(find, lambda: self.families)
         tried, tiling = 0, None
         while True:
             size = wanted if self._wanted else near.tiles_wanted(wanted)
