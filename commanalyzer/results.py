@@ -221,7 +221,7 @@ class AnalysisResult(PlotMethods):
         decompositions: All candidates, ordered by nodes; exactly one best per (nodes, model).
         regions: Functions the analysis was restricted to.
         warnings: What the user should know, one sentence each.
-        left_out: Methods that did not fit into the budget of dividing, one sentence each.
+        left_out: Methods that did not fit into the budget, one sentence each.
         peak_memory_bytes: Peak resident memory of this tool during the analysis, bytes; 0 when not known.
         counted: How an MPI run was counted: then there is no value graph, no work and no machine, and
             decompositions are regions of the run.

@@ -17,32 +17,21 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from commanalyzer.errors import PartitionError
-from commanalyzer.partition.attempts import OBJECTIVES, Objective
 from commanalyzer.partition.borders import follow_borders, refine_borders
 from commanalyzer.partition.bounds import Structure, recognise
-from commanalyzer.partition.budget import Budget, Limit, mtkahypar_seconds
-from commanalyzer.partition.coarse import CoarseView, build_coarse, coarse_links, voted
-from commanalyzer.partition.concurrency import CutShortError
+from commanalyzer.partition.budget import Budget
+from commanalyzer.partition.coarse import CoarseView, build_coarse, coarse_links
+from commanalyzer.partition.coarse_attempts import CoarsePartitioners
 from commanalyzer.partition.divisions import Cut, best_counted, grids_to_try, promising_cuts, variants
 from commanalyzer.partition.followers import beside_neighbours
 from commanalyzer.partition.grids import Blocks
-from commanalyzer.partition.metis import Prepared, partition
-from commanalyzer.partition.mtkahypar import partition_hypergraph
 from commanalyzer.partition.options import PortfolioOptions, check_asked
 from commanalyzer.partition.owner_map import map_owners
 from commanalyzer.partition.placement import Placement
 from commanalyzer.partition.portfolio import NEAR, Candidate
-from commanalyzer.partition.quality import edge_cut, imbalance
 from commanalyzer.partition.refine import (
-    LEAST_GAIN,
-    MOST_COUNTS,
-    Incidence,
     balance_weights,
-    connectivity,
-    incidence,
     most_work,
-    refine,
 )
 from commanalyzer.partition.rules import rule_owners
 from commanalyzer.partition.selection import Cost, RowCounter, best_of
@@ -152,7 +141,7 @@ class TiledPortfolio:
 
     def prepare_partitioned(self) -> None:
         """Compute what :meth:`partitioned` needs for all numbers of parts."""
-        _ = self.view, self._nets, self._prepared
+        self.partitioners.prepare()
 
     def prepare(self) -> None:
         """Compute what all numbers of parts share; afterwards several may be divided at the same time."""
@@ -181,12 +170,9 @@ class TiledPortfolio:
         return Surface.of(self._graph, self.view)
 
     @cached_property
-    def _prepared(self) -> tuple[Prepared, Prepared]:
-        return Prepared(self.view.adjacency), Prepared(self.view.shared)
-
-    @cached_property
-    def _nets(self) -> Incidence | None:
-        return None if self.view.hypergraph is None else incidence(self.view.hypergraph)
+    def partitioners(self) -> CoarsePartitioners:
+        """Partitioning libraries, asked about coarse vertices."""
+        return CoarsePartitioners(self.view, self._options)
 
     def allowed(self, num_parts: int) -> float:
         """Largest work of a part over the mean that a balanced decomposition may have."""
@@ -232,26 +218,10 @@ class TiledPortfolio:
         """
         if budget is None:
             budget = self._budgets[num_parts] = Budget(self._options.budget_s)
-        begin = time.perf_counter()
-        objectives = OBJECTIVES if num_parts > 1 else OBJECTIVES[:1]
-        asked: list[tuple[Objective, Limit]] = []
-        for number, objective in enumerate(objectives):
-            prepared = self._prepared[objective == "net"]
-            seconds = prepared.seconds(num_parts, objective)
-            limit = budget.take(f"metis {objective}, {self.view.tiling.name}", seconds, is_needed=number == 0)
-            if limit is not None:
-                asked.append((objective, limit))
-        each = self._options.caller.each(partial(self._metis, num_parts), asked)
-        failed = [item for item in each if isinstance(item, PartitionError)]
-        divided = [item for item in each if not isinstance(item, PartitionError)]
-        self._failures.setdefault(num_parts, []).extend(f"METIS {error.message}" for error in failed)
-        if divided:
-            found = self._best(divided, num_parts)
-            yield self._candidate(found.name, self.placement.owners(found.coarse, num_parts), begin)
-        elif not isinstance(failed[0], CutShortError):
-            raise failed[0]
-        if num_parts > 1:
-            yield from self._mtkahypar(num_parts, budget)
+        begin, failed = time.perf_counter(), self._failures.setdefault(num_parts, [])
+        for name, coarse in self.partitioners.divided(num_parts, budget, self.allowed(num_parts), failed):
+            yield self._candidate(name, self.placement.owners(coarse, num_parts), begin)
+            begin = time.perf_counter()
 
     def _candidate(self, name: str, part: Int32, begin: float) -> Candidate:
         return Candidate(name, part, time.perf_counter() - begin, self.coarse_vertices)
@@ -278,71 +248,6 @@ class TiledPortfolio:
                 least = min(least, better.net_bytes)
                 yield self._candidate(f"{candidate.method} refined", better.part, begin)
 
-    def _is_affordable(self, num_parts: int) -> bool:
-        nets = self.view.hypergraph
-        return nets is not None and 0 < nets.num_nets * num_parts <= MOST_COUNTS
-
-    def _metis(self, num_parts: int, asked: tuple[Objective, Limit]) -> _Found | PartitionError:
-        """What METIS finds, or how it fails."""
-        (objective, limit), view, options = asked, self.view, self._options
-        options.caller.check()
-        try:
-            core = partition(
-                self._prepared[objective == "net"],
-                num_parts,
-                objective="volume" if objective == "volume" else "cut",
-                seed=options.seed,
-                imbalance=options.imbalance,
-                caller=options.caller,
-                limit=limit,
-            )
-        except PartitionError as error:
-            return error
-        part = core.part
-        if num_parts > 1 and options.structured and self._is_affordable(num_parts):
-            part = self._improved(part, num_parts)
-        return _Found(f"metis {objective}, {view.tiling.name}", part)
-
-    def _mtkahypar(self, num_parts: int, budget: Budget) -> Iterator[Candidate]:
-        nets = self.view.hypergraph
-        if nets is None or not self._options.structured or not nets.num_pins:
-            return
-        name = f"mt-kahypar km1, {self.view.tiling.name}"
-        is_mesh = self._prepared[0].is_mesh
-        limit = budget.take(name, mtkahypar_seconds(nets.num_pins, num_parts, is_mesh=is_mesh))
-        if limit is None:
-            return
-        begin, options = time.perf_counter(), self._options
-        try:
-            core = partition_hypergraph(
-                *(nets, num_parts),
-                seed=options.seed,
-                imbalance=options.imbalance,
-                caller=options.caller,
-                limit=limit,
-            )
-        except PartitionError as error:
-            self._failures.setdefault(num_parts, []).append(f"mt-kahypar failed: {error.message}")
-            return
-        yield self._candidate(name, self.placement.owners(core.part, num_parts), begin)
-
-    def _improved(self, part: Int32, num_parts: int) -> Int32:
-        hypergraph, nets = self.view.hypergraph, self._nets
-        assert hypergraph is not None and nets is not None
-        options = self._options
-        return refine(hypergraph, nets, part, num_parts, imbalance=options.imbalance, least_gain=LEAST_GAIN)
-
-    def _best(self, found: Sequence[_Found], num_parts: int) -> _Found:
-        """The one with the least bytes among those that are balanced, both by the coarse graph."""
-        volumes, excess = zip(*(self._coarse_cost(item.coarse, num_parts) for item in found), strict=True)
-        return found[best_of(volumes, excess, self.allowed(num_parts))]
-
-    def _coarse_cost(self, part: Int32, num_parts: int) -> tuple[int, float]:
-        """Bytes and imbalance by the coarse graph."""
-        nets, links = self.view.hypergraph, self.view.adjacency
-        volume = edge_cut(links, part) if nets is None else connectivity(nets, part, num_parts)
-        return volume, imbalance(links.work_flops, part, num_parts)
-
     def _blocks(self, num_parts: int) -> Iterator[_Found]:
         """The best blocks for each number of cut dimensions, and those of the least volume.
 
@@ -352,7 +257,7 @@ class TiledPortfolio:
         most = grids_to_try(self._graph.num_flows, num_parts)
         each, cuts = self._options.caller.each, promising_cuts(self.families, num_parts, most)
         found = [item for item in each(partial(self._cut, num_parts=num_parts), cuts) if item is not None]
-        guessed = [self._coarse_cost(item.coarse, num_parts) for _, item in found]
+        guessed = [self.partitioners.cost(item.coarse, num_parts) for _, item in found]
 
         def count_one(number: int) -> tuple[int, float]:
             self._options.caller.check()
@@ -378,7 +283,7 @@ class TiledPortfolio:
         if cut.by_work and all(map(np.array_equal, places, blocks.cuts(cut.grid))):
             return None
         values = partial(blocks.owners, cut.grid, places)
-        coarse = self._followed(self.placement.on_coarse(values(), leads=True), num_parts)
+        coarse = self.partitioners.followed(self.placement.on_coarse(values(), leads=True), num_parts)
         return cut.cut_dims, _Found(cut.name, coarse, partial(self.placement.led, values))
 
     def _blocks_of(self, members: Sequence[Shaped]) -> Blocks:
@@ -399,19 +304,9 @@ class TiledPortfolio:
         for name, owners in given:
             begin = time.perf_counter()
             if owners is not None:
-                coarse = self._followed(self.placement.on_coarse(owners), num_parts)
+                coarse = self.partitioners.followed(self.placement.on_coarse(owners), num_parts)
                 part = self._closely_followed(_Found(name, coarse, partial(np.asarray, owners)), num_parts)
                 yield self._candidate(name, part, begin)
-
-    def _followed(self, coarse: Int32, num_parts: int) -> Int32:
-        """Parts for the coarse vertices without one, beside what they are connected to."""
-        if (coarse >= 0).all():
-            return coarse
-        hypergraph, nets = self.view.hypergraph, self._nets
-        if hypergraph is None or nets is None or not self._is_affordable(num_parts):
-            return voted(self.view.adjacency, coarse, num_parts)
-        limit = self._options.imbalance
-        return refine(hypergraph, nets, coarse, num_parts, imbalance=limit, fixed=coarse >= 0, passes=1)
 
     def _placed(self, division: _Found, num_parts: int) -> Int32:
         values = division.values
