@@ -13,7 +13,7 @@ from functools import cached_property, partial
 
 from commanalyzer.errors import PartitionError
 from commanalyzer.partition.attempts import OBJECTIVES, Objective
-from commanalyzer.partition.budget import Budget, Limit, mtkahypar_seconds
+from commanalyzer.partition.budget import Budget, Limit, least_gain, mtkahypar_seconds
 from commanalyzer.partition.coarse import CoarseView, voted
 from commanalyzer.partition.concurrency import CutShortError
 from commanalyzer.partition.metis import Prepared, partition
@@ -139,7 +139,8 @@ class CoarsePartitioners:
     ) -> Int32:
         hypergraph, nets = self.view.hypergraph, self._nets
         assert hypergraph is not None and nets is not None
-        least = LEAST_GAIN if fixed is None else 0.0
+        wanted = least_gain(hypergraph.num_pins, num_parts, self.options.budget_s)
+        least = max(LEAST_GAIN, wanted) if fixed is None else 0.0
         slack = self.options.imbalance
         return refine(
             hypergraph,

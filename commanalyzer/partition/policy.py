@@ -29,6 +29,10 @@ class Costs:
         kahypar_mesh_s_per_part: And for each part.
         kahypar_loose_s: The same of graphs with long borders.
         kahypar_loose_s_per_part: And for each part.
+        refine_s: One pass of single moves, per pin.
+        refine_s_per_part: And for each part.
+        gain_per_share: What a pass has to save of the metric, over its share of the budget. Halved: passes
+            take twice as long where borders are long, and save 1 or 2 % more there; doubled: the other way.
         least_limit_s: CPU time that every call may take.
     """
 
@@ -44,6 +48,9 @@ class Costs:
     kahypar_mesh_s_per_part: float = 0.7e-6
     kahypar_loose_s: float = 36e-6
     kahypar_loose_s_per_part: float = 1.5e-6
+    refine_s: float = 4e-7
+    refine_s_per_part: float = 5e-8
+    gain_per_share: float = 0.1
     least_limit_s: float = 3.0
 
 

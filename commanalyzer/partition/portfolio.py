@@ -320,7 +320,13 @@ class Portfolio:
         hopeless = hopeless_bytes / max(cost.comm_bytes, 1)
         imbalance = self._options.imbalance
         return self._partitioners.levels.improved(
-            part, num_parts, imbalance, work, passes=passes, hopeless=hopeless
+            part,
+            num_parts,
+            imbalance,
+            work,
+            passes=passes,
+            hopeless=hopeless,
+            budget_s=self._options.budget_s,
         )
 
     def _best(self, costs: Sequence[Cost], num_parts: int) -> int:

@@ -243,6 +243,7 @@ class TiledPortfolio:
                 *(self.surface, candidate.part, num_parts, self._options.imbalance),
                 work_flops=partial(self._work_of, candidate.part, num_parts),
                 hopeless_bytes=NEAR * least,
+                budget_s=self._options.budget_s,
             )
             if better is not None:
                 least = min(least, better.net_bytes)
