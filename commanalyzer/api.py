@@ -22,6 +22,7 @@ from commanalyzer.request import (
     AnalysisRequest,
     Coarsen,
     CompilerOptions,
+    Effort,
     Model,
     ProgramOutput,
     ordered_nodes,
@@ -86,6 +87,10 @@ class AnalyzeOptions(TypedDict, total=False):
     """Find divisions on a coarse graph: of large ones (``auto``), ``never``, always with so many vertices."""
     work_weights: WorkWeights | None
     """What operations of each kind count for in the work that is balanced."""
+    effort: Effort
+    """How long to look for divisions: ``quick``, ``normal``, ``thorough``; the same result everywhere."""
+    time_limit_s: float | None
+    """End looking for divisions after so many seconds, with the best until then."""
 
 
 def analyze(

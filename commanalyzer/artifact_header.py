@@ -45,6 +45,7 @@ def header_of(result: AnalysisResult) -> dict[str, Json]:
         "machine": cast(Json, asdict(result.machine)),
         "regions": list(result.regions),
         "warnings": list(result.warnings),
+        "left_out": list(result.left_out),
         "decompositions": [_decomposition_header(d) for d in result.decompositions],
         "counted": None if result.counted is None else counted_header(result.counted),
         "peak_memory_bytes": result.peak_memory_bytes,
@@ -125,6 +126,7 @@ def result_from_header(
         ),
         regions=_texts(header["regions"]),
         warnings=_texts(header["warnings"]),
+        left_out=_texts(header.get("left_out", [])),
         counted=_counted(header.get("counted")),
         peak_memory_bytes=_int(header.get("peak_memory_bytes", 0)),
     )

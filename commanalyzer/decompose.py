@@ -5,7 +5,9 @@ Input: a graph and what to count. Output: :class:`Decomposition` values, one bes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -20,18 +22,27 @@ from commanalyzer.errors import PartitionError
 from commanalyzer.heap import give_back
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.paper_view import paper_view
+from commanalyzer.partition.budget import budget_seconds
 from commanalyzer.partition.coded import Owners
-from commanalyzer.partition.concurrency import Caller, caller_of, side_by_side
+from commanalyzer.partition.concurrency import (
+    Caller,
+    StoppedError,
+    caller_of,
+    ending_early,
+    side_by_side,
+)
 from commanalyzer.partition.memory import affordable_jobs, require_memory, tiled_jobs
+from commanalyzer.partition.merging import merge_parts
 from commanalyzer.partition.options import PortfolioOptions, is_large
 from commanalyzer.partition.owner_map import read_owner_map
+from commanalyzer.partition.owners import in_order
 from commanalyzer.partition.portfolio import Candidate, Portfolio
 from commanalyzer.partition.rules import parse_rule
 from commanalyzer.partition.selection import best_of, promising
 from commanalyzer.partition.tiled import TiledPortfolio
 from commanalyzer.progress import Progress
-from commanalyzer.quantities import Bytes, Flop, format_count
-from commanalyzer.request import Coarsen, Model
+from commanalyzer.quantities import Bytes, Flop, format_count, format_seconds
+from commanalyzer.request import Coarsen, Effort, Model
 from commanalyzer.results import Decomposition, SingletonCounts
 from commanalyzer.roofline.equations import communication_intensity, machine_bound
 from commanalyzer.vcg.graph import ValueGraph
@@ -42,6 +53,8 @@ from commanalyzer.vcg.store import GraphStore
 from commanalyzer.views import View
 
 _REFINED = 3  # candidates
+_MERGED_SHARE = 0.4  # of the bytes between twice as many parts that merging them leaves at least: half of
+# what an even pairing leaves of uniform traffic; blocks of 2 and 3 dimensions keep 0.5 to 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +74,8 @@ class CountOptions:
     decompose: tuple[str, ...] = ()
     owner_map: Path | None = None
     coarsen: Coarsen = "auto"
+    effort: Effort = "normal"
+    time_limit_s: float | None = None
     memory_limit_bytes: int | None = None
     jobs: int = 1
 
@@ -73,6 +88,8 @@ class Counted:
     singletons: SingletonCounts | None
     vcg_words: int
     warnings: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
+    """Methods that did not fit into the budget of dividing, one sentence each."""
     helper_bytes: int = 0
     """Largest memory of the processes that partitioners ran in, together."""
 
@@ -109,18 +126,16 @@ def decompose(store: GraphStore, work: int, options: CountOptions, progress: Pro
         View.of(model, graph, options.high, is_tiled=keep, jobs=options.jobs) for model in options.models
     ]
     progress.stage("partition and count", len(views) * len(options.nodes) * 2)
-    found: list[Decomposition] = []
-    doubts: list[str] = []
-    helper_bytes = 0
-    for view in views:
-        decompositions, failures, view_bytes = _decompose_view(view, work, options, progress)
-        found += decompositions
-        doubts += failures
-        helper_bytes = max(helper_bytes, view_bytes)
+    budget_s = budget_seconds(options.effort, store.num_flows, store.nbytes)
+    divided = [_decompose_view(view, work, options, budget_s, progress) for view in views]
+    found = [d for item in divided for d in item.decompositions]
+    doubts = [text for item in divided for text in item.warnings]
+    left_out = tuple(dict.fromkeys(text for item in divided for text in item.left_out))
+    helper_bytes = max(item.helper_bytes for item in divided)
     order = {model: i for i, model in enumerate(options.models)}
     found.sort(key=lambda d: (d.nodes, order[_as_model(d.model)], not d.best, d.method))
     warnings = (*warnings, *doubts, *_doubts(found))
-    return Counted(tuple(found), singletons, words, warnings, helper_bytes)
+    return Counted(tuple(found), singletons, words, warnings, left_out, helper_bytes)
 
 
 def _is_tiled(graph: AnyGraph, options: CountOptions) -> bool:
@@ -132,33 +147,56 @@ def _as_model(name: str) -> Model:
     return "hpdc18" if name == "hpdc18" else "volume"
 
 
+@dataclass(frozen=True, slots=True)
+class _Divided:
+    """Decompositions of a view or of one node count, one of them best for each; what has to be said."""
+
+    decompositions: list[Decomposition]
+    warnings: list[str]
+    left_out: list[str]
+    helper_bytes: int = 0
+
+
 def _decompose_view(
-    view: View, work: int, options: CountOptions, progress: Progress
-) -> tuple[list[Decomposition], list[str], int]:
-    """Decompositions of a view, one best for each node count; what has to be said; peak memory of helpers."""
+    view: View, work: int, options: CountOptions, budget_s: float, progress: Progress
+) -> _Divided:
+    """Decompositions of a view; peak memory of helpers."""
     is_tiled, lock, limit = _is_tiled(view.graph, options), Lock(), options.memory_limit_bytes
     jobs = affordable_jobs(view.graph, limit, options.jobs, is_tiled=is_tiled)
     give_back()
     caller = caller_of(jobs)
-    portfolio = _portfolio(view, options, caller)
+    portfolio = _portfolio(view, options, budget_s, caller)
 
     def advance() -> None:
         with lock:
             progress.advance()
 
-    def divide(nodes: int) -> tuple[list[Decomposition], list[str]]:
+    def divide(nodes: int) -> _Divided:
         return _divide(view, portfolio, nodes, work, options, caller, advance)
 
-    if jobs > 1:
-        portfolio.prepare()
-        if is_tiled and isinstance(portfolio, TiledPortfolio):
-            caller.leave(jobs - tiled_jobs(view.graph, limit, jobs, portfolio.view.tiling.vertex))
-    try:
-        divided = side_by_side(divide, options.nodes, jobs, caller, float)
-    finally:
-        caller.close()
-    found = [d for decompositions, _ in divided for d in decompositions]
-    return found, [text for _, warnings in divided for text in warnings], caller.peak_bytes
+    with ending_early(caller, options.time_limit_s):
+        if jobs > 1:
+            with suppress(StoppedError):
+                portfolio.prepare()
+            if is_tiled and isinstance(portfolio, TiledPortfolio):
+                caller.leave(jobs - tiled_jobs(view.graph, limit, jobs, portfolio.view.tiling.vertex))
+        try:
+            divided = side_by_side(divide, options.nodes, jobs, caller, float)
+            if not view.removed.all():
+                divided = _with_merged(view, portfolio, divided, work, options)
+        finally:
+            caller.close()
+    found = [d for item in divided for d in item.decompositions]
+    warnings = [text for item in divided for text in item.warnings]
+    for item in divided if not view.removed.all() else ():
+        (best,) = (d for d in item.decompositions if d.best)
+        if best.imbalance > (allowed := portfolio.allowed(best.nodes)):
+            warnings.append(_uneven(best, allowed))
+        if best.nodes > 1 and (doubt := Confidence.of(item.decompositions).doubt):
+            warnings.append(doubt)
+    if caller.stopped:
+        warnings.append(f"dividing ended at {caller.stopped}: the best until then is shown ({view.model})")
+    return _Divided(found, warnings, [t for item in divided for t in item.left_out], caller.peak_bytes)
 
 
 def _divide(
@@ -169,32 +207,74 @@ def _divide(
     options: CountOptions,
     caller: Caller,
     advance: Callable[[], None],
-) -> tuple[list[Decomposition], list[str]]:
+) -> _Divided:
     """Decompositions for one node count, one of them best, and what has to be said about them."""
     count = partial(_count, view, nodes=nodes, work=work, options=options, portfolio=portfolio)
     if view.removed.all() and nodes > 1:
         whole = Candidate("on one node", np.zeros(len(view.removed), np.int32), 0.0)
         advance()
         advance()
-        return [replace(count(whole), best=True, efficiency_bound=None)], _undivided(view, nodes)
+        return _Divided(
+            [replace(count(whole), best=True, efficiency_bound=None)], _undivided(view, nodes), []
+        )
     _require_values(view, nodes)
-    found = caller.each(count, portfolio.candidates(nodes))
+    found = caller.each(count, _until_stopped(portfolio.candidates(nodes)))
+    if not found:
+        found = [count(Candidate("slabs of all values", in_order(view.graph, view.removed, nodes), 0.0))]
     advance()
     allowed = portfolio.allowed(nodes)
     volumes, imbalances = [d.comm_bytes for d in found], [d.imbalance for d in found]
     chosen = [found[i] for i in promising(volumes, imbalances, allowed, portfolio.far)[:_REFINED]]
     given = (Candidate(d.method, d.part, d.seconds, d.coarse_vertices) for d in chosen)
-    found += caller.each(count, portfolio.refined(given, nodes))
+    found += caller.each(count, _until_stopped(portfolio.refined(given, nodes)))
     found = _with_bound(found, portfolio, nodes)
-    volumes, imbalances = [d.comm_bytes for d in found], [d.imbalance for d in found]
-    best = best_of(volumes, imbalances, allowed)
     warnings = [f"{nodes} nodes ({view.model}): {text}" for text in portfolio.failures(nodes)]
-    if imbalances[best] > allowed:
-        warnings.append(_uneven(found[best], allowed))
     advance()
-    judged = [replace(d, best=i == best, is_balanced=d.imbalance <= allowed) for i, d in enumerate(found)]
-    doubt = Confidence.of(judged).doubt if nodes > 1 else ""
-    return judged, [*warnings, doubt] if doubt else warnings
+    left_out = [
+        f"at {nodes} nodes: {name}, about {format_seconds(seconds)} (--effort)"
+        for name, seconds in portfolio.left_out(nodes).items()
+    ]
+    return _Divided(_chosen(found, allowed), warnings, left_out)
+
+
+def _with_merged(
+    view: View,
+    portfolio: Portfolio | TiledPortfolio,
+    divided: list[_Divided],
+    work: int,
+    options: CountOptions,
+) -> list[_Divided]:
+    """Add what the best division among the next multiple of parts gives with its parts merged.
+
+    Merging adds no bytes: fewer nodes never need more than more nodes, as far as parts can be merged evenly.
+    """
+    known = dict(zip(options.nodes, divided, strict=True))
+    for nodes in reversed(options.nodes):
+        more = min((q for q in options.nodes if q > nodes and q % nodes == 0), default=0)
+        if nodes == 1 or not more:
+            continue
+        (source,) = (d for d in known[more].decompositions if d.best)
+        found, allowed = known[nodes].decompositions, portfolio.allowed(nodes)
+        (best,) = (d for d in found if d.best)
+        if source.comm_bytes * _MERGED_SHARE > best.comm_bytes and best.imbalance <= allowed:
+            continue
+        begin, part = time.perf_counter(), source.part
+        charges = view.charge(part, more, _rows_between(view, portfolio, part, more))
+        load = view.cost(part, charges, source.comm_bytes).work_flops
+        traffic = source.communication.comm_bytes
+        group = merge_parts(traffic, np.bincount(part, load, more).astype(np.float64), nodes, allowed)
+        name = f"{source.method}, merged from {more}"
+        merged = Candidate(name, group[part], time.perf_counter() - begin, source.coarse_vertices)
+        count = partial(_count, view, nodes=nodes, work=work, options=options, portfolio=portfolio)
+        found = [*found, *_with_bound([count(merged)], portfolio, nodes)]
+        known[nodes] = replace(known[nodes], decompositions=_chosen(found, allowed))
+    return [known[nodes] for nodes in options.nodes]
+
+
+def _chosen(found: list[Decomposition], allowed: float) -> list[Decomposition]:
+    """``found`` with one of them marked as best."""
+    best = best_of([d.comm_bytes for d in found], [d.imbalance for d in found], allowed)
+    return [replace(d, best=i == best, is_balanced=d.imbalance <= allowed) for i, d in enumerate(found)]
 
 
 def _undivided(view: View, nodes: int) -> list[str]:
@@ -227,9 +307,17 @@ def _require_values(view: View, nodes: int) -> None:
         )
 
 
-def _portfolio(view: View, options: CountOptions, caller: Caller) -> Portfolio | TiledPortfolio:
+def _until_stopped(candidates: Iterator[Candidate]) -> Iterator[Candidate]:
+    """What is found before an interrupt or the end of the time."""
+    with suppress(StoppedError):
+        yield from candidates
+
+
+def _portfolio(
+    view: View, options: CountOptions, budget_s: float, caller: Caller
+) -> Portfolio | TiledPortfolio:
     """Candidates on values; of a large graph, or where the user says so, on coarse vertices."""
-    chosen = replace(_portfolio_options(view, options), caller=caller)
+    chosen = replace(_portfolio_options(view, options), caller=caller, budget_s=budget_s)
     wanted = options.coarsen
     most = wanted if isinstance(wanted, int) else 0
     tiled = TiledPortfolio(view.graph, view.removed, chosen, view.counted_cost, most)

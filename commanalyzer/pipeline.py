@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import shlex
-from dataclasses import replace
+from dataclasses import fields, replace
 
 from commanalyzer.decompose import Counted, CountOptions, decompose
 from commanalyzer.machine.parameters import MachineParameters, Parameter
@@ -63,6 +63,7 @@ def repartition(
         machine=machine,
         decompositions=counted.decompositions,
         warnings=(*result.recording.warnings, *counted.warnings),
+        left_out=counted.left_out,
         peak_memory_bytes=peak_memory_bytes() + counted.helper_bytes,
     )
 
@@ -108,20 +109,8 @@ def explain_loops(request: AnalysisRequest) -> str:
 def _count_options(
     request: AnalysisRequest | PartitionRequest, machine: MachineParameters, jobs: int
 ) -> CountOptions:
-    return CountOptions(
-        request.nodes,
-        request.models,
-        request.high,
-        machine,
-        request.seed,
-        request.imbalance,
-        request.check,
-        request.decompose,
-        request.owner_map,
-        request.coarsen,
-        request.memory_limit_bytes if isinstance(request, AnalysisRequest) else None,
-        jobs,
-    )
+    asked = {f.name: getattr(request, f.name) for f in fields(CountOptions) if hasattr(request, f.name)}
+    return CountOptions(**{**asked, "machine": machine, "jobs": jobs})
 
 
 def with_throughput(request: AnalysisRequest, recording: Recording, work: WorkCounts) -> MachineParameters:
@@ -178,5 +167,6 @@ def _result(
         decompositions=counted.decompositions,
         regions=request.regions,
         warnings=tuple(warnings),
+        left_out=counted.left_out,
         peak_memory_bytes=peak_memory_bytes() + counted.helper_bytes,
     )

@@ -14,6 +14,8 @@ from commanalyzer.work import WorkWeights
 Model = Literal["volume", "hpdc18"]
 ProgramOutput = Literal["inherit", "stderr", "discard"]
 Coarsen = Literal["auto", "never"] | int
+Effort = Literal["quick", "normal", "thorough"]
+EFFORTS: tuple[Effort, ...] = ("quick", "normal", "thorough")
 MODELS: tuple[Model, ...] = ("volume", "hpdc18")
 MAX_NODES = 1_000_000
 DEFAULT_NODES = (2, 4, 8, 16)
@@ -68,6 +70,9 @@ class AnalysisRequest:
         coarsen: Find divisions on a coarse graph: of large graphs only (``auto``), ``never``, or always with
             about so many vertices.
         work_weights: What operations of each kind count for; ``None`` for the default, or what it was before.
+        effort: How long dividing may take (:mod:`commanalyzer.partition.budget`); decided by estimates, so
+            that the result is the same everywhere.
+        time_limit_s: Wall-clock limit of dividing, seconds: what was found by then counts; ``None`` for none.
 
     Raises:
         ConfigError: If a value is out of range.
@@ -95,12 +100,14 @@ class AnalysisRequest:
     owner_map: Path | None = None
     coarsen: Coarsen = "auto"
     work_weights: WorkWeights | None = None
+    effort: Effort = "normal"
+    time_limit_s: float | None = None
 
     def __post_init__(self) -> None:
         _require(bool(self.sources), "expected at least one source file, found none", "SOURCES")
         _check_nodes(self.nodes)
         _check_counting(self.models, self.high, self.imbalance, self.seed)
-        _check_coarsen(self.coarsen)
+        _check_dividing(self.coarsen, self.effort, self.time_limit_s)
         self._check_limits()
 
     def _check_limits(self) -> None:
@@ -130,11 +137,13 @@ class PartitionRequest:
     owner_map: Path | None = None
     coarsen: Coarsen = "auto"
     work_weights: WorkWeights | None = None
+    effort: Effort = "normal"
+    time_limit_s: float | None = None
 
     def __post_init__(self) -> None:
         _check_nodes(self.nodes)
         _check_counting(self.models, self.high, self.imbalance, self.seed)
-        _check_coarsen(self.coarsen)
+        _check_dividing(self.coarsen, self.effort, self.time_limit_s)
 
 
 def ordered_nodes(nodes: Iterable[int]) -> tuple[int, ...]:
@@ -156,7 +165,10 @@ def _check_nodes(nodes: tuple[int, ...]) -> None:
     _require(increasing, f"expected increasing node counts, found {nodes}", "--nodes")
 
 
-def _check_coarsen(coarsen: Coarsen) -> None:
+def _check_dividing(coarsen: Coarsen, effort: Effort, time_limit_s: float | None) -> None:
+    _require(effort in EFFORTS, f"expected one of {', '.join(EFFORTS)}, found {effort!r}", "--effort")
+    positive = time_limit_s is None or time_limit_s > 0
+    _require(positive, f"expected a positive time, found {time_limit_s}", "--time-limit")
     known = coarsen in ("auto", "never") or (isinstance(coarsen, int) and coarsen >= 1)
     _require(known, f"expected auto, never or a number of vertices, found {coarsen!r}", "--coarsen")
 

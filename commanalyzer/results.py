@@ -213,9 +213,10 @@ class AnalysisResult(PlotMethods):
         decompositions: All candidates, ordered by nodes; exactly one best per (nodes, model).
         regions: Functions the analysis was restricted to.
         warnings: What the user should know, one sentence each.
+        left_out: Methods that did not fit into the budget, one sentence each.
         peak_memory_bytes: Peak resident memory of this tool during the analysis, bytes; 0 when not known.
-        counted: How it was counted, when it is a counted MPI run and not a prediction: then there is no
-            value graph, no work and no machine, and decompositions are regions of the run.
+        counted: How an MPI run was counted: then there is no value graph, no work and no machine, and
+            decompositions are regions of the run.
 
     Raises:
         GraphInvariantError: If a (nodes, model) has not exactly one best decomposition.
@@ -234,6 +235,7 @@ class AnalysisResult(PlotMethods):
     regions: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     counted: CountedRun | None = None
+    left_out: tuple[str, ...] = ()
     peak_memory_bytes: int = 0
 
     def __post_init__(self) -> None:

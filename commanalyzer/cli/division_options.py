@@ -10,6 +10,7 @@ import click
 
 from commanalyzer.cli import options
 from commanalyzer.errors import CommAnalyzerError
+from commanalyzer.request import EFFORTS
 
 _OPTIONS = (
     click.option(
@@ -47,11 +48,24 @@ _OPTIONS = (
         help="Find divisions on a coarse graph (counted on the full one): of large graphs, never, or always "
         "with about N vertices.",
     ),
+    click.option(
+        "--effort",
+        type=click.Choice(EFFORTS),
+        default="normal",
+        show_default=True,
+        help="How long to look for divisions; by estimates, so that the result is the same everywhere.",
+    ),
+    click.option(
+        "--time-limit",
+        "time_limit_s",
+        type=options.seconds,
+        help="End looking for divisions after so long, with the best until then: 30, 2min.",
+    ),
 )
 
 
 def division_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add ``decompose``, ``owner_map``, ``imbalance``, ``work_weights`` and ``coarsen`` to a command."""
+    """Add options to a command that are called like fields of requests."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command

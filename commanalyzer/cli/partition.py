@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -20,8 +21,7 @@ from commanalyzer.cli.output import (
 )
 from commanalyzer.errors import ConfigError
 from commanalyzer.machine.parameters import MachineParameters
-from commanalyzer.request import MODELS, Coarsen, PartitionRequest
-from commanalyzer.work import WorkWeights
+from commanalyzer.request import MODELS, PartitionRequest
 
 
 @click.command()
@@ -51,11 +51,6 @@ def command(
     model: str,
     high: float,
     seed: int,
-    decompose: tuple[str, ...],
-    owner_map: Path | None,
-    imbalance: float,
-    work_weights: WorkWeights | None,
-    coarsen: Coarsen,
     machine: MachineParameters,
     output: Path | None,
     json_output: str | None,
@@ -64,6 +59,7 @@ def command(
     check: bool,
     jobs: int | None,
     quiet: bool,
+    **division: Any,
 ) -> None:
     """Decompose the saved RESULT (*.cmz) for other node counts."""
     check_outputs(output, json_output, force)
@@ -73,12 +69,8 @@ def command(
         high=high,
         machine=machine,
         seed=seed,
-        imbalance=imbalance,
         check=check,
-        decompose=decompose,
-        owner_map=owner_map,
-        coarsen=coarsen,
-        work_weights=work_weights,
+        **division,  # options that are called like the fields of the request
     )
     from commanalyzer.artifacts import load
     from commanalyzer.partition.concurrency import usable_cores

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property, partial
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from commanalyzer.partition.affinity import Affinities, Affinity
+from commanalyzer.partition.budget import Limit, mtkahypar_seconds
 from commanalyzer.partition.levels import Level, Levels, build_levels
 from commanalyzer.partition.metis import Prepared, partition
 from commanalyzer.partition.mtkahypar import partition_hypergraph
@@ -26,13 +27,22 @@ from commanalyzer.vcg.graph import Bool, Float64, Int32, ValueGraph
 # METIS's edge cut and volume, and the cut of the graph whose edges share the bytes of a value.
 Objective = Literal["cut", "volume", "net"]
 OBJECTIVES: tuple[Objective, ...] = ("cut", "volume", "net")
-_ATTEMPTS = 4  # seeds per objective: METIS's results differ by several per cent on small graphs
 _MOST_RETRIED_EDGES = 150_000  # above it, one seed: more would take longer than recording
-_MOST_PINS = 1_000_000  # pins times numbers of parts; above it, Mt-KaHyPar would take many seconds
 _MANY_PAIRS = 64  # sum of squared degrees, per link; grids and meshes have up to 30
 
-# Name and what finds owners of all values; nothing where these have been found before.
-Attempt = tuple[str, Callable[[], Int32 | None]]
+
+class Attempt(NamedTuple):
+    """A method that gives one decomposition.
+
+    Attributes:
+        name: Of the method.
+        seconds: CPU seconds that it takes, by an estimate.
+        find: Finds owners of all values within a limit; nothing where these have been found before.
+    """
+
+    name: str
+    seconds: float
+    find: Callable[[Limit], Int32 | None]
 
 
 class Partitioners:
@@ -78,8 +88,11 @@ class Partitioners:
 
     @property
     def prefers_coarse(self) -> bool:
-        """Whether Mt-KaHyPar would take long on the values, so that a coarse graph is worth asking about."""
-        return self._options.structured and not self._is_quick(self.levels.coarse)
+        """Whether Mt-KaHyPar would take too long on the values, so that a coarse graph is worth asking."""
+        if not self._options.structured:
+            return False
+        most = max(self._options.nodes)
+        return self._mtkahypar_seconds(self.levels.coarse, most) > self._options.budget_s
 
     @property
     def work_flops(self) -> Float64:
@@ -109,8 +122,8 @@ class Partitioners:
         if self._options.structured and num_parts > 1 and self.levels.has_tasks:
             fine = self.levels.fine.affinity
             if fine.adjacency.num_edges <= _MOST_RETRIED_EDGES:
-                name, attempt = next(self.metis_seeds("cut", num_parts, fine))
-                yield f"{name} without tasks", attempt
+                first = next(self.metis_seeds("cut", num_parts, fine))
+                yield first._replace(name=f"{first.name} without tasks")
 
     def is_slow(self, num_parts: int) -> bool:
         """METIS would take long for the volume: it is asked last, if blocks of arrays are no better.
@@ -133,7 +146,7 @@ class Partitioners:
         retried = num_parts > 1 and affinity.adjacency.num_edges <= _MOST_RETRIED_EDGES
         seen: set[bytes] = set()
 
-        def attempt(seed: int) -> Int32 | None:
+        def attempt(seed: int, limit: Limit) -> Int32 | None:
             core = partition(
                 prepared,
                 num_parts,
@@ -141,6 +154,7 @@ class Partitioners:
                 seed=seed,
                 imbalance=self._options.imbalance,
                 caller=self._options.caller,
+                limit=limit,
             )
             key = core.part.tobytes()
             if key in seen:
@@ -148,21 +162,23 @@ class Partitioners:
             seen.add(key)
             return extend_to_hubs(self.hubs, affinity, core).part
 
-        for seed in range(first, first + (_ATTEMPTS if retried else 1)):
+        seconds = prepared.seconds(num_parts, objective)
+        for seed in range(first, first + (self._options.seeds if retried else 1)):
             name = f"metis {objective}" if seed == first else f"metis {objective} seed {seed}"
-            yield name, partial(attempt, seed)
+            yield Attempt(name, seconds, partial(attempt, seed))
 
     def _mtkahypar(self, num_parts: int) -> Iterator[Attempt]:
         """Mt-KaHyPar on both views where they are small enough."""
         levels = self.levels
 
-        def attempt(level: Level) -> Int32:
+        def attempt(level: Level, limit: Limit) -> Int32:
             options = self._options
             core = partition_hypergraph(
                 *(level.hypergraph, num_parts),
                 seed=options.seed,
                 imbalance=options.imbalance,
                 caller=options.caller,
+                limit=limit,
             )
             part = levels.to_fine(core.part) if level is levels.coarse else core.part
             return levels.owners(part, num_parts)
@@ -172,9 +188,9 @@ class Partitioners:
             views.append(("mt-kahypar km1 without tasks", levels.fine))
         for name, level in views:
             h = level.hypergraph
-            if h.num_pins and num_parts <= h.num_vertices and self._is_quick(level):
-                yield name, partial(attempt, level)
+            if h.num_pins and num_parts <= h.num_vertices:
+                yield Attempt(name, self._mtkahypar_seconds(level, num_parts), partial(attempt, level))
 
-    def _is_quick(self, level: Level) -> bool:
-        """Whether Mt-KaHyPar takes seconds on a level, for all numbers of parts."""
-        return level.hypergraph.num_pins * len(self._options.nodes) <= _MOST_PINS
+    def _mtkahypar_seconds(self, level: Level, num_parts: int) -> float:
+        is_mesh = self._prepared[0].is_mesh
+        return mtkahypar_seconds(level.hypergraph.num_pins, num_parts, is_mesh=is_mesh)

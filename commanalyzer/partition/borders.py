@@ -14,6 +14,7 @@ from functools import cache
 import numpy as np
 
 from commanalyzer.partition import border_kernels as kernels
+from commanalyzer.partition.budget import least_gain
 from commanalyzer.partition.coarse import build_nets
 from commanalyzer.partition.hypergraph import Hypergraph
 from commanalyzer.partition.refine import (
@@ -115,6 +116,7 @@ def refine_borders(
     *,
     work_flops: Callable[[], Float64] | None = None,
     hopeless_bytes: float = math.inf,
+    budget_s: float = math.inf,
 ) -> Refined | None:
     """Return better owners of all values; ``None`` if none were found or borders are too long.
 
@@ -128,12 +130,14 @@ def refine_borders(
         work_flops: () -> float64[V], work where each value is owned, asked for once if there is something to
             refine; None for that of the graph.
         hopeless_bytes: Metric above which no further round is worth its time.
+        budget_s: CPU seconds that all of dividing may take: passes have to save more where they take long.
     """
     work = cache(work_flops or (lambda: surface.graph.work_flops))
     best: Refined | None = None
     for _ in range(_ROUNDS):
         better, goes_on = _refined_once(
-            surface, part, num_parts, allowed_imbalance, work, hopeless_bytes, is_first=best is None
+            *(surface, part, num_parts, allowed_imbalance, work, hopeless_bytes, budget_s),
+            is_first=best is None,
         )
         if better is None:
             break
@@ -150,6 +154,7 @@ def _refined_once(
     allowed_imbalance: float,
     work_flops: Callable[[], Float64],
     hopeless_bytes: float,
+    budget_s: float,
     *,
     is_first: bool,
 ) -> tuple[Refined | None, bool]:
@@ -161,13 +166,15 @@ def _refined_once(
     before = connectivity(nets, start, num_parts)
     fixed = np.arange(len(start)) < num_parts
     hopeless = hopeless_bytes / max(before, 1)
-    found = _refined(border, start, num_parts, allowed_imbalance, fixed=fixed, hopeless=hopeless)
+    least = max(_least_gain(len(start)), least_gain(nets.num_pins, num_parts, budget_s))
+    limits = {"least": least, "hopeless": hopeless}
+    found = _refined(border, start, num_parts, allowed_imbalance, fixed=fixed, **limits)
     after = connectivity(nets, found, num_parts)
     most = most_work(nets.work_flops, num_parts, allowed_imbalance, float(border.settled.sum()))
     is_relieved = border.most_load(found, num_parts) < border.most_load(start, num_parts) > most
     if after >= before and not is_relieved:
         return None, False
-    goes_on = before - after >= _LEAST_ROUND * _least_gain(len(start)) * before and after <= hopeless_bytes
+    goes_on = before - after >= _LEAST_ROUND * least * before and after <= hopeless_bytes
     return Refined(border.owners(found, part, surface.view.tiling), after), goes_on
 
 
@@ -183,6 +190,7 @@ def _refined(
     imbalance: float,
     *,
     fixed: Bool,
+    least: float = 0.0,
     hopeless: float = math.inf,
 ) -> Int32:
     return refine(
@@ -194,7 +202,7 @@ def _refined(
         fixed=fixed,
         settled=border.settled,
         patience=min(_PATIENCE, _MOST_MOVES / len(start)),
-        least_gain=_least_gain(len(start)),
+        least_gain=max(least, _least_gain(len(start))),
         hopeless=hopeless,
     )
 

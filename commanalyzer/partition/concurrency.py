@@ -1,26 +1,30 @@
 """Computations side by side: threads, and processes for libraries that hold the interpreter's lock.
 
 METIS takes its random numbers from the process, Mt-KaHyPar its seed: only in a process of its own does a call
-give the same whatever other threads do. Both also keep the lock, and cannot be interrupted.
+give the same whatever other threads do. Both also keep the lock, and cannot be interrupted: what may take
+long runs where it can be ended.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from threading import Lock, Semaphore
+from threading import Lock, Semaphore, Timer, current_thread, main_thread
+from types import FrameType
 from typing import Any, TypeVar
 
 from commanalyzer.errors import PartitionError
+from commanalyzer.partition.budget import Limit
 from commanalyzer.partition.helper import Helper, HelperEndedError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Other = TypeVar("Other")
-LEAST_SIZE = 1_000_000
-"""Edges for METIS: smaller problems are solved in this process, before a helper would have started."""
+LEAST_SECONDS = 0.3
+"""What takes less by an estimate is done in this process: starting a helper takes 0.2 to 0.5 s."""
 
 
 def usable_cores() -> int:
@@ -29,34 +33,45 @@ def usable_cores() -> int:
 
 
 class StoppedError(Exception):
-    """Ends a thread whose result nobody waits for any more; never leaves :func:`side_by_side`."""
+    """Ends what nobody waits for any more; who divides goes on with what has been found."""
+
+
+class CutShortError(PartitionError):
+    """A call was ended because it took longer than it may."""
 
 
 class Caller:
-    """Calls functions of partitioning libraries in this process, one at a time."""
+    """Calls functions of partitioning libraries in this process, one at a time.
+
+    Attributes:
+        stopped: Why :meth:`stop` was called; empty if it was not.
+    """
 
     def __init__(self) -> None:
         self._lock = Lock()
+        self.stopped = ""
 
     @property
     def peak_bytes(self) -> int:
         """Largest resident memory of other processes, together."""
         return 0
 
-    def call(self, function: Callable[..., Result], size: int, *arguments: Any) -> Result:
+    def call(self, function: Callable[..., Result], limit: Limit, *arguments: Any) -> Result:
         """Return ``function(*arguments)``.
 
         Args:
             function: Of a module, which depends on nothing but its arguments.
-            size: Of the problem, in edges for METIS; what takes longer is larger.
+            limit: How long it takes.
             arguments: Arrays and numbers.
 
         Raises:
             RuntimeError: If the function fails in another process; with the text of its error.
+            CutShortError: If it was ended in another process because it took too long.
             PartitionError: If the other process ends.
-            StoppedError: After :meth:`close`.
+            StoppedError: After :meth:`stop` or :meth:`close`.
         """
-        del size
+        del limit
+        self.check()
         with self._lock:
             return function(*arguments)
 
@@ -82,7 +97,14 @@ class Caller:
         yield
 
     def check(self) -> None:
-        """Raise :class:`StoppedError` after :meth:`close`."""
+        """Raise :class:`StoppedError` after :meth:`stop` or :meth:`close`."""
+        if self.stopped:
+            raise StoppedError(self.stopped)
+
+    def stop(self, reason: str) -> None:
+        """As :meth:`close`, and remember why: what has been found so far is still wanted."""
+        self.stopped = self.stopped or reason
+        self.close()
 
     def close(self) -> None:
         """End other processes, even in the midst of a call, and the threads that ask."""
@@ -92,13 +114,14 @@ class Helpers(Caller):
     """Calls functions in other processes, as many at a time as there are callers; small problems in this one.
 
     Args:
-        least_size: Size from which on a problem is not small.
+        least_seconds: What takes less by an estimate is done in this process.
         cores: Threads that may work at a time.
     """
 
-    def __init__(self, least_size: int = LEAST_SIZE, cores: int = 1) -> None:
+    def __init__(self, least_seconds: float = LEAST_SECONDS, cores: int = 1) -> None:
         super().__init__()
-        self._least_size = least_size
+        self._least_seconds = least_seconds
+        self._cores = cores
         self._free = Semaphore(cores)
         self._idle: list[Helper] = []
         self._all: list[Helper] = []
@@ -110,15 +133,17 @@ class Helpers(Caller):
         """See :meth:`Caller.peak_bytes`."""
         return sum(helper.peak_bytes for helper in self._all)
 
-    def call(self, function: Callable[..., Result], size: int, *arguments: Any) -> Result:
+    def call(self, function: Callable[..., Result], limit: Limit, *arguments: Any) -> Result:
         """See :meth:`Caller.call`."""
-        if size < self._least_size:
-            return super().call(function, size, *arguments)
+        if limit.expected_s < self._least_seconds:
+            return super().call(function, limit, *arguments)
         helper = self._take()
         try:
-            result: Result = helper.call(function, arguments)
+            result: Result = helper.call(function, arguments, limit.most_s)
         except HelperEndedError as error:
             self.check()
+            if error.is_overtime:
+                raise CutShortError(f"ended after {limit.most_s:.0f} s of CPU time") from error
             raise PartitionError(
                 f"expected the result of a partitioner, found that its process ended: {error}",
                 hint="it may have run out of memory; with --jobs 1 less is needed",
@@ -152,7 +177,7 @@ class Helpers(Caller):
 
     def both(self, one: Callable[[], Result], other: Callable[[], Other]) -> tuple[Result, Other]:
         """See :meth:`Caller.both`; side by side if a core is free."""
-        if not self._free.acquire(blocking=False):
+        if self._cores == 1 or not self._free.acquire(blocking=False):
             return one(), other()
         try:
             with ThreadPoolExecutor(1) as pool:
@@ -174,6 +199,7 @@ class Helpers(Caller):
 
     def check(self) -> None:
         """See :meth:`Caller.check`."""
+        super().check()
         if self._is_closed:
             raise StoppedError
 
@@ -194,8 +220,40 @@ class Helpers(Caller):
 
 
 def caller_of(cores: int) -> Caller:
-    """Return what may use so many cores at a time."""
-    return Helpers(cores=cores) if cores > 1 else Caller()
+    """Return what may use so many cores at a time; with one, helpers work while this process waits."""
+    return Helpers(cores=cores)
+
+
+@contextmanager
+def ending_early(caller: Caller, time_limit_s: float | None) -> Iterator[None]:
+    """Stop ``caller`` at an interrupt (Ctrl-C) or when the time is over; a second interrupt is an interrupt.
+
+    Args:
+        caller: What is stopped: what uses it ends with what it has found so far.
+        time_limit_s: Wall-clock seconds; None for no limit.
+    """
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        caller.stop("the interrupt")
+
+    is_ours = (
+        current_thread() is main_thread() and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    )
+    timer = None
+    if time_limit_s is not None:
+        timer = Timer(time_limit_s, caller.stop, (f"the time limit of {time_limit_s:g} s",))
+        timer.daemon = True
+        timer.start()
+    if is_ours:
+        signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        if is_ours:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        if timer is not None:
+            timer.cancel()
 
 
 def side_by_side(

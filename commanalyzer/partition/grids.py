@@ -117,7 +117,8 @@ class Blocks:
     def _work_along(self, extents: tuple[int, ...], members: Sequence[Shaped], by_work: bool) -> Float64:
         """Return the weights of all coordinates, dimension after dimension.
 
-        Elements that change as often as others of their array weigh 1, halos 0.
+        Elements that change as often as others of their array weigh 1, halos 0. Where most coordinates of a
+        dimension would weigh nothing, these are no halos (one array may be several): all weigh the same.
         """
         value = self._graph.work_flops if by_work else self._graph.versions
         value = frozen(value, value.dtype)
@@ -126,6 +127,10 @@ class Blocks:
             full = -1 if by_work else kernels.largest(value, s.array.vertex)
             elements = (s.array.vertex, s.array.index, s.components, _numbers(extents))
             kernels.add_along(*elements, value, full, _places(extents), along)
+        if not by_work:
+            for part in np.split(along, np.cumsum(extents)[:-1]):  # one step per dimension
+                if 2 * np.count_nonzero(part) < len(part):
+                    part[:] = 1.0
         return along
 
 

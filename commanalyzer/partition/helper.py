@@ -1,15 +1,20 @@
 """A process that calls functions for another one: ``python -m commanalyzer.partition.helper``.
 
-Its standard input has pickled (function, arguments), its standard output an answer to each: (what happened,
-result or message, its peak memory in bytes). It ends with its input.
+Its standard input has pickled (function, arguments, CPU seconds that it may take), its standard output an
+answer to each: (what happened, result or message, its peak memory in bytes). It ends with its input, and when
+a call takes longer: libraries cannot be interrupted otherwise.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import pickle
+import resource
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -20,7 +25,15 @@ _MODULE = "commanalyzer.partition.helper"
 
 
 class HelperEndedError(Exception):
-    """The process ended before it answered."""
+    """The process ended before it answered.
+
+    Attributes:
+        is_overtime: It had used up the CPU time of the call.
+    """
+
+    def __init__(self, message: str, *, is_overtime: bool = False) -> None:
+        super().__init__(message)
+        self.is_overtime = is_overtime
 
 
 class Helper:
@@ -41,8 +54,15 @@ class Helper:
             process_group=0,  # a terminal's interrupt is for the one who asks, who then ends this process
         )
 
-    def call(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    def call(
+        self, function: Callable[..., Any], arguments: tuple[Any, ...], most_seconds: float = math.inf
+    ) -> Any:
         """Return ``function(*arguments)``, as computed by the process.
+
+        Args:
+            function: Of a module.
+            arguments: What it is called with.
+            most_seconds: CPU time after which the process ends itself, in whole seconds, rounded up.
 
         Raises:
             HelperEndedError: If it ended.
@@ -52,12 +72,13 @@ class Helper:
         request, answer = self._process.stdin, self._process.stdout
         assert request is not None and answer is not None
         try:
-            pickle.dump((function, arguments), request, protocol=5)
+            pickle.dump((function, arguments, most_seconds), request, protocol=5)
             request.flush()
             kind, result, self.peak_bytes = pickle.load(answer)
         except (OSError, EOFError, ValueError, pickle.UnpicklingError) as error:
             self.end()
-            raise HelperEndedError(f"exit status {self._process.returncode}") from error
+            status = self._process.returncode
+            raise HelperEndedError(f"exit status {status}", is_overtime=status == -signal.SIGXCPU) from error
         if kind == "no memory":
             raise MemoryError
         if kind == "failed":
@@ -74,8 +95,10 @@ def _serve(requests: IO[bytes], answers: IO[bytes]) -> None:
     """Answer until there are no more requests."""
     with suppress(EOFError, BrokenPipeError):
         while True:
-            function, arguments = pickle.load(requests)
+            function, arguments, most_seconds = pickle.load(requests)
+            _limit(most_seconds)
             kind, result = _outcome(function, arguments)
+            _limit(math.inf)
             pickle.dump((kind, result, _peak_bytes()), answers, protocol=5)
             answers.flush()
 
@@ -89,6 +112,15 @@ def _outcome(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[
         return "failed", str(error)
 
 
+def _limit(seconds: float) -> None:
+    """End this process when it has used so much more CPU time."""
+    _, most = resource.getrlimit(resource.RLIMIT_CPU)
+    wanted = resource.RLIM_INFINITY if math.isinf(seconds) else math.ceil(time.process_time() + seconds)
+    if most != resource.RLIM_INFINITY and (wanted == resource.RLIM_INFINITY or wanted > most):
+        wanted = most  # of the user's shell
+    resource.setrlimit(resource.RLIMIT_CPU, (wanted, most))
+
+
 def _peak_bytes() -> int:
     """Not from ``resource``: the largest memory of what this process was forked from would count."""
     for line in Path("/proc/self/status").read_text().splitlines():
@@ -98,6 +130,7 @@ def _peak_bytes() -> int:
 
 
 def _main() -> None:
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a call that takes too long leaves no file behind
     # Libraries may print: not into answers.
     with os.fdopen(os.dup(1), "wb") as answers:
         os.dup2(2, 1)

@@ -14,6 +14,7 @@ from functools import partial
 import numpy as np
 
 from commanalyzer.partition.affinity import Affinities, Affinity
+from commanalyzer.partition.budget import least_gain
 from commanalyzer.partition.hypergraph import Hypergraph, build_hypergraph, term_operands
 from commanalyzer.partition.metis import Partition
 from commanalyzer.partition.owners import HubLinks, extend_to_hubs, find_hub_links
@@ -98,6 +99,7 @@ class Levels:
         *,
         passes: int = PASSES,
         hopeless: float = math.inf,
+        budget_s: float = math.inf,
     ) -> Int32:
         """Return int32[V], refined owners of all values.
 
@@ -108,6 +110,7 @@ class Levels:
             work_flops: float64[V], work where each value is owned, as far as the owners stay the same.
             passes: See :func:`~commanalyzer.partition.refine.refine`.
             hopeless: Likewise.
+            budget_s: CPU seconds that dividing may take: passes have to save more where they take long.
         """
         fine, hubs = self.fine, self.hubs.mask
         h, vertex = fine.hypergraph, fine.affinity.vertex
@@ -123,7 +126,7 @@ class Levels:
             work_flops=weight,
             settled=settled,
             passes=passes,
-            least_gain=_LEAST_GAIN,
+            least_gain=max(_LEAST_GAIN, least_gain(h.num_pins, num_parts, budget_s)),
             hopeless=hopeless,
         )
         return np.where(hubs, value_part, self.owners(part, num_parts)).astype(np.int32)

@@ -22,6 +22,7 @@ from commanalyzer.errors import PartitionError
 from commanalyzer.partition import merge_kernels as merging
 from commanalyzer.partition import metis_call
 from commanalyzer.partition.affinity import Adjacency, both_ways
+from commanalyzer.partition.budget import Limit, metis_seconds
 from commanalyzer.partition.concurrency import Caller
 from commanalyzer.partition.quality import component_labels, edge_cut, imbalance
 from commanalyzer.vcg.graph import Float64, Int32, Int64
@@ -34,7 +35,9 @@ _OBJECTIVE_CODE = {"cut": 0, "volume": 1}
 _MEAN_WORK_WEIGHT = 1000.0
 _IDLE_SHARE = 0.01
 _PACK_SHARE = 0.25
-_CONTIGUOUS_DEGREE = 32
+_MESH_DEGREE = 32  # links per vertex; from it on, nearly every vertex is at a border
+_MESH_DEPTH = 0.5  # of the cube root of the vertices: steps across a cube; random links leave their logarithm
+_CENTRE = 16  # times the mean degree: ways through such vertices are no ways through a mesh
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +76,17 @@ def partition(
     seed: int = 1,
     imbalance: float = DEFAULT_IMBALANCE,
     caller: Caller | None = None,
+    limit: Limit | None = None,
 ) -> Partition:
     """Return a balanced partition with a small cut or communication volume.
 
     Vertices with one neighbour (matrix entries of a row) go where that neighbour goes, as long as all of
     them are small against a part. Where all components are small against a part, they are kept whole and
-    laid side by side in index order, since nothing needs to be cut. Otherwise METIS divides the graph, with
-    the small components put together in bags, and with contiguous parts where the graph is connected and
-    sparse. Vertices without work get a small weight, because METIS mishandles zero weights: parts may differ
-    in the number of such vertices, not in work. Parts are numbered by the mean index of their vertices.
+    laid side by side in index order, since nothing needs to be cut. Otherwise METIS divides the graph,
+    with the small components put together in bags, and with contiguous parts where the graph is a
+    connected mesh. Vertices without work get a small weight, because METIS mishandles zero weights: parts
+    may differ in the number of such vertices, not in work. Parts are numbered by the mean index of their
+    vertices.
 
     Args:
         graph: Affinity graph; prepared where it is divided several times.
@@ -90,6 +95,7 @@ def partition(
         seed: Seed, not negative.
         imbalance: Allowed excess of the largest part over the mean, for example 0.03.
         caller: What calls METIS; None to call it here.
+        limit: How long METIS may take; by an estimate if not given.
 
     Raises:
         PartitionError: If the request is impossible or METIS fails.
@@ -100,7 +106,8 @@ def partition(
     if num_parts == 1:
         part = np.zeros(adjacency.num_vertices, dtype=np.int32)
     else:
-        request = _Request(num_parts, objective, seed, imbalance, caller or Caller())
+        known = limit or Limit(prepared.seconds(num_parts, objective))
+        request = _Request(num_parts, objective, seed, imbalance, caller or Caller(), known)
         part = _divide(prepared, request)
         part = _number_by_position(_fill_empty(part, num_parts), num_parts)
     return Partition(
@@ -193,6 +200,25 @@ class Prepared:
                 self._latest = latest = joined, number, _contract(joined.adjacency, number, count)
             return latest[2]
 
+    @cached_property
+    def is_mesh(self) -> bool:
+        """Whether parts can have short borders: as many steps from end to end as through a cube of vertices.
+
+        Otherwise (random links, small worlds) nearly all vertices of a part are at its border.
+        """
+        graph = self.adjacency
+        if graph.num_edges > _MESH_DEGREE * graph.num_vertices:
+            return False
+        degree = np.diff(graph.pointer)
+        most = _CENTRE * max(float(degree.mean()), 1.0) if len(degree) else 0.0
+        reached = merging.steps_across(graph.pointer, graph.neighbour, most)
+        return bool(reached[0] >= _MESH_DEPTH * max(reached[1], 1) ** (1 / 3))
+
+    def seconds(self, num_parts: int, objective: str) -> float:
+        """Return about how long METIS takes."""
+        is_volume = objective == "volume"
+        return metis_seconds(self.adjacency.num_edges, num_parts, for_volume=is_volume, is_mesh=self.is_mesh)
+
     @property
     def _load(self) -> Float64:
         work = self.adjacency.work_flops
@@ -234,6 +260,7 @@ class _Request:
     seed: int
     slack: float
     caller: Caller
+    limit: Limit
 
 
 def _divide(prepared: Prepared, request: _Request) -> Int32:
@@ -260,8 +287,9 @@ def _divide_joined(prepared: Prepared, joined: _Joined, request: _Request) -> In
         rest = prepared.bagged(joined, number, bagged)
         bag_weight = np.bincount(number, weight, minlength=bagged).astype(np.int64)
         return _metis(rest, bag_weight, request, contiguous=False)[number]
-    # METIS needs minutes to keep parts of dense graphs contiguous, where almost any part is.
-    contiguous = count == 1 and adjacency.num_edges <= _CONTIGUOUS_DEGREE * adjacency.num_vertices
+    # Keeping parts contiguous takes METIS a search through a part for each vertex at its border: with long
+    # borders (random links) it takes minutes, and of dense graphs almost any part is.
+    contiguous = count == 1 and prepared.is_mesh
     return _metis(adjacency, weight, request, contiguous=contiguous)
 
 
@@ -341,7 +369,7 @@ def _metis(adjacency: Adjacency, weight: Int64, request: _Request, *, contiguous
     graph = adjacency.pointer, adjacency.neighbour, weight, edge_weight
     num_parts, call = request.num_parts, request.caller.call
     try:
-        return call(metis_call.divide, adjacency.num_edges, num_parts, *graph, options)
+        return call(metis_call.divide, request.limit, num_parts, *graph, options)
     except (RuntimeError, ValueError, TypeError) as error:
         raise PartitionError(
             f"METIS failed on {adjacency.num_vertices} vertices and {num_parts} parts: {error}"

@@ -14,6 +14,7 @@ import numpy as np
 
 from commanalyzer.errors import PartitionError
 from commanalyzer.partition import mtkahypar_call
+from commanalyzer.partition.budget import Limit, mtkahypar_seconds
 from commanalyzer.partition.concurrency import Caller, StoppedError
 from commanalyzer.partition.hypergraph import Hypergraph
 from commanalyzer.partition.metis import DEFAULT_IMBALANCE, Partition
@@ -22,7 +23,6 @@ from commanalyzer.vcg.graph import Int64
 
 _WORK_UNITS = 1 << 27  # total of the integer vertex weights
 _MAX_NET_WEIGHT = 1 << 20
-_SLOWER = 250  # time per pin over that of METIS per edge
 _IDLE_SHARE = 0.01  # weight of a vertex without work against the mean
 
 
@@ -33,6 +33,7 @@ def partition_hypergraph(
     seed: int = 1,
     imbalance: float = DEFAULT_IMBALANCE,
     caller: Caller | None = None,
+    limit: Limit | None = None,
 ) -> Partition:
     """Return a balanced partition of the vertices with a small connectivity metric.
 
@@ -42,6 +43,7 @@ def partition_hypergraph(
         seed: Seed, not negative.
         imbalance: Allowed excess of the largest part's work over the mean.
         caller: What calls Mt-KaHyPar; None to call it here.
+        limit: How long it may take; by an estimate if not given.
 
     Raises:
         PartitionError: If there are fewer vertices than parts or Mt-KaHyPar fails.
@@ -53,9 +55,9 @@ def partition_hypergraph(
         )
     weights = _vertex_weights(hypergraph), _net_weights(hypergraph)
     nets, call = (hypergraph.net_pointer, hypergraph.pin), (caller or Caller()).call
-    size = _SLOWER * hypergraph.num_pins
+    known = limit or Limit(mtkahypar_seconds(hypergraph.num_pins, num_parts, is_mesh=True))
     try:
-        part = call(mtkahypar_call.divide, size, num_parts, *nets, *weights, seed, imbalance)
+        part = call(mtkahypar_call.divide, known, num_parts, *nets, *weights, seed, imbalance)
     except Exception as error:
         if isinstance(error, StoppedError | PartitionError):
             raise

@@ -28,6 +28,8 @@ class PortfolioOptions:
         owner_map: Owners that the user gave.
         structured: Try hypergraphs, grids and refinement (otherwise METIS and the user's divisions only).
         caller: What calls partitioning libraries.
+        budget_s: CPU seconds for one number of parts, spent by estimates.
+        seeds: METIS is asked so often per objective on small graphs.
     """
 
     nodes: tuple[int, ...]
@@ -37,6 +39,8 @@ class PortfolioOptions:
     owner_map: OwnerMap | None = None
     structured: bool = True
     caller: Caller = field(default_factory=Caller)
+    budget_s: float = math.inf
+    seeds: int = 4
 
 
 def check_asked(options: PortfolioOptions) -> None:

@@ -18,9 +18,19 @@ from commanalyzer.partition import owner_kernels as kernels
 from commanalyzer.partition.affinity import Affinity, build_affinity
 from commanalyzer.partition.kernels import settle
 from commanalyzer.partition.metis import DEFAULT_IMBALANCE, Objective, Partition, partition
+from commanalyzer.partition.refine import balance_weights
 from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64, ValueGraph
+from commanalyzer.vcg.large import AnyGraph
 
 _FEW_LINKS = 4096
+
+
+def in_order(graph: AnyGraph, hubs: Bool, num_parts: int) -> Int32:
+    """Return int32[V], equal shares of the work in the order of the values: what is always found."""
+    weight = balance_weights(np.where(hubs, 0.0, graph.work_flops))
+    middle = np.cumsum(weight) - weight / 2
+    most = max(float(weight.sum()), 1e-300)
+    return np.minimum(middle * (num_parts / most), num_parts - 1).astype(np.int32)
 
 
 @dataclass(frozen=True, slots=True)

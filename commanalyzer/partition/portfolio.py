@@ -22,6 +22,8 @@ import numpy as np
 from commanalyzer.errors import PartitionError
 from commanalyzer.partition.attempts import Attempt, Partitioners
 from commanalyzer.partition.bounds import Structure, recognise
+from commanalyzer.partition.budget import Budget, Limit
+from commanalyzer.partition.concurrency import CutShortError
 from commanalyzer.partition.divisions import best_divisions, divisions
 from commanalyzer.partition.hypergraph import find_sums
 from commanalyzer.partition.layouts import Layouts
@@ -36,7 +38,6 @@ from commanalyzer.partition.sketch import Sketch, leaders
 from commanalyzer.partition.tiles import find_neighbours
 from commanalyzer.vcg.graph import Bool, Int32, ValueGraph
 
-_MOST_COARSE_PINS = 300_000  # times numbers of parts; above it, Mt-KaHyPar takes longer than all else
 NEAR = 1.02  # of the bytes of the best refinement; what stays above is not refined further
 _HOPELESS = (
     1.5  # times the bytes of the best division by a partitioner; blocks above it are not followed well
@@ -74,8 +75,8 @@ class Coarse(Protocol):
     def prepare_partitioned(self) -> None:
         """Compute what all numbers of parts share."""
 
-    def partitioned(self, num_parts: int, most_pins: int) -> Iterator[Candidate]:
-        """Yield what partitioners find; Mt-KaHyPar is asked up to so many pins."""
+    def partitioned(self, num_parts: int, budget: Budget) -> Iterator[Candidate]:
+        """Yield what partitioners find within ``budget``."""
 
     def failures(self, num_parts: int) -> tuple[str, ...]:
         """Sentences about the methods that failed for ``num_parts``."""
@@ -113,6 +114,7 @@ class Portfolio:
         self._coarse = coarse if options.structured else None
         self._partitioners = Partitioners(graph, removed, options)
         self._failures: dict[int, list[tuple[str, PartitionError]]] = {}
+        self._budgets: dict[int, Budget] = {}
         self._regular: dict[int, set[str]] = {}
         check_asked(options)
 
@@ -164,10 +166,12 @@ class Portfolio:
         Raises:
             PartitionError: If all of them fail.
         """
-        failed: list[tuple[str, PartitionError]] = []
+        failed = self._failures[num_parts] = []
+        budget = self._budgets[num_parts] = Budget(self._options.budget_s)
         found, least, regular = False, math.inf, math.inf
         attempts = chain(self._partitioners.attempts(num_parts), self._asked(num_parts))
-        for candidate in chain(self._tried(attempts, failed), self._on_coarse(num_parts, failed)):
+        tried = self._tried(attempts, budget, failed)
+        for candidate in chain(tried, self._on_coarse(num_parts, budget, failed)):
             yield candidate
             found = True
             least = min(least, self._count(candidate.part, num_parts).comm_bytes)
@@ -178,36 +182,45 @@ class Portfolio:
                 if cost.imbalance <= _BALANCED * self.allowed(num_parts):
                     regular = min(regular, cost.comm_bytes)
         if self._partitioners.is_slow(num_parts) and regular > _FAR_BELOW * least:
-            for candidate in self._tried(self._partitioners.metis_seeds("volume", num_parts), failed):
+            late = self._partitioners.metis_seeds("volume", num_parts)
+            for candidate in self._tried(late, budget, failed):
                 yield candidate
                 found = True
-        if failed and not found:
+        if failed and not found and not isinstance(failed[0][1], CutShortError):
             raise failed[0][1]
-        self._failures[num_parts] = failed
 
     def _tried(
-        self, attempts: Iterable[Attempt], failed: list[tuple[str, PartitionError]]
+        self, attempts: Iterable[Attempt], budget: Budget, failed: list[tuple[str, PartitionError]]
     ) -> Iterator[Candidate]:
-        """Yield what ``attempts`` find; those that fail are added to ``failed``."""
-        for name, attempt in attempts:
+        """Yield what ``attempts`` find within ``budget``; those that fail are added to ``failed``."""
+        for number, (name, seconds, attempt) in enumerate(attempts):
             self._options.caller.check()
+            limit = budget.take(name, seconds, is_needed=number == 0)
+            if limit is None:
+                continue
             begin = time.perf_counter()
             try:
-                part = attempt()
+                part = attempt(limit)
             except PartitionError as error:
                 failed.append((name, error))
                 continue
             if part is not None:
                 yield Candidate(name, part, time.perf_counter() - begin)
 
-    def _on_coarse(self, num_parts: int, failed: list[tuple[str, PartitionError]]) -> Iterator[Candidate]:
+    def _on_coarse(
+        self, num_parts: int, budget: Budget, failed: list[tuple[str, PartitionError]]
+    ) -> Iterator[Candidate]:
         """What partitioners find on coarse vertices, where Mt-KaHyPar is not asked on the values."""
         if self._coarse is None or num_parts == 1 or not self._partitioners.prefers_coarse:
             return
         try:
-            yield from self._coarse.partitioned(num_parts, _MOST_COARSE_PINS // len(self._options.nodes))
+            yield from self._coarse.partitioned(num_parts, budget)
         except PartitionError as error:
             failed.append(("coarse graph", error))
+
+    def left_out(self, num_parts: int) -> dict[str, float]:
+        """Methods that did not fit into the budget for ``num_parts``, and how long they would have taken."""
+        return dict(self._budgets[num_parts].left_out) if num_parts in self._budgets else {}
 
     def failures(self, num_parts: int) -> tuple[str, ...]:
         """Sentences about the methods that failed for ``num_parts``."""
@@ -268,19 +281,19 @@ class Portfolio:
             return
         rules, owner_map = self._options.rules, self._options.owner_map
 
-        def by_rules() -> Int32 | None:
+        def by_rules(_limit: Limit) -> Int32 | None:
             found = rule_owners(self._graph, self.arrays, self.families, rules, num_parts)
             return None if found is None else self._follow(found, num_parts)[0]
 
-        def by_map(owner_map: OwnerMap) -> Int32:
+        def by_map(owner_map: OwnerMap, _limit: Limit) -> Int32:
             found = map_owners(self._graph, owner_map)
             part, _ = self._follow(found, num_parts)
             return np.where(found >= 0, found, part).astype(np.int32)
 
         if rules:
-            yield ", ".join(rule.text for rule in rules), by_rules
+            yield Attempt(", ".join(rule.text for rule in rules), 0.0, by_rules)
         if owner_map is not None and owner_map.num_parts == num_parts:
-            yield f"owner map {owner_map.path.name}", partial(by_map, owner_map)
+            yield Attempt(f"owner map {owner_map.path.name}", 0.0, partial(by_map, owner_map))
 
     def _follow(
         self, value_part: Int32, num_parts: int, passes: int = PASSES, hopeless_bytes: float = math.inf
@@ -323,7 +336,13 @@ class Portfolio:
         hopeless = hopeless_bytes / max(cost.comm_bytes, 1)
         imbalance = self._options.imbalance
         return self._partitioners.levels.improved(
-            part, num_parts, imbalance, work, passes=passes, hopeless=hopeless
+            part,
+            num_parts,
+            imbalance,
+            work,
+            passes=passes,
+            hopeless=hopeless,
+            budget_s=self._options.budget_s,
         )
 
     def _best(self, costs: Sequence[Cost], num_parts: int) -> int:

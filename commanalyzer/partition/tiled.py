@@ -11,36 +11,27 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
 
-from commanalyzer.errors import PartitionError
-from commanalyzer.partition.attempts import OBJECTIVES, Objective
 from commanalyzer.partition.borders import follow_borders, refine_borders
 from commanalyzer.partition.bounds import Structure, recognise
-from commanalyzer.partition.coarse import CoarseView, build_coarse, coarse_links, voted
+from commanalyzer.partition.budget import Budget
+from commanalyzer.partition.coarse import CoarseView, build_coarse, coarse_links
+from commanalyzer.partition.coarse_attempts import CoarsePartitioners
 from commanalyzer.partition.divisions import best_counted
 from commanalyzer.partition.followers import beside_neighbours
 from commanalyzer.partition.layouts import Cut, Layouts
-from commanalyzer.partition.metis import partition
-from commanalyzer.partition.mtkahypar import partition_hypergraph
 from commanalyzer.partition.options import PortfolioOptions, check_asked
 from commanalyzer.partition.owner_map import map_owners
 from commanalyzer.partition.placement import Placement
 from commanalyzer.partition.portfolio import NEAR, Candidate
-from commanalyzer.partition.quality import edge_cut, imbalance
 from commanalyzer.partition.refine import (
-    LEAST_GAIN,
-    MOST_COUNTS,
-    Incidence,
     balance_weights,
-    connectivity,
-    incidence,
     most_work,
-    refine,
 )
 from commanalyzer.partition.rules import rule_owners
 from commanalyzer.partition.selection import Cost, RowCounter, best_of
@@ -61,7 +52,6 @@ from commanalyzer.vcg.large import AnyGraph
 _MOST_LINKS = 500_000
 _LEAST_PER_PART = 16  # coarse vertices
 _LEAST_FORCED = 4  # coarse vertices per part, whatever the user says
-_MOST_PINS = 300_000  # of the coarse graph; above it, Mt-KaHyPar would take many seconds
 _REFINED = 2  # candidates
 _FOLLOWERS = 0.01  # of all values: fewer have no say in what blocks cost
 _MOST_KEPT = 40_000_000  # values whose columns stay expanded: each candidate looks at them several times
@@ -99,6 +89,7 @@ class TiledPortfolio:
         self._options = options
         self._wanted = wanted
         self._failures: dict[int, list[str]] = {}
+        self._budgets: dict[int, Budget] = {}
         self._regular: dict[int, set[str]] = {}
         self._allowed: dict[int, float] = {}
         if graph.num_vertices <= _MOST_KEPT:
@@ -124,11 +115,11 @@ class TiledPortfolio:
     @cached_property
     def view(self) -> CoarseView:
         """The coarse graph."""
+        find = partial(find_neighbours, self._graph, self._removed)
+        near, _ = self._options.caller.both(find, lambda: self.families)
         most = max(self._options.nodes)
         wanted = self._wanted or max(DEFAULT_VERTICES, LEAST_PER_PART * most)
         wanted = max(wanted, _LEAST_FORCED * most)
-        find = partial(find_neighbours, self._graph, self._removed)
-        near, _ = self._options.caller.both(find, lambda: self.families)
         tried, tiling = 0, None
         while True:
             size = wanted if self._wanted else near.tiles_wanted(wanted)
@@ -150,7 +141,7 @@ class TiledPortfolio:
 
     def prepare_partitioned(self) -> None:
         """Compute what :meth:`partitioned` needs for all numbers of parts."""
-        _ = self.view, self._nets
+        self.partitioners.prepare()
 
     def prepare(self) -> None:
         """Compute what all numbers of parts share; afterwards several may be divided at the same time."""
@@ -189,8 +180,9 @@ class TiledPortfolio:
         return Layouts(graph, self.families, Sketch(nets, lead, graph.num_vertices, work))
 
     @cached_property
-    def _nets(self) -> Incidence | None:
-        return None if self.view.hypergraph is None else incidence(self.view.hypergraph)
+    def partitioners(self) -> CoarsePartitioners:
+        """Partitioning libraries, asked about coarse vertices."""
+        return CoarsePartitioners(self.view, self._options)
 
     def allowed(self, num_parts: int) -> float:
         """Largest work of a part over the mean that a balanced decomposition may have."""
@@ -199,6 +191,10 @@ class TiledPortfolio:
             total, most = float(weight.sum()), most_work(weight, num_parts, self._options.imbalance)
             self._allowed[num_parts] = most * num_parts / total if total > 0 else 1.0
         return self._allowed[num_parts]
+
+    def left_out(self, num_parts: int) -> dict[str, float]:
+        """Methods that did not fit into the budget for ``num_parts``, and how long they would have taken."""
+        return dict(self._budgets[num_parts].left_out) if num_parts in self._budgets else {}
 
     def failures(self, num_parts: int) -> tuple[str, ...]:
         """Sentences about the methods that failed for ``num_parts``."""
@@ -220,22 +216,22 @@ class TiledPortfolio:
             yield self._candidate(division.name, owners, begin)
         yield from self._asked(num_parts)
 
-    def partitioned(self, num_parts: int, most_pins: int = _MOST_PINS) -> Iterator[Candidate]:
+    def partitioned(self, num_parts: int, budget: Budget | None = None) -> Iterator[Candidate]:
         """Yield the best of METIS on the coarse graph, and what Mt-KaHyPar finds on it.
 
         Args:
             num_parts: Number of parts p.
-            most_pins: Pins of the coarse graph up to which Mt-KaHyPar is asked.
+            budget: What may be spent; one of its own if not given.
 
         Raises:
             PartitionError: If there are fewer coarse vertices than parts or METIS fails.
         """
-        begin = time.perf_counter()
-        objectives = OBJECTIVES if num_parts > 1 else OBJECTIVES[:1]
-        found = self._best(self._options.caller.each(partial(self._metis, num_parts), objectives), num_parts)
-        yield self._candidate(found.name, self.placement.owners(found.coarse, num_parts), begin)
-        if num_parts > 1:
-            yield from self._mtkahypar(num_parts, most_pins)
+        if budget is None:
+            budget = self._budgets[num_parts] = Budget(self._options.budget_s)
+        begin, failed = time.perf_counter(), self._failures.setdefault(num_parts, [])
+        for name, coarse in self.partitioners.divided(num_parts, budget, self.allowed(num_parts), failed):
+            yield self._candidate(name, self.placement.owners(coarse, num_parts), begin)
+            begin = time.perf_counter()
 
     def _candidate(self, name: str, part: Int32, begin: float) -> Candidate:
         return Candidate(name, part, time.perf_counter() - begin, self.coarse_vertices)
@@ -257,62 +253,11 @@ class TiledPortfolio:
                 *(self.surface, candidate.part, num_parts, self._options.imbalance),
                 work_flops=partial(self._work_of, candidate.part, num_parts),
                 hopeless_bytes=NEAR * least,
+                budget_s=self._options.budget_s,
             )
             if better is not None:
                 least = min(least, better.net_bytes)
                 yield self._candidate(f"{candidate.method} refined", better.part, begin)
-
-    def _is_affordable(self, num_parts: int) -> bool:
-        nets = self.view.hypergraph
-        return nets is not None and 0 < nets.num_nets * num_parts <= MOST_COUNTS
-
-    def _metis(self, num_parts: int, objective: Objective) -> _Found:
-        view, options = self.view, self._options
-        options.caller.check()
-        core = partition(
-            view.shared if objective == "net" else view.adjacency,
-            num_parts,
-            objective="volume" if objective == "volume" else "cut",
-            seed=options.seed,
-            imbalance=options.imbalance,
-            caller=options.caller,
-        )
-        part = core.part
-        if num_parts > 1 and options.structured and self._is_affordable(num_parts):
-            part = self._improved(part, num_parts)
-        return _Found(f"metis {objective}, {view.tiling.name}", part)
-
-    def _mtkahypar(self, num_parts: int, most_pins: int) -> Iterator[Candidate]:
-        nets = self.view.hypergraph
-        if nets is None or not self._options.structured or not 0 < nets.num_pins <= most_pins:
-            return
-        begin, options = time.perf_counter(), self._options
-        try:
-            core = partition_hypergraph(
-                nets, num_parts, seed=options.seed, imbalance=options.imbalance, caller=options.caller
-            )
-        except PartitionError as error:
-            self._failures.setdefault(num_parts, []).append(f"mt-kahypar failed: {error.message}")
-            return
-        part = self.placement.owners(core.part, num_parts)
-        yield self._candidate(f"mt-kahypar km1, {self.view.tiling.name}", part, begin)
-
-    def _improved(self, part: Int32, num_parts: int) -> Int32:
-        hypergraph, nets = self.view.hypergraph, self._nets
-        assert hypergraph is not None and nets is not None
-        options = self._options
-        return refine(hypergraph, nets, part, num_parts, imbalance=options.imbalance, least_gain=LEAST_GAIN)
-
-    def _best(self, found: Sequence[_Found], num_parts: int) -> _Found:
-        """The one with the least bytes among those that are balanced, both by the coarse graph."""
-        volumes, excess = zip(*(self._coarse_cost(item.coarse, num_parts) for item in found), strict=True)
-        return found[best_of(volumes, excess, self.allowed(num_parts))]
-
-    def _coarse_cost(self, part: Int32, num_parts: int) -> tuple[int, float]:
-        """Bytes and imbalance by the coarse graph."""
-        nets, links = self.view.hypergraph, self.view.adjacency
-        volume = edge_cut(links, part) if nets is None else connectivity(nets, part, num_parts)
-        return volume, imbalance(links.work_flops, part, num_parts)
 
     def _blocks(self, num_parts: int) -> Iterator[_Found]:
         """The best blocks for each number of cut dimensions, and those of the least volume.
@@ -322,7 +267,7 @@ class TiledPortfolio:
         """
         each, cuts = self._options.caller.each, self.layouts.cuts(num_parts, self.allowed(num_parts))
         found = each(partial(self._cut, num_parts=num_parts), cuts)
-        guessed = [self._coarse_cost(item.coarse, num_parts) for _, item in found]
+        guessed = [self.partitioners.cost(item.coarse, num_parts) for _, item in found]
 
         def count_one(number: int) -> tuple[int, float]:
             self._options.caller.check()
@@ -344,7 +289,7 @@ class TiledPortfolio:
         """Cut dimensions and what ``cut`` gives."""
         self._options.caller.check()
         values = partial(cut.owners, self._graph.num_vertices)
-        coarse = self._followed(self.placement.on_coarse(values(), leads=True), num_parts)
+        coarse = self.partitioners.followed(self.placement.on_coarse(values(), leads=True), num_parts)
         return cut.cut_dims, _Found(cut.name, coarse, partial(self.placement.led, values))
 
     def _asked(self, num_parts: int) -> Iterator[Candidate]:
@@ -359,19 +304,9 @@ class TiledPortfolio:
         for name, owners in given:
             begin = time.perf_counter()
             if owners is not None:
-                coarse = self._followed(self.placement.on_coarse(owners), num_parts)
+                coarse = self.partitioners.followed(self.placement.on_coarse(owners), num_parts)
                 part = self._closely_followed(_Found(name, coarse, partial(np.asarray, owners)), num_parts)
                 yield self._candidate(name, part, begin)
-
-    def _followed(self, coarse: Int32, num_parts: int) -> Int32:
-        """Parts for the coarse vertices without one, beside what they are connected to."""
-        if (coarse >= 0).all():
-            return coarse
-        hypergraph, nets = self.view.hypergraph, self._nets
-        if hypergraph is None or nets is None or not self._is_affordable(num_parts):
-            return voted(self.view.adjacency, coarse, num_parts)
-        limit = self._options.imbalance
-        return refine(hypergraph, nets, coarse, num_parts, imbalance=limit, fixed=coarse >= 0, passes=1)
 
     def _placed(self, division: _Found, num_parts: int) -> Int32:
         values = division.values

@@ -61,6 +61,7 @@ def json_document(result: AnalysisResult) -> dict[str, Json]:
         if result.counted is None
         else [],
         "warnings": list(result.warnings),
+        "left_out": list(result.left_out),
         **({} if result.counted is None else {"counted": counted_header(result.counted)}),
     }
 

@@ -64,6 +64,8 @@ def _show_prediction(result: AnalysisResult, console: Console, quiet: bool, ever
     if not quiet:
         _show_run(result, console)
     _show_decompositions(result, console, every)
+    for sentence in result.left_out if every else ():
+        console.print(Text(f"not tried {sentence}"))
     coarse = [d.coarse_vertices for d in result.decompositions if d.best]
     if any(coarse):
         console.print(coarse_line(max(coarse), is_all=all(coarse)))

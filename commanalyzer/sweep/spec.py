@@ -16,16 +16,13 @@ from commanalyzer.errors import CommAnalyzerError, ConfigError
 from commanalyzer.frontend.cache import content_key
 from commanalyzer.provenance import collect_provenance, file_hash
 from commanalyzer.record import compile_program
-from commanalyzer.request import AnalysisRequest, CompilerOptions
+from commanalyzer.request import AnalysisRequest, CompilerOptions, PartitionRequest
 from commanalyzer.sweep.points import Point, names_in
 
 # Options that do not change a result. Sources are in the key as IR.
 _WITHOUT_EFFECT = frozenset({"sources", "program_output", "timeout_s", "memory_limit_bytes", "check"})
 # Options that only matter after the recording.
-_COUNTING = frozenset(
-    {"nodes", "models", "high", "machine", "seed", "imbalance", "decompose", "owner_map", "coarsen"}
-    | {"work_weights"}
-)
+_COUNTING = frozenset(field.name for field in fields(PartitionRequest)) - _WITHOUT_EFFECT
 _DIGITS = 20
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import fields, replace
 
 from commanalyzer.artifacts import load, save
+from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.pipeline import analyze, repartition, with_throughput
 from commanalyzer.provenance import peak_memory_bytes
 from commanalyzer.request import AnalysisRequest, PartitionRequest
@@ -21,7 +22,6 @@ from commanalyzer.sweep.spec import PointSpec
 from commanalyzer.sweep.store import PointRecord, SweepDirectory, point_error
 from commanalyzer.sweep.table import Cell
 from commanalyzer.sweep.warm_up import warm_up
-from commanalyzer.work import DEFAULT_WEIGHTS
 
 _KEPT_COSTS = (
     "compile_s",
@@ -92,17 +92,9 @@ def _memory(result: AnalysisResult) -> dict[str, Cell]:
 def _counted_anew(result: AnalysisResult, request: AnalysisRequest, clock: StageClock) -> AnalysisResult:
     """The same recording, with the node counts, models and machine of ``request``."""
     machine = with_throughput(request, result.recording, result.work)
-    counting = PartitionRequest(
-        nodes=request.nodes,
-        models=request.models,
-        high=request.high,
-        seed=request.seed,
-        imbalance=request.imbalance,
-        check=request.check,
-        decompose=request.decompose,
-        owner_map=request.owner_map,
-        coarsen=request.coarsen,
-        work_weights=request.work_weights or DEFAULT_WEIGHTS,
-    )
+    counting = PartitionRequest(**{f.name: getattr(request, f.name) for f in fields(PartitionRequest)})
+    weights = request.work_weights or DEFAULT_WEIGHTS
+    # the machine is that of the result, with its throughput
+    counting = replace(counting, machine=MachineParameters(), work_weights=weights)
     again = repartition(replace(result, machine=machine), counting, clock)
     return replace(again, warnings=tuple(dict.fromkeys((*result.warnings, *again.warnings))))

@@ -16,11 +16,14 @@ from commanalyzer.decompose import CountOptions, decompose
 from commanalyzer.errors import PartitionError
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.partition import mtkahypar_call
+from commanalyzer.partition.budget import Limit
 from commanalyzer.partition.concurrency import (
     Caller,
+    CutShortError,
     Helpers,
     StoppedError,
     caller_of,
+    ending_early,
     side_by_side,
 )
 from commanalyzer.partition.memory import FoldRows, affordable_jobs, tiled_jobs
@@ -37,7 +40,7 @@ from tests.unit.partition.test_tiles import jacobi
 @pytest.fixture
 def helpers() -> Iterator[Helpers]:
     """Helpers for problems of every size."""
-    found = Helpers(least_size=0, cores=3)
+    found = Helpers(least_seconds=0.0, cores=3)
     yield found
     found.close()
 
@@ -88,9 +91,9 @@ def test_an_interrupt_ends_calls_in_other_processes_at_once(helpers: Helpers) ->
     def work(item: int) -> None:
         if item == 1:
             began.set()
-            helpers.call(time.sleep, 1, 600)
+            helpers.call(time.sleep, Limit(), 600)
         began.wait(60)
-        helpers.call(time.sleep, 1, 0)
+        helpers.call(time.sleep, Limit(), 0)
         os.kill(os.getpid(), signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
@@ -98,19 +101,54 @@ def test_an_interrupt_ends_calls_in_other_processes_at_once(helpers: Helpers) ->
 
 
 def test_errors_of_other_processes_are_told(helpers: Helpers) -> None:
-    assert helpers.call(operator.add, 1, 2, 3) == 5
+    assert helpers.call(operator.add, Limit(), 2, 3) == 5
     with pytest.raises(RuntimeError, match="division by zero"):
-        helpers.call(operator.truediv, 1, 1, 0)
+        helpers.call(operator.truediv, Limit(), 1, 0)
     with pytest.raises(MemoryError):
-        helpers.call(bytearray, 1, 1 << 62)
+        helpers.call(bytearray, Limit(), 1 << 62)
     with pytest.raises(PartitionError, match="process ended: exit status 7"):
-        helpers.call(os._exit, 1, 7)
-    assert helpers.call(os.getpid, 1) != os.getpid()
+        helpers.call(os._exit, Limit(), 7)
+    assert helpers.call(os.getpid, Limit()) != os.getpid()
     assert helpers.peak_bytes > 1_000_000
 
 
+def _busy(seconds: float) -> float:
+    while time.process_time() < seconds:
+        pass
+    return seconds
+
+
+def test_calls_that_take_too_long_are_ended(helpers: Helpers) -> None:
+    with pytest.raises(CutShortError, match="ended after 1 s of CPU time"):
+        helpers.call(_busy, Limit(1.0, 1.0), 600.0)
+    assert helpers.call(_busy, Limit(1.0, 60.0), 0.01) == 0.01  # in another process
+
+
+def test_limits_of_calls_do_not_add_up(helpers: Helpers) -> None:
+    own = Helpers(least_seconds=0.0)
+    for used in (0.7, 1.4, 2.1):  # CPU seconds of one process, which all calls share
+        assert own.call(_busy, Limit(0.7, 1.5), used) == used
+    own.close()
+
+
+def test_an_interrupt_stops_dividing_and_a_second_one_everything(helpers: Helpers) -> None:
+    with ending_early(helpers, None):
+        os.kill(os.getpid(), signal.SIGINT)
+        with pytest.raises(StoppedError, match="the interrupt"):
+            helpers.check()
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_the_end_of_the_time_ends_calls_in_other_processes(helpers: Helpers) -> None:
+    with ending_early(helpers, 0.5), pytest.raises(StoppedError, match=r"time limit of 0\.5 s"):
+        helpers.call(time.sleep, Limit(), 600)
+
+
 def test_small_problems_are_solved_here() -> None:
-    assert Helpers(least_size=10).call(os.getpid, 9) == os.getpid()
+    assert Helpers(least_seconds=10).call(os.getpid, Limit(9)) == os.getpid()
 
 
 def test_partitioners_give_the_same_in_another_process(helpers: Helpers) -> None:
@@ -126,7 +164,7 @@ def test_partitioners_give_the_same_in_another_process(helpers: Helpers) -> None
         np.ones(19, np.int64),
     )
     arguments = 4, *path, 1, 0.03
-    ours, theirs = mtkahypar_call.divide(*arguments), helpers.call(mtkahypar_call.divide, 1, *arguments)
+    ours, theirs = mtkahypar_call.divide(*arguments), helpers.call(mtkahypar_call.divide, Limit(), *arguments)
     np.testing.assert_array_equal(ours, theirs)
 
 
@@ -182,7 +220,19 @@ def test_an_error_in_a_piece_leaves_all_cores_free() -> None:
         helpers.each(lambda item: 1 // item, (1, 0, 1, 0))
     both = threading.Barrier(2, timeout=60)
     helpers.each(lambda _: both.wait(), (1, 2))
-    assert helpers.call(operator.add, 1, 2, 3) == 5
+    assert helpers.call(operator.add, Limit(), 2, 3) == 5
+
+
+@pytest.mark.parametrize("coarsen", ["never", 36])
+def test_what_is_stopped_at_once_still_gives_a_balanced_division(coarsen: Coarsen) -> None:
+    options = CountOptions(
+        (4,), ("volume",), 0.9, MachineParameters(), 1, 0.03, True, coarsen=coarsen, time_limit_s=1e-9, jobs=2
+    )
+    counted = decompose(GraphStore.of(jacobi(12)), 288, options, SilentProgress())
+    (best,) = [d for d in counted.decompositions if d.best]
+    assert best.method == "slabs of all values"
+    assert best.imbalance <= 1.03
+    assert any("dividing ended at the time limit" in warning for warning in counted.warnings)
 
 
 @pytest.mark.parametrize("nodes", [(2, 3, 4), (4,)])

@@ -16,6 +16,7 @@ from commanalyzer.errors import PartitionError
 from commanalyzer.partition import attempts
 from commanalyzer.partition import portfolio as module
 from commanalyzer.partition.balance import imbalance_of_work, term_work, work_by_value
+from commanalyzer.partition.budget import Budget
 from commanalyzer.partition.options import PortfolioOptions
 from commanalyzer.partition.owners import find_hub_links, spread_hubs
 from commanalyzer.partition.portfolio import Portfolio
@@ -127,7 +128,9 @@ def chain_portfolio(n: int) -> Portfolio:
     return portfolio_of(chain(n))
 
 
-def portfolio_of(graph: ValueGraph, coarse: module.Coarse | None = None) -> Portfolio:
+def portfolio_of(
+    graph: ValueGraph, coarse: module.Coarse | None = None, budget_s: float = math.inf
+) -> Portfolio:
     n = graph.num_vertices
 
     def count(part: Int32, parts: int) -> Cost:
@@ -135,7 +138,9 @@ def portfolio_of(graph: ValueGraph, coarse: module.Coarse | None = None) -> Port
         communication = charge_volume(graph, part, parts).communication(graph)
         return Cost(communication.total_bytes, imbalance_of_work(work, part, parts), lambda: work)
 
-    return Portfolio(graph, np.zeros(n, np.bool_), PortfolioOptions((4,), 1, 0.03), count, coarse)
+    return Portfolio(
+        graph, np.zeros(n, np.bool_), PortfolioOptions((4,), 1, 0.03, budget_s=budget_s), count, coarse
+    )
 
 
 def test_a_method_that_fails_does_not_end_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,9 +227,8 @@ class Halves:
     def prepare_partitioned(self) -> None:
         """Do nothing."""
 
-    def partitioned(self, num_parts: int, most_pins: int) -> Iterator[module.Candidate]:
+    def partitioned(self, num_parts: int, budget: Budget) -> Iterator[module.Candidate]:
         """Yield the halves."""
-        assert most_pins == 300_000  # for one number of parts
         self.asked += 1
         if self.fails:
             raise PartitionError("too coarse on purpose")
@@ -235,18 +239,17 @@ class Halves:
         return (f"no thirds of {num_parts}",)
 
 
-def test_a_coarse_graph_is_asked_where_mt_kahypar_would_take_long_on_the_values(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_coarse_graph_is_asked_where_mt_kahypar_would_take_too_long_on_the_values() -> None:
     quick, slow, failing = Halves(), Halves(), Halves(fails=True)
     assert {c.coarse_vertices for c in portfolio_of(chain(64), quick).candidates(4)} == {0}
     assert quick.asked == 0
-    monkeypatch.setattr(attempts, "_MOST_PINS", 1)
-    found = {c.method: c.coarse_vertices for c in portfolio_of(chain(64), slow).candidates(4)}
+    begun = portfolio_of(chain(64), slow, budget_s=1e-3)
+    found = {c.method: c.coarse_vertices for c in begun.candidates(4)}
+    assert set(begun.left_out(4)) == {"mt-kahypar km1"}
     assert found["halves"] == 2
     assert "mt-kahypar km1" not in found
     assert "metis cut" in found
-    portfolio = portfolio_of(chain(64), failing)
+    portfolio = portfolio_of(chain(64), failing, budget_s=1e-3)
     assert "metis cut" in [c.method for c in portfolio.candidates(4)]
     assert portfolio.failures(4) == ("coarse graph failed: too coarse on purpose", "no thirds of 4")
 

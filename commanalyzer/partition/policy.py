@@ -1,0 +1,57 @@
+"""Numbers that decide what is tried, in one place: where each comes from, and what changes with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """CPU seconds of what dividing does, for estimates.
+
+    Measured on one core of a Xeon at 2.1 GHz, 2026, on grids of 25^3 to 70^3 points with 7 and 27 neighbours
+    and on graphs with 8 random links per vertex, 5,000 to 250,000 vertices, for 4 to 64 parts. Estimates are
+    within a factor of two of these. A machine that is twice as fast takes half as long and finds the same.
+    All doubled: what takes more than half of the budget is left out (``--effort thorough`` asks for it);
+    all halved: the limits of calls end some, which the result says.
+
+    Attributes:
+        build_s: Of any graph: reading its trace.
+        build_s_per_flow: Of flows in lines.
+        build_s_per_byte: Of what has no order and is kept as it is: random columns, 18 million flows in 12 s.
+        metis_mesh_s: METIS, per edge of a graph with short borders (grids, meshes), any objective.
+        metis_mesh_parts: Parts that double it.
+        metis_loose_s: METIS, per edge of other graphs, whose parts are all border, for the cut.
+        metis_loose_parts: Parts that double it.
+        metis_loose_volume_s: The same for the volume, times (parts + 1): each move looks at neighbours of
+            neighbours in all parts.
+        kahypar_mesh_s: Mt-KaHyPar's deterministic presets, per pin of a mesh.
+        kahypar_mesh_s_per_part: And for each part.
+        kahypar_loose_s: The same of graphs with long borders.
+        kahypar_loose_s_per_part: And for each part.
+        refine_s: One pass of single moves, per pin.
+        refine_s_per_part: And for each part.
+        gain_per_share: What a pass has to save of the metric, over its share of the budget. Halved: passes
+            take twice as long where borders are long, and save 1 or 2 % more there; doubled: the other way.
+        least_limit_s: CPU time that every call may take.
+    """
+
+    build_s: float = 0.4
+    build_s_per_flow: float = 2e-8
+    build_s_per_byte: float = 2.5e-7
+    metis_mesh_s: float = 3e-7
+    metis_mesh_parts: float = 64.0
+    metis_loose_s: float = 1.8e-6
+    metis_loose_parts: float = 32.0
+    metis_loose_volume_s: float = 1.2e-6
+    kahypar_mesh_s: float = 10e-6
+    kahypar_mesh_s_per_part: float = 0.7e-6
+    kahypar_loose_s: float = 36e-6
+    kahypar_loose_s_per_part: float = 1.5e-6
+    refine_s: float = 4e-7
+    refine_s_per_part: float = 5e-8
+    gain_per_share: float = 0.1
+    least_limit_s: float = 3.0
+
+
+COSTS = Costs()
