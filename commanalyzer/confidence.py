@@ -78,7 +78,10 @@ class Confidence:
                 "part: allow that with --imbalance, or ask with --effort thorough"
             )
         near = self.times_bound is not None and self.times_bound <= _NEAR_BOUND
-        if near or not self.best.comm_bytes or other is None or self.ratio(other) < _DISAGREE:
+        plain = (
+            method_of(self.best) == method_of(regular) if regular is not None else False
+        )  # as people divide
+        if near or plain or not self.best.comm_bytes or other is None or self.ratio(other) < _DISAGREE:
             return ""
         known = (
             "no minimum is known" if self.times_bound is None else f"{self.times_bound:.1f} times the minimum"

@@ -22,6 +22,7 @@ from commanalyzer.sweep.spec import PointSpec
 from commanalyzer.sweep.store import PointRecord, SweepDirectory, point_error
 from commanalyzer.sweep.table import Cell
 from commanalyzer.sweep.warm_up import warm_up
+from commanalyzer.work import DEFAULT_WEIGHTS
 
 _KEPT_COSTS = (
     "compile_s",
