@@ -136,9 +136,13 @@ def _work(table: Mapping[str, object]) -> WorkCounts:
     """Operations; those of files of older versions are floating-point ones alone."""
     weights = _table(table.get("weights", {}))
     return WorkCounts(
-        *(_int(table[name]) for name in ("flops", "loads", "stores", "instructions")),
-        *(_int(table.get(name, 0)) for name in ("integer_ops", "memory_ops")),
-        WorkWeights(**{name: _float(value) for name, value in weights.items()}),
+        flops=_int(table["flops"]),
+        loads=_int(table["loads"]),
+        stores=_int(table["stores"]),
+        instructions=_int(table["instructions"]),
+        integer_ops=_int(table.get("integer_ops", 0)),
+        memory_ops=_int(table.get("memory_ops", 0)),
+        weights=WorkWeights(**{name: _float(value) for name, value in weights.items()}),
     )
 
 

@@ -17,8 +17,8 @@ from commanalyzer.results import Decomposition
 _DISAGREE = 1.5
 """Times the bytes of the best from which on another method's best disagrees with it.
 
-In 22 cases of the project's workloads (4 and 16 nodes), the two nearest methods are within 1.2 of each other
-in 19 and within 1.5 in 21. With 1.25 two more would be doubted, with 3 none.
+In 22 cases of the project's workloads (4 and 16 nodes), the two nearest methods are within 1.2 of each
+other in 19 and within 1.5 in 21. With 1.25 two more would be doubted, with 3 none.
 """
 _NEAR_BOUND = 2.0
 """Times the provable minimum up to which there is no doubt: proofs for blocks lose about as much."""

@@ -305,7 +305,8 @@ def work_counts(trace: Trace, table: SiteTable, sites: tuple[Site, ...], weights
     totals = counters[: len(costs)] @ costs[: len(counters)]
     served = all_operations(s.operations for s in sites)
     used = weights_in_use(sites, weights)
-    return WorkCounts(*(int(t) for t in totals), served.integer, served.memory, used)
+    flops, loads, stores, instructions = (int(t) for t in totals)
+    return WorkCounts(flops, loads, stores, instructions, served.integer, served.memory, used)
 
 
 def _warnings(

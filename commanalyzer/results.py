@@ -343,8 +343,8 @@ class AnalysisResult(PlotMethods):
                 hint=f"make them from the same result with: commanalyzer partition RESULT --nodes {missing}",
             )
         items = [(d.method, d.communication) for d in fitting if d.nodes in counts]
-        known = self.machine.replaced_by(as_machine(machine))
-        return scaling_bound(self.work.amount, items, known, placement, self.work.unit)
+        judged = self.machine.replaced_by(as_machine(machine))
+        return scaling_bound(self.work.amount, items, judged, placement, self.work.unit)
 
     def to_frame(self) -> DataFrame:
         """All decompositions as a pandas table: one row each, units in the column names.

@@ -28,8 +28,8 @@ def attribute_work(
     Named registers come first, so that a reduction's work belongs to the reduced value. Floating-point
     operations that only decide control flow or leave through calls belong to no site (they are in W all the
     same). Integer operations, comparisons and accesses count where they lead from a value to a value:
-    addresses, loop counters, and what is computed from these and constants alone (any node can do that for
-    itself) are no work.
+    addresses, loop counters, and what is computed from these, parameters and constants alone (any node can
+    do that for itself) are no work.
     """
     flops = _Claims(site_of_register, lambda name: _operands(values, name))
     served = _Claims(site_of_register, values.inputs)
@@ -122,8 +122,10 @@ class _Costs:
         if instruction.opcode in ("select", "phi") and self._is_extremum(instruction):
             cost = Operations(integer=1)
         cost = replace(cost, flops=0) if of_values else Operations(cost.flops)
+        if cost.integer and not self._varies(instruction.name, block):
+            cost = replace(cost, integer=0)
         counter = self.counters.counter_of(block, index)
-        if counter is None or not cost or (of_values and self._is_counter(instruction)):
+        if counter is None or not cost:
             return
         terms = self.terms.setdefault(site, {})
         terms[counter] = terms.get(counter, Operations()) + cost
@@ -132,15 +134,40 @@ class _Costs:
         """Whether it is a minimum or maximum, written as a choice."""
         return instruction.name in self.values.selected.combined
 
-    def _is_counter(self, instruction: Instruction) -> bool:
-        """Whether it is the step of a loop counter: a constant added to what it was a round before."""
-        if instruction.opcode not in ("add", "sub"):
-            return False
-        before, step = instruction.operands
-        known = self.values.definitions.get(before.text)
-        return (
-            not step.is_local
-            and known is not None
-            and self.values.flows[before.text] is Flow.PHI
-            and any(o.text == instruction.name for o in known.instruction.operands)
-        )
+    def _varies(self, name: str, block: str) -> bool:
+        """Whether a register depends on values that change from round to round of the loop around ``block``.
+
+        What is computed from loop counters, parameters and what was loaded before the loop does not.
+        """
+        values, cfg = self.values, self.values.cfg
+        header = cfg.innermost_loop.get(block)
+        if header is None:
+            return True
+        inside, seen, pending = cfg.loops[header].blocks, {name}, [name]
+        while pending:
+            known = values.definitions.get(pending.pop())
+            if known is None or known.block not in inside:
+                continue
+            result = known.instruction.name
+            if values.flows[result] is Flow.SOURCE:
+                return True
+            if values.flows[result] is Flow.PHI and known.block == header:
+                if not self._is_counter(known.instruction, inside):
+                    return True
+                continue
+            found = [n for n in values.inputs(result) if n not in seen]
+            seen.update(found)
+            pending += found
+        return False
+
+    def _is_counter(self, phi: Instruction, inside: frozenset[str]) -> bool:
+        """Whether the header of a loop adds the same in every round."""
+        for operand in phi.operands:
+            known = self.values.definitions.get(operand.text)
+            if known is None or known.block not in inside or known.instruction.opcode not in ("add", "sub"):
+                continue
+            before, step = known.instruction.operands
+            added = self.values.definitions.get(step.text)
+            if before.text == phi.name and (added is None or added.block not in inside):
+                return True
+        return False

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from commanalyzer.communication.phases import step_order
 from commanalyzer.vcg import degrees
+from commanalyzer.vcg.columns import VERTEX_COLUMNS
 from commanalyzer.vcg.degrees import SINKS, SOURCES, bound_neighbours, count_neighbours
 from commanalyzer.vcg.dissolve import dissolve_registers
 from commanalyzer.vcg.edges import distinct_edges, undirected_degree
@@ -21,7 +22,7 @@ from commanalyzer.vcg.large import LargeGraph
 from commanalyzer.vcg.simplify import simplified
 from commanalyzer.vcg.singletons import find_singletons, paper_counts, vcg_words
 from commanalyzer.vcg.slices import row_slices
-from commanalyzer.vcg.store import VERTEX_COLUMNS, GraphStore
+from commanalyzer.vcg.store import GraphStore
 from tests.graphs import assert_same_graph
 from tests.reference.hubs import hub_mask
 from tests.strategies import graphs

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from commanalyzer.errors import GraphInvariantError
 from commanalyzer.vcg import store as module
+from commanalyzer.vcg.columns import VERTEX_COLUMNS
 from commanalyzer.vcg.graph import ValueGraph
 from commanalyzer.vcg.slices import row_slices
 from commanalyzer.vcg.spill import Spill
@@ -24,7 +25,7 @@ def coded(graph: ValueGraph, page_flows: int) -> GraphStore:
     writer = StoreWriter(Spill())
     for part in row_slices(graph, page_flows):
         writer.add_rows(Rows.of(part))
-    writer.add_vertices({c.name: getattr(graph, c.name) for c in module.VERTEX_COLUMNS})
+    writer.add_vertices({c.name: getattr(graph, c.name) for c in VERTEX_COLUMNS})
     return writer.finish(graph.objects, graph.sites)
 
 
