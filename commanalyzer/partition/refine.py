@@ -114,20 +114,15 @@ def refine(
     Raises:
         PartitionError: If ``part`` has another length, or nets times parts exceed what fits into memory.
     """
-    if len(part) != (n := hypergraph.num_vertices):
-        raise PartitionError(f"expected a part for each of {n} vertices, found {len(part)}")
-    if hypergraph.num_nets * num_parts > MOST_COUNTS:
-        raise PartitionError(f"expected at most {MOST_COUNTS} nets times parts, found more")
-    owner = part.astype(np.int32)
+    n, owner = _checked(hypergraph, part, num_parts)
     weight = frozen(balance_weights(hypergraph.work_flops if work_flops is None else work_flops), np.float64)
     base = np.zeros(num_parts) if settled is None else settled
     hyper, touch = _tables(hypergraph, nets)
     _place(hyper, owner, num_parts, touch)
     load = np.bincount(owner, weight, num_parts) + base
     movable = np.ones(n, np.bool_) if fixed is None else ~fixed
-    relieved = movable & (np.arange(n) < (n if num_values is None else num_values))
-    given = np.bincount(owner[~relieved], weight[~relieved], num_parts)
-    most = _most_beside(weight, given, num_parts, imbalance, float(base.sum()))
+    relieved = movable if num_values is None else movable & (np.arange(n) < num_values)
+    most = _most_beside(weight, owner, ~relieved, num_parts, imbalance, float(base.sum()))
     kernels.relieve(hyper, touch, owner, relieved, weight, load, most)
     is_judged = least_gain > 0.0 or min(hopeless, hopeless_bytes) < math.inf
     metric = connectivity(hypergraph, owner, num_parts) if is_judged else 0
@@ -141,10 +136,22 @@ def refine(
     return owner
 
 
-def _most_beside(weight: Float64, given: Float64, num_parts: int, imbalance: float, settled: float) -> float:
-    """Return how much work a part may have: where what is fixed is uneven, the rest cannot mend that."""
-    slack = imbalance * (float(weight.sum()) + settled) / num_parts
-    return max(most_work(weight, num_parts, imbalance, settled), float(given.max(initial=0.0)) + slack)
+def _checked(hypergraph: Hypergraph, part: Int32, num_parts: int) -> tuple[int, Int32]:
+    """Return the number of vertices, and a copy of their parts."""
+    if len(part) != (n := hypergraph.num_vertices):
+        raise PartitionError(f"expected a part for each of {n} vertices, found {len(part)}")
+    if hypergraph.num_nets * num_parts > MOST_COUNTS:
+        raise PartitionError(f"expected at most {MOST_COUNTS} nets times parts, found more")
+    return n, part.astype(np.int32)
+
+
+def _most_beside(
+    weight: Float64, owner: Int32, settled: Bool, num_parts: int, imbalance: float, more: float
+) -> float:
+    """Return how much work a part may have: where that of ``settled`` is uneven, the rest cannot mend it."""
+    given = np.bincount(owner[settled], weight[settled], num_parts).max(initial=0.0)
+    slack = imbalance * (float(weight.sum()) + more) / num_parts
+    return max(most_work(weight, num_parts, imbalance, more), float(given) + slack)
 
 
 def _tables(hypergraph: Hypergraph, nets: Incidence) -> tuple[_Hyper, _Touch]:
