@@ -155,7 +155,11 @@ class Layouts:
         complete = ways[_BESIDE] or [g for guesses in ways.values() for g in guesses]
         least = min((_score(guess, allowed) for guess in complete), default=0.0)
         sums = [g for g in self._along_sums(num_parts) if g.comm_bytes <= _NEARLY * least]
-        chosen = [g for guesses in (*ways.values(), sums) for g in _likeliest(guesses, allowed)]
+        chosen = [
+            g
+            for way, guesses in (*ways.items(), (_BESIDE, sums))
+            for g in _likeliest(guesses, allowed, each_dims=way == 0)
+        ]
         return [self._cut(guess) for guess in sorted(chosen, key=lambda g: g.cut_dims)]
 
     def _variants(self, family: Sequence[Shaped]) -> list[tuple[int, tuple[Shaped, ...]]]:
@@ -303,14 +307,14 @@ class _Places:
             load[np.ravel(numbers)] += np.ravel(left)
 
 
-def _likeliest(found: Sequence[_Guess], allowed: float) -> Iterator[_Guess]:
-    """Yield the best of some guesses, and the best for each number of cut dimensions."""
+def _likeliest(found: Sequence[_Guess], allowed: float, *, each_dims: bool) -> Iterator[_Guess]:
+    """Yield the best of some guesses; with ``each_dims`` the best for each number of cut dimensions."""
     ranked = sorted(found, key=lambda g: (_score(g, allowed), g.imbalance))
     seen: dict[int, int] = defaultdict(int)
     for guess in ranked:
         seen[guess.cut_dims] += 1
         near = _score(guess, allowed) <= _NEARLY * _score(ranked[0], allowed)
-        if seen[guess.cut_dims] == 1 or (near and seen[guess.cut_dims] <= _KEPT):
+        if (each_dims and seen[guess.cut_dims] == 1) or (near and seen[guess.cut_dims] <= _KEPT):
             yield guess
 
 
