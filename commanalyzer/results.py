@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 
 # Names of regular divisions, with all remarks: blocks 4x4 of 24x24, entries follow by work.
 _REGULAR = re.compile(
-    r"(?:blocks|slabs|cyclic) (\d+(?:x\d+)*)(?: of \d+(?:x\d+)*)?(?: and [a-z]+ [\dx]+ of [\dx]+)*"
-    r"(?:, (?:entries|others|sums) follow)?(?: by work)?"
+    r"(?:blocks|slabs|cyclic) ([\dx]+)( of [\dx]+)?( and \w+ [\dx]+ of [\dx]+)*(, \w+ follow)?( by work)?"
 )
 _HTML_TITLES = ("nodes", "model", "method", "communication", "efficiency bound")
 

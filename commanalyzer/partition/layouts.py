@@ -10,6 +10,7 @@ guessed by a :class:`Sketch`; the few that may be best are left to be counted.
 from __future__ import annotations
 
 import itertools
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,7 +29,8 @@ _IDLE = 0.03  # of the work: arrays with less together follow, the balance limit
 _LEADING = 0.5  # of the most work that arrays of one shape do: a division begins with such
 _STARTS = 4  # grids that are tried in other ways, and beside which other arrays are cut
 _NEARLY = 1.1  # times the least bytes by the guess, which is hardly that wrong
-_KEPT = 4  # for each number of cut dimensions
+_KEPT = 3  # for each number of cut dimensions, of those that are cut alike
+_BESIDE = 3  # after all of a family, some of them, and those that do work: with others beside them
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,11 @@ class _Guess:
     imbalance: float
     keeps_terms: bool = False
 
+    @property
+    def cut_dims(self) -> int:
+        """Number of dimensions that are divided, of the arrays that are cut first."""
+        return sum(g > 1 for g in self.pieces[0].grid)
+
 
 class Layouts:
     """Regular divisions of one graph.
@@ -135,24 +142,38 @@ class Layouts:
             num_parts: Number of parts p.
             allowed: Limit of the largest part's work over the mean.
         """
-        found: list[_Guess] = []
         work = [sum(self._work[id(s.array)] for s in family) for family in self._families]
+        ways: dict[int, list[_Guess]] = defaultdict(list)
         for family, done in zip(self._families, work, strict=True):
-            for members in self._variants(family) if done >= _LEADING * max(work) else ():
-                found += self._beginnings(members, num_parts, allowed)
-        found += self._along_sums(num_parts)
-        return [self._cut(guess) for guess in _likeliest(found, allowed)]
+            for way, members in self._variants(family) if done >= _LEADING * max(work) else ():
+                found = self._beginnings(members, num_parts, allowed)
+                ways[way] += found
+                rest = self.heavy - {id(s.array) for s in members}
+                if rest and self._sketch is not None:
+                    found.sort(key=lambda g: _score(g, allowed))
+                    ways[_BESIDE] += [self._beside(g, rest, num_parts, allowed) for g in found[: 2 * _STARTS]]
+        complete = ways[_BESIDE] or [g for guesses in ways.values() for g in guesses]
+        least = min((_score(guess, allowed) for guess in complete), default=0.0)
+        sums = [g for g in self._along_sums(num_parts) if g.comm_bytes <= _NEARLY * least]
+        chosen = [
+            g
+            for way, guesses in (*ways.items(), (_BESIDE, sums))
+            for g in _likeliest(guesses, allowed, each_dims=way == 0)
+        ]
+        return [self._cut(guess) for guess in sorted(chosen, key=lambda g: g.cut_dims)]
 
-    def _variants(self, family: Sequence[Shaped]) -> list[tuple[Shaped, ...]]:
-        """Those of a family that do work, all, and all without those of several values per point.
+    def _variants(self, family: Sequence[Shaped]) -> list[tuple[int, tuple[Shaped, ...]]]:
+        """All of a family that does work, those without several values per point, and those that do it.
 
         The entries of a sparse matrix may only look like so many per point: their number is a multiple.
         """
         heavy = tuple(s for s in family if id(s.array) in self.heavy)
         single = tuple(s for s in family if s.components == 1)
-        if not heavy:
-            return []
-        return list({len(members): members for members in (single, heavy, tuple(family)) if members}.values())
+        found: dict[tuple[int, ...], tuple[int, tuple[Shaped, ...]]] = {}
+        for way, members in enumerate((tuple(family), single, heavy)):
+            if heavy and members:
+                found.setdefault(tuple(map(id, members)), (way, members))
+        return list(found.values())
 
     def _beginnings(self, members: tuple[Shaped, ...], num_parts: int, allowed: float) -> list[_Guess]:
         """Guesses that begin with some arrays: on all grids, the best of these in other ways as well."""
@@ -170,11 +191,7 @@ class Layouts:
                 piece = Piece(blocks, grid, spread, _in_order(grid))
                 if not all(map(np.array_equal, piece.cuts(), cuts)):
                     found.append(self._guess((piece,), num_parts))
-        rest = self.heavy - {id(s.array) for s in members}
-        if not rest or self._sketch is None:
-            return found
-        found.sort(key=lambda g: _score(g, allowed))
-        return [self._beside(g, rest, num_parts, allowed) for g in found[: 2 * _STARTS]]
+        return found
 
     def _along_sums(self, num_parts: int) -> Iterator[_Guess]:
         """Yield guesses that cut the factors of long sums where all terms stay: parts send partial sums."""
@@ -290,15 +307,15 @@ class _Places:
             load[np.ravel(numbers)] += np.ravel(left)
 
 
-def _likeliest(found: Sequence[_Guess], allowed: float) -> Iterator[_Guess]:
-    """Yield the best guesses for each number of cut dimensions, those that may be best at all first."""
-    by_dims: dict[int, list[_Guess]] = {}
-    for guess in sorted(found, key=lambda g: (_score(g, allowed), g.imbalance)):
-        by_dims.setdefault(sum(g > 1 for g in guess.pieces[0].grid), []).append(guess)
-    least = min((_score(guesses[0], allowed) for guesses in by_dims.values()), default=0.0)
-    for _, guesses in sorted(by_dims.items()):
-        yield guesses[0]
-        yield from (g for g in guesses[1:_KEPT] if _score(g, allowed) <= _NEARLY * least)
+def _likeliest(found: Sequence[_Guess], allowed: float, *, each_dims: bool) -> Iterator[_Guess]:
+    """Yield the best of some guesses; with ``each_dims`` the best for each number of cut dimensions."""
+    ranked = sorted(found, key=lambda g: (_score(g, allowed), g.imbalance))
+    seen: dict[int, int] = defaultdict(int)
+    for guess in ranked:
+        seen[guess.cut_dims] += 1
+        near = _score(guess, allowed) <= _NEARLY * _score(ranked[0], allowed)
+        if (each_dims and seen[guess.cut_dims] == 1) or (near and seen[guess.cut_dims] <= _KEPT):
+            yield guess
 
 
 def _only(dimension: int, extents: tuple[int, ...], num_parts: int) -> tuple[int, ...]:

@@ -51,7 +51,6 @@ class Level:
         part = np.full(self.hypergraph.num_vertices, -1, np.int32)
         known = np.flatnonzero((value_part >= 0) & (self.affinity.vertex >= 0))
         part[self.affinity.vertex[known]] = value_part[known]
-        part[self.num_values :] = value_part[self.operand]
         return part
 
 
@@ -157,19 +156,20 @@ class Levels:
         fixed = start >= 0
         if fixed[: self.fine.num_values].all():
             return (start,)
-        followed = partial(refine, imbalance=imbalance, passes=passes, hopeless_bytes=hopeless_bytes)
-        single = followed(h, nets, start, num_parts, fixed=fixed)
+        followed = partial(refine, imbalance=imbalance, passes=passes)
+        bare = partial(followed, num_values=self.fine.num_values)
+        single = bare(h, nets, start, num_parts, fixed=fixed, hopeless_bytes=hopeless_bytes)
         if not self.has_tasks:
             return (single,)
         # The cheaper one counts: tasks that cannot come near the values one by one are not worth passes.
         aim = min(hopeless_bytes, connectivity(h, single, num_parts))
         view = self.coarse
         begin = view.start(value_part)
-        near = partial(followed, hopeless_bytes=aim)
-        tasks = near(view.hypergraph, view.nets, begin, num_parts, fixed=begin >= 0)
+        merged = partial(followed, num_values=view.num_values, hopeless_bytes=aim)
+        tasks = merged(view.hypergraph, view.nets, begin, num_parts, fixed=begin >= 0)
         if connectivity(view.hypergraph, tasks, num_parts) > FAR * aim:
             return (single,)
-        return single, near(h, nets, self.to_fine(tasks), num_parts, fixed=fixed)
+        return single, bare(h, nets, self.to_fine(tasks), num_parts, fixed=fixed, hopeless_bytes=aim)
 
 
 def build_levels(affinities: Affinities, most_parts: int) -> Levels:

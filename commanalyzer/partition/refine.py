@@ -82,6 +82,7 @@ def refine(
     *,
     imbalance: float,
     fixed: Bool | None = None,
+    num_values: int | None = None,
     work_flops: Float64 | None = None,
     settled: Float64 | None = None,
     passes: int = PASSES,
@@ -99,6 +100,8 @@ def refine(
         num_parts: Number of parts p.
         imbalance: Allowed excess of the largest part's work over the mean.
         fixed: bool[N], vertices that keep their part; None for none.
+        num_values: Vertices from it on are terms, which are where their operands are and do not move for the
+            balance; None where all may.
         work_flops: float64[N], work to be balanced; None for that of the hypergraph.
         settled: float64[p], work of each part that no vertex stands for; None for none.
         passes: Most passes of moves that lower the metric; 0 only places and balances.
@@ -111,22 +114,16 @@ def refine(
     Raises:
         PartitionError: If ``part`` has another length, or nets times parts exceed what fits into memory.
     """
-    if len(part) != (n := hypergraph.num_vertices):
-        raise PartitionError(f"expected a part for each of {n} vertices, found {len(part)}")
-    if hypergraph.num_nets * num_parts > MOST_COUNTS:
-        raise PartitionError(f"expected at most {MOST_COUNTS} nets times parts, found more")
-    owner = part.astype(np.int32)
+    n, owner = _checked(hypergraph, part, num_parts)
     weight = frozen(balance_weights(hypergraph.work_flops if work_flops is None else work_flops), np.float64)
     base = np.zeros(num_parts) if settled is None else settled
-    most = most_work(weight, num_parts, imbalance, float(base.sum()))
     hyper, touch = _tables(hypergraph, nets)
     _place(hyper, owner, num_parts, touch)
     load = np.bincount(owner, weight, num_parts) + base
     movable = np.ones(n, np.bool_) if fixed is None else ~fixed
-    if fixed is not None:  # where that is uneven, what follows cannot mend it
-        given = float(np.bincount(owner[fixed], weight[fixed], num_parts).max())
-        most = max(most, given + imbalance * float(load.sum()) / num_parts)
-    kernels.relieve(hyper, touch, owner, movable, weight, load, most)
+    relieved = movable if num_values is None else movable & (np.arange(n) < num_values)
+    most = _most_beside(weight, owner, ~relieved, num_parts, imbalance, float(base.sum()))
+    kernels.relieve(hyper, touch, owner, relieved, weight, load, most)
     is_judged = least_gain > 0.0 or min(hopeless, hopeless_bytes) < math.inf
     metric = connectivity(hypergraph, owner, num_parts) if is_judged else 0
     aim = min(hopeless * metric, hopeless_bytes) if metric else math.inf
@@ -137,6 +134,24 @@ def refine(
         if saved <= least_gain * metric or metric - _OUTLOOK * saved > aim:
             break
     return owner
+
+
+def _checked(hypergraph: Hypergraph, part: Int32, num_parts: int) -> tuple[int, Int32]:
+    """Return the number of vertices, and a copy of their parts."""
+    if len(part) != (n := hypergraph.num_vertices):
+        raise PartitionError(f"expected a part for each of {n} vertices, found {len(part)}")
+    if hypergraph.num_nets * num_parts > MOST_COUNTS:
+        raise PartitionError(f"expected at most {MOST_COUNTS} nets times parts, found more")
+    return n, part.astype(np.int32)
+
+
+def _most_beside(
+    weight: Float64, owner: Int32, settled: Bool, num_parts: int, imbalance: float, more: float
+) -> float:
+    """Return how much work a part may have: where that of ``settled`` is uneven, the rest cannot mend it."""
+    given = np.bincount(owner[settled], weight[settled], num_parts).max(initial=0.0)
+    slack = imbalance * (float(weight.sum()) + more) / num_parts
+    return max(most_work(weight, num_parts, imbalance, more), float(given) + slack)
 
 
 def _tables(hypergraph: Hypergraph, nets: Incidence) -> tuple[_Hyper, _Touch]:

@@ -72,10 +72,9 @@ class Sketch:
         counts = np.bincount(net[known], minlength=int(asked.sum()))
         self._pointer = frozen(pointer_from_counts(counts.astype(np.int64)), np.int64)
         self._net_bytes = frozen(h.net_bytes[asked], np.int64)
-        if work_flops is None:
-            led = lead >= 0
-            work_flops = np.bincount(lead[led], balance_weights(h.work_flops)[led], num_values)
-        self.work = np.asarray(work_flops, np.float64)
+        led = lead >= 0
+        own = np.bincount(lead[led], balance_weights(h.work_flops)[led], num_values)
+        self.work = np.asarray(own if work_flops is None else work_flops, np.float64)
 
     def comm_bytes(self, part: Int64, num_parts: int) -> int:
         """Return about how many bytes lie between parts; ``part`` int64[S], -1 for anywhere."""

@@ -176,7 +176,7 @@ class TiledPortfolio:
             return Layouts(graph, self.families, None)
         anchor, is_element = tiling.neighbours.anchor, elements_of(self.arrays, graph.num_vertices)
         lead = leaders(tiling.vertex, anchor, is_element, nets.num_vertices)
-        work = np.bincount(anchor, graph.work_flops, graph.num_vertices)
+        work = np.bincount(anchor, graph.work_flops, graph.num_vertices).astype(np.float64)
         return Layouts(graph, self.families, Sketch(nets, lead, graph.num_vertices, work))
 
     @cached_property

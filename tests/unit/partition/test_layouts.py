@@ -39,8 +39,13 @@ def product(n: int, m: int, k: int, second: int = 0) -> ValueGraph:
     bare = with_arrays(*sizes)
     graph = build(bare.num_vertices, rows)
     work = np.bincount(graph.row_sink, minlength=graph.num_vertices).astype(np.float64)
-    placed = {"home_object": bare.home_object, "home_offset": bare.home_offset, "objects": bare.objects}
-    return replace(graph, work_flops=work, **placed)
+    return replace(
+        graph,
+        work_flops=work,
+        home_object=bare.home_object,
+        home_offset=bare.home_offset,
+        objects=bare.objects,
+    )
 
 
 def layouts_of(graph: ValueGraph) -> Layouts:

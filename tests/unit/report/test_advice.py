@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 from dataclasses import replace
 
+import pytest
+
 from commanalyzer.report.advice import advice_lines
 from commanalyzer.report.candidates_text import show_candidates
 from commanalyzer.report.text import make_console
@@ -30,6 +32,18 @@ def test_slabs_are_compared_with_the_cheapest_blocks() -> None:
 def test_names_with_shapes_and_cuts_by_work_are_regular_divisions() -> None:
     items = [candidate("metis cut", 100, best=True), candidate("blocks 2x2 of 24x24 by work", 90)]
     assert advice_lines(items)[0] == "Cheapest regular division: blocks 2x2 of 24x24 by work, 270 B"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "cyclic 2x2 of 60x60",
+        "blocks 2x2 of 40x44 and cyclic 4x1 of 40x52, others follow by work",
+        "blocks 4x1 of 60x48, sums follow",
+    ],
+)
+def test_names_of_several_arrays_are_regular_divisions_of_the_first(name: str) -> None:
+    assert candidate(name, 90).grid == tuple(map(int, name.split()[1].split("x")))
 
 
 def test_a_cheaper_division_that_is_less_balanced_is_not_advised() -> None:
