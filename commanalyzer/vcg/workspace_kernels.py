@@ -8,10 +8,6 @@ import numpy as np
 
 from commanalyzer.compiled import compiled, compiled_in_place
 
-_FACTOR = -7046029254386353131  # 2^64 / golden ratio
-_SHIFT = 29
-_OFFSET_BITS = 40  # of a byte in an object, next to the object's number
-
 
 @compiled_in_place
 def add_contents(
@@ -19,83 +15,169 @@ def add_contents(
     row_count: Any,
     row_accumulates: Any,
     has_sources: Any,
-    word: Any,
-    is_temporary: Any,
-    lifetimes: Any,
-    commonest: Any,
+    begun: Any,
+    sourced: Any,
+    first: Any,
+    any_: Any,
 ) -> None:
-    """Add the rows of a part to the lifetimes of words, and keep the most occurrences of one with sources."""
-    for row in range(len(row_sink)):
-        sink = row_sink[row]
-        w = word[sink]
-        if is_temporary[sink] or not row_accumulates[row]:
-            lifetimes[w] += row_count[row]
-        if has_sources[row]:
-            commonest[w] = max(commonest[w], row_count[row])
-
-
-@compiled_in_place
-def pass_on(row_sink: Any, term_ptr: Any, source_ptr: Any, source: Any, reach: Any, passed: Any) -> None:
-    """Lower what each sink is passed to the least that its sources reach, for the rows of a part."""
-    for row in range(len(row_sink)):
-        least = passed[row_sink[row]]
-        for at in range(source_ptr[term_ptr[row]], source_ptr[term_ptr[row + 1]]):
-            least = min(least, reach[source[at]])
-        passed[row_sink[row]] = least
-
-
-@compiled
-def number_words(home_object: Any, home_offset: Any, is_home: Any, is_temporary: Any, word: Any) -> Any:
-    """Number the words that vertices live in; return how many are homes, and how many others have lifetimes.
+    """Add the rows of a part to the lifetimes of vertices, and keep the most occurrences of one with sources.
 
     Args:
-        home_object: int32[V].
-        home_offset: int64[V], bytes.
-        is_home: bool[V], each is a word of its own: the first numbers, in their order.
-        is_temporary: bool[V], lifetimes: those at one place are one word, in the order in which they come.
-        word: int32[V], result; all other vertices get the number behind these.
+        row_sink: int32[R].
+        row_count: int64[R].
+        row_accumulates: bool[R].
+        has_sources: bool[R].
+        begun: int64[V], lifetimes.
+        sourced: int64[V], those that began with sources.
+        first: int64[V], occurrences of the commonest of the rows that they began with.
+        any_: int64[V], of the commonest of all.
     """
-    slots = np.full((1 << 12, 2), -1, np.int64)
-    homes = found = 0
-    for v in range(len(word)):
-        homes += is_home[v]
-    home = 0
-    for v in range(len(word)):
-        word[v] = -1
-        if is_home[v]:
-            word[v] = home
-            home += 1
-        elif is_temporary[v]:
-            if 2 * found >= len(slots):
-                slots = _larger(slots)
-            place = np.int64(home_object[v]) << _OFFSET_BITS | home_offset[v]
-            slot = _slot_of(slots, place)
-            if slots[slot, 1] < 0:
-                slots[slot, 0], slots[slot, 1] = place, found
-                found += 1
-            word[v] = homes + slots[slot, 1]
-    for v in range(len(word)):
-        if word[v] < 0:
-            word[v] = homes + found
-    return homes, found
-
-
-@compiled
-def _larger(slots: Any) -> Any:
-    """Return the table with four times the room."""
-    larger = np.full((4 * len(slots), 2), -1, np.int64)
-    for old in range(len(slots)):
-        if slots[old, 1] >= 0:
-            slot = _slot_of(larger, slots[old, 0])
-            larger[slot, 0], larger[slot, 1] = slots[old, 0], slots[old, 1]
-    return larger
+    for row in range(len(row_sink)):
+        sink, count = row_sink[row], row_count[row]
+        if has_sources[row]:
+            any_[sink] = max(any_[sink], count)
+        if not row_accumulates[row]:
+            begun[sink] += count
+            if has_sources[row]:
+                sourced[sink] += count
+                first[sink] = max(first[sink], count)
 
 
 @compiled_in_place
-def _slot_of(slots: Any, place: Any) -> Any:
-    """Where a place is in the table, or would be."""
-    mask = len(slots) - 1
-    slot = ((place * _FACTOR) >> _SHIFT) & mask
-    while slots[slot, 1] >= 0 and slots[slot, 0] != place:
-        slot = (slot + 1) & mask
-    return slot
+def add_reads(
+    row_sink: Any, row_count: Any, term_ptr: Any, source_ptr: Any, source: Any, reads: Any
+) -> None:
+    """Add up how often values are read by others than their successors, for the rows of a part."""
+    for row in range(len(row_sink)):
+        for at in range(source_ptr[term_ptr[row]], source_ptr[term_ptr[row + 1]]):
+            if source[at] != row_sink[row]:
+                reads[source[at]] += row_count[row]
+
+
+@compiled_in_place
+def note_freshness(
+    row_sink: Any, term_ptr: Any, source_ptr: Any, source: Any, is_defined: Any, fresh: Any
+) -> None:
+    """Raise how fresh defined values are to that of their sources, for the rows of a part."""
+    for row in range(len(row_sink)):
+        sink = row_sink[row]
+        if is_defined[sink]:
+            most = fresh[sink]
+            for at in range(source_ptr[term_ptr[row]], source_ptr[term_ptr[row + 1]]):
+                most = max(most, fresh[source[at]])
+            fresh[sink] = most
+
+
+@compiled_in_place
+def note_companions(
+    row_sink: Any,
+    row_count: Any,
+    row_accumulates: Any,
+    term_ptr: Any,
+    source_ptr: Any,
+    source: Any,
+    is_candidate: Any,
+    is_copied: Any,
+    reads_at_first: Any,
+    lifetimes: Any,
+    fresh: Any,
+    factor: Any,
+    logarithm: Any,
+    others: Any,
+    apart: Any,
+    together: Any,
+) -> None:
+    """Add up how often candidates are computed with and without a companion, for the rows of a part.
+
+    The values of a word that is copied to many places are known by its name everywhere: what is computed from
+    these differs, although the chain is always the same, and the word is no companion of another such word. Only
+    such chains tell something about these words.
+
+    Args:
+        row_sink: int32[R].
+        row_count: int64[R].
+        row_accumulates: bool[R].
+        term_ptr: int64[R + 1].
+        source_ptr: int64[T + 1].
+        source: int32[S].
+        is_candidate: bool[V].
+        is_copied: bool[V], values are copied to many places.
+        reads_at_first: bool[V], only rows that begin lifetimes count.
+        lifetimes: int64[V].
+        fresh: int64[V], how often a value is renewed.
+        factor: How many times more often than other sources candidates are renewed.
+        logarithm: float64[V], of how often the other sources are renewed that are no candidates, added up.
+        others: int64[V], their number.
+        apart: int64[V], result.
+        together: int64[V], result.
+    """
+    for row in range(len(row_sink)):
+        sink = row_sink[row]
+        if not is_candidate[sink] or (row_accumulates[row] and reads_at_first[sink]):
+            continue
+        has_companion, is_telling = False, not is_copied[sink] or row_accumulates[row]
+        for at in range(source_ptr[term_ptr[row]], source_ptr[term_ptr[row + 1]]):
+            other = source[at]
+            if other == sink or (is_copied[other] and is_copied[sink]):
+                is_telling = True
+            elif fresh[other] * factor > lifetimes[sink]:
+                has_companion = True
+            elif not is_candidate[other]:
+                logarithm[sink] += np.log(np.float64(fresh[other]))
+                others[sink] += 1
+        if has_companion:
+            together[sink] += row_count[row]
+        elif is_telling:
+            apart[sink] += row_count[row]
+
+
+@compiled_in_place
+def count_links(row_sink: Any, term_ptr: Any, source_ptr: Any, source: Any, chosen: Any, start: Any) -> None:
+    """Count the flows from each chosen vertex to chosen ones, behind it in ``start``, for the rows of a part."""
+    for row in range(len(row_sink)):
+        if chosen[row_sink[row]]:
+            for at in range(source_ptr[term_ptr[row]], source_ptr[term_ptr[row + 1]]):
+                start[source[at] + 1] += chosen[source[at]]
+
+
+@compiled_in_place
+def place_links(
+    row_sink: Any, term_ptr: Any, source_ptr: Any, source: Any, chosen: Any, end: Any, sink: Any
+) -> None:
+    """Put the sinks of these flows behind those that are there, up to ``end`` (int64[V])."""
+    for row in range(len(row_sink)):
+        if chosen[row_sink[row]]:
+            for at in range(source_ptr[term_ptr[row]], source_ptr[term_ptr[row + 1]]):
+                if chosen[source[at]]:
+                    sink[end[source[at]]] = row_sink[row]
+                    end[source[at]] += 1
+
+
+@compiled
+def pass_on(start: Any, sink: Any, origins: Any, most: Any, value: Any) -> None:
+    """Lower values to the least that reaches them; ``origins`` come in the order of their values.
+
+    Args:
+        start: int64[V + 1], first link of each vertex.
+        sink: int32[F].
+        origins: int64, vertices.
+        most: int64[V], no value above it is taken.
+        value: int64[V], result.
+    """
+    stack, is_done = np.empty(len(value), np.int64), np.zeros(len(value), np.bool_)
+    for origin in origins:
+        if is_done[origin]:
+            continue
+        is_done[origin] = True
+        depth, passed = 1, value[origin]
+        stack[0] = origin
+        while depth > 0:
+            depth -= 1
+            v = stack[depth]
+            for at in range(start[v], start[v + 1]):
+                reached = sink[at]
+                if not is_done[reached] and passed <= most[reached]:
+                    is_done[reached] = True
+                    value[reached] = min(value[reached], passed)
+                    stack[depth] = reached
+                    depth += 1
