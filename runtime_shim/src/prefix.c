@@ -23,13 +23,11 @@ static uint64_t rows_before;    /* when much was new last */
 static uint64_t counted_before; /* events until then */
 static bool was_looked_at;      /* since then */
 
-/* What the rows of a word tell. */
+/* What the rows of a word tell. Sums that begin anew often say nothing: their terms change in many programs. */
 struct word {
-  uint64_t lifetimes;
-  uint64_t versions;
-  uint64_t sourced;   /* lifetimes that began with sources */
+  uint64_t lifetimes; /* that began with sources */
+  uint64_t updates;
   uint64_t commonest; /* occurrences of the commonest chain that began one */
-  uint64_t commonest_of_all;
   uint32_t site;
   bool differs; /* one site stored chains with different sources */
 };
@@ -57,7 +55,7 @@ static uint8_t traits_of(const struct ca_head *head, const int32_t *unit) {
   uint8_t traits = IS_STORE;
   uint32_t first = 0, count = head->num_labels;
   if (head->flags & CA_ROW_RANGE) {
-    first = 3;
+    first = 4; /* behind rounds, site, sink and stride */
     count = ca_row_label(head->flags, head->sink, unit, 1) >> 32 & 255;
   }
   if (!(head->flags & (CA_ROW_RANGE | CA_ROW_WIDE | CA_ROW_COMPACT))) { /* none of them is 0 */
@@ -73,31 +71,19 @@ static uint8_t traits_of(const struct ca_head *head, const int32_t *unit) {
   return traits;
 }
 
-static uint64_t larger(uint64_t a, uint64_t b) { return a > b ? a : b; }
-
 static void add_row(struct word *word, uint64_t row, uint8_t traits) {
   uint64_t count = ca_state.cells[row].count;
-  bool has_sources = traits & HAS_SOURCES && count;
-  word->versions += count;
-  if (has_sources) {
-    word->differs |= word->commonest_of_all && word->site == row_heads()[row].site;
-    word->site = row_heads()[row].site;
-    word->commonest_of_all = larger(word->commonest_of_all, count);
-  }
-  if (traits & ACCUMULATES)
+  word->updates += traits & ACCUMULATES ? count : 0;
+  if (traits & ACCUMULATES || !(traits & HAS_SOURCES) || !count)
     return;
+  word->differs |= word->commonest && word->site == row_heads()[row].site;
+  word->site = row_heads()[row].site;
   word->lifetimes += count;
-  if (has_sources) {
-    word->sourced += count;
-    word->commonest = larger(word->commonest, count);
-  }
+  word->commonest = count > word->commonest ? count : word->commonest;
 }
 
 static bool looks_like_workspace(const struct word *word) {
-  bool reads_at_first = 2 * word->sourced >= word->lifetimes;
-  uint64_t contents = reads_at_first ? word->sourced : word->lifetimes;
-  uint64_t commonest = reads_at_first ? word->commonest : word->commonest_of_all;
-  return word->differs && commonest && contents >= FACTOR * commonest;
+  return word->differs && word->lifetimes >= FACTOR * word->commonest;
 }
 
 /* The words that are stored to. Most have one row in most programs: they have no entry. */
@@ -149,19 +135,19 @@ static bool look_at_rows(struct words *words) {
   return true;
 }
 
-/* How often a word was stored to. */
-static uint64_t versions_of(const struct words *words, uint64_t word) {
+/* How often a word was stored to what was computed from its values, wherever these are by now. */
+static uint64_t updates_of(const struct words *words, uint64_t word) {
   uint32_t row_of = words->row_of[word];
   if (row_of & HAS_ENTRY)
-    return words->entries[row_of & ~HAS_ENTRY].versions;
-  return row_of ? ca_state.cells[row_of - 1].count : 0;
+    return words->entries[row_of & ~HAS_ENTRY].updates;
+  return row_of && words->traits[row_of - 1] & ACCUMULATES ? ca_state.cells[row_of - 1].count : 0;
 }
 
-/* Whether values of some word were copied to several places, with a version for each. */
+/* Whether values of some word were copied to several places, and brought back, each of them. */
 static bool has_scattered(const struct words *words) {
   const struct ca_copy *copies = (const struct ca_copy *)ca_copies.data;
   for (uint64_t i = 0; i < ca_copies.bytes / sizeof *copies; i++)
-    if (copies[i].places >= FACTOR && versions_of(words, copies[i].word) >= copies[i].places)
+    if (copies[i].places >= FACTOR && updates_of(words, copies[i].word) >= copies[i].places)
       return true;
   return false;
 }
