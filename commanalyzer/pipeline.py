@@ -10,6 +10,7 @@ from commanalyzer.decompose import Counted, CountOptions, decompose
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.progress import Progress
 from commanalyzer.provenance import collect_provenance, file_hash, peak_memory_bytes
+from commanalyzer.readings import decompose_both, widened
 from commanalyzer.record import RecordedProgram, compile_request, record
 from commanalyzer.request import AnalysisRequest, PartitionRequest
 from commanalyzer.results import AnalysisResult, Recording, WorkCounts
@@ -31,7 +32,13 @@ def analyze(request: AnalysisRequest, progress: Progress, jobs: int = 1) -> Anal
     recorded = record(request, progress)
     machine = with_throughput(request, recorded.recording, recorded.work)
     options = _count_options(request, machine, jobs)
-    counted = decompose(recorded.store, recorded.work.flops, options, progress)
+    if recorded.other is None:
+        counted = decompose(recorded.store, recorded.work.flops, options, progress)
+    else:
+        store, counted, doubt = decompose_both(
+            recorded.store, recorded.other, recorded.work.flops, options, progress
+        )
+        recorded = replace(recorded, store=store, recording=replace(recorded.recording, doubt=doubt))
     return _result(request, recorded, machine, counted)
 
 
@@ -46,6 +53,7 @@ def repartition(
     machine = result.machine.replaced_by(request.machine)
     options = _count_options(request, machine, jobs)
     counted = decompose(result.store, result.work.flops, options, progress)
+    counted = widened(counted, result.recording.doubt)
     return replace(
         result,
         singletons=counted.singletons,

@@ -65,6 +65,8 @@ class Recording:
         dropped_events: Events that could not be recorded.
         warnings: What the user should know about the recording, one sentence each.
         spilled_bytes: What the recorder kept in its file instead of in memory while the program ran, bytes.
+        doubt: How many times more bytes the program moves, at most, if private temporaries that are in doubt
+            are read the other way; 1 where none are.
     """
 
     native_s: float | None
@@ -75,6 +77,7 @@ class Recording:
     dropped_events: int = 0
     warnings: tuple[str, ...] = ()
     spilled_bytes: int = 0
+    doubt: float = 1.0
 
     @property
     def slowdown(self) -> float | None:

@@ -41,6 +41,7 @@ LAYERS = (
     ("artifacts",),
     ("paper_view", "views"),
     ("record", "decompose", "counting"),
+    ("readings",),
     ("pipeline", "simulation"),
     ("sweep",),
     ("laws",),

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from commanalyzer.compiled import compiled, compiled_in_place
+from commanalyzer.compiled import compiled, compiled_in_place, compiled_inline
 
 
 @compiled_in_place
@@ -55,15 +55,57 @@ def add_reads(
 
 
 @compiled_in_place
-def note_freshness(
-    row_sink: Any, term_ptr: Any, source_ptr: Any, source: Any, is_defined: Any, fresh: Any
+def add_known_contents(
+    row_sink: Any,
+    row_count: Any,
+    row_accumulates: Any,
+    term_ptr: Any,
+    source_ptr: Any,
+    source: Any,
+    is_named: Any,
+    sourced: Any,
+    first: Any,
+    any_: Any,
 ) -> None:
-    """Raise how fresh defined values are to that of their sources, for the rows of a part."""
+    """As :func:`add_contents`, of rows with sources none of which is named after a copied word (bool[V])."""
+    for row in range(len(row_sink)):
+        begin, end = source_ptr[term_ptr[row]], source_ptr[term_ptr[row + 1]]
+        if begin == end or _has_any(source[begin:end], is_named):
+            continue
+        sink, count = row_sink[row], row_count[row]
+        any_[sink] = max(any_[sink], count)
+        if not row_accumulates[row]:
+            sourced[sink] += count
+            first[sink] = max(first[sink], count)
+
+
+@compiled_inline
+def _has_any(source: Any, chosen: Any) -> Any:
+    """Whether a chosen vertex is among these."""
+    found = False
+    for at in range(len(source)):
+        found |= chosen[source[at]]
+    return found
+
+
+@compiled_in_place
+def hand_on(
+    row_sink: Any,
+    term_ptr: Any,
+    source_ptr: Any,
+    source: Any,
+    is_defined: Any,
+    fresh: Any,
+    is_named: Any,
+) -> None:
+    """Give defined values the highest freshness and the names of their sources, for the rows of a part."""
     for row in range(len(row_sink)):
         sink = row_sink[row]
         if is_defined[sink]:
+            begin, end = source_ptr[term_ptr[row]], source_ptr[term_ptr[row + 1]]
+            is_named[sink] |= _has_any(source[begin:end], is_named)
             most = fresh[sink]
-            for at in range(source_ptr[term_ptr[row]], source_ptr[term_ptr[row + 1]]):
+            for at in range(begin, end):
                 most = max(most, fresh[source[at]])
             fresh[sink] = most
 
@@ -76,8 +118,9 @@ def note_companions(
     term_ptr: Any,
     source_ptr: Any,
     source: Any,
-    is_candidate: Any,
+    is_varied: Any,
     is_copied: Any,
+    is_named: Any,
     reads_at_first: Any,
     lifetimes: Any,
     fresh: Any,
@@ -90,8 +133,8 @@ def note_companions(
     """Add up how often candidates are computed with and without a companion, for the rows of a part.
 
     The values of a word that is copied to many places are known by its name everywhere: what is computed from
-    these differs, although the chain is always the same, and the word is no companion of another such word. Only
-    such chains tell something about these words.
+    these differs, although the chain is always the same. Such chains tell nothing about words that are known
+    by other chains, and are all that tells about copied words.
 
     Args:
         row_sink: int32[R].
@@ -100,11 +143,12 @@ def note_companions(
         term_ptr: int64[R + 1].
         source_ptr: int64[T + 1].
         source: int32[S].
-        is_candidate: bool[V].
-        is_copied: bool[V], values are copied to many places.
-        reads_at_first: bool[V], only rows that begin lifetimes count.
+        is_varied: bool[V], candidates that are known by their chains.
+        is_copied: bool[V], candidates whose values are copied to many places.
+        is_named: bool[V], values with the name of a copied word.
+        reads_at_first: bool[V], of those with varied chains only rows that begin lifetimes count.
         lifetimes: int64[V].
-        fresh: int64[V], how often a value is renewed.
+        fresh: int64[V], how often a value is renewed, 0 if that is not known.
         factor: How many times more often than other sources candidates are renewed.
         logarithm: float64[V], of how often the other sources are renewed that are no candidates, added up.
         others: int64[V], their number.
@@ -113,21 +157,29 @@ def note_companions(
     """
     for row in range(len(row_sink)):
         sink = row_sink[row]
-        if not is_candidate[sink] or (row_accumulates[row] and reads_at_first[sink]):
+        if not (is_varied[sink] or is_copied[sink]):
             continue
-        has_companion, is_telling = False, not is_copied[sink] or row_accumulates[row]
-        for at in range(source_ptr[term_ptr[row]], source_ptr[term_ptr[row + 1]]):
+        begin, end = source_ptr[term_ptr[row]], source_ptr[term_ptr[row + 1]]
+        has_name = _has_any(source[begin:end], is_named)
+        if is_varied[sink]:
+            is_telling = not has_name and not (row_accumulates[row] and reads_at_first[sink])
+        else:
+            is_telling = has_name or row_accumulates[row]
+        if not is_telling or begin == end:
+            continue
+        has_companion = False
+        for at in range(begin, end):
             other = source[at]
-            if other == sink or (is_copied[other] and is_copied[sink]):
-                is_telling = True
-            elif fresh[other] * factor > lifetimes[sink]:
+            if other == sink or fresh[other] == 0:
+                continue
+            if fresh[other] * factor > lifetimes[sink]:
                 has_companion = True
-            elif not is_candidate[other]:
+            elif not is_varied[other]:
                 logarithm[sink] += np.log(np.float64(fresh[other]))
                 others[sink] += 1
         if has_companion:
             together[sink] += row_count[row]
-        elif is_telling:
+        else:
             apart[sink] += row_count[row]
 
 

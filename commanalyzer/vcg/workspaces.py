@@ -56,54 +56,84 @@ class _Contents:
     """What words held one after the other.
 
     Attributes:
-        is_word: bool[V], the vertex is a word of named memory; most other columns are about these only.
-        is_defined: bool[V], a row defines the vertex: a register value or a named lifetime.
-        stored: int64[V], how often something was stored there.
         begun: int64[V], how often something new began there.
         differing: int64[V], lifetimes that began with sources; all where most began without.
         commonest: int64[V], occurrences of the commonest chain in them.
         reads_at_first: bool[V], most lifetimes began with sources: only chains that begin them are contents.
+    """
+
+    begun: Int64
+    differing: Int64
+    commonest: Int64
+    reads_at_first: Bool
+
+    @classmethod
+    def of(cls, store: GraphStore) -> _Contents:
+        """Contents by vertex."""
+        from commanalyzer.vcg.workspace_kernels import add_contents
+
+        begun, sourced, first, any_ = (np.zeros(store.num_vertices, np.int64) for _ in range(4))
+        for part in store.row_summaries():
+            add_contents(
+                *(part.row_sink, part.row_count, part.row_accumulates, part.has_sources),
+                *(begun, sourced, first, any_),
+            )
+        return cls._chosen(begun, 2 * sourced >= begun, sourced, first, any_)
+
+    def known(self, store: GraphStore, is_named: Bool) -> _Contents:
+        """Contents without chains that read what is named after copied words: these hide what differs."""
+        from commanalyzer.vcg.workspace_kernels import add_known_contents
+
+        sourced, first, any_ = (np.zeros(store.num_vertices, np.int64) for _ in range(3))
+        for part in store.slices():
+            add_known_contents(
+                *(part.row_sink, part.row_count, part.row_accumulates),
+                *(part.term_ptr, part.source_ptr, part.source, is_named, sourced, first, any_),
+            )
+        return self._chosen(self.begun, self.reads_at_first, sourced, first, any_)
+
+    @classmethod
+    def _chosen(
+        cls, begun: Int64, reads_at_first: Bool, sourced: Int64, first: Int64, any_: Int64
+    ) -> _Contents:
+        differing = np.where(reads_at_first, sourced, begun)
+        return cls(begun, differing, np.where(reads_at_first, first, any_), reads_at_first)
+
+    def varied(self, factor: int) -> Bool:
+        """bool[V], no chain is more than one in ``factor`` lifetimes."""
+        return np.asarray((self.commonest > 0) & (self.differing >= factor * self.commonest))
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """Vertices of a graph as far as it matters here.
+
+    Attributes:
+        is_word: bool[V], the vertex is a word of named memory without named lifetimes.
+        is_defined: bool[V], a row defines the vertex: a register value or a named lifetime.
+        is_lifetime: bool[V], of these the lifetimes.
+        stored: int64[V], how often something was stored there.
         places: int64[V], how many places its values were copied to.
     """
 
     is_word: Bool
     is_defined: Bool
+    is_lifetime: Bool
     stored: Int64
-    begun: Int64
-    differing: Int64
-    commonest: Int64
-    reads_at_first: Bool
     places: Int64
 
     @classmethod
-    def of(cls, graph: LargeGraph, places: Int64 | None) -> _Contents:
-        """Contents by vertex."""
-        from commanalyzer.vcg.workspace_kernels import add_contents
-
-        size = graph.num_vertices
-        begun, sourced, first, any_ = (np.zeros(size, np.int64) for _ in range(4))
-        for part in graph.store.row_summaries():
-            add_contents(
-                *(part.row_sink, part.row_count, part.row_accumulates, part.has_sources),
-                *(begun, sourced, first, any_),
-            )
-        stored = np.asarray(graph.versions - graph.is_input)
-        reads_at_first = 2 * sourced >= begun
+    def of(cls, graph: LargeGraph, places: Int64 | None) -> _Words:
+        """The vertices of ``graph``."""
+        kinds = np.array([int(o.kind) for o in graph.objects] or [0], dtype=np.int64)
+        in_memory = np.isin(kinds, _MEMORY)[graph.home_object]
+        is_lifetime = graph.is_temporary
         return cls(
-            is_word=_in_memory(graph) & ~graph.is_temporary,
-            is_defined=graph.is_register | graph.is_temporary,
-            stored=stored,
-            begun=begun,
-            differing=np.where(reads_at_first, sourced, begun),
-            commonest=np.where(reads_at_first, first, any_),
-            reads_at_first=reads_at_first,
-            places=np.zeros(size, np.int64) if places is None else places,
-        )
-
-    def varied(self, factor: int) -> Bool:
-        """bool[V], no chain is more than one in ``factor`` lifetimes."""
-        return np.asarray(
-            self.is_word & (self.commonest > 0) & (self.differing >= factor * self.commonest)
+            is_word=np.asarray(in_memory & ~is_lifetime),
+            is_defined=graph.is_register | is_lifetime,
+            is_lifetime=is_lifetime,
+            stored=np.asarray(graph.versions - graph.is_input),
+            places=np.zeros(graph.num_vertices, np.int64) if places is None else places,
         )
 
     def copied(self, factor: int) -> Bool:
@@ -119,31 +149,25 @@ def find_workspaces(store: GraphStore, places: Int64 | None = None, factor: int 
         places: int64[V], how many places the values of a word were copied to; default is none.
         factor: What :data:`FACTOR` says.
     """
-    none = np.zeros(store.num_vertices, np.bool_)
-    graph = LargeGraph(store)
-    contents = _Contents.of(graph, places)
-    varied = contents.varied(factor)
+    graph, contents = LargeGraph(store), _Contents.of(store)
+    words = _Words.of(graph, places)
+    copied = words.copied(factor)
+    if not copied.any() and not (words.is_word & contents.varied(factor)).any():
+        return np.zeros(store.num_vertices, np.bool_)
+    fresh, is_named = _handed_on(graph, words, copied)
+    if copied.any():
+        contents = contents.known(store, is_named)
+    varied = words.is_word & contents.varied(factor)
     if varied.any():
         varied &= _differs(store, varied)
-    copied = contents.copied(factor) & ~varied
-    candidates = varied | copied
-    if not candidates.any():
-        return none
-    period = _periods(graph, contents, candidates, copied, factor)
-    found = np.asarray(period > 0)
-    return _closed(graph, contents, found, period, factor) if found.any() else none
+    period = _periods(graph, words, contents, (varied, copied & ~varied, is_named), fresh, factor)
+    return _closed(graph, words, contents, period, factor)
 
 
 def doubtful_workspaces(store: GraphStore, places: Int64 | None = None) -> tuple[Bool, Bool]:
     """Return bool[V] twice: words that are workspaces beyond doubt, and all that may be."""
     possible = find_workspaces(store, places, FACTOR // 2)
     return (find_workspaces(store, places, 2 * FACTOR) if possible.any() else possible), possible
-
-
-def _in_memory(graph: LargeGraph) -> Bool:
-    """bool[V], the home is memory of the program."""
-    kinds = np.array([int(o.kind) for o in graph.objects] or [0], dtype=np.int64)
-    return np.asarray(np.isin(kinds, _MEMORY)[graph.home_object])
 
 
 def _has_sources(part: AnyRows) -> Bool:
@@ -164,51 +188,71 @@ def _differs(store: GraphStore, candidates: Bool) -> Bool:
     return result
 
 
-def _periods(
-    graph: LargeGraph, contents: _Contents, candidates: Bool, copied: Bool, factor: int
-) -> Int64:
-    """int64[V], how often the data of one element are renewed, for candidates without companions; 0 for others.
+def _handed_on(graph: LargeGraph, words: _Words, copied: Bool) -> tuple[Int64, Bool]:
+    """How often values are renewed, and which have the name of a copied word.
 
-    Data are renewed as often as their words; what a register value or a lifetime is computed from counts for it.
+    Words are renewed as often as they are stored to, but versions that nobody reads (partial sums) do not count.
+    Register values and lifetimes are as fresh as what they are computed from. For copied words it is not known:
+    their names stand for values of other words.
+
+    Returns:
+        int64[V], 0 where it is not known, and bool[V].
+    """
+    from commanalyzer.vcg.workspace_kernels import add_reads, hand_on
+
+    is_defined, reads = words.is_defined, np.zeros(graph.num_vertices, np.int64)
+    for part in graph.store.slices():
+        add_reads(part.row_sink, part.row_count, part.term_ptr, part.source_ptr, part.source, reads)
+    fresh = np.where(is_defined | copied, 0, np.maximum(np.minimum(words.stored, reads), 1))
+    is_named = copied.copy()
+    if not is_defined.any():
+        return fresh, is_named
+    for part in graph.store.slices():
+        hand_on(part.row_sink, part.term_ptr, part.source_ptr, part.source, is_defined, fresh, is_named)
+    links, none = _Links.of(graph, is_defined), np.zeros(len(fresh), np.int64)
+    fresh = -links.least(-fresh, none, np.flatnonzero(is_defined & (fresh > 0)))
+    unnamed = links.least(1 - is_named.astype(np.int64), none, np.flatnonzero(is_defined & is_named))
+    return fresh, unnamed == 0
+
+
+def _periods(
+    graph: LargeGraph,
+    words: _Words,
+    contents: _Contents,
+    candidates: tuple[Bool, Bool, Bool],
+    fresh: Int64,
+    factor: int,
+) -> Int64:
+    """int64[V], how often the data of one element are renewed, for words without companions; 0 for others.
+
     Of several sources the geometric mean is typical: parameters are not renewed, some are workspaces themselves.
+
+    Args:
+        graph: The graph.
+        words: Its vertices.
+        contents: What is known of what they held.
+        candidates: bool[V] each: varied words, copied words, values that are named after copied words.
+        fresh: int64[V].
+        factor: See :data:`FACTOR`.
     """
     from commanalyzer.vcg.workspace_kernels import note_companions
 
-    fresh = _freshness(graph, contents)
-    lifetimes = np.where(copied, contents.stored, contents.differing)
+    varied, copied, _ = candidates
+    lifetimes = np.where(varied, contents.differing, words.stored)
     logarithm = np.zeros(len(fresh))
     others, apart, together = (np.zeros(len(fresh), np.int64) for _ in range(3))
     for part in graph.store.slices():
         note_companions(
-            *(part.row_sink, part.row_count, part.row_accumulates, part.term_ptr, part.source_ptr, part.source),
-            *(candidates, copied, contents.reads_at_first & ~copied, lifetimes, fresh, factor),
-            *(logarithm, others, apart, together),
+            *(part.row_sink, part.row_count, part.row_accumulates),
+            *(part.term_ptr, part.source_ptr, part.source, *candidates, contents.reads_at_first),
+            *(lifetimes, fresh, factor, logarithm, others, apart, together),
         )
     # versions that only go on with a lifetime belong to its element as well
-    per_element = np.where(copied, 1, contents.commonest) * contents.stored
-    per_element //= np.maximum(np.where(copied, contents.places, contents.differing), 1)
+    per_element = np.where(varied, contents.commonest, 1) * words.stored
+    per_element //= np.maximum(np.where(varied, contents.differing, words.places), 1)
     typical = np.exp(logarithm / np.maximum(others, 1)).astype(np.int64)
     period = np.maximum(np.maximum(typical, per_element), 1)
-    return np.where(candidates & (apart > 0) & (together <= apart), period, 0)
-
-
-def _freshness(graph: LargeGraph, contents: _Contents) -> Int64:
-    """int64[V], how often values, or what they are computed from through named values, are renewed.
-
-    As often as they are stored, but versions that nobody reads (partial sums) do not count.
-    """
-    from commanalyzer.vcg.workspace_kernels import add_reads, note_freshness
-
-    is_defined, reads = contents.is_defined, np.zeros(graph.num_vertices, np.int64)
-    for part in graph.store.slices():
-        add_reads(part.row_sink, part.row_count, part.term_ptr, part.source_ptr, part.source, reads)
-    fresh = np.where(is_defined, 0, np.maximum(np.minimum(contents.stored, reads), 1))
-    if not is_defined.any():
-        return fresh
-    for part in graph.store.slices():
-        note_freshness(part.row_sink, part.term_ptr, part.source_ptr, part.source, is_defined, fresh)
-    links = _Links.of(graph, is_defined)
-    return -links.least(-fresh, np.zeros(len(fresh), np.int64), np.flatnonzero(is_defined & (fresh > 0)))
+    return np.where((varied | copied) & (apart > 0) & (together <= apart), period, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,17 +298,20 @@ class _Links:
         return result
 
 
-def _closed(graph: LargeGraph, contents: _Contents, found: Bool, period: Int64, factor: int) -> Bool:
-    """Add what is computed from workspaces, through register values.
+def _closed(graph: LargeGraph, words: _Words, contents: _Contents, period: Int64, factor: int) -> Bool:
+    """bool[V], words with a period, and what is computed from them, through register values.
 
     Each passes on how often the data of one element are renewed; a word that begins ``factor`` times as many
     lifetimes held values of several elements.
     """
-    most = np.where(contents.is_word, contents.begun // factor, 0)
-    most[found | (contents.is_defined & ~graph.is_temporary)] = _NEVER
+    found = np.asarray(period > 0)
+    if not found.any():
+        return found
+    most = np.where(words.is_word, contents.begun // factor, 0)
+    most[found | (words.is_defined & ~words.is_lifetime)] = _NEVER
     links = _Links.of(graph, (most > 0) | found)
     reached = links.least(np.where(found, period, _NEVER), most, np.flatnonzero(found))
-    return np.asarray(contents.is_word & (reached < _NEVER))
+    return np.asarray(words.is_word & (reached < _NEVER))
 
 
 def places_copied_to(trace: Trace, graph: ValueGraph, sites: SiteTable) -> Int64:
