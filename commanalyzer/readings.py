@@ -37,11 +37,12 @@ def decompose_both(
     against = best[1 - shown]
     decompositions = tuple(_held(d, against[d.nodes, d.model]) for d in counted[shown].decompositions)
     ratio = max(
-        (against[key].comm_bytes / d.comm_bytes for key, d in best[shown].items() if d.comm_bytes), default=1.0
+        (against[key].comm_bytes / d.comm_bytes for key, d in best[shown].items() if d.comm_bytes),
+        default=1.0,
     )
     result = replace(counted[shown], decompositions=decompositions)
     result = replace(result, warnings=(*result.warnings, _doubt(best[shown], against, is_named=not shown)))
-    return (named, other)[shown], result, max(ratio, 1.0)
+    return (named, other)[shown], result, max(1.0, *ratios)
 
 
 def widened(counted: Counted, ratio: float) -> Counted:

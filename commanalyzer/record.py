@@ -159,8 +159,8 @@ class _Recorder:
     def recorded(self, *, whole_runs: bool) -> _Recorded:
         """The recording in which every lifetime of a word of a workspace is a vertex of its own.
 
-        Which words these are is found in the beginning of a run. What follows may contradict it (another phase
-        of the program has other workspaces); then the whole run says which they are.
+        Which words these are is found in the beginning of a run. What follows may contradict it (another
+        phase of the program has other workspaces); then the whole run says which they are.
         """
         if not self.runs.request.private_temporaries:
             return self._record("record the program")

@@ -29,9 +29,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 # Names of regular divisions, with all remarks: blocks 4x4 of 24x24, entries follow by work.
-_REGULAR = re.compile(
-    r"(?:blocks|slabs) (\d+(?:x\d+)*)(?: of \d+(?:x\d+)*)?(?:, entries follow)?(?: by work)?"
-)
+_REGULAR = re.compile(r"(?:blocks|slabs) (\d+(?:x\d+)*)(?: of [\dx]+)?(?:, entries follow)?(?: by work)?")
 _HTML_TITLES = ("nodes", "model", "method", "communication", "efficiency bound")
 
 
@@ -65,8 +63,7 @@ class Recording:
         dropped_events: Events that could not be recorded.
         warnings: What the user should know about the recording, one sentence each.
         spilled_bytes: What the recorder kept in its file instead of in memory while the program ran, bytes.
-        doubt: How many times more bytes the program moves, at most, if private temporaries that are in doubt
-            are read the other way; 1 where none are.
+        doubt: Bytes if private temporaries in doubt are read the other way, over those shown; at least 1.
     """
 
     native_s: float | None

@@ -67,7 +67,7 @@ class ProgramRuns:
             instrumented: Executable that records.
             trace: File to write.
             workspace: List of the words whose lifetimes are named.
-            may_end_early: The recording ends when the program repeats itself and it shows signs of workspaces.
+            may_end_early: The recording ends when the program repeats itself and shows signs of workspaces.
 
         Raises:
             TargetRunError: As :func:`run_target` says, or if the recorder cannot start.

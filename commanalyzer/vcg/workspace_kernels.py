@@ -44,9 +44,7 @@ def add_contents(
 
 
 @compiled_in_place
-def add_reads(
-    row_sink: Any, row_count: Any, term_ptr: Any, source_ptr: Any, source: Any, reads: Any
-) -> None:
+def add_reads(row_sink: Any, row_count: Any, term_ptr: Any, source_ptr: Any, source: Any, reads: Any) -> None:
     """Add up how often values are read by others than their successors, for the rows of a part."""
     for row in range(len(row_sink)):
         for at in range(source_ptr[term_ptr[row]], source_ptr[term_ptr[row + 1]]):
@@ -185,7 +183,7 @@ def note_companions(
 
 @compiled_in_place
 def count_links(row_sink: Any, term_ptr: Any, source_ptr: Any, source: Any, chosen: Any, start: Any) -> None:
-    """Count the flows from each chosen vertex to chosen ones, behind it in ``start``, for the rows of a part."""
+    """Count the flows from each chosen vertex to chosen ones, behind it in ``start``."""
     for row in range(len(row_sink)):
         if chosen[row_sink[row]]:
             for at in range(source_ptr[term_ptr[row]], source_ptr[term_ptr[row + 1]]):

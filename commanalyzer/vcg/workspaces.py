@@ -7,14 +7,15 @@ recording that gives each of their lifetimes a vertex of its own (``runtime_shim
 A lifetime begins with a store that does not read the word. What tells are facts about a word and the data
 that it is computed from, not about other arrays. Its lifetimes *differ*: one place in the code stored chains
 with different sources there, none of them in more than a quarter of the lifetimes. Or its values are *copied*
-to at least four places, each of which got versions of its own. And it has no *companion*: what it is computed
-from is renewed at most a quarter as often as it is. A word of an array is renewed together with the words of
-the same element that it is computed from, whatever else changes; a workspace is renewed once for each element.
+to at least four places, each of which got versions of its own: its name then stands for the values of all
+elements, and hides what differs. And it has no *companion*: what it is computed from is renewed at most a
+quarter as often as it is. A word of an array is renewed together with the words of the same element that it
+is computed from, whatever else changes; a workspace is renewed once for each element.
 
 Or it is computed from a workspace, and begins at least four times as many lifetimes as the data of one
 element (gather, compute, compute, scatter: only the first level differs in the homes of its sources).
 
-The number four is a matter of taste: where half or twice of it finds other words, both readings are recorded.
+Where half or twice of this four finds other words, both readings are recorded (:func:`doubtful_workspaces`).
 """
 
 from __future__ import annotations
@@ -191,9 +192,9 @@ def _differs(store: GraphStore, candidates: Bool) -> Bool:
 def _handed_on(graph: LargeGraph, words: _Words, copied: Bool) -> tuple[Int64, Bool]:
     """How often values are renewed, and which have the name of a copied word.
 
-    Words are renewed as often as they are stored to, but versions that nobody reads (partial sums) do not count.
-    Register values and lifetimes are as fresh as what they are computed from. For copied words it is not known:
-    their names stand for values of other words.
+    Words are renewed as often as they are stored to; versions that nobody reads (partial sums) do not count.
+    Register values and lifetimes are as fresh as what they are computed from. For copied words it is not
+    known: their names stand for values of other words.
 
     Returns:
         int64[V], 0 where it is not known, and bool[V].
@@ -225,7 +226,7 @@ def _periods(
 ) -> Int64:
     """int64[V], how often the data of one element are renewed, for words without companions; 0 for others.
 
-    Of several sources the geometric mean is typical: parameters are not renewed, some are workspaces themselves.
+    Of several sources the geometric mean is typical: parameters are not renewed, some are workspaces.
 
     Args:
         graph: The graph.
@@ -284,7 +285,7 @@ class _Links:
     def least(self, value: Int64, most: Int64, origins: Int64) -> Int64:
         """int64[V], the least value of any vertex that each can be reached from, or its own.
 
-        In linear time, but for sorting: values are passed on in their order, so each is final when it arrives.
+        In linear time, but for sorting: values are passed on in order, so each is final when it arrives.
 
         Args:
             value: int64[V].

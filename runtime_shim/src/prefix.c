@@ -5,7 +5,7 @@
  * itself, the log is looked at once; only if it shows signs of workspaces, the recording ends. Which words they
  * are is found in the graph. Everything here counts rows; nothing depends on time.
  */
-#include "state.h"
+#include "prefix.h"
 #include <unistd.h>
 
 #define FEWEST_EVENTS (1u << 17) /* shorter recordings are not worth ending */

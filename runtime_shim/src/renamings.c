@@ -9,6 +9,7 @@
  * enter the loop lie apart from those that do, and the rows are stores, register values or lifetimes.
  */
 #include "renamings.h"
+#include "prefix.h"
 #include <string.h>
 
 #define MOST_BYTES (1ull << 28) /* of the accesses of one run */

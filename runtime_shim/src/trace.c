@@ -1,6 +1,6 @@
 /* Start and end of the recording: reserving memory, writing the trace. */
 #define _GNU_SOURCE
-#include "state.h"
+#include "prefix.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
