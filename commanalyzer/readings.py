@@ -27,26 +27,30 @@ def decompose_both(
         progress: Told about steps.
 
     Returns:
-        The graph whose best decompositions move fewer bytes in total; what was counted on it, with brackets
-        that hold both; and how many times more bytes the other moves, at most.
+        The graph whose best decompositions are balanced and move fewer bytes in total; what was counted on
+        it, with brackets that hold both; and how many times more bytes the other moves, at most.
     """
     counted = [decompose(store, flops, options, progress) for store in (named, other)]
     best = [{(d.nodes, d.model): d for d in c.decompositions if d.best} for c in counted]
-    total = [sum(d.comm_bytes for d in each.values()) for each in best]
-    shown = int(total[1] < total[0])
+    cost = [_cost(list(each.values()), 1 + options.imbalance) for each in best]
+    shown = int(cost[1] < cost[0])
     against = best[1 - shown]
-    decompositions = tuple(_held(d, against[d.nodes, d.model]) for d in counted[shown].decompositions)
-    ratio = max(
-        (against[key].comm_bytes / d.comm_bytes for key, d in best[shown].items() if d.comm_bytes),
-        default=1.0,
+    ratios = [against[key].comm_bytes / max(d.comm_bytes, 1) for key, d in best[shown].items()]
+    result = replace(
+        counted[shown],
+        decompositions=tuple(_held(d, against[d.nodes, d.model]) for d in counted[shown].decompositions),
+        warnings=(*counted[shown].warnings, _doubt(best[shown], against, is_named=not shown)),
     )
-    result = replace(counted[shown], decompositions=decompositions)
-    result = replace(result, warnings=(*result.warnings, _doubt(best[shown], against, is_named=not shown)))
     return (named, other)[shown], result, max(1.0, *ratios)
 
 
+def _cost(best: list[Decomposition], allowed: float) -> tuple[float, int]:
+    """What the divisions of a reading cost: how uneven they are beyond what is allowed comes before bytes."""
+    return max(allowed, *(d.imbalance for d in best)), sum(d.comm_bytes for d in best)
+
+
 def widened(counted: Counted, ratio: float) -> Counted:
-    """Decompositions of the shown reading where the other is not at hand, which moved ``ratio`` times more."""
+    """Decompositions of a reading where the other is not at hand, which moved ``ratio`` times more."""
     if ratio == 1.0:
         return counted
     found = []
@@ -72,7 +76,7 @@ def _doubt(
     key = max(shown, key=lambda k: abs(against[k].comm_bytes - shown[k].comm_bytes))
     how, other = ("private to", "shared by") if is_named else ("shared by", "private to")
     return (
-        "whether some memory is used for one element after the other or holds an array is in doubt: it is taken "
-        f"as {how} its elements; as {other} them, {key[0]} nodes would move "
+        "whether some memory is used for one element after the other or holds an array is in doubt: it is "
+        f"taken as {how} its elements; as {other} them, {key[0]} nodes would move "
         f"{format_bytes(against[key].comm_bytes)} instead of {format_bytes(shown[key].comm_bytes)}"
     )

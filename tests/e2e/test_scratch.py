@@ -163,3 +163,86 @@ def test_few_elements_beside_arrays_that_are_rewritten_often(tmp_path: Path) -> 
           for (int r = 0; r < R; r++) for (int k = 0; k < M; k++) A[r][k] = 0.5 * A[r][k] + C[k][k];
     """
     is_plain(analysed(tmp_path, (declared, before, element), rows=8, phase=often))
+
+
+def test_with_few_elements_both_readings_are_in_the_bracket(tmp_path: Path) -> None:
+    """Four rows may be stages of one array: what that would move is in the bracket, and said."""
+    result = analysed(tmp_path, KINDS["static"], rows=PARTS)
+    best = result.best(PARTS)
+    assert best.comm_bytes <= PLAIN
+    assert best.imbalance <= 1.04
+    assert best.communication.high_bytes > best.communication.low_bytes
+    assert result.recording.doubt > 1
+    assert any("in doubt" in text for text in result.warnings)
+
+
+_VECTOR = """
+#include <vector>
+static double A[120][8], C[8][8];
+struct Solver {
+  std::vector<double> line = std::vector<double>(8);
+  __attribute__((noinline)) void row(double *a) {
+    for (int p = 0; p < 8; p++) {
+      line[p] = 0;
+      for (int s = 0; s < 8; s++) line[p] += a[s] * C[s][p];
+    }
+    for (int p = 0; p < 8; p++) a[p] = line[p];
+  }
+};
+extern "C" __attribute__((noinline)) void kernel(Solver &solver) {
+  for (int r = 0; r < 120; r++) solver.row(A[r]);
+}
+int main() {
+  for (int r = 0; r < 120; r++) for (int k = 0; k < 8; k++) A[r][k] = (r * k) % 7;
+  for (int i = 0; i < 8; i++) for (int j = 0; j < 8; j++) C[i][j] = 0.125 * (i * j % 5);
+  Solver solver;
+  kernel(solver);
+  double total = 0;
+  for (int r = 0; r < 120; r++) for (int k = 0; k < 8; k++) total += A[r][k];
+  return total == 0.5;
+}
+"""
+
+
+def test_a_vector_that_is_a_member_of_an_object(tmp_path: Path) -> None:
+    source = tmp_path / "program.cpp"
+    source.write_text(_VECTOR)
+    is_plain(
+        ca.analyze(source, nodes=(PARTS,), model=("volume",), regions=["kernel"], program_output="discard")
+    )
+
+
+_ARRAYS = """
+#define N 64
+#define STEPS 40
+static double a[N], b[N], saved[STEPS][N];
+__attribute__((noinline)) void kernel(void) {
+  for (int t = 0; t < STEPS; t++) {
+    for (int i = 1; i < N - 1; i++) b[i] = 0.5 * (a[i - 1] + a[i + 1]);
+    for (int i = 1; i < N - 1; i++) a[i] = b[i];
+    %s
+  }
+}
+int main(void) {
+  for (int i = 0; i < N; i++) a[i] = i % 7;
+  kernel();
+  double total = 0;
+  for (int i = 0; i < N; i++) total += a[i] + saved[STEPS / 2][i];
+  return total == 0.5;
+}
+"""
+_SAVED = "for (int i = 0; i < N; i++) saved[t][i] = a[i];"
+
+
+@pytest.mark.parametrize("also", ["", _SAVED])
+def test_an_array_that_is_rewritten_in_every_step_stays_one(also: str, tmp_path: Path) -> None:
+    """Three-point stencil with a copy back: two words per cut and step, however many steps are saved."""
+    source = tmp_path / "program.c"
+    source.write_text(_ARRAYS % also)
+    result = ca.analyze(
+        source, nodes=(PARTS,), model=("volume",), regions=["kernel"], program_output="discard"
+    )
+    assert not result.graph.is_temporary.any()
+    best = result.best(PARTS)
+    assert best.comm_bytes == pytest.approx(8 * 2 * 40 * (PARTS - 1), rel=0.05)
+    assert best.imbalance <= 1.04
