@@ -5,6 +5,7 @@ Input: both graphs. Output: one of them with its decompositions, whose brackets 
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from commanalyzer.decompose import Counted, CountOptions, decompose
@@ -12,6 +13,8 @@ from commanalyzer.progress import Progress
 from commanalyzer.quantities import format_bytes
 from commanalyzer.results import Decomposition
 from commanalyzer.vcg.store import GraphStore
+
+_TINY = 1e-9  # instead of nothing: logarithms
 
 
 def decompose_both(
@@ -28,7 +31,7 @@ def decompose_both(
 
     Returns:
         The graph whose best decompositions are balanced and move fewer bytes in total; what was counted on
-        it, with brackets that hold both; and how many times more bytes the other moves, at most.
+        it, with brackets that hold both; and how many times as many bytes the other moves.
     """
     counted = [decompose(store, flops, options, progress) for store in (named, other)]
     best = [{(d.nodes, d.model): d for d in c.decompositions if d.best} for c in counted]
@@ -39,9 +42,9 @@ def decompose_both(
     result = replace(
         counted[shown],
         decompositions=tuple(_held(d, against[d.nodes, d.model]) for d in counted[shown].decompositions),
-        warnings=(*counted[shown].warnings, _doubt(best[shown], against, is_named=not shown)),
+        warnings=(*counted[shown].warnings, *_doubt(best[shown], against, is_named=not shown)),
     )
-    return (named, other)[shown], result, max(1.0, *ratios)
+    return (named, other)[shown], result, max(ratios, key=lambda r: abs(math.log(max(r, _TINY))))
 
 
 def _cost(best: list[Decomposition], allowed: float) -> tuple[float, int]:
@@ -50,13 +53,14 @@ def _cost(best: list[Decomposition], allowed: float) -> tuple[float, int]:
 
 
 def widened(counted: Counted, ratio: float) -> Counted:
-    """Decompositions of a reading where the other is not at hand, which moved ``ratio`` times more."""
+    """Decompositions of a reading where the other is not at hand, which moved ``ratio`` times as many."""
     if ratio == 1.0:
         return counted
     found = []
     for d in counted.decompositions:
-        high = max(d.communication.high_bytes, round(ratio * d.comm_bytes))
-        found.append(replace(d, communication=replace(d.communication, high_bytes=high)))
+        otherwise = round(ratio * d.comm_bytes)
+        low, high = min(d.communication.low_bytes, otherwise), max(d.communication.high_bytes, otherwise)
+        found.append(replace(d, communication=replace(d.communication, low_bytes=low, high_bytes=high)))
     return replace(counted, decompositions=tuple(found))
 
 
@@ -72,11 +76,13 @@ def _doubt(
     against: dict[tuple[int, str], Decomposition],
     *,
     is_named: bool,
-) -> str:
+) -> list[str]:
     key = max(shown, key=lambda k: abs(against[k].comm_bytes - shown[k].comm_bytes))
+    if against[key].comm_bytes == shown[key].comm_bytes:
+        return []
     how, other = ("private to", "shared by") if is_named else ("shared by", "private to")
-    return (
+    return [
         "whether some memory is used for one element after the other or holds an array is in doubt: it is "
         f"taken as {how} its elements; as {other} them, {key[0]} nodes would move "
         f"{format_bytes(against[key].comm_bytes)} instead of {format_bytes(shown[key].comm_bytes)}"
-    )
+    ]

@@ -63,7 +63,7 @@ class Recording:
         dropped_events: Events that could not be recorded.
         warnings: What the user should know about the recording, one sentence each.
         spilled_bytes: What the recorder kept in its file instead of in memory while the program ran, bytes.
-        doubt: Bytes if private temporaries in doubt are read the other way, over those shown; at least 1.
+        doubt: Bytes if private temporaries in doubt are read the other way, over those shown; else 1.
     """
 
     native_s: float | None

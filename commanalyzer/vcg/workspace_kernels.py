@@ -147,7 +147,7 @@ def note_companions(
         reads_at_first: bool[V], of those with varied chains only rows that begin lifetimes count.
         lifetimes: int64[V].
         fresh: int64[V], how often a value is renewed, 0 if that is not known.
-        factor: How many times more often than other sources candidates are renewed.
+        factor: Companions are renewed less than so many times more or less often than the word.
         logarithm: float64[V], of how often the other sources are renewed that are no candidates, added up.
         others: int64[V], their number.
         apart: int64[V], result.
@@ -170,7 +170,8 @@ def note_companions(
             other = source[at]
             if other == sink or fresh[other] == 0:
                 continue
-            if fresh[other] * factor > lifetimes[sink]:
+            is_fresh = fresh[other] * factor > lifetimes[sink]
+            if is_fresh and fresh[other] < factor * lifetimes[sink]:
                 has_companion = True
             elif not is_varied[other]:
                 logarithm[sink] += np.log(np.float64(fresh[other]))

@@ -8,9 +8,9 @@ A lifetime begins with a store that does not read the word. What tells are facts
 that it is computed from, not about other arrays. Its lifetimes *differ*: one place in the code stored chains
 with different sources there, none of them in more than a quarter of the lifetimes. Or its values are *copied*
 to at least four places, each of which got versions of its own: its name then stands for the values of all
-elements, and hides what differs. And it has no *companion*: what it is computed from is renewed at most a
-quarter as often as it is. A word of an array is renewed together with the words of the same element that it
-is computed from, whatever else changes; a workspace is renewed once for each element.
+elements, and hides what differs. And it has no *companion*, a source that is renewed about as often as it is
+(less than four times more or less often): a word of an array is renewed together with the words of the same
+element that it is computed from, whatever else changes; a workspace is renewed once for each element.
 
 Or it is computed from a workspace, and begins at least four times as many lifetimes as the data of one
 element (gather, compute, compute, scatter: only the first level differs in the homes of its sources).

