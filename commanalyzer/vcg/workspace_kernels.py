@@ -109,25 +109,7 @@ def hand_on(
 
 
 @compiled_in_place
-def note_companions(
-    row_sink: Any,
-    row_count: Any,
-    row_accumulates: Any,
-    term_ptr: Any,
-    source_ptr: Any,
-    source: Any,
-    is_varied: Any,
-    is_copied: Any,
-    is_named: Any,
-    reads_at_first: Any,
-    lifetimes: Any,
-    fresh: Any,
-    factor: Any,
-    logarithm: Any,
-    others: Any,
-    apart: Any,
-    together: Any,
-) -> None:
+def note_companions(rows: Any, candidates: Any, lifetimes: Any, fresh: Any, factor: Any, found: Any) -> None:
     """Add up how often candidates are computed with and without a companion, for the rows of a part.
 
     The values of a word that is copied to many places are known by its name everywhere: what is computed from
@@ -135,24 +117,18 @@ def note_companions(
     by other chains, and are all that tells about copied words.
 
     Args:
-        row_sink: int32[R].
-        row_count: int64[R].
-        row_accumulates: bool[R].
-        term_ptr: int64[R + 1].
-        source_ptr: int64[T + 1].
-        source: int32[S].
-        is_varied: bool[V], candidates that are known by their chains.
-        is_copied: bool[V], candidates whose values are copied to many places.
-        is_named: bool[V], values with the name of a copied word.
-        reads_at_first: bool[V], of those with varied chains only rows that begin lifetimes count.
+        rows: Sink, count, whether it accumulates, terms and sources of rows.
+        candidates: bool[V] each: words that are known by their chains; words whose values are copied to many
+            places; values with the name of such a word; of the first only rows that begin lifetimes count.
         lifetimes: int64[V].
         fresh: int64[V], how often a value is renewed, 0 if that is not known.
         factor: Companions are renewed less than so many times more or less often than the word.
-        logarithm: float64[V], of how often the other sources are renewed that are no candidates, added up.
-        others: int64[V], their number.
-        apart: int64[V], result.
-        together: int64[V], result.
+        found: Results: float64[V], logarithms of how often the other sources are renewed that are no
+            candidates, added up; int64[V] each: their number; occurrences without and with companions.
     """
+    row_sink, row_count, row_accumulates, term_ptr, source_ptr, source = rows
+    is_varied, is_copied, is_named, reads_at_first = candidates
+    logarithm, others, apart, together = found
     for row in range(len(row_sink)):
         sink = row_sink[row]
         if not (is_varied[sink] or is_copied[sink]):

@@ -33,7 +33,6 @@ from commanalyzer.trace.reader import Trace
 from commanalyzer.vcg.graph import Bool, HomeKind, Int64, ValueGraph
 from commanalyzer.vcg.large import LargeGraph
 from commanalyzer.vcg.naming import BLOCK_HEADER_BYTES
-from commanalyzer.vcg.slices import AnyRows
 from commanalyzer.vcg.store import GraphStore
 
 FACTOR = 4
@@ -171,17 +170,13 @@ def doubtful_workspaces(store: GraphStore, places: Int64 | None = None) -> tuple
     return (find_workspaces(store, places, 2 * FACTOR) if possible.any() else possible), possible
 
 
-def _has_sources(part: AnyRows) -> Bool:
-    """bool[R], the row has any."""
-    return np.asarray(np.diff(part.source_ptr[part.term_ptr]) > 0)
-
-
 def _differs(store: GraphStore, candidates: Bool) -> Bool:
     """bool[V], one place in the code stored chains with different sources there; only for ``candidates``."""
     num_sites = max(len(store.sites), 1)
     keys = [np.zeros(0, np.int64)]
     for part in store.slices():
-        rows = np.flatnonzero(_has_sources(part) & candidates[part.row_sink])
+        has_sources = np.diff(part.source_ptr[part.term_ptr]) > 0
+        rows = np.flatnonzero(has_sources & candidates[part.row_sink])
         keys.append(part.row_sink[rows].astype(np.int64) * num_sites + part.row_site[rows])
     distinct, count = np.unique(np.concatenate(keys), return_counts=True)
     result = np.zeros(len(candidates), np.bool_)
@@ -239,15 +234,22 @@ def _periods(
     from commanalyzer.vcg.workspace_kernels import note_companions
 
     varied, copied, _ = candidates
-    lifetimes = np.where(varied, contents.differing, words.stored)
+    lifetimes, chosen = (
+        np.where(varied, contents.differing, words.stored),
+        (*candidates, contents.reads_at_first),
+    )
     logarithm = np.zeros(len(fresh))
     others, apart, together = (np.zeros(len(fresh), np.int64) for _ in range(3))
     for part in graph.store.slices():
-        note_companions(
-            *(part.row_sink, part.row_count, part.row_accumulates),
-            *(part.term_ptr, part.source_ptr, part.source, *candidates, contents.reads_at_first),
-            *(lifetimes, fresh, factor, logarithm, others, apart, together),
+        rows = (
+            part.row_sink,
+            part.row_count,
+            part.row_accumulates,
+            part.term_ptr,
+            part.source_ptr,
+            part.source,
         )
+        note_companions(rows, chosen, lifetimes, fresh, factor, (logarithm, others, apart, together))
     # versions that only go on with a lifetime belong to its element as well
     per_element = np.where(varied, contents.commonest, 1) * words.stored
     per_element //= np.maximum(np.where(varied, contents.differing, words.places), 1)
