@@ -116,6 +116,7 @@ def result_from_header(
             dropped_events=_int(recording["dropped_events"]),
             warnings=_texts(recording.get("warnings", [])),
             spilled_bytes=_int(recording.get("spilled_bytes", 0)),
+            doubt=_float(recording.get("doubt", 1.0)),
         ),
         store=store,
         singletons=None if counts is None else SingletonCounts(*(_int(counts[n]) for n in _DIRECTIONS)),

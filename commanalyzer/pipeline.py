@@ -10,6 +10,7 @@ from commanalyzer.decompose import Counted, CountOptions, decompose
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.progress import Progress
 from commanalyzer.provenance import collect_provenance, file_hash, peak_memory_bytes
+from commanalyzer.readings import decompose_both, widened
 from commanalyzer.record import RecordedProgram, compile_request, record
 from commanalyzer.request import AnalysisRequest, PartitionRequest
 from commanalyzer.results import AnalysisResult, Recording, WorkCounts
@@ -33,7 +34,13 @@ def analyze(request: AnalysisRequest, progress: Progress, jobs: int = 1) -> Anal
     recorded = record(request, progress)
     machine = with_throughput(request, recorded.recording, recorded.work)
     options = _count_options(request, machine, jobs)
-    counted = decompose(recorded.store, recorded.work.amount, options, progress)
+    if recorded.other is None:
+        counted = decompose(recorded.store, recorded.work.amount, options, progress)
+    else:
+        store, counted, doubt = decompose_both(
+            recorded.store, recorded.other, recorded.work.amount, options, progress
+        )
+        recorded = replace(recorded, store=store, recording=replace(recorded.recording, doubt=doubt))
     return _result(request, recorded, machine, counted)
 
 
@@ -53,7 +60,7 @@ def repartition(
         store, work = with_weights(store, weights), replace(work, weights=weights)
         if machine.throughput is not None and machine.throughput.note == _TIMED:
             machine = machine.updated(throughput=_timed(work, result.recording))
-    counted = decompose(store, work.amount, options, progress)
+    counted = widened(decompose(store, work.amount, options, progress), result.recording.doubt)
     return replace(
         result,
         store=store,

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from commanalyzer.errors import TargetRunError
 from commanalyzer.frontend.compile import FrontendResult, compile_sources
@@ -33,16 +32,14 @@ from commanalyzer.runtime.launch import TargetRun
 from commanalyzer.runtime.recorder import ProgramRuns
 from commanalyzer.trace.reader import Trace, read_trace
 from commanalyzer.vcg.build import build_store
-from commanalyzer.vcg.graph import Site, ValueGraph
+from commanalyzer.vcg.graph import Bool, Site, ValueGraph
 from commanalyzer.vcg.spill import Spill
 from commanalyzer.vcg.store import GraphStore
 from commanalyzer.vcg.work import all_operations, weights_in_use
 from commanalyzer.vcg.workspaces import (
+    doubtful_workspaces,
     find_workspaces,
-    read_workspaces,
-    workspace_pieces,
-    workspaces_confirmed,
-    write_site_widths,
+    places_copied_to,
     write_workspaces,
 )
 from commanalyzer.work import DEFAULT_WEIGHTS, WorkWeights
@@ -59,12 +56,14 @@ class RecordedProgram:
         store: Value communication graph in coded form.
         work: Operations of the analysed region.
         recording: Recording quality.
+        other: The graph without the private temporaries that are in doubt; ``None`` where there are none.
     """
 
     frontend: FrontendResult
     store: GraphStore
     work: WorkCounts
     recording: Recording
+    other: GraphStore | None = None
 
     @property
     def graph(self) -> ValueGraph:
@@ -133,11 +132,20 @@ def record(request: AnalysisRequest, progress: Progress, *, whole_runs: bool = F
 
 @dataclass(frozen=True, slots=True)
 class _Recorded:
-    """A recording and its graph; ``run`` adds up all recordings that led to it."""
+    """A recording and its graph; ``run`` adds up all recordings that led to it.
+
+    ``other`` is the graph without the private temporaries that are in doubt.
+    """
 
     run: TargetRun
     trace: Trace
     store: GraphStore
+    other: GraphStore | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """The recording went on to the end of the program."""
+        return not self.trace.statistics.prefix_events
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,77 +161,64 @@ class _Recorder:
     def recorded(self, *, whole_runs: bool) -> _Recorded:
         """The recording in which every lifetime of a word of a workspace is a vertex of its own.
 
-        Which words these are is found by the recorder in the beginning of a run. What follows may contradict
-        it (another phase of the program has other workspaces); then the whole run says which they are.
+        Which words these are is found in the beginning of a run. What follows may contradict it (another
+        phase of the program has other workspaces); then the whole run says which they are.
         """
         if not self.runs.request.private_temporaries:
             return self._record("record the program")
-        run, trace = self._run("record the program", site_widths=None if whole_runs else self._site_widths)
-        if not trace.statistics.prefix_events:
-            first = self._built(run, trace)
-            if not len(self._list_workspaces(first.store)):
-                return first
-            del first, trace
-            return self._named(run)
-        pieces, named = read_workspaces(self._workspace), self._named(run)
-        if _confirms(named):
+        may_end_early = not whole_runs
+        first = self._record("record the program", may_end_early=may_end_early)
+        named = self._with_names(first)
+        if first.is_whole or (named is not first and self._confirms(named)):
             return named
-        whole = self._record("record the whole program", named.run)
-        whole_pieces = self._list_workspaces(whole.store)
-        if not _has_unnamed(named) and np.array_equal(pieces, whole_pieces):
-            return replace(named, run=whole.run)
-        return self._named(whole.run) if len(whole_pieces) else whole
+        return self._with_names(self._record("record the whole program", named.run))
 
-    @property
-    def _workspace(self) -> Path:
-        """The list of workspaces."""
-        return self.directory / "workspace"
+    def _with_names(self, first: _Recorded) -> _Recorded:
+        """The program with the lifetimes named of the workspaces that a recording shows; itself without."""
+        places = places_copied_to(first.trace, first.store.vertices(), self.sites)
+        certain, possible = doubtful_workspaces(first.store, places)
+        if not possible.any():
+            return first
+        named = self._named(first, possible)
+        if np.array_equal(certain, possible):
+            return named
+        if certain.any():
+            other = self._named(first, certain, named.run)
+        else:
+            other = first if first.is_whole else self._record("record the whole program", named.run)
+        return replace(named, run=other.run if other is not first else named.run, other=other.store)
 
-    @property
-    def _site_widths(self) -> Path:
-        """The widths of the values of all sites, for a recording that finds workspaces itself."""
-        path = self.directory / "widths"
-        write_site_widths(path, self.sites)
-        return path
+    def _named(self, first: _Recorded, mask: Bool, before: TargetRun | None = None) -> _Recorded:
+        """Record with the lifetimes named of the words in ``mask``, a mask of the vertices of ``first``."""
+        workspace = self.directory / "workspace"
+        write_workspaces(workspace, first.store, mask, self.sites)
+        return self._record("record the private temporaries", before or first.run, workspace=workspace)
 
-    def _list_workspaces(self, store: GraphStore) -> NDArray[np.void]:
-        """Find workspaces and write their list; their pieces."""
-        mask = find_workspaces(store)
-        write_workspaces(self._workspace, store, mask, self.sites)
-        return workspace_pieces(store.vertices(), mask, self.sites)
-
-    def _named(self, before: TargetRun) -> _Recorded:
-        return self._record("record the private temporaries", before, has_workspaces=True)
+    def _confirms(self, named: _Recorded) -> bool:
+        """Whether the whole run shows no workspaces but those that were named in it."""
+        if named.trace.statistics.unnamed_lifetimes:  # more than the first recording made room for
+            return False
+        places = places_copied_to(named.trace, named.store.vertices(), self.sites)
+        return not find_workspaces(named.store, places).any()
 
     def _record(
-        self, stage: str, before: TargetRun | None = None, *, has_workspaces: bool = False
-    ) -> _Recorded:
-        """Record a whole run, after the recordings that ``before`` adds up, and build its graph."""
-        return self._built(*self._run(stage, before, has_workspaces=has_workspaces))
-
-    def _run(
         self,
         stage: str,
         before: TargetRun | None = None,
         *,
-        has_workspaces: bool = False,
-        site_widths: Path | None = None,
-    ) -> tuple[TargetRun, Trace]:
-        """Record once more; with ``site_widths`` at most until the list of workspaces is known."""
+        workspace: Path | None = None,
+        may_end_early: bool = False,
+    ) -> _Recorded:
+        """Record once more, after the recordings that ``before`` adds up, and build the graph."""
         self.progress.stage(stage, 1)
         path = self.directory / "trace"
-        workspace = self._workspace if has_workspaces or site_widths else None
-        run = self.runs.recorded(self.instrumented, path, workspace=workspace, site_widths=site_widths)
+        run = self.runs.recorded(self.instrumented, path, workspace=workspace, may_end_early=may_end_early)
         trace = read_trace(path)
         # the recorder's own peak: from outside, ours would be mixed into it
         run = replace(run, peak_rss_bytes=trace.statistics.peak_rss_bytes or run.peak_rss_bytes)
         if before is not None:
             peak_rss_bytes = max(run.peak_rss_bytes, before.peak_rss_bytes)
             run = replace(run, cpu_s=run.cpu_s + before.cpu_s, peak_rss_bytes=peak_rss_bytes)
-        return run, trace
-
-    def _built(self, run: TargetRun, trace: Trace) -> _Recorded:
-        """A recording and its graph."""
         self.progress.stage("build the value graph", 1)
         request = self.runs.request
         has_regions, spill = bool(request.regions), Spill.within(request.memory_limit_bytes)
@@ -235,16 +230,6 @@ class _Recorder:
             weights=request.work_weights or DEFAULT_WEIGHTS,
         )
         return _Recorded(run, trace, store)
-
-
-def _has_unnamed(named: _Recorded) -> bool:
-    """Whether there were more lifetimes than the first recording made room for."""
-    return bool(named.trace.statistics.unnamed_lifetimes)
-
-
-def _confirms(named: _Recorded) -> bool:
-    """Whether the whole run shows the workspaces that were named in it, and no others."""
-    return not _has_unnamed(named) and workspaces_confirmed(named.store)
 
 
 def _finished(
@@ -271,7 +256,7 @@ def _finished(
         dropped_events=statistics.dropped_rows + statistics.hash_collisions,
         warnings=(*frontend.diagnostics, *warnings),
     )
-    return RecordedProgram(frontend, store, work, recording)
+    return RecordedProgram(frontend, store, work, recording, recorded.other)
 
 
 def _require_one_thread(called: Sequence[tuple[str, int]], library: LibraryModel) -> None:

@@ -49,6 +49,7 @@ class Recording:
         dropped_events: Events that could not be recorded.
         warnings: What the user should know about the recording, one sentence each.
         spilled_bytes: What the recorder kept in its file instead of in memory while the program ran, bytes.
+        doubt: Bytes if private temporaries in doubt are read the other way, over those shown; else 1.
     """
 
     native_s: float | None
@@ -59,6 +60,7 @@ class Recording:
     dropped_events: int = 0
     warnings: tuple[str, ...] = ()
     spilled_bytes: int = 0
+    doubt: float = 1.0
 
     @property
     def slowdown(self) -> float | None:

@@ -32,6 +32,7 @@ LISTED = np.dtype("<u8")
 RUN = np.dtype([("start", "<u8"), ("stride", "<i8")])
 RENAMING = np.dtype([("count", "<u4"), ("base", "<u4"), ("shifts", "<u4")])
 PLACED = np.dtype([("place", "<u4"), ("end", "<u4")])
+COPY = np.dtype([("word", "<u8"), ("places", "<u8")])
 EXTENT = np.dtype(
     [
         ("start", "<u8"),
@@ -60,6 +61,7 @@ SECTIONS: tuple[tuple[str, np.dtype[np.generic]], ...] = (
     ("renamings", RENAMING),
     ("placed", PLACED),
     ("shifts", LABEL_UNIT),
+    ("copies", COPY),
 )
 STATISTICS = np.dtype(
     [

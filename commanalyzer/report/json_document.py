@@ -49,6 +49,7 @@ def json_document(result: AnalysisResult) -> dict[str, Json]:
             "instrumented_s": recording.instrumented_s,
             "peak_rss_bytes": recording.peak_rss_bytes,
             "spilled_bytes": recording.spilled_bytes,
+            "doubt": recording.doubt,
             "unmodelled_calls": dict(recording.unmodelled_calls),
             "dropped_events": recording.dropped_events,
             "exit_status": recording.exit_status,

@@ -59,7 +59,7 @@ class ProgramRuns:
         trace: Path,
         *,
         workspace: Path | None = None,
-        site_widths: Path | None = None,
+        may_end_early: bool = False,
     ) -> TargetRun:
         """Record the program; what it prints is discarded.
 
@@ -67,8 +67,7 @@ class ProgramRuns:
             instrumented: Executable that records.
             trace: File to write.
             workspace: List of the words whose lifetimes are named.
-            site_widths: Width of the values of each site, bytes, one byte each. With it, the recording ends
-                as soon as it shows workspaces, and writes their list to ``workspace``.
+            may_end_early: The recording ends when the program repeats itself and shows signs of workspaces.
 
         Raises:
             TargetRunError: As :func:`run_target` says, or if the recorder cannot start.
@@ -76,8 +75,8 @@ class ProgramRuns:
         environment = recorder_environment(trace, self.request.memory_limit_bytes)
         if workspace is not None:
             environment["COMMANALYZER_WORKSPACE"] = str(workspace)
-        if site_widths is not None:
-            environment["COMMANALYZER_PREFIX"] = str(site_widths)
+        if may_end_early:
+            environment["COMMANALYZER_PREFIX"] = "1"
         trace.unlink(missing_ok=True)
         run = self._run(instrumented, environment, subprocess.DEVNULL, subprocess.DEVNULL)
         if run.exit_status == _RECORDER_FAILED and not trace.exists():

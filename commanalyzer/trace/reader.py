@@ -28,8 +28,8 @@ class TraceStatistics:
         recorder_bytes: Bytes of all columns.
         peak_rss_bytes: Largest resident memory of the recorded process, 0 if not known.
         spilled_bytes: Bytes of columns that were moved to the trace while the program ran.
-        prefix_events: Rows that had occurred, about, when the recording was ended as it showed workspaces;
-            the trace has none then. 0 for a whole run.
+        prefix_events: Rows that had occurred, about, when the recording was ended as it showed workspaces; 0
+            for a whole run.
     """
 
     hash_collisions: int
@@ -60,6 +60,7 @@ class Trace:
         renamings: Rounds that counted the rows of a version with other words.
         placed: Where their rows are.
         shifts: int32, how many words the accesses of renamings moved.
+        copies: Words whose values were copied to several places.
         statistics: Recording quality.
     """
 
@@ -76,6 +77,7 @@ class Trace:
     renamings: Column
     placed: Column
     shifts: NDArray[np.int32]
+    copies: Column
     statistics: TraceStatistics
 
 

@@ -1,19 +1,21 @@
 """Which memory is a workspace: used for one element after the other, home of none.
 
-Input: the graph of a first recording, in which every word is one vertex. Output: the vertices whose words
-are workspaces, and the pieces of objects they cover, for a second recording that gives each of their
-lifetimes a vertex of its own (``runtime_shim/src/workspace.c``).
+Input: the graph of a first recording, in which every word is one vertex, and how many places values were
+copied to. Output: the vertices whose words are workspaces, and the pieces of objects they cover, for a second
+recording that gives each of their lifetimes a vertex of its own (``runtime_shim/src/workspace.c``).
 
-Three facts of a word tell. It begins *more lifetimes* than the arrays of the program (a lifetime begins with
-a store that does not read the word): arrays are rewritten once or a few times per time step, workspaces once
-per element. Its lifetimes *differ*: chains with different sources were stored at the same place in the code.
-Or it is computed from a workspace, and more often than any of the workspace's chains occurs, so that it saw
-several of them (gather, compute, compute, scatter: only the first level differs in the homes of its sources).
+A lifetime begins with a store that does not read the word. What tells are facts about a word and the data
+that it is computed from, not about other arrays. Its lifetimes *differ*: one place in the code stored chains
+with different sources there, none of them in more than a quarter of the lifetimes. Or its values are *copied*
+to at least four places, each of which got versions of its own: its name then stands for the values of all
+elements, and hides what differs. And it has no *companion*, a source that is renewed about as often as it is
+(less than four times more or less often): a word of an array is renewed together with the words of the same
+element that it is computed from, whatever else changes; a workspace is renewed once for each element.
 
-These are ratios, which the beginning of a run tells as well as the whole one, if the program repeats itself.
-Then the recorder finds them by the same criteria (``runtime_shim/src/survey.c``) and the first recording
-ends; no graph is built of it. The graph of the second recording, which is whole, is asked whether it bears
-out what its beginning told (:func:`workspaces_confirmed`).
+Or it is computed from a workspace, and begins at least four times as many lifetimes as the data of one
+element (gather, compute, compute, scatter: only the first level differs in the homes of its sources).
+
+Where half or twice of this four finds other words, both readings are recorded (:func:`doubtful_workspaces`).
 """
 
 from __future__ import annotations
@@ -24,17 +26,22 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from commanalyzer.abi.hooks import ADDRESS_MASK
 from commanalyzer.abi.trace_layout import EXTENT_GLOBAL, EXTENT_HEAP, EXTENT_STACK, PIECE, WORKSPACE
 from commanalyzer.instrument.sites import ObjectRecord, SiteTable
-from commanalyzer.vcg.coding import read_only
-from commanalyzer.vcg.graph import Bool, HomeKind, Int32, Int64, ValueGraph
+from commanalyzer.trace.reader import Trace
+from commanalyzer.vcg.graph import Bool, HomeKind, Int64, ValueGraph
 from commanalyzer.vcg.large import LargeGraph
 from commanalyzer.vcg.naming import BLOCK_HEADER_BYTES
-from commanalyzer.vcg.slices import AnyRows
 from commanalyzer.vcg.store import GraphStore
 
-LIFETIMES_FACTOR = 4
-"""How many times more lifetimes than the median of the rewritten words make a workspace."""
+FACTOR = 4
+"""How many times as often as the data of an element a workspace is renewed, at least.
+
+A word that is renewed for two or three kinds of data in turn may be an array of stages; with four elements it
+is hardly one. Half of it takes stages for elements, twice of it misses workspaces of up to seven elements:
+where that makes a difference, it is reported as doubt (:func:`doubtful_workspaces`).
+"""
 
 # Rows of the second recording per row of the first: a guard against states that escape detection.
 MOST_ROWS = 64
@@ -49,138 +56,118 @@ class _Contents:
     """What words held one after the other.
 
     Attributes:
-        lifetimes: int64[W], how often something new began there.
-        commonest: int64[W], occurrences of the commonest chain with sources.
+        begun: int64[V], how often something new began there.
+        differing: int64[V], lifetimes that began with sources; all where most began without.
+        commonest: int64[V], occurrences of the commonest chain in them.
+        reads_at_first: bool[V], most lifetimes began with sources: only chains that begin them are contents.
     """
 
-    lifetimes: Int64
+    begun: Int64
+    differing: Int64
     commonest: Int64
+    reads_at_first: Bool
 
     @classmethod
-    def of(cls, store: GraphStore, word: Int32, is_temporary: Bool) -> _Contents:
-        """Contents by word.
-
-        Args:
-            store: Graph.
-            word: int32[V], number of the word that a vertex lives in.
-            is_temporary: bool[V], a lifetime of a word: all its versions count.
-        """
+    def of(cls, store: GraphStore) -> _Contents:
+        """Contents by vertex."""
         from commanalyzer.vcg.workspace_kernels import add_contents
 
-        size = int(word.max(initial=-1)) + 1
-        lifetimes, commonest = np.zeros(size, np.int64), np.zeros(size, np.int64)
+        begun, sourced, first, any_ = (np.zeros(store.num_vertices, np.int64) for _ in range(4))
         for part in store.row_summaries():
             add_contents(
                 *(part.row_sink, part.row_count, part.row_accumulates, part.has_sources),
-                *(word, is_temporary, lifetimes, commonest),
+                *(begun, sourced, first, any_),
             )
-        return cls(lifetimes, commonest)
+        return cls._chosen(begun, 2 * sourced >= begun, sourced, first, any_)
 
-    def eligible(self, usual: int) -> Bool:
-        """bool[W], there are enough lifetimes."""
-        return np.asarray(self.lifetimes >= LIFETIMES_FACTOR * max(usual, 1))
+    def known(self, store: GraphStore, is_named: Bool) -> _Contents:
+        """Contents without chains that read what is named after copied words: these hide what differs."""
+        from commanalyzer.vcg.workspace_kernels import add_known_contents
 
-    def varied(self) -> Bool:
-        """bool[W], no chain is more than half of the lifetimes."""
-        return np.asarray(2 * self.commonest <= self.lifetimes)
+        sourced, first, any_ = (np.zeros(store.num_vertices, np.int64) for _ in range(3))
+        for part in store.slices():
+            add_known_contents(
+                *(part.row_sink, part.row_count, part.row_accumulates),
+                *(part.term_ptr, part.source_ptr, part.source, is_named, sourced, first, any_),
+            )
+        return self._chosen(self.begun, self.reads_at_first, sourced, first, any_)
+
+    @classmethod
+    def _chosen(
+        cls, begun: Int64, reads_at_first: Bool, sourced: Int64, first: Int64, any_: Int64
+    ) -> _Contents:
+        differing = np.where(reads_at_first, sourced, begun)
+        return cls(begun, differing, np.where(reads_at_first, first, any_), reads_at_first)
+
+    def varied(self, factor: int) -> Bool:
+        """bool[V], no chain is more than one in ``factor`` lifetimes."""
+        return np.asarray((self.commonest > 0) & (self.differing >= factor * self.commonest))
 
 
-def find_workspaces(store: GraphStore) -> Bool:
-    """Return bool[V], the vertex is a word of a workspace.
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """Vertices of a graph as far as it matters here.
+
+    Attributes:
+        is_word: bool[V], the vertex is a word of named memory without named lifetimes.
+        is_defined: bool[V], a row defines the vertex: a register value or a named lifetime.
+        is_lifetime: bool[V], of these the lifetimes.
+        stored: int64[V], how often something was stored there.
+        places: int64[V], how many places its values were copied to.
+    """
+
+    is_word: Bool
+    is_defined: Bool
+    is_lifetime: Bool
+    stored: Int64
+    places: Int64
+
+    @classmethod
+    def of(cls, graph: LargeGraph, places: Int64 | None) -> _Words:
+        """The vertices of ``graph``."""
+        kinds = np.array([int(o.kind) for o in graph.objects] or [0], dtype=np.int64)
+        in_memory = np.isin(kinds, _MEMORY)[graph.home_object]
+        is_lifetime = graph.is_temporary
+        return cls(
+            is_word=np.asarray(in_memory & ~is_lifetime),
+            is_defined=graph.is_register | is_lifetime,
+            is_lifetime=is_lifetime,
+            stored=np.asarray(graph.versions - graph.is_input),
+            places=np.zeros(graph.num_vertices, np.int64) if places is None else places,
+        )
+
+    def copied(self, factor: int) -> Bool:
+        """bool[V], values were copied to ``factor`` places, with a version for each."""
+        return np.asarray(self.is_word & (self.places >= factor) & (self.stored >= self.places))
+
+
+def find_workspaces(store: GraphStore, places: Int64 | None = None, factor: int = FACTOR) -> Bool:
+    """Return bool[V], the vertex is a word of a workspace that no lifetimes are named of yet.
 
     Args:
-        store: Graph of a recording without named lifetimes; expanded slice by slice.
+        store: Graph of a recording; expanded slice by slice.
+        places: int64[V], how many places the values of a word were copied to; default is none.
+        factor: What :data:`FACTOR` says.
     """
-    if not _may_be_eligible(store):
+    graph, contents = LargeGraph(store), _Contents.of(store)
+    words = _Words.of(graph, places)
+    copied = words.copied(factor)
+    if not copied.any() and not (words.is_word & contents.varied(factor)).any():
         return np.zeros(store.num_vertices, np.bool_)
-    graph = LargeGraph(store)
-    in_memory, word = _in_memory(graph), np.arange(graph.num_vertices, dtype=np.int32)
-    contents = _Contents.of(store, word, graph.is_temporary)
-    usual = _usual_rewrites(contents.lifetimes[in_memory], _stored(graph, in_memory))
-    eligible = in_memory & contents.eligible(usual)
-    return _found(graph, eligible, contents, word, np.zeros(len(word), np.bool_))
+    fresh, is_named = _handed_on(graph, words, copied)
+    if copied.any():
+        contents = contents.known(store, is_named)
+    varied = words.is_word & contents.varied(factor)
+    if varied.any():
+        varied &= _differs(store, varied)
+    period = _periods(graph, words, contents, (varied, copied & ~varied, is_named), fresh, factor)
+    return _closed(graph, words, contents, period, factor)
 
 
-def workspaces_confirmed(store: GraphStore) -> bool:
-    """Return whether a whole run bears out the workspaces that were found in its beginning.
-
-    No other memory may look like a workspace, by the same criteria. And those that were taken for workspaces
-    must still begin many lifetimes that differ; versions of one lifetime count as well, because a recording
-    without named lifetimes would not tell them apart.
-
-    Args:
-        store: Graph of the whole run in which the lifetimes of those words are named.
-    """
-    graph = LargeGraph(store)
-    temporary = graph.is_temporary
-    is_home = _in_memory(graph) & ~temporary
-    word, homes, words = _words(graph, is_home, temporary)
-    contents = _Contents.of(store, word, temporary)
-    named = slice(homes, homes + words)
-    stored = np.concatenate([_stored(graph, is_home), np.zeros(words, np.int64)])
-    eligible = contents.eligible(_usual_rewrites(contents.lifetimes[: named.stop], stored))
-    del stored
-    if not np.all((eligible & contents.varied())[named]):
-        return False
-    # a word with one chain saw one lifetime of what the chain reads
-    has_chains = (contents.commonest > 0) & (contents.commonest < contents.lifetimes)
-    others = is_home & (eligible & has_chains)[word]
-    return not (others.any() and (_found(graph, others, contents, word, temporary) & ~temporary).any())
-
-
-def _words(graph: LargeGraph, is_home: Bool, temporary: Bool) -> tuple[Int32, int, int]:
-    """Return int32[V], the word of each vertex, how many are homes and how many have named lifetimes.
-
-    Homes come first, then words with named lifetimes; all other values share a last one, which tells nothing.
-    """
-    from commanalyzer.vcg.workspace_kernels import number_words
-
-    word = np.empty(graph.num_vertices, np.int32)
-    homes, words = number_words(graph.home_object, graph.home_offset, is_home, temporary, word)
-    return word, int(homes), int(words)
-
-
-def _found(graph: LargeGraph, eligible: Bool, contents: _Contents, word: Int32, known: Bool) -> Bool:
-    """bool[V], eligible vertices whose words are workspaces, and those that are ``known`` to be."""
-    found = eligible & contents.varied()[word]
-    if found.any():
-        found &= _differs(graph.store, found)
-    found |= known
-    if not found.any():
-        return found
-    return _closed(graph, eligible, found, contents, word)
-
-
-def _may_be_eligible(store: GraphStore) -> bool:
-    """Whether any word was stored to often enough, without looking at the rows.
-
-    Lifetimes begin with stores, and where words are rewritten at all, they usually are twice or more.
-    """
-    graph = LargeGraph(store)
-    return bool(np.any(_stored(graph, _in_memory(graph)) >= 2 * LIFETIMES_FACTOR))
-
-
-def _in_memory(graph: LargeGraph) -> Bool:
-    """bool[V], the home is memory of the program."""
-    kinds = np.array([int(o.kind) for o in graph.objects] or [0], dtype=np.int64)
-    return np.asarray(np.isin(kinds, _MEMORY)[graph.home_object])
-
-
-def _stored(graph: LargeGraph, chosen: Bool) -> Int64:
-    """int64, stores to the words of the chosen (bool[V]) vertices."""
-    return np.asarray(graph.versions[chosen] - graph.is_input[chosen])
-
-
-def _has_sources(part: AnyRows) -> Bool:
-    """bool[R], the row has any."""
-    return np.asarray(np.diff(part.source_ptr[part.term_ptr]) > 0)
-
-
-def _usual_rewrites(lifetimes: Int64, stored: Int64) -> int:
-    """How often the words that are rewritten at all usually are."""
-    rewrites = np.where(lifetimes > 1, lifetimes, stored)
-    rewrites = rewrites[rewrites > 1]
-    return int(np.median(rewrites)) if len(rewrites) else 1
+def doubtful_workspaces(store: GraphStore, places: Int64 | None = None) -> tuple[Bool, Bool]:
+    """Return bool[V] twice: words that are workspaces beyond doubt, and all that may be."""
+    possible = find_workspaces(store, places, FACTOR // 2)
+    return (find_workspaces(store, places, 2 * FACTOR) if possible.any() else possible), possible
 
 
 def _differs(store: GraphStore, candidates: Bool) -> Bool:
@@ -188,7 +175,8 @@ def _differs(store: GraphStore, candidates: Bool) -> Bool:
     num_sites = max(len(store.sites), 1)
     keys = [np.zeros(0, np.int64)]
     for part in store.slices():
-        rows = np.flatnonzero(_has_sources(part) & candidates[part.row_sink])
+        has_sources = np.diff(part.source_ptr[part.term_ptr]) > 0
+        rows = np.flatnonzero(has_sources & candidates[part.row_sink])
         keys.append(part.row_sink[rows].astype(np.int64) * num_sites + part.row_site[rows])
     distinct, count = np.unique(np.concatenate(keys), return_counts=True)
     result = np.zeros(len(candidates), np.bool_)
@@ -196,29 +184,168 @@ def _differs(store: GraphStore, candidates: Bool) -> Bool:
     return result
 
 
-def _closed(graph: LargeGraph, eligible: Bool, found: Bool, contents: _Contents, word: Int32) -> Bool:
-    """Add what is computed from workspaces, through register values, until nothing changes.
+def _handed_on(graph: LargeGraph, words: _Words, copied: Bool) -> tuple[Int64, Bool]:
+    """How often values are renewed, and which have the name of a copied word.
 
-    Every word of a workspace and every register value computed from one passes on how often the commonest of
-    its contents occurs at most; a word that begins more lifetimes than that must have seen several contents.
+    Words are renewed as often as they are stored to; versions that nobody reads (partial sums) do not count.
+    Register values and lifetimes are as fresh as what they are computed from. For copied words it is not
+    known: their names stand for values of other words.
+
+    Returns:
+        int64[V], 0 where it is not known, and bool[V].
     """
-    from commanalyzer.vcg.workspace_kernels import pass_on
+    from commanalyzer.vcg.workspace_kernels import add_reads, hand_on
 
-    lifetimes, commonest, is_register = contents.lifetimes, contents.commonest, graph.is_register
-    reach = np.full(len(found), _NEVER)
-    reach[found] = commonest[word[found]]
-    while True:
-        passed = np.full(len(found), _NEVER)
+    is_defined, reads = words.is_defined, np.zeros(graph.num_vertices, np.int64)
+    for part in graph.store.slices():
+        add_reads(part.row_sink, part.row_count, part.term_ptr, part.source_ptr, part.source, reads)
+    fresh = np.where(is_defined | copied, 0, np.maximum(np.minimum(words.stored, reads), 1))
+    is_named = copied.copy()
+    if not is_defined.any():
+        return fresh, is_named
+    for part in graph.store.slices():
+        hand_on(part.row_sink, part.term_ptr, part.source_ptr, part.source, is_defined, fresh, is_named)
+    links, none = _Links.of(graph, is_defined), np.zeros(len(fresh), np.int64)
+    fresh = -links.least(-fresh, none, np.flatnonzero(is_defined & (fresh > 0)))
+    unnamed = links.least(1 - is_named.astype(np.int64), none, np.flatnonzero(is_defined & is_named))
+    return fresh, unnamed == 0
+
+
+def _periods(
+    graph: LargeGraph,
+    words: _Words,
+    contents: _Contents,
+    candidates: tuple[Bool, Bool, Bool],
+    fresh: Int64,
+    factor: int,
+) -> Int64:
+    """int64[V], how often the data of one element are renewed, for words without companions; 0 for others.
+
+    Of several sources the geometric mean is typical: parameters are not renewed, some are workspaces.
+
+    Args:
+        graph: The graph.
+        words: Its vertices.
+        contents: What is known of what they held.
+        candidates: bool[V] each: varied words, copied words, values that are named after copied words.
+        fresh: int64[V].
+        factor: See :data:`FACTOR`.
+    """
+    from commanalyzer.vcg.workspace_kernels import note_companions
+
+    varied, copied, _ = candidates
+    lifetimes, chosen = (
+        np.where(varied, contents.differing, words.stored),
+        (*candidates, contents.reads_at_first),
+    )
+    logarithm = np.zeros(len(fresh))
+    others, apart, together = (np.zeros(len(fresh), np.int64) for _ in range(3))
+    for part in graph.store.slices():
+        rows = (
+            part.row_sink,
+            part.row_count,
+            part.row_accumulates,
+            part.term_ptr,
+            part.source_ptr,
+            part.source,
+        )
+        note_companions(rows, chosen, lifetimes, fresh, factor, (logarithm, others, apart, together))
+    # versions that only go on with a lifetime belong to its element as well
+    per_element = np.where(varied, contents.commonest, 1) * words.stored
+    per_element //= np.maximum(np.where(varied, contents.differing, words.places), 1)
+    typical = np.exp(logarithm / np.maximum(others, 1)).astype(np.int64)
+    period = np.maximum(np.maximum(typical, per_element), 1)
+    return np.where((varied | copied) & (apart > 0) & (together <= apart), period, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Links:
+    """Flows from some vertices to some, by their source.
+
+    Attributes:
+        start: int64[V + 1], first flow of each vertex.
+        sink: int32[F].
+    """
+
+    start: Int64
+    sink: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, graph: LargeGraph, chosen: Bool) -> _Links:
+        """The flows between ``chosen`` (bool[V]) vertices."""
+        from commanalyzer.vcg.workspace_kernels import count_links, place_links
+
+        start = np.zeros(graph.num_vertices + 1, np.int64)
         for part in graph.store.slices():
-            pass_on(part.row_sink, part.term_ptr, part.source_ptr, part.source, read_only(reach), passed)
-        fresh = np.flatnonzero(eligible & ~found)
-        fresh = fresh[lifetimes[word[fresh]] > passed[fresh]]
-        found[fresh] = True
-        reach[fresh] = np.minimum(commonest[word[fresh]], passed[fresh])
-        deeper = (is_register | found) & (passed < reach)
-        if not deeper.any() and not len(fresh):
-            return found
-        reach[deeper] = passed[deeper]
+            count_links(part.row_sink, part.term_ptr, part.source_ptr, part.source, chosen, start)
+        np.cumsum(start, out=start)
+        sink, end = np.empty(int(start[-1]), np.int32), start[:-1].copy()
+        for part in graph.store.slices():
+            place_links(part.row_sink, part.term_ptr, part.source_ptr, part.source, chosen, end, sink)
+        return cls(start, sink)
+
+    def least(self, value: Int64, most: Int64, origins: Int64) -> Int64:
+        """int64[V], the least value of any vertex that each can be reached from, or its own.
+
+        In linear time, but for sorting: values are passed on in order, so each is final when it arrives.
+
+        Args:
+            value: int64[V].
+            most: int64[V], vertices take and pass on no value above this.
+            origins: int64, vertices whose values are passed on.
+        """
+        from commanalyzer.vcg.workspace_kernels import pass_on
+
+        result = value.copy()
+        pass_on(self.start, self.sink, origins[np.argsort(value[origins], kind="stable")], most, result)
+        return result
+
+
+def _closed(graph: LargeGraph, words: _Words, contents: _Contents, period: Int64, factor: int) -> Bool:
+    """bool[V], words with a period, and what is computed from them, through register values.
+
+    Each passes on how often the data of one element are renewed; a word that begins ``factor`` times as many
+    lifetimes held values of several elements.
+    """
+    found = np.asarray(period > 0)
+    if not found.any():
+        return found
+    most = np.where(words.is_word, contents.begun // factor, 0)
+    most[found | (words.is_defined & ~words.is_lifetime)] = _NEVER
+    links = _Links.of(graph, (most > 0) | found)
+    reached = links.least(np.where(found, period, _NEVER), most, np.flatnonzero(found))
+    return np.asarray(words.is_word & (reached < _NEVER))
+
+
+def places_copied_to(trace: Trace, graph: ValueGraph, sites: SiteTable) -> Int64:
+    """Return int64[V], how many places the values of each word were copied to, if several.
+
+    Args:
+        trace: Recording.
+        graph: Vertices of its graph.
+        sites: Site table of the module that was recorded.
+    """
+    result = np.zeros(graph.num_vertices, np.int64)
+    if not len(trace.copies):
+        return result
+    word = trace.copies["word"].astype(np.int64)
+    extents = np.asarray(trace.extents)
+    start = ((extents["start"] & np.uint64(ADDRESS_MASK)) >> np.uint64(2)).astype(np.int64)
+    order = np.lexsort((extents["size"], start))
+    extents, start = extents[order], start[order]
+    which = np.searchsorted(start, word, side="right") - 1
+    extent = extents[np.maximum(which, 0)]
+    within = 4 * (word - start[np.maximum(which, 0)])
+    inside = (which >= 0) & (within < extent["size"].astype(np.int64))
+    offset = (within + extent["offset"].astype(np.int64))[inside]
+    copied = np.stack([*(extent[inside][n].astype(np.int64) for n in ("kind", "object", "depth")), offset], 1)
+    place = _places(graph, sites)[graph.home_object]
+    place[:, 3] += graph.home_offset
+    keys, number = np.unique(np.concatenate([place, copied]), axis=0, return_inverse=True)
+    places = np.zeros(len(keys), np.int64)
+    number = number.reshape(-1)
+    places[number[len(place) :]] = trace.copies["places"][inside]
+    return places[number[: len(place)]]
 
 
 def workspace_pieces(graph: ValueGraph, mask: Bool, sites: SiteTable) -> NDArray[np.void]:
@@ -250,16 +377,6 @@ def write_workspaces(path: Path, store: GraphStore, mask: Bool, sites: SiteTable
     pieces = workspace_pieces(store.vertices(), mask, sites)
     header = np.array((MOST_ROWS * store.num_rows + SPARE_ROWS, len(pieces)), dtype=WORKSPACE)
     path.write_bytes(header.tobytes() + pieces.tobytes())
-
-
-def read_workspaces(path: Path) -> NDArray[np.void]:
-    """The pieces in a file that :func:`write_workspaces` or the recorder wrote."""
-    return np.fromfile(path, PIECE, offset=WORKSPACE.itemsize)
-
-
-def write_site_widths(path: Path, sites: SiteTable) -> None:
-    """Write the file that ``COMMANALYZER_PREFIX`` names: the width of the values of each site, bytes."""
-    path.write_bytes(bytes(site.width_bytes for site in sites.sites))
 
 
 def _places(graph: ValueGraph, sites: SiteTable) -> Int64:

@@ -45,7 +45,7 @@
 extern "C" {
 #endif
 
-#define CA_ABI_VERSION 11u
+#define CA_ABI_VERSION 12u
 
 #define CA_SHADOW_BASE 0x110000000000ull
 #define CA_SHADOW_BYTES 0x200000000000ull
@@ -144,6 +144,12 @@ struct ca_placed {
   uint32_t end;   /* the renaming behind the last of them */
 };
 
+/* A word whose values were copied to several places, which have none of other words. */
+struct ca_copy {
+  uint64_t word;
+  uint64_t places;
+};
+
 /* A piece of a workspace: bytes of an object whose versions are named by their sources. The list is read from
  * the file that COMMANALYZER_WORKSPACE names: struct ca_workspace, then the pieces, sorted. */
 struct ca_piece {
@@ -193,7 +199,7 @@ struct ca_statistics {
 };
 
 #define CA_TRACE_MAGIC 0x3152544d4d4f43ull /* "COMMTR1" */
-#define CA_NUM_SECTIONS 13u
+#define CA_NUM_SECTIONS 14u
 
 /* First bytes of a trace. The magic is written last: a trace without it is truncated. */
 struct ca_trace_header {
@@ -206,7 +212,7 @@ struct ca_trace_header {
   struct ca_statistics statistics;
 };
 /* Sections: cells, heads, labels (32-bit units), groups, runs, listed, extents, block counters, external calls,
- * bases (64-bit), renamings, placed, shifts (32-bit). */
+ * bases (64-bit), renamings, placed, shifts (32-bit), copies. */
 
 /* ---- Tables that the instrumented module defines -------------------------------------------------------- */
 #pragma GCC visibility push(hidden)

@@ -170,6 +170,8 @@ CA_HOOK void ca_copy_8(uint32_t site, uint64_t address, uint64_t low, uint64_t h
   low = low == word ? 0 : low;
   high = high == word + 1 ? 0 : high;
   if ((state[0] ^ low) | (state[1] ^ high)) {
+    if (low)
+      ca_note_copy(low & (CA_ADDRESS_MASK >> 2), word);
     ca_set_state(word, low);
     ca_set_state(word + 1, high);
   }

@@ -2,82 +2,61 @@
  *
  * Programs with workspaces are recorded a second time, and the beginning of the first recording tells which
  * words these are: ratios tell, and they do not change with the number of time steps. When the program repeats
- * itself, the log is looked at once; only if it shows workspaces, their list is written and the process ends.
- * Everything here counts rows; nothing depends on time.
+ * itself, the log is looked at once; only if it shows signs of workspaces, the recording ends. Which words they
+ * are is found in the graph. Everything here counts rows; nothing depends on time.
  */
-#define _GNU_SOURCE
-#include "survey.h"
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
+#include "prefix.h"
 #include <unistd.h>
 
 #define FEWEST_EVENTS (1u << 17) /* shorter recordings are not worth ending */
 #define NEW_PART 8u              /* of the rows is much */
 #define CHECKS 16u               /* per round */
-#define LIFETIMES_FACTOR 4u      /* as in workspaces.py */
-#define MOST_REWRITES (1u << 16) /* that the median tells apart */
+#define FACTOR 4u                /* as in workspaces.py */
+#define ROWS_AHEAD 32u           /* of the row that is looked at: what they name is fetched meanwhile */
 
 #define ACCUMULATES 1u
 #define HAS_SOURCES 2u
 #define IS_STORE 4u
-#define WEIGHT 3u /* above it, the logarithm of the number of words that the row stands for */
 
 struct ca_prefix ca_prefix = {.next = UINT64_MAX};
 static uint64_t rows_before;    /* when much was new last */
 static uint64_t counted_before; /* events until then */
 static bool was_looked_at;      /* since then */
-static char list_path[4096];
-static uint8_t *site_widths; /* bytes of the values of each site */
-static uint64_t num_sites;
 
-/* What the rows of a word tell. */
+/* What the rows of a word tell. Sums that begin anew often say nothing: their terms change in many programs. */
 struct word {
-  uint64_t lifetimes;
-  uint64_t versions;
-  uint64_t commonest;
+  uint64_t lifetimes; /* that began with sources */
+  uint64_t updates;
+  uint64_t commonest; /* occurrences of the commonest chain that began one */
   uint32_t site;
-  uint32_t weight; /* words that it stands for */
-  bool differs;    /* one site stored chains with different sources */
+  bool differs; /* one site stored chains with different sources */
 };
 
-/* The environment asks for it: it names a file with the width of each site, and the list to write. */
-void ca_prefix_prepare(const char *widths_path, const char *workspace) {
-  int file = widths_path && workspace && strlen(workspace) < sizeof list_path
-                 ? open(widths_path, O_RDONLY | O_CLOEXEC)
-                 : -1;
-  struct stat status;
-  if (file < 0)
-    return;
-  if (!fstat(file, &status) && (site_widths = ca_map((uint64_t)status.st_size + 1)) &&
-      ca_read_all(file, site_widths, (uint64_t)status.st_size)) {
-    num_sites = (uint64_t)status.st_size;
-    strcpy(list_path, workspace);
-    ca_prefix.next = FEWEST_EVENTS;
-    ca_prefix.sees_loops = true;
-    ca_prefix.process = getpid();
-  }
-  close(file);
+/* The environment asks for it. */
+void ca_prefix_prepare(void) {
+  ca_prefix.next = FEWEST_EVENTS;
+  ca_prefix.sees_loops = true;
+  ca_prefix.process = getpid();
 }
 
-static uint8_t weight_of(uint64_t rounds) {
-  return (uint8_t)((63 - (uint32_t)__builtin_clzll(rounds | 1)) << WEIGHT);
+static const struct ca_head *row_heads(void) { return (const struct ca_head *)ca_heads.data; }
+
+/* The word that a later row stores to; that of the last row at the end. */
+static uint64_t sink_ahead(uint64_t row) {
+  return row_heads()[row + ROWS_AHEAD < ca_num_rows ? row + ROWS_AHEAD : ca_num_rows - 1].sink;
 }
 
-/* Traits of a row whose labels begin at `unit`. A range is judged by the first of its words, which stands for
- * as many as there are rounds. */
+/* Traits of a row whose labels begin at `unit`. A range is judged by the first of its words. */
 static uint8_t traits_of(const struct ca_head *head, const int32_t *unit) {
   if (head->flags & (CA_ROW_REGISTER | CA_ROW_FILL))
     return 0;
   if (head->flags & CA_ROW_NEST)
-    return IS_STORE | HAS_SOURCES | weight_of(ca_row_label(head->flags, head->sink, unit, 0) & 0xffffffff);
+    return IS_STORE | HAS_SOURCES;
   uint8_t traits = IS_STORE;
   uint32_t first = 0, count = head->num_labels;
   if (head->flags & CA_ROW_RANGE) {
-    first = 3;
+    first = 4; /* behind rounds, site, sink and stride */
     count = ca_row_label(head->flags, head->sink, unit, 1) >> 32 & 255;
-    traits |= weight_of(ca_row_label(head->flags, head->sink, unit, 0) & 0xffffffff);
   }
   if (!(head->flags & (CA_ROW_RANGE | CA_ROW_WIDE | CA_ROW_COMPACT))) { /* none of them is 0 */
     for (uint32_t k = 0; k < count; k++)
@@ -94,55 +73,17 @@ static uint8_t traits_of(const struct ca_head *head, const int32_t *unit) {
 
 static void add_row(struct word *word, uint64_t row, uint8_t traits) {
   uint64_t count = ca_state.cells[row].count;
-  uint32_t weight = 1u << (traits >> WEIGHT);
-  word->weight = weight > word->weight ? weight : word->weight;
-  word->versions += count;
-  if (traits & ACCUMULATES)
+  word->updates += traits & ACCUMULATES ? count : 0;
+  if (traits & ACCUMULATES || !(traits & HAS_SOURCES) || !count)
     return;
+  word->differs |= word->commonest && word->site == row_heads()[row].site;
+  word->site = row_heads()[row].site;
   word->lifetimes += count;
-  if (!(traits & HAS_SOURCES) || !count)
-    return;
-  word->differs |= word->commonest && word->site == ca_row_heads()[row].site;
-  word->site = ca_row_heads()[row].site;
   word->commonest = count > word->commonest ? count : word->commonest;
 }
 
-/* How often the words that are rewritten at all are. */
-struct rewrites {
-  uint64_t *words; /* by number of rewrites */
-  uint64_t total;
-};
-
-static uint64_t rewrites_of(const struct word *word) {
-  uint64_t times = word->lifetimes > 1 ? word->lifetimes : word->versions;
-  return times < MOST_REWRITES ? times : MOST_REWRITES - 1;
-}
-
-static void note_rewrites(struct rewrites *rewrites, const struct word *word) {
-  uint64_t times = rewrites_of(word);
-  rewrites->words[times] += times > 1 ? word->weight : 0;
-  rewrites->total += times > 1 ? word->weight : 0;
-}
-
-/* What was noted of the word is over. */
-static void forget_rewrites(struct rewrites *rewrites, const struct word *word) {
-  uint64_t times = rewrites_of(word);
-  rewrites->words[times] -= times > 1 ? word->weight : 0;
-  rewrites->total -= times > 1 ? word->weight : 0;
-}
-
-static uint64_t median(const struct rewrites *rewrites) {
-  uint64_t times = 1;
-  for (uint64_t below = 0; times + 1 < MOST_REWRITES && 2 * below < rewrites->total;
-       below += rewrites->words[times])
-    times++;
-  return times;
-}
-
-/* Lifetimes of a word with signs of a workspace, 0 for others. */
-static uint64_t lifetimes_in_workspace(const struct word *word) {
-  bool is_one = word->differs && 2 * word->commonest <= word->lifetimes;
-  return is_one ? word->lifetimes : 0;
+static bool looks_like_workspace(const struct word *word) {
+  return word->differs && word->lifetimes >= FACTOR * word->commonest;
 }
 
 /* The words that are stored to. Most have one row in most programs: they have no entry. */
@@ -150,7 +91,6 @@ struct words {
   uint32_t *row_of; /* by word: its only row + 1, or its entry */
   struct word *entries;
   uint8_t *traits; /* by row */
-  struct rewrites rewrites;
   uint32_t count;
   uint32_t capacity;
 };
@@ -158,24 +98,20 @@ struct words {
 #define HAS_ENTRY (1u << 31)
 #define WORDS ((CA_ADDRESS_MASK + 1) / 4)
 
-/* The entry of a word that had one row so far, which was taken for its only one. */
+/* The entry of a word that had one row so far. */
 static struct word *new_entry(struct words *words, uint32_t *row_of) {
   if (words->count == words->capacity)
     return 0;
   struct word *word = &words->entries[words->count];
   add_row(word, *row_of - 1, words->traits[*row_of - 1]);
-  forget_rewrites(&words->rewrites, word);
   *row_of = words->count++ | HAS_ENTRY;
   return word;
 }
 
 /* Adds a row to what is known of the word that it stores to; false if there are too many. */
 static bool look_at_row(struct words *words, uint64_t row) {
-  uint32_t *row_of = &words->row_of[ca_row_heads()[row].sink];
+  uint32_t *row_of = &words->row_of[row_heads()[row].sink];
   if (!*row_of) {
-    struct word word = {0};
-    add_row(&word, row, words->traits[row]);
-    note_rewrites(&words->rewrites, &word);
     *row_of = (uint32_t)(row + 1);
     return true;
   }
@@ -189,8 +125,8 @@ static bool look_at_row(struct words *words, uint64_t row) {
 static bool look_at_rows(struct words *words) {
   const int32_t *unit = (const int32_t *)ca_labels.data;
   for (uint64_t row = 0; row < ca_num_rows; row++) {
-    const struct ca_head *head = ca_row_heads() + row;
-    __builtin_prefetch(&words->row_of[ca_sink_ahead(row, CA_ROWS_AHEAD)]);
+    const struct ca_head *head = row_heads() + row;
+    __builtin_prefetch(&words->row_of[sink_ahead(row)]);
     words->traits[row] = traits_of(head, unit);
     if (words->traits[row] & IS_STORE && !look_at_row(words, row))
       return false;
@@ -199,37 +135,48 @@ static bool look_at_rows(struct words *words) {
   return true;
 }
 
-static bool has_signs(struct words *words) {
-  uint64_t most = 0;
-  if (ca_num_rows >= HAS_ENTRY || !look_at_rows(words))
-    return false;
-  for (uint32_t i = 0; i < words->count; i++) {
-    note_rewrites(&words->rewrites, &words->entries[i]);
-    uint64_t lifetimes = lifetimes_in_workspace(&words->entries[i]);
-    most = lifetimes > most ? lifetimes : most;
-  }
-  return most >= LIFETIMES_FACTOR && most >= LIFETIMES_FACTOR * median(&words->rewrites);
+/* How often a word was stored to what was computed from its values, wherever these are by now. */
+static uint64_t updates_of(const struct words *words, uint64_t word) {
+  uint32_t row_of = words->row_of[word];
+  if (row_of & HAS_ENTRY)
+    return words->entries[row_of & ~HAS_ENTRY].updates;
+  return row_of && words->traits[row_of - 1] & ACCUMULATES ? ca_state.cells[row_of - 1].count : 0;
 }
 
-/* Whether some word looks like a workspace: a cheap form of what survey.c asks. */
+/* Whether values of some word were copied to several places, and brought back, each of them. */
+static bool has_scattered(const struct words *words) {
+  const struct ca_copy *copies = (const struct ca_copy *)ca_copies.data;
+  for (uint64_t i = 0; i < ca_copies.bytes / sizeof *copies; i++)
+    if (copies[i].places >= FACTOR && updates_of(words, copies[i].word) >= copies[i].places)
+      return true;
+  return false;
+}
+
+static bool has_signs(struct words *words) {
+  if (ca_num_rows >= HAS_ENTRY || !look_at_rows(words))
+    return false;
+  for (uint32_t i = 0; i < words->count; i++)
+    if (looks_like_workspace(&words->entries[i]))
+      return true;
+  return has_scattered(words);
+}
+
+/* Whether some word looks like a workspace: a cheap form of what is asked of the graph. */
 static bool has_signs_of_workspaces(void) {
   const uint64_t most = ca_num_rows / 2 + 1;
   struct words words = {.row_of = ca_map(WORDS * sizeof(uint32_t)),
                         .entries = ca_table(most * sizeof(struct word)),
                         .traits = ca_table(ca_num_rows + 1),
-                        .rewrites = {ca_map(MOST_REWRITES * sizeof(uint64_t)), 0},
                         .capacity = (uint32_t)most};
   if (words.row_of)
     ca_prefer_huge_pages(words.row_of + ca_word(CA_ARENA_BASE), DENSE_BYTES / 4 * sizeof *words.row_of);
-  bool result = words.row_of && words.entries && words.traits && words.rewrites.words && has_signs(&words);
+  bool result = words.row_of && words.entries && words.traits && has_signs(&words);
   if (words.row_of)
     ca_unmap(words.row_of, WORDS * sizeof(uint32_t));
   if (words.entries)
     ca_unmap(words.entries, most * sizeof(struct word));
   if (words.traits)
     ca_unmap(words.traits, ca_num_rows + 1);
-  if (words.rewrites.words)
-    ca_unmap(words.rewrites.words, MOST_REWRITES * sizeof(uint64_t));
   return result;
 }
 
@@ -251,7 +198,7 @@ CA_SLOW void ca_prefix_check(void) {
     was_looked_at = true;
     ca_prefix.sees_loops = false;
     ca_repeats_settle();
-    if (has_signs_of_workspaces() && ca_survey(list_path, site_widths, num_sites))
+    if (has_signs_of_workspaces())
       ca_end_early();
   }
 }

@@ -9,6 +9,7 @@
  * enter the loop lie apart from those that do, and the rows are stores, register values or lifetimes.
  */
 #include "renamings.h"
+#include "prefix.h"
 #include <string.h>
 
 #define MOST_BYTES (1ull << 28) /* of the accesses of one run */
@@ -385,8 +386,8 @@ void ca_renamings_place(uint64_t round) {
     *placed = (struct ca_placed){(uint32_t)ca_num_rows, (uint32_t)num_placed};
 }
 
-/* The survey for workspaces looks at rows of the log, so none are left out of it while it may come. Nests are
- * written out in another way. Lifetimes beyond the limit are not told apart. */
+/* Signs of workspaces are looked for in the rows of the log, so none are left out of it while that may come.
+ * Nests are written out in another way. Lifetimes beyond the limit are not told apart. */
 bool ca_renamings_allowed(void) {
   return !ca_prefix.process && !ca_has_nests && !ca_statistics.unnamed_lifetimes;
 }

@@ -4,7 +4,7 @@
  * shadow (outcomes.c). How rows are predicted does not matter: the same labels make the same rows.
  */
 #include "outcomes.h"
-#include "state.h"
+#include "prefix.h"
 #include <string.h>
 
 #define LONGEST_NEST 16u

@@ -12,6 +12,7 @@
  * loop: there must be none in the memory that rounds look at, and those that enter must not descend from a
  * lifetime of the local arrays. Which values enter is part of the key, so a memory sees always the same ones.
  */
+#include "prefix.h"
 #include "rounds.h"
 #include <string.h>
 

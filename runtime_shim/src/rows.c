@@ -1,5 +1,5 @@
 /* Rows that were not predicted: finding them again (anchors.c), appending new ones. */
-#include "state.h"
+#include "prefix.h"
 #include <string.h>
 
 uint64_t ca_num_rows;

@@ -67,7 +67,7 @@ struct ca_state {
 #pragma GCC visibility push(hidden)
 extern struct ca_state ca_state;
 extern struct ca_column ca_cells, ca_heads, ca_labels, ca_groups, ca_runs, ca_listed, ca_extents;
-extern struct ca_column ca_bases, ca_renamings, ca_placed, ca_shifts;
+extern struct ca_column ca_bases, ca_renamings, ca_placed, ca_shifts, ca_copies;
 extern struct ca_statistics ca_statistics;
 extern uint64_t ca_num_rows;
 
@@ -92,6 +92,8 @@ void *ca_table(uint64_t bytes);
 void ca_prefer_huge_pages(void *data, uint64_t bytes);
 void ca_unmap(void *data, uint64_t bytes);
 bool ca_rows_reserve(void);
+bool ca_copies_reserve(void);
+void ca_copies_compact(void);
 bool ca_row_column_reserve(struct ca_column *column, uint64_t bytes_per_row);
 void ca_add_extent(uint32_t kind, uint32_t object, uint64_t start, uint64_t size, uint64_t offset,
                    uint64_t depth);
@@ -200,20 +202,6 @@ void ca_round_record(void);
 uint32_t ca_round_recorded(uint32_t *bounds, uint32_t most);
 extern bool ca_has_nests; /* in the log */
 
-/* The end of a recording that is only needed to find workspaces (prefix.c, survey.c). */
-struct ca_prefix {
-  uint64_t counted; /* rows that occurred, about: known loops that were predicted are missing */
-  uint64_t next;    /* the log is looked at when so many are counted; never, if nobody asked for it */
-  uint64_t since;   /* row behind the one that was not predicted last */
-  bool sees_loops;  /* known loops are not predicted, so that they are counted */
-  int process;
-};
-extern struct ca_prefix ca_prefix;
-void ca_prefix_prepare(const char *site_widths, const char *workspace);
-bool ca_survey(const char *path, const uint8_t *site_widths, uint64_t num_sites);
-void ca_prefix_check(void);
-void ca_end_early(void);
-
 /* Workspaces (workspace.c). */
 extern bool ca_has_workspace;
 void ca_workspace_read(const char *path);
@@ -268,7 +256,14 @@ CA_INLINE uint64_t ca_own_state(uint64_t word) {
   return CA_LIKELY(!ca_has_workspace) || !ca_is_workspace(word) ? 0 : CA_NOTHING;
 }
 
-CA_INLINE void ca_replicate(uint64_t word, uint64_t label) { ca_set_state(word, label == word ? 0 : label); }
+/* A value that lives elsewhere is copied to a word that did not hold it (copies.c). */
+void ca_note_copy(uint64_t home, uint64_t word);
+
+CA_INLINE void ca_replicate(uint64_t word, uint64_t label) {
+  if (label != word && !(label & CA_REG) && *ca_shadow(word) != label)
+    ca_note_copy(label & (CA_ADDRESS_MASK >> 2), word);
+  ca_set_state(word, label == word ? 0 : label);
+}
 
 /* Label of the second word of an 8-byte value; a named value has one label for both. */
 CA_INLINE uint64_t ca_high_of(uint64_t label) { return label & CA_REG ? label : label + 1; }
@@ -334,30 +329,6 @@ CA_INLINE struct ca_repeat *ca_repeat_predicted(uint64_t hash, uint64_t changes)
 CA_INLINE struct ca_repeat *ca_repeat_again(uint64_t hash, uint64_t changes) {
   struct ca_repeat *found = ca_repeat_predicted(hash, changes);
   return found ? found : ca_repeat_find(hash, changes);
-}
-
-/* Something comes that was not predicted; the rows since the last such event were. */
-CA_INLINE void ca_prefix_count_predicted(void) {
-  uint64_t expected = (uint64_t)(ca_state.cursor - ca_state.cells);
-  if (expected > ca_prefix.since)
-    ca_prefix.counted += (expected - ca_prefix.since) * ca_active;
-}
-
-/* A row was not predicted. The newest one may be incomplete. */
-CA_INLINE void ca_prefix_count_row(uint64_t row) {
-  ca_prefix_count_predicted();
-  ca_prefix.counted += ca_active;
-  ca_prefix.since = row + 1;
-  if (!CA_LIKELY(ca_prefix.counted < ca_prefix.next) && row + 1 < ca_num_rows)
-    ca_prefix_check();
-}
-
-/* A known loop that was not predicted counted so many rows. */
-CA_INLINE void ca_prefix_count_loop(uint64_t rows) {
-  ca_prefix.counted += rows * ca_active;
-  ca_prefix.since = (uint64_t)(ca_state.cursor - ca_state.cells);
-  if (!CA_LIKELY(ca_prefix.counted < ca_prefix.next))
-    ca_prefix_check();
 }
 
 /* The row that was counted last. */

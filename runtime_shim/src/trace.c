@@ -1,6 +1,6 @@
 /* Start and end of the recording: reserving memory, writing the trace. */
 #define _GNU_SOURCE
-#include "state.h"
+#include "prefix.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -39,7 +39,8 @@ __attribute__((constructor(1), used)) static void start(void) {
   bool reserved = ca_rows_reserve() && ca_section_reserve(&ca_heads, TIB / 8) &&
                   ca_section_reserve(&ca_labels, TIB) && ca_section_reserve(&ca_groups, TIB / 4) &&
                   ca_section_reserve(&ca_runs, TIB / 4) && ca_section_reserve(&ca_listed, TIB / 2) &&
-                  ca_section_reserve(&ca_extents, TIB / 1024) && ca_repeats_reserve();
+                  ca_section_reserve(&ca_extents, TIB / 1024) && ca_copies_reserve() &&
+                  ca_repeats_reserve();
   if (!reserved)
     give_up("no address space for the rows");
   ca_prefer_huge_pages(ca_shadow(ca_word(CA_ARENA_BASE)), DENSE_BYTES * 2);
@@ -50,8 +51,8 @@ __attribute__((constructor(1), used)) static void start(void) {
   if (workspace)
     ca_workspace_read(workspace);
   ca_spill_prepare(trace_path); /* all columns are reserved: they move together */
-  if (trace_path[0] && !ca_has_workspace)
-    ca_prefix_prepare(getenv("COMMANALYZER_PREFIX"), workspace);
+  if (trace_path[0] && !ca_has_workspace && getenv("COMMANALYZER_PREFIX"))
+    ca_prefix_prepare();
   unsetenv("COMMANALYZER_TRACE"); /* the program sees the environment it was given */
   unsetenv("COMMANALYZER_WORKSPACE");
   unsetenv("COMMANALYZER_MEMORY");
@@ -101,6 +102,7 @@ static bool write_section(int file, const struct section *section, uint64_t byte
 static bool write_trace(int file) {
   ca_trim_extents();
   ca_repeats_settle();
+  ca_copies_compact();
   for (uint64_t i = 0; i < ca_num_globals; i++)
     ca_add_extent(CA_EXTENT_GLOBAL, (uint32_t)ca_globals[i].object, (uint64_t)ca_globals[i].start,
                   ca_globals[i].size, 0, 0);
@@ -119,6 +121,7 @@ static bool write_trace(int file) {
        sizeof(struct ca_renaming)},
       {ca_placed.data, &ca_placed, ca_placed.bytes / sizeof(struct ca_placed), sizeof(struct ca_placed)},
       {ca_shifts.data, &ca_shifts, ca_shifts.bytes / 4, 4},
+      {ca_copies.data, &ca_copies, ca_copies.bytes / sizeof(struct ca_copy), sizeof(struct ca_copy)},
   };
   const uint64_t spilled_bytes = ca_spilled_bytes();
   struct ca_trace_header header = {.magic = 0, .abi_version = CA_ABI_VERSION};
@@ -139,27 +142,20 @@ static bool write_trace(int file) {
   }
   ca_statistics.recorder_bytes = ca_num_rows * sizeof(struct ca_cell) + ca_heads.bytes + ca_labels.bytes +
                                  ca_groups.bytes + ca_runs.bytes + ca_listed.bytes + ca_bases.bytes +
-                                 ca_renamings.bytes + ca_placed.bytes + ca_shifts.bytes;
+                                 ca_renamings.bytes + ca_placed.bytes + ca_shifts.bytes + ca_copies.bytes;
   ca_statistics.spilled_bytes = spilled_bytes;
   if (spilled_bytes)
     ca_spill_finish(file);
   return write_header(file, &header);
 }
 
-/* The trace of a recording that was ended early: what it found is in the list of workspaces. */
-static bool write_prefix(int file) {
-  struct ca_trace_header header = {.magic = 0, .abi_version = CA_ABI_VERSION};
-  ca_statistics.prefix_events = ca_prefix.counted;
-  return write_header(file, &header);
-}
-
-static void write_file(int flags, bool (*write)(int file)) {
+static void write_file(void) {
   finished = true;
   ca_prefix.next = UINT64_MAX;
   int saved = errno;
-  int file = open(trace_path, O_RDWR | O_CREAT | flags | O_CLOEXEC, 0600);
+  int file = open(trace_path, O_RDWR | O_CREAT | (ca_spilled_bytes() ? 0 : O_TRUNC) | O_CLOEXEC, 0600);
   if (file >= 0) {
-    if (!write(file))
+    if (!write_trace(file))
       (void)!ftruncate(file, 0); /* the reader reports a truncated trace */
     close(file);
   }
@@ -169,7 +165,7 @@ static void write_file(int flags, bool (*write)(int file)) {
 void ca_finish(void) {
   if (finished || !trace_path[0] || getpid() != recorded_process)
     return;
-  write_file(ca_spilled_bytes() ? 0 : O_TRUNC, write_trace);
+  write_file();
 }
 
 /* The program is about to start a thread: two threads would record into each other, so the run ends here. The
@@ -179,10 +175,10 @@ __attribute__((noreturn, used)) void ca_refuse_thread(void) {
   _exit(CA_FAILURE_STATUS);
 }
 
-/* What was recorded so far is enough; the program's own end is not waited for. The columns are not looked at
- * any more: they may lie in the file. */
+/* What was recorded so far is enough; the program's own end is not waited for. */
 __attribute__((noreturn)) void ca_end_early(void) {
-  write_file(O_TRUNC, write_prefix);
+  ca_statistics.prefix_events = ca_prefix.counted;
+  write_file();
   _exit(0);
 }
 

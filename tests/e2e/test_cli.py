@@ -96,6 +96,7 @@ CONTRACT: dict[str, type | tuple[type, ...]] = {
     "recording.instrumented_s": float,
     "recording.peak_rss_bytes": int,
     "recording.spilled_bytes": int,
+    "recording.doubt": float,
     "recording.unmodelled_calls": dict,
     "singletons.source": int,
     "singletons.sink": int,

@@ -56,11 +56,6 @@ class Driver:
     program: Path
     folder: Path
 
-    @property
-    def found(self) -> Path:
-        """The list that a recording which ended early wrote."""
-        return self.folder / "found"
-
     def run(
         self,
         scenario: str,
@@ -87,10 +82,7 @@ class Driver:
         if memory_bytes is not None:
             environment["COMMANALYZER_MEMORY"] = str(memory_bytes)
         if may_end_early:
-            widths = self.folder / "widths"
-            widths.write_bytes(bytes([8] * 16))
-            self.found.unlink(missing_ok=True)
-            environment |= {"COMMANALYZER_PREFIX": str(widths), "COMMANALYZER_WORKSPACE": str(self.found)}
+            environment["COMMANALYZER_PREFIX"] = "1"
         done = subprocess.run(
             [str(self.program), scenario],
             env=environment,

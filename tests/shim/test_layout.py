@@ -21,6 +21,7 @@ _RECORDS: dict[str, np.dtype[np.void]] = {
     "ca_run": layout.RUN,
     "ca_renaming": layout.RENAMING,
     "ca_placed": layout.PLACED,
+    "ca_copy": layout.COPY,
     "ca_extent": layout.EXTENT,
     "ca_workspace": layout.WORKSPACE,
     "ca_piece": layout.PIECE,

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
-from commanalyzer.abi.trace_layout import EXTENT_GLOBAL, WORKSPACE
-from commanalyzer.vcg.workspaces import MOST_ROWS, SPARE_ROWS, read_workspaces
 from tests.shim.conftest import Driver
 
 FEWEST_EVENTS, STEPS = 1 << 17, 40000
@@ -16,13 +13,12 @@ FEWEST_EVENTS, STEPS = 1 << 17, 40000
 def test_it_ends_some_rounds_behind_the_fewest_events(driver: Driver, scenario: str, elements: int) -> None:
     rows = 2 * elements
     _, trace = driver.run(scenario, may_end_early=True)
-    # unpredicted rows are counted, at least one per step; rows are not written
+    # unpredicted rows are counted, at least one per step
     events = trace.statistics.prefix_events
     assert FEWEST_EVENTS + rows <= events <= FEWEST_EVENTS + 3 * rows
-    assert len(trace.cells) == 0
-    # the array that is worked on has no name; the workspace is one value
-    assert read_workspaces(driver.found).tolist() == [(EXTENT_GLOBAL, 7, 0, 64, 72)]
-    assert int(np.fromfile(driver.found, WORKSPACE, 1)["max_rows"][0]) == MOST_ROWS * rows + SPARE_ROWS
+    # what was recorded until then is there
+    assert len(trace.cells) == rows
+    assert FEWEST_EVENTS <= int(trace.cells["count"].sum()) < 16 * STEPS
     _, again = driver.run(scenario, may_end_early=True)
     assert again.statistics.prefix_events == events
 

@@ -1,0 +1,88 @@
+"""Two graphs of one program, with and without the private temporaries in doubt: the cheaper one is shown.
+
+Input: both graphs. Output: one of them with its decompositions, whose brackets hold the bytes of the other.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from commanalyzer.decompose import Counted, CountOptions, decompose
+from commanalyzer.progress import Progress
+from commanalyzer.quantities import format_bytes
+from commanalyzer.results import Decomposition
+from commanalyzer.vcg.store import GraphStore
+
+_TINY = 1e-9  # instead of nothing: logarithms
+
+
+def decompose_both(
+    named: GraphStore, other: GraphStore, flops: int, options: CountOptions, progress: Progress
+) -> tuple[GraphStore, Counted, float]:
+    """Decompose both readings of a program; arguments as of :func:`commanalyzer.decompose.decompose`.
+
+    Args:
+        named: The graph with the private temporaries that are in doubt.
+        other: The graph without.
+        flops: Work W.
+        options: What to count.
+        progress: Told about steps.
+
+    Returns:
+        The graph whose best decompositions are balanced and move fewer bytes in total; what was counted on
+        it, with brackets that hold both; and how many times as many bytes the other moves.
+    """
+    counted = [decompose(store, flops, options, progress) for store in (named, other)]
+    best = [{(d.nodes, d.model): d for d in c.decompositions if d.best} for c in counted]
+    cost = [_cost(list(each.values()), 1 + options.imbalance) for each in best]
+    shown = int(cost[1] < cost[0])
+    against = best[1 - shown]
+    ratios = [against[key].comm_bytes / max(d.comm_bytes, 1) for key, d in best[shown].items()]
+    result = replace(
+        counted[shown],
+        decompositions=tuple(_held(d, against[d.nodes, d.model]) for d in counted[shown].decompositions),
+        warnings=(*counted[shown].warnings, *_doubt(best[shown], against, is_named=not shown)),
+    )
+    return (named, other)[shown], result, max(ratios, key=lambda r: abs(math.log(max(r, _TINY))))
+
+
+def _cost(best: list[Decomposition], allowed: float) -> tuple[float, int]:
+    """What the divisions of a reading cost: how uneven they are beyond what is allowed comes before bytes."""
+    return max(allowed, *(d.imbalance for d in best)), sum(d.comm_bytes for d in best)
+
+
+def widened(counted: Counted, ratio: float) -> Counted:
+    """Decompositions of a reading where the other is not at hand, which moved ``ratio`` times as many."""
+    if ratio == 1.0:
+        return counted
+    found = []
+    for d in counted.decompositions:
+        otherwise = round(ratio * d.comm_bytes)
+        low, high = min(d.communication.low_bytes, otherwise), max(d.communication.high_bytes, otherwise)
+        found.append(replace(d, communication=replace(d.communication, low_bytes=low, high_bytes=high)))
+    return replace(counted, decompositions=tuple(found))
+
+
+def _held(shown: Decomposition, other: Decomposition) -> Decomposition:
+    """``shown`` with a bracket that holds the bytes of both."""
+    low = min(shown.communication.low_bytes, other.communication.low_bytes)
+    high = max(shown.communication.high_bytes, other.communication.high_bytes)
+    return replace(shown, communication=replace(shown.communication, low_bytes=low, high_bytes=high))
+
+
+def _doubt(
+    shown: dict[tuple[int, str], Decomposition],
+    against: dict[tuple[int, str], Decomposition],
+    *,
+    is_named: bool,
+) -> list[str]:
+    key = max(shown, key=lambda k: abs(against[k].comm_bytes - shown[k].comm_bytes))
+    if against[key].comm_bytes == shown[key].comm_bytes:
+        return []
+    how, other = ("private to", "shared by") if is_named else ("shared by", "private to")
+    return [
+        "whether some memory is used for one element after the other or holds an array is in doubt: it is "
+        f"taken as {how} its elements; as {other} them, {key[0]} nodes would move "
+        f"{format_bytes(against[key].comm_bytes)} instead of {format_bytes(shown[key].comm_bytes)}"
+    ]

@@ -1,0 +1,248 @@
+"""Scratch memory of every kind against theory: what is computed there belongs to the element it is for.
+
+Each of R rows of A is multiplied by C (m x m). Divided by rows, every part but one gets C once: 8 m^2 (p - 1)
+bytes, however the row that is being made is kept, and however it gets into A. As one value per word of the
+scratch row, all results would live at m places: everything is sent, and nothing is balanced.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import commanalyzer as ca
+
+M, PARTS = 8, 4
+PLAIN = 8 * M * M * (PARTS - 1)
+
+_FRAME = """
+#include <stdlib.h>
+#include <string.h>
+#define R %(rows)d
+#define M 8
+#define STEPS %(steps)d
+static double A[R][M], C[M][M];
+%(declared)s
+__attribute__((noinline)) static void product(double *to, const double *from) {
+  for (int p = 0; p < M; p++) {
+    to[p] = 0;
+    for (int s = 0; s < M; s++) to[p] += from[s] * C[s][p];
+  }
+}
+__attribute__((noinline)) void kernel(void) {
+  %(before)s
+  for (int t = 0; t < STEPS; t++) {
+    %(phase)s
+    for (int r = 0; r < R; r++) { %(element)s }
+  }
+}
+int main(void) {
+  %(initial)s
+  for (int i = 0; i < M; i++) for (int j = 0; j < M; j++) C[i][j] = 0.125 * (i * j %% 5);
+  kernel();
+  double total = 0;
+  for (int r = 0; r < R; r++) for (int k = 0; k < M; k++) total += A[r][k];
+  return total == 0.5;
+}
+"""
+_INITIAL = "for (int r = 0; r < R; r++) for (int k = 0; k < M; k++) A[r][k] = (r * k) % 7;"
+_BACK = "for (int k = 0; k < M; k++) A[r][k] = line[k];"
+_MADE = "product(line, A[r]); "
+_ONE = """
+  double now[M];
+  for (int k = 0; k < M; k++) now[k] = 1.5 * A[r][k];
+  for (int k = 0; k < M; k++) { make(&one, now, k); A[r][k] = one; }
+"""
+_ONE_MADE = """
+static double one;
+__attribute__((noinline)) static void make(double *to, const double *from, int p) {
+  *to = 0;
+  for (int s = 0; s < M; s++) *to += from[s] * C[s][p];
+}
+"""
+
+KINDS = {
+    "static": ("static double line[M];", "", _MADE + _BACK),
+    "global": ("double line[M];", "", _MADE + _BACK),
+    "heap": ("", "double *line = malloc(M * sizeof *line);", _MADE + _BACK),
+    "stack": ("", "", "double line[M]; " + _MADE + _BACK),
+    "member": (
+        "static struct { int count; double row[M]; } work;",
+        "double *line = work.row;",
+        _MADE + _BACK,
+    ),
+    "memcpy": ("static double line[M];", "", _MADE + "memcpy(A[r], line, sizeof line);"),
+    "structure": (
+        "struct row { double value[M]; }; static struct row kept;",
+        "",
+        "product(kept.value, A[r]); *(struct row *)A[r] = kept;",
+    ),
+    "scaled": ("static double line[M];", "", _MADE + "for (int k = 0; k < M; k++) A[r][k] = 1.01 * line[k];"),
+    "one scalar": (_ONE_MADE, "", _ONE),
+    "two phases": (
+        "static double line[M];",
+        "",
+        _MADE + _BACK + " for (int k = 1; k < M; k++) line[k] = A[r][k] + A[r][k - 1]; "
+        "for (int k = 1; k < M; k++) A[r][k] = line[k];",
+    ),
+    "swapped": (
+        "",
+        "double *line = malloc(8 * M), *next = malloc(8 * M);",
+        _MADE + _BACK + "double *held = line; line = next; next = held;",
+    ),
+    "in place": (
+        "static double line[M];",
+        "",
+        "memcpy(line, A[r], sizeof line);"
+        "for (int k = 1; k < M; k++) line[k] = line[k] + 0.5 * line[k - 1] * C[k][k];"
+        "for (int k = M - 2; k >= 0; k--) line[k] = line[k] + 0.25 * line[k + 1] * C[k][k + 1];" + _BACK,
+    ),
+}
+
+
+def analysed(
+    folder: Path,
+    kind: tuple[str, str, str],
+    *,
+    steps: int = 1,
+    rows: int = 120,
+    phase: str = "",
+    initial: str = _INITIAL,
+    suffix: str = ".c",
+) -> ca.AnalysisResult:
+    declared, before, element = kind
+    source = folder / f"program{suffix}"
+    source.write_text(
+        _FRAME
+        % {
+            "rows": rows,
+            "steps": steps,
+            "declared": declared,
+            "before": before,
+            "phase": phase,
+            "element": element,
+            "initial": initial,
+        }
+    )
+    return ca.analyze(
+        source, nodes=(PARTS,), model=("volume",), regions=["kernel"], program_output="discard", check=True
+    )
+
+
+def is_plain(result: ca.AnalysisResult, expected: int = PLAIN) -> None:
+    """No more than the plain division sends, in equal parts, and no doubt about it."""
+    best = result.best(PARTS)
+    assert best.comm_bytes <= expected
+    assert best.imbalance <= 1.05
+    assert best.communication.low_bytes == best.communication.high_bytes
+
+
+@pytest.mark.parametrize("steps", [1, 3])
+@pytest.mark.parametrize("kind", KINDS)
+def test_scratch_of_every_kind_costs_the_matrix_only(kind: str, steps: int, tmp_path: Path) -> None:
+    is_plain(analysed(tmp_path, KINDS[kind], steps=steps))
+
+
+def test_values_that_were_first_made_in_the_scratch(tmp_path: Path) -> None:
+    """All values that anybody reads are known by the name of the scratch, from the first one on."""
+    initial = """
+      for (int r = 0; r < R; r++) {
+        for (int k = 0; k < M; k++) line[k] = (r * k) % 7;
+        for (int k = 0; k < M; k++) A[r][k] = line[k];
+      }
+    """
+    is_plain(analysed(tmp_path, KINDS["static"], steps=3, initial=initial))
+
+
+def test_few_elements_beside_arrays_that_are_rewritten_often(tmp_path: Path) -> None:
+    declared, before, element = KINDS["static"]
+    often = """
+      if (t == 0)
+        for (int round = 0; round < 100; round++)
+          for (int r = 0; r < R; r++) for (int k = 0; k < M; k++) A[r][k] = 0.5 * A[r][k] + C[k][k];
+    """
+    is_plain(analysed(tmp_path, (declared, before, element), rows=8, phase=often))
+
+
+def test_with_few_elements_both_readings_are_in_the_bracket(tmp_path: Path) -> None:
+    """Six rows may be stages of one array: what that would move is in the bracket, and said."""
+    result = analysed(tmp_path, KINDS["static"], rows=6)
+    best = result.best(PARTS)
+    assert best.comm_bytes <= PLAIN
+    assert best.imbalance <= 1.05
+    assert best.communication.high_bytes > best.communication.low_bytes
+    assert result.recording.doubt > 1
+    assert any("in doubt" in text for text in result.warnings)
+
+
+_VECTOR = """
+#include <vector>
+static double A[120][8], C[8][8];
+struct Solver {
+  std::vector<double> line = std::vector<double>(8);
+  __attribute__((noinline)) void row(double *a) {
+    for (int p = 0; p < 8; p++) {
+      line[p] = 0;
+      for (int s = 0; s < 8; s++) line[p] += a[s] * C[s][p];
+    }
+    for (int p = 0; p < 8; p++) a[p] = line[p];
+  }
+};
+extern "C" __attribute__((noinline)) void kernel(Solver &solver) {
+  for (int r = 0; r < 120; r++) solver.row(A[r]);
+}
+int main() {
+  for (int r = 0; r < 120; r++) for (int k = 0; k < 8; k++) A[r][k] = (r * k) % 7;
+  for (int i = 0; i < 8; i++) for (int j = 0; j < 8; j++) C[i][j] = 0.125 * (i * j % 5);
+  Solver solver;
+  kernel(solver);
+  double total = 0;
+  for (int r = 0; r < 120; r++) for (int k = 0; k < 8; k++) total += A[r][k];
+  return total == 0.5;
+}
+"""
+
+
+def test_a_vector_that_is_a_member_of_an_object(tmp_path: Path) -> None:
+    source = tmp_path / "program.cpp"
+    source.write_text(_VECTOR)
+    is_plain(
+        ca.analyze(source, nodes=(PARTS,), model=("volume",), regions=["kernel"], program_output="discard")
+    )
+
+
+_ARRAYS = """
+#define N 64
+#define STEPS 40
+static double a[N], b[N], saved[STEPS][N];
+__attribute__((noinline)) void kernel(void) {
+  for (int t = 0; t < STEPS; t++) {
+    for (int i = 1; i < N - 1; i++) b[i] = 0.5 * (a[i - 1] + a[i + 1]);
+    for (int i = 1; i < N - 1; i++) a[i] = b[i];
+    SAVED
+  }
+}
+int main(void) {
+  for (int i = 0; i < N; i++) a[i] = i % 7;
+  kernel();
+  double total = 0;
+  for (int i = 0; i < N; i++) total += a[i] + saved[STEPS / 2][i];
+  return total == 0.5;
+}
+"""
+_SAVED = "for (int i = 0; i < N; i++) saved[t][i] = a[i];"
+
+
+@pytest.mark.parametrize("also", ["", _SAVED])
+def test_an_array_that_is_rewritten_in_every_step_stays_one(also: str, tmp_path: Path) -> None:
+    """Three-point stencil with a copy back: two words per cut and step, however many steps are saved."""
+    source = tmp_path / "program.c"
+    source.write_text(_ARRAYS.replace("SAVED", also))
+    result = ca.analyze(
+        source, nodes=(PARTS,), model=("volume",), regions=["kernel"], program_output="discard"
+    )
+    assert not result.graph.is_temporary.any()
+    best = result.best(PARTS)
+    assert best.comm_bytes == pytest.approx(8 * 2 * 40 * (PARTS - 1), rel=0.05)
+    assert best.imbalance <= 1.05
