@@ -159,7 +159,7 @@ class _Recorder:
         run, trace = self._run("record the program", site_widths=None if whole_runs else self._site_widths)
         if not trace.statistics.prefix_events:
             first = self._built(run, trace)
-            if not len(self._list_workspaces(first.store)):
+            if not len(self._list_workspaces(first)):
                 return first
             del first, trace
             return self._named(run)
@@ -167,7 +167,7 @@ class _Recorder:
         if _confirms(named):
             return named
         whole = self._record("record the whole program", named.run)
-        whole_pieces = self._list_workspaces(whole.store)
+        whole_pieces = self._list_workspaces(whole)
         if not _has_unnamed(named) and np.array_equal(pieces, whole_pieces):
             return replace(named, run=whole.run)
         return self._named(whole.run) if len(whole_pieces) else whole
@@ -184,11 +184,12 @@ class _Recorder:
         write_site_widths(path, self.sites)
         return path
 
-    def _list_workspaces(self, store: GraphStore) -> NDArray[np.void]:
+    def _list_workspaces(self, recorded: _Recorded) -> NDArray[np.void]:
         """Find workspaces and write their list; their pieces."""
+        store, contexts = recorded.store, recorded.trace.contexts
         mask = find_workspaces(store)
-        write_workspaces(self._workspace, store, mask, self.sites)
-        return workspace_pieces(store.vertices(), mask, self.sites)
+        write_workspaces(self._workspace, store, mask, self.sites, contexts)
+        return workspace_pieces(store.vertices(), mask, self.sites, contexts)
 
     def _named(self, before: TargetRun) -> _Recorded:
         return self._record("record the private temporaries", before, has_workspaces=True)

@@ -42,6 +42,7 @@ EXTENT = np.dtype(
         ("depth", "<u8"),
     ]
 )
+CONTEXT = np.dtype([("outer", "<u4"), ("call", "<u4")])
 COUNTER = np.dtype("<u8")
 WORKSPACE = np.dtype([("max_rows", "<u8"), ("num_pieces", "<u8")])
 PIECE = np.dtype([("kind", "<u4"), ("object", "<u4"), ("depth", "<u8"), ("first", "<u8"), ("last", "<u8")])
@@ -60,6 +61,7 @@ SECTIONS: tuple[tuple[str, np.dtype[np.generic]], ...] = (
     ("renamings", RENAMING),
     ("placed", PLACED),
     ("shifts", LABEL_UNIT),
+    ("contexts", CONTEXT),
 )
 STATISTICS = np.dtype(
     [

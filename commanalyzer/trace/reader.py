@@ -60,6 +60,7 @@ class Trace:
         renamings: Rounds that counted the rows of a version with other words.
         placed: Where their rows are.
         shifts: int32, how many words the accesses of renamings moved.
+        contexts: Paths of at least two calls to allocations.
         statistics: Recording quality.
     """
 
@@ -76,6 +77,7 @@ class Trace:
     renamings: Column
     placed: Column
     shifts: NDArray[np.int32]
+    contexts: Column
     statistics: TraceStatistics
 
 

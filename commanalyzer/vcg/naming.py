@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from commanalyzer.abi.hooks import ADDRESS_MASK
 from commanalyzer.abi.trace_layout import EXTENT_GLOBAL, EXTENT_HEAP, EXTENT_STACK
-from commanalyzer.instrument.fortran_names import fortran_name
 from commanalyzer.instrument.sites import ObjectRecord, SiteTable
+from commanalyzer.ir.fortran_names import fortran_name
 from commanalyzer.trace.reader import Trace
+from commanalyzer.vcg.allocations import Allocations
 from commanalyzer.vcg.graph import HomeKind, HomeObject
 from commanalyzer.vcg.homes import Ranges
 
@@ -96,8 +97,9 @@ class DefinedNames:
 class Names:
     """Numbers objects in order of first use."""
 
-    def __init__(self, sites: SiteTable) -> None:
+    def __init__(self, sites: SiteTable, contexts: NDArray[np.void]) -> None:
         self._sites = sites
+        self._allocations = Allocations(sites.allocations, contexts)
         self._numbers: dict[tuple[int, int, int, int], int] = {}
         self.objects: list[HomeObject] = [HomeObject(HomeKind.UNKNOWN, "other memory")]
 
@@ -113,7 +115,7 @@ class Names:
             return found, 0
         if kind == EXTENT_HEAP:
             size = int(extent["offset"]) + int(extent["size"]) - BLOCK_HEADER_BYTES
-            found = self._number((kind, number, 0, 0), HomeKind.HEAP, self._sites.allocations[number], size)
+            found = self._number((kind, number, 0, 0), HomeKind.HEAP, self._allocations.record(number), size)
             return found, BLOCK_HEADER_BYTES
         assert kind == EXTENT_STACK
         records = self._sites.frames[number]

@@ -66,6 +66,7 @@ struct ca_state {
 
 #pragma GCC visibility push(hidden)
 extern struct ca_state ca_state;
+extern struct ca_context *ca_contexts; /* ca_num_contexts of them */
 extern struct ca_column ca_cells, ca_heads, ca_labels, ca_groups, ca_runs, ca_listed, ca_extents;
 extern struct ca_column ca_bases, ca_renamings, ca_placed, ca_shifts;
 extern struct ca_statistics ca_statistics;

@@ -119,6 +119,7 @@ static bool write_trace(int file) {
        sizeof(struct ca_renaming)},
       {ca_placed.data, &ca_placed, ca_placed.bytes / sizeof(struct ca_placed), sizeof(struct ca_placed)},
       {ca_shifts.data, &ca_shifts, ca_shifts.bytes / 4, 4},
+      {ca_contexts, 0, ca_num_contexts, sizeof(struct ca_context)},
   };
   const uint64_t spilled_bytes = ca_spilled_bytes();
   struct ca_trace_header header = {.magic = 0, .abi_version = CA_ABI_VERSION};

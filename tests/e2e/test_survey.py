@@ -64,8 +64,10 @@ def surveyed(request: AnalysisRequest) -> tuple[list[object], list[object]]:
             "TEST_FOUND": str(found),
         }
         run_target(instrumented, request.arguments, environment=environment, capture=True)
-        store = build_store(read_trace(trace), plan.sites)
-        pieces = workspace_pieces(store.vertices(), find_workspaces(store), plan.sites)
+        recorded = read_trace(trace)
+        store = build_store(recorded, plan.sites)
+        mask = find_workspaces(store)
+        pieces = workspace_pieces(store.vertices(), mask, plan.sites, recorded.contexts)
         native = read_workspaces(found) if found.exists() else np.zeros(0, pieces.dtype)
         return native.tolist(), pieces.tolist()
 

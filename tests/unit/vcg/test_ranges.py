@@ -10,6 +10,7 @@ import pytest
 from commanalyzer.abi.hooks import CONTROL
 from commanalyzer.abi.trace_layout import (
     CELL,
+    CONTEXT,
     GROUP,
     HEAD,
     LABEL_UNIT,
@@ -58,6 +59,7 @@ def trace_of(rows: list[tuple[int, int, int, list[int], int]]) -> Trace:
         renamings=np.zeros(0, RENAMING),
         placed=np.zeros(0, PLACED),
         shifts=np.zeros(0, LABEL_UNIT),
+        contexts=np.zeros(0, CONTEXT),
         statistics=TraceStatistics(*[0] * len(TraceStatistics.__dataclass_fields__)),
     )
 

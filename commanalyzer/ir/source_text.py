@@ -1,4 +1,4 @@
-"""Names of heap arrays that library containers own: the user's variable instead of libc++'s.
+"""Names of new blocks in the source text, for those whose variables the debug information has lost.
 
 ``std::vector<double> pressure(n)`` allocates in code inlined from a header. The chain of inlined calls ends
 in the user's code, and the source text at that line and column names the variable or member.
@@ -10,16 +10,12 @@ import re
 from functools import lru_cache
 from pathlib import Path
 
-from commanalyzer.instrument.sites import DebugInfo, SourcePlace
+from commanalyzer.ir.debug_info import DebugInfo, SourcePlace, is_library
 
-_LIBRARY = ("/include/c++/", "/libcxx/", "/libstdc++/", "/bits/")
 _NAME = re.compile(r"[A-Za-z_]\w*")
+_TARGET = re.compile(r"([A-Za-z_][\w.\[\]]*)\s*=\s*(?:\([^()=;]*\)\s*|\w+<[^=;]*>\s*\(\s*)*$")
+_INDEX = re.compile(r"\[[^\]]*\]")
 _OWNER = re.compile(r"([A-Za-z_]\w*)\s*(?:\[[^\]]*\])?\s*(?:\.|->)\s*$")
-
-
-def is_library(file: str) -> bool:
-    """Whether ``file`` belongs to the C++ library."""
-    return any(part in f"/{file}" for part in _LIBRARY)
 
 
 def user_place(debug: DebugInfo, location: int) -> tuple[str, SourcePlace] | None:
@@ -35,6 +31,24 @@ def user_place(debug: DebugInfo, location: int) -> tuple[str, SourcePlace] | Non
         if place.file and not is_library(place.file):
             return _name_at(str(Path(directory) / place.file), place.line, column), place
     return None
+
+
+def assigned_place(debug: DebugInfo, location: int) -> tuple[str, SourcePlace] | None:
+    """What the result of the call at ``location`` is assigned to, and its place."""
+    _, column, directory = debug.position(location)
+    place = debug.place(location)
+    if not place.file or is_library(place.file):
+        return None
+    match = _TARGET.search(_text_before(str(Path(directory) / place.file), place.line, column))
+    name = _INDEX.sub("", match.group(1)) if match else ""
+    return (name.removeprefix("this."), place) if name else None
+
+
+def _text_before(path: str, line: int, column: int) -> str:
+    """The line up to a column; members of what pointers point to are written like others."""
+    lines = _lines(path)
+    text = lines[line - 1] if 0 < line <= len(lines) else ""
+    return text[: column - 1].replace("->", ".") if column else ""
 
 
 def _name_at(path: str, line: int, column: int) -> str:
