@@ -88,8 +88,11 @@ class ModuleNames:
     def global_name(self, variable: GlobalVariable) -> tuple[str, SourcePlace]:
         """Name and declaration of a global variable."""
         name, place = self.debug.variable(variable.debug_expression)
+        symbol = _PIECE.sub("", variable.name)
+        if not name and symbol != variable.name:
+            name, place = self.debug.variable(self.debug.global_variable(symbol.removeprefix("@")))
         if not name or variable.name.startswith("@_Q"):
-            name = fortran_name(_PIECE.sub("", variable.name))
+            name = fortran_name(symbol)
         return name, place
 
     def members(self, address: Address) -> list[Member]:
@@ -105,7 +108,7 @@ class ModuleNames:
 
 def joined_name(name: str, path: str) -> str:
     """A name and the path of a member; members of ``this`` have no other name than their own."""
-    return path.removeprefix(".") if name in ("", "this") else name + path
+    return path.lstrip(".%") if name in ("", "this") else name + path
 
 
 class Addresses:

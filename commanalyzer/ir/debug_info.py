@@ -27,6 +27,11 @@ def is_library(file: str) -> bool:
     return any(part in f"/{file}" for part in _LIBRARY)
 
 
+def is_fortran(file: str) -> bool:
+    """Whether ``file`` is a Fortran source: members are written ``a%b``."""
+    return re.search(r"\.f(?:or|tn|\d\d)?$", file, re.IGNORECASE) is not None
+
+
 class DebugInfo:
     """Source places and variable names from the module's metadata text."""
 
@@ -87,6 +92,15 @@ class DebugInfo:
             fields = self.fields(number)
         place = SourcePlace(self.file_of(number), int(fields.get("line", "0")))
         return fields.get("name", ""), place
+
+    def global_variable(self, symbol: str) -> int:
+        """Metadata number of the global variable with this symbol, -1 for none."""
+        for name in ("linkageName", "name"):
+            text = f'{name}: "{symbol}"'
+            for number, node in self._metadata.items():
+                if "DIGlobalVariable(" in node and text in node:
+                    return number
+        return -1
 
     def variables_of(self, function: Function) -> dict[str, int]:
         """Variable that first held each register; the function's own before those of inlined functions."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from commanalyzer.ir.debug_info import DebugInfo, is_library
+from commanalyzer.ir.debug_info import DebugInfo, is_fortran, is_library
 
 _ALIASES = frozenset(
     f"DW_TAG_{name}"
@@ -79,7 +79,7 @@ class DebugTypes:
     def members(self, type_: int, offset: int, *, has_indices: bool = True) -> list[Member]:
         """Members that lead to ``offset`` of an object, and the object itself in front of them.
 
-        What lies in an object of the C++ library has no name of its own: it is called as the object is.
+        Members of objects of the C++ library have no names: ``velocity[1]`` is in a ``std::array``.
 
         Args:
             type_: Type of the object.
@@ -97,15 +97,16 @@ class DebugTypes:
                 part = self._part(fields, offset)
                 if part is None:
                     break
-                name, type_, start = part
-                path += f".{name}" if name and is_named else ""
+                of_type, (name, type_, start) = type_, part
+                separator = "%" if is_fortran(self._debug.file_of(of_type)) else "."
+                path += f"{separator}{name}" if name and is_named else ""
                 offset -= start
             elif tag == "DW_TAG_array_type" and not _points(fields):
                 element = self._debug.number(fields.get("baseType", ""))
                 size = self._size(element)
                 if size <= 0:
                     break
-                path += f"[{offset // size}]" if has_indices and is_named else ""
+                path += f"[{offset // size}]" if has_indices else ""
                 type_, offset = element, offset % size
             else:
                 break

@@ -9,7 +9,7 @@ from commanalyzer.ir.addresses import UNKNOWN, Address, Addresses, ModuleNames, 
 from commanalyzer.ir.debug_info import SourcePlace
 from commanalyzer.ir.debug_types import Member
 from commanalyzer.ir.model import Function, Instruction
-from commanalyzer.ir.source_text import assigned_place
+from commanalyzer.ir.source_text import allocated_name, assigned_place
 
 RESULT = -1  # where a call leaves the address of a block: in its result, else the number of an argument
 _FOLLOWED = frozenset(
@@ -86,31 +86,50 @@ class Holders(Addresses):
     def holder(self, call: Instruction, where: int) -> Holder:
         """Holder of what a call leaves in its result or behind an argument."""
         ranked = sorted(self._found(call, where, frozenset()), key=lambda item: item[0])
-        if where == RESULT and (not ranked or ranked[0][0] >= _CAPTURED):
-            assigned = self._assigned(call)
-            if assigned is not None:
-                return assigned
         found = [address for _, address in ranked]
         if not found:
             return Holder()
         best, seen = found[0], next((a for a in found if a.seen), found[0])
-        names = tuple((m.type, best.name + m.path) for m in self._begun(best, where))
-        name = joined_name(seen.seen, self._begun(seen, where)[-1].path)
+        tail = self._component(call, best) if where == RESULT else ""
+        names = tuple((m.type, best.name + m.path + tail) for m in self._begun(best, where))
+        name = joined_name(seen.seen, self._begun(seen, where)[-1].path + tail)
         function, place = seen.function or self.function.name, seen.place
         if seen.root is Root.PARAMETER and not place.line:  # ``this``
             place = self.names.debug.subprogram_place(self.function)
         return Holder(best.root, best.index, best.whole, names, name, function, place)
 
-    def _assigned(self, call: Instruction) -> Holder | None:
-        """What the source text assigns a block to."""
+    def _assigned(self, call: Instruction, found: Sequence[_Found]) -> Iterator[_Found]:
+        """What the source text assigns a block to, where no variable of this function holds it."""
+        if any(rank < _CAPTURED for rank, _ in found):
+            return
         debug, level = self.names.debug, self._level(call)
         location = debug.callers(call.debug_location)[level - 1][0] if level else call.debug_location
-        found = assigned_place(debug, location)
-        if found is None:
-            return None
-        name, place = found
-        function = self.owner(debug.scopes(location)[0])
-        return Holder(Root.VARIABLE, names=((-1, name),), seen=name, function=function, place=place)
+        text = self._allocated(call) or assigned_place(debug, location)
+        if text is not None:
+            known = min(found, key=lambda item: item[0], default=(0, UNKNOWN))[1]  # of the same type
+            function = self.owner(debug.scopes(location)[0])
+            named = replace(known, root=Root.VARIABLE, name=text[0], seen=text[0], function=function)
+            yield _CAPTURED, replace(named, place=text[1])
+
+    def _allocated(self, call: Instruction) -> tuple[str, SourcePlace] | None:
+        """What a Fortran statement allocates here."""
+        before = 0
+        for block in self.function.blocks:
+            for other in block.instructions:
+                if other is call:
+                    return allocated_name(self.names.debug, call.debug_location, before)
+                same = other.debug_location == call.debug_location and other.opcode == call.opcode
+                before += same and RESULT in self._results(other)
+        return None
+
+    def _component(self, call: Instruction, found: Address) -> str:
+        """Component that a Fortran statement allocates, where the type of the object is not known."""
+        allocated = self._allocated(call)
+        if allocated is None or len(self.names.members(found)) > 1:
+            return ""
+        _, separator, path = allocated[0].partition("%")
+        known = found.name.endswith(separator + path)
+        return "" if known else separator + path
 
     def _level(self, call: Instruction) -> int:
         """How many of the inlined calls that lead to an allocation hand the block to their callers.
@@ -179,7 +198,7 @@ class Holders(Addresses):
                     found.append(step)
                 else:
                     pending.append(step)
-        return found
+        return [*found, *self._assigned(call, found)] if where == RESULT else found
 
     def _from(
         self, held: _Register, inner: Sequence[int], entered: frozenset[str]

@@ -10,11 +10,15 @@ import re
 from functools import lru_cache
 from pathlib import Path
 
-from commanalyzer.ir.debug_info import DebugInfo, SourcePlace, is_library
+from commanalyzer.ir.debug_info import DebugInfo, SourcePlace, is_fortran, is_library
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _TARGET = re.compile(r"([A-Za-z_][\w.\[\]]*)\s*=\s*(?:\([^()=;]*\)\s*|\w+<[^=;]*>\s*\(\s*)*$")
 _INDEX = re.compile(r"\[[^\]]*\]")
+_ALLOCATE = re.compile(r"\ballocate\((.*)\)$")
+_INNER = re.compile(r"\([^()]*\)")
+_PATH = re.compile(r"[a-z]\w*(?:%\w+)*")
+_MOST_CONTINUED = 255  # lines of a statement, Fortran 2008, 3.3.2.4
 _OWNER = re.compile(r"([A-Za-z_]\w*)\s*(?:\[[^\]]*\])?\s*(?:\.|->)\s*$")
 
 
@@ -42,6 +46,42 @@ def assigned_place(debug: DebugInfo, location: int) -> tuple[str, SourcePlace] |
     match = _TARGET.search(_text_before(str(Path(directory) / place.file), place.line, column))
     name = _INDEX.sub("", match.group(1)) if match else ""
     return (name.removeprefix("this."), place) if name else None
+
+
+def allocated_name(debug: DebugInfo, location: int, number: int) -> tuple[str, SourcePlace] | None:
+    """Array that a Fortran statement at ``location`` allocates, without indices, and its place.
+
+    Args:
+        debug: Debug information.
+        location: Where the allocation is.
+        number: Which allocation of the statement, from 0.
+    """
+    place = debug.place(location)
+    if not is_fortran(place.file):
+        return None
+    statement = _statement(str(Path(debug.position(location)[2]) / place.file), place.line)
+    allocated = _ALLOCATE.search(statement)
+    names = _items(allocated.group(1)) if allocated else _items(statement.partition("=")[0])
+    return (names[number], place) if number < len(names) else None
+
+
+def _statement(path: str, line: int) -> str:
+    """A free-form Fortran statement with its continuation lines, in lower case and without blanks."""
+    text = ""
+    for part in _lines(path)[max(line - 1, 0) : line + _MOST_CONTINUED]:
+        code = part.partition("!")[0].strip().removeprefix("&").rstrip()
+        text += code.removesuffix("&")
+        if not code.endswith("&"):
+            break
+    return "".join(text.lower().split())
+
+
+def _items(text: str) -> list[str]:
+    """Names in a list of objects, without what stands in parentheses; options (``stat=s``) are left out."""
+    for _ in range(text.count("(")):
+        text = _INNER.sub("", text)
+    items = text.partition("::")[2] or text
+    return [item for item in items.split(",") if _PATH.fullmatch(item)]
 
 
 def _text_before(path: str, line: int, column: int) -> str:

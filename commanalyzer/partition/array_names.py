@@ -9,7 +9,7 @@ from commanalyzer.partition.shapes import Array
 from commanalyzer.vcg.graph import HomeObject
 
 _MOST_LISTED = 12
-_SEPARATORS = (".", "::")  # of members, and of scopes in Fortran
+_SEPARATORS = (".", "%", "::")  # of members, and of scopes in Fortran
 
 
 def arrays_called(
