@@ -186,10 +186,10 @@ class _Recorder:
 
     def _list_workspaces(self, recorded: _Recorded) -> NDArray[np.void]:
         """Find workspaces and write their list; their pieces."""
-        store, contexts = recorded.store, recorded.trace.contexts
+        store, trace = recorded.store, recorded.trace
         mask = find_workspaces(store)
-        write_workspaces(self._workspace, store, mask, self.sites, contexts)
-        return workspace_pieces(store.vertices(), mask, self.sites, contexts)
+        write_workspaces(self._workspace, store, mask, self.sites, trace)
+        return workspace_pieces(store.vertices(), mask, self.sites, trace)
 
     def _named(self, before: TargetRun) -> _Recorded:
         return self._record("record the private temporaries", before, has_workspaces=True)

@@ -46,7 +46,7 @@ class Recorded:
     work: WorkCounts
     statistics: TraceStatistics
     num_renamings: int
-    contexts: NDArray[np.void]
+    trace: Trace
 
 
 def record_source(
@@ -99,9 +99,9 @@ def record_file(
         trace: Trace = read_trace(path)
         graph = _checked_graph(trace, plan.sites, has_regions=bool(regions))
         work = work_counts(trace, plan.sites)
-        num_renamings, contexts = len(trace.renamings), np.array(trace.contexts)
+        num_renamings = len(trace.renamings)
         return Recorded(
-            module, frontend, plan, plain, traced, graph, work, trace.statistics, num_renamings, contexts
+            module, frontend, plan, plain, traced, graph, work, trace.statistics, num_renamings, trace
         )
 
 
@@ -145,7 +145,7 @@ def trace_again(
     """Trace of such a run, which may use so much memory. With none to speak of, no rounds are known apart."""
     executable = build_instrumented(rewrite(recorded.module, recorded.plan), recorded.frontend)
     write_workspaces(
-        folder / "workspace", GraphStore.of(recorded.graph), mask, recorded.plan.sites, recorded.contexts
+        folder / "workspace", GraphStore.of(recorded.graph), mask, recorded.plan.sites, recorded.trace
     )
     environment = {
         "COMMANALYZER_TRACE": str(folder / "trace"),

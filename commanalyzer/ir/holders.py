@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from commanalyzer.ir.addresses import UNKNOWN, Address, Addresses, ModuleNames, Root, joined_name
@@ -78,7 +78,7 @@ class Holders(Addresses):
     """
 
     def __init__(
-        self, function: Function, names: ModuleNames, results: Callable[[Instruction], Sequence[int]]
+        self, function: Function, names: ModuleNames, results: Callable[[Instruction], Collection[int]]
     ) -> None:
         super().__init__(function, names)
         self._results = results
@@ -192,8 +192,11 @@ class Holders(Addresses):
             if item in known:
                 continue
             known.add(item)
-            is_slot = isinstance(item, _Slot)
-            for step in self._from_slot(item, entered) if is_slot else self._from(item, inner, entered):
+            if isinstance(item, _Slot):
+                steps = self._from_slot(item, entered)
+            else:
+                steps = self._from(item, inner, entered)
+            for step in steps:
                 if isinstance(step, tuple):
                     found.append(step)
                 else:

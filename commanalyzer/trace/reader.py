@@ -61,6 +61,7 @@ class Trace:
         placed: Where their rows are.
         shifts: int32, how many words the accesses of renamings moved.
         contexts: Paths of at least two calls to allocations.
+        blocks: Where the blocks of each path are.
         statistics: Recording quality.
     """
 
@@ -78,6 +79,7 @@ class Trace:
     placed: Column
     shifts: NDArray[np.int32]
     contexts: Column
+    blocks: Column
     statistics: TraceStatistics
 
 

@@ -57,7 +57,7 @@ def build_store(
     writer = StoreWriter(spill or Spill())
     vertices = _Vertices.make(tables, homes)
     _add_fills(_add_chunks(tables, homes, sites, vertices, writer), homes, vertices, writer)
-    named, names = _sites(trace, table), Names(table, trace.contexts)
+    named, names = _sites(trace, table), Names(table, trace)
     vertex_writer = _VertexWriter(vertices, _work(writer, named, vertices.count), writer)
     _add_homes(trace, names, homes, vertex_writer, has_regions)
     _add_defined(trace, names, tables, homes, sites, vertex_writer)

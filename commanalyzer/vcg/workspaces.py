@@ -18,7 +18,6 @@ out what its beginning told (:func:`workspaces_confirmed`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,11 +26,11 @@ from numpy.typing import NDArray
 
 from commanalyzer.abi.trace_layout import EXTENT_GLOBAL, EXTENT_HEAP, EXTENT_STACK, PIECE, WORKSPACE
 from commanalyzer.instrument.sites import ObjectRecord, SiteTable
+from commanalyzer.trace.reader import Trace
 from commanalyzer.vcg.allocations import Allocations
 from commanalyzer.vcg.coding import read_only
 from commanalyzer.vcg.graph import Bool, HomeKind, Int32, Int64, ValueGraph
 from commanalyzer.vcg.large import LargeGraph
-from commanalyzer.vcg.naming import BLOCK_HEADER_BYTES
 from commanalyzer.vcg.slices import AnyRows
 from commanalyzer.vcg.store import GraphStore
 
@@ -223,22 +222,20 @@ def _closed(graph: LargeGraph, eligible: Bool, found: Bool, contents: _Contents,
         reach[deeper] = passed[deeper]
 
 
-def workspace_pieces(
-    graph: ValueGraph, mask: Bool, sites: SiteTable, contexts: NDArray[np.void]
-) -> NDArray[np.void]:
+def workspace_pieces(graph: ValueGraph, mask: Bool, sites: SiteTable, trace: Trace) -> NDArray[np.void]:
     """Return the bytes of objects that the vertices in ``mask`` cover, as the recorder reads them.
 
     Args:
         graph: The graph that ``mask`` is about; its rows do not matter.
         mask: bool[V].
         sites: Site table of the module that was recorded.
-        contexts: Paths of allocations in that recording.
+        trace: That recording.
 
     Returns:
         Sorted array of :data:`commanalyzer.abi.trace_layout.PIECE`.
     """
     chosen = np.flatnonzero(mask)
-    place = _places(graph, sites, contexts)
+    place = _places(graph, sites, trace)
     object_of = graph.home_object[chosen]
     pieces = np.zeros(len(chosen), PIECE)
     for name, column in (("kind", 0), ("object", 1), ("depth", 2)):
@@ -250,11 +247,9 @@ def workspace_pieces(
     return pieces
 
 
-def write_workspaces(
-    path: Path, store: GraphStore, mask: Bool, sites: SiteTable, contexts: NDArray[np.void]
-) -> None:
+def write_workspaces(path: Path, store: GraphStore, mask: Bool, sites: SiteTable, trace: Trace) -> None:
     """Write the file that ``COMMANALYZER_WORKSPACE`` names; arguments as :func:`workspace_pieces`."""
-    pieces = workspace_pieces(store.vertices(), mask, sites, contexts)
+    pieces = workspace_pieces(store.vertices(), mask, sites, trace)
     header = np.array((MOST_ROWS * store.num_rows + SPARE_ROWS, len(pieces)), dtype=WORKSPACE)
     path.write_bytes(header.tobytes() + pieces.tobytes())
 
@@ -269,21 +264,22 @@ def write_site_widths(path: Path, sites: SiteTable) -> None:
     path.write_bytes(bytes(site.width_bytes for site in sites.sites))
 
 
-def _places(graph: ValueGraph, sites: SiteTable, contexts: NDArray[np.void]) -> Int64:
+def _places(graph: ValueGraph, sites: SiteTable, trace: Trace) -> Int64:
     """int64[objects, 4]: kind and number of the extent, depth, first byte of the object in it."""
     known: dict[tuple[HomeKind, str], tuple[int, int, int]] = {}
 
-    def note(kind: HomeKind, extent: int, records: Iterable[ObjectRecord]) -> None:
+    def note(kind: HomeKind, extent: int, records: list[ObjectRecord]) -> None:
         for number, record in enumerate(records):
             known[kind, record.key] = (extent, number, 0)
 
     note(HomeKind.GLOBAL, EXTENT_GLOBAL, sites.globals)
-    note(HomeKind.HEAP, EXTENT_HEAP, Allocations(sites.allocations, contexts).records())
+    for number, record in Allocations(sites.allocations, trace).records():
+        known[HomeKind.HEAP, record.key] = (EXTENT_HEAP, number, record.offset)
     for number, frame in enumerate(sites.frames):
         for record in frame:
             known[HomeKind.STACK, record.key] = (EXTENT_STACK, number, record.offset)
     rows = []
     for item in graph.objects:
         extent, number, offset = known.get((item.kind, item.key), (0, 0, 0))
-        rows.append((extent, number, item.depth, offset + BLOCK_HEADER_BYTES * (item.kind is HomeKind.HEAP)))
+        rows.append((extent, number, item.depth, offset))
     return np.array(rows, dtype=np.int64).reshape(-1, 4)

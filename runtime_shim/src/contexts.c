@@ -3,7 +3,7 @@
  * A path is a number: that of its only call, or one behind all calls' for an outer path and a call in it.
  * Functions that hand out blocks find the path of their call in ca_context. */
 #define _GNU_SOURCE
-#include "state.h"
+#include "contexts.h"
 #include <stdlib.h>
 
 #define FIRST_SLOTS 1024u
@@ -12,13 +12,8 @@
 uint32_t ca_context = CA_NO_CONTEXT;
 struct ca_context *ca_contexts;
 uint64_t ca_num_contexts;
+struct ca_nested_path *ca_nested_known;
 
-struct latest { /* of one call */
-  uint32_t outer;
-  uint32_t number; /* 0 for none: no path of two calls has that number */
-};
-
-static struct latest *latest;
 static uint32_t *slots; /* index in ca_contexts + 1, by hash */
 static uint64_t num_slots, capacity;
 
@@ -51,7 +46,7 @@ static bool grow(void) {
 }
 
 static uint32_t find(uint32_t outer, uint32_t call) {
-  if (!grow())
+  if (outer == CA_NO_CONTEXT || !grow())
     return call;
   uint64_t slot = slot_of(outer, call);
   if (!slots[slot]) {
@@ -63,15 +58,10 @@ static uint32_t find(uint32_t outer, uint32_t call) {
   return (uint32_t)ca_num_calls + slots[slot] - 1;
 }
 
-/* The path of a call in a function that was reached by an outer one. */
-CA_CALL uint32_t ca_nested(uint32_t outer, uint32_t call) {
-  if (outer == CA_NO_CONTEXT)
-    return call;
-  if (!latest && !(latest = calloc(ca_num_calls, sizeof *latest)))
-    return call;
-  struct latest *known = &latest[call];
-  if (CA_LIKELY(known->outer == outer && known->number))
-    return known->number;
-  *known = (struct latest){outer, find(outer, call)};
-  return known->number;
+/* The path of a call within an outer path, which ca_nested does not know. */
+uint32_t ca_nested_anew(uint32_t outer, uint32_t call) {
+  uint32_t number = find(outer, call);
+  if (ca_nested_known || (ca_nested_known = calloc(ca_num_calls * CA_NESTED_WAYS, sizeof *ca_nested_known)))
+    *ca_nested_entry(outer, call) = (struct ca_nested_path){outer, number + 1};
+  return number;
 }

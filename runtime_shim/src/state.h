@@ -66,7 +66,6 @@ struct ca_state {
 
 #pragma GCC visibility push(hidden)
 extern struct ca_state ca_state;
-extern struct ca_context *ca_contexts; /* ca_num_contexts of them */
 extern struct ca_column ca_cells, ca_heads, ca_labels, ca_groups, ca_runs, ca_listed, ca_extents;
 extern struct ca_column ca_bases, ca_renamings, ca_placed, ca_shifts;
 extern struct ca_statistics ca_statistics;
@@ -102,6 +101,7 @@ void ca_copy_words(uint32_t site, uint64_t to, uint64_t from, uint64_t bytes);
 void ca_move_words(uint64_t to, uint64_t from, uint64_t bytes);
 void ca_fill_row(uint32_t site, uint64_t first, uint64_t words, uint32_t flags);
 void ca_trim_extents(void);
+const struct ca_blocks *ca_list_blocks(uint64_t *count);
 void ca_input(uint32_t site, uint64_t address, uint64_t bytes);
 void ca_row_0(uint32_t site, uint64_t address, uint32_t words);
 void ca_row_1(uint32_t site, uint64_t address, uint32_t words, uint64_t label);

@@ -67,7 +67,7 @@ def surveyed(request: AnalysisRequest) -> tuple[list[object], list[object]]:
         recorded = read_trace(trace)
         store = build_store(recorded, plan.sites)
         mask = find_workspaces(store)
-        pieces = workspace_pieces(store.vertices(), mask, plan.sites, recorded.contexts)
+        pieces = workspace_pieces(store.vertices(), mask, plan.sites, recorded)
         native = read_workspaces(found) if found.exists() else np.zeros(0, pieces.dtype)
         return native.tolist(), pieces.tolist()
 

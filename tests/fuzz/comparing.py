@@ -100,7 +100,7 @@ def _write_workspaces(path: Path, trace: Trace, sites: SiteTable) -> None:
     store = GraphStore.of(graph)
     found = find_workspaces(store)
     mask = found if found.any() else ~graph.is_register & (graph.home_object > 0)
-    write_workspaces(path, store, mask, sites, trace.contexts)
+    write_workspaces(path, store, mask, sites, trace)
 
 
 def _run(executable: Path, limits: RunLimits, environment: dict[str, str]) -> TargetRun | str:

@@ -107,7 +107,7 @@ def test_instrumented_programs_run_clean(
     graph = build_graph(recorded, plan.sites)
     assert graph.num_rows > 0
     mask = ~graph.is_register & (graph.home_object > 0)
-    write_workspaces(workspace, GraphStore.of(graph), mask, plan.sites, recorded.contexts)
+    write_workspaces(workspace, GraphStore.of(graph), mask, plan.sites, recorded)
     second = sanitized.run(
         recording, *arguments, COMMANALYZER_TRACE=str(trace), COMMANALYZER_WORKSPACE=str(workspace)
     )

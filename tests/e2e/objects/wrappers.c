@@ -113,8 +113,17 @@ int main(int argc, char **argv) {
       scratch[i] = plain[i] + field[step][i];
     for (int i = 0; i < n; i++)
       next[i] = scratch[n - 1 - i] * 2;
+    double *stage[2];
+    for (int k = 0; k < 2; k++)
+      stage[k] = aligned(n);
     for (int i = 0; i < n; i++)
-      plain[i] = next[i] + 1;
+      stage[0][i] = next[i] + 1;
+    for (int i = 0; i < n; i++)
+      stage[1][i] = stage[0][i] * next[i];
+    for (int i = 0; i < n; i++)
+      plain[i] = stage[1][i] + 1;
+    for (int k = 0; k < 2; k++)
+      free(stage[k]);
     free(scratch);
     free(next);
   }

@@ -9,6 +9,7 @@ import pytest
 
 from commanalyzer.abi.hooks import CONTROL
 from commanalyzer.abi.trace_layout import (
+    BLOCKS,
     CELL,
     CONTEXT,
     GROUP,
@@ -60,6 +61,7 @@ def trace_of(rows: list[tuple[int, int, int, list[int], int]]) -> Trace:
         placed=np.zeros(0, PLACED),
         shifts=np.zeros(0, LABEL_UNIT),
         contexts=np.zeros(0, CONTEXT),
+        blocks=np.zeros(0, BLOCKS),
         statistics=TraceStatistics(*[0] * len(TraceStatistics.__dataclass_fields__)),
     )
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from commanalyzer.abi.trace_layout import CONTEXT, EXTENT_GLOBAL, EXTENT_HEAP, EXTENT_STACK, PIECE, WORKSPACE
+from commanalyzer.abi.trace_layout import EXTENT_GLOBAL, EXTENT_HEAP, EXTENT_STACK, PIECE, WORKSPACE
 from commanalyzer.instrument.sites import ObjectRecord, SiteTable
 from commanalyzer.ir.debug_info import SourcePlace
 from commanalyzer.vcg.graph import HomeKind, HomeObject, SourceRole, ValueGraph
@@ -21,6 +21,7 @@ from commanalyzer.vcg.workspaces import (
     write_workspaces,
 )
 from tests.graphs import Row, build, folded, row
+from tests.unit.vcg.test_ranges import trace_of
 
 STEPS = 3
 ELEMENTS = 8
@@ -181,7 +182,7 @@ def test_a_word_whose_lifetimes_are_mostly_one_contradicts() -> None:
 # --- the recorder's list ----------------------------------------------------------------------------------
 
 
-NO_PATHS = np.zeros(0, CONTEXT)
+NO_PATHS = trace_of([])
 
 
 def record(key: str, offset: int = 0) -> ObjectRecord:
