@@ -191,7 +191,7 @@ class _Recorder:
     def _named(self, first: _Recorded, mask: Bool, before: TargetRun | None = None) -> _Recorded:
         """Record with the lifetimes named of the words in ``mask``, a mask of the vertices of ``first``."""
         workspace = self.directory / "workspace"
-        write_workspaces(workspace, first.store, mask, self.sites)
+        write_workspaces(workspace, first.store, mask, self.sites, first.trace)
         return self._record("record the private temporaries", before or first.run, workspace=workspace)
 
     def _confirms(self, named: _Recorded) -> bool:

@@ -48,6 +48,7 @@ class Recorded:
     work: WorkCounts
     statistics: TraceStatistics
     num_renamings: int
+    trace: Trace
 
 
 def record_source(
@@ -100,8 +101,9 @@ def record_file(
         trace: Trace = read_trace(path)
         graph = _checked_graph(trace, plan.sites, has_regions=bool(regions))
         work = work_counts(trace, plan.sites, sites_of(trace, plan.sites), DEFAULT_WEIGHTS)
+        num_renamings = len(trace.renamings)
         return Recorded(
-            module, frontend, plan, plain, traced, graph, work, trace.statistics, len(trace.renamings)
+            module, frontend, plan, plain, traced, graph, work, trace.statistics, num_renamings, trace
         )
 
 
@@ -144,7 +146,9 @@ def trace_again(
 ) -> Trace:
     """Trace of such a run, which may use so much memory. With none to speak of, no rounds are known apart."""
     executable = build_instrumented(rewrite(recorded.module, recorded.plan), recorded.frontend)
-    write_workspaces(folder / "workspace", GraphStore.of(recorded.graph), mask, recorded.plan.sites)
+    write_workspaces(
+        folder / "workspace", GraphStore.of(recorded.graph), mask, recorded.plan.sites, recorded.trace
+    )
     environment = {
         "COMMANALYZER_TRACE": str(folder / "trace"),
         "COMMANALYZER_WORKSPACE": str(folder / "workspace"),

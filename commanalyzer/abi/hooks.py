@@ -154,6 +154,7 @@ HOOKS: dict[str, Hook] = {
         Hook("ca_copy_string", "void", ("i32", "i64", "i64"), "replication of a text (to, from)"),
         Hook("ca_permute_begin", "ptr", ("i64", "i64", "i64"), "elements are about to change places"),
         Hook("ca_permute_end", "void", ("ptr",), "elements changed places"),
+        Hook("ca_nested", "i32", ("i32", "i32"), "path of a call within an outer path"),
         Hook("ca_malloc", "ptr", ("i32", "i64"), "allocation"),
         Hook("ca_calloc", "ptr", ("i32", "i64", "i64"), "zeroed allocation"),
         Hook("ca_aligned_alloc", "ptr", ("i32", "i64", "i64"), "aligned allocation"),

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from commanalyzer.abi import hooks
+from commanalyzer.instrument.allocations import AllocationPlanner
 from commanalyzer.instrument.demand import Demand
 from commanalyzer.instrument.labels import LabelBook
 from commanalyzer.instrument.library import LibraryPlanner
 from commanalyzer.instrument.passing import argument_slot, pass_value, passed_types, result_slot
 from commanalyzer.instrument.scalars import value_width
-from commanalyzer.instrument.sites import SiteRecord, SourcePlace
+from commanalyzer.instrument.sites import SiteRecord
 from commanalyzer.instrument.values import (
     MASKED_LOADS,
     CallFacts,
     holds_value,
 )
 from commanalyzer.instrument.variadics import pass_variadics
+from commanalyzer.ir.debug_info import SourcePlace
 from commanalyzer.ir.libcalls import CallKind
 from commanalyzer.ir.model import Instruction
 
@@ -22,17 +24,21 @@ from commanalyzer.ir.model import Instruction
 class CallPlanner:
     """Plans calls and returns of one function."""
 
-    def __init__(self, labels: LabelBook, calls: CallFacts, demanded: Demand) -> None:
+    def __init__(
+        self, labels: LabelBook, calls: CallFacts, demanded: Demand, allocations: AllocationPlanner
+    ) -> None:
         self._labels = labels
         self._values, self._patch, self._sites = labels.values, labels.patch, labels.sites
         self._calls = calls
         self._demanded = demanded
-        self._library = LibraryPlanner(labels)
+        self._allocations = allocations
+        self._library = LibraryPlanner(labels, allocations)
 
     def plan(self, instruction: Instruction, block: str) -> None:
         """Plan one ``call`` or ``invoke``."""
         if self._calls.passes_labels(instruction):
             self._pass_arguments(instruction, block)
+            self._allocations.plan(instruction)
             return
         if not instruction.callee.startswith("@"):
             if instruction.name or instruction.operands:  # not a mere barrier

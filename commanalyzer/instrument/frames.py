@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from commanalyzer.instrument.code import FunctionPatch
-from commanalyzer.instrument.sites import DebugInfo, ObjectRecord, SiteTable
+from commanalyzer.instrument.sites import ObjectRecord, SiteTable
+from commanalyzer.ir.debug_info import DebugInfo
 from commanalyzer.ir.model import Function, Instruction
 from commanalyzer.ir.types import alignment_bytes, alloc_size_bytes
 

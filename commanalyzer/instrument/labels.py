@@ -15,8 +15,9 @@ from commanalyzer.abi import hooks
 from commanalyzer.instrument.code import FunctionPatch
 from commanalyzer.instrument.redundancy import LabelForms
 from commanalyzer.instrument.scalars import value_width
-from commanalyzer.instrument.sites import DebugInfo, SiteRecord, SiteTable, SourcePlace
+from commanalyzer.instrument.sites import SiteRecord, SiteTable
 from commanalyzer.instrument.values import Flow, FunctionValues
+from commanalyzer.ir.debug_info import DebugInfo, SourcePlace
 from commanalyzer.ir.model import Instruction, IrType, Operand
 from commanalyzer.vcg.graph import Fold
 

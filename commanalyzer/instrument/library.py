@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from commanalyzer.abi import hooks
-from commanalyzer.instrument.containers import user_place
-from commanalyzer.instrument.holders import holder_of
+from commanalyzer.instrument.allocations import AllocationPlanner
 from commanalyzer.instrument.labels import LabelBook
 from commanalyzer.instrument.origins import memory_label
 from commanalyzer.instrument.ranges import byte_count, pointer_value
-from commanalyzer.instrument.sites import ObjectRecord, SiteRecord
+from commanalyzer.instrument.sites import SiteRecord
 from commanalyzer.instrument.values import source_arguments
 from commanalyzer.ir.libcalls import CallKind, LibraryCall, MemoryRange
 from commanalyzer.ir.model import Instruction, Operand
@@ -29,8 +28,9 @@ _SCANNED_WIDTHS = (4, 8, 16)  # of the three sites that ca_scanned uses
 class LibraryPlanner:
     """Plans calls of modelled library functions in one function."""
 
-    def __init__(self, labels: LabelBook) -> None:
+    def __init__(self, labels: LabelBook, allocations: AllocationPlanner) -> None:
         self._labels = labels
+        self._allocations = allocations
         self._values, self._patch, self._sites = labels.values, labels.patch, labels.sites
         self._block = ""
 
@@ -164,14 +164,14 @@ class LibraryPlanner:
                 operand = instruction.operands[known.alignment]
                 arguments = [f"i64 {self._as_i64(before, operand)}"]
             arguments.append(f"i64 {byte_count(self._patch, before, instruction, known.size)}")
-        self._replace(instruction, hook, [f"i32 {self._allocation(instruction)}", *arguments])
+        self._replace(instruction, hook, [f"i32 {self._allocations.path(instruction)}", *arguments])
 
     def _free(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> None:
         self._replace(instruction, "ca_free", [f"ptr {instruction.operands[known.pointer].text}"])
 
     def _map(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> None:
         arguments = [f"{o.type} {o.text}" for o in instruction.operands]
-        self._replace(instruction, "ca_mmap", [f"i32 {self._allocation(instruction)}", *arguments])
+        self._replace(instruction, "ca_mmap", [f"i32 {self._allocations.path(instruction)}", *arguments])
 
     def _unmap(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> None:
         self._replace(instruction, "ca_munmap", [f"{o.type} {o.text}" for o in instruction.operands])
@@ -183,23 +183,6 @@ class LibraryPlanner:
     def _exit(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> None:
         if instruction.callee in _IMMEDIATE_EXITS:
             self._replace(instruction, "ca_exit_now", [f"i32 {instruction.operands[0].text}"])
-
-    def _allocation(self, instruction: Instruction) -> int:
-        function = self._values.function.name
-        variable, place = "", self._labels.place(instruction)
-        if instruction.name in self._labels.variables:
-            variable, declared = self._labels.debug.variable(self._labels.variables[instruction.name])
-        else:
-            variable, declared = holder_of(instruction.name, self._values, self._labels.debug, self._sites)
-        place = declared if declared.line else place
-        caller = user_place(self._labels.debug, instruction.debug_location)
-        if caller is not None:
-            variable, place = caller[0] or variable, caller[1]
-        number = len(self._sites.allocations)
-        name = variable or f"{instruction.callee[1:]}#{number}"
-        key = f"{function}/{instruction.name}"
-        self._sites.allocations.append(ObjectRecord(key, name, function, place))
-        return number
 
     def _replace(self, instruction: Instruction, hook: str, arguments: Sequence[str]) -> None:
         """Call ``hook`` instead of the library function."""

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator, Mapping
 
 from commanalyzer.instrument.code import FunctionPatch
-from commanalyzer.instrument.sites import DebugInfo, SourcePlace
 from commanalyzer.instrument.values import FunctionValues
 from commanalyzer.ir.cfg import ControlFlow, Loop
+from commanalyzer.ir.debug_info import DebugInfo, SourcePlace
 from commanalyzer.ir.libcalls import CallKind
 from commanalyzer.ir.model import Block, Function, Instruction, Module
 

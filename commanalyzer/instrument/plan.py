@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from commanalyzer.instrument.allocations import AllocationPlanner
 from commanalyzer.instrument.blocks import plan_blocks
 from commanalyzer.instrument.calls import CallPlanner
 from commanalyzer.instrument.code import FunctionPatch
 from commanalyzer.instrument.demand import Demand, demand
-from commanalyzer.instrument.fortran_names import fortran_name
 from commanalyzer.instrument.frames import plan_frame
 from commanalyzer.instrument.label_code import write_labels
 from commanalyzer.instrument.labels import LabelBook
 from commanalyzer.instrument.loop_plan import plan_repeats
 from commanalyzer.instrument.recurrences import Component, components
 from commanalyzer.instrument.regions import Regions, is_mark, plan_marks, resolve_regions
-from commanalyzer.instrument.sites import DebugInfo, ObjectRecord, SiteTable
+from commanalyzer.instrument.sites import ObjectRecord, SiteTable
 from commanalyzer.instrument.stores import StorePlanner
 from commanalyzer.instrument.values import (
     MASKED_STORES,
@@ -32,6 +32,9 @@ from commanalyzer.instrument.values import (
 )
 from commanalyzer.instrument.variadics import plan_variadic_function
 from commanalyzer.instrument.work import attribute_work
+from commanalyzer.ir.addresses import ModuleNames
+from commanalyzer.ir.allocators import Allocators
+from commanalyzer.ir.debug_info import DebugInfo
 from commanalyzer.ir.extremum_stores import extremum_stores
 from commanalyzer.ir.libcalls import LibraryModel
 from commanalyzer.ir.library_files import default_library
@@ -73,9 +76,10 @@ def plan_module(module: Module, options: PlanOptions) -> ModulePlan:
     """
     regions = resolve_regions(module, options.regions)
     calls = call_facts(module, options.library)
-    debug = DebugInfo(module)
+    names = ModuleNames(module)
+    debug, allocators = names.debug, Allocators(module, options.library, names)
     sites = SiteTable()
-    _record_globals(module, debug, sites)
+    _record_globals(module, names, sites)
     facts = {f.name: function_values(f, calls, control_flows=options.control_flows) for f in module.functions}
     wanted = {name: _wanted(values, calls) for name, values in facts.items()}
     parts = {name: components(values, wanted[name]) for name, values in facts.items()}
@@ -98,6 +102,7 @@ def plan_module(module: Module, options: PlanOptions) -> ModulePlan:
             calls,
             demanded,
             regions,
+            allocators,
         )
         patches[function.name] = patch
     used = frozenset(hook for patch in patches.values() for hook in patch.used_hooks)
@@ -114,6 +119,7 @@ def _plan_function(
     calls: CallFacts,
     demanded: Demand,
     regions: Regions,
+    allocators: Allocators,
 ) -> None:
     is_region = values.function.name in regions.functions
     first_site = len(sites.sites)
@@ -122,7 +128,8 @@ def _plan_function(
     counters = plan_blocks(values, patch, sites, regions)
     write_labels(book, parts)
     stores = StorePlanner(book)
-    call_planner = CallPlanner(book, calls, demanded)
+    allocations = AllocationPlanner(values.function, patch, sites, allocators, debug)
+    call_planner = CallPlanner(book, calls, demanded, allocations)
     call_planner.plan_entry()
     extrema = {e.store.first_line: e for e in extremum_stores(values.function, values.cfg)}
     for block in values.function.blocks:
@@ -174,14 +181,12 @@ def _wanted(values: FunctionValues, calls: CallFacts, *, has_result: bool = True
     return tuple(dict.fromkeys(name for name in names if name in values.carrying))
 
 
-def _record_globals(module: Module, debug: DebugInfo, sites: SiteTable) -> None:
+def _record_globals(module: Module, names: ModuleNames, sites: SiteTable) -> None:
     for variable in module.globals:
         if variable.is_external or variable.name.startswith("@llvm.") or variable.is_thread_local:
             continue
-        name, place = debug.variable(variable.debug_expression)
+        name, place = names.global_name(variable)
         size = alloc_size_bytes(variable.type)
-        if not name or variable.name.startswith("@_Q"):
-            name = fortran_name(variable.name)
         sites.globals.append(ObjectRecord(variable.name, name, "", place, 0, size))
 
 

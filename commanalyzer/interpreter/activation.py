@@ -21,7 +21,10 @@ class Counts:
 
 @dataclass(slots=True)
 class Frame:
-    """An activation: registers, position, and the call in the caller that waits for the result."""
+    """An activation: registers, position, and the call in the caller that waits for the result.
+
+    ``path`` is the path of allocations that led here, of a function that hands out blocks.
+    """
 
     plan: FunctionPlan
     depth: int
@@ -30,5 +33,6 @@ class Frame:
     code: tuple[Instruction, ...]
     label: str
     is_root: bool
+    path: str = ""
     index: int = 0
     selected: dict[str, Labels] = field(default_factory=dict)

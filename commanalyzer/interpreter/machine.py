@@ -25,6 +25,7 @@ from commanalyzer.interpreter.operations import (
     select_role,
     without_address_labels,
 )
+from commanalyzer.interpreter.paths import Paths
 from commanalyzer.interpreter.plan import FunctionPlan, plan_function
 from commanalyzer.interpreter.recording import Recorder
 from commanalyzer.interpreter.selecting import select_and_keep
@@ -78,7 +79,9 @@ class Machine:
         self.shadow = Shadow(self.memory, workspace)
         self.image = Image(module, self.memory)
         self.counts = Counts()
-        self.externals = Externals(self, stdin, library or default_library())
+        model = library or default_library()
+        self.externals = Externals(self, stdin, model)
+        self._paths = Paths(module, model)
         self.frames: list[Frame] = []
         self._control_flows = control_flows
         self._max_instructions = max_instructions
@@ -102,7 +105,8 @@ class Machine:
         depth = self._live.get(name, 0)
         self._live[name] = depth + 1
         code = plan.blocks[plan.entry]
-        frame = Frame(plan, depth, self.memory.stack_height, {}, code, plan.entry, is_root)
+        path = self._paths.current
+        frame = Frame(plan, depth, self.memory.stack_height, {}, code, plan.entry, is_root, path)
         parameters = zip(plan.function.parameters, plan.function.parameter_flags, arguments, strict=False)
         for parameter, flags, argument in parameters:
             if "byval" in flags:
@@ -346,6 +350,7 @@ class Machine:
         # Metadata arguments (llvm.experimental.*) have no value.
         values = [self.value(o) for o in instruction.operands if o.type.kind != "metadata"]
         if name in self._functions:
+            self._paths.note(frame, instruction)
             self.enter(name, values)
             return
         result = self.externals.call(name.removeprefix("@"), instruction, values)
@@ -370,9 +375,9 @@ class Machine:
 
     @property
     def site(self) -> str:
-        """Name of the call that is executed, for allocation sites: ``@function/%result``."""
+        """Path of the call that is executed, an allocation."""
         frame = self.frames[-1]
-        return f"{frame.plan.function.name}/{frame.code[frame.index].name}"
+        return self._paths.path(frame, frame.code[frame.index])
 
 
 _HANDLERS: Mapping[str, Callable[[Machine, Frame, Instruction], None]] = {

@@ -4,7 +4,7 @@ Every object (global, local, arena of an allocation site) is a segment of its ow
 one that an access out of bounds is noticed. A segment knows the home of its words and keeps, per 4-byte
 word, the home of the value that is replicated there; no entry means that the word is its own home.
 
-Arena of an allocation site (bump allocated, freed blocks reused last in, first out per rounded size):
+Arena of an allocation site (bump allocated, of freed blocks of a rounded size the first one is used again):
 
     offset 0        16                 16 + size rounded up to 16
     | header | payload ...            | header | payload ...
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 
 from commanalyzer.errors import TargetRunError
 from commanalyzer.interpreter.values import Home
@@ -119,7 +120,7 @@ class Memory:
         data = arena.segment.data
         reusable = arena.free.get((rounded, alignment))
         if reusable:
-            offset = reusable.pop()
+            offset = heappop(reusable)
             arena.freed.discard(offset)
         else:
             offset = _round_up(len(data) + HEADER_BYTES, alignment)
@@ -142,7 +143,7 @@ class Memory:
         arena, offset = self._block(address)
         rounded = _round_up(max(arena.blocks[offset], 1), 16)
         arena.freed.add(offset)
-        arena.free.setdefault((rounded, arena.alignments[offset]), []).append(offset)
+        heappush(arena.free.setdefault((rounded, arena.alignments[offset]), []), offset)
 
     def block_size(self, address: int) -> int:
         """Return the requested size of the live block at ``address``."""

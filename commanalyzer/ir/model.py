@@ -113,12 +113,28 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class DebugRecord:
-    """``#dbg_value``/``#dbg_declare``: variable ``variable`` (metadata number) lives in ``value``."""
+    """``#dbg_value``/``#dbg_declare``: variable ``variable`` (metadata number) lives in ``value``.
+
+    Attributes:
+        kind: ``value``, ``declare`` or ``assign``.
+        value: Operand with its type.
+        variable: Metadata number.
+        line: Index of its line in the module.
+        expression: Operations of its ``!DIExpression``.
+        location: Metadata number of its place, -1 when absent.
+    """
 
     kind: str
     value: str
     variable: int
     line: int
+    expression: str = ""
+    location: int = -1
+
+    @property
+    def register(self) -> str:
+        """The operand without its type."""
+        return self.value.split()[-1]
 
 
 @dataclass(frozen=True, slots=True)

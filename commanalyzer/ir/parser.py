@@ -33,6 +33,7 @@ _LABEL = re.compile(r'\s*("[^"]*"|[-\w$.]+):\s*(?:;.*)?$')
 _CONTINUATION = re.compile(r"\s*(?:to label\b|unwind label\b|catch \S|filter \S|cleanup\s*(?:$|[;,]))")
 _METADATA = re.compile(r"!(\d+) = (.*)", re.DOTALL)
 _QUOTED = re.compile(r'"[^"]*"')
+_DEBUG_TAIL = re.compile(r"!DIExpression\(([^)]*)\),.*?!(\d+)\)\s*$")
 _DEBUG_RECORD = re.compile(r"\s*#dbg_(\w+)\((.*)\)\s*$")
 
 
@@ -257,7 +258,9 @@ class FunctionReader:
         cursor.expect(",")
         variable = cursor.next()[1:]
         if variable.isdigit():
-            self.records.append(DebugRecord(match[1], value, int(variable), index))
+            tail = _DEBUG_TAIL.search(line)
+            expression, location = (tail[1], int(tail[2])) if tail else ("", -1)
+            self.records.append(DebugRecord(match[1], value, int(variable), index, expression, location))
 
 
 def _read_signature(

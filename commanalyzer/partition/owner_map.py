@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from commanalyzer.errors import ConfigError
+from commanalyzer.partition.array_names import arrays_called
 from commanalyzer.partition.shapes import Array, find_arrays
 from commanalyzer.vcg.graph import Int32, Int64
 from commanalyzer.vcg.large import AnyGraph
@@ -107,19 +108,14 @@ def map_owners(graph: AnyGraph, owner_map: OwnerMap) -> Int32:
     none = np.zeros(graph.num_vertices, dtype=np.bool_)
     owner = np.full(graph.num_vertices, -1, np.int32)
     arrays = find_arrays(graph, none)
-    named = dict.fromkeys(owner_map.name)
-    known = dict.fromkeys(graph.objects[array.number].name for array in arrays)
-    for wanted in named:  # one step per array
-        if wanted not in known:
-            raise ConfigError(
-                f"expected the name of an array, found {wanted!r}",
-                where=str(owner_map.path),
-                hint=f"arrays of this run: {', '.join(list(known)[:12])}",
-            )
-        _check_entries(owner_map, wanted, [a for a in arrays if graph.objects[a.number].name == wanted])
+    given: dict[int, str] = {}
+    for wanted in dict.fromkeys(owner_map.name):  # one step per array
+        named = arrays_called(graph.objects, arrays, wanted, str(owner_map.path))
+        _check_entries(owner_map, wanted, named)
+        given.update((array.number, wanted) for array in named)
     names = np.array(owner_map.name)
     for array in arrays:  # one step per array
-        name = graph.objects[array.number].name
+        name = given.get(array.number, "")
         if owner_map.name:
             mine = names == name
         else:

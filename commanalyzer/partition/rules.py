@@ -19,6 +19,7 @@ from typing import Literal
 import numpy as np
 
 from commanalyzer.errors import ConfigError
+from commanalyzer.partition.array_names import arrays_called
 from commanalyzer.partition.grids import block_owners, cyclic_owners, fits, grid_name, process_grids, surface
 from commanalyzer.partition.shapes import Array, Shaped
 from commanalyzer.vcg.graph import Int32
@@ -118,14 +119,9 @@ def _members(
     graph: AnyGraph, arrays: Sequence[Array], families: Sequence[Sequence[Shaped]], rule: Rule
 ) -> list[Shaped]:
     """Arrays that the rule is about, with their shapes."""
-    named = [a for a in arrays if rule.name in ("*", graph.objects[a.number].name)]
-    if not named:
-        names = dict.fromkeys(graph.objects[a.number].name for a in arrays)
-        raise ConfigError(
-            f"expected the name of an array, found {rule.name!r}",
-            where=f"{_OPTION} {rule.text}",
-            hint=f"arrays of this run: {', '.join(list(names)[:12])}",
-        )
+    named = list(arrays)
+    if rule.name != "*":
+        named = arrays_called(graph.objects, arrays, rule.name, f"{_OPTION} {rule.text}")
     if rule.extents:
         return _given(named, rule)
     numbers = {id(a) for a in named}

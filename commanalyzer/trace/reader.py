@@ -61,6 +61,8 @@ class Trace:
         placed: Where their rows are.
         shifts: int32, how many words the accesses of renamings moved.
         copies: Words whose values were copied to several places.
+        contexts: Paths of at least two calls to allocations.
+        blocks: Where the blocks of each path are.
         statistics: Recording quality.
     """
 
@@ -78,6 +80,8 @@ class Trace:
     placed: Column
     shifts: NDArray[np.int32]
     copies: Column
+    contexts: Column
+    blocks: Column
     statistics: TraceStatistics
 
 

@@ -9,17 +9,16 @@ from numpy.typing import NDArray
 
 from commanalyzer.abi.hooks import ADDRESS_MASK
 from commanalyzer.abi.trace_layout import EXTENT_GLOBAL, EXTENT_HEAP, EXTENT_STACK
-from commanalyzer.instrument.fortran_names import fortran_name
 from commanalyzer.instrument.sites import ObjectRecord, SiteTable
+from commanalyzer.ir.fortran_names import fortran_name
 from commanalyzer.trace.reader import Trace
+from commanalyzer.vcg.allocations import Allocations
 from commanalyzer.vcg.graph import HomeKind, HomeObject
 from commanalyzer.vcg.homes import Ranges
 
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
 Bool = NDArray[np.bool_]
-
-BLOCK_HEADER_BYTES = 16  # of the first heap block of a site; offsets count from its payload
 
 
 def name_homes(names: Names, ranges: Ranges, trace: Trace, dense: Int64) -> tuple[Int64, Int64]:
@@ -96,8 +95,9 @@ class DefinedNames:
 class Names:
     """Numbers objects in order of first use."""
 
-    def __init__(self, sites: SiteTable) -> None:
+    def __init__(self, sites: SiteTable, trace: Trace) -> None:
         self._sites = sites
+        self._allocations = Allocations(sites.allocations, trace)
         self._numbers: dict[tuple[int, int, int, int], int] = {}
         self.objects: list[HomeObject] = [HomeObject(HomeKind.UNKNOWN, "other memory")]
 
@@ -112,9 +112,7 @@ class Names:
             found = self._number((kind, number, 0, 0), HomeKind.GLOBAL, record, record.size_bytes)
             return found, 0
         if kind == EXTENT_HEAP:
-            size = int(extent["offset"]) + int(extent["size"]) - BLOCK_HEADER_BYTES
-            found = self._number((kind, number, 0, 0), HomeKind.HEAP, self._sites.allocations[number], size)
-            return found, BLOCK_HEADER_BYTES
+            return self._of_heap(number, within, int(extent["offset"]) + int(extent["size"]))
         assert kind == EXTENT_STACK
         records = self._sites.frames[number]
         offsets = np.array([r.offset for r in records], dtype=np.int64)
@@ -126,6 +124,25 @@ class Names:
             ]
         )
         return numbers[which], offsets[which]
+
+    def _of_heap(self, path: int, within: Int64, end: int) -> tuple[Int64 | int, Int64 | int]:
+        """The same for blocks that a path of calls allocates; ``end`` is the end of the extent."""
+        layout = self._allocations.layout(path)
+        if layout.count == 1:
+            size = layout.size or end - layout.first
+            return self._heap_number(path, 0, size), layout.first
+        which = np.clip((within - layout.first) // layout.period, 0, layout.count - 1)
+        numbers = np.zeros(layout.count, np.int64)
+        for block in np.unique(which).tolist():  # one step per array
+            numbers[block] = self._heap_number(path, block, layout.size)
+        return numbers[which], layout.first + which * layout.period
+
+    def _heap_number(self, path: int, which: int, size: int) -> int:
+        key = (EXTENT_HEAP, path, which, 0)
+        known = self._numbers.get(key)
+        if known is not None and self.objects[known].size_bytes >= size:
+            return known
+        return self._number(key, HomeKind.HEAP, self._allocations.record(path, which), size)
 
     def registers(self, is_register: Bool) -> Int64:
         """int64[sites], object numbers of the register values of sites, 0 for others."""

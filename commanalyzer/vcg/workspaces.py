@@ -30,9 +30,9 @@ from commanalyzer.abi.hooks import ADDRESS_MASK
 from commanalyzer.abi.trace_layout import EXTENT_GLOBAL, EXTENT_HEAP, EXTENT_STACK, PIECE, WORKSPACE
 from commanalyzer.instrument.sites import ObjectRecord, SiteTable
 from commanalyzer.trace.reader import Trace
+from commanalyzer.vcg.allocations import Allocations
 from commanalyzer.vcg.graph import Bool, HomeKind, Int64, ValueGraph
 from commanalyzer.vcg.large import LargeGraph
-from commanalyzer.vcg.naming import BLOCK_HEADER_BYTES
 from commanalyzer.vcg.store import GraphStore
 
 FACTOR = 4
@@ -339,7 +339,7 @@ def places_copied_to(trace: Trace, graph: ValueGraph, sites: SiteTable) -> Int64
     inside = (which >= 0) & (within < extent["size"].astype(np.int64))
     offset = (within + extent["offset"].astype(np.int64))[inside]
     copied = np.stack([*(extent[inside][n].astype(np.int64) for n in ("kind", "object", "depth")), offset], 1)
-    place = _places(graph, sites)[graph.home_object]
+    place = _places(graph, sites, trace)[graph.home_object]
     place[:, 3] += graph.home_offset
     keys, number = np.unique(np.concatenate([place, copied]), axis=0, return_inverse=True)
     places = np.zeros(len(keys), np.int64)
@@ -348,19 +348,20 @@ def places_copied_to(trace: Trace, graph: ValueGraph, sites: SiteTable) -> Int64
     return places[number[: len(place)]]
 
 
-def workspace_pieces(graph: ValueGraph, mask: Bool, sites: SiteTable) -> NDArray[np.void]:
+def workspace_pieces(graph: ValueGraph, mask: Bool, sites: SiteTable, trace: Trace) -> NDArray[np.void]:
     """Return the bytes of objects that the vertices in ``mask`` cover, as the recorder reads them.
 
     Args:
         graph: The graph that ``mask`` is about; its rows do not matter.
         mask: bool[V].
         sites: Site table of the module that was recorded.
+        trace: That recording.
 
     Returns:
         Sorted array of :data:`commanalyzer.abi.trace_layout.PIECE`.
     """
     chosen = np.flatnonzero(mask)
-    place = _places(graph, sites)
+    place = _places(graph, sites, trace)
     object_of = graph.home_object[chosen]
     pieces = np.zeros(len(chosen), PIECE)
     for name, column in (("kind", 0), ("object", 1), ("depth", 2)):
@@ -372,14 +373,14 @@ def workspace_pieces(graph: ValueGraph, mask: Bool, sites: SiteTable) -> NDArray
     return pieces
 
 
-def write_workspaces(path: Path, store: GraphStore, mask: Bool, sites: SiteTable) -> None:
+def write_workspaces(path: Path, store: GraphStore, mask: Bool, sites: SiteTable, trace: Trace) -> None:
     """Write the file that ``COMMANALYZER_WORKSPACE`` names; arguments as :func:`workspace_pieces`."""
-    pieces = workspace_pieces(store.vertices(), mask, sites)
+    pieces = workspace_pieces(store.vertices(), mask, sites, trace)
     header = np.array((MOST_ROWS * store.num_rows + SPARE_ROWS, len(pieces)), dtype=WORKSPACE)
     path.write_bytes(header.tobytes() + pieces.tobytes())
 
 
-def _places(graph: ValueGraph, sites: SiteTable) -> Int64:
+def _places(graph: ValueGraph, sites: SiteTable, trace: Trace) -> Int64:
     """int64[objects, 4]: kind and number of the extent, depth, first byte of the object in it."""
     known: dict[tuple[HomeKind, str], tuple[int, int, int]] = {}
 
@@ -388,12 +389,13 @@ def _places(graph: ValueGraph, sites: SiteTable) -> Int64:
             known[kind, record.key] = (extent, number, 0)
 
     note(HomeKind.GLOBAL, EXTENT_GLOBAL, sites.globals)
-    note(HomeKind.HEAP, EXTENT_HEAP, sites.allocations)
+    for number, record in Allocations(sites.allocations, trace).records():
+        known[HomeKind.HEAP, record.key] = (EXTENT_HEAP, number, record.offset)
     for number, frame in enumerate(sites.frames):
         for record in frame:
             known[HomeKind.STACK, record.key] = (EXTENT_STACK, number, record.offset)
     rows = []
     for item in graph.objects:
         extent, number, offset = known.get((item.kind, item.key), (0, 0, 0))
-        rows.append((extent, number, item.depth, offset + BLOCK_HEADER_BYTES * (item.kind is HomeKind.HEAP)))
+        rows.append((extent, number, item.depth, offset))
     return np.array(rows, dtype=np.int64).reshape(-1, 4)

@@ -173,9 +173,26 @@ struct ca_extent {
   uint64_t start; /* address */
   uint64_t size;
   uint64_t offset; /* of its first byte in the object (heap: in the site's arena) */
-  uint32_t object; /* index in the instrumenter's table of that kind */
+  uint32_t object; /* index in the instrumenter's table of that kind (heap: a path of calls) */
   uint32_t kind;
   uint64_t depth; /* recursion depth of a stack extent */
+};
+
+/* A path of at least two calls that leads to an allocation: that of the outer calls, and the last call. Paths of
+ * one call have its number in the instrumenter's table, these follow in the order of the section. */
+struct ca_context {
+  uint32_t outer;
+  uint32_t call;
+};
+#define CA_NO_CONTEXT UINT32_MAX
+
+/* The blocks that one path allocated, without those that came back to memory that had been freed; the section has
+ * an entry per path, in the order of their numbers. */
+struct ca_blocks {
+  uint64_t first;  /* byte of the first one, as `offset` of extents */
+  uint64_t size;   /* bytes of the largest one, as the program asked for them */
+  uint64_t period; /* bytes from each one to the next, 0 where they differ */
+  uint64_t count;
 };
 
 /* Table emitted by the instrumenter for the program's global variables. */
@@ -199,7 +216,7 @@ struct ca_statistics {
 };
 
 #define CA_TRACE_MAGIC 0x3152544d4d4f43ull /* "COMMTR1" */
-#define CA_NUM_SECTIONS 14u
+#define CA_NUM_SECTIONS 16u
 
 /* First bytes of a trace. The magic is written last: a trace without it is truncated. */
 struct ca_trace_header {
@@ -212,7 +229,7 @@ struct ca_trace_header {
   struct ca_statistics statistics;
 };
 /* Sections: cells, heads, labels (32-bit units), groups, runs, listed, extents, block counters, external calls,
- * bases (64-bit), renamings, placed, shifts (32-bit), copies. */
+ * bases (64-bit), renamings, placed, shifts (32-bit), copies, contexts, blocks. */
 
 /* ---- Tables that the instrumented module defines -------------------------------------------------------- */
 #pragma GCC visibility push(hidden)
@@ -224,6 +241,8 @@ extern uint64_t ca_external_calls[];
 extern const uint64_t ca_num_external_calls;
 extern uint64_t ca_active; /* 1 inside the analysed region; a constant 1 when there are no regions */
 extern const uint64_t ca_num_frames;
+extern const uint64_t ca_num_calls; /* in paths of allocations, at least 1 */
+extern uint32_t ca_context; /* path of a call to a function that hands out blocks */
 #pragma GCC visibility pop
 
 #ifdef __cplusplus

@@ -1,8 +1,8 @@
 /* The program's heap.
  *
- * Blocks come from one arena in which memory is never reused across allocation sites: an address identifies a
- * home for the whole run, and an array that is freed and allocated in every time step returns to the same
- * address.
+ * Blocks come from one arena in which memory is never reused across sites, paths of calls that lead to an
+ * allocation: an address identifies a home for the whole run. Arrays that are freed and allocated in every time
+ * step return to the same addresses, in whatever order they are freed: the lowest one is used first.
  */
 #define _GNU_SOURCE
 #include "state.h"
@@ -20,20 +20,23 @@
 struct block {
   uint64_t size; /* rounded payload bytes */
   uint32_t site;
-  uint32_t shift; /* payload starts this many 16-byte units after the header's end (alignment) */
+  uint32_t alignment;
 };
 
+/* Free blocks of one size are a skew heap by address (Sleator, Tarjan, SIAM J. Computing 15, 1986). */
 struct free_block {
-  struct free_block *next;
+  struct free_block *left;
+  struct free_block *right;
 };
 
 struct size_class {
   uint64_t size;
+  uint32_t alignment;
   struct free_block *first;
   struct size_class *next;
 };
 
-/* Blocks of one allocation site: contiguous extents, bump allocated, free lists by rounded size. */
+/* Blocks of one site: contiguous extents, bump allocated, free blocks by rounded size and alignment. */
 struct site_arena {
   uint64_t next;
   uint64_t end;
@@ -41,6 +44,8 @@ struct site_arena {
   uint64_t extent; /* index of its current extent */
   uint64_t chunk;
   struct size_class *classes;
+  struct ca_blocks blocks;
+  uint64_t latest; /* offset of the last fresh block */
 };
 
 static struct site_arena *sites;
@@ -59,16 +64,33 @@ static struct site_arena *arena_of(uint32_t site) {
   return &sites[site];
 }
 
-static struct size_class *class_of(struct site_arena *arena, uint64_t size) {
+static struct size_class *class_of(struct site_arena *arena, uint64_t size, uint32_t alignment) {
   struct size_class *entry = arena->classes;
-  while (entry && entry->size != size)
+  while (entry && (entry->size != size || entry->alignment != alignment))
     entry = entry->next;
   if (!entry && (entry = calloc(1, sizeof *entry))) {
     entry->size = size;
+    entry->alignment = alignment;
     entry->next = arena->classes;
     arena->classes = entry;
   }
   return entry;
+}
+
+static uint64_t rounded(uint64_t bytes) { return bytes ? (bytes + 15) & ~15ull : 16; }
+
+static struct free_block *merged(struct free_block *a, struct free_block *b) {
+  struct free_block *root = 0, **at = &root;
+  while (a && b) {
+    struct free_block *low = a < b ? a : b, *high = a < b ? b : a;
+    *at = low;
+    a = low->right;
+    b = high;
+    low->right = low->left;
+    at = &low->left;
+  }
+  *at = a ? a : b;
+  return root;
 }
 
 /* The named size of an extent is what was handed out, not what is reserved. */
@@ -82,6 +104,29 @@ static void trim(const struct site_arena *arena) {
 void ca_trim_extents(void) {
   for (uint32_t site = 0; site < num_sites; site++)
     trim(&sites[site]);
+}
+
+/* Where the blocks of all sites are; `count` says how many sites. */
+const struct ca_blocks *ca_list_blocks(uint64_t *count) {
+  struct ca_blocks *all = calloc(num_sites + 1, sizeof *all);
+  *count = all ? num_sites : 0;
+  for (uint32_t site = 0; site < *count; site++)
+    all[site] = sites[site].blocks;
+  return all;
+}
+
+/* A fresh block begins at an offset of its site's address space. */
+static void note_block(struct site_arena *arena, uint64_t offset, uint64_t bytes) {
+  struct ca_blocks *blocks = &arena->blocks;
+  if (!blocks->count)
+    blocks->first = offset;
+  else if (blocks->count == 1)
+    blocks->period = offset - arena->latest;
+  else if (blocks->period != offset - arena->latest)
+    blocks->period = 0;
+  arena->latest = offset;
+  blocks->size = bytes > blocks->size ? bytes : blocks->size;
+  blocks->count++;
 }
 
 static bool extend(struct site_arena *arena, uint32_t site, uint64_t bytes) {
@@ -102,16 +147,15 @@ static bool extend(struct site_arena *arena, uint32_t site, uint64_t bytes) {
   return true;
 }
 
-static void *fresh_block(struct site_arena *arena, uint32_t site, uint64_t size, uint64_t alignment) {
-  uint64_t slack = alignment > 16 ? alignment : 0;
-  uint64_t bytes = HEADER + size + slack;
-  if (arena->next + bytes > arena->end && !extend(arena, site, bytes))
+static void *fresh_block(struct site_arena *arena, uint32_t site, uint64_t asked, uint64_t alignment) {
+  uint64_t size = rounded(asked);
+  uint64_t most = HEADER + size + (alignment > 16 ? alignment : 0);
+  if (arena->next + most > arena->end && !extend(arena, site, most))
     return 0;
-  uint64_t payload = arena->next + HEADER;
-  if (slack)
-    payload = (payload + alignment - 1) & ~(alignment - 1);
-  struct block *header = (struct block *)(payload - HEADER);
-  *header = (struct block){size, site, 0}; /* alignment slack only adds to the capacity */
+  uint64_t payload = (arena->next + HEADER + alignment - 1) & ~(alignment - 1);
+  uint64_t bytes = payload + size - arena->next;
+  *((struct block *)payload - 1) = (struct block){size, site, (uint32_t)alignment};
+  note_block(arena, arena->used + bytes - size, asked);
   arena->next += bytes;
   arena->used += bytes;
   return (void *)payload;
@@ -123,15 +167,13 @@ static void *allocate(uint32_t site, uint64_t size, uint64_t alignment, bool *is
     errno = ENOMEM;
     return 0;
   }
-  size = size ? (size + 15) & ~15ull : 16;
-  if (alignment <= 16) {
-    struct size_class *list = class_of(arena, size);
-    if (list && list->first) {
-      struct free_block *reused = list->first;
-      list->first = reused->next;
-      *is_fresh = false;
-      return reused;
-    }
+  alignment = alignment > 16 ? alignment : 16;
+  struct size_class *list = class_of(arena, rounded(size), (uint32_t)alignment);
+  if (list && list->first) {
+    struct free_block *reused = list->first;
+    list->first = merged(reused->left, reused->right);
+    *is_fresh = false;
+    return reused;
   }
   *is_fresh = true;
   void *payload = fresh_block(arena, site, size, alignment);
@@ -184,7 +226,7 @@ CA_CALL int ca_posix_memalign(uint32_t site, void **out, uint64_t alignment, uin
 static void release(void *payload) {
   struct block *header = (struct block *)payload - 1;
   struct site_arena *arena = arena_of(header->site);
-  struct size_class *list = arena ? class_of(arena, header->size) : 0;
+  struct size_class *list = arena ? class_of(arena, header->size, header->alignment) : 0;
   ca_forget_range((uint64_t)payload, header->size);
   if (header->size >= LARGE) {
     /* give the pages back, keep the address: whole pages behind the first, which holds the list link */
@@ -195,8 +237,8 @@ static void release(void *payload) {
   }
   if (list) {
     struct free_block *block = payload;
-    block->next = list->first;
-    list->first = block;
+    *block = (struct free_block){0, 0};
+    list->first = merged(list->first, block);
   }
 }
 

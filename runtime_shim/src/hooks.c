@@ -1,4 +1,5 @@
 /* Hooks called by instrumented code. All are inlined; their cold parts are in rows.c and columns.c. */
+#include "contexts.h"
 #include "state.h"
 
 void ca_row_miss(uint64_t hash, uint32_t site, uint64_t sink, uint32_t count, const uint64_t *labels);
@@ -248,4 +249,14 @@ CA_CALL void ca_region_enter(void) {
 CA_CALL void ca_region_leave(void) {
   if (region_depth && --region_depth == 0)
     ca_active = 0;
+}
+
+/* The path of a call in a function that was reached by an outer one. */
+CA_HOOK uint32_t ca_nested(uint32_t outer, uint32_t call) {
+  if (CA_LIKELY(ca_nested_known != 0)) {
+    const struct ca_nested_path *known = ca_nested_entry(outer, call);
+    if (CA_LIKELY(known->outer == outer && known->number))
+      return known->number - 1;
+  }
+  return ca_nested_anew(outer, call);
 }

@@ -103,6 +103,7 @@ void ca_copy_words(uint32_t site, uint64_t to, uint64_t from, uint64_t bytes);
 void ca_move_words(uint64_t to, uint64_t from, uint64_t bytes);
 void ca_fill_row(uint32_t site, uint64_t first, uint64_t words, uint32_t flags);
 void ca_trim_extents(void);
+const struct ca_blocks *ca_list_blocks(uint64_t *count);
 void ca_input(uint32_t site, uint64_t address, uint64_t bytes);
 void ca_row_0(uint32_t site, uint64_t address, uint32_t words);
 void ca_row_1(uint32_t site, uint64_t address, uint32_t words, uint64_t label);

@@ -1,6 +1,8 @@
 /* Start and end of the recording: reserving memory, writing the trace. */
 #define _GNU_SOURCE
 #include "prefix.h"
+#include "contexts.h"
+#include "state.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -106,6 +108,8 @@ static bool write_trace(int file) {
   for (uint64_t i = 0; i < ca_num_globals; i++)
     ca_add_extent(CA_EXTENT_GLOBAL, (uint32_t)ca_globals[i].object, (uint64_t)ca_globals[i].start,
                   ca_globals[i].size, 0, 0);
+  uint64_t num_sites;
+  const struct ca_blocks *blocks = ca_list_blocks(&num_sites);
   const struct section sections[CA_NUM_SECTIONS] = {
       {ca_cells.data, &ca_cells, ca_num_rows, sizeof(struct ca_cell)},
       {ca_heads.data, &ca_heads, ca_heads.bytes / sizeof(struct ca_head), sizeof(struct ca_head)},
@@ -122,6 +126,8 @@ static bool write_trace(int file) {
       {ca_placed.data, &ca_placed, ca_placed.bytes / sizeof(struct ca_placed), sizeof(struct ca_placed)},
       {ca_shifts.data, &ca_shifts, ca_shifts.bytes / 4, 4},
       {ca_copies.data, &ca_copies, ca_copies.bytes / sizeof(struct ca_copy), sizeof(struct ca_copy)},
+      {ca_contexts, 0, ca_num_contexts, sizeof(struct ca_context)},
+      {blocks, 0, num_sites, sizeof(struct ca_blocks)},
   };
   const uint64_t spilled_bytes = ca_spilled_bytes();
   struct ca_trace_header header = {.magic = 0, .abi_version = CA_ABI_VERSION};

@@ -18,9 +18,8 @@ from commanalyzer.ir.library_files import library_with
 from commanalyzer.ir.parser import parse_module
 from commanalyzer.runtime.build import build_instrumented, build_native
 from commanalyzer.runtime.launch import RunLimits, TargetRun, run_target
-from commanalyzer.trace.reader import read_trace
+from commanalyzer.trace.reader import Trace, read_trace
 from commanalyzer.vcg.build import build_graph
-from commanalyzer.vcg.graph import ValueGraph
 from commanalyzer.vcg.store import GraphStore
 from commanalyzer.vcg.workspaces import find_workspaces, write_workspaces
 
@@ -76,7 +75,7 @@ def _difference(program: Path, flags: tuple[str, ...], folder: Path) -> str | No
         return difference
     if isinstance(plain, str):
         return ""  # a signal ended the recording, too
-    _write_workspaces(workspace, build_graph(read_trace(trace), plan.sites), plan.sites)
+    _write_workspaces(workspace, read_trace(trace), plan.sites)
     environment["COMMANALYZER_WORKSPACE"] = str(workspace)
     difference = _recorded_difference(executable, plain, environment)
     if difference:
@@ -95,12 +94,13 @@ def _behaviour(run: TargetRun | str) -> str:
     return run if isinstance(run, str) else f"{run.exit_status} {run.stdout!r}"
 
 
-def _write_workspaces(path: Path, graph: ValueGraph, sites: SiteTable) -> None:
+def _write_workspaces(path: Path, trace: Trace, sites: SiteTable) -> None:
     """The program's workspaces; all its memory, to try the recorder, if it has none."""
+    graph = build_graph(trace, sites)
     store = GraphStore.of(graph)
     found = find_workspaces(store)
     mask = found if found.any() else ~graph.is_register & (graph.home_object > 0)
-    write_workspaces(path, store, mask, sites)
+    write_workspaces(path, store, mask, sites, trace)
 
 
 def _run(executable: Path, limits: RunLimits, environment: dict[str, str]) -> TargetRun | str:

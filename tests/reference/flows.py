@@ -117,9 +117,11 @@ class _GraphReader:
             return EXIT_HOME if item.name == "return" else None
         kind = _KINDS.get(item.kind, "unknown")
         offset = int(graph.home_offset[vertex])
+        key = item.key
         if item.kind is HomeKind.HEAP:
-            offset += _HEAP_HEADER_BYTES
-        return Home(kind, item.key, item.depth, offset)
+            key, _, start = key.partition("+")
+            offset += int(start or _HEAP_HEADER_BYTES)
+        return Home(kind, key, item.depth, offset)
 
     def sources(self, row: int) -> dict[Home, SourceRole]:
         """Memory sources of a row with their strongest roles."""

@@ -32,7 +32,7 @@ def name_homes(
     Returns:
         int32[V] object numbers, int64[V] byte offsets, objects. Register values of a site are one object.
     """
-    names = Names(sites)
+    names = Names(sites, trace)
     dense = index.dense
     word = dense.word(index.home)
     in_memory, offset = _places(names, dense, trace, word, dense.range_of(index.home))

@@ -20,6 +20,7 @@ uint64_t ca_external_calls[2];
 const uint64_t ca_num_external_calls = 2;
 uint64_t ca_active = 1;
 const uint64_t ca_num_frames = 2;
+const uint64_t ca_num_calls = 8;
 
 static void show(const char *name, uint64_t number) { printf("%s %lld\n", name, (long long)number); }
 

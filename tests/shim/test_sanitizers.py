@@ -103,11 +103,11 @@ def test_instrumented_programs_run_clean(
     trace, workspace = tmp_path / "trace", tmp_path / "workspace"
     first = sanitized.run(recording, *arguments, COMMANALYZER_TRACE=str(trace))
     assert (first.returncode, first.stdout, first.stderr) == (expected.returncode, expected.stdout, "")
-    graph = build_graph(read_trace(trace), plan.sites)
+    recorded = read_trace(trace)
+    graph = build_graph(recorded, plan.sites)
     assert graph.num_rows > 0
-    write_workspaces(
-        workspace, GraphStore.of(graph), ~graph.is_register & (graph.home_object > 0), plan.sites
-    )
+    mask = ~graph.is_register & (graph.home_object > 0)
+    write_workspaces(workspace, GraphStore.of(graph), mask, plan.sites, recorded)
     second = sanitized.run(
         recording, *arguments, COMMANALYZER_TRACE=str(trace), COMMANALYZER_WORKSPACE=str(workspace)
     )

@@ -11,7 +11,8 @@ import pytest
 
 from commanalyzer.abi.hooks import ADDRESS, CONTROL
 from commanalyzer.abi.trace_layout import EXTENT, EXTENT_GLOBAL, ROW_WIDE
-from commanalyzer.instrument.sites import ObjectRecord, SiteRecord, SiteTable, SourcePlace
+from commanalyzer.instrument.sites import ObjectRecord, SiteRecord, SiteTable
+from commanalyzer.ir.debug_info import SourcePlace
 from commanalyzer.trace.reader import Trace
 from commanalyzer.vcg import build, tables
 from commanalyzer.vcg.coded_ranges import CodedRanges

@@ -9,7 +9,9 @@ import pytest
 
 from commanalyzer.abi.hooks import CONTROL
 from commanalyzer.abi.trace_layout import (
+    BLOCKS,
     CELL,
+    CONTEXT,
     COPY,
     GROUP,
     HEAD,
@@ -60,6 +62,8 @@ def trace_of(rows: list[tuple[int, int, int, list[int], int]]) -> Trace:
         placed=np.zeros(0, PLACED),
         shifts=np.zeros(0, LABEL_UNIT),
         copies=np.zeros(0, COPY),
+        contexts=np.zeros(0, CONTEXT),
+        blocks=np.zeros(0, BLOCKS),
         statistics=TraceStatistics(*[0] * len(TraceStatistics.__dataclass_fields__)),
     )
 

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from commanalyzer.abi.trace_layout import EXTENT_GLOBAL, EXTENT_HEAP, EXTENT_STACK, PIECE, WORKSPACE
-from commanalyzer.instrument.sites import ObjectRecord, SiteTable, SourcePlace
+from commanalyzer.instrument.sites import ObjectRecord, SiteTable
+from commanalyzer.ir.debug_info import SourcePlace
 from commanalyzer.vcg.graph import HomeKind, HomeObject, SourceRole, ValueGraph
 from commanalyzer.vcg.store import GraphStore
 from commanalyzer.vcg.workspaces import (
@@ -21,6 +22,7 @@ from commanalyzer.vcg.workspaces import (
     write_workspaces,
 )
 from tests.graphs import Row, build, folded, row
+from tests.unit.vcg.test_ranges import trace_of
 
 STEPS = 3
 ELEMENTS = 8
@@ -279,6 +281,9 @@ def test_what_gathers_other_lifetimes_in_every_step_does_not() -> None:
 # --- the recorder's list ----------------------------------------------------------------------------------
 
 
+NO_PATHS = trace_of([])
+
+
 def record(key: str, offset: int = 0) -> ObjectRecord:
     return ObjectRecord(key, key, "@main", SourcePlace(), offset)
 
@@ -307,7 +312,7 @@ def placed() -> tuple[ValueGraph, SiteTable]:
 
 def test_pieces_are_the_bytes_of_extents_in_order() -> None:
     graph, sites = placed()
-    pieces = workspace_pieces(graph, np.arange(6) < 5, sites)
+    pieces = workspace_pieces(graph, np.arange(6) < 5, sites, NO_PATHS)
     assert pieces.dtype == PIECE
     # Heap blocks follow a header of 16 bytes; y is 32 bytes behind the start of its frame.
     assert pieces.tolist() == [
@@ -322,9 +327,9 @@ def test_pieces_are_the_bytes_of_extents_in_order() -> None:
 def test_the_file_says_how_many_rows_and_pieces(tmp_path: Path) -> None:
     graph, sites = placed()
     mask = np.arange(6) == 2
-    write_workspaces(tmp_path / "list", GraphStore.of(graph), mask, sites)
+    write_workspaces(tmp_path / "list", GraphStore.of(graph), mask, sites, NO_PATHS)
     data = (tmp_path / "list").read_bytes()
     header = np.frombuffer(data[: WORKSPACE.itemsize], WORKSPACE)
     assert header.tolist() == [(64 * graph.num_rows + 2**20, 1)]
     pieces = np.frombuffer(data[WORKSPACE.itemsize :], PIECE)
-    assert pieces.tolist() == workspace_pieces(graph, mask, sites).tolist()
+    assert pieces.tolist() == workspace_pieces(graph, mask, sites, NO_PATHS).tolist()

@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import commanalyzer as ca
+from commanalyzer.ir.debug_info import DebugInfo, SourcePlace
+from commanalyzer.ir.parser import parse_module
+from commanalyzer.ir.source_text import allocated_name
 from commanalyzer.vcg.graph import HomeKind
 
 SOURCE = """\
@@ -36,4 +39,28 @@ def test_vectors_are_named_by_member_and_variable_and_placed_in_the_users_source
     path.write_text(SOURCE)
     result = ca.analyze(path, nodes=[2], program_output="discard")
     heap = {o.name: o.line for o in result.graph.objects if o.kind is HomeKind.HEAP and o.size_bytes >= 800}
-    assert heap == {"pressure": 5, "energy": 5, "local": 10}
+    assert heap == {"domain.pressure": 9, "domain.energy": 9, "local": 10}
+
+
+FORTRAN = """\
+subroutine setup(n)
+  Allocate( u(n, n), grid%p(size(v)), & ! comment
+            fields(k)%q(0:n+1), stat = status)
+  w = u(:, 1)
+end subroutine
+"""
+
+
+def test_fortran_statements_name_what_they_allocate(tmp_path: Path) -> None:
+    path = tmp_path / "setup.f90"
+    path.write_text(FORTRAN)
+    metadata = f"""
+!1 = !DIFile(filename: "setup.f90", directory: "{tmp_path}")
+!2 = distinct !DISubprogram(name: "setup", file: !1, line: 1)
+!3 = !DILocation(line: 2, column: 3, scope: !2)
+!4 = !DILocation(line: 4, column: 3, scope: !2)
+"""
+    debug = DebugInfo(parse_module(metadata))
+    found = [allocated_name(debug, 3, number) for number in range(4)]
+    assert [name and name[0] for name in found] == ["u", "grid%p", "fields%q", None]
+    assert allocated_name(debug, 4, 0) == ("w", SourcePlace("setup.f90", 4))  # automatic allocation

@@ -1,0 +1,187 @@
+"""Which functions hand new blocks of memory to their callers, and which calls get them from there.
+
+A function *hands out* blocks when it returns the address of one that it allocated or got, or stores it in
+memory that a caller reaches it by (an out-parameter, a structure that is set up, ``this``). Such a function
+says nothing about what a block is for: its callers do. An allocation is therefore told apart by its *path*:
+the calls from the first function that keeps the block down to the library's own allocation. Calls within a
+cycle of such functions are left out of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from commanalyzer.ir.addresses import ModuleNames, Root
+from commanalyzer.ir.debug_info import is_library
+from commanalyzer.ir.graphs import strong_components
+from commanalyzer.ir.holders import RESULT, Holder, Holders
+from commanalyzer.ir.libcalls import CallKind, LibraryModel
+from commanalyzer.ir.model import Function, Instruction, Module
+
+_ALLOCATES = frozenset({CallKind.ALLOCATE, CallKind.REALLOCATE, CallKind.MAP})
+_SYMBOL = re.compile(r'@(?:"[^"]*"|[-\w$.]+)')
+_THIS = 0
+_Places = frozenset[int]
+_NOWHERE: _Places = frozenset()
+
+
+class Allocators:
+    """The allocating functions of a module and the calls that allocate.
+
+    Args:
+        module: The module.
+        library: What external functions do.
+        names: Names of the module, if they are known already.
+    """
+
+    def __init__(self, module: Module, library: LibraryModel, names: ModuleNames | None = None) -> None:
+        self._functions = {f.name: f for f in module.functions}
+        self._library = library
+        self._names = names or ModuleNames(module)
+        self._handed: dict[str, _Places] = {}
+        self._known: dict[str, Holders] = {}
+        self._pointed = _address_taken(module, self._functions)
+        self._calls = {f.name: tuple(_calls(f)) for f in module.functions}
+        self._find(module)
+        self._cycle = self._cycles()
+
+    def hands_out(self, function: str) -> bool:
+        """The function hands out blocks: what it allocates depends on who calls it."""
+        return function in self._handed
+
+    def allocates(self, call: Instruction) -> bool:
+        """The call is one of the library's own allocations."""
+        return bool(self._made(call))
+
+    def enters(self, call: Instruction) -> bool:
+        """The call may lead to a function that hands out blocks."""
+        return any(c in self._handed for c in self._callees(call))
+
+    def lengthens(self, function: str, call: Instruction) -> bool:
+        """The call is part of the paths of the blocks that it gets: it goes on in no cycle."""
+        own = self._cycle.get(function, -1)
+        return self.enters(call) and all(self._cycle.get(c) != own for c in self._callees(call))
+
+    def holders(self, function: str, call: Instruction) -> Mapping[int, Holder]:
+        """Holders of what a call leaves in its result (``RESULT``) and behind its arguments."""
+        known = self._facts(function)
+        return {where: known.holder(call, where) for where in sorted(self._places(call))}
+
+    def _find(self, module: Module) -> None:
+        """Functions that hand out, to a fixed point: each one may make callers do so."""
+        callers = self._callers()
+        pending = [f.name for f in module.functions]
+        waiting = set(pending)
+        while pending:
+            name = pending.pop()
+            waiting.discard(name)
+            handed = self._handed_by(self._functions[name])
+            if handed == self._handed.get(name, _NOWHERE):
+                continue
+            self._handed[name] = handed
+            fresh = callers.get(name, set()) - waiting
+            waiting |= fresh
+            pending.extend(sorted(fresh))
+
+    def _handed_by(self, function: Function) -> _Places:
+        """Where a function leaves new blocks, as far as its callees are known."""
+        places = set(self._handed.get(function.name, _NOWHERE))
+        if function.name == "@main":
+            return _NOWHERE
+        for call in self._calls[function.name]:
+            for where in self._places(call):
+                found = self._facts(function.name).holder(call, where)
+                if found.root is Root.RESULT:
+                    places.add(RESULT)
+                elif found.root is Root.PARAMETER:
+                    places.add(found.index)
+                elif self._is_library(function) and function.parameters:
+                    places.add(_THIS)
+        return frozenset(places)
+
+    def _is_library(self, function: Function) -> bool:
+        return is_library(self._names.debug.subprogram_place(function).file)
+
+    def _facts(self, function: str) -> Holders:
+        if function not in self._known:
+            self._known[function] = Holders(self._functions[function], self._names, self._places)
+        return self._known[function]
+
+    def _places(self, call: Instruction) -> _Places:
+        """Where a call leaves new blocks."""
+        made = self._made(call)
+        if made:
+            return made
+        handed = [self._handed[c] for c in self._callees(call) if c in self._handed]
+        return frozenset(p for places in handed for p in places if p < len(call.operands))
+
+    def _made(self, call: Instruction) -> _Places:
+        if call.callee in self._functions or not call.callee.startswith("@"):
+            return _NOWHERE
+        known = self._library.fitting(call.callee[1:], len(call.operands))
+        if known is None or known.kind not in _ALLOCATES:
+            return _NOWHERE
+        is_out = known.kind is CallKind.ALLOCATE and known.pointer >= 0
+        return frozenset({known.pointer if is_out else RESULT})
+
+    def _callees(self, call: Instruction) -> Iterable[str]:
+        """Functions that a call may lead to; through a pointer, those with as many parameters."""
+        if call.callee.startswith("%"):
+            shape = len(call.operands), call.type.kind
+            return self._pointed.get(shape, ())
+        return (call.callee,) if call.callee in self._functions else ()
+
+    def _callers(self) -> dict[str, set[str]]:
+        result: dict[str, set[str]] = {}
+        for name, calls in self._calls.items():
+            for call in calls:
+                for callee in self._callees(call):
+                    result.setdefault(callee, set()).add(name)
+        return result
+
+    def _cycles(self) -> dict[str, int]:
+        """Number of the cycle that each function that hands out is part of."""
+
+        def callees(name: str) -> list[str]:
+            return [c for call in self._calls[name] for c in self._callees(call) if c in self._handed]
+
+        found = strong_components(sorted(self._handed), callees)
+        return {name: number for number, names in enumerate(found) for name in names}
+
+
+def call_key(function: str, call: Instruction) -> str:
+    """Stable identification of a call: ``@function/%result``, or its line where it has no result."""
+    return f"{function}/{call.name or call.first_line}"
+
+
+def joined_key(outer: str, call: str) -> str:
+    """Identification of a path of calls."""
+    return f"{outer} {call}"
+
+
+def _calls(function: Function) -> Iterable[Instruction]:
+    for block in function.blocks:
+        for instruction in block.instructions:
+            if instruction.opcode in ("call", "invoke") and instruction.callee != "asm":
+                yield instruction
+
+
+def _address_taken(
+    module: Module, functions: Mapping[str, Function]
+) -> Mapping[tuple[int, str], tuple[str, ...]]:
+    """Functions whose address is stored somewhere, by their number of parameters and kind of result."""
+    found: set[str] = set()
+    for variable in module.globals:
+        found.update(_SYMBOL.findall(variable.initializer))
+    for function in module.functions:
+        for block in function.blocks:
+            for instruction in block.instructions:
+                for operand in instruction.operands:
+                    if "@" in operand.text:
+                        found.update(_SYMBOL.findall(operand.text))
+    result: dict[tuple[int, str], list[str]] = {}
+    for name in sorted(found & functions.keys()):
+        function = functions[name]
+        result.setdefault((len(function.parameters), function.return_type.kind), []).append(name)
+    return {shape: tuple(names) for shape, names in result.items()}

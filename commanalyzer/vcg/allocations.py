@@ -1,0 +1,129 @@
+"""Paths of allocations as the recorder numbers them: what the user calls the blocks of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from commanalyzer.instrument.sites import ObjectRecord
+from commanalyzer.ir.addresses import Root, joined_name
+from commanalyzer.ir.allocators import joined_key
+from commanalyzer.ir.holders import RESULT, Holder
+from commanalyzer.trace.reader import Trace
+
+HEADER_BYTES = 16  # of heap blocks; what the recorder does not know of begins behind the first one
+_ELEMENT_BYTES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The objects that one path allocates, in its own address space.
+
+    Attributes:
+        first: Byte at which the first one begins.
+        period: Bytes from each one to the next.
+        count: Number of objects: of blocks that are arrays of their own; several blocks may be one object.
+        size: Bytes of each, 0 when only extents know.
+    """
+
+    first: int = HEADER_BYTES
+    period: int = 0
+    count: int = 1
+    size: int = 0
+
+    @classmethod
+    def of(cls, blocks: np.void) -> Layout:
+        """The objects among blocks (:data:`commanalyzer.abi.trace_layout.BLOCKS`).
+
+        Several blocks of one path are the rows of one array, the nodes of a list, or the few fields that a
+        loop allocates. They are fields when there are fewer than a square of one block's elements has rows:
+        along such a short dimension nobody divides an array. With twice or half as many, other slender arrays
+        are called ``a[3]`` instead of ``a``; where their rows are is known in both cases.
+        """
+        first, size, period, count = (int(blocks[name]) for name in ("first", "size", "period", "count"))
+        if count == 1:
+            return cls(first, 0, 1, size)
+        if count and period and count * count < size // _ELEMENT_BYTES:
+            return cls(first, period, count, size)
+        return cls(first or HEADER_BYTES)
+
+
+class Allocations:
+    """The paths of one recording.
+
+    Args:
+        calls: Calls that paths consist of, as the instrumented module numbers them.
+        trace: The recording.
+    """
+
+    def __init__(self, calls: Sequence[ObjectRecord], trace: Trace) -> None:
+        self._calls = calls
+        self._outer = [int(n) for n in trace.contexts["outer"]]
+        self._last = [int(n) for n in trace.contexts["call"]]
+        self._layouts = [Layout.of(blocks) for blocks in trace.blocks]
+
+    def layout(self, number: int) -> Layout:
+        """Objects of a path."""
+        return self._layouts[number] if number < len(self._layouts) else Layout()
+
+    def record(self, number: int, which: int) -> ObjectRecord:
+        """One of the objects that a path allocates, with the name that the user gives it.
+
+        The key consists of those of the calls, and of the first byte where the path has others before that.
+        """
+        path, layout = list(self._path(number)), self.layout(number)
+        key, *others = (call.key for call in path)
+        for other in others:
+            key = joined_key(key, other)
+        start = layout.first + which * layout.period
+        found = _named(path)
+        name = f"{found.name}[{which}]" if layout.count > 1 else found.name
+        key = key if start == HEADER_BYTES else f"{key}+{start}"
+        return replace(found, key=key, name=name, offset=start, size_bytes=layout.size)
+
+    def records(self) -> Iterator[tuple[int, ObjectRecord]]:
+        """All objects, with the number of their path."""
+        for number in range(len(self._calls) + len(self._last)):
+            for which in range(self.layout(number).count):
+                yield number, self.record(number, which)
+
+    def _path(self, number: int) -> Iterator[ObjectRecord]:
+        """Calls of a path, the outermost first."""
+        if number >= len(self._calls):
+            yield from self._path(self._outer[number - len(self._calls)])
+            number = self._last[number - len(self._calls)]
+        yield self._calls[number]
+
+
+def _named(path: Sequence[ObjectRecord]) -> ObjectRecord:
+    """The allocation with the name that the outermost frame with one gives it, else its own description."""
+    found, inner, whole = path[-1], "", -1
+    where = min(found.holders, default=RESULT)
+    has_name = False
+    for call in reversed(path):
+        holder = call.holders.get(where, Holder())
+        if holder.root is Root.VARIABLE:
+            name = _name(holder, whole, inner)
+            return replace(found, name=name, function=holder.function, place=holder.place)
+        if holder.seen or (holder.root is Root.PARAMETER and inner):
+            name = joined_name(holder.seen, inner)
+            found = replace(found, name=name, function=holder.function, place=holder.place)
+            has_name = True
+        elif not has_name:
+            found = replace(found, name=call.name, function=call.function, place=call.place)
+        if holder.root is Root.UNKNOWN:
+            break
+        inner, whole = _name(holder, whole, inner), holder.whole
+        where = RESULT if holder.root is Root.RESULT else holder.index
+    return found
+
+
+def _name(holder: Holder, whole: int, inner: str) -> str:
+    """Name of a member, or of the block itself, of an object of type ``whole`` that a holder has."""
+    if not holder.names:
+        return inner
+    if not inner:
+        return holder.names[-1][1]
+    return dict(reversed(holder.names)).get(whole, holder.names[0][1]) + inner

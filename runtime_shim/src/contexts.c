@@ -1,0 +1,67 @@
+/* Paths of allocations: the calls that lead from the code that keeps a block to its allocation.
+ *
+ * A path is a number: that of its only call, or one behind all calls' for an outer path and a call in it.
+ * Functions that hand out blocks find the path of their call in ca_context. */
+#define _GNU_SOURCE
+#include "contexts.h"
+#include <stdlib.h>
+
+#define FIRST_SLOTS 1024u
+#define MOST_CONTEXTS (1u << 20) /* more paths than code has calls: beyond, the last call alone counts */
+
+uint32_t ca_context = CA_NO_CONTEXT;
+struct ca_context *ca_contexts;
+uint64_t ca_num_contexts;
+struct ca_nested_path *ca_nested_known;
+
+static uint32_t *slots; /* index in ca_contexts + 1, by hash */
+static uint64_t num_slots, capacity;
+
+static uint64_t slot_of(uint32_t outer, uint32_t call) {
+  uint64_t hash = (((uint64_t)outer << 32) | call) * 0x9e3779b97f4a7c15ull;
+  uint64_t slot = (hash >> 20) & (num_slots - 1);
+  while (slots[slot] && (ca_contexts[slots[slot] - 1].outer != outer || ca_contexts[slots[slot] - 1].call != call))
+    slot = (slot + 1) & (num_slots - 1);
+  return slot;
+}
+
+/* Room for one more path. */
+static bool grow(void) {
+  if (ca_num_contexts < capacity)
+    return true;
+  uint64_t wanted = capacity ? 2 * capacity : FIRST_SLOTS / 2;
+  struct ca_context *grown = realloc(ca_contexts, wanted * sizeof *grown);
+  if (grown)
+    ca_contexts = grown;
+  uint32_t *table = grown ? calloc(2 * wanted, sizeof *table) : 0;
+  if (!table)
+    return false;
+  free(slots);
+  slots = table;
+  num_slots = 2 * wanted;
+  capacity = wanted;
+  for (uint64_t i = 0; i < ca_num_contexts; i++)
+    slots[slot_of(ca_contexts[i].outer, ca_contexts[i].call)] = (uint32_t)i + 1;
+  return true;
+}
+
+static uint32_t find(uint32_t outer, uint32_t call) {
+  if (outer == CA_NO_CONTEXT || !grow())
+    return call;
+  uint64_t slot = slot_of(outer, call);
+  if (!slots[slot]) {
+    if (ca_num_contexts == MOST_CONTEXTS)
+      return call;
+    ca_contexts[ca_num_contexts++] = (struct ca_context){outer, call};
+    slots[slot] = (uint32_t)ca_num_contexts;
+  }
+  return (uint32_t)ca_num_calls + slots[slot] - 1;
+}
+
+/* The path of a call within an outer path, which ca_nested does not know. */
+uint32_t ca_nested_anew(uint32_t outer, uint32_t call) {
+  uint32_t number = find(outer, call);
+  if (ca_nested_known || (ca_nested_known = calloc(ca_num_calls * CA_NESTED_WAYS, sizeof *ca_nested_known)))
+    *ca_nested_entry(outer, call) = (struct ca_nested_path){outer, number + 1};
+  return number;
+}
