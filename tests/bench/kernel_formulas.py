@@ -175,8 +175,8 @@ def _factor_readers(n: int, parts: int) -> tuple[frozenset[int], ...]:
     for stage in range(1, n.bit_length()):
         length = 1 << stage
         for j in range(length // 2):
-            second = np.arange(j + length // 2, n, length)
-            readers[j * (n // length)] |= set(owner[second].tolist())
+            pairs = np.arange(j, n, length // 2)
+            readers[j * (n // length)] |= set(owner[pairs].tolist())
     return tuple(map(frozenset, readers))
 
 
@@ -216,29 +216,32 @@ def _layer_words(owner: Index) -> int:
     return total
 
 
-def _between_levels(fine: Index, coarse: Index) -> int:
-    """Pairs of a coarse cell and another part that owns one of its fine cells."""
-    groups = np.repeat(coarse, 2, 0)
-    for axis in range(1, coarse.ndim):
-        groups = np.repeat(groups, 2, axis)
+def _between_levels(fine: Index, coarse: Index, *, with_neighbours: bool) -> int:
+    """Pairs of a coarse cell and another part that owns one of its fine cells, or a neighbour of these."""
     number = np.arange(coarse.size).reshape(coarse.shape)
     for axis in range(coarse.ndim):
         number = np.repeat(number, 2, axis)
-    cross = fine != groups
-    return len(np.unique(np.stack([number[cross], fine[cross]]), axis=1).T) if cross.any() else 0
+    padded = np.pad(fine, 1, constant_values=-1)
+    inner = tuple(slice(1, -1) for _ in fine.shape)
+    owners = [fine]
+    if with_neighbours:
+        owners += [np.roll(padded, shift, axis)[inner] for axis in range(fine.ndim) for shift in (1, -1)]
+    cell, part = np.tile(number.ravel(), len(owners)), np.concatenate([o.ravel() for o in owners])
+    crosses = (part >= 0) & (part != coarse.ravel()[cell])
+    return len(np.unique(cell[crosses] * (1 + int(fine.max())) + part[crosses]))
 
 
 @cache
 def vcycle_words(shape: tuple[int, ...], cycles: int, grid: tuple[int, ...]) -> int:
-    """Words of V-cycles: three layers on each level, one on the last, and what crosses between levels."""
-    total = 0
-    while True:
+    """Words of V-cycles that start from zeros on all levels but the first."""
+    total = _layer_words(_cells(shape, grid))
+    while min(shape) >= 8:
         owner = _cells(shape, grid)
-        if min(shape) < 8:
-            return cycles * (total + _layer_words(owner))
         shape = tuple(n // 2 for n in shape)
         coarse = _cells(shape, grid)
-        total += 3 * _layer_words(owner) + 2 * _between_levels(owner, coarse)
+        total += _between_levels(owner, coarse, with_neighbours=True) + _layer_words(owner)
+        total += _between_levels(owner, coarse, with_neighbours=False)
+    return cycles * total
 
 
 def level_owner(i: Index, n: int, p1: int, p2: int) -> Index:

@@ -1,8 +1,8 @@
 /* Fast Fourier transform in place of n = 2^k complex numbers in bit-reversed order, table of factors; static arrays.
  *
  * Plain division: p blocks. In each of the stages whose partners lie in different blocks both numbers of a pair go to the
- * other, 2 n words; with p = 2^q these are q stages. A factor is multiplied where the second number of its pair is
- * and goes to the blocks that use it. fft_words counts both for any p. */
+ * other, 2 n words; with p = 2^q these are q stages. Factors go to the blocks that own one of the numbers of a pair
+ * that they belong to. fft_words counts both for any p. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
