@@ -159,7 +159,12 @@ def bfs_words(n: int, m: int, p1: int, p2: int) -> int:
     owner = (block(place // m, n, p1) * p2 + block(place % m, m, p2)).tolist()
     seen, queue, sent = {0}, [0], set()
     for u in queue:
-        for v, near in ((u - m, u >= m), (u - 1, u % m > 0), (u + 1, u % m < m - 1), (u + m, u < (n - 1) * m)):
+        for v, near in (
+            (u - m, u >= m),
+            (u - 1, u % m > 0),
+            (u + 1, u % m < m - 1),
+            (u + m, u < (n - 1) * m),
+        ):
             if near and v not in seen:
                 seen.add(v)
                 queue.append(v)
@@ -299,3 +304,15 @@ def quadtree_words(least: int, most: int, parts: int) -> int:
         3 * len({owner[c] for c in children} - {owner[t]})
         for t, children in enumerate(_quadtree(least, most))
     )
+
+
+@cache
+def random_words(n: int, d: int, parts: int) -> int:
+    """Values of a vector that rows of ``d`` random entries read in other blocks, once for each block."""
+    r, columns = 7, np.empty(n * d, np.int64)
+    for e in range(n * d):
+        r = (r * 1664525 + 1013904223) % 2**32
+        columns[e] = (r >> 8) % n
+    reader, owner = block(np.repeat(np.arange(n), d), n, parts), block(columns, n, parts)
+    remote = reader != owner
+    return len(np.unique(columns[remote] * parts + reader[remote]))

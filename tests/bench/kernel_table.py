@@ -47,7 +47,7 @@ class DeclaredArray:
     within: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Kernel:
     """A program and what its plain division sends.
 
@@ -59,7 +59,8 @@ class Kernel:
         grid: Dimensions of the grid of nodes; the cheapest grid is the plain one.
         formula: Bytes.
         arrays: Its arrays.
-        fails: Why it misses its target today, by number of parts; empty where it does not.
+        missed: Why it misses a test today, by the test: ``volume``, ``names`` or ``budget``.
+        slow: Its test is left out of the default run.
     """
 
     name: str
@@ -69,7 +70,8 @@ class Kernel:
     grid: int
     formula: str
     arrays: tuple[DeclaredArray, ...]
-    fails: Mapping[str, str]
+    missed: Mapping[str, str]
+    slow: bool
 
     def plain(self, size: int, nodes: int) -> tuple[int, tuple[int, ...]]:
         """Return the bytes of the plain division and its grid."""
@@ -124,10 +126,10 @@ def _grids(nodes: int, dims: int) -> Iterator[tuple[int, ...]]:
 def kernels() -> tuple[Kernel, ...]:
     """All kernels, in the order of the table."""
     table = tomllib.loads((FOLDER / "kernels.toml").read_text(encoding="utf-8"))
-    return tuple(_kernel(entry) for entry in table["kernel"])
+    return tuple(_kernel(entry, table.get("missed", {})) for entry in table["kernel"])
 
 
-def _kernel(entry: Mapping[str, Any]) -> Kernel:
+def _kernel(entry: Mapping[str, Any], missed: Mapping[str, Mapping[str, str]]) -> Kernel:
     name = str(entry["name"])
     files = (FOLDER / (name + suffix) for suffix in _SUFFIXES)
     return Kernel(
@@ -138,7 +140,8 @@ def _kernel(entry: Mapping[str, Any]) -> Kernel:
         int(entry.get("grid", 1)),
         entry["bytes"],
         tuple(_array(key, value) for key, value in entry["arrays"].items()),
-        entry.get("fails", {}),
+        {test: reasons[name] for test, reasons in missed.items() if name in reasons},
+        bool(entry.get("slow", False)),
     )
 
 

@@ -1,0 +1,70 @@
+"""The kernels of ``workloads/kernels``: what is found against their plain divisions, and the names of arrays.
+
+What is missed today is listed in ``kernels.toml`` and expected to fail; what becomes right is taken off.
+"""
+
+from __future__ import annotations
+
+import statistics
+from functools import cache
+
+import pytest
+
+from commanalyzer.errors import CompileError
+from commanalyzer.frontend.fortran import find_fortran
+from tests.bench.kernel_run import Run, missing_arrays, run
+from tests.bench.kernel_table import Kernel, kernels
+
+NODES = (4, 16)
+MOST = 1.1  # times the bytes of the plain division
+MEDIAN = 1.0
+SMALLEST = 0  # of the three sizes
+_FLANGS = (
+    "flang",
+    "flang-new",
+    *(f"flang{new}-{version}" for new in ("", "-new") for version in range(19, 23)),
+)
+
+
+@cache
+def _run(kernel: Kernel) -> Run:
+    if kernel.source.suffix == ".f90":
+        try:
+            find_fortran()
+        except CompileError as error:
+            pytest.skip(f"no flang: {error.message}")
+    return run(kernel, SMALLEST, NODES)
+
+
+def _cases(what: str) -> list[object]:
+    """A test for each kernel; ``what`` names the list of those that miss it."""
+    cases = []
+    for kernel in kernels():
+        marks: list[pytest.MarkDecorator | pytest.Mark] = [pytest.mark.slow] if kernel.slow else []
+        if what in kernel.missed:
+            marks.append(pytest.mark.xfail(reason=kernel.missed[what], strict=True))
+        cases.append(pytest.param(kernel, id=kernel.name, marks=marks))
+    return cases
+
+
+@pytest.mark.parametrize("kernel", _cases("volume"))
+def test_no_kernel_sends_much_more_than_its_plain_division(kernel: Kernel) -> None:
+    ratios = {found.nodes: found.ratio for found in _run(kernel).found}
+    assert max(ratios.values()) <= MOST, ratios
+
+
+@pytest.mark.parametrize("kernel", _cases("names"))
+def test_all_arrays_have_their_names_lines_and_sizes(kernel: Kernel) -> None:
+    objects = _run(kernel).objects
+    assert missing_arrays(kernel, SMALLEST, objects) == [], [(o.name, o.line, o.size_bytes) for o in objects]
+
+
+@pytest.mark.parametrize("kernel", _cases("budget"))
+def test_dividing_stays_within_its_budget(kernel: Kernel) -> None:
+    done = _run(kernel)
+    assert done.within_budget, (done.graph_s, done.divide_s)
+
+
+def test_half_of_the_kernels_send_no_more_than_their_plain_divisions() -> None:
+    ratios = [f.ratio for kernel in kernels() if not kernel.slow for f in _run(kernel).found]
+    assert statistics.median(ratios) <= MEDIAN
