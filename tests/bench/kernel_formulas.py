@@ -127,8 +127,12 @@ def halo(i: Index, n: int) -> Index:
 
 
 @cache
-def chain_words(n: int, p1: int, p2: int) -> int:
-    """Words of the interval program whose upper triangle is dealt to p1 x p2."""
+def chain_words(n: int, p1: int, p2: int, *, diagonal: bool = False) -> int:
+    """Words of an interval program whose upper triangle is dealt to p1 x p2.
+
+    An element is read in its row later and in its column before; with ``diagonal``, so is the next element of
+    the diagonal across, which also reads what is below the first diagonal.
+    """
     row, column = ([int(deal(i, parts)) for i in range(n)] for parts in (p1, p2))
     later = [set(column[k + 1 :]) for k in range(n)]
     before = [set(row[:i]) for i in range(n)]
@@ -136,7 +140,11 @@ def chain_words(n: int, p1: int, p2: int) -> int:
     for i in range(n):
         for k in range(i, n):
             needing = {(row[i], c) for c in later[k]} | {(r, column[k]) for r in before[i]}
+            if diagonal and i > 0 and k < n - 1:
+                needing.add((row[i - 1], column[k + 1]))
             total += len(needing - {(row[i], column[k])})
+        if diagonal and i > 0:
+            total += (row[i - 1], column[i]) != (row[i], column[i - 1])
     return total
 
 

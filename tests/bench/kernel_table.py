@@ -46,6 +46,11 @@ class DeclaredArray:
     width: int
     within: str
 
+    @property
+    def pool(self) -> str:
+        """Block that it is a part of, empty if it is a block of its own."""
+        return self.within.partition("+")[0].strip()
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kernel:
@@ -60,6 +65,7 @@ class Kernel:
         formula: Bytes.
         arrays: Its arrays.
         missed: Why it misses a test today, by the test: ``volume``, ``names`` or ``budget``.
+        unchecked: Why counting at the plain division does not give the formula; empty where it does.
         slow: Its test is left out of the default run.
     """
 
@@ -71,6 +77,7 @@ class Kernel:
     formula: str
     arrays: tuple[DeclaredArray, ...]
     missed: Mapping[str, str]
+    unchecked: str
     slow: bool
 
     def plain(self, size: int, nodes: int) -> tuple[int, tuple[int, ...]]:
@@ -141,6 +148,7 @@ def _kernel(entry: Mapping[str, Any], missed: Mapping[str, Mapping[str, str]]) -
         entry["bytes"],
         tuple(_array(key, value) for key, value in entry["arrays"].items()),
         {test: reasons[name] for test, reasons in missed.items() if name in reasons},
+        entry.get("unchecked", ""),
         bool(entry.get("slow", False)),
     )
 

@@ -9,9 +9,11 @@ import statistics
 from functools import cache
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from commanalyzer.errors import CompileError
 from commanalyzer.frontend.fortran import find_fortran
+from tests.bench.kernel_plain import counted_at_plain
 from tests.bench.kernel_run import Run, missing_arrays, run
 from tests.bench.kernel_table import Kernel, kernels
 
@@ -26,19 +28,23 @@ _FLANGS = (
 )
 
 
-@cache
-def _run(kernel: Kernel) -> Run:
+def _require_compiler(kernel: Kernel) -> None:
     if kernel.source.suffix == ".f90":
         try:
             find_fortran()
         except CompileError as error:
             pytest.skip(f"no flang: {error.message}")
+
+
+@cache
+def _run(kernel: Kernel) -> Run:
+    _require_compiler(kernel)
     return run(kernel, SMALLEST, NODES)
 
 
-def _cases(what: str) -> list[object]:
+def _cases(what: str) -> list[ParameterSet]:
     """A test for each kernel; ``what`` names the list of those that miss it."""
-    cases = []
+    cases: list[ParameterSet] = []
     for kernel in kernels():
         marks: list[pytest.MarkDecorator | pytest.Mark] = [pytest.mark.slow] if kernel.slow else []
         if what in kernel.missed:
@@ -68,3 +74,17 @@ def test_dividing_stays_within_its_budget(kernel: Kernel) -> None:
 def test_half_of_the_kernels_send_no_more_than_their_plain_divisions() -> None:
     ratios = [f.ratio for kernel in kernels() if not kernel.slow for f in _run(kernel).found]
     assert statistics.median(ratios) <= MEDIAN
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kernel", [pytest.param(k, id=k.name) for k in kernels() if not k.unchecked])
+def test_formulas_are_what_is_counted_at_plain_divisions(kernel: Kernel) -> None:
+    _require_compiler(kernel)
+    for nodes in NODES:
+        plain, grid = kernel.plain(SMALLEST, nodes)
+        assert plain in counted_at_plain(kernel, SMALLEST, nodes), (nodes, grid)
+
+
+def test_lines_of_arrays_are_unique() -> None:
+    for kernel in kernels():
+        assert all(kernel.line(array) for array in kernel.arrays), kernel.name
