@@ -63,6 +63,7 @@ class Kernel:
         sizes: Three lists of arguments, the smallest first.
         grid: Dimensions of the grid of nodes; the cheapest grid is the plain one.
         formula: Bytes.
+        lower: Bytes that no division with equal work stays below, a formula; empty where none is known.
         arrays: Its arrays.
         missed: Why it misses a test today, by the test: ``volume``, ``names`` or ``budget``.
         unchecked: Why counting at the plain division does not give the formula; empty where it does.
@@ -75,6 +76,7 @@ class Kernel:
     sizes: tuple[tuple[int, ...], ...]
     grid: int
     formula: str
+    lower: str
     arrays: tuple[DeclaredArray, ...]
     missed: Mapping[str, str]
     unchecked: str
@@ -88,6 +90,10 @@ class Kernel:
             if cost < math.inf:
                 found.append((round(cost), grid))
         return min(found)
+
+    def least(self, size: int, nodes: int) -> float:
+        """Return the bytes that no division with equal work stays below, 0 where none are known."""
+        return float(evaluate(self.lower, self.scope(size, (nodes,)))) if self.lower else 0.0
 
     def scope(self, size: int, grid: tuple[int, ...]) -> dict[str, Any]:
         """Return what a formula may name."""
@@ -146,6 +152,7 @@ def _kernel(entry: Mapping[str, Any], missed: Mapping[str, Mapping[str, str]]) -
         tuple(tuple(map(int, size.split())) for size in entry["sizes"]),
         int(entry.get("grid", 1)),
         entry["bytes"],
+        entry.get("least", ""),
         tuple(_array(key, value) for key, value in entry["arrays"].items()),
         {test: reasons[name] for test, reasons in missed.items() if name in reasons},
         entry.get("unchecked", ""),

@@ -55,8 +55,11 @@ def _cases(what: str) -> list[ParameterSet]:
 
 @pytest.mark.parametrize("kernel", _cases("volume"))
 def test_no_kernel_sends_much_more_than_its_plain_division(kernel: Kernel) -> None:
-    ratios = {found.nodes: found.ratio for found in _run(kernel).found}
+    found = _run(kernel).found
+    ratios = {f.nodes: f.ratio for f in found}
     assert max(ratios.values()) <= MOST, ratios
+    least = {f.nodes: kernel.least(SMALLEST, f.nodes) for f in found}
+    assert all(f.found_bytes >= least[f.nodes] for f in found), (found, least)
 
 
 @pytest.mark.parametrize("kernel", _cases("names"))
