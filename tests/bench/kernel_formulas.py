@@ -334,7 +334,7 @@ def random_words(n: int, d: int, parts: int) -> int:
 def product_least(n: int, m: int, k: int, parts: int) -> float:
     """Bytes that a product n x m = (n x k)(k x m) sends at least, with work within 10 % of equal.
 
-    A part with w products touches a, b, c elements of the three matrices with abc >= w^2 (Loomis, Whitney 1949),
+    A part with w products touches a, b, c elements of the matrices with abc >= w^2 (Loomis, Whitney 1949),
     hence a + b + c >= 3 w^(2/3); the parts own each element once.
     """
     touched = 3 * (0.9 * n * m * k / parts) ** (2 / 3)
