@@ -89,3 +89,27 @@ def test_chains_of_overlapping_ranges_equal_the_interpreters() -> None:
     names = list(LOOPS)
     text = loop_program(names[names.index("from the step on") : names.index("condition in place")], 40, 5)
     check(text, record_source(text))
+
+
+def test_sums_that_are_added_to_elements_have_the_interpreters_chains() -> None:
+    text = """
+#include <stdio.h>
+#include <stdlib.h>
+static double x[8][8], y[8][8];
+static void product(int n, double *c) {
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++) {
+      double sum = 0;
+      for (int l = 0; l < n; l++) sum += x[i][l] * y[j][l];
+      c[i * n + j] += sum;
+    }
+}
+int main(int argc, char **argv) {
+  int n = 7 + argc;
+  double *c = calloc(n * n, sizeof *c);
+  for (int i = 0; i < 64; i++) x[i / 8][i % 8] = y[i / 8][i % 8] = i;
+  for (int t = 0; t < 3; t++) product(n, c);
+  printf("%g\\n", c[3]);
+}
+"""
+    check(text, record_source(text))

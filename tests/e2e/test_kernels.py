@@ -1,0 +1,93 @@
+"""The kernels of ``workloads/kernels``: what is found against their plain divisions, and the names of arrays.
+
+What is missed today is listed in ``kernels.toml`` and expected to fail; what becomes right is taken off.
+"""
+
+from __future__ import annotations
+
+import statistics
+from functools import cache
+
+import pytest
+from _pytest.mark import ParameterSet
+
+from commanalyzer.errors import CompileError
+from commanalyzer.frontend.fortran import find_fortran
+from tests.bench.kernel_plain import counted_at_plain
+from tests.bench.kernel_run import Run, missing_arrays, run
+from tests.bench.kernel_table import Kernel, kernels
+
+NODES = (4, 16)
+MOST = 1.1  # times the bytes of the plain division
+MEDIAN = 1.0
+SMALLEST = 0  # of the three sizes
+_FLANGS = (
+    "flang",
+    "flang-new",
+    *(f"flang{new}-{version}" for new in ("", "-new") for version in range(19, 23)),
+)
+
+
+def _require_compiler(kernel: Kernel) -> None:
+    if kernel.source.suffix == ".f90":
+        try:
+            find_fortran()
+        except CompileError as error:
+            pytest.skip(f"no flang: {error.message}")
+
+
+@cache
+def _run(kernel: Kernel) -> Run:
+    _require_compiler(kernel)
+    return run(kernel, SMALLEST, NODES)
+
+
+def _cases(what: str) -> list[ParameterSet]:
+    """A test for each kernel; ``what`` names the list of those that miss it."""
+    cases: list[ParameterSet] = []
+    for kernel in kernels():
+        marks: list[pytest.MarkDecorator | pytest.Mark] = [pytest.mark.slow] if kernel.slow else []
+        if what in kernel.missed:
+            marks.append(pytest.mark.xfail(reason=kernel.missed[what], strict=True))
+        cases.append(pytest.param(kernel, id=kernel.name, marks=marks))
+    return cases
+
+
+@pytest.mark.parametrize("kernel", _cases("volume"))
+def test_no_kernel_sends_much_more_than_its_plain_division(kernel: Kernel) -> None:
+    found = _run(kernel).found
+    ratios = {f.nodes: f.ratio for f in found}
+    assert max(ratios.values()) <= MOST, ratios
+    least = {f.nodes: kernel.least(SMALLEST, f.nodes) for f in found}
+    assert all(f.found_bytes >= least[f.nodes] for f in found), (found, least)
+
+
+@pytest.mark.parametrize("kernel", _cases("names"))
+def test_all_arrays_have_their_names_lines_and_sizes(kernel: Kernel) -> None:
+    objects = _run(kernel).objects
+    assert missing_arrays(kernel, SMALLEST, objects) == [], [(o.name, o.line, o.size_bytes) for o in objects]
+
+
+@pytest.mark.parametrize("kernel", _cases("budget"))
+def test_dividing_stays_within_its_budget(kernel: Kernel) -> None:
+    done = _run(kernel)
+    assert done.within_budget, (done.graph_s, done.divide_s)
+
+
+def test_half_of_the_kernels_send_no_more_than_their_plain_divisions() -> None:
+    ratios = [f.ratio for kernel in kernels() if not kernel.slow for f in _run(kernel).found]
+    assert statistics.median(ratios) <= MEDIAN
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kernel", [pytest.param(k, id=k.name) for k in kernels() if not k.unchecked])
+def test_formulas_are_what_is_counted_at_plain_divisions(kernel: Kernel) -> None:
+    _require_compiler(kernel)
+    for nodes in NODES:
+        plain, grid = kernel.plain(SMALLEST, nodes)
+        assert plain in counted_at_plain(kernel, SMALLEST, nodes), (nodes, grid)
+
+
+def test_lines_of_arrays_are_unique() -> None:
+    for kernel in kernels():
+        assert all(kernel.line(array) for array in kernel.arrays), kernel.name
