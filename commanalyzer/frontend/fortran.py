@@ -38,10 +38,6 @@ _KNOWN = (
 _NEWEST_LLVM = 22
 # -O2 lets flang inline intrinsics; a bisect limit of 0 makes LLVM skip all optional passes (and say so).
 _COMPILE_FLAGS = ("-O2", "-g", "-mllvm", "-opt-bisect-limit=0", "-emit-llvm", "-S")
-# Constant products went out of LLVM's language, and flang 19 still writes the sizes of strings that way.
-_PRODUCT = re.compile(
-    r"\bmul \(i64 ptrtoint \(ptr getelementptr \((\w+), ptr null, i32 1\) to i64\), i64 (-?\d+)\)"
-)
 _PASS_NOISE = re.compile(r"^BISECT: .*\n?", re.MULTILINE)
 _TIMEOUT_S = 600.0
 _HINT = "install LLVM's flang (Debian: apt-get install flang-19), or name it with --fc or COMMANALYZER_FC"
@@ -142,8 +138,7 @@ def compile_fortran(
                 else 'give flags with the compiler: --fc "flang -Iinclude"'
             ),
         )
-    text = with_fortran_marks(module.read_text())
-    module.write_text(_PRODUCT.sub(r"ptrtoint (ptr getelementptr (\1, ptr null, i64 \2) to i64)", text))
+    module.write_text(with_fortran_marks(module.read_text()))
     return messages
 
 

@@ -62,8 +62,8 @@ def redirect_calls(text: str) -> str:
     flang gives functions without result an empty structure as result; the models have none. Every value
     of the module must have a name.
     """
-    text = re.sub(r"(%[-\w$.]+ = )?\bcall \{\} @_Fortran", "call void @_Fortran", text)
-    text = re.sub(r"^(declare (?:!dbg !\d+ )?)\{\} @_Fortran", r"\1void @_Fortran", text, flags=re.MULTILINE)
+    text = re.sub(r"(?:%[-\w$.]+ = )?((?:tail |musttail |notail )?)call \{\} @_Fortran", r"\1call void @_Fortran", text)
+    text = re.sub(r"^(declare [^@\n]*?)\{\} @_Fortran", r"\1void @_Fortran", text, flags=re.MULTILINE)
     return re.sub(r"@(_FortranA\w+)\b", lambda m: _model_of(m.group(1)), text)
 
 
