@@ -16,7 +16,7 @@ import llvmlite.binding as llvm
 
 from commanalyzer.errors import CommAnalyzerError, CompileError, InstrumentationError, IrError
 from commanalyzer.frontend.marks import define_marks
-from commanalyzer.frontend.models import hide_models, redirect_calls
+from commanalyzer.frontend.models import chosen_models, hide_models, redirect_calls
 from commanalyzer.frontend.outcome import Outcome, write_outcome
 from commanalyzer.frontend.regions import mark_regions
 from commanalyzer.frontend.relaxed_math import without_relaxed_math
@@ -226,9 +226,12 @@ def _with_models(
     naming.add_instruction_namer_pass()
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=1))
     naming.run(module, builder)
-    module = _parse_text(redirect_calls(str(module)), "linked module")
-    for path in models:
-        model = llvm.parse_bitcode(path.read_bytes())
+    loaded = [llvm.parse_bitcode(path.read_bytes()) for path in models]
+    defined = {f.name: str(f.global_value_type) for model in loaded for f in _definitions(model)}
+    declared = {f.name: str(f.global_value_type) for f in module.functions if f.is_declaration}
+    text = redirect_calls(str(module), chosen_models(declared, defined))
+    module = _parse_text(text, "linked module")
+    for model in loaded:
         model.triple, model.data_layout = module.triple, module.data_layout
         module.link_in(model)
     return _parse_text(hide_models(str(module)), "linked module")

@@ -92,7 +92,8 @@ class NestReader:
 
     def _is_outer(self, labels: Iterable[RangeLabel]) -> bool:
         """No label is that of an inner loop's last round."""
-        return not any(label.source in r.labels for label in labels for r in self._inner.values())
+        registers = {label.source for label in labels if isinstance(label.source, str)}
+        return all(registers.isdisjoint(reader.labels) for reader in self._inner.values())
 
 
 def offer_nest(

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 struct dimension {
   int64_t lower;
@@ -24,7 +25,15 @@ struct descriptor {
   struct dimension dimensions[15]; /* as many as the rank are there */
 };
 
-enum { TYPE_INTEGER_4 = 9, TYPE_INTEGER_8 = 10, TYPE_REAL_4 = 27, TYPE_REAL_8 = 28, TYPE_DERIVED = 42 };
+enum {
+  TYPE_INTEGER_4 = 9,
+  TYPE_INTEGER_8 = 10,
+  TYPE_REAL_4 = 27,
+  TYPE_REAL_8 = 28,
+  TYPE_COMPLEX_4 = 34,
+  TYPE_COMPLEX_8 = 35,
+  TYPE_DERIVED = 42
+};
 
 /* Where each element of a transformed array came from: addresses, 0 for none. */
 struct origins {
@@ -57,6 +66,11 @@ void *ca_element(const struct descriptor *array, int64_t index);
 void *ca_line(const struct descriptor *array, int64_t line, int dimension);
 void *ca_index(const struct descriptor *array, int64_t i, int64_t j);
 
+/* The number with the sources of `found`, which is of any type. */
+int32_t ca_located_i4(int32_t number, double found);
+int64_t ca_located_i8(int64_t number, double found);
+bool ca_is_type(const struct descriptor *array, int type);
+
 struct origins ca_origins_transpose(const struct descriptor *source, const char *file, int line);
 struct origins ca_origins_reshape(const struct descriptor *source, const struct descriptor *shape,
                                   const struct descriptor *pad, const struct descriptor *order,
@@ -75,5 +89,27 @@ struct origins ca_origins_pack(const struct descriptor *source, const struct des
                                const struct descriptor *vector, const char *file, int line);
 struct origins ca_origins_unpack(const struct descriptor *vector, const struct descriptor *mask,
                                  const struct descriptor *field, const char *file, int line);
+
+/* ---- for the models, which are instrumented ---- */
+
+#define MODEL __attribute__((always_inline))
+#define HELPER __attribute__((always_inline)) static inline
+typedef struct descriptor *restrict Result;
+typedef const struct descriptor *Array;
+
+/* A logical of any kind: 1 in its lowest byte. */
+HELPER bool is_true(const void *at) { return *(const unsigned char *)at & 1; }
+
+/* A block that the runtime allocated is replaced by one that belongs to this place in the program. */
+HELPER void own_block(struct descriptor *array) {
+  void *block = array->base;
+  if (!block)
+    return;
+  void *owned = malloc(ca_block_bytes(block));
+  if (!owned)
+    return;
+  array->base = owned;
+  ca_adopt(owned, block, array->element_bytes * (uint64_t)ca_elements(array));
+}
 
 #endif

@@ -20,6 +20,14 @@ DEFINE_NUMBER(i4, int32_t)
 DEFINE_NUMBER(i8, int64_t)
 DEFINE_NUMBER(r4, float)
 DEFINE_NUMBER(r8, double)
+HIDDEN int32_t ca_located_i4(int32_t number, double found) {
+  (void)found;
+  return number;
+}
+HIDDEN int64_t ca_located_i8(int64_t number, double found) {
+  (void)found;
+  return number;
+}
 
 HIDDEN void ca_copy_sources(void *to, const void *from, uint64_t bytes) {
   (void)to;
@@ -54,6 +62,7 @@ HIDDEN void ca_adopt(void *owned, void *block, uint64_t bytes) {
  * there. */
 HIDDEN bool ca_is_array(const struct descriptor *array) { return array && array->rank > 0; }
 HIDDEN int ca_type(const struct descriptor *array) { return array->type; }
+HIDDEN bool ca_is_type(const struct descriptor *array, int type) { return array->type == type; }
 HIDDEN int64_t ca_extent(const struct descriptor *array, int dimension) {
   return dimension <= array->rank ? array->dimensions[dimension - 1].extent : -1;
 }
