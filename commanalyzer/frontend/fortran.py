@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from commanalyzer.errors import CompileError, RuntimeBuildError
+from commanalyzer.frontend.drivers.option_table import OPENMP
 from commanalyzer.frontend.marks import MACRO, with_fortran_marks
 from commanalyzer.frontend.subprocesses import ToolOutput, run_tool
 
@@ -68,11 +69,19 @@ def find_fortran(command: str = "") -> FortranCompiler:
     for text, origin in ((command, "--fc"), (os.environ.get(ENVIRONMENT, ""), ENVIRONMENT)):
         if text.strip():
             return _checked(shlex.split(text), origin)
+    for name in installed_compilers():
+        return _checked([name], name)
+    raise CompileError(f"no Fortran compiler: expected one of {', '.join(_KNOWN)}, found none", hint=_HINT)
+
+
+def installed_compilers() -> tuple[str, ...]:
+    """Names of the known compilers on the search path, each compiler once, the newest first."""
+    found = {}
     for name in _KNOWN:
         program = shutil.which(name)
         if program:
-            return _checked([program], name)
-    raise CompileError(f"no Fortran compiler: expected one of {', '.join(_KNOWN)}, found none", hint=_HINT)
+            found.setdefault(os.path.realpath(program), name)
+    return tuple(found.values())
 
 
 def _checked(command: list[str], origin: str) -> FortranCompiler:
@@ -118,8 +127,10 @@ def compile_fortran(
         CompileError: If the source is refused or takes too long.
     """
     name = f"./{source}" if str(source).startswith("-") else str(source)
+    # pragmas are analysed as sequential code, and lines for OpenMP alone (!$) are comments
+    words = [word for word in compiler.command if not word.startswith(OPENMP)]
     command = [
-        *compiler.command, *_COMPILE_FLAGS, f"-D{MACRO}", *fortran_flags(flags),
+        *words, *_COMPILE_FLAGS, f"-D{MACRO}", *fortran_flags(flags),
         "-module-dir", str(module_directory), name, "-o", str(module),
     ]  # fmt: skip
     output = run_tool(command, timeout_s=_TIMEOUT_S)

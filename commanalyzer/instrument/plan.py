@@ -180,7 +180,8 @@ def _record_globals(module: Module, debug: DebugInfo, sites: SiteTable) -> None:
             continue
         name, place = debug.variable(variable.debug_expression)
         size = alloc_size_bytes(variable.type)
-        if not name or variable.name.startswith("@_Q"):
+        is_common = module.lines[variable.first_line].count("!dbg ") > 1  # a COMMON block has many names
+        if not name or is_common or variable.name.startswith("@_Q"):
             name = fortran_name(variable.name)
         sites.globals.append(ObjectRecord(variable.name, name, "", place, 0, size))
 

@@ -214,7 +214,10 @@ def test_a_masked_sum_has_the_chosen_elements(tmp_path: Path) -> None:
 def test_reductions_along_a_dimension_have_one_line_each(call: str, along: int, tmp_path: Path) -> None:
     recorded = run(f"v = {call}\nprint *, v(2)\ns = v(2) + 1\nprint *, s", tmp_path)
     line = {("data::a", element(*((k, 1) if along == 0 else (1, k)))) for k in ELEMENTS}
-    assert origins(recorded.graph, "data::s") == {0: line}
+    found = origins(recorded.graph, "data::s")
+    if found == {0: {("data::v", 1)}}:  # without a temporary result
+        found = {0: origins(recorded.graph, "data::v")[1]}
+    assert found == {0: line}
 
 
 @pytest.mark.slow
