@@ -17,6 +17,7 @@ EXIT_INTERNAL = 70
 # A line of a message that is longer is cut in the middle: tools quote whole lines of generated code.
 _LONGEST_LINE = 400
 
+
 class CommAnalyzerError(Exception):
     """Base of all errors raised on purpose.
 

@@ -136,9 +136,7 @@ def _parse_error(error: RuntimeError, label: str) -> IrError:
     first = max(0, column - _CONTEXT)
     shown = quoted[first : column + _CONTEXT]
     caret = f"\n{shown}\n{' ' * (column - first)}^" if shown.strip() else ""
-    return IrError(
-        f"expected a valid LLVM module, found: {place[3]}{caret}", where=f"{label}:{place[1]}"
-    )
+    return IrError(f"expected a valid LLVM module, found: {place[3]}{caret}", where=f"{label}:{place[1]}")
 
 
 def _check_target(module: llvm.ModuleRef, label: str) -> None:

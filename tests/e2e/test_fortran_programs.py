@@ -1,7 +1,7 @@
 """Programs of several files in the styles of 1977 to 2008, on every flang that is installed.
 
-Each must print what flang's own program prints, call nothing that is not modelled, and send the bytes of theory for
-a division in slabs.
+Each must print what flang's own program prints, call nothing that is not modelled, and send the bytes of
+theory for a division in slabs.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class Program:
 
 
 PROGRAMS = {
-    # COMMON blocks, BLOCK DATA, EQUIVALENCE, ENTRY, computed GO TO, statement functions, in fixed form: 4 sweeps
-    # over 32 x 32 points; three nodes get OMEGA.
+    # COMMON blocks, BLOCK DATA, EQUIVALENCE, ENTRY, computed GO TO, statement functions, in fixed form: 4
+    # sweeps over 32 x 32 points; three nodes get OMEGA.
     "jacobi77": Program(
         "main.f values.f setup.f sweep.f",
         "sweep",
@@ -65,7 +65,7 @@ PROGRAMS = {
         ("bodies::chain[64x9]=block:4x1",),
         6 * CUTS * BOTH_SIDES * 3 * WORD,
     ),
-    # Abstract types, deferred procedures, polymorphic allocation, finalisation: 3 steps, two points on each side.
+    # Abstract types, deferred procedures, polymorphic allocation, finalisation: 3 steps, two points a side.
     "operators03": Program(
         "abstract.f90 beam.f90 main.f90",
         "iterate",
@@ -86,20 +86,20 @@ PROGRAMS = {
         ("plate::old[30x30]=block:4x1", "plate::new[30x30]=block:4x1"),
         4 * CUTS * BOTH_SIDES * 28 * WORD,
     ),
-    # Direct access, formatted, internal and scratch files, INQUIRE, clocks, RANDOM_SEED; x, y and table are one
-    # COMMON block: 4 sweeps.
+    # Direct access, formatted, internal and scratch files, INQUIRE, clocks, RANDOM_SEED; x, y and table are
+    # one COMMON block: 4 sweeps.
     "records90": Program(
         "files.f90 smooth.f90 main.f90",
         "smooth",
         ("work_[3x64]=block:1x4",),
         4 * CUTS * BOTH_SIDES * WORD,
     ),
-    # Transformational functions, reductions with dimensions and masks, complex numbers: a ring turned 3 times.
+    # Transformational functions, reductions with dimensions and masks, complex numbers: a ring turned thrice.
     "rotations90": Program(
         "ring.f90 tables.f90 main.f90", "turn", ("ring::u[64]=block:4",), 3 * PARTS * BOTH_SIDES * WORD
     ),
-    # Texts of deferred length, SELECT CASE: 5 generations of 24 x 24 cells of 4 bytes; the first and the last of a
-    # column never change and are sent once. Which part of the neighbours' counts coincide is not certain.
+    # Texts of deferred length, SELECT CASE: 5 generations of 24 x 24 cells of 4 bytes; the first and the last
+    # of a column never change and are sent once. Cells that die and come back leave a bracket.
     "life03": Program(
         "text.f90 cells.f90 main.f90",
         "evolve",
