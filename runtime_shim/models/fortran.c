@@ -15,6 +15,16 @@ HELPER void copy_elements(struct descriptor *to, Array from) {
     ca_copy_sources(ca_element(to, i), ca_element(from, ca_is_array(from) ? i : 0), bytes);
 }
 
+/* Components that the runtime allocated for a copy. */
+HELPER void own_components(struct descriptor *to, Array from) {
+  struct walk walk;
+  ca_walk_begin(&walk, to, from);
+  while (ca_walk_next(&walk)) {
+    own_block(walk.array);
+    copy_elements(walk.array, walk.origin);
+  }
+}
+
 /* A runtime function whose parameters changed has a model for each version, from the flang in its name on; the
  * one with the parameters of the program's calls is taken. */
 #define MODEL_ALLOCATE(KIND, VERSION, PARAMETERS, ARGUMENTS)                                                   \
@@ -56,6 +66,7 @@ MODEL_ALLOCATE(Pointer, _22,
     if (!status) {                                                                                             \
       own_block(array);                                                                                        \
       copy_elements(array, source);                                                                            \
+      own_components(array, source);                                                                           \
     }                                                                                                          \
     return status;                                                                                             \
   }
@@ -94,6 +105,7 @@ HELPER void release_sources(struct descriptor *to, char *kept, uint64_t bytes, b
     if (to->base && to->base != before)                                                                        \
       own_block(to);                                                                                           \
     release_sources(to, kept, bytes, is_array);                                                                \
+    own_components(to, from);                                                                                  \
   }
 MODEL_ASSIGN(Assign)
 MODEL_ASSIGN(AssignTemporary)

@@ -41,6 +41,57 @@ struct origins {
   int64_t count;
 };
 
+/* flang's description of a derived type, as far as it tells where its allocatable components are. */
+struct short_descriptor { /* without dimensions */
+  void *base;
+  uint64_t element_bytes;
+  int32_t version;
+  int8_t rank, type, attribute, extra;
+};
+
+enum { GENRE_DATA = 1, GENRE_ALLOCATABLE = 3, HAS_ADDENDUM = 1 };
+
+struct bound {
+  int64_t genre;
+  int64_t value;
+};
+
+struct component {
+  struct short_descriptor name;
+  uint8_t genre, category, kind, rank;
+  uint64_t offset;
+  int64_t length[2];
+  struct short_descriptor type; /* its base is the derived type, or nothing */
+  int64_t unused[10];
+  struct short_descriptor bounds; /* of struct bound, two for each dimension */
+  int64_t unused_too[9];
+};
+
+struct derived_type {
+  int64_t unused[11];
+  uint64_t bytes;
+  int64_t unused_too[17];
+  struct short_descriptor components;
+  struct dimension of_components;
+};
+_Static_assert(sizeof(struct component) == 256, "as flang 19 to 22 have it");
+_Static_assert(offsetof(struct derived_type, components) == 232, "as flang 19 to 22 have it");
+
+/* Objects whose components are still to be visited, beside those that they were copied from. */
+struct pair {
+  char *to;
+  const char *from;
+  const struct derived_type *type;
+  int64_t next; /* component */
+};
+
+struct walk {
+  struct pair *pairs;
+  int64_t count, room;
+  struct descriptor *array; /* the last component that was found, and what it was copied from */
+  const struct descriptor *origin;
+};
+
 /* Defined in fortran_support.c, which is not instrumented. Instrumentation knows: `number` has no sources,
  * `with_sources` has those of its second argument, `copy_sources` replicates, `from_outside` is input. */
 int32_t ca_number_i4(const void *at);
@@ -70,6 +121,10 @@ void *ca_index(const struct descriptor *array, int64_t i, int64_t j);
 int32_t ca_located_i4(int32_t number, double found);
 int64_t ca_located_i8(int64_t number, double found);
 bool ca_is_type(const struct descriptor *array, int type);
+
+/* Walks over all allocated components of a copy: each time to the next one, false behind the last. */
+void ca_walk_begin(struct walk *walk, const struct descriptor *to, const struct descriptor *from);
+bool ca_walk_next(struct walk *walk);
 
 struct origins ca_origins_transpose(const struct descriptor *source, const char *file, int line);
 struct origins ca_origins_reshape(const struct descriptor *source, const struct descriptor *shape,

@@ -159,7 +159,7 @@ def run(text: str, tmp_path: Path) -> Recorded:
 
 
 def origins(graph: ValueGraph, name: str, *, is_heap: bool = False) -> dict[int, set[Place]]:
-    """Per element of ``name``: the memory values it was last computed from, through register values."""
+    """Per element of ``name``: values of modules it was last computed from, through temporaries."""
     row_of = {int(sink): row for row, sink in enumerate(graph.row_sink)}  # the last one
 
     def sources(vertex: int) -> set[Place]:
@@ -167,7 +167,7 @@ def origins(graph: ValueGraph, name: str, *, is_heap: bool = False) -> dict[int,
         first, last = graph.source_ptr[graph.term_ptr[row_of[vertex] : row_of[vertex] + 2]]
         for source in map(int, graph.source[first:last]):
             kept_in = graph.objects[graph.home_object[source]]
-            if kept_in.kind is HomeKind.REGISTER or kept_in.name.startswith("malloc"):
+            if kept_in.kind in (HomeKind.REGISTER, HomeKind.STACK) or kept_in.name.startswith("malloc"):
                 found |= sources(source)
             else:
                 found.add((kept_in.name, int(graph.home_offset[source]) // 8))
@@ -284,6 +284,56 @@ def test_pointers_and_allocatables_are_heap_arrays_with_their_names(tmp_path: Pa
     assert origins(recorded.graph, "data::g", is_heap=True) == {
         k: {("data::p", k), ("data::w", k)} for k in ELEMENTS
     }
+
+
+DEEP = """module forest
+  type leaf
+    real(8), allocatable :: v(:)
+    integer :: k
+  end type
+  type, extends(leaf) :: tree
+    type(leaf) :: pair(2)
+    type(leaf), allocatable :: more(:)
+    character(len=:), allocatable :: name
+  end type
+  real(8) :: x(4), y(4)
+end module
+program copies
+  use forest
+  type(tree) :: a, b
+  class(leaf), allocatable :: c
+  type(leaf), allocatable :: d(:)
+  integer :: i
+  do i = 1, 4
+    x(i) = 0.5d0 * i
+  end do
+  allocate (a%v(1), a%pair(2)%v(1), a%more(2))
+  allocate (a%more(2)%v(1))
+  a%v(1) = x(1)
+  a%pair(2)%v(1) = x(2)
+  a%more(2)%v(1) = x(3)
+  a%name = 'oak'
+  b = a
+  allocate (c, source=a)
+  d = b%more
+  a%v = 0
+  y(1) = 2 * b%v(1)
+  y(2) = 2 * b%pair(2)%v(1)
+  y(3) = 2 * d(2)%v(1)
+  y(4) = 2 * c%v(1)
+  print *, y, b%name, size(b%more)
+end program
+"""
+
+
+def test_copies_of_derived_types_keep_the_values_of_their_components(tmp_path: Path) -> None:
+    source = tmp_path / "deep.f90"
+    source.write_text(DEEP)
+    recorded = record_file(source)
+    assert (recorded.traced.exit_status, recorded.traced.stdout) == plain_flang(source, tmp_path)
+    assert recorded.plan.sites.externals == []
+    found = origins(recorded.graph, "forest::y")
+    assert found == {i: {("forest::x", j)} for i, j in enumerate((0, 1, 2, 0))}
 
 
 def test_random_numbers_and_input_are_inputs(tmp_path: Path) -> None:

@@ -11,8 +11,12 @@ contains
         do concurrent (j = 2:m, i = 2:n)
           next(i, j) = u(i, j) - c(1) * (u(i, j) - u(i - 1, j)) - c(2) * (u(i, j) - u(i, j - 1))
         end do
-        next(:, 1) = 0.5_real64 * u(:, 1)
-        next(1, 2:) = 0.5_real64 * u(1, 2:)
+        do i = 1, n
+          next(i, 1) = 0.5_real64 * u(i, 1)
+        end do
+        do j = 2, m
+          next(1, j) = 0.5_real64 * u(1, j)
+        end do
         do concurrent (j = 1:m, i = 1:n)
           u(i, j) = next(i, j)
         end do
