@@ -16,13 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from commanalyzer.errors import CompileError, RuntimeBuildError
-from commanalyzer.frontend.drivers.option_table import OPENMP
+from commanalyzer.frontend.drivers.option_table import LANGUAGE_OF_SUFFIX, OPENMP
 from commanalyzer.frontend.marks import MACRO, with_fortran_marks
 from commanalyzer.frontend.subprocesses import ToolOutput, run_tool
 
-FORTRAN_SUFFIXES = frozenset(
-    {".f90", ".f95", ".f03", ".f08", ".f", ".for", ".F90", ".F95", ".F03", ".F08", ".F"}
-)
+FORTRAN_SUFFIXES = frozenset(s for s, language in LANGUAGE_OF_SUFFIX.items() if language == "fortran")
 ENVIRONMENT = "COMMANALYZER_FC"
 
 # The newest whose bitcode the LLVM inside llvmlite reads comes first.

@@ -500,6 +500,19 @@ def test_fortran_and_cxx_in_one_program(project: Project) -> None:
     ]
 
 
+def test_options_of_the_fortran_language_hold_for_the_ir(project: Project) -> None:
+    try:
+        find_fortran()
+    except CompileError:
+        pytest.skip("flang is not installed")
+    text = "      program wide\n      real x(8)\n      x = 1\n      print *, sum(x), kind(x)\n      end\n"
+    project.write({"wide.txt.F": text})
+    done = project.run("commanalyzer-fc -fdefault-real-8 -fmax-array-constructor=99 wide.txt.F -o prog")
+    assert done.err == "commanalyzer: warning: unknown options are left out: -fmax-array-constructor=99\n"
+    assert project.run("./prog").out.split() == ["8.", "8"]
+    assert "[8 x double]" in project.records("prog")[0].payload.decode()
+
+
 def test_without_a_fortran_compiler_it_says_what_to_install(project: Project) -> None:
     done = project.run("commanalyzer-fc -c a.f90", status=1, extra={"PATH": str(project.folder / "bin")})
     assert "no Fortran compiler: expected one of" in done.err

@@ -160,24 +160,29 @@ def run(text: str, tmp_path: Path) -> Recorded:
 
 def origins(graph: ValueGraph, name: str, *, is_heap: bool = False) -> dict[int, set[Place]]:
     """Per element of ``name``: values of modules it was last computed from, through temporaries."""
-    row_of = {int(sink): row for row, sink in enumerate(graph.row_sink)}  # the last one
+    rows_of: dict[int, list[int]] = {}
+    for row, sink in enumerate(graph.row_sink):
+        rows_of.setdefault(int(sink), []).append(row)
 
-    def sources(vertex: int) -> set[Place]:
+    def sources(rows: list[int]) -> set[Place]:
         found: set[Place] = set()
-        first, last = graph.source_ptr[graph.term_ptr[row_of[vertex] : row_of[vertex] + 2]]
-        for source in map(int, graph.source[first:last]):
-            kept_in = graph.objects[graph.home_object[source]]
-            if kept_in.kind in (HomeKind.REGISTER, HomeKind.STACK) or kept_in.name.startswith("malloc"):
-                found |= sources(source)
-            else:
-                found.add((kept_in.name, int(graph.home_offset[source]) // 8))
+        for row in rows:
+            first, last = graph.source_ptr[graph.term_ptr[row : row + 2]]
+            for source in map(int, graph.source[first:last]):
+                kept_in = graph.objects[graph.home_object[source]]
+                if kept_in.kind is HomeKind.STACK:  # a temporary result may be a sum in memory
+                    found |= sources(rows_of[source])
+                elif kept_in.kind is HomeKind.REGISTER or kept_in.name.startswith("malloc"):
+                    found |= sources(rows_of[source][-1:])
+                else:
+                    found.add((kept_in.name, int(graph.home_offset[source]) // 8))
         return found
 
     # an allocatable is two objects of one name: the global with its descriptor, and the array
     kind = HomeKind.HEAP if is_heap else HomeKind.GLOBAL
     objects = [o.kind is kind and o.name == name for o in graph.objects]
-    vertices = [v for v, o in enumerate(graph.home_object) if objects[o] and v in row_of]
-    return {int(graph.home_offset[v]) // 8: sources(v) for v in vertices}
+    vertices = [v for v, o in enumerate(graph.home_object) if objects[o] and v in rows_of]
+    return {int(graph.home_offset[v]) // 8: sources(rows_of[v][-1:]) for v in vertices}
 
 
 def element(i: int, j: int) -> int:
@@ -194,6 +199,16 @@ REDUCTIONS = {
     "dot_product(v, w)": [(name, k) for name in ("data::v", "data::w") for k in ELEMENTS],
     "sum(a(2, :))": [("data::a", element(1, j)) for j in ELEMENTS],
     "product(a(1:4:2, 3))": [("data::a", element(i, 2)) for i in (0, 2)],
+    "maxloc(v, dim=1) + findloc(w, 4d0, dim=1)": [(n, k) for n in ("data::v", "data::w") for k in ELEMENTS],
+    "sum(minloc(a)) + sum(maxloc(a, dim=1))": [("data::a", k) for k in range(16)],
+    "sum(count(a > 20, dim=1)) + sum(norm2(a, dim=2))": [("data::a", k) for k in range(16)],
+    "real(sum(cmplx(v, w, 8)))": [("data::v", k) for k in ELEMENTS],
+    "real(dot_product(cmplx(v, w, 8), cmplx(w, v, 8)))": [
+        (n, k) for n in ("data::v", "data::w") for k in ELEMENTS
+    ],
+    "sum(transfer(v, w)) + dot_product(w, [1, 2, 3, 4])": [
+        (n, k) for n in ("data::v", "data::w") for k in ELEMENTS
+    ],
 }
 
 

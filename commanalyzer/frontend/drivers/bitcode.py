@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from commanalyzer.errors import CompileError
@@ -69,9 +69,11 @@ class BitcodeCompiler:
         modules = self._scratch / "modules"
         modules.mkdir(exist_ok=True)
         output = self._scratch / "fortran.ll"
-        flags = [*ir_options(self._command), *_fortran_module_paths(self._command)]
+        flang = find_fortran()
+        flang = replace(flang, command=(*flang.command, *ir_options(self._command)))
+        paths = _fortran_module_paths(self._command)
         try:
-            compile_fortran(Path(source.name), output, find_fortran(), flags, modules)
+            compile_fortran(Path(source.name), output, flang, paths, modules)
         except CompileError as error:
             return b"", f"no bitcode: {error.message.splitlines()[-1]}"
         return output.read_bytes(), ""
