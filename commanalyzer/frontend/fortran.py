@@ -74,7 +74,7 @@ def find_fortran(command: str = "") -> FortranCompiler:
 
 def installed_compilers() -> tuple[str, ...]:
     """Names of the known compilers on the search path, each compiler once, the newest first."""
-    found = {}
+    found: dict[str, str] = {}
     for name in _KNOWN:
         program = shutil.which(name)
         if program:
