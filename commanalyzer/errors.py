@@ -14,6 +14,9 @@ EXIT_INCOMPLETE = 4
 EXIT_INTERRUPTED = 130
 EXIT_INTERNAL = 70
 
+# A line of a message that is longer is cut in the middle: tools quote whole lines of generated code.
+_LONGEST_LINE = 400
+
 
 class CommAnalyzerError(Exception):
     """Base of all errors raised on purpose.
@@ -27,8 +30,8 @@ class CommAnalyzerError(Exception):
     exit_code = EXIT_USER_ERROR
 
     def __init__(self, message: str, *, where: str = "", hint: str = "") -> None:
-        super().__init__(message)
-        self.message = message
+        self.message = "\n".join(map(_shortened, message.split("\n")))
+        super().__init__(self.message)
         self.where = where
         self.hint = hint
 
@@ -36,6 +39,13 @@ class CommAnalyzerError(Exception):
         place = f"{self.where}: " if self.where else ""
         advice = f"\n  hint: {self.hint}" if self.hint else ""
         return f"{place}{self.message}{advice}"
+
+
+def _shortened(line: str) -> str:
+    if len(line) <= _LONGEST_LINE:
+        return line
+    kept = _LONGEST_LINE // 2
+    return f"{line[:kept]} [{len(line) - 2 * kept} characters] {line[-kept:]}"
 
 
 class ConfigError(CommAnalyzerError):

@@ -44,7 +44,7 @@ _COMMANDS = {
     "validate": "Compare predictions with the counted MPI programs of the workloads.",
 }
 _COMPILERS = {
-    "cc": 'C compiler whose programs can be analysed: make CC="commanalyzer cc".',
+    "cc": "C compiler whose programs can be analysed: make CC=commanalyzer-cc.",
     "c++": "The same for C++; also installed as commanalyzer-cc, commanalyzer-c++.",
     "fc": "The same for Fortran; also installed as commanalyzer-fc.",
 }

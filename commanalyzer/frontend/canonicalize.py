@@ -16,7 +16,7 @@ import llvmlite.binding as llvm
 
 from commanalyzer.errors import CommAnalyzerError, CompileError, InstrumentationError, IrError
 from commanalyzer.frontend.marks import define_marks
-from commanalyzer.frontend.models import hide_models, redirect_calls
+from commanalyzer.frontend.models import chosen_models, hide_models, redirect_calls
 from commanalyzer.frontend.outcome import Outcome, write_outcome
 from commanalyzer.frontend.regions import mark_regions
 from commanalyzer.frontend.relaxed_math import without_relaxed_math
@@ -25,6 +25,11 @@ from commanalyzer.frontend.reloads import with_reloads
 TRIPLE = "x86_64-unknown-linux-gnu"
 MARKER = "__ca_instrumented"
 _BITCODE_MAGIC = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
+# Constant products went out of LLVM's language; up to flang 19, multiples of a size are written that way.
+_TYPE = r'(?:"[^"\n]*"|[^()"\n])+?'
+_SIZE = rf"ptrtoint \(ptr getelementptr \((?P<type>{_TYPE}), ptr null, i\d+ (?P<first>-?\d+)\) to i64\)"
+_PRODUCT = re.compile(rf"\bmul (?:nuw )?(?:nsw )?\(i64 {_SIZE}, i64 (?P<second>-?\d+)\)")
+_CONTEXT = 120  # characters of a refused line that a message shows on each side
 
 
 def canonicalize(
@@ -86,7 +91,7 @@ def _load(path: Path, label: str) -> llvm.ModuleRef:
             hint="write it with clang -emit-llvm -c (not an object file or executable)",
         )
     else:
-        module = _parse_text(data.decode("utf-8", "replace"), label)
+        module = _parse_text(_without_products(data.decode("utf-8", "replace")), label)
     if MARKER in {v.name for v in module.global_variables} or f"!{MARKER} =" in str(module):
         raise InstrumentationError(
             "expected an original module, found an already instrumented one",
@@ -94,6 +99,19 @@ def _load(path: Path, label: str) -> llvm.ModuleRef:
             hint="analyse the module as the compiler wrote it",
         )
     return module
+
+
+def _without_products(text: str) -> str:
+    """Text in which k times the size of n elements is the size of k n elements."""
+    replaced = 1
+    while replaced:  # a product may be a factor of another one
+        text, replaced = _PRODUCT.subn(_multiple, text)
+    return text
+
+
+def _multiple(product: re.Match[str]) -> str:
+    count = int(product["first"]) * int(product["second"])
+    return f"ptrtoint (ptr getelementptr ({product['type']}, ptr null, i64 {count}) to i64)"
 
 
 def _parse_text(text: str, label: str) -> llvm.ModuleRef:
@@ -104,14 +122,23 @@ def _parse_text(text: str, label: str) -> llvm.ModuleRef:
 
 
 def _parse_error(error: RuntimeError, label: str) -> IrError:
-    detail = str(error).strip()
-    line = re.search(r"<string>:(\d+):", detail)
-    reason = re.sub(r"<string>:\d+:\d+: (error: )?", "", detail.split("\n", 1)[-1])
-    return IrError(
-        f"expected a valid LLVM module, found: {reason}",
-        where=f"{label}:{line.group(1)}" if line else label,
-        hint="LLVM versions above 22 are not readable" if "bitcode" in detail else "",
-    )
+    """LLVM's message: the reason, and of the line that it quotes what stands around the place."""
+    detail = str(error).strip("\n")
+    place = re.search(r"<string>:(\d+):(\d+): (?:error: )?(.*)", detail)
+    if place is None:
+        reason = detail.strip().rsplit("\n", 1)[-1]
+        hint = ""
+        if "unsupported constant expression" in reason:
+            hint = "give the module as text (-emit-llvm -S), where old constant products are understood"
+        elif "bitcode" in detail:
+            hint = "LLVM versions above 22 are not readable"
+        return IrError(f"expected a valid LLVM module, found: {reason}", where=label, hint=hint)
+    column = int(place[2]) - 1
+    quoted = detail[place.end() :].strip("\n").split("\n")[0]
+    first = max(0, column - _CONTEXT)
+    shown = quoted[first : column + _CONTEXT]
+    caret = f"\n{shown}\n{' ' * (column - first)}^" if shown.strip() else ""
+    return IrError(f"expected a valid LLVM module, found: {place[3]}{caret}", where=f"{label}:{place[1]}")
 
 
 def _check_target(module: llvm.ModuleRef, label: str) -> None:
@@ -199,9 +226,12 @@ def _with_models(
     naming.add_instruction_namer_pass()
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=1))
     naming.run(module, builder)
-    module = _parse_text(redirect_calls(str(module)), "linked module")
-    for path in models:
-        model = llvm.parse_bitcode(path.read_bytes())
+    loaded = [llvm.parse_bitcode(path.read_bytes()) for path in models]
+    defined = {f.name: str(f.global_value_type) for model in loaded for f in _definitions(model)}
+    declared = {f.name: str(f.global_value_type) for f in module.functions if f.is_declaration}
+    text = redirect_calls(str(module), chosen_models(declared, defined))
+    module = _parse_text(text, "linked module")
+    for model in loaded:
         model.triple, model.data_layout = module.triple, module.data_layout
         module.link_in(model)
     return _parse_text(hide_models(str(module)), "linked module")

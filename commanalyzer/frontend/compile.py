@@ -158,7 +158,7 @@ def fortran_runtime(modules: Sequence[Path], fortran: str) -> tuple[tuple[str, .
     """Libraries to link and models to add for modules that call the Fortran runtime."""
     if not uses_fortran(path.read_bytes() for path in modules):
         return (), ()
-    return runtime_libraries(find_fortran(fortran)), (fortran_models(),)
+    return runtime_libraries(find_fortran(fortran)), fortran_models()
 
 
 def _input_file(path: Path) -> InputFile:

@@ -16,12 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from commanalyzer.errors import CompileError, RuntimeBuildError
+from commanalyzer.frontend.drivers.option_table import LANGUAGE_OF_SUFFIX, OPENMP
 from commanalyzer.frontend.marks import MACRO, with_fortran_marks
 from commanalyzer.frontend.subprocesses import ToolOutput, run_tool
 
-FORTRAN_SUFFIXES = frozenset(
-    {".f90", ".f95", ".f03", ".f08", ".f", ".for", ".F90", ".F95", ".F03", ".F08", ".F"}
-)
+FORTRAN_SUFFIXES = frozenset(s for s, language in LANGUAGE_OF_SUFFIX.items() if language == "fortran")
 ENVIRONMENT = "COMMANALYZER_FC"
 
 # The newest whose bitcode the LLVM inside llvmlite reads comes first.
@@ -38,10 +37,6 @@ _KNOWN = (
 _NEWEST_LLVM = 22
 # -O2 lets flang inline intrinsics; a bisect limit of 0 makes LLVM skip all optional passes (and say so).
 _COMPILE_FLAGS = ("-O2", "-g", "-mllvm", "-opt-bisect-limit=0", "-emit-llvm", "-S")
-# Constant products went out of LLVM's language, and flang 19 still writes the sizes of strings that way.
-_PRODUCT = re.compile(
-    r"\bmul \(i64 ptrtoint \(ptr getelementptr \((\w+), ptr null, i32 1\) to i64\), i64 (-?\d+)\)"
-)
 _PASS_NOISE = re.compile(r"^BISECT: .*\n?", re.MULTILINE)
 _TIMEOUT_S = 600.0
 _HINT = "install LLVM's flang (Debian: apt-get install flang-19), or name it with --fc or COMMANALYZER_FC"
@@ -72,11 +67,19 @@ def find_fortran(command: str = "") -> FortranCompiler:
     for text, origin in ((command, "--fc"), (os.environ.get(ENVIRONMENT, ""), ENVIRONMENT)):
         if text.strip():
             return _checked(shlex.split(text), origin)
+    for name in installed_compilers():
+        return _checked([name], name)
+    raise CompileError(f"no Fortran compiler: expected one of {', '.join(_KNOWN)}, found none", hint=_HINT)
+
+
+def installed_compilers() -> tuple[str, ...]:
+    """Names of the known compilers on the search path, each compiler once, the newest first."""
+    found: dict[str, str] = {}
     for name in _KNOWN:
         program = shutil.which(name)
         if program:
-            return _checked([program], name)
-    raise CompileError(f"no Fortran compiler: expected one of {', '.join(_KNOWN)}, found none", hint=_HINT)
+            found.setdefault(os.path.realpath(program), name)
+    return tuple(found.values())
 
 
 def _checked(command: list[str], origin: str) -> FortranCompiler:
@@ -122,8 +125,10 @@ def compile_fortran(
         CompileError: If the source is refused or takes too long.
     """
     name = f"./{source}" if str(source).startswith("-") else str(source)
+    # pragmas are analysed as sequential code, and lines for OpenMP alone (!$) are comments
+    words = [word for word in compiler.command if not word.startswith(OPENMP)]
     command = [
-        *compiler.command, *_COMPILE_FLAGS, f"-D{MACRO}", *fortran_flags(flags),
+        *words, *_COMPILE_FLAGS, f"-D{MACRO}", *fortran_flags(flags),
         "-module-dir", str(module_directory), name, "-o", str(module),
     ]  # fmt: skip
     output = run_tool(command, timeout_s=_TIMEOUT_S)
@@ -142,8 +147,7 @@ def compile_fortran(
                 else 'give flags with the compiler: --fc "flang -Iinclude"'
             ),
         )
-    text = with_fortran_marks(module.read_text())
-    module.write_text(_PRODUCT.sub(r"ptrtoint (ptr getelementptr (\1, ptr null, i64 \2) to i64)", text))
+    module.write_text(with_fortran_marks(module.read_text()))
     return messages
 
 

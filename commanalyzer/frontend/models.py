@@ -7,21 +7,24 @@ plain code what flows: instrumentation then sees loops, copies and allocations, 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from commanalyzer.errors import RuntimeBuildError
+from commanalyzer.errors import IrError, RuntimeBuildError
 from commanalyzer.frontend.cache import cached_file, content_key
 from commanalyzer.frontend.link import build_object
 from commanalyzer.frontend.shim import shim_directory
 from commanalyzer.frontend.subprocesses import run_tool
 from commanalyzer.frontend.toolchain import bundled_toolchain
-from commanalyzer.ir.fortran_calls import MODELLED
 
 PREFIX = "ca_model_"
+_MODELS = ("fortran.c", "fortran_reductions.c")
 _FLAGS = ("-std=gnu11", "-O2", "-g0", "-Wall", "-Wextra", "-Werror", "-fno-sanitize=all")
 _TIMEOUT_S = 300.0
 _FORTRAN = b"_FortranA"
+_VERSION = re.compile(r"_\d\d$")
+_EMPTY_RESULT = re.compile(r"(?:%[-\w$.]+ = )?((?:tail |musttail |notail )?)call \{\} @_Fortran")
+_EMPTY_DECLARED = re.compile(r"^(declare [^@\n]*?)\{\} @_Fortran", re.MULTILINE)
 
 
 def uses_fortran(modules: Iterable[bytes]) -> bool:
@@ -29,15 +32,18 @@ def uses_fortran(modules: Iterable[bytes]) -> bool:
     return any(_FORTRAN in data for data in modules)
 
 
-def fortran_models() -> Path:
+def fortran_models() -> tuple[Path, ...]:
     """Bitcode of the Fortran models, compiled once."""
+    folder = shim_directory() / "models"
+    return tuple(_compiled(folder / name, folder / "fortran.h") for name in _MODELS)
+
+
+def _compiled(source: Path, header: Path) -> Path:
     toolchain = bundled_toolchain()
-    source = shim_directory() / "models" / "fortran.c"
     command = [
         *toolchain.cc, *toolchain.target_flags, *_FLAGS,
         "-Xclang", "-disable-llvm-passes", "-emit-llvm", "-c", str(source),
     ]  # fmt: skip
-    header = source.with_name("fortran.h")
     key = content_key(["models", toolchain.version, *command, source.read_bytes(), header.read_bytes()])
 
     def produce(draft: Path) -> None:
@@ -56,19 +62,49 @@ def fortran_support() -> Path:
     )
 
 
-def redirect_calls(text: str) -> str:
+def chosen_models(declared: Mapping[str, str], models: Mapping[str, str]) -> dict[str, str]:
+    """The model of each declared function that has one.
+
+    Args:
+        declared: Functions that the program calls, and their LLVM types.
+        models: Functions that the models define, and their types. Those of a function whose parameters
+            changed end in the version of flang that they start with.
+
+    Raises:
+        IrError: If a function has models, but none with its parameters.
+    """
+    of_function: dict[str, list[str]] = {}
+    for model in models:
+        if model.startswith(PREFIX):
+            of_function.setdefault(_VERSION.sub("", model.removeprefix(PREFIX)), []).append(model)
+    chosen = {}
+    for name, kind in declared.items():
+        known = [model for model in (*of_function.get(name, ()), f"{PREFIX}{name}") if model in models]
+        found = next((model for model in known if models[model] == kind.replace("{}", "void", 1)), None)
+        if found is not None:
+            chosen[name] = found
+        elif known:
+            raise IrError(
+                f"expected {' or '.join(dict.fromkeys(models[model] for model in known))}, found {kind}",
+                where=name,
+                hint="use flang 19 to 22",
+            )
+    return chosen
+
+
+def redirect_calls(text: str, models: Mapping[str, str]) -> str:
     """Module text in which modelled functions are called by the names of their models.
 
     flang gives functions without result an empty structure as result; the models have none. Every value
     of the module must have a name.
+
+    Args:
+        text: The module.
+        models: From :func:`chosen_models`.
     """
-    text = re.sub(r"(%[-\w$.]+ = )?\bcall \{\} @_Fortran", "call void @_Fortran", text)
-    text = re.sub(r"^(declare (?:!dbg !\d+ )?)\{\} @_Fortran", r"\1void @_Fortran", text, flags=re.MULTILINE)
-    return re.sub(r"@(_FortranA\w+)\b", lambda m: _model_of(m.group(1)), text)
-
-
-def _model_of(name: str) -> str:
-    return f"@{PREFIX}{name}" if name in MODELLED else f"@{name}"
+    text = _EMPTY_RESULT.sub(r"\1call void @_Fortran", text)
+    text = _EMPTY_DECLARED.sub(r"\1void @_Fortran", text)
+    return re.sub(r"@(_FortranA\w+)\b", lambda m: f"@{models.get(m.group(1), m.group(1))}", text)
 
 
 def hide_models(text: str) -> str:

@@ -92,8 +92,8 @@ class NestReader:
 
     def _is_outer(self, labels: Iterable[RangeLabel]) -> bool:
         """No label is that of an inner loop's last round."""
-        registers = [label.source for label in labels if isinstance(label.source, str)]  # others are loads
-        return not any(name in reader.labels for name in registers for reader in self._inner.values())
+        registers = {label.source for label in labels if isinstance(label.source, str)}
+        return all(registers.isdisjoint(reader.labels) for reader in self._inner.values())
 
 
 def offer_nest(

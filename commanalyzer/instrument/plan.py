@@ -36,6 +36,7 @@ from commanalyzer.ir.addresses import ModuleNames
 from commanalyzer.ir.allocators import Allocators
 from commanalyzer.ir.debug_info import DebugInfo
 from commanalyzer.ir.extremum_stores import extremum_stores
+from commanalyzer.ir.fortran_names import fortran_name
 from commanalyzer.ir.libcalls import LibraryModel
 from commanalyzer.ir.library_files import default_library
 from commanalyzer.ir.model import Function, Module
@@ -187,6 +188,8 @@ def _record_globals(module: Module, names: ModuleNames, sites: SiteTable) -> Non
             continue
         name, place = names.global_name(variable)
         size = alloc_size_bytes(variable.type)
+        if module.lines[variable.first_line].count("!dbg ") > 1:  # a COMMON block has many names
+            name = fortran_name(variable.name)
         sites.globals.append(ObjectRecord(variable.name, name, "", place, 0, size))
 
 

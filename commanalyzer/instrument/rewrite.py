@@ -68,7 +68,7 @@ def _outside(lines: Sequence[str]) -> list[str]:
         if line.startswith("!llvm.dbg.cu"):
             continue
         if line.startswith("attributes #"):
-            line = _MEMORY_ATTRIBUTE.sub("", line)
+            line = _MEMORY_ATTRIBUTE.sub("", line).replace("= { }", "= { memory(readwrite) }")  # never empty
         elif line.startswith("@"):
             line = without_debug(line)
         result.append(line)

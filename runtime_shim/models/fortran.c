@@ -5,30 +5,8 @@
  * inlined, so that allocations and values belong to the line of the call.
  */
 #include "fortran.h"
-#include <stdlib.h>
 
-double sqrt(double);
-
-#define MODEL __attribute__((always_inline, used))
-#define HELPER __attribute__((always_inline)) static inline
-typedef struct descriptor *restrict Result;
-typedef const struct descriptor *Array;
-
-/* A logical of any kind: 1 in its lowest byte. */
-HELPER bool is_true(const void *at) { return *(const unsigned char *)at & 1; }
-
-/* ---- allocation: the block is replaced by one that belongs to this place in the program ---- */
-
-HELPER void own_block(struct descriptor *array) {
-  void *block = array->base;
-  if (!block)
-    return;
-  void *owned = malloc(ca_block_bytes(block));
-  if (!owned)
-    return;
-  array->base = owned;
-  ca_adopt(owned, block, array->element_bytes * (uint64_t)ca_elements(array));
-}
+/* ---- allocation ---- */
 
 HELPER void copy_elements(struct descriptor *to, Array from) {
   int64_t count = ca_elements(to);
@@ -37,15 +15,50 @@ HELPER void copy_elements(struct descriptor *to, Array from) {
     ca_copy_sources(ca_element(to, i), ca_element(from, ca_is_array(from) ? i : 0), bytes);
 }
 
-#define MODEL_ALLOCATE(KIND)                                                                                   \
-  int _FortranA##KIND##Allocate(struct descriptor *, bool, Array, const char *, int);                          \
-  MODEL int ca_model__FortranA##KIND##Allocate(struct descriptor *array, bool has_status, Array message,       \
-                                               const char *file, int line) {                                   \
-    int status = _FortranA##KIND##Allocate(array, has_status, message, file, line);                            \
+/* Components that the runtime allocated for a copy. */
+HELPER void own_components(struct descriptor *to, Array from) {
+  struct walk walk;
+  ca_walk_begin(&walk, to, from);
+  while (ca_walk_next(&walk)) {
+    own_block(walk.array);
+    copy_elements(walk.array, walk.origin);
+  }
+}
+
+/* A runtime function whose parameters changed has a model for each version, from the flang in its name on; the
+ * one with the parameters of the program's calls is taken. */
+#define MODEL_ALLOCATE(KIND, VERSION, PARAMETERS, ARGUMENTS)                                                   \
+  int allocate_##KIND##VERSION PARAMETERS __asm__("_FortranA" #KIND "Allocate");                               \
+  MODEL int ca_model__FortranA##KIND##Allocate##VERSION PARAMETERS {                                           \
+    int status = allocate_##KIND##VERSION ARGUMENTS;                                                           \
     if (!status)                                                                                               \
       own_block(array);                                                                                        \
     return status;                                                                                             \
-  }                                                                                                            \
+  }
+MODEL_ALLOCATE(Allocatable, _19,
+               (struct descriptor *array, bool has_status, Array message, const char *file, int line),
+               (array, has_status, message, file, line))
+MODEL_ALLOCATE(Allocatable, _20,
+               (struct descriptor *array, int64_t stream, bool has_status, Array message, const char *file,
+                int line),
+               (array, stream, has_status, message, file, line))
+MODEL_ALLOCATE(Allocatable, _21,
+               (struct descriptor *array, int64_t *stream, bool has_status, Array message, const char *file,
+                int line),
+               (array, stream, has_status, message, file, line))
+MODEL_ALLOCATE(Allocatable, _22,
+               (struct descriptor *array, int64_t *stream, bool has_status, Array message, const char *file,
+                int line, void *copy),
+               (array, stream, has_status, message, file, line, copy))
+MODEL_ALLOCATE(Pointer, _19,
+               (struct descriptor *array, bool has_status, Array message, const char *file, int line),
+               (array, has_status, message, file, line))
+MODEL_ALLOCATE(Pointer, _22,
+               (struct descriptor *array, bool has_status, Array message, const char *file, int line,
+                void *copy),
+               (array, has_status, message, file, line, copy))
+
+#define MODEL_ALLOCATE_SOURCE(KIND)                                                                            \
   int _FortranA##KIND##AllocateSource(struct descriptor *, Array, bool, Array, const char *, int);             \
   MODEL int ca_model__FortranA##KIND##AllocateSource(struct descriptor *array, Array source, bool has_status,  \
                                                      Array message, const char *file, int line) {              \
@@ -53,11 +66,12 @@ HELPER void copy_elements(struct descriptor *to, Array from) {
     if (!status) {                                                                                             \
       own_block(array);                                                                                        \
       copy_elements(array, source);                                                                            \
+      own_components(array, source);                                                                           \
     }                                                                                                          \
     return status;                                                                                             \
   }
-MODEL_ALLOCATE(Allocatable)
-MODEL_ALLOCATE(Pointer)
+MODEL_ALLOCATE_SOURCE(Allocatable)
+MODEL_ALLOCATE_SOURCE(Pointer)
 
 /* ---- assignment: both sides may overlap, so sources are kept aside while the runtime copies ---- */
 
@@ -91,9 +105,12 @@ HELPER void release_sources(struct descriptor *to, char *kept, uint64_t bytes, b
     if (to->base && to->base != before)                                                                        \
       own_block(to);                                                                                           \
     release_sources(to, kept, bytes, is_array);                                                                \
+    own_components(to, from);                                                                                  \
   }
 MODEL_ASSIGN(Assign)
 MODEL_ASSIGN(AssignTemporary)
+MODEL_ASSIGN(AssignPolymorphic)
+MODEL_ASSIGN(AssignExplicitLengthCharacter)
 MODEL_ASSIGN(CopyInAssign)
 
 void _FortranACopyOutAssign(struct descriptor *, struct descriptor *, const char *, int);
@@ -157,6 +174,34 @@ MODEL bool ca_model__FortranAioInputDescriptor(void *unit, Array array) {
   bool is_read = _FortranAioInputDescriptor(unit, array);
   all_from_outside(array);
   return is_read;
+}
+
+/* ---- the same bytes as another type ---- */
+
+HELPER void same_bytes(Result result, Array source) {
+  own_block(result);
+  int64_t count = ca_elements(source);
+  uint64_t left = result->element_bytes * (uint64_t)ca_elements(result);
+  char *to = result->base;
+  for (int64_t i = 0; i < count && left; i++) {
+    uint64_t bytes = source->element_bytes < left ? source->element_bytes : left;
+    ca_copy_sources(to, ca_element(source, i), bytes);
+    to += bytes;
+    left -= bytes;
+  }
+}
+
+void _FortranATransfer(Result, Array, Array, const char *, int);
+MODEL void ca_model__FortranATransfer(Result result, Array source, Array mold, const char *file, int line) {
+  _FortranATransfer(result, source, mold, file, line);
+  same_bytes(result, source);
+}
+
+void _FortranATransferSize(Result, Array, Array, const char *, int, int64_t);
+MODEL void ca_model__FortranATransferSize(Result result, Array source, Array mold, const char *file, int line,
+                                          int64_t size) {
+  _FortranATransferSize(result, source, mold, file, line, size);
+  same_bytes(result, source);
 }
 
 /* ---- rearrangements: the runtime tells where each element came from ---- */
@@ -237,141 +282,3 @@ MODEL void ca_model__FortranAUnpack(Result result, Array vector, Array mask, Arr
   REARRANGE(ca_origins_unpack(vector, mask, field, file, line),
             _FortranAUnpack(result, vector, mask, field, file, line));
 }
-
-/* ---- reductions: the runtime's number with the sources of a plain loop ---- */
-
-#define COMBINE_Sum(A, B) ((A) + (B))
-#define COMBINE_Product(A, B) ((A) * (B))
-#define COMBINE_Maxval(A, B) ((A) < (B) ? (B) : (A))
-#define COMBINE_Minval(A, B) ((B) < (A) ? (B) : (A))
-#define ALL_KINDS(MACRO, NAME, START)                                                                          \
-  MACRO(NAME, Real4, float, r4, START)                                                                         \
-  MACRO(NAME, Real8, double, r8, START)                                                                        \
-  MACRO(NAME, Integer4, int32_t, i4, START)                                                                    \
-  MACRO(NAME, Integer8, int64_t, i8, START)
-
-#define MODEL_REDUCTION(NAME, KIND, TYPE, SUFFIX, START)                                                       \
-  TYPE _FortranA##NAME##KIND(Array, const char *, int, int, Array);                                            \
-  MODEL TYPE ca_model__FortranA##NAME##KIND(Array array, const char *file, int line, int dimension,            \
-                                            Array mask) {                                                      \
-    TYPE sources = START;                                                                                      \
-    int64_t count = ca_elements(array);                                                                        \
-    if (ca_is_array(mask)) {                                                                                   \
-      for (int64_t i = 0; i < count; i++)                                                                      \
-        if (is_true(ca_element(mask, i)))                                                                      \
-          sources = COMBINE_##NAME(sources, *(TYPE *)ca_element(array, i));                                    \
-    } else {                                                                                                   \
-      for (int64_t i = 0; i < count; i++)                                                                      \
-        sources = COMBINE_##NAME(sources, *(TYPE *)ca_element(array, i));                                      \
-    }                                                                                                          \
-    return ca_with_sources_##SUFFIX(_FortranA##NAME##KIND(array, file, line, dimension, mask), sources);       \
-  }
-ALL_KINDS(MODEL_REDUCTION, Sum, 0)
-ALL_KINDS(MODEL_REDUCTION, Product, 1)
-ALL_KINDS(MODEL_REDUCTION, Maxval, 0)
-ALL_KINDS(MODEL_REDUCTION, Minval, 0)
-
-/* Along one dimension; the type is looked at outside, so that it selects no value. */
-#define REDUCE_LINES(NAME, TYPE, SUFFIX, START)                                                                \
-  for (int64_t k = 0; k < count; k++) {                                                                        \
-    TYPE sources = START;                                                                                      \
-    char *at = ca_line(array, k, dimension), *selects = is_masked ? ca_line(mask, k, dimension) : 0;           \
-    for (int64_t i = 0; i < length; i++)                                                                       \
-      if (!is_masked || is_true(selects + i * mask_stride))                                                    \
-        sources = COMBINE_##NAME(sources, *(TYPE *)(at + i * stride));                                         \
-    TYPE *to = ca_element(result, k);                                                                          \
-    *to = ca_with_sources_##SUFFIX(ca_number_##SUFFIX(to), sources);                                           \
-  }
-
-#define MODEL_LINES(NAME, START)                                                                               \
-  void _FortranA##NAME##Dim(Result, Array, int, const char *, int, Array);                                     \
-  MODEL void ca_model__FortranA##NAME##Dim(Result result, Array array, int dimension, const char *file,        \
-                                           int line, Array mask) {                                             \
-    _FortranA##NAME##Dim(result, array, dimension, file, line, mask);                                          \
-    own_block(result);                                                                                         \
-    bool is_masked = ca_is_array(mask);                                                                        \
-    int64_t count = ca_elements(result), length = ca_extent(array, dimension);                                 \
-    int64_t stride = ca_stride(array, dimension);                                                              \
-    int64_t mask_stride = is_masked ? ca_stride(mask, dimension) : 0;                                          \
-    switch (ca_type(array)) {                                                                                  \
-    case TYPE_REAL_4:                                                                                          \
-      REDUCE_LINES(NAME, float, r4, START) break;                                                              \
-    case TYPE_REAL_8:                                                                                          \
-      REDUCE_LINES(NAME, double, r8, START) break;                                                             \
-    case TYPE_INTEGER_4:                                                                                       \
-      REDUCE_LINES(NAME, int32_t, i4, START) break;                                                            \
-    case TYPE_INTEGER_8:                                                                                       \
-      REDUCE_LINES(NAME, int64_t, i8, START) break;                                                            \
-    }                                                                                                          \
-  }
-MODEL_LINES(Sum, 0)
-MODEL_LINES(Product, 1)
-MODEL_LINES(Maxval, 0)
-MODEL_LINES(Minval, 0)
-
-#define MODEL_DOT(NAME, KIND, TYPE, SUFFIX, START)                                                             \
-  TYPE _FortranA##NAME##KIND(Array, Array, const char *, int);                                                 \
-  MODEL TYPE ca_model__FortranA##NAME##KIND(Array x, Array y, const char *file, int line) {                    \
-    TYPE sources = START;                                                                                      \
-    int64_t count = ca_elements(x);                                                                            \
-    for (int64_t i = 0; i < count; i++)                                                                        \
-      sources += *(TYPE *)ca_element(x, i) * *(TYPE *)ca_element(y, i);                                        \
-    return ca_with_sources_##SUFFIX(_FortranA##NAME##KIND(x, y, file, line), sources);                         \
-  }
-ALL_KINDS(MODEL_DOT, DotProduct, 0)
-
-#define MODEL_NORM(KIND, TYPE, SUFFIX)                                                                         \
-  TYPE _FortranANorm2_##KIND(Array, const char *, int, int);                                                   \
-  MODEL TYPE ca_model__FortranANorm2_##KIND(Array array, const char *file, int line, int dimension) {          \
-    TYPE sources = 0;                                                                                          \
-    int64_t count = ca_elements(array);                                                                        \
-    for (int64_t i = 0; i < count; i++)                                                                        \
-      sources += *(TYPE *)ca_element(array, i) * *(TYPE *)ca_element(array, i);                                \
-    sources = (TYPE)sqrt(sources);                                                                             \
-    return ca_with_sources_##SUFFIX(_FortranANorm2_##KIND(array, file, line, dimension), sources);             \
-  }
-MODEL_NORM(4, float, r4)
-MODEL_NORM(8, double, r8)
-
-int64_t _FortranACount(Array, const char *, int, int);
-MODEL int64_t ca_model__FortranACount(Array mask, const char *file, int line, int dimension) {
-  int64_t sources = 0, count = ca_elements(mask);
-  for (int64_t i = 0; i < count; i++)
-    sources += is_true(ca_element(mask, i));
-  return ca_with_sources_i8(_FortranACount(mask, file, line, dimension), sources);
-}
-
-/* ---- matrix products ---- */
-
-#define MODEL_MATMUL(NAME, IS_TRANSPOSED, XKIND, X, YKIND, Y, TYPE, SUFFIX)                                    \
-  void _FortranA##NAME##XKIND##YKIND(Result, Array, Array, const char *, int);                                 \
-  MODEL void ca_model__FortranA##NAME##XKIND##YKIND(Result result, Array x, Array y, const char *file,         \
-                                                    int line) {                                                \
-    _FortranA##NAME##XKIND##YKIND(result, x, y, file, line);                                                   \
-    own_block(result);                                                                                         \
-    bool is_vector = ca_extent(x, 2) < 0;                                                                      \
-    int64_t columns = ca_extent(y, 2) < 0 ? 1 : ca_extent(y, 2), length = ca_extent(y, 1);                     \
-    int64_t rows = is_vector ? 1 : ca_extent(x, IS_TRANSPOSED + 1);                                            \
-    for (int64_t j = 0; j < columns; j++)                                                                      \
-      for (int64_t i = 0; i < rows; i++) {                                                                     \
-        TYPE sources = 0;                                                                                      \
-        for (int64_t k = 0; k < length; k++)                                                                   \
-          sources += *(X *)(is_vector       ? ca_index(x, k, 0)                                                \
-                            : IS_TRANSPOSED ? ca_index(x, k, i)                                                \
-                                            : ca_index(x, i, k)) *                                             \
-                     *(Y *)ca_index(y, k, j);                                                                  \
-        TYPE *to = is_vector ? ca_index(result, j, 0) : ca_index(result, i, j);                                \
-        *to = ca_with_sources_##SUFFIX(ca_number_##SUFFIX(to), sources);                                       \
-      }                                                                                                        \
-  }
-#define MODEL_MATMULS(NAME, IS_TRANSPOSED)                                                                     \
-  MODEL_MATMUL(NAME, IS_TRANSPOSED, Real4, float, Real4, float, float, r4)                                     \
-  MODEL_MATMUL(NAME, IS_TRANSPOSED, Real4, float, Real8, double, double, r8)                                   \
-  MODEL_MATMUL(NAME, IS_TRANSPOSED, Real8, double, Real4, float, double, r8)                                   \
-  MODEL_MATMUL(NAME, IS_TRANSPOSED, Real8, double, Real8, double, double, r8)                                  \
-  MODEL_MATMUL(NAME, IS_TRANSPOSED, Integer4, int32_t, Integer4, int32_t, int32_t, i4)                         \
-  MODEL_MATMUL(NAME, IS_TRANSPOSED, Integer4, int32_t, Integer8, int64_t, int64_t, i8)                         \
-  MODEL_MATMUL(NAME, IS_TRANSPOSED, Integer8, int64_t, Integer4, int32_t, int64_t, i8)                         \
-  MODEL_MATMUL(NAME, IS_TRANSPOSED, Integer8, int64_t, Integer8, int64_t, int64_t, i8)
-MODEL_MATMULS(Matmul, 0)
-MODEL_MATMULS(MatmulTranspose, 1)

@@ -20,6 +20,14 @@ DEFINE_NUMBER(i4, int32_t)
 DEFINE_NUMBER(i8, int64_t)
 DEFINE_NUMBER(r4, float)
 DEFINE_NUMBER(r8, double)
+HIDDEN int32_t ca_located_i4(int32_t number, double found) {
+  (void)found;
+  return number;
+}
+HIDDEN int64_t ca_located_i8(int64_t number, double found) {
+  (void)found;
+  return number;
+}
 
 HIDDEN void ca_copy_sources(void *to, const void *from, uint64_t bytes) {
   (void)to;
@@ -54,6 +62,7 @@ HIDDEN void ca_adopt(void *owned, void *block, uint64_t bytes) {
  * there. */
 HIDDEN bool ca_is_array(const struct descriptor *array) { return array && array->rank > 0; }
 HIDDEN int ca_type(const struct descriptor *array) { return array->type; }
+HIDDEN bool ca_is_type(const struct descriptor *array, int type) { return array->type == type; }
 HIDDEN int64_t ca_extent(const struct descriptor *array, int dimension) {
   return dimension <= array->rank ? array->dimensions[dimension - 1].extent : -1;
 }
@@ -93,6 +102,78 @@ HIDDEN void *ca_line(const struct descriptor *array, int64_t line, int dimension
 HIDDEN void *ca_index(const struct descriptor *array, int64_t i, int64_t j) {
   char *at = (char *)array->base + i * array->dimensions[0].stride;
   return array->rank > 1 ? at + j * array->dimensions[1].stride : at;
+}
+
+/* ---- components of derived types ---- */
+
+static void push(struct walk *walk, char *to, const char *from, const struct derived_type *type) {
+  if (walk->count == walk->room) {
+    walk->room = 2 * walk->room + 16;
+    walk->pairs = realloc(walk->pairs, (size_t)walk->room * sizeof *walk->pairs);
+    if (!walk->pairs)
+      abort();
+  }
+  walk->pairs[walk->count++] = (struct pair){to, from, type, 0};
+}
+
+/* The dynamic type of an array, or nothing. It stands behind the dimensions. */
+static const struct derived_type *type_of(const struct descriptor *array) {
+  if (array->type != TYPE_DERIVED || !(array->extra & HAS_ADDENDUM))
+    return 0;
+  return *(const struct derived_type *const *)&array->dimensions[array->rank];
+}
+
+static void push_elements(struct walk *walk, const struct descriptor *to, const struct descriptor *from) {
+  const struct derived_type *type = type_of(to);
+  int64_t count = ca_elements(to);
+  if (!type || !from->base || (from->rank && ca_elements(from) != count))
+    return;
+  for (int64_t i = 0; i < count; i++)
+    push(walk, ca_element(to, i), ca_element(from, from->rank ? i : 0), type);
+}
+
+HIDDEN void ca_walk_begin(struct walk *walk, const struct descriptor *to, const struct descriptor *from) {
+  *walk = (struct walk){0};
+  push_elements(walk, to, from);
+}
+
+/* Derived types inside; an array of them has constant bounds. */
+static void push_inside(struct walk *walk, const struct pair *pair, const struct component *component) {
+  const struct derived_type *type = component->type.base;
+  const struct bound *bounds = component->bounds.base;
+  int64_t count = 1;
+  for (int d = 0; d < component->rank; d++)
+    count *= bounds[2 * d + 1].value - bounds[2 * d].value + 1;
+  for (int64_t i = 0; i < count; i++) {
+    uint64_t at = component->offset + (uint64_t)i * type->bytes;
+    push(walk, pair->to + at, pair->from + at, type);
+  }
+}
+
+HIDDEN bool ca_walk_next(struct walk *walk) {
+  if (walk->array) /* its block is where it stays only now */
+    push_elements(walk, walk->array, walk->origin);
+  walk->array = 0;
+  while (walk->count) {
+    struct pair *top = &walk->pairs[walk->count - 1];
+    if (top->next == top->type->of_components.extent) {
+      walk->count--;
+      continue;
+    }
+    struct pair pair = *top;
+    const struct component *component = (const struct component *)pair.type->components.base + top->next++;
+    if (component->genre == GENRE_DATA && component->type.base)
+      push_inside(walk, &pair, component);
+    if (component->genre != GENRE_ALLOCATABLE)
+      continue;
+    walk->array = (struct descriptor *)(pair.to + component->offset);
+    walk->origin = (const struct descriptor *)(pair.from + component->offset);
+    if (walk->array->base && walk->origin->base && walk->array->base != walk->origin->base)
+      return true;
+    walk->array = 0;
+  }
+  free(walk->pairs);
+  return false;
 }
 
 /* ---- element numbers in place of elements ---- */

@@ -233,7 +233,7 @@ def test_without_ir_it_says_how_to_build(project: Project) -> None:
     done = commanalyzer(project.folder, "analyze", "plain")
     assert done.status == 1
     assert "plain: expected an executable with embedded IR, found none" in done.err
-    assert 'make CC="commanalyzer cc"' in done.err
+    assert "make CC=commanalyzer-cc" in done.err
     done = commanalyzer(project.folder, "analyze", "a.o")
     assert "expected an executable, found an object file" in done.err
     done = commanalyzer(project.folder, "analyze", "plain", "a.c")

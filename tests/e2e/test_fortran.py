@@ -159,25 +159,30 @@ def run(text: str, tmp_path: Path) -> Recorded:
 
 
 def origins(graph: ValueGraph, name: str, *, is_heap: bool = False) -> dict[int, set[Place]]:
-    """Per element of ``name``: the memory values it was last computed from, through register values."""
-    row_of = {int(sink): row for row, sink in enumerate(graph.row_sink)}  # the last one
+    """Per element of ``name``: values of modules it was last computed from, through temporaries."""
+    rows_of: dict[int, list[int]] = {}
+    for row, sink in enumerate(graph.row_sink):
+        rows_of.setdefault(int(sink), []).append(row)
 
-    def sources(vertex: int) -> set[Place]:
+    def sources(rows: list[int]) -> set[Place]:
         found: set[Place] = set()
-        first, last = graph.source_ptr[graph.term_ptr[row_of[vertex] : row_of[vertex] + 2]]
-        for source in map(int, graph.source[first:last]):
-            kept_in = graph.objects[graph.home_object[source]]
-            if kept_in.kind is HomeKind.REGISTER or kept_in.name.startswith("malloc"):
-                found |= sources(source)
-            else:
-                found.add((kept_in.name, int(graph.home_offset[source]) // 8))
+        for row in rows:
+            first, last = graph.source_ptr[graph.term_ptr[row : row + 2]]
+            for source in map(int, graph.source[first:last]):
+                kept_in = graph.objects[graph.home_object[source]]
+                if kept_in.kind is HomeKind.STACK:  # a temporary result may be a sum in memory
+                    found |= sources(rows_of[source])
+                elif kept_in.kind is HomeKind.REGISTER or kept_in.name.startswith("malloc"):
+                    found |= sources(rows_of[source][-1:])
+                else:
+                    found.add((kept_in.name, int(graph.home_offset[source]) // 8))
         return found
 
     # an allocatable is two objects of one name: the global with its descriptor, and the array
     kind = HomeKind.HEAP if is_heap else HomeKind.GLOBAL
     objects = [o.kind is kind and o.name == name for o in graph.objects]
-    vertices = [v for v, o in enumerate(graph.home_object) if objects[o] and v in row_of]
-    return {int(graph.home_offset[v]) // 8: sources(v) for v in vertices}
+    vertices = [v for v, o in enumerate(graph.home_object) if objects[o] and v in rows_of]
+    return {int(graph.home_offset[v]) // 8: sources(rows_of[v][-1:]) for v in vertices}
 
 
 def element(i: int, j: int) -> int:
@@ -194,6 +199,13 @@ REDUCTIONS = {
     "dot_product(v, w)": [(name, k) for name in ("data::v", "data::w") for k in ELEMENTS],
     "sum(a(2, :))": [("data::a", element(1, j)) for j in ELEMENTS],
     "product(a(1:4:2, 3))": [("data::a", element(i, 2)) for i in (0, 2)],
+    "2 * findloc(w, 4d0, dim=1)": [("data::w", k) for k in ELEMENTS],
+    "sum(minloc(a)) + sum(maxloc(a, dim=1))": [("data::a", k) for k in range(16)],
+    "sum(count(a > 20, dim=1)) + sum(norm2(a, dim=2))": [("data::a", k) for k in range(16)],
+    "2 * real(dot_product(cmplx(v, w, 8), cmplx(w, v, 8)))": [
+        (n, k) for n in ("data::v", "data::w") for k in ELEMENTS
+    ],
+    "2 * sum(transfer(v, w))": [("data::v", k) for k in ELEMENTS],
 }
 
 
@@ -214,7 +226,10 @@ def test_a_masked_sum_has_the_chosen_elements(tmp_path: Path) -> None:
 def test_reductions_along_a_dimension_have_one_line_each(call: str, along: int, tmp_path: Path) -> None:
     recorded = run(f"v = {call}\nprint *, v(2)\ns = v(2) + 1\nprint *, s", tmp_path)
     line = {("data::a", element(*((k, 1) if along == 0 else (1, k)))) for k in ELEMENTS}
-    assert origins(recorded.graph, "data::s") == {0: line}
+    found = origins(recorded.graph, "data::s")
+    if found == {0: {("data::v", 1)}}:  # without a temporary result
+        found = {0: origins(recorded.graph, "data::v")[1]}
+    assert found == {0: line}
 
 
 @pytest.mark.slow
@@ -283,6 +298,56 @@ def test_pointers_and_allocatables_are_heap_arrays_with_their_names(tmp_path: Pa
     }
 
 
+DEEP = """module forest
+  type leaf
+    real(8), allocatable :: v(:)
+    integer :: k
+  end type
+  type, extends(leaf) :: tree
+    type(leaf) :: pair(2)
+    type(leaf), allocatable :: more(:)
+    character(len=:), allocatable :: name
+  end type
+  real(8) :: x(4), y(4)
+end module
+program copies
+  use forest
+  type(tree) :: a, b
+  class(leaf), allocatable :: c
+  type(leaf), allocatable :: d(:)
+  integer :: i
+  do i = 1, 4
+    x(i) = 0.5d0 * i
+  end do
+  allocate (a%v(1), a%pair(2)%v(1), a%more(2))
+  allocate (a%more(2)%v(1))
+  a%v(1) = x(1)
+  a%pair(2)%v(1) = x(2)
+  a%more(2)%v(1) = x(3)
+  a%name = 'oak'
+  b = a
+  allocate (c, source=a)
+  d = b%more
+  a%v = 0
+  y(1) = 2 * b%v(1)
+  y(2) = 2 * b%pair(2)%v(1)
+  y(3) = 2 * d(2)%v(1)
+  y(4) = 2 * c%v(1)
+  print *, y, b%name, size(b%more)
+end program
+"""
+
+
+def test_copies_of_derived_types_keep_the_values_of_their_components(tmp_path: Path) -> None:
+    source = tmp_path / "deep.f90"
+    source.write_text(DEEP)
+    recorded = record_file(source)
+    assert (recorded.traced.exit_status, recorded.traced.stdout) == plain_flang(source, tmp_path)
+    assert recorded.plan.sites.externals == []
+    found = origins(recorded.graph, "forest::y")
+    assert found == {i: {("forest::x", j)} for i, j in enumerate((0, 1, 2, 0))}
+
+
 def test_random_numbers_and_input_are_inputs(tmp_path: Path) -> None:
     recorded = run("call random_number(v)\nw = 2 * v\nprint *, all(w >= 0)", tmp_path)
     assert origins(recorded.graph, "data::w") == {k: {("data::v", k)} for k in ELEMENTS}
@@ -324,48 +389,3 @@ def test_a_missing_compiler_says_what_to_install(tmp_path: Path) -> None:
     with pytest.raises(CompileError, match="no program named 'no-flang'") as caught:
         ca.analyze(source, fc="no-flang")
     assert "flang-19" in caught.value.hint
-
-
-MARKED = """
-program heat
-  implicit none
-  real(8) :: u(64), v(64)
-  integer :: i, step
-  do i = 1, 64
-    u(i) = i * 0.5d0
-  end do
-  v = 0
-  do step = 1, 3
-    u(1) = u(1) * 1.5d0
-#ifdef __COMMANALYZER__
-    call commanalyzer_begin_sweep()
-#endif
-    do i = 2, 63
-      v(i) = u(i - 1) + u(i + 1)
-    end do
-#ifdef __COMMANALYZER__
-    call commanalyzer_end_sweep()
-#endif
-    u(2:63) = v(2:63) * 0.25d0
-  end do
-  print '(f12.6)', u(32)
-end program
-"""
-
-
-def test_marks_of_a_fortran_source_are_a_region(tmp_path: Path) -> None:
-    source = tmp_path / "heat.F90"
-    source.write_text(MARKED)
-    marked = record_file(source, regions=("sweep",))
-    assert marked.work.flops == 3 * 62
-    assert marked.graph.row_count.sum() == 3 * 62
-    assert marked.traced.stdout == marked.plain.stdout
-    assert record_file(source).work.flops > 3 * 62
-
-
-def test_without_analysis_the_marks_of_a_fortran_source_are_nothing(tmp_path: Path) -> None:
-    source, program = tmp_path / "heat.F90", tmp_path / "heat"
-    source.write_text(MARKED)
-    subprocess.run([*FLANG.command, str(source), "-o", str(program)], check=True, capture_output=True)
-    plain = subprocess.run([str(program)], check=True, capture_output=True).stdout
-    assert plain == record_file(source).plain.stdout

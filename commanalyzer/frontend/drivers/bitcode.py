@@ -7,25 +7,20 @@ goes on and the reason is kept.
 
 from __future__ import annotations
 
-import re
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from commanalyzer.errors import CompileError
 from commanalyzer.frontend.drivers import option_table as table
 from commanalyzer.frontend.drivers.command import Argument, CompilerCommand
 from commanalyzer.frontend.drivers.underlying import SEQUENTIAL_OPENMP, Underlying
+from commanalyzer.frontend.drivers.unknown_options import refused_options
 from commanalyzer.frontend.fortran import compile_fortran, find_fortran
 from commanalyzer.frontend.marks import mark_flags
 from commanalyzer.frontend.sources import COMPILE_FLAGS
 
-_UNKNOWN_OPTION = re.compile(
-    r"(?:unknown argument|unknown clang option|unsupported option|unsupported argument):?"
-    r" ['\"](-[^'\"]+)['\"]",
-    re.IGNORECASE,
-)
 _MAX_TRIES = 5
 
 
@@ -74,9 +69,11 @@ class BitcodeCompiler:
         modules = self._scratch / "modules"
         modules.mkdir(exist_ok=True)
         output = self._scratch / "fortran.ll"
-        flags = [*ir_options(self._command), *_fortran_module_paths(self._command)]
+        flang = find_fortran()
+        flang = replace(flang, command=(*flang.command, *ir_options(self._command)))
+        paths = _fortran_module_paths(self._command)
         try:
-            compile_fortran(Path(source.name), output, find_fortran(), flags, modules)
+            compile_fortran(Path(source.name), output, flang, paths, modules)
         except CompileError as error:
             return b"", f"no bitcode: {error.message.splitlines()[-1]}"
         return output.read_bytes(), ""
@@ -175,7 +172,7 @@ def _fortran_module_paths(command: CompilerCommand) -> list[str]:
 
 
 def _without_unknown(options: Sequence[str], messages: str) -> list[str] | None:
-    unknown = set(_UNKNOWN_OPTION.findall(messages))
+    unknown = refused_options(messages)
     kept = [word for word in options if word not in unknown]
     return kept if len(kept) < len(options) else None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -75,6 +75,18 @@ class CompilerCommand:
             elif argument.name.startswith("-o") and not argument.value:
                 found = argument.name[2:]
         return found
+
+    @property
+    def per_source(self) -> tuple[CompilerCommand, ...]:
+        """A command for each source, where every source has an output of its own; else the command itself."""
+        names = {a.name for a in self.arguments if not a.language}
+        inputs = [a for a in self.arguments if a.language]
+        if len(inputs) < 2 or not self.sources or not names & table.OUTPUT_PER_SOURCE:
+            return (self,)
+        return tuple(
+            replace(self, arguments=tuple(a for a in self.arguments if not a.language or a is source))
+            for source in self.sources
+        )
 
     def object_of(self, source: Argument) -> Path:
         """Object file that ``-c`` makes of ``source``."""

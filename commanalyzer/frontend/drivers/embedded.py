@@ -22,7 +22,7 @@ from commanalyzer.frontend.drivers.elf import (
 from commanalyzer.frontend.drivers.records import SECTION, Record, decode_records
 
 _HOW_TO_BUILD = (
-    'build it with make CC="commanalyzer cc" CXX="commanalyzer c++" FC="commanalyzer fc", or with cmake '
+    "build it with make CC=commanalyzer-cc CXX=commanalyzer-c++ FC=commanalyzer-fc, or with cmake "
     "-DCMAKE_C_COMPILER=commanalyzer-cc -DCMAKE_CXX_COMPILER=commanalyzer-c++; llvm-strip removes the IR"
 )
 _DEFAULT_DIRECTORIES = (Path("/usr/local/lib"),)

@@ -15,6 +15,13 @@ WITH_VALUE = frozenset(
     )
 )  # fmt: skip
 
+# Options that one compiler knows and another may not; of these, the ones that go to other tools.
+KNOWN_BY_SOME_PREFIXES = ("-f", "-m", "-W", "-q")
+FOR_OTHER_TOOLS_PREFIXES = ("-Wl,", "-Wa,", "-Wp,")
+
+# Options with which every source has an output of its own.
+OUTPUT_PER_SOURCE = frozenset(("-c", "-S", "-E", "-M", "-MM", "-fsyntax-only"))
+
 # With one of these the compiler makes no object code: it is called as it stands.
 NO_OBJECT = frozenset(
     (

@@ -42,6 +42,11 @@ class Underlying:
     analysis: tuple[str, ...]
 
     @property
+    def is_named(self) -> bool:
+        """The user chose the compiler of the normal program; what it refuses, it refuses."""
+        return not self.bundled and self.language != "fortran"
+
+    @property
     def include_flags(self) -> tuple[str, ...]:
         """After the user's flags, compiling: headers of the system where the compiler has none."""
         return _silently(*_after("-idirafter", _SYSTEM_INCLUDES)) if self.bundled else ()

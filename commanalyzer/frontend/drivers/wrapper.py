@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from commanalyzer.errors import CompileError
 from commanalyzer.frontend.drivers import option_table as table
 from commanalyzer.frontend.drivers.bitcode import BitcodeCompiler
 from commanalyzer.frontend.drivers.command import STANDARD_INPUT, Argument, CompilerCommand, read_command
@@ -23,6 +24,7 @@ from commanalyzer.frontend.drivers.linking import foreign_objects, link_record
 from commanalyzer.frontend.drivers.records import SECTION, Record, encode_records
 from commanalyzer.frontend.drivers.sequential_openmp import sequential_openmp
 from commanalyzer.frontend.drivers.underlying import SEQUENTIAL_OPENMP, Underlying, find_underlying
+from commanalyzer.frontend.drivers.unknown_options import without_unknown
 from commanalyzer.frontend.shim import include_directory
 from commanalyzer.frontend.toolchain import Language
 
@@ -40,11 +42,25 @@ def run_wrapper(language: Language, words: Sequence[str], warn: Callable[[str], 
         warn: Called with a sentence if an object could not be given its IR (the build goes on).
 
     Raises:
-        CompileError: If there is no compiler.
+        CompileError: If there is no compiler, or several outputs shall have one name.
         RuntimeBuildError: If the bundled compiler is missing.
     """
     underlying = find_underlying(language)
     command = read_command(words)
+    if not underlying.is_named:
+        command, unknown = without_unknown(command, underlying)
+        if unknown:
+            warn(f"unknown options are left out: {' '.join(unknown)}")
+    # zig makes one output, whatever it is given
+    commands = command.per_source if underlying.bundled else (command,)
+    if len(commands) > 1 and command.output and "-fsyntax-only" not in words:
+        raise CompileError(
+            "expected no -o with several sources and -c, -S or -E, found one", where=command.output
+        )
+    return next(filter(None, [_run(each, underlying, warn) for each in commands]), 0)
+
+
+def _run(command: CompilerCommand, underlying: Underlying, warn: Callable[[str], None]) -> int:
     normal = normal_words(command, underlying)
     with tempfile.TemporaryDirectory(prefix="commanalyzer-") as folder:
         scratch = Path(folder)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -164,6 +165,45 @@ def test_parse_error_names_the_line(tmp_path: Path) -> None:
         compile_sources([path])
     assert caught.value.where == f"{path}:2"
     assert "result type 'i32'" in caught.value.message
+
+
+def test_a_parse_error_shows_the_place_in_a_long_line(tmp_path: Path) -> None:
+    zeros = ", ".join(["i32 0"] * 3000)
+    line = f"@a = global [6001 x i32] [{zeros}, i64 7, {zeros}]"
+    with pytest.raises(IrError) as caught:
+        compile_sources([_write(tmp_path, "a.ll", f"{LL_MAIN}{line}\n")])
+    reason, quoted, caret = caught.value.message.splitlines()
+    assert "not of type" in reason or "expected" in reason
+    assert max(map(len, (reason, quoted, caret))) < 300
+    assert caret.strip() == "^"
+    assert quoted in line
+
+
+def test_lines_of_a_message_are_cut() -> None:
+    error = IrError("found:\n" + "x" * 30_000)
+    assert str(error) == f"found:\n{'x' * 200} [29600 characters] {'x' * 200}"
+
+
+SIZE = "ptrtoint (ptr getelementptr ({}, ptr null, i32 1) to i64)"
+
+
+@pytest.mark.parametrize(
+    ("type_", "product", "size"),
+    [
+        ("i8", f"mul (i64 {SIZE}, i64 12)", 12),
+        ("{ ptr, [2 x i64] }", f"mul nuw nsw (i64 {SIZE}, i64 3)", 72),
+        ("%pair", f"mul (i64 {SIZE}, i64 -1)".replace("i32 1", "i64 2"), -32),
+        ('%"a (b)"', f"mul (i64 mul (i64 {SIZE}, i64 5), i64 2)", 80),
+    ],
+)
+def test_products_of_sizes_that_older_compilers_write(
+    tmp_path: Path, type_: str, product: str, size: int
+) -> None:
+    types = '%pair = type { i64, i64 }\n%"a (b)" = type { i64 }\n'
+    main = "define i64 @main() {\n  %v = load volatile i64, ptr @size\n  ret i64 %v\n}\n"
+    size_variable = f"@size = global i64 {product.replace('{}', type_)}"
+    text = compile_sources([_write(tmp_path, "a.ll", f"{types}{size_variable}\n{main}")]).ir_text
+    assert re.search(rf"^@size = .*global i64 {size}\b", text, re.MULTILINE)
 
 
 @pytest.mark.parametrize("mark", ["@__ca_instrumented = global i32 1\n", "!__ca_instrumented = !{}\n"])

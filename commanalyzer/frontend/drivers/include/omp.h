@@ -1,18 +1,16 @@
 /* OpenMP run-time functions of a program that runs sequentially: one thread, number 0.
  *
- * Used when OpenMP pragmas are compiled as sequential code; _OPENMP is then not defined. */
+ * Used when OpenMP pragmas are compiled as sequential code, in any version of C and C++: no other header is
+ * included, and no keyword is used that C89 does not reserve. */
 #ifndef COMMANALYZER_OMP_H
 #define COMMANALYZER_OMP_H
 
-#include <time.h>
-
 #ifdef __cplusplus
 extern "C" {
-#else
 #endif
 
 #ifndef CA_OMP
-#define CA_OMP static inline __attribute__((unused))
+#define CA_OMP static __inline__ __attribute__((unused))
 #endif
 
 typedef int omp_lock_t;
@@ -79,10 +77,12 @@ CA_OMP void omp_unset_nest_lock(omp_nest_lock_t *lock) { --*lock; }
 CA_OMP int omp_test_nest_lock(omp_nest_lock_t *lock) { return ++*lock; }
 /* clang-format on */
 
+/* Under a name of our own: C89 and C99 have no clock_gettime, and later ones declare it with a type of theirs. */
+int ca_omp_clock(int clock, long *seconds_and_nanoseconds) __asm__("clock_gettime");
 CA_OMP double omp_get_wtime(void) {
-  struct timespec now;
-  timespec_get(&now, TIME_UTC);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+  long now[2];
+  ca_omp_clock(0, now);
+  return (double)now[0] + 1e-9 * (double)now[1];
 }
 
 CA_OMP double omp_get_wtick(void) { return 1e-9; }

@@ -1,0 +1,199 @@
+"""Programs of several files in the styles of 1977 to 2008, on every flang that is installed.
+
+Each must print what flang's own program prints, call nothing that is not modelled, and send the bytes of
+theory for a division in slabs.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import commanalyzer as ca
+from commanalyzer.errors import CompileError
+from commanalyzer.frontend.fortran import find_fortran, installed_compilers
+from commanalyzer.vcg.graph import HomeKind, HomeObject
+
+FOLDER = Path(__file__).resolve().parent / "fortran"
+PARTS = 4
+CUTS = PARTS - 1
+BOTH_SIDES = 2
+WORD = 8
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program, and what its loop sends when it is divided.
+
+    Attributes:
+        sources: In the order of their modules.
+        region: Procedure with the loop.
+        division: Rules for the arrays.
+        sent: Bytes by theory; none where the program only has to run.
+        flags: Of flang.
+    """
+
+    sources: str
+    region: str
+    division: tuple[str, ...]
+    sent: int | None
+    flags: str = ""
+
+
+PROGRAMS = {
+    # COMMON blocks, BLOCK DATA, EQUIVALENCE, ENTRY, computed GO TO, statement functions, in fixed form: 4
+    # sweeps over 32 x 32 points; three nodes get OMEGA.
+    "jacobi77": Program(
+        "main.f values.f setup.f sweep.f",
+        "sweep",
+        ("field_[2x34x34]=block:1x4x1",),
+        4 * CUTS * BOTH_SIDES * 32 * WORD + CUTS * WORD,
+    ),
+    # Modules, NAMELIST, array syntax, optional arguments: 5 steps; three nodes get the Courant number.
+    "wave90": Program(
+        "kinds.f90 string.f90 main.f90",
+        "vibrate",
+        ("string::before[64]=block:4", "string::after[64]=block:4"),
+        5 * CUTS * BOTH_SIDES * WORD + CUTS * WORD,
+    ),
+    # Derived types with array components, elemental and pure procedures, FORALL: 6 steps, 3 coordinates.
+    "springs95": Program(
+        "bodies.f90 motion.f90 main.f90",
+        "move",
+        ("bodies::chain[64x9]=block:4x1",),
+        6 * CUTS * BOTH_SIDES * 3 * WORD,
+    ),
+    # Abstract types, deferred procedures, polymorphic allocation, finalisation: 3 steps, two points a side;
+    # three nodes get the number that all stiffnesses were set to.
+    "operators03": Program(
+        "abstract.f90 beam.f90 main.f90",
+        "iterate",
+        ("beams::x[64]=block:4", "beams::y[64]=block:4"),
+        3 * CUTS * BOTH_SIDES * 2 * WORD + CUTS * WORD,
+    ),
+    # Submodules, DO CONCURRENT, ASSOCIATE, BLOCK: 3 steps, 23 points, with the wind only.
+    "advection08": Program(
+        "parent.f90 child.f90 main.f90",
+        "advect",
+        ("transport::field[24x24]=block:4x1", "next[24x24]=block:4x1"),
+        3 * CUTS * 23 * WORD,
+    ),
+    # Array pointers that are swapped, a linked list: 4 steps of 28 x 28 points.
+    "pointers90": Program(
+        "lists.f90 plate.f90 main.f90",
+        "warm",
+        ("plate::old[30x30]=block:4x1", "plate::new[30x30]=block:4x1"),
+        4 * CUTS * BOTH_SIDES * 28 * WORD,
+    ),
+    # Direct access, formatted, internal and scratch files, INQUIRE, clocks, RANDOM_SEED; x, y and table are
+    # one COMMON block: 4 sweeps.
+    "records90": Program(
+        "files.f90 smooth.f90 main.f90",
+        "smooth",
+        ("work_[3x64]=block:1x4",),
+        4 * CUTS * BOTH_SIDES * WORD,
+    ),
+    # Transformational functions, reductions with dimensions and masks, complex numbers: a ring turned thrice.
+    "rotations90": Program(
+        "ring.f90 tables.f90 main.f90", "turn", ("ring::u[64]=block:4",), 3 * PARTS * BOTH_SIDES * WORD
+    ),
+    # Texts of deferred length, SELECT CASE: 5 generations of 24 x 24 cells of 4 bytes; the first and the last
+    # of a column never change and are sent once. Cells that die and come back leave a bracket.
+    "life03": Program(
+        "text.f90 cells.f90 main.f90",
+        "evolve",
+        ("cells::alive[26x26]=block:4x1", "cells::next[26x26]=block:4x1"),
+        CUTS * BOTH_SIDES * (5 * 24 + 2) * WORD // 2,
+    ),
+    # Allocatable components, an assignment that copies them, recursion over the levels of a grid.
+    "multigrid03": Program("levels.f90 cycle.f90 main.f90", "descend", (), None),
+    # Complex butterflies in place: the first two of six stages exchange all 64 numbers; three nodes get n.
+    "fft90": Program(
+        "butterflies.f90 main.f90", "butterflies", ("signal[64x2]=block:4x1",), 2 * 64 * 2 * WORD + CUTS * 4
+    ),
+    # OpenMP in fixed form, with conditional compilation: 5 sequential steps.
+    "threads77": Program(
+        "heat.F main.F", "heat", ("rod_[2x64]=block:1x4",), 5 * CUTS * BOTH_SIDES * WORD, "-fopenmp"
+    ),
+}
+
+
+@pytest.fixture(params=installed_compilers() or [None])
+def flang(request: pytest.FixtureRequest) -> str:
+    if request.param is None:
+        pytest.skip("no flang is installed")
+    return str(request.param)
+
+
+def plain_output(program: Program, sources: list[Path], flang: str, folder: Path) -> str:
+    words = [*find_fortran(flang).command, "-O1", "-module-dir", str(folder), *map(str, sources)]
+    subprocess.run([*words, "-o", str(folder / "plain")], check=True, capture_output=True)
+    return subprocess.run([str(folder / "plain")], capture_output=True, check=True, text=True).stdout
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_output_calls_and_bytes(
+    name: str, flang: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    program = PROGRAMS[name]
+    sources = [FOLDER / name / source for source in program.sources.split()]
+    result = ca.analyze(
+        sources,
+        nodes=PARTS,
+        regions=[program.region],
+        decompose=program.division,
+        fc=f"{flang} {program.flags}",
+        check=True,
+        jobs=1,
+    )
+    assert capfd.readouterr().out == plain_output(program, sources, flang, tmp_path)
+    assert dict(result.recording.unmodelled_calls) == {}
+    assert all(o.kind is not HomeKind.UNKNOWN for o in used_objects(result)), "all memory is known"
+    if program.sent is not None:
+        assert_sent(result, program)
+
+
+def used_objects(result: ca.AnalysisResult) -> list[HomeObject]:
+    return [result.graph.objects[o] for o in np.unique(result.graph.home_object)]
+
+
+def assert_sent(result: ca.AnalysisResult, program: Program) -> None:
+    assert program.sent is not None
+    found = next(d for d in result.decompositions if program.division[0] in d.method).communication
+    assert found.low_bytes <= program.sent <= found.high_bytes
+    assert found.high_bytes <= 1.4 * program.sent, "the bracket says something"
+
+
+def test_ir_that_flang_optimised_is_the_same_program(
+    flang: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    program = PROGRAMS["springs95"]
+    sources = [FOLDER / "springs95" / source for source in program.sources.split()]
+    words = [*find_fortran(flang).command, "-O1", "-g", "-emit-llvm", "-S", "-module-dir", str(tmp_path)]
+    modules = [tmp_path / f"{source.stem}.ll" for source in sources]
+    for source, module in zip(sources, modules, strict=True):
+        subprocess.run([*words, str(source), "-o", str(module)], check=True, capture_output=True)
+    result = ca.analyze(
+        modules,
+        nodes=PARTS,
+        regions=[program.region],
+        decompose=program.division,
+        fc=flang,
+        check=True,
+        jobs=1,
+    )
+    assert capfd.readouterr().out == plain_output(program, sources, flang, tmp_path)
+    assert_sent(result, program)
+
+
+def test_the_newest_compiler_comes_first() -> None:
+    names = installed_compilers()
+    if not names:
+        with pytest.raises(CompileError, match="no Fortran compiler"):
+            find_fortran()
+    else:
+        assert find_fortran().version == find_fortran(names[0]).version
