@@ -64,15 +64,47 @@ def count_segments(heads: Any, units: Any) -> Any:
         at = unit
         unit += units_of(heads[row, 1])
         while (heads[row, 1] >> FLAGS) & ROW_RANGE and at < unit:
-            segments += 1
+            outer, times = _outer_loops(units, at)
+            at += 2 * outer
+            segments += times
             number = wide(units, at) >> _STORES
             at += 2
-            stores += number
+            stores += number * times
             for _ in range(number):
                 count = wide(units, at) >> 32
-                labels += count
-                at += 2 * (3 + 2 * count)
+                labels += count * times
+                at += 2 * (3 + 2 * count + outer * (1 + count))
     return segments, stores, labels
+
+
+@compiled_in_place
+def _outer_loops(units: Any, at: Any) -> Any:
+    """Number of the loops around the segment at ``at``, and their rounds, multiplied."""
+    outer, times = 0, 1
+    while wide(units, at + 2 * outer) >> _STORES == 0:
+        times *= wide(units, at + 2 * outer)
+        outer += 1
+    return outer, times
+
+
+@compiled_in_place
+def _moved_by(units: Any, first: Any, outer: Any, strides: Any, turn: Any) -> Any:
+    """What a number has added in a turn of the loops around its segment, the last of which turns fastest.
+
+    Args:
+        units: Of the trace.
+        first: Where the rounds of the outermost loop are.
+        outer: Number of loops.
+        strides: Where the number's stride in the outermost loop is, and units to that in the next one.
+        turn: Rounds of all loops so far.
+    """
+    moved, at = 0, strides[0] + (outer - 1) * strides[1]
+    for loop in range(outer - 1, -1, -1):
+        rounds = wide(units, first + 2 * loop)
+        moved += turn % rounds * wide(units, at)
+        turn //= rounds
+        at -= strides[1]
+    return moved
 
 
 @compiled_in_place
@@ -94,22 +126,31 @@ def read_segments(
         is_range = (heads[row, 1] >> FLAGS) & ROW_RANGE
         of_row[row] = n if is_range else NONE
         while is_range and at < unit:
-            head = wide(units, at)
-            row_of[n], rounds[n] = row, head & ((1 << _STORES) - 1)
-            at += 2
-            for _ in range(head >> _STORES):
-                count = wide(units, at) >> 32
-                stores[s, 0], stores[s, 3] = wide(units, at) & LOW, first
-                stores[s, 1], stores[s, 2] = wide(units, at + 2), wide(units, at + 4)
-                at += 6
-                for k in range(count):
-                    labels[first + k, 0] = wide(units, at + 2 * k)
-                    labels[first + k, 1] = wide(units, at + 2 * (count + k))
-                at += 4 * count
-                first += count
-                s += 1
-            n += 1
-            first_store[n] = s
+            loops = at
+            outer, times = _outer_loops(units, at)
+            for turn in range(times):
+                at = loops + 2 * outer
+                head = wide(units, at)
+                row_of[n], rounds[n] = row, head & ((1 << _STORES) - 1)
+                at += 2
+                for _ in range(head >> _STORES):
+                    count = wide(units, at) >> 32
+                    strides, way = at + 6 + 4 * count, 2 * (1 + count)
+                    stores[s, 0], stores[s, 3] = wide(units, at) & LOW, first
+                    stores[s, 1], stores[s, 2] = wide(units, at + 2), wide(units, at + 4)
+                    stores[s, 1] += _moved_by(units, loops, outer, (strides, way), turn)
+                    at += 6
+                    for k in range(count):
+                        labels[first + k, 0] = wide(units, at + 2 * k)
+                        labels[first + k, 0] += _moved_by(
+                            units, loops, outer, (strides + 2 + 2 * k, way), turn
+                        )
+                        labels[first + k, 1] = wide(units, at + 2 * (count + k))
+                    at = strides + outer * way
+                    first += count
+                    s += 1
+                n += 1
+                first_store[n] = s
 
 
 @compiled_in_place

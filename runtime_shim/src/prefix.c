@@ -75,9 +75,15 @@ static uint8_t traits_of(const struct ca_head *head, const int32_t *unit) {
   uint8_t traits = IS_STORE;
   uint32_t first = 0, count = head->num_labels;
   if (head->flags & CA_ROW_RANGE) {
-    first = 3;
-    count = ca_row_label(head->flags, head->sink, unit, 1) >> 32 & 255;
-    traits |= weight_of(ca_row_label(head->flags, head->sink, unit, 0) & 0xffffffff);
+    uint64_t rounds = 1, word;
+    uint32_t at = 0;
+    do {
+      word = ca_row_label(head->flags, head->sink, unit, at++);
+      rounds *= word & 0xffffffff;
+    } while (!(word >> 48)); /* loops around the segment */
+    first = at + 2 + 1;
+    count = ca_row_label(head->flags, head->sink, unit, at) >> 32 & 255;
+    traits |= weight_of(rounds);
   }
   if (!(head->flags & (CA_ROW_RANGE | CA_ROW_WIDE | CA_ROW_COMPACT))) { /* none of them is 0 */
     for (uint32_t k = 0; k < count; k++)
