@@ -198,7 +198,10 @@ def store_words(
 def _first_and_stride(
     guard: GuardWriter, address: Polynomial, number: str, outer: Sequence[str]
 ) -> tuple[str, ...] | None:
-    """The address in the first round and its change per round in bytes, then per round of the loops around."""
+    """The address in the first round and its change per round, then per round of the loops around.
+
+    Changes are four times the bytes, and where the bytes are no multiple of four, the place in the word.
+    """
     numbers = [number, *outer]
     strides = [address.coefficient(symbol) for symbol in numbers]
     first = address.without(numbers)
@@ -206,15 +209,17 @@ def _first_and_stride(
         if polynomial is None or any(symbol.startswith("#") for symbol in polynomial.symbols):
             return None
     known = [stride for stride in strides if stride is not None]
-    if any(stride.is_constant and stride.constant % _WORD_BYTES for stride in known):
-        return None
-    return guard.value(first), *(guard.value(stride) for stride in known)
+    place = guard.value(first)
+    is_whole = not any(c % _WORD_BYTES for stride in known for c in stride.terms.values())
+    inside = "0" if is_whole else guard.compute("and", place, str(_WORD_BYTES - 1))
+    changes = [guard.value(stride * Polynomial.number(_WORD_BYTES)) for stride in known]
+    return place, *(c if is_whole else guard.compute("or", c, inside) for c in changes)
 
 
 def _written(
     patch: FunctionPatch, guard: GuardWriter, label: RangeLabel, number: str, outer: Sequence[str]
 ) -> tuple[str, ...] | None:
-    """The label of the first round, and its changes in bytes."""
+    """The label of the first round, and its changes as those of addresses."""
     still = ("0",) * (1 + len(outer))
     if isinstance(label.source, int):
         return None if label.marks else (str(label.source), *still)

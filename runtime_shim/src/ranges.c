@@ -13,7 +13,7 @@
 
 #define FEWEST_ROUNDS 8u /* of fewer, rows of their own are smaller */
 #define MOST_STORES 16u
-#define MOST_LABELS 24u
+#define MOST_LABELS 48u
 #define MOST_WORDS 1024u /* of a row */
 #define SEGMENT_ROUNDS 8u
 #define SPARE_SEGMENTS 4u /* that may be shorter */
@@ -43,22 +43,23 @@ struct loop {
   uint32_t num_outer;
   uint32_t num_stores;
   uint32_t num_labels;
+  uint32_t num_rest;            /* rounds that are left over where several are one */
+  uint32_t rest_stores;         /* in those */
+  uint32_t rest_labels;
   bool is_own; /* some labels are computed from those of words that hold values of their own */
   struct store stores[MOST_STORES];
   struct stream streams[MOST_LABELS];
 };
 
-static uint64_t words_of(uint64_t bytes) { return (uint64_t)((int64_t)bytes >> 2); }
+/* Of a change that was given: four times the bytes, and the place in the word that it begins with. */
+static uint64_t bytes_of(uint64_t change) { return (uint64_t)((int64_t)change >> 2); }
 
-/* Strides of the loops around; what their bits are. */
-static uint64_t read_outer(const struct loop *loop, const uint64_t *given, uint32_t step,
-                           struct stream *stream) {
-  uint64_t parts = 0;
-  for (uint32_t d = 0; d < loop->num_outer; d++) {
+static uint64_t words_of(uint64_t change) { return (uint64_t)((int64_t)change >> 4); }
+
+/* Strides of the loops around. */
+static void read_outer(const struct loop *loop, const uint64_t *given, uint32_t step, struct stream *stream) {
+  for (uint32_t d = 0; d < loop->num_outer; d++)
     stream->outer[d] = words_of(given[d * step]);
-    parts |= given[d * step];
-  }
-  return parts;
 }
 
 /* Whether some number of a store changes in every loop; otherwise it makes the same rows again. */
@@ -74,39 +75,74 @@ static bool is_changing(const struct loop *loop, const struct store *store) {
   return true;
 }
 
-/* What a guard found out. False if a label or sink would not advance by whole words, or all would stay. */
-static bool read_loop(struct loop *loop, uint32_t count, const uint64_t *given) {
+/* A label or sink of the round `turn` of as many as it takes to advance by whole words. */
+static struct stream stream_at(uint64_t first, uint64_t change, uint64_t turn, uint64_t period) {
+  uint64_t moved = (change & 3) + turn * bytes_of(change);
+  return (struct stream){.first = first + (uint64_t)((int64_t)moved >> 2),
+                         .stride = (uint64_t)((int64_t)(bytes_of(change) * period) >> 2)};
+}
+
+/* Reads a store as it is in this turn; the words that describe it, 0 if there is no room. */
+static uint32_t read_store(struct loop *loop, const uint64_t *given, uint64_t turn, uint64_t period) {
+  uint64_t head = given[0];
+  uint32_t labels = head >> 32 & 255, loaded = head >> 40 & 255;
+  if (loop->num_stores == MOST_STORES || loop->num_labels + labels > MOST_LABELS)
+    return 0;
+  loop->is_own |= head >> 63;
+  struct store *store = &loop->stores[loop->num_stores++];
+  *store = (struct store){(uint32_t)head, head >> 48 & 15, stream_at(ca_word(given[1]), given[2], turn, period),
+                          loop->num_labels, labels};
+  const uint64_t *outer = given + 3 + 2 * labels;
+  read_outer(loop, outer, 1 + labels, &store->sink);
+  for (uint32_t k = 0; k < labels; k++) {
+    struct stream *stream = &loop->streams[loop->num_labels++];
+    *stream = stream_at(given[3 + k], given[3 + labels + k], turn, period);
+    stream->is_loaded = loaded >> k & 1;
+    read_outer(loop, outer + 1 + k, 1 + labels, stream);
+  }
+  return is_changing(loop, store) ? 3 + 2 * labels + loop->num_outer * (1 + labels) : 0;
+}
+
+/* Rounds after which all addresses have advanced by whole words. */
+static uint64_t period_of(const struct loop *loop, uint32_t count, const uint64_t *given) {
   uint64_t parts = 0;
+  for (uint32_t at = 2 + loop->num_outer; at < count;) {
+    uint32_t labels = given[at] >> 32 & 255;
+    uint32_t changes = 1 + labels + loop->num_outer * (1 + labels);
+    parts |= bytes_of(given[at + 2]);
+    for (uint32_t k = 0; k + 1 < changes; k++)
+      parts |= bytes_of(given[at + 3 + labels + k]);
+    at += 2 + labels + changes;
+  }
+  return parts & 1 ? 4 : parts & 2 ? 2 : 1;
+}
+
+/* What a guard found out. Bytes and half words: as many rounds as advance by a word are one, the rest of them
+ * is read apart. False if it does not fit, or if rows would be the same again and again. */
+static bool read_loop(struct loop *loop, uint32_t count, const uint64_t *given) {
   loop->num_outer = (uint32_t)given[0];
   if (loop->num_outer > MOST_OUTER)
     return false;
   for (uint32_t d = 0; d < loop->num_outer; d++)
     loop->outer[d] = given[1 + d];
-  loop->rounds = given[1 + loop->num_outer];
-  for (uint32_t at = 2 + loop->num_outer; at < count;) {
-    uint64_t head = given[at];
-    uint32_t labels = head >> 32 & 255, loaded = head >> 40 & 255;
-    if (loop->num_stores == MOST_STORES || loop->num_labels + labels > MOST_LABELS)
-      return false;
-    loop->is_own |= head >> 63;
-    struct store *store = &loop->stores[loop->num_stores++];
-    *store = (struct store){(uint32_t)head, head >> 48 & 15,
-                            {.first = ca_word(given[at + 1]), .stride = words_of(given[at + 2])},
-                            loop->num_labels, labels};
-    const uint64_t *outer = given + at + 3 + 2 * labels;
-    parts |= given[at + 2] | read_outer(loop, outer, 1 + labels, &store->sink);
-    at += 3;
-    for (uint32_t k = 0; k < labels; k++) {
-      struct stream *stream = &loop->streams[loop->num_labels++];
-      *stream = (struct stream){
-          .first = given[at + k], .stride = words_of(given[at + labels + k]), .is_loaded = loaded >> k & 1};
-      parts |= given[at + labels + k] | read_outer(loop, outer + 1 + k, 1 + labels, stream);
+  uint64_t period = period_of(loop, count, given), rounds = given[1 + loop->num_outer];
+  if (period > 1 && loop->num_outer)
+    return false;
+  loop->rounds = rounds / period;
+  loop->num_rest = (uint32_t)(rounds % period);
+  for (uint64_t turn = 0; turn < period; turn++) {
+    if (turn == loop->num_rest) {
+      loop->rest_stores = loop->num_stores;
+      loop->rest_labels = loop->num_labels;
     }
-    at += 2 * labels + loop->num_outer * (1 + labels);
-    if (!is_changing(loop, store))
-      return false;
+    for (uint32_t at = 2 + loop->num_outer; at < count;) {
+      uint32_t taken = read_store(loop, given + at, turn, period);
+      if (!taken)
+        return false;
+      at += taken;
+    }
   }
-  return !(parts & 3);
+  return true;
 }
 
 /* All words that a store stores to hold values of their own, from loop `d` inward; those of workspaces never
@@ -114,7 +150,7 @@ static bool read_loop(struct loop *loop, uint32_t count, const uint64_t *given) 
 static bool is_sink_own(const struct loop *loop, const struct store *store, uint32_t d, uint64_t word) {
   bool is_inner = d == loop->num_outer, is_own = true;
   uint64_t stride = is_inner ? store->sink.stride : store->sink.outer[d];
-  uint64_t rounds = !stride ? 1 : is_inner ? loop->rounds : loop->outer[d];
+  uint64_t rounds = !stride ? 1 : is_inner ? loop->rounds + !!loop->num_rest : loop->outer[d];
   for (uint64_t i = 0; i < rounds && is_own; i++, word += stride)
     if (!is_inner)
       is_own = is_sink_own(loop, store, d + 1, word);
@@ -244,8 +280,17 @@ static uint32_t write_segment(const struct loop *loop, bool is_plain, uint64_t *
   return (uint32_t)(at - out);
 }
 
+/* Writes the rounds that are left over. */
+static uint32_t write_rest(struct loop *loop, bool is_plain, uint64_t *content) {
+  uint64_t round = loop->rounds;
+  loop->rounds++;
+  loop->num_stores = loop->rest_stores;
+  loop->num_labels = loop->rest_labels;
+  return write_segment(loop, is_plain, &round, content);
+}
+
 /* Writes all segments; 0 if they are too many. */
-static uint32_t write_segments(const struct loop *loop, bool is_plain, uint64_t *content) {
+static uint32_t write_segments(struct loop *loop, bool is_plain, uint64_t *content) {
   uint32_t size = 1 + 3 * loop->num_stores + 2 * loop->num_labels, count = 0;
   uint64_t segments = 0;
   for (uint64_t round = 0; round < loop->rounds; segments++) {
@@ -256,7 +301,9 @@ static uint32_t write_segments(const struct loop *loop, bool is_plain, uint64_t 
       return 0;
     count += written;
   }
-  return count;
+  if (count + size > MOST_WORDS)
+    return 0;
+  return loop->num_rest ? count + write_rest(loop, is_plain, content + count) : count;
 }
 
 /* Writes a loop, or a nest; 0 if that is not possible. */
@@ -301,7 +348,8 @@ static void count_row(uint64_t loop_hash, uint64_t changes, const struct loop *l
  * one; then for each store
  *   site | labels << 32 | mask of loaded labels << 40 | words << 48 | (a label is computed from a word's) <<
  * 63, the address and its change per round, words that are loaded or labels, of the first round, and their
- * changes per round in bytes; for each loop around, the changes per round of that. */
+ * changes per round; for each loop around, the changes per round of that. Changes are four times the bytes and,
+ * where the bytes are no multiple of four, the place in the word that the address begins with. */
 CA_SLOW uint32_t ca_range(uint64_t hash, uint64_t changes, uint64_t rounds, uint32_t count,
                           const uint64_t *given) {
   uint64_t content[MOST_WORDS];
