@@ -46,6 +46,7 @@ struct loop {
   uint32_t num_rest;            /* rounds that are left over where several are one */
   uint32_t rest_stores;         /* in those */
   uint32_t rest_labels;
+  bool makes_own; /* the word that it stores to */
   bool is_own; /* some labels are computed from those of words that hold values of their own */
   struct store stores[MOST_STORES];
   struct stream streams[MOST_LABELS];
@@ -289,11 +290,10 @@ static uint32_t write_rest(struct loop *loop, bool is_plain, uint64_t *content) 
   return write_segment(loop, is_plain, &round, content);
 }
 
-/* Writes all segments; 0 if they are too many. */
-static uint32_t write_segments(struct loop *loop, bool is_plain, uint64_t *content) {
+/* Writes all segments from `round` on; 0 if they are too many. */
+static uint32_t write_segments(struct loop *loop, bool is_plain, uint64_t round, uint64_t *content) {
   uint32_t size = 1 + 3 * loop->num_stores + 2 * loop->num_labels, count = 0;
-  uint64_t segments = 0;
-  for (uint64_t round = 0; round < loop->rounds; segments++) {
+  for (uint64_t segments = 0; round < loop->rounds; segments++) {
     if (count + size > MOST_WORDS || segments > round / SEGMENT_ROUNDS + SPARE_SEGMENTS)
       return 0;
     uint32_t written = write_segment(loop, is_plain, &round, content + count);
@@ -306,12 +306,35 @@ static uint32_t write_segments(struct loop *loop, bool is_plain, uint64_t *conte
   return loop->num_rest ? count + write_rest(loop, is_plain, content + count) : count;
 }
 
+/* The same for a loop that adds to one word, which holds a copy when it begins: the first round is a segment of
+ * its own, as the others find a value of the word's own there. */
+static uint32_t write_over_copy(struct loop *loop, uint64_t *content) {
+  const struct store *store = &loop->stores[0];
+  uint64_t rounds = loop->rounds, round = 0, before[15];
+  loop->rounds = 1;
+  uint32_t first = write_segment(loop, false, &round, content);
+  loop->rounds = rounds;
+  for (uint32_t k = 0; k < store->words; k++) {
+    before[k] = *ca_shadow(store->sink.first + k);
+    ca_set_state(store->sink.first + k, 0);
+  }
+  uint32_t others = write_segments(loop, false, round, content + first);
+  for (uint32_t k = 0; !others && k < store->words; k++)
+    ca_set_state(store->sink.first + k, before[k]);
+  return others ? first + others : 0;
+}
+
 /* Writes a loop, or a nest; 0 if that is not possible. */
 static uint32_t write_loop(struct loop *loop, bool is_plain, uint64_t *content) {
-  if (!is_plain && (loop->is_own || !are_sinks_own(loop)))
+  if (!is_plain && loop->is_own)
     return 0;
+  if (!is_plain && !are_sinks_own(loop)) {
+    bool is_sum = loop->num_stores == 1 && !loop->stores[0].sink.stride && !loop->num_rest;
+    loop->makes_own = is_sum && !loop->num_outer && !ca_has_workspace;
+    return loop->makes_own ? write_over_copy(loop, content) : 0;
+  }
   if (!loop->num_outer)
-    return write_segments(loop, is_plain, content);
+    return write_segments(loop, is_plain, 0, content);
   if (!is_plain && !look_up(loop))
     return 0;
   uint64_t round = 0;
@@ -339,7 +362,7 @@ static void count_row(uint64_t loop_hash, uint64_t changes, const struct loop *l
                            .count = count,
                            .labels = content};
   bool is_new = !ca_predicted(event.hash) && ca_row_lookup(&event).is_new;
-  if (!is_new && ca_state.cells[ca_last_row()].hash == event.hash) /* it comes again, and was not dropped */
+  if (!is_new && !loop->makes_own && ca_state.cells[ca_last_row()].hash == event.hash) /* it comes again, and was not dropped */
     ca_repeat_row(loop_hash, changes, ca_last_row());
 }
 
@@ -354,7 +377,7 @@ CA_SLOW uint32_t ca_range(uint64_t hash, uint64_t changes, uint64_t rounds, uint
                           const uint64_t *given) {
   uint64_t content[MOST_WORDS];
   struct loop loop;
-  loop.num_stores = loop.num_labels = loop.is_own = 0;
+  loop.num_stores = loop.num_labels = loop.is_own = loop.makes_own = 0;
   bool is_possible = rounds >= FEWEST_ROUNDS && read_loop(&loop, count, given);
   uint32_t written = is_possible ? write_loop(&loop, !changes, content) : 0;
   if (!written)
