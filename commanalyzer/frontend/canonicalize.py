@@ -37,8 +37,8 @@ def canonicalize(
     """Canonical text of all modules linked together.
 
     Canonical: LLVM's O1 pipeline without vectorising, unrolling and interleaving; no switches, loops in
-    simplified and closed-SSA form, no critical edges, every value named, one result per operation; what a round
-    stored is loaded by the next one (:mod:`commanalyzer.frontend.forwarding`).
+    simplified and closed-SSA form, no critical edges, every value named, one result per operation; what a
+    round stored is loaded by the next one (:mod:`commanalyzer.frontend.forwarding`).
 
     Args:
         paths: Modules, ``.ll`` text or bitcode.
@@ -217,7 +217,7 @@ def _without_optnone(text: str) -> str:
 
 def _optimise(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
     # Without dependences, values are not forwarded in registers from a store to loads of later rounds
-    # (LoopLoadElimination): what u[j] = f(u[j - 1]) reads has a home. Nothing else that runs here asks for them.
+    # (LoopLoadElimination): what u[j] = f(u[j - 1]) reads has a home. Nothing else here asks for them.
     llvm.set_option("", "-max-dependences=0")
     tuning = llvm.create_pipeline_tuning_options(speed_level=1)
     tuning.loop_vectorization = False

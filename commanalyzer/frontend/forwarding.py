@@ -1,9 +1,9 @@
-"""Values that the optimiser carries from round to round in a register although they are in memory: read there again.
+"""Values that the optimiser carries from round to round in a register although they are in memory.
 
-``a[i] -= l[k] * u[k]`` in a loop over k reads and writes ``a[i]`` in every round. Where the compiler cannot exclude
-that the stores are seen by other loads, it keeps them but forwards the stored value to the next round in a register.
-What flows is the version of ``a[i]``, as the source says, not a value that has no home. So the register becomes a
-load again: the code generator forwards it once more.
+``a[i] -= l[k] * u[k]`` in a loop over k reads and writes ``a[i]`` in every round. Where the compiler cannot
+exclude that the stores are seen by other loads, it keeps them but forwards the stored value to the next round
+in a register. What flows is the version of ``a[i]``, as the source says, not a value that has no home. So the
+register becomes a load again: the code generator forwards it once more.
 """
 
 from __future__ import annotations

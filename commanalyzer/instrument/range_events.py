@@ -9,7 +9,7 @@ guard (:mod:`commanalyzer.instrument.repeats`) offers its stores to the recorder
                    | known                  | yes
                    +--> original loop <-----+
 
-The same holds for a nest that stores in its innermost loop alone; labels may be loaded in the loops around it.
+The same holds for a nest that stores in its innermost loop alone; labels may be loaded in those around it.
 
 Input: the lines inserted into the loops. Output: the lines of the offer. Labels that are computed from others
 get their value of the first round there as they do in the loop, with addresses in place of the shadow.

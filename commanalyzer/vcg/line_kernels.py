@@ -85,9 +85,7 @@ def _alternate(members: Any, segment: Any) -> Any:
 
 
 @compiled
-def _cut_line(
-    line: Any, members: Any, counts: Any, stores: Any, labels: Any, pieces: Any, found: Any
-) -> Any:
+def _cut_line(line: Any, members: Any, counts: Any, stores: Any, labels: Any, pieces: Any, found: Any) -> Any:
     """Append the pieces of stores on one line: each place belongs to the first store that has it."""
     bounds = _cells_between(line, members)
     following = np.empty(len(bounds), np.int64)  # the next cell that is nobody's, by ways that get shorter

@@ -81,22 +81,16 @@ def count_segments(heads: Any, units: Any) -> Any:
 def _outer_loops(units: Any, at: Any) -> Any:
     """Number of the loops around the segment at ``at``, and their rounds, multiplied."""
     outer, times = 0, 1
-    while wide(units, at + 2 * outer) >> _STORES == 0:
-        times *= wide(units, at + 2 * outer)
-        outer += 1
+    while (rounds := wide(units, at + 2 * outer)) >> _STORES == 0:
+        outer, times = outer + 1, times * rounds
     return outer, times
 
 
 @compiled_in_place
 def _moved_by(units: Any, first: Any, outer: Any, strides: Any, turn: Any) -> Any:
-    """What a number has added in a turn of the loops around its segment, the last of which turns fastest.
+    """What a number has added in a turn of the ``outer`` loops around, whose rounds are from ``first`` on.
 
-    Args:
-        units: Of the trace.
-        first: Where the rounds of the outermost loop are.
-        outer: Number of loops.
-        strides: Where the number's stride in the outermost loop is, and units to that in the next one.
-        turn: Rounds of all loops so far.
+    ``strides``: where that in the outermost loop is, and units to the next one. The last loop turns fastest.
     """
     moved, at = 0, strides[0] + (outer - 1) * strides[1]
     for loop in range(outer - 1, -1, -1):
@@ -137,14 +131,12 @@ def read_segments(
                     count = wide(units, at) >> 32
                     strides, way = at + 6 + 4 * count, 2 * (1 + count)
                     stores[s, 0], stores[s, 3] = wide(units, at) & LOW, first
-                    stores[s, 1], stores[s, 2] = wide(units, at + 2), wide(units, at + 4)
-                    stores[s, 1] += _moved_by(units, loops, outer, (strides, way), turn)
+                    moved = _moved_by(units, loops, outer, (strides, way), turn)
+                    stores[s, 1], stores[s, 2] = wide(units, at + 2) + moved, wide(units, at + 4)
                     at += 6
                     for k in range(count):
-                        labels[first + k, 0] = wide(units, at + 2 * k)
-                        labels[first + k, 0] += _moved_by(
-                            units, loops, outer, (strides + 2 + 2 * k, way), turn
-                        )
+                        moved = _moved_by(units, loops, outer, (strides + 2 + 2 * k, way), turn)
+                        labels[first + k, 0] = wide(units, at + 2 * k) + moved
                         labels[first + k, 1] = wide(units, at + 2 * (count + k))
                     at = strides + outer * way
                     first += count
@@ -259,8 +251,7 @@ def merge_rows(heads: Any, cells: Any, units: Any, table: Any) -> Any:
 def chunk_end(heads: Any, groups: Any, table: Any, begin: Any, most_labels: Any, most_rows: Any) -> Any:
     """Where a chunk ends: row, segment, round and group behind it; labels and rows in it.
 
-    ``table`` are the columns of a :class:`~commanalyzer.vcg.ranges.RangeTable`, ``begin`` is where the chunk
-    begins: row, next segment, round in it, group.
+    ``begin`` is where it begins (row, next segment, round in it, group), ``table`` as in :func:`write_rows`.
     """
     of_row, row_of, rounds, first_store, stores, range_labels, _, _, _, _, _ = table
     row, n, turn, group = begin
@@ -364,17 +355,14 @@ def write_rows(trace: Any, table: Any, is_kept: Any, begin: Any, behind: Any, ou
     Of segments that are kept only the pieces are noted: rows before, segment, first round, round behind.
 
     Args:
-        trace: Columns of the trace: heads, cells, units, groups, runs, listed.
+        trace: Its columns: heads, cells, units, groups, runs, listed.
         table: Columns of a :class:`~commanalyzer.vcg.ranges.RangeTable`.
         is_kept: bool[N].
-        begin: Where the chunk begins: row, next segment, round in it, group, unit, place among the rows of
-            merged sites.
+        begin: Where the chunk begins: row, next segment, round in it, group, unit, place in merged sites.
         behind: Row, segment and round behind it.
-        out: Columns of a :class:`~commanalyzer.vcg.tables.Chunk`: heads, cells, origin, label, end, filled,
-            pieces.
+        out: Of a :class:`~commanalyzer.vcg.tables.Chunk`: heads, cells, origin, label, end, filled, pieces.
 
-    Returns:
-        Numbers of rows, labels and pieces; unit and place behind the chunk.
+    Returns: Numbers of rows, labels and pieces; unit and place behind the chunk.
     """
     heads, cells, units, groups, runs, listed = trace
     of_row, row_of, rounds, _, _, _, is_merged, merged, _, _, _ = table

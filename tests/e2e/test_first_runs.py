@@ -1,4 +1,4 @@
-"""Loops in the styles of public codes: recorded without hooks when they are met, and what hooks would record."""
+"""Loops in the styles of public codes, met for the first time: recorded as hooks would record them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,10 @@ NOINLINE static void add(double *c, const double *a, const double *b, int n, int
 int main(void) {
     static double a[900], b[900], c[900], ta[100], tb[100];
     for (int i = 0; i < 900; i++) { a[i] = i; b[i] = 0.5 * i; }
-    for (int r = 0; r < 10; r++) { memcpy(ta + r * 10, a + r * 30, 80); memcpy(tb + r * 10, b + r * 30 + 10, 80); }
+    for (int r = 0; r < 10; r++) {
+        memcpy(ta + r * 10, a + r * 30, 80);
+        memcpy(tb + r * 10, b + r * 30 + 10, 80);
+    }
     add(c, ta, tb, 10, 30);
     add(c, ta, tb, 10, 30);
     printf("%g\\n", c[33]);
@@ -80,7 +83,7 @@ int main(void) {
     for (int s = 0; s < 3; s++)
         for (int i = 1; i < n - 1; i++)
             for (int j = 1; j < n - 1; j++)
-                a[i * n + j] = 0.25 * (a[i * n + j - 1] + a[i * n + j + 1] + a[(i - 1) * n + j] + a[(i + 1) * n + j]);
+                a[i * n + j] = 0.25 * (a[i * n + j - 1] + a[i * n + j + 1] + a[(i - 1) * n + j]);
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++) y[i] += a[i * n + j] * x[j];
     printf("%g %g\\n", a[n + 1], y[3]);

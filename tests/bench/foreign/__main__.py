@@ -48,8 +48,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     made = collect_provenance(compiler="", flags=(), input_hashes=(), seed=0)
     command = shlex.join(["python", "-m", "tests.bench.foreign", *words])
     origin = (
-        f"Made by `{command}` on {made.host_class}, Python {platform.python_version()}, {os.cpu_count()} cores "
-        f"with a load of other work of up to {others:.1f}."
+        f"Made by `{command}` on {made.host_class}, Python {platform.python_version()}, {os.cpu_count()} "
+        f"cores; other work kept up to {others:.1f} cores busy meanwhile (load average)."
     )
     section = foreign_section(found, origin)
     show_document(Document("Performance", (section,)), make_console(sys.stdout, width=160))

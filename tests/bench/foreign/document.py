@@ -34,9 +34,9 @@ class Found:
 def foreign_section(found: Sequence[Found], origin: str) -> Section:
     """Ratios of all programs, the worst and the geometric mean per length of run."""
     text = (
-        "Single files in the styles of public codes, written for this table: tiles copied to buffers, levels in one "
-        "pool, strided levels, array descriptors, members and accessors of C++, wavefronts, tables of integers and "
-        "bytes, trees and lists. CPU time of all recordings over that of the plain program, medians."
+        "Single files in the styles of public codes, written for this table: tiles copied to buffers, levels "
+        "in one pool, strided levels, array descriptors, members and accessors of C++, wavefronts, tables of "
+        "integers and bytes, lists. CPU time of all recordings over that of the plain program, medians."
     )
     means = []
     for number in range(max((len(f.costs) for f in found), default=0)):
@@ -44,9 +44,8 @@ def foreign_section(found: Sequence[Found], origin: str) -> Section:
         mean = math.exp(statistics.fmean(math.log(cost.ratio) for cost in costs))
         worst = max(costs, key=lambda cost: cost.ratio)
         seconds = statistics.median(cost.plain_s for cost in costs)
-        means.append(
-            f"{mean:.2f} of {len(costs)} runs of {seconds:.2f} s (median; the most is {worst.ratio:.1f}, {worst.case})"
-        )
+        most = f"the most is {worst.ratio:.1f}, {worst.case}"
+        means.append(f"{mean:.2f} of {len(costs)} runs of {seconds:.2f} s (median; {most})")
     columns = ("run", "plain s", "recorded s", "ratio", "recordings", "recorded MB", "rows", "flows")
     rows = [_cells(f, k) for f in found for k in range(len(f.costs))]
     return Section(

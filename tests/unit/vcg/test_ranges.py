@@ -173,7 +173,7 @@ def test_random_ranges_are_written_out(monkeypatch: pytest.MonkeyPatch, chunk: i
 
 
 def nested_content(outer: list[int], rounds: int, stores: list[Store], draw: random.Random) -> list[int]:
-    """What the recorder writes for a segment with loops around it; sinks and labels move by 64 and more there."""
+    """What the recorder writes for a segment with loops around it, in which numbers move by 64 and more."""
     words = [*outer, rounds | len(stores) << 48]
     for store in stores:
         words += range_content([(rounds, [store])])[1:]
@@ -191,8 +191,8 @@ def test_random_nests_of_ranges_are_written_out(
 
     def a_store(site: int) -> Store:
         sink, stride = 100 + 2 * draw.randrange(8), draw.choice([0, 2, 2, -2])
-        labels = [(600 + 2 * draw.randrange(8), draw.choice([2, -4] if k == 0 else [0, 2])) for k in range(site)]
-        return site, sink, stride, labels
+        steps = [draw.choice([2, -4] if k == 0 else [0, 2]) for k in range(site)]
+        return site, sink, stride, [(600 + 2 * draw.randrange(8), step) for step in steps]
 
     rows = []
     for _ in range(8):
