@@ -80,9 +80,10 @@ def count_segments(heads: Any, units: Any) -> Any:
 @compiled_in_place
 def _outer_loops(units: Any, at: Any) -> Any:
     """Number of the loops around the segment at ``at``, and their rounds, multiplied."""
-    outer, times = 0, 1
-    while (rounds := wide(units, at + 2 * outer)) >> _STORES == 0:
+    outer, times, rounds = 0, 1, wide(units, at)
+    while rounds >> _STORES == 0:
         outer, times = outer + 1, times * rounds
+        rounds = wide(units, at + 2 * outer)
     return outer, times
 
 
@@ -141,8 +142,7 @@ def read_segments(
                     at = strides + outer * way
                     first += count
                     s += 1
-                n += 1
-                first_store[n] = s
+                first_store[n + 1], n = s, n + 1
 
 
 @compiled_in_place

@@ -21,7 +21,7 @@ from commanalyzer.heap import keep_freed_memory
 from commanalyzer.provenance import collect_provenance
 from commanalyzer.report.document_text import show_document
 from commanalyzer.report.text import make_console
-from commanalyzer.validation.document import Document
+from commanalyzer.validation.document import Document, Section
 from tests.bench.foreign.cases import CASES, Foreign
 from tests.bench.foreign.document import Found, foreign_section, with_section
 from tests.bench.measuring import cost_of
@@ -45,18 +45,25 @@ def main(argv: Sequence[str] | None = None) -> int:
             continue
         progress.print(*(f"{cost.case} {cost.ratio:.2f}" for cost in found[-1].costs))
         others = max(others, os.getloadavg()[0] - 1)
+        if options.output is not None:  # whatever happens to the rest
+            _write(options.output, foreign_section(found, _origin(words, others)))
+    section = foreign_section(found, _origin(words, others))
+    show_document(Document("Performance", (section,)), make_console(sys.stdout, width=160))
+    return 0
+
+
+def _origin(words: Sequence[str], others: float) -> str:
     made = collect_provenance(compiler="", flags=(), input_hashes=(), seed=0)
     command = shlex.join(["python", "-m", "tests.bench.foreign", *words])
-    origin = (
+    return (
         f"Made by `{command}` on {made.host_class}, Python {platform.python_version()}, {os.cpu_count()} "
-        f"cores; other work kept up to {others:.1f} cores busy meanwhile (load average)."
+        f"cores; other work kept up to {others:.1f} processes busy meanwhile (load average)."
     )
-    section = foreign_section(found, origin)
-    show_document(Document("Performance", (section,)), make_console(sys.stdout, width=160))
-    if options.output is not None:
-        old = options.output.read_text() if options.output.exists() else "# Performance\n"
-        write_text(options.output, with_section(old, section), force=True)
-    return 0
+
+
+def _write(path: Path, section: Section) -> None:
+    old = path.read_text() if path.exists() else "# Performance\n"
+    write_text(path, with_section(old, section), force=True)
 
 
 def _measured(case: Foreign, repeat: int, *, is_short: bool) -> Found:

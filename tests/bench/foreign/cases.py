@@ -36,8 +36,8 @@ class Foreign:
 
 
 CASES = (
-    Foreign("blocked_copies.c", "832", "1792"),
-    Foreign("blocked_tiles.c", "512 1", "1024 1"),
+    Foreign("blocked_copies.c", "512", "640"),
+    Foreign("blocked_tiles.c", "384 1", "640 1"),
     Foreign("blocked_rows.c", "352 5", "768 5"),
     Foreign("multigrid_pool.c", "9 37", "9 370"),
     Foreign("multigrid_stride.c", "10 4", "10 42"),
