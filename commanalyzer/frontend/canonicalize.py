@@ -15,12 +15,12 @@ from pathlib import Path
 import llvmlite.binding as llvm
 
 from commanalyzer.errors import CommAnalyzerError, CompileError, InstrumentationError, IrError
+from commanalyzer.frontend.forwarding import with_reloads
 from commanalyzer.frontend.marks import define_marks
 from commanalyzer.frontend.models import chosen_models, hide_models, redirect_calls
 from commanalyzer.frontend.outcome import Outcome, write_outcome
 from commanalyzer.frontend.regions import mark_regions
 from commanalyzer.frontend.relaxed_math import without_relaxed_math
-from commanalyzer.frontend.reloads import with_reloads
 
 TRIPLE = "x86_64-unknown-linux-gnu"
 MARKER = "__ca_instrumented"
@@ -42,8 +42,8 @@ def canonicalize(
     """Canonical text of all modules linked together.
 
     Canonical: LLVM's O1 pipeline without vectorising, unrolling and interleaving; no switches, loops in
-    simplified and closed-SSA form, no critical edges, every value named, one result per operation, sums in
-    memory in memory.
+    simplified and closed-SSA form, no critical edges, every value named, one result per operation; what an
+    iteration stored is loaded by the next one (:mod:`commanalyzer.frontend.forwarding`).
 
     Args:
         paths: Modules, ``.ll`` text or bitcode.
@@ -72,7 +72,8 @@ def canonicalize(
     linked = _with_models(_parse_text(text, "linked module"), models, machine)
     _optimise(linked, machine)
     linked.verify()
-    return define_marks(with_reloads(without_relaxed_math(str(linked)))), Outcome(regions=found)
+    text = with_reloads(define_marks(without_relaxed_math(str(linked))))
+    return text, Outcome(regions=found)
 
 
 def _load(path: Path, label: str) -> llvm.ModuleRef:
@@ -245,6 +246,9 @@ def _without_optnone(text: str) -> str:
 
 
 def _optimise(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
+    # Without dependences, values are not forwarded in registers from a store to loads of later rounds
+    # (LoopLoadElimination): what u[j] = f(u[j - 1]) reads has a home. Nothing else here asks for them.
+    llvm.set_option("", "-max-dependences=0")
     tuning = llvm.create_pipeline_tuning_options(speed_level=1)
     tuning.loop_vectorization = False
     tuning.slp_vectorization = False

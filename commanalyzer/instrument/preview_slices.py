@@ -165,6 +165,8 @@ def overlaps(
                 continue
             if _is_read_before(values, loop, numbers, load, written):
                 continue
+            if _are_interleaved(loop, numbers, load, written):
+                continue
             read = Place(load.operands[0].text, 0, alloc_size_bytes(load.type))
             if _base(values, read.address) == _base(values, place.address):
                 return None
@@ -223,6 +225,24 @@ def _is_read_before(
         return False
     size = max(alloc_size_bytes(load.type), alloc_size_bytes(store.operands[0].type))
     return abs(stride.constant) >= size and stride.constant * ahead.constant >= 0
+
+
+def _are_interleaved(loop: Loop, numbers: NestNumbers, load: Instruction, store: Instruction) -> bool:
+    """Different members of structures that lie one behind the other: apart in all rounds."""
+    if store.opcode != "store":
+        return False
+    read = numbers.polynomial(load.operands[0])
+    written = numbers.polynomial(store.operands[1])
+    if read is None or written is None or not (ahead := read - written).is_constant:
+        return False
+    stride = written.coefficient(round_number(loop.header))
+    if stride is None or not stride.is_constant or not stride.constant:
+        return False
+    if written.symbols & {round_number(inner) for inner in loop.blocks - {loop.header}}:
+        return False  # rounds of an inner loop may make up for those of this one
+    inside = ahead.constant % abs(stride.constant)
+    size = alloc_size_bytes(store.operands[0].type)
+    return inside >= size and inside + alloc_size_bytes(load.type) <= abs(stride.constant)
 
 
 def _block_of_store(values: FunctionValues, store: Instruction) -> str:

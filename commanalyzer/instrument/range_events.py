@@ -1,22 +1,24 @@
-"""Stores of an innermost loop as ranges: what the recorder needs to count them all without running a hook.
+"""Stores of loops as ranges: what the recorder needs to count them all without running a hook.
 
 Where the words that a loop looks at hold values of their own or copies of other arrays, the labels of a store
 are known when the loop is entered: in round i they are those of the first round plus i times a constant, for
-many rounds at once. If all that a loop does is storing values with such labels (:func:`range_stores`), the
+many rounds at once. If all that a loop does is storing values with such labels (:class:`RangeReader`), the
 guard (:mod:`commanalyzer.instrument.repeats`) offers its stores to the recorder when it is not known yet::
 
     preheader --> guard: known? --> offer (ca_range): counted? --> instrumented loop
                    | known                  | yes
                    +--> original loop <-----+
 
-Input: the lines inserted into the loop. Output: the lines of the offer. Labels that are computed from others
+The same holds for a nest that stores in its innermost loop alone; labels may be loaded in those around it.
+
+Input: the lines inserted into the loops. Output: the lines of the offer. Labels that are computed from others
 get their value of the first round there as they do in the loop, with addresses in place of the shadow.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from commanalyzer.abi.hooks import ADDRESS_MASK, MAX_LABELS, WORD_MASK
@@ -30,6 +32,7 @@ from commanalyzer.ir.types import PTR
 _MASKED = re.compile(r"  (%ca\.\d+) = (and|or) i64 (%ca\.\d+), (-?\d+)$")
 _ROLES = frozenset({"ca_control", "ca_address"})
 _WORD_BYTES = 4
+MOST_OUTER = 4  # loops around the one that stores, see ranges.c
 _IS_LOADED, _IS_RESULT, _IS_COMPUTED = 40, 52, 63  # bits of what a store is described by, see ranges.c
 
 
@@ -118,22 +121,11 @@ def _is_above_word(operation: str, number: int) -> bool:
     return number & WORD_MASK == (WORD_MASK if operation == "and" else 0)
 
 
-def range_stores(lines: Iterable[str], numbers: Numbers) -> tuple[RangeStore, ...]:
-    """Stores of a loop, in their order; none if it does anything else.
-
-    Args:
-        lines: What was inserted into a block that is executed in every round, the only one that stores.
-        numbers: Addresses in the loop.
-    """
-    reader = RangeReader(numbers)
-    return tuple(reader.stores) if all(reader.read(line) for line in lines) else ()
-
-
 def offer(
     patch: FunctionPatch,
     guard: GuardWriter,
     stores: Sequence[RangeStore],
-    number: str,
+    made: Mapping[str, str],
     loop: tuple[str, str, str],
 ) -> str | None:
     """Write the offer to the recorder; the register that says whether it was taken, if there can be one.
@@ -142,13 +134,14 @@ def offer(
         patch: Gives names to registers.
         guard: Where the code goes.
         stores: At least one.
-        number: Symbol of the loop's round.
-        loop: Registers with the loop's hash, changes of the shadow and rounds.
+        made: Registers with the rounds of each loop, the outermost first, by symbol of the loop's round.
+        loop: Registers with the loop's hash, changes of the shadow and rounds of all loops, multiplied.
     """
-    words: list[str] = []
+    *outer, number = made
+    words: list[str] = [str(len(outer)), *made.values()]
     for store in stores:
-        described = store_words(patch, guard, store, number)
-        if described is None or described[2] == "0":
+        described = store_words(patch, guard, store, number, outer)
+        if described is None:
             return None
         words += described
     return call_offer(patch, guard, "ca_range", loop, words)
@@ -173,7 +166,9 @@ def call_offer(
     return patch.value(guard.lines, f"icmp ne i32 {taken}, 0")
 
 
-def store_words(patch: FunctionPatch, guard: GuardWriter, store: RangeStore, number: str) -> list[str] | None:
+def store_words(
+    patch: FunctionPatch, guard: GuardWriter, store: RangeStore, number: str, outer: Sequence[str] = ()
+) -> list[str] | None:
     """What describes a store to the recorder, see ``ranges.c``; ``None`` if it does not advance by constants.
 
     Args:
@@ -181,9 +176,10 @@ def store_words(patch: FunctionPatch, guard: GuardWriter, store: RangeStore, num
         guard: Where the code goes.
         store: The store.
         number: Symbol of the loop's round.
+        outer: Symbols of the rounds of loops around it.
     """
-    place = _first_and_stride(guard, store.address, number)
-    labels = [_written(patch, guard, label, number) for label in store.labels]
+    place = _first_and_stride(guard, store.address, number, outer)
+    labels = [_written(patch, guard, label, number, outer) for label in store.labels]
     if place is None or any(label is None for label in labels):
         return None
     head = int(store.site) | len(labels) << 32 | store.words << 48
@@ -192,36 +188,52 @@ def store_words(patch: FunctionPatch, guard: GuardWriter, store: RangeStore, num
         head |= is_loaded << (_IS_COMPUTED if label.marks else _IS_LOADED + k)
         head |= isinstance(label.source, int) << (_IS_RESULT + k)
     known = [label for label in labels if label is not None]
-    return [str(signed(head)), *place, *(first for first, _ in known), *(stride for _, stride in known)]
+    words = [str(signed(head)), place[0], place[1]]
+    words += [label[0] for label in known] + [label[1] for label in known]
+    for strides in zip(place[2:], *(label[2:] for label in known), strict=True):
+        words += strides
+    return words
 
 
-def _first_and_stride(guard: GuardWriter, address: Polynomial, number: str) -> tuple[str, str] | None:
-    """Registers or constants with the address in the first round and its change per round, bytes."""
-    stride = address.coefficient(number)
-    if stride is None or any(symbol.startswith("#") for symbol in address.symbols - {number}):
-        return None
-    if stride.is_constant and stride.constant % _WORD_BYTES:
-        return None
-    return guard.value(address.without([number])), guard.value(stride)
+def _first_and_stride(
+    guard: GuardWriter, address: Polynomial, number: str, outer: Sequence[str]
+) -> tuple[str, ...] | None:
+    """The address in the first round and its change per round, then per round of the loops around.
+
+    Changes are four times the bytes, and where the bytes are no multiple of four, the place in the word.
+    """
+    numbers = [number, *outer]
+    strides = [address.coefficient(symbol) for symbol in numbers]
+    first = address.without(numbers)
+    for polynomial in (first, *strides):
+        if polynomial is None or any(symbol.startswith("#") for symbol in polynomial.symbols):
+            return None
+    known = [stride for stride in strides if stride is not None]
+    place = guard.value(first)
+    is_whole = not any(c % _WORD_BYTES for stride in known for c in stride.terms.values())
+    inside = "0" if is_whole else guard.compute("and", place, str(_WORD_BYTES - 1))
+    changes = [guard.value(stride * Polynomial.number(_WORD_BYTES)) for stride in known]
+    return place, *(c if is_whole else guard.compute("or", c, inside) for c in changes)
 
 
 def _written(
-    patch: FunctionPatch, guard: GuardWriter, label: RangeLabel, number: str
-) -> tuple[str, str] | None:
-    """The label of the first round, and its change per round in bytes."""
+    patch: FunctionPatch, guard: GuardWriter, label: RangeLabel, number: str, outer: Sequence[str]
+) -> tuple[str, ...] | None:
+    """The label of the first round, and its changes as those of addresses."""
+    still = ("0",) * (1 + len(outer))
     if isinstance(label.source, int):
-        return None if label.marks else (str(label.source), "0")
+        return None if label.marks else (str(label.source), *still)
     if isinstance(label.source, str):
-        value, stride = label.source, "0"
+        value, strides = label.source, still
     else:
-        place = _first_and_stride(guard, label.source, number)
+        place = _first_and_stride(guard, label.source, number, outer)
         if place is None:
             return None
         inside = guard.compute("and", place[0], str(ADDRESS_MASK))
-        value, stride = guard.compute("lshr", inside, "2"), place[1]
+        value, strides = guard.compute("lshr", inside, "2"), place[1:]
     for operation, operand in label.marks:
         if operation in _ROLES:
             value = guard.call(operation, value)
         else:
             value = guard.compute(operation, value, operand)
-    return value, stride
+    return value, *strides

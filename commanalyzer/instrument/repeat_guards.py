@@ -53,10 +53,10 @@ class GuardWriter:
 
     def rounds(self, rounds: Rounds) -> str:
         """Rounds that a loop is going to make; 0 if that is not certain."""
-        left, right = self.value(rounds.left), self.value(rounds.right)
+        left, right, step = (self.value(p) for p in (rounds.left, rounds.right, rounds.step))
         if rounds.until_equal:
-            return self.call("ca_rounds_until", left, right, rounds.step)
-        return self.call("ca_rounds_below", left, right, rounds.step, int(rounds.is_unsigned))
+            return self.call("ca_rounds_until", left, right, step)
+        return self.call("ca_rounds_below", left, right, step, int(rounds.is_unsigned))
 
     def smaller(self, left: str, right: str, *, wanted: bool = True) -> str:
         """The smaller (or else the larger) of two signed numbers."""

@@ -31,7 +31,7 @@ from itertools import pairwise
 from commanalyzer.instrument.code import FunctionPatch, RepeatedLoop
 from commanalyzer.instrument.loop_code import TOKEN, Collected, LoopCode, inserted_lines, loop_code
 from commanalyzer.instrument.nest_events import NestReader, offer_nest
-from commanalyzer.instrument.range_events import RangeStore, offer, range_stores
+from commanalyzer.instrument.range_events import MOST_OUTER, RangeReader, RangeStore, offer
 from commanalyzer.instrument.repeat_guards import GuardWriter
 from commanalyzer.instrument.values import FunctionValues
 from commanalyzer.ir.cfg import Loop
@@ -90,6 +90,11 @@ class _Nest:
     blocks: list[Block]
     short: dict[str, frozenset[str]]  # per block, loops in whose last round it is not executed
     behind: dict[str, frozenset[str]]  # per block, those that come after it in every round
+
+    @property
+    def by_depth(self) -> list[str]:
+        """Headers, those of outer loops first."""
+        return sorted(self.loops, key=lambda header: -len(self.loops[header].blocks))
 
 
 def _nest(values: FunctionValues, loop: Loop, blocks: list[Block]) -> _Nest | None:
@@ -204,23 +209,40 @@ def _offer(
     busy.sort(key=lambda block: -len(nest.behind[block.label]))
     if any(nest.short[block.label] for block in busy):
         return (), ""
+    if any(later.label not in nest.behind[block.label] for block, later in pairwise(busy)):
+        return (), ""  # some may be left out
     guard = GuardWriter(patch, numbers.types)
     taken = None
-    if len(nest.loops) > 1:
-        reader = NestReader(numbers)
-        if _are_read(patch, nest, busy, reader):
-            taken = offer_nest(patch, guard, reader.entries, nest.loop.header, made, loop)
-    elif len(busy) == 1:
-        stores = range_stores(inserted_lines(patch, busy[0]), numbers)
-        taken = offer(patch, guard, stores, round_number(nest.loop.header), loop) if stores else None
+    reader = NestReader(numbers)
+    if stores := _stores(patch, nest, busy, numbers):
+        rounds = {round_number(header): made[header] for header in nest.by_depth}
+        taken = offer(patch, guard, stores, rounds, loop)
+    elif len(nest.loops) > 1 and _are_read(patch, nest, busy, reader):
+        taken = offer_nest(patch, guard, reader.entries, nest.loop.header, made, loop)
     return (tuple(guard.lines), taken) if taken else ((), "")
 
 
+def _stores(
+    patch: FunctionPatch, nest: _Nest, busy: list[Block], numbers: NestNumbers
+) -> Sequence[RangeStore]:
+    """Stores of the innermost loop, if the nest does nothing else and is one loop in the other."""
+    *_, innermost = nest.by_depth
+    is_chain = all(nest.loops[inner].parent == outer for outer, inner in pairwise(nest.by_depth))
+    if not is_chain or len(nest.loops) > 1 + MOST_OUTER:
+        return ()
+    reader = RangeReader(numbers)
+    for block in busy:
+        known = len(reader.stores)
+        if not all(reader.read(line) for line in inserted_lines(patch, block)):
+            return ()
+        if len(reader.stores) > known and block.label not in nest.loops[innermost].blocks:
+            return ()
+    return reader.stores
+
+
 def _are_read(patch: FunctionPatch, nest: _Nest, busy: list[Block], reader: NestReader) -> bool:
-    """The nest is two deep, its blocks follow each other, and the reader can follow them all."""
+    """The nest is two deep, and the reader can follow its blocks."""
     if any(h != nest.loop.header and inner.parent != nest.loop.header for h, inner in nest.loops.items()):
-        return False
-    if any(later.label not in nest.behind[block.label] for block, later in pairwise(busy)):
         return False
     inside = {label: h for h, inner in nest.loops.items() if h != nest.loop.header for label in inner.blocks}
     return all(

@@ -39,26 +39,26 @@ class Rounds:
     Attributes:
         left: Polynomial of invariants.
         right: Polynomial of invariants.
-        step: Change of ``left - right`` per round, not 0.
+        step: Change of ``left - right`` per round, a polynomial of invariants; not 0 if it is constant.
         until_equal: The loop ends when they are equal; otherwise when ``left < right`` no longer holds.
         is_unsigned: The comparison takes them as unsigned.
     """
 
     left: Polynomial
     right: Polynomial
-    step: int
+    step: Polynomial
     until_equal: bool
     is_unsigned: bool = False
 
     @property
     def constant(self) -> int | None:
         """Number of rounds, where it is known without running the program."""
-        if not (self.left.is_constant and self.right.is_constant):
+        if not (self.left.is_constant and self.right.is_constant and self.step.is_constant):
             return None
         distance = self.right.constant - self.left.constant
-        if self.until_equal and distance % self.step:
+        if self.until_equal and distance % self.step.constant:
             return None
-        return 1 + max(0, -(-distance // self.step))
+        return 1 + max(0, -(-distance // self.step.constant))
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,20 +223,20 @@ class NestNumbers:
 
 def _rounds(left: Polynomial, right: Polynomial, predicate: str, number: str) -> Rounds | None:
     """Rounds of a loop that goes on while ``left predicate right``."""
-    distance = (left - right).coefficient(number)
-    if distance is None or not distance.is_constant or not distance.constant:
+    step = (left - right).coefficient(number)
+    if step is None or not step.terms:
         return None
-    step = distance.constant
     first, second = left.without([number]), right.without([number])
-    if any(symbol.startswith("#") for symbol in (first - second).symbols):
+    if any(symbol.startswith("#") for symbol in (first - second).symbols | step.symbols):
         return None
     if predicate == "ne":
         return Rounds(first, second, step, True)
     direction, inclusive = (_SIGNED | _UNSIGNED).get(predicate, (0, 0))
     if not direction or number in right.symbols:
         return None
-    if step * direction < 0:
-        return None
     sign = Polynomial.number(direction)
+    step = step * sign
+    if step.is_constant and step.constant < 0:
+        return None
     second = second * sign + Polynomial.number(inclusive)
-    return Rounds(first * sign, second, step * direction, False, predicate in _UNSIGNED)
+    return Rounds(first * sign, second, step, False, predicate in _UNSIGNED)

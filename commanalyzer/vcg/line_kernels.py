@@ -4,8 +4,8 @@ Tables are those of :mod:`commanalyzer.vcg.range_kernels`, and::
 
     line    [s, 0] hash     [s, 1] place of its first row    [s, 2] behind the last    [s, 3] hash of strides
 
-A line is a site, strides, and the sink and labels at place 0; a sink lies at the place that is its word
-divided by the stride of sinks.
+A line is a site, strides, and the sink and labels at place 0; a row lies at the place that is the word of its
+sink divided by the stride of sinks, or if they stay, the first label that advances by its stride: its *axis*.
 """
 
 from __future__ import annotations
@@ -23,9 +23,18 @@ _MANY_WAYS = 16
 
 
 @compiled
-def _strides(s: Any, stores: Any, labels: Any) -> Any:
-    """Hash of the strides of a store whose sink advances upward."""
-    sign = 1 if stores[s, 2] > 0 else -1
+def _axis(s: Any, stores: Any, labels: Any) -> Any:
+    """Which label of a store says where its rows lie, -1 for the sink; how that advances."""
+    axis, stride, k = -1, stores[s, 2], stores[s, 3]
+    while stride == 0 and k < end_of(s, stores, labels):
+        axis, stride = k - stores[s, 3], labels[k, 1]
+        k += 1
+    return axis, stride
+
+
+@compiled
+def _strides(s: Any, sign: Any, stores: Any, labels: Any) -> Any:
+    """Hash of the strides of a store whose axis advances upward."""
     end = end_of(s, stores, labels)
     hash_ = mixed(end - stores[s, 3], sign * stores[s, 2])
     for i in range(stores[s, 3], end):
@@ -38,11 +47,12 @@ def lines_of(rounds: Any, first_store: Any, stores: Any, labels: Any, line: Any)
     """Fill ``line`` with the line and the place on it of every store of a range."""
     for n in range(len(rounds)):
         for s in range(first_store[n], first_store[n + 1]):
-            stride = abs(stores[s, 2])
-            at = stores[s, 1] // stride
-            way = _strides(s, stores, labels)
-            hash_ = mixed(mixed(stores[s, 0], way), stores[s, 1] % stride)
-            sign = 1 if stores[s, 2] > 0 else -1
+            axis, stride = _axis(s, stores, labels)
+            sign = 1 if stride > 0 else -1
+            first = stores[s, 1] if axis < 0 else labels[stores[s, 3] + axis, 0]
+            at = first // max(abs(stride), 1)  # of one round, strides may all be 0
+            way = _strides(s, sign, stores, labels)
+            hash_ = mixed(mixed(stores[s, 0], way), stores[s, 1] - at * sign * stores[s, 2])
             for i in range(stores[s, 3], end_of(s, stores, labels)):
                 hash_ = mixed(hash_, labels[i, 0] - at * sign * labels[i, 1])
             line[s, 0], line[s, 3] = hash_, way
@@ -75,7 +85,7 @@ def _alternate(members: Any, segment: Any) -> Any:
 
 
 @compiled
-def _cut_line(line: Any, members: Any, counts: Any, stores: Any, pieces: Any, found: Any) -> Any:
+def _cut_line(line: Any, members: Any, counts: Any, stores: Any, labels: Any, pieces: Any, found: Any) -> Any:
     """Append the pieces of stores on one line: each place belongs to the first store that has it."""
     bounds = _cells_between(line, members)
     following = np.empty(len(bounds), np.int64)  # the next cell that is nobody's, by ways that get shorter
@@ -96,7 +106,7 @@ def _cut_line(line: Any, members: Any, counts: Any, stores: Any, pieces: Any, fo
                 break
             following[cell] = cell + 1
             low, high = bounds[cell] - line[s, 1], bounds[cell + 1] - line[s, 1]
-            if stores[s, 2] < 0:
+            if _axis(s, stores, labels)[1] < 0:
                 rounds = line[s, 2] - line[s, 1]
                 low, high = rounds - high, rounds - low
             pieces[found, 0], pieces[found, 1] = s, low
@@ -107,7 +117,15 @@ def _cut_line(line: Any, members: Any, counts: Any, stores: Any, pieces: Any, fo
 
 @compiled
 def cut_overlaps(
-    line: Any, by_line: Any, segment: Any, counts: Any, stores: Any, is_merged: Any, is_cut: Any, pieces: Any
+    line: Any,
+    by_line: Any,
+    segment: Any,
+    counts: Any,
+    stores: Any,
+    labels: Any,
+    is_merged: Any,
+    is_cut: Any,
+    pieces: Any,
 ) -> Any:
     """Cut the stores that share rows on a line, so that each row is counted where it comes first.
 
@@ -117,6 +135,7 @@ def cut_overlaps(
         segment: int64[S], segment of each store.
         counts: int64[S], how often each was counted.
         stores: int64[S, 4].
+        labels: int64[L, 2].
         is_merged: bool, per site, result: lines with several stores of a loop, whose rounds alternate.
         is_cut: bool[S], result.
         pieces: int64[2 S, 4], result: store, first round, round behind the last, count.
@@ -139,7 +158,7 @@ def cut_overlaps(
             else:
                 for s in members:
                     is_cut[s] = True
-                found = _cut_line(line, members, counts, stores, pieces, found)
+                found = _cut_line(line, members, counts, stores, labels, pieces, found)
         first = last
     return found
 
@@ -201,10 +220,12 @@ def _meets(heads: Any, row: Any, units: Any, unit: Any, stores: Any, labels: Any
     first, end = stores[s, 3], end_of(s, stores, labels)
     if (heads[row, 1] >> 32) & COUNT != end - first:
         return False
-    stride = abs(stores[s, 2])
-    sign = 1 if stores[s, 2] > 0 else -1
-    place = heads[row, 0] // stride
-    hash_ = mixed(mixed(stores[s, 0], _strides(s, stores, labels)), heads[row, 0] % stride)
+    axis, stride = _axis(s, stores, labels)
+    sign = 1 if stride > 0 else -1
+    position = heads[row, 0] if axis < 0 else plain_label(heads, row, units, unit, axis)
+    place = position // max(abs(stride), 1)
+    way = _strides(s, sign, stores, labels)
+    hash_ = mixed(mixed(stores[s, 0], way), heads[row, 0] - place * sign * stores[s, 2])
     for i in range(first, end):
         label = plain_label(heads, row, units, unit, i - first)
         hash_ = mixed(hash_, label - place * sign * labels[i, 1])

@@ -64,15 +64,42 @@ def count_segments(heads: Any, units: Any) -> Any:
         at = unit
         unit += units_of(heads[row, 1])
         while (heads[row, 1] >> FLAGS) & ROW_RANGE and at < unit:
-            segments += 1
+            outer, times = _outer_loops(units, at)
+            at += 2 * outer
+            segments += times
             number = wide(units, at) >> _STORES
             at += 2
-            stores += number
+            stores += number * times
             for _ in range(number):
                 count = wide(units, at) >> 32
-                labels += count
-                at += 2 * (3 + 2 * count)
+                labels += count * times
+                at += 2 * (3 + 2 * count + outer * (1 + count))
     return segments, stores, labels
+
+
+@compiled_in_place
+def _outer_loops(units: Any, at: Any) -> Any:
+    """Number of the loops around the segment at ``at``, and their rounds, multiplied."""
+    outer, times, rounds = 0, 1, wide(units, at)
+    while rounds >> _STORES == 0:
+        outer, times = outer + 1, times * rounds
+        rounds = wide(units, at + 2 * outer)
+    return outer, times
+
+
+@compiled_in_place
+def _moved_by(units: Any, first: Any, outer: Any, strides: Any, turn: Any) -> Any:
+    """What a number has added in a turn of the ``outer`` loops around, whose rounds are from ``first`` on.
+
+    ``strides``: where that in the outermost loop is, and units to the next one. The last loop turns fastest.
+    """
+    moved, at = 0, strides[0] + (outer - 1) * strides[1]
+    for loop in range(outer - 1, -1, -1):
+        rounds = wide(units, first + 2 * loop)
+        moved += turn % rounds * wide(units, at)
+        turn //= rounds
+        at -= strides[1]
+    return moved
 
 
 @compiled_in_place
@@ -94,22 +121,28 @@ def read_segments(
         is_range = (heads[row, 1] >> FLAGS) & ROW_RANGE
         of_row[row] = n if is_range else NONE
         while is_range and at < unit:
-            head = wide(units, at)
-            row_of[n], rounds[n] = row, head & ((1 << _STORES) - 1)
-            at += 2
-            for _ in range(head >> _STORES):
-                count = wide(units, at) >> 32
-                stores[s, 0], stores[s, 3] = wide(units, at) & LOW, first
-                stores[s, 1], stores[s, 2] = wide(units, at + 2), wide(units, at + 4)
-                at += 6
-                for k in range(count):
-                    labels[first + k, 0] = wide(units, at + 2 * k)
-                    labels[first + k, 1] = wide(units, at + 2 * (count + k))
-                at += 4 * count
-                first += count
-                s += 1
-            n += 1
-            first_store[n] = s
+            loops = at
+            outer, times = _outer_loops(units, at)
+            for turn in range(times):
+                at = loops + 2 * outer
+                head = wide(units, at)
+                row_of[n], rounds[n] = row, head & ((1 << _STORES) - 1)
+                at += 2
+                for _ in range(head >> _STORES):
+                    count = wide(units, at) >> 32
+                    strides, way = at + 6 + 4 * count, 2 * (1 + count)
+                    stores[s, 0], stores[s, 3] = wide(units, at) & LOW, first
+                    moved = _moved_by(units, loops, outer, (strides, way), turn)
+                    stores[s, 1], stores[s, 2] = wide(units, at + 2) + moved, wide(units, at + 4)
+                    at += 6
+                    for k in range(count):
+                        moved = _moved_by(units, loops, outer, (strides + 2 + 2 * k, way), turn)
+                        labels[first + k, 0] = wide(units, at + 2 * k) + moved
+                        labels[first + k, 1] = wide(units, at + 2 * (count + k))
+                    at = strides + outer * way
+                    first += count
+                    s += 1
+                first_store[n + 1], n = s, n + 1
 
 
 @compiled_in_place
@@ -218,8 +251,7 @@ def merge_rows(heads: Any, cells: Any, units: Any, table: Any) -> Any:
 def chunk_end(heads: Any, groups: Any, table: Any, begin: Any, most_labels: Any, most_rows: Any) -> Any:
     """Where a chunk ends: row, segment, round and group behind it; labels and rows in it.
 
-    ``table`` are the columns of a :class:`~commanalyzer.vcg.ranges.RangeTable`, ``begin`` is where the chunk
-    begins: row, next segment, round in it, group.
+    ``begin`` is where it begins (row, next segment, round in it, group), ``table`` as in :func:`write_rows`.
     """
     of_row, row_of, rounds, first_store, stores, range_labels, _, _, _, _, _ = table
     row, n, turn, group = begin
@@ -323,17 +355,14 @@ def write_rows(trace: Any, table: Any, is_kept: Any, begin: Any, behind: Any, ou
     Of segments that are kept only the pieces are noted: rows before, segment, first round, round behind.
 
     Args:
-        trace: Columns of the trace: heads, cells, units, groups, runs, listed.
+        trace: Its columns: heads, cells, units, groups, runs, listed.
         table: Columns of a :class:`~commanalyzer.vcg.ranges.RangeTable`.
         is_kept: bool[N].
-        begin: Where the chunk begins: row, next segment, round in it, group, unit, place among the rows of
-            merged sites.
+        begin: Where the chunk begins: row, next segment, round in it, group, unit, place in merged sites.
         behind: Row, segment and round behind it.
-        out: Columns of a :class:`~commanalyzer.vcg.tables.Chunk`: heads, cells, origin, label, end, filled,
-            pieces.
+        out: Of a :class:`~commanalyzer.vcg.tables.Chunk`: heads, cells, origin, label, end, filled, pieces.
 
-    Returns:
-        Numbers of rows, labels and pieces; unit and place behind the chunk.
+    Returns: Numbers of rows, labels and pieces; unit and place behind the chunk.
     """
     heads, cells, units, groups, runs, listed = trace
     of_row, row_of, rounds, _, _, _, is_merged, merged, _, _, _ = table

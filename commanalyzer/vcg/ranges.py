@@ -86,7 +86,7 @@ def range_table(heads: Int64, cells: Int64, units: Int32) -> RangeTable | None:
     by_line = np.lexsort((line[:, 1], line[:, 0]))
     segment = np.repeat(np.arange(num_segments), np.diff(first_store))
     is_merged = np.zeros(int(kernels.largest_site(heads, stores)) + 1, np.bool_)
-    cut = _pieces(line, by_line, segment, cells[row[segment], 1], stores, is_merged)
+    cut = _pieces(line, by_line, segment, cells[row[segment], 1], (stores, labels), is_merged)
     way = np.stack([stores[:, 0], line[:, 3]], axis=1)
     low, high = lines.sinks_between(rounds, first_store, stores)
     by_sink = np.lexsort((low, stores[:, 0]))
@@ -103,13 +103,14 @@ def range_table(heads: Int64, cells: Int64, units: Int32) -> RangeTable | None:
 
 
 def _pieces(
-    line: Int64, by_line: Int64, segment: Int64, counts: Int64, stores: Int64, is_merged: Bool
+    line: Int64, by_line: Int64, segment: Int64, counts: Int64, table: tuple[Int64, Int64], is_merged: Bool
 ) -> tuple[Bool, Int64, Int64]:
     """Which stores are cut, and the last two columns of a :class:`RangeTable`."""
     from commanalyzer.vcg.line_kernels import cut_overlaps
 
+    stores, labels = table
     is_cut, pieces = np.zeros(len(stores), np.bool_), np.empty((2 * len(stores), 4), np.int64)
-    found = cut_overlaps(line, by_line, segment, counts, stores, is_merged, is_cut, pieces)
+    found = cut_overlaps(line, by_line, segment, counts, stores, labels, is_merged, is_cut, pieces)
     pieces = pieces[:found]
     pieces = pieces[np.lexsort((pieces[:, 1], pieces[:, 0]))]
     first_piece = np.searchsorted(pieces[:, 0], np.arange(len(stores) + 1))

@@ -93,7 +93,9 @@ struct ca_cell {
 /* "Labels" of a range: segments of the loop. Each is a number of rounds with the number of stores in the upper
  * 16 bits, then for each store, in order, its site with the number of its labels in the upper half, its sink
  * and the sink's stride, its labels and their strides (all in words). Round i stands for one row per store, at
- * sink + i * stride and so on; the rounds follow each other. */
+ * sink + i * stride and so on; the rounds follow each other. Numbers of rounds without stores in front of the only
+ * segment are loops around it, the outermost first: then each store also has, for each of them, the strides of its
+ * sink and its labels in that loop. */
 
 /* "Labels" of a nest: its rounds with the number of entries in the upper 16 bits, then for each entry, in
  * order, a register value that is a reduction: its site with the number of labels of a term in the upper half

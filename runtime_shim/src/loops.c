@@ -16,7 +16,7 @@ void ca_preview_failed(uint32_t loop, uint64_t hash, uint64_t changes, uint32_t 
 CA_HOOK uint64_t ca_rounds_until(uint64_t left, uint64_t right, int64_t step) {
   uint64_t way = step < 0 ? left - right : right - left;
   uint64_t magnitude = step < 0 ? 0 - (uint64_t)step : (uint64_t)step;
-  if (way % magnitude)
+  if (!magnitude || way % magnitude)
     return 0;
   uint64_t before = way / magnitude;
   return before < MOST_ROUNDS ? before + 1 : 0;
@@ -27,9 +27,9 @@ static inline bool is_small(int64_t number, uint32_t is_unsigned) {
   return number < limit && number > (is_unsigned ? -1 : -limit);
 }
 
-/* Rounds of a loop that goes on while left < right. */
+/* Rounds of a loop that goes on while left < right; 0 if it goes away from there. */
 CA_HOOK uint64_t ca_rounds_below(int64_t left, int64_t right, int64_t step, uint32_t is_unsigned) {
-  if (!is_small(left, is_unsigned) || !is_small(right, is_unsigned))
+  if (!is_small(left, is_unsigned) || !is_small(right, is_unsigned) || step <= 0)
     return 0;
   uint64_t before = right > left ? (uint64_t)((right - left - 1) / step + 1) : 0;
   return before < MOST_ROUNDS ? before + 1 : 0;

@@ -29,6 +29,9 @@ struct nest {
 
 static void put(struct nest *nest, uint64_t word) { nest->words[nest->count++] = word; }
 
+/* Of a store, see ranges.c. */
+static uint64_t bytes_of(uint64_t change) { return (uint64_t)((int64_t)change >> 2); }
+
 static void put_stride(struct nest *nest, uint64_t bytes) {
   nest->parts |= bytes;
   put(nest, (uint64_t)((int64_t)bytes >> 2));
@@ -60,11 +63,11 @@ static uint32_t put_store(struct nest *nest, const uint64_t *given) {
   }
   put(nest, (uint32_t)head | (uint64_t)labels << 32 | results << 40);
   put(nest, ca_word(given[1]));
-  put_stride(nest, given[2]);
+  put_stride(nest, bytes_of(given[2]));
   for (uint32_t k = 0; k < labels; k++)
     put(nest, given[3 + k]);
   for (uint32_t k = 0; k < labels; k++)
-    put_stride(nest, given[3 + labels + k]);
+    put_stride(nest, bytes_of(given[3 + labels + k]));
   return 3 + 2 * labels;
 }
 

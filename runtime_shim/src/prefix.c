@@ -55,8 +55,11 @@ static uint8_t traits_of(const struct ca_head *head, const int32_t *unit) {
   uint8_t traits = IS_STORE;
   uint32_t first = 0, count = head->num_labels;
   if (head->flags & CA_ROW_RANGE) {
-    first = 4; /* behind rounds, site, sink and stride */
-    count = ca_row_label(head->flags, head->sink, unit, 1) >> 32 & 255;
+    uint32_t at = 0;
+    while (!(ca_row_label(head->flags, head->sink, unit, at) >> 48)) /* rounds of loops around the segment */
+      at++;
+    first = at + 4; /* behind rounds, site, sink and stride */
+    count = ca_row_label(head->flags, head->sink, unit, at + 1) >> 32 & 255;
   }
   if (!(head->flags & (CA_ROW_RANGE | CA_ROW_WIDE | CA_ROW_COMPACT))) { /* none of them is 0 */
     for (uint32_t k = 0; k < count; k++)

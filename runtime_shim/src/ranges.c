@@ -1,84 +1,203 @@
-/* Loops that are met for the first time, whose rows follow from addresses and from the shadow that they find.
+/* Loops and loop nests that are met for the first time, whose rows follow from addresses and from the shadow that
+ * they find.
  *
  * If every word that a loop stores to holds a value of its own, nothing that the loop does changes the shadow.
  * Then the labels of its loads can be looked up before it runs: where words hold values of their own they
  * follow from the address, where an array was copied they advance as that array does. Rounds in which all
  * labels advance by constants are a segment; all segments of the loop are one row of the log. It is counted,
  * predicted and remembered as any other, and the loop runs without hooks. Rows that several such loops share,
- * or that hooks recorded, become one when the graph is built.
+ * or that hooks recorded, become one when the graph is built. Of a nest that stores in its innermost loop alone,
+ * all rounds have to be one segment, whose labels advance by constants in the loops around it, too.
  */
 #include "state.h"
 
 #define FEWEST_ROUNDS 8u /* of fewer, rows of their own are smaller */
 #define MOST_STORES 16u
-#define MOST_LABELS 24u
+#define MOST_LABELS 48u
 #define MOST_WORDS 1024u /* of a row */
 #define SEGMENT_ROUNDS 8u
 #define SPARE_SEGMENTS 4u /* that may be shorter */
+#define MOST_OUTER 4u /* loops around it */
 
 uint32_t ca_repeat_unpredicted(uint64_t hash, uint64_t changes, uint64_t rounds);
 
 /* A label of a store: of the word that is loaded in the first round, or the label of all rounds. */
 struct stream {
   uint64_t first;
-  uint64_t stride; /* words, or 0 */
+  uint64_t stride;              /* words, or 0 */
+  uint64_t outer[MOST_OUTER];   /* strides in the loops around, the outermost first */
   bool is_loaded;
 };
 
 struct store {
   uint32_t site;
   uint32_t words;
-  uint64_t sink;
-  uint64_t stride;
+  struct stream sink;
   uint32_t first_label;
   uint32_t num_labels;
 };
 
 struct loop {
-  uint64_t rounds;
+  uint64_t rounds;              /* of the innermost one */
+  uint64_t outer[MOST_OUTER];   /* of those around it, the outermost first */
+  uint32_t num_outer;
   uint32_t num_stores;
   uint32_t num_labels;
+  uint32_t num_rest;            /* rounds that are left over where several are one */
+  uint32_t rest_stores;         /* in those */
+  uint32_t rest_labels;
+  bool makes_own; /* the word that it stores to */
   bool is_own; /* some labels are computed from those of words that hold values of their own */
   struct store stores[MOST_STORES];
   struct stream streams[MOST_LABELS];
 };
 
-/* What a guard found out. False if a label or sink would not advance by whole words, or a sink would stay. */
-static bool read_loop(struct loop *loop, uint32_t count, const uint64_t *given) {
-  uint64_t parts = 0;
-  for (uint32_t at = 0; at < count;) {
-    uint64_t head = given[at];
-    uint32_t labels = head >> 32 & 255, loaded = head >> 40 & 255;
-    if (loop->num_stores == MOST_STORES || loop->num_labels + labels > MOST_LABELS || !given[at + 2])
-      return false;
-    loop->is_own |= head >> 63;
-    loop->stores[loop->num_stores++] = (struct store){
-        (uint32_t)head,   head >> 48 & 15, ca_word(given[at + 1]), (uint64_t)((int64_t)given[at + 2] >> 2),
-        loop->num_labels, labels};
-    parts |= given[at + 2];
-    at += 3;
-    for (uint32_t k = 0; k < labels; k++) {
-      uint64_t step = given[at + labels + k];
-      loop->streams[loop->num_labels++] =
-          (struct stream){given[at + k], (uint64_t)((int64_t)step >> 2), loaded >> k & 1};
-      parts |= step;
-    }
-    at += 2 * labels;
-  }
-  return !(parts & 3);
+/* Of a change that was given: four times the bytes, and the place in the word that it begins with. */
+static uint64_t bytes_of(uint64_t change) { return (uint64_t)((int64_t)change >> 2); }
+
+static uint64_t words_of(uint64_t change) { return (uint64_t)((int64_t)change >> 4); }
+
+/* Strides of the loops around. */
+static void read_outer(const struct loop *loop, const uint64_t *given, uint32_t step, struct stream *stream) {
+  for (uint32_t d = 0; d < loop->num_outer; d++)
+    stream->outer[d] = words_of(given[d * step]);
 }
 
-/* All words that are stored to hold values of their own; those of workspaces never do. */
-static bool are_sinks_own(const struct loop *loop) {
-  uint64_t any = 0;
-  for (uint32_t s = 0; s < loop->num_stores; s++) {
-    const struct store *store = &loop->stores[s];
-    uint64_t word = store->sink;
-    for (uint64_t i = 0; i < loop->rounds && !any; i++, word += store->stride)
-      for (uint32_t k = 0; k < store->words; k++)
-        any |= *ca_shadow(word + k);
+/* Whether some number of a store changes in every loop; otherwise it makes the same rows again. */
+static bool is_changing(const struct loop *loop, const struct store *store) {
+  const struct stream *labels = &loop->streams[store->first_label];
+  for (uint32_t d = 0; d <= loop->num_outer; d++) {
+    uint64_t any = d < loop->num_outer ? store->sink.outer[d] : store->sink.stride;
+    for (uint32_t k = 0; k < store->num_labels; k++)
+      any |= d < loop->num_outer ? labels[k].outer[d] : labels[k].stride;
+    if (!any)
+      return false;
   }
-  return !any;
+  return true;
+}
+
+/* A label or sink of the round `turn` of as many as it takes to advance by whole words. */
+static struct stream stream_at(uint64_t first, uint64_t change, uint64_t turn, uint64_t period) {
+  uint64_t moved = (change & 3) + turn * bytes_of(change);
+  return (struct stream){.first = first + (uint64_t)((int64_t)moved >> 2),
+                         .stride = (uint64_t)((int64_t)(bytes_of(change) * period) >> 2)};
+}
+
+/* Reads a store as it is in this turn; the words that describe it, 0 if there is no room. */
+static uint32_t read_store(struct loop *loop, const uint64_t *given, uint64_t turn, uint64_t period) {
+  uint64_t head = given[0];
+  uint32_t labels = head >> 32 & 255, loaded = head >> 40 & 255;
+  if (loop->num_stores == MOST_STORES || loop->num_labels + labels > MOST_LABELS)
+    return 0;
+  loop->is_own |= head >> 63;
+  struct store *store = &loop->stores[loop->num_stores++];
+  *store = (struct store){(uint32_t)head, head >> 48 & 15, stream_at(ca_word(given[1]), given[2], turn, period),
+                          loop->num_labels, labels};
+  const uint64_t *outer = given + 3 + 2 * labels;
+  read_outer(loop, outer, 1 + labels, &store->sink);
+  for (uint32_t k = 0; k < labels; k++) {
+    struct stream *stream = &loop->streams[loop->num_labels++];
+    *stream = stream_at(given[3 + k], given[3 + labels + k], turn, period);
+    stream->is_loaded = loaded >> k & 1;
+    read_outer(loop, outer + 1 + k, 1 + labels, stream);
+  }
+  return is_changing(loop, store) ? 3 + 2 * labels + loop->num_outer * (1 + labels) : 0;
+}
+
+/* Rounds after which all addresses have advanced by whole words. */
+static uint64_t period_of(const struct loop *loop, uint32_t count, const uint64_t *given) {
+  uint64_t parts = 0;
+  for (uint32_t at = 2 + loop->num_outer; at < count;) {
+    uint32_t labels = given[at] >> 32 & 255;
+    uint32_t changes = 1 + labels + loop->num_outer * (1 + labels);
+    parts |= bytes_of(given[at + 2]);
+    for (uint32_t k = 0; k + 1 < changes; k++)
+      parts |= bytes_of(given[at + 3 + labels + k]);
+    at += 2 + labels + changes;
+  }
+  return parts & 1 ? 4 : parts & 2 ? 2 : 1;
+}
+
+/* What a guard found out. Bytes and half words: as many rounds as advance by a word are one, the rest of them
+ * is read apart. False if it does not fit, or if rows would be the same again and again. */
+static bool read_loop(struct loop *loop, uint32_t count, const uint64_t *given) {
+  loop->num_outer = (uint32_t)given[0];
+  if (loop->num_outer > MOST_OUTER)
+    return false;
+  for (uint32_t d = 0; d < loop->num_outer; d++)
+    loop->outer[d] = given[1 + d];
+  uint64_t period = period_of(loop, count, given), rounds = given[1 + loop->num_outer];
+  if (period > 1 && loop->num_outer)
+    return false;
+  loop->rounds = rounds / period;
+  loop->num_rest = (uint32_t)(rounds % period);
+  for (uint64_t turn = 0; turn < period; turn++) {
+    if (turn == loop->num_rest) {
+      loop->rest_stores = loop->num_stores;
+      loop->rest_labels = loop->num_labels;
+    }
+    for (uint32_t at = 2 + loop->num_outer; at < count;) {
+      uint32_t taken = read_store(loop, given + at, turn, period);
+      if (!taken)
+        return false;
+      at += taken;
+    }
+  }
+  return true;
+}
+
+/* All words that a store stores to hold values of their own, from loop `d` inward; those of workspaces never
+ * do. */
+static bool is_sink_own(const struct loop *loop, const struct store *store, uint32_t d, uint64_t word) {
+  bool is_inner = d == loop->num_outer, is_own = true;
+  uint64_t stride = is_inner ? store->sink.stride : store->sink.outer[d];
+  uint64_t rounds = !stride ? 1 : is_inner ? loop->rounds + !!loop->num_rest : loop->outer[d];
+  for (uint64_t i = 0; i < rounds && is_own; i++, word += stride)
+    if (!is_inner)
+      is_own = is_sink_own(loop, store, d + 1, word);
+    else
+      for (uint32_t k = 0; k < store->words; k++)
+        is_own &= !*ca_shadow(word + k);
+  return is_own;
+}
+
+static bool are_sinks_own(const struct loop *loop) {
+  for (uint32_t s = 0; s < loop->num_stores; s++)
+    if (!is_sink_own(loop, &loop->stores[s], 0, loop->stores[s].sink.first))
+      return false;
+  return true;
+}
+
+/* The labels at `word`, from loop `d` inward, begin with this one and advance by the strides of `found`. */
+static bool is_steady(const struct loop *loop, const struct stream *stream, const struct stream *found,
+                      uint32_t d, uint64_t word, uint64_t label) {
+  bool is_inner = d == loop->num_outer, is_same = true;
+  uint64_t stride = is_inner ? stream->stride : stream->outer[d];
+  uint64_t step = is_inner ? found->stride : found->outer[d];
+  uint64_t rounds = !stride ? 1 : is_inner ? loop->rounds : loop->outer[d];
+  for (uint64_t i = 0; i < rounds && is_same; i++, word += stride, label += step)
+    is_same = is_inner ? ca_value_at(word) == label : is_steady(loop, stream, found, d + 1, word, label);
+  return is_same;
+}
+
+/* Puts labels in the place of the words that they are loaded from; false if they do not advance by constants in
+ * all loops. */
+static bool look_up(struct loop *loop) {
+  for (uint32_t k = 0; k < loop->num_labels; k++) {
+    struct stream *stream = &loop->streams[k], found = {.first = ca_value_at(stream->first)};
+    if (!stream->is_loaded)
+      continue;
+    found.stride = loop->rounds > 1 ? ca_value_at(stream->first + stream->stride) - found.first : 0;
+    for (uint32_t d = 0; d < loop->num_outer; d++)
+      found.outer[d] = loop->outer[d] > 1 ? ca_value_at(stream->first + stream->outer[d]) - found.first : 0;
+    if (!is_steady(loop, stream, &found, 0, stream->first, found.first))
+      return false;
+    *stream = found;
+  }
+  for (uint32_t s = 0; s < loop->num_stores; s++)
+    if (!is_changing(loop, &loop->stores[s]))
+      return false;
+  return true;
 }
 
 static uint64_t label_at(const struct stream *stream, uint64_t round) {
@@ -110,7 +229,30 @@ static uint64_t segment_of(const struct stream *stream, uint64_t round, uint64_t
   return other;
 }
 
-/* Writes the rounds from `round` on in which all labels advance by constants; returns the words written. */
+static uint64_t *write_outer(const struct loop *loop, const struct store *store, uint64_t *at) {
+  for (uint32_t d = 0; d < loop->num_outer; d++) {
+    *at++ = store->sink.outer[d];
+    for (uint32_t k = 0; k < store->num_labels; k++)
+      *at++ = loop->streams[store->first_label + k].outer[d];
+  }
+  return at;
+}
+
+/* Whether rounds from `round` on differ: a sink moves, or a label does. */
+static bool is_moving(const struct loop *loop, const uint64_t *steps) {
+  for (uint32_t s = 0; s < loop->num_stores; s++) {
+    const struct store *store = &loop->stores[s];
+    uint64_t any = store->sink.stride;
+    for (uint32_t k = 0; k < store->num_labels; k++)
+      any |= steps[store->first_label + k];
+    if (!any)
+      return false;
+  }
+  return true;
+}
+
+/* Writes the rounds from `round` on in which all labels advance by constants; returns the words written,
+ * 0 if it would stand for the same row again and again. */
 static uint32_t write_segment(const struct loop *loop, bool is_plain, uint64_t *round, uint64_t *out) {
   uint64_t steps[MOST_LABELS], end = loop->rounds;
   for (uint32_t k = 0; k < loop->num_labels; k++) {
@@ -119,33 +261,86 @@ static uint32_t write_segment(const struct loop *loop, bool is_plain, uint64_t *
       end = segment_of(&loop->streams[k], *round, end, &steps[k]);
   }
   uint64_t *at = out;
+  if (end > *round + 1 && !is_moving(loop, steps))
+    return 0;
   *at++ = (end - *round) | (uint64_t)loop->num_stores << 48;
   for (uint32_t s = 0; s < loop->num_stores; s++) {
     const struct store *store = &loop->stores[s];
     *at++ = store->site | (uint64_t)store->num_labels << 32;
-    *at++ = store->sink + *round * store->stride;
-    *at++ = store->stride;
+    *at++ = store->sink.first + *round * store->sink.stride;
+    *at++ = store->sink.stride;
     for (uint32_t k = 0; k < store->num_labels; k++) {
       const struct stream *stream = &loop->streams[store->first_label + k];
       *at++ = is_plain ? stream->first + *round * stream->stride : label_at(stream, *round);
     }
     for (uint32_t k = 0; k < store->num_labels; k++)
       *at++ = steps[store->first_label + k];
+    at = write_outer(loop, store, at);
   }
   *round = end;
   return (uint32_t)(at - out);
 }
 
-/* Writes all segments; 0 if they are too many. */
-static uint32_t write_segments(const struct loop *loop, bool is_plain, uint64_t *content) {
+/* Writes the rounds that are left over. */
+static uint32_t write_rest(struct loop *loop, bool is_plain, uint64_t *content) {
+  uint64_t round = loop->rounds;
+  loop->rounds++;
+  loop->num_stores = loop->rest_stores;
+  loop->num_labels = loop->rest_labels;
+  return write_segment(loop, is_plain, &round, content);
+}
+
+/* Writes all segments from `round` on; 0 if they are too many. */
+static uint32_t write_segments(struct loop *loop, bool is_plain, uint64_t round, uint64_t *content) {
   uint32_t size = 1 + 3 * loop->num_stores + 2 * loop->num_labels, count = 0;
-  uint64_t segments = 0;
-  for (uint64_t round = 0; round < loop->rounds; segments++) {
+  for (uint64_t segments = 0; round < loop->rounds; segments++) {
     if (count + size > MOST_WORDS || segments > round / SEGMENT_ROUNDS + SPARE_SEGMENTS)
       return 0;
-    count += write_segment(loop, is_plain, &round, content + count);
+    uint32_t written = write_segment(loop, is_plain, &round, content + count);
+    if (!written)
+      return 0;
+    count += written;
   }
-  return count;
+  if (count + size > MOST_WORDS)
+    return 0;
+  return loop->num_rest ? count + write_rest(loop, is_plain, content + count) : count;
+}
+
+/* The same for a loop that adds to one word, which holds a copy when it begins: the first round is a segment of
+ * its own, as the others find a value of the word's own there. */
+static uint32_t write_over_copy(struct loop *loop, uint64_t *content) {
+  const struct store *store = &loop->stores[0];
+  uint64_t rounds = loop->rounds, round = 0, before[15];
+  loop->rounds = 1;
+  uint32_t first = write_segment(loop, false, &round, content);
+  loop->rounds = rounds;
+  for (uint32_t k = 0; k < store->words; k++) {
+    before[k] = *ca_shadow(store->sink.first + k);
+    ca_set_state(store->sink.first + k, 0);
+  }
+  uint32_t others = write_segments(loop, false, round, content + first);
+  for (uint32_t k = 0; !others && k < store->words; k++)
+    ca_set_state(store->sink.first + k, before[k]);
+  return others ? first + others : 0;
+}
+
+/* Writes a loop, or a nest; 0 if that is not possible. */
+static uint32_t write_loop(struct loop *loop, bool is_plain, uint64_t *content) {
+  if (!is_plain && loop->is_own)
+    return 0;
+  if (!is_plain && !are_sinks_own(loop)) {
+    bool is_sum = loop->num_stores == 1 && !loop->stores[0].sink.stride && !loop->num_rest;
+    loop->makes_own = is_sum && !loop->num_outer && !ca_has_workspace;
+    return loop->makes_own ? write_over_copy(loop, content) : 0;
+  }
+  if (!loop->num_outer)
+    return write_segments(loop, is_plain, 0, content);
+  if (!is_plain && !look_up(loop))
+    return 0;
+  uint64_t round = 0;
+  for (uint32_t d = 0; d < loop->num_outer; d++)
+    content[d] = loop->outer[d]; /* no stores: around what follows */
+  return loop->num_outer + write_segment(loop, true, &round, content + loop->num_outer);
 }
 
 static uint64_t hash_of(uint32_t count, const uint64_t *content) {
@@ -157,36 +352,36 @@ static uint64_t hash_of(uint32_t count, const uint64_t *content) {
   return (hash * ca_multipliers[62]) | 1;
 }
 
-static void count_row(uint64_t loop_hash, uint64_t changes, uint32_t count, const uint64_t *content) {
+static void count_row(uint64_t loop_hash, uint64_t changes, const struct loop *loop, uint32_t count,
+                      const uint64_t *content) {
   struct ca_event event = {.hash = hash_of(count, content),
-                           .anchor = content[2],
-                           .sink = content[2],
-                           .site = (uint32_t)content[1],
+                           .anchor = loop->stores[0].sink.first,
+                           .sink = loop->stores[0].sink.first,
+                           .site = loop->stores[0].site,
                            .flags = CA_ROW_RANGE,
                            .count = count,
                            .labels = content};
   bool is_new = !ca_predicted(event.hash) && ca_row_lookup(&event).is_new;
-  if (!is_new && ca_state.cells[ca_last_row()].hash == event.hash) /* it comes again, and was not dropped */
+  if (!is_new && !loop->makes_own && ca_state.cells[ca_last_row()].hash == event.hash) /* it comes again, and was not dropped */
     ca_repeat_row(loop_hash, changes, ca_last_row());
 }
 
-/* Counts what a loop is going to do and returns 1; or begins to record it and returns 0. For each of its stores
- * `given` has
+/* Counts what a loop is going to do and returns 1; or begins to record it and returns 0. `rounds` are those of
+ * all loops, multiplied. `given` has the number of loops around the innermost one, the rounds of each and of that
+ * one; then for each store
  *   site | labels << 32 | mask of loaded labels << 40 | words << 48 | (a label is computed from a word's) <<
  * 63, the address and its change per round, words that are loaded or labels, of the first round, and their
- * changes per round in bytes. */
+ * changes per round; for each loop around, the changes per round of that. Changes are four times the bytes and,
+ * where the bytes are no multiple of four, the place in the word that the address begins with. */
 CA_SLOW uint32_t ca_range(uint64_t hash, uint64_t changes, uint64_t rounds, uint32_t count,
                           const uint64_t *given) {
   uint64_t content[MOST_WORDS];
   struct loop loop;
-  loop.rounds = rounds;
-  loop.num_stores = loop.num_labels = loop.is_own = 0;
-  bool is_plain = !changes;
-  bool is_possible = rounds >= FEWEST_ROUNDS && read_loop(&loop, count, given) &&
-                     (is_plain || (!loop.is_own && are_sinks_own(&loop)));
-  uint32_t written = is_possible ? write_segments(&loop, is_plain, content) : 0;
+  loop.num_stores = loop.num_labels = loop.is_own = loop.makes_own = 0;
+  bool is_possible = rounds >= FEWEST_ROUNDS && read_loop(&loop, count, given);
+  uint32_t written = is_possible ? write_loop(&loop, !changes, content) : 0;
   if (!written)
     return ca_repeat_unpredicted(hash | 1, changes, rounds);
-  count_row(hash | 1, changes, written, content);
+  count_row(hash | 1, changes, &loop, written, content);
   return 1;
 }

@@ -23,6 +23,7 @@ from commanalyzer.report.text import make_console
 from tests.bench.cases import ROOT, chosen, request_of
 from tests.bench.document import performance_document
 from tests.bench.exponents import SERIES, growth
+from tests.bench.foreign.document import section_of
 from tests.bench.history import append, slow_downs
 from tests.bench.measuring import Measured, measure
 from tests.bench.memory import page_cost
@@ -64,7 +65,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     document = performance_document(measured, extra, remarks, laws, others, changes, preface)
     show_document(document, make_console(sys.stdout, width=200))
     if options.output is not None:
-        write_text(options.output, markdown_text(document), force=True)
+        kept = section_of(options.output.read_text()) if options.output.exists() else ""
+        write_text(options.output, f"{markdown_text(document)}\n{kept}".rstrip() + "\n", force=True)
     if is_complete:
         append(options.history, made.git_revision, made.created, made.host_class, [*measured, *extra])
     return 0

@@ -123,7 +123,7 @@ def measure(
     divide: bool = True,
 ) -> Measured:
     """Run one workload plainly and recorded, ``repeat`` times in turn; and longer runs likewise."""
-    short, run, graph_s = _cost(request, name, repeat)
+    short, run, graph_s = cost_of(request, name, repeat)
     stages = Stages(
         run.store.num_flows,
         run.store.nbytes,
@@ -133,10 +133,10 @@ def measure(
         _seconds_of_count(run),
     )
     del run
-    return Measured((short, *(_cost(one, name, repeat)[0] for one in longer)), stages)
+    return Measured((short, *(cost_of(one, name, repeat)[0] for one in longer)), stages)
 
 
-def _cost(request: AnalysisRequest, name: str, repeat: int) -> tuple[Cost, RecordedProgram, float]:
+def cost_of(request: AnalysisRequest, name: str, repeat: int) -> tuple[Cost, RecordedProgram, float]:
     """Cost of recording, the last recording, and the seconds that building its graph took."""
     plain, recorded, peak_bytes = [], [], 0
     for number in range(repeat):

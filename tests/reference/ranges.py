@@ -185,7 +185,27 @@ def _groups(trace: Trace) -> dict[int, list[_Terms]]:
     return found
 
 
+def _of_round(content: tuple[int, ...], i: int) -> tuple[int, ...]:
+    """The content of a round of its outermost loop."""
+    head = next(k for k, word in enumerate(content) if word >> 48)
+    found, at = list(content[1 : head + 1]), head + 1
+    for _ in range(content[head] >> 48):
+        number = content[at] >> 32
+        outer = at + 3 + 2 * number
+        behind = outer + head * (1 + number)
+        store = list(content[at:outer])
+        for k, stride in zip((1, *range(3, 3 + number)), content[outer : outer + 1 + number], strict=True):
+            store[k] = (store[k] + i * stride) % _WORD
+        found += [*store, *content[outer + 1 + number : behind]]
+        at = behind
+    return tuple(found)
+
+
 def _rows_of_range(content: tuple[int, ...], name: int, count: int) -> Iterator[_Row]:
+    if not content[0] >> 48:  # a loop around the rest: written out round by round
+        for i in range(content[0]):
+            yield from _rows_of_range(_of_round(content, i), name, count)
+        return
     segment = 0
     while segment < len(content):
         rounds, stores = content[segment] % (1 << 48), content[segment] >> 48

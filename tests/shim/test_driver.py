@@ -285,8 +285,9 @@ def test_a_loop_that_is_met_first_is_one_row(driver: Driver) -> None:
     numbers, trace = driver.run("ranges")
     results = [numbers[name] for name in ("first", "second", "third", "segments", "overwritten")]
     assert results == [1, 1, 2, 1, 0]  # taken twice, then known; taken; recorded by hooks
+    assert (numbers["nest"], numbers["nest_over_copy"]) == (1, 0)
     is_range = trace.heads["flags"] & layout.ROW_RANGE != 0
-    assert trace.cells["count"][is_range].tolist() == [3, 1]
+    assert trace.cells["count"][is_range].tolist() == [3, 1, 1]
     field, series = numbers["field"], numbers["series"]
     words = trace.labels.view(np.uint64)[: int(trace.heads["num_labels"][is_range].sum())].tolist()
     store = [5 | 2 << 32, 2]
@@ -297,7 +298,8 @@ def test_a_loop_that_is_met_first_is_one_row(driver: Driver) -> None:
 
     own, copied = segment(0, 4, series), segment(4, 3, series + 2 * 54)
     other, rest = segment(7, 1, series + 2 * 60), segment(8, 2, series + 2 * 58)
-    assert words == segment(0, 10, series) + own + copied + other + rest
+    nest = [3, 4 | 1 << 48, 6 | 1 << 32, series + 2 * 2000, 2, series + 2 * 100, 2, 8, 0]
+    assert words == segment(0, 10, series) + nest + own + copied + other + rest
     # the hooks recorded the ten rows once more: the graph has each of them once
     assert sum(not r for r in is_range.tolist()) == 10
 

@@ -176,3 +176,49 @@ def test_random_ranges_are_written_out(monkeypatch: pytest.MonkeyPatch, chunk: i
             rows.append((sink, site, ROW_WIDE, [label for label, _ in labels], 1))
     monkeypatch.setattr(tables, "CHUNK", chunk)
     assert written(trace_of(rows)) == expected(trace_of(rows))
+
+
+def nested_content(outer: list[int], rounds: int, stores: list[Store], draw: random.Random) -> list[int]:
+    """What the recorder writes for a segment with loops around it, in which numbers move by 64 and more."""
+    words = [*outer, rounds | len(stores) << 48]
+    for store in stores:
+        words += range_content([(rounds, [store])])[1:]
+        for loop in range(len(outer)):
+            words += [draw.choice([0, 64 << loop]), *(draw.choice([4, 64 << loop]) for _ in store[3])]
+    return words
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 1 << 20])
+@pytest.mark.parametrize("seed", range(20))
+def test_random_nests_of_ranges_are_written_out(
+    monkeypatch: pytest.MonkeyPatch, chunk: int, seed: int
+) -> None:
+    draw = random.Random(seed)
+
+    def a_store(site: int) -> Store:
+        sink, stride = 100 + 2 * draw.randrange(8), draw.choice([0, 2, 2, -2])
+        steps = [draw.choice([2, -4] if k == 0 else [0, 2]) for k in range(site)]
+        return site, sink, stride, [(600 + 2 * draw.randrange(8), step) for step in steps]
+
+    rows = []
+    for _ in range(8):
+        outer = [draw.randrange(1, 4) for _ in range(draw.randrange(3))]
+        stores = [a_store(draw.randrange(1, 3)) for _ in range(draw.randrange(1, 3))]
+        words = nested_content(outer, draw.randrange(2, 10), stores, draw)
+        rows.append((stores[0][1], stores[0][0], ROW_RANGE | ROW_WIDE, words, draw.randrange(3)))
+        site, sink, _, labels = a_store(draw.randrange(1, 3))
+        if seed % 3:
+            rows.append((sink, site, ROW_WIDE, [label for label, _ in labels], 1))
+    monkeypatch.setattr(tables, "CHUNK", chunk)
+    assert written(trace_of(rows)) == expected(trace_of(rows))
+
+
+def test_rounds_that_add_to_one_word_are_cut_where_they_meet() -> None:
+    def products(first: int, rounds: int) -> tuple[int, int, int, list[int], int]:
+        return a_range((rounds, [(1, 100, 0, [(200 + 2 * first, 2), (400 + 40 * first, 40)])]))
+
+    trace = trace_of([products(0, 10), products(5, 10), products(0, 3)])
+    ranges = Tables.of(trace).ranges
+    assert ranges is not None and ranges.is_cut.all() and not ranges.is_merged.any()
+    assert written(trace) == expected(trace)
+    assert [count for *_, count in written(trace)] == [2] * 3 + [1] * 2 + [2] * 5 + [1] * 5
