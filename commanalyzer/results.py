@@ -243,9 +243,8 @@ class AnalysisResult(PlotMethods):
         for nodes, model in {(d.nodes, d.model) for d in self.decompositions}:
             bests = sum(d.best for d in self.decompositions if (d.nodes, d.model) == (nodes, model))
             if bests != 1:
-                raise GraphInvariantError(
-                    f"expected one best decomposition for {nodes} nodes and model {model}, found {bests}"
-                )
+                found = f"for {nodes} nodes and model {model}, found {bests}"
+                raise GraphInvariantError(f"expected one best decomposition {found}")
 
     @property
     def graph(self) -> ValueGraph:
@@ -356,9 +355,8 @@ class AnalysisResult(PlotMethods):
         try:
             import pandas
         except ImportError as error:
-            raise ConfigError(
-                "expected pandas for to_frame(), found none", hint="install it: pip install pandas"
-            ) from error
+            hint = "install it: pip install pandas"
+            raise ConfigError("expected pandas for to_frame(), found none", hint=hint) from error
         return pandas.DataFrame([_frame_row(item) for item in self.decompositions], columns=_FRAME_COLUMNS)
 
     def __repr__(self) -> str:

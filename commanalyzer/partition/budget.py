@@ -95,8 +95,12 @@ def metis_seconds(num_edges: int, num_parts: int, *, for_volume: bool, is_mesh: 
 
 def least_gain(num_pins: int, num_parts: int, budget_s: float) -> float:
     """Return the share of the metric that a pass of single moves has to save, for the time that it takes."""
-    pass_s = (COSTS.refine_s + COSTS.refine_s_per_part * num_parts) * num_pins
-    return COSTS.gain_per_share * pass_s / budget_s
+    return COSTS.gain_per_share * pass_seconds(num_pins, num_parts) / budget_s
+
+
+def pass_seconds(num_pins: int, num_parts: int) -> float:
+    """Return about how long a pass of single moves takes where everything is at a border."""
+    return (COSTS.refine_s + COSTS.refine_s_per_part * num_parts) * num_pins
 
 
 def mtkahypar_seconds(num_pins: int, num_parts: int, *, is_mesh: bool) -> float:

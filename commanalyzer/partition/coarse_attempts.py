@@ -13,12 +13,13 @@ from functools import cached_property, partial
 
 from commanalyzer.errors import PartitionError
 from commanalyzer.partition.attempts import OBJECTIVES, Objective
-from commanalyzer.partition.budget import Budget, Limit, least_gain, mtkahypar_seconds
+from commanalyzer.partition.budget import Budget, Limit, least_gain, mtkahypar_seconds, pass_seconds
 from commanalyzer.partition.coarse import CoarseView, voted
 from commanalyzer.partition.concurrency import CutShortError
 from commanalyzer.partition.metis import Prepared, partition
 from commanalyzer.partition.mtkahypar import partition_hypergraph
 from commanalyzer.partition.options import PortfolioOptions
+from commanalyzer.partition.policy import COSTS
 from commanalyzer.partition.quality import edge_cut, imbalance
 from commanalyzer.partition.refine import (
     LEAST_GAIN,
@@ -77,6 +78,7 @@ class CoarsePartitioners:
         asked: list[tuple[Objective, Limit]] = []
         for number, objective in enumerate(OBJECTIVES if num_parts > 1 else OBJECTIVES[:1]):
             seconds = self._prepared[objective == "net"].seconds(num_parts, objective)
+            seconds += self.refining_seconds(num_parts)
             limit = budget.take(self._name(objective), seconds, is_needed=number == 0)
             if limit is not None:
                 asked.append((objective, limit))
@@ -91,6 +93,13 @@ class CoarsePartitioners:
             raise errors[0]
         if num_parts > 1:
             yield from self._mtkahypar(num_parts, budget, failures)
+
+    def refining_seconds(self, num_parts: int) -> float:
+        """Return about how long single moves take that lower the volume of a division."""
+        nets = self.view.hypergraph
+        if nets is None or self._prepared[0].is_mesh:
+            return 0.0
+        return COSTS.passes * pass_seconds(nets.num_pins, num_parts)
 
     def cost(self, part: Int32, num_parts: int) -> tuple[int, float]:
         """Return bytes and imbalance by the coarse graph."""

@@ -132,7 +132,7 @@ def _peak_bytes() -> int:
 def _main() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a call that takes too long leaves no file behind
     # Libraries may print: not into answers.
-    with os.fdopen(os.dup(1), "wb") as answers:
+    with suppress(BrokenPipeError), os.fdopen(os.dup(1), "wb") as answers:
         os.dup2(2, 1)
         _serve(sys.stdin.buffer, answers)
 

@@ -31,6 +31,7 @@ class Costs:
         kahypar_loose_s_per_part: And for each part.
         refine_s: One pass of single moves, per pin.
         refine_s_per_part: And for each part.
+        passes: Of a refinement where everything is at a border; on meshes, they take next to nothing.
         gain_per_share: What a pass has to save of the metric, over its share of the budget. Halved: passes
             take twice as long where borders are long, and save 1 or 2 % more there; doubled: the other way.
         least_limit_s: CPU time that every call may take.
@@ -50,6 +51,7 @@ class Costs:
     kahypar_loose_s_per_part: float = 1.5e-6
     refine_s: float = 4e-7
     refine_s_per_part: float = 5e-8
+    passes: float = 6.0
     gain_per_share: float = 0.1
     least_limit_s: float = 3.0
 

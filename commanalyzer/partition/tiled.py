@@ -246,8 +246,13 @@ class TiledPortfolio:
             return
         least = math.inf
         regular = self._regular.get(num_parts, set())
-        for candidate in sorted(itertools.islice(candidates, _REFINED), key=lambda c: c.method in regular):
+        budget = self._budgets.setdefault(num_parts, Budget(self._options.budget_s))
+        seconds = self.partitioners.refining_seconds(num_parts)
+        chosen = sorted(itertools.islice(candidates, _REFINED), key=lambda c: c.method in regular)
+        for number, candidate in enumerate(chosen):
             self._options.caller.check()
+            if budget.take(f"{candidate.method} refined", seconds, is_needed=number == 0) is None:
+                continue
             begin = time.perf_counter()
             better = refine_borders(
                 *(self.surface, candidate.part, num_parts, self._options.imbalance),
