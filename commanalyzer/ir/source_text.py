@@ -41,7 +41,7 @@ def assigned_place(debug: DebugInfo, location: int) -> tuple[str, SourcePlace] |
     """What the result of the call at ``location`` is assigned to, and its place."""
     _, column, directory = debug.position(location)
     place = debug.place(location)
-    if not place.file or is_library(place.file):
+    if not place.file or is_library(place.file) or is_fortran(place.file):  # it may be a temporary
         return None
     match = _TARGET.search(_text_before(str(Path(directory) / place.file), place.line, column))
     name = _INDEX.sub("", match.group(1)) if match else ""
@@ -61,7 +61,7 @@ def allocated_name(debug: DebugInfo, location: int, number: int) -> tuple[str, S
         return None
     statement = _statement(str(Path(debug.position(location)[2]) / place.file), place.line)
     allocated = _ALLOCATE.search(statement)
-    names = _items(allocated.group(1)) if allocated else _items(statement.partition("=")[0])
+    names = _items(allocated.group(1)) if allocated else []
     return (names[number], place) if number < len(names) else None
 
 
