@@ -1,8 +1,8 @@
 """Values that the optimiser carries from iteration to iteration in a register although they are in memory.
 
 ``a[i] -= l[k] * u[k]`` in a loop over k reads and writes ``a[i]`` in every iteration. Where the compiler
-cannot exclude that the stores are seen by other loads, it keeps them but forwards the stored value to the next
-iteration in a register. What flows is the version of ``a[i]``, as the source says, not a value without a
+cannot exclude that the stores are seen by other loads, it keeps them but forwards the stored value to the
+next iteration in a register. What flows is the version of ``a[i]``, as the source says, not a value without a
 home; and a sum in memory may be combined in any order. So the register becomes a load again, where memory
 holds the same number whatever the pointers are; the code generator forwards it once more.
 """
