@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from commanalyzer.communication.invariants import check_charges, check_matrix
 from commanalyzer.confidence import Confidence
-from commanalyzer.errors import PartitionError
 from commanalyzer.heap import give_back
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.paper_view import paper_view
@@ -41,7 +40,7 @@ from commanalyzer.partition.rules import parse_rule
 from commanalyzer.partition.selection import best_of, promising
 from commanalyzer.partition.tiled import TiledPortfolio
 from commanalyzer.progress import Progress
-from commanalyzer.quantities import Bytes, Flop, format_count, format_seconds
+from commanalyzer.quantities import Bytes, Flop, format_seconds
 from commanalyzer.request import Coarsen, Effort, Model
 from commanalyzer.results import Decomposition, SingletonCounts
 from commanalyzer.roofline.equations import communication_intensity, machine_bound
@@ -190,8 +189,8 @@ def _decompose_view(
     warnings = [text for item in divided for text in item.warnings]
     for item in divided if not view.removed.all() else ():
         (best,) = (d for d in item.decompositions if d.best)
-        if best.imbalance > (allowed := portfolio.allowed(best.nodes)):
-            warnings.append(_uneven(best, allowed))
+        if not best.is_balanced:
+            warnings.append(_uneven(best, portfolio.allowed(best.nodes)))
         if best.nodes > 1 and (doubt := Confidence.of(item.decompositions).doubt):
             warnings.append(doubt)
     if caller.stopped:
@@ -214,10 +213,8 @@ def _divide(
         whole = Candidate("on one node", np.zeros(len(view.removed), np.int32), 0.0)
         advance()
         advance()
-        return _Divided(
-            [replace(count(whole), best=True, efficiency_bound=None)], _undivided(view, nodes), []
-        )
-    _require_values(view, nodes)
+        return _Divided([replace(count(whole), best=True, efficiency_bound=None)], view.undivided(nodes), [])
+    view.require_values(nodes)
     found = caller.each(count, _until_stopped(portfolio.candidates(nodes)))
     if not found:
         found = [count(Candidate("slabs of all values", in_order(view.graph, view.removed, nodes), 0.0))]
@@ -234,7 +231,7 @@ def _divide(
         f"at {nodes} nodes: {name}, about {format_seconds(seconds)} (--effort)"
         for name, seconds in portfolio.left_out(nodes).items()
     ]
-    return _Divided(_chosen(found, allowed), warnings, left_out)
+    return _Divided(_chosen(found, portfolio), warnings, left_out)
 
 
 def _with_merged(
@@ -256,7 +253,7 @@ def _with_merged(
         (source,) = (d for d in known[more].decompositions if d.best)
         found, allowed = known[nodes].decompositions, portfolio.allowed(nodes)
         (best,) = (d for d in found if d.best)
-        if source.comm_bytes * _MERGED_SHARE > best.comm_bytes and best.imbalance <= allowed:
+        if source.comm_bytes * _MERGED_SHARE > best.comm_bytes and best.is_balanced:
             continue
         begin, part = time.perf_counter(), source.part
         charges = view.charge(part, more, _rows_between(view, portfolio, part, more))
@@ -267,44 +264,17 @@ def _with_merged(
         merged = Candidate(name, group[part], time.perf_counter() - begin, source.coarse_vertices)
         count = partial(_count, view, nodes=nodes, work=work, options=options, portfolio=portfolio)
         found = [*found, *_with_bound([count(merged)], portfolio, nodes)]
-        known[nodes] = replace(known[nodes], decompositions=_chosen(found, allowed))
+        known[nodes] = replace(known[nodes], decompositions=_chosen(found, portfolio))
     return [known[nodes] for nodes in options.nodes]
 
 
-def _chosen(found: list[Decomposition], allowed: float) -> list[Decomposition]:
+def _chosen(found: list[Decomposition], portfolio: Portfolio | TiledPortfolio) -> list[Decomposition]:
     """``found`` with one of them marked as best."""
-    best = best_of([d.comm_bytes for d in found], [d.imbalance for d in found], allowed)
-    return [replace(d, best=i == best, is_balanced=d.imbalance <= allowed) for i, d in enumerate(found)]
-
-
-def _undivided(view: View, nodes: int) -> list[str]:
-    """Why nothing can be divided, where there is anything; the recording says that there is nothing."""
-    if not len(view.removed):
-        return []
-    return [
-        f"{nodes} nodes ({view.model}): nothing can be divided: of the values, {_values_found(view)}; "
-        "all stay on one node"
-    ]
-
-
-def _values_found(view: View) -> str:
-    hubs = int(np.count_nonzero(view.removed))
-    found = f"{format_count(len(view.removed))} found"
-    return f"{found}, {format_count(hubs)} of them used nearly everywhere (hubs)" if hubs else found
-
-
-def _require_values(view: View, nodes: int) -> None:
-    """Raise unless there are values for all nodes.
-
-    Raises:
-        PartitionError: As said.
-    """
-    free = len(view.removed) - int(np.count_nonzero(view.removed))
-    if nodes > max(free, 1):
-        raise PartitionError(
-            f"cannot divide {free} values among {nodes} parts ({_values_found(view)})",
-            hint="use fewer nodes or a larger problem size",
-        )
+    allowed = [portfolio.allowed(d.nodes, d.method) for d in found]
+    even = [d.imbalance <= limit for d, limit in zip(found, allowed, strict=True)]
+    imbalance = [1.0 if is_even else d.imbalance for d, is_even in zip(found, even, strict=True)]
+    best = best_of([d.comm_bytes for d in found], imbalance, 1.0)
+    return [replace(d, best=i == best, is_balanced=even[i]) for i, d in enumerate(found)]
 
 
 def _until_stopped(candidates: Iterator[Candidate]) -> Iterator[Candidate]:

@@ -9,6 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
+import numpy as np
+
+from commanalyzer.communication.balance import TermWork, imbalance_with_folds, term_work, work_by_value
 from commanalyzer.communication.charges import Charges
 from commanalyzer.communication.collectives import with_collectives
 from commanalyzer.communication.exchanges import Exchanges
@@ -17,10 +20,11 @@ from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.phases import StepOrder, step_order, with_phases
 from commanalyzer.communication.totals import GraphTotals, totals_of
 from commanalyzer.communication.volume import charge_volume
+from commanalyzer.errors import PartitionError
 from commanalyzer.heap import give_back
-from commanalyzer.partition.balance import TermWork, imbalance_with_folds, term_work, work_by_value
 from commanalyzer.partition.concurrency import caller_of
 from commanalyzer.partition.selection import Cost, Latest
+from commanalyzer.quantities import format_count
 from commanalyzer.request import Model
 from commanalyzer.vcg.dissolve import dissolve_registers
 from commanalyzer.vcg.graph import Bool, Int32
@@ -94,7 +98,7 @@ class View:
         known = self.charges.find(part, num_parts)
         if known is None:
             if self.singletons is None:
-                known = charge_volume(self.graph, part, num_parts, self.removed, self.totals, rows)
+                known = charge_volume(self.graph, part, num_parts, self.removed, self.totals, rows, self.work)
             else:
                 known = charge_hpdc18(self.graph, part, num_parts, self.singletons, self.totals)
             self.charges.note(part, num_parts, known, known.nbytes)
@@ -138,6 +142,33 @@ class View:
             plain = charges.communication(self.graph, self.totals)
             comm_bytes = with_singletons(plain, self.graph, part, self.singletons, self.totals).total_bytes
         return self.cost(part, charges, comm_bytes)
+
+    def undivided(self, nodes: int) -> list[str]:
+        """Why nothing can be divided, where there is anything; the recording says that there is nothing."""
+        if not len(self.removed):
+            return []
+        return [
+            f"{nodes} nodes ({self.model}): nothing can be divided: of the values, {self._values_found()}; "
+            "all stay on one node"
+        ]
+
+    def require_values(self, nodes: int) -> None:
+        """Raise unless there are values for all nodes.
+
+        Raises:
+            PartitionError: As said.
+        """
+        free = len(self.removed) - int(np.count_nonzero(self.removed))
+        if nodes > max(free, 1):
+            raise PartitionError(
+                f"cannot divide {free} values among {nodes} parts ({self._values_found()})",
+                hint="use fewer nodes or a larger problem size",
+            )
+
+    def _values_found(self) -> str:
+        hubs = int(np.count_nonzero(self.removed))
+        found = f"{format_count(len(self.removed))} found"
+        return f"{found}, {format_count(hubs)} of them used nearly everywhere (hubs)" if hubs else found
 
 
 def volume_view(graph: OneGraph, high: float) -> tuple[OneGraph, Bool]:

@@ -43,7 +43,7 @@ def command(
     metis, hmetis               value graph as graph or hypergraph
     partition                   owner of each value, one per line
     extrap                      measurements over node counts for Extra-P (JSON Lines)
-    json                        the document commanalyzer.analysis/1
+    json                        the document commanalyzer.analysis/2
     """  # noqa: D301 the backspace is click's mark for preformatted text
     require_writable(output, force)
     from commanalyzer.artifacts import load

@@ -15,8 +15,8 @@ The *rarest* operand is the one that the fewest terms read: the entry of a matri
 product of a vector with a matrix in blocks on a grid of parts is computed where the blocks are: entries of
 the vector are sent along the columns of the grid, sums combined along its rows (Hendrickson, Leland,
 Plimpton, Int. J. High Speed Computing 7, 1995). Whether a decomposition does so is decided for all of its
-terms at once, by what costs less. Where operands of several parts are equally rare, the sink's owner
-computes.
+terms at once, by what costs less, unless the work would lie more unevenly. Where operands of several parts
+are equally rare, the sink's owner computes.
 
 Whether the terms of one (sink, part) are folded or their operands expanded is what costs the least bytes over
 all of them, given the operands that part o receives anyway (:mod:`commanalyzer.communication.cover`).
@@ -31,6 +31,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from commanalyzer.communication.balance import TermWork, imbalance_with_folds, term_work
 from commanalyzer.communication.charges import Charges, check_parts, expand_transfers
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.open_rows import OpenRows
@@ -39,6 +40,7 @@ from commanalyzer.communication.totals import GraphTotals, totals_of
 from commanalyzer.communication.transfers import Transfers
 from commanalyzer.communication.uses import PairUses, UseTable, none_used, owner_codes
 from commanalyzer.compiled import frozen
+from commanalyzer.request import DEFAULT_IMBALANCE
 from commanalyzer.vcg.graph import Bool, Int32, ValueGraph
 from commanalyzer.vcg.large import AnyGraph, widths_of
 from commanalyzer.vcg.slices import AnyRows, Sliceable, row_slices
@@ -68,14 +70,16 @@ def charge_volume(
     hubs: Bool | None = None,
     totals: GraphTotals | None = None,
     rows: Sliceable | None = None,
+    work: TermWork | None = None,
 ) -> Charges:
     """Return every transfer of one decomposition; arguments and errors as :func:`count_volume`.
 
     Linear in the source entries, but for reductions whose operands are neither clearly sent nor clearly
-    combined: finding the least cost of these takes a maximum flow. The totals of ``graph`` are computed if
-    not given. Where ``rows`` are given, only these are looked at: all others have one owner each.
+    combined: finding the least cost of these takes a maximum flow. The totals of ``graph`` and the work of
+    its terms are computed if not given and needed. Where ``rows`` are given, only these are looked at: all
+    others have one owner each.
     """
-    counter = VolumeCounter(graph, totals or totals_of(graph), part, num_parts, hubs)
+    counter = VolumeCounter(graph, totals or totals_of(graph), part, num_parts, hubs, work)
     if rows is None and isinstance(graph, ValueGraph):
         counter.add(graph)
         return counter.charges()
@@ -93,17 +97,25 @@ class VolumeCounter:
         part: int32[V], owner of every vertex, hubs included.
         num_parts: Number of parts p.
         hubs: bool[V], vertices that do not decide where a term is computed; None for none.
+        work: Work of the terms of ``graph``; computed where it is needed if not given.
 
     Raises:
         ConfigError: If ``part`` does not cover the vertices with parts in [0, p).
     """
 
     def __init__(
-        self, graph: AnyGraph, totals: GraphTotals, part: Int32, num_parts: int, hubs: Bool | None = None
+        self,
+        graph: AnyGraph,
+        totals: GraphTotals,
+        part: Int32,
+        num_parts: int,
+        hubs: Bool | None = None,
+        work: TermWork | None = None,
     ) -> None:
         check_parts(graph, part, num_parts)
         self._graph, self._totals, self._part, self._num_parts = graph, totals, part, num_parts
-        hub = np.zeros(graph.num_vertices, dtype=np.bool_) if hubs is None else hubs
+        self._work = work
+        self._hubs = hub = np.zeros(graph.num_vertices, dtype=np.bool_) if hubs is None else hubs
         self._code = owner_codes(part, hub, num_parts)
         is_reused = graph.num_flows >= _REUSED * graph.num_vertices
         self._readers = frozen(totals.readers, np.int32)
@@ -125,9 +137,22 @@ class VolumeCounter:
         others = self._uses.copy() if has_split_terms(rows, self._code, self._readers) else None
         found = self._settled(self._uses, nobody)
         if others is not None:
-            found = min(found, self._settled(others, self._readers), key=lambda charges: charges.low_bytes)
+            split = self._settled(others, self._readers)
+            if split.low_bytes < found.low_bytes and self._is_even(split, found):
+                found = split
         self._open = OpenRows()
         return found
+
+    def _is_even(self, split: Charges, plain: Charges) -> bool:
+        """Whether the work lies evenly, or as evenly as in the ``plain`` way."""
+        work = self._work or term_work(self._graph)
+
+        def imbalance(charges: Charges) -> float:
+            folds = charges.fold.value, charges.fold.sender
+            known = (self._graph, work, self._hubs, self._part, self._num_parts, folds)
+            return imbalance_with_folds(*known, charges.fold_terms)
+
+        return imbalance(split) <= max(1.0 + DEFAULT_IMBALANCE, imbalance(plain))
 
     def _settled(self, uses: UseTable, readers: Int32) -> Charges:
         """Return every transfer where open rows are settled with these ``readers``; ``uses`` are used up."""

@@ -28,6 +28,7 @@ class Division:
         cut_dims: Number of dimensions that are divided.
         part: int32[V], owners of all values.
         cost: What it costs.
+        grain: Largest part's work over the mean that whole rows cause.
         given: Returns int32[V], owners of the elements, -1 for values that follow.
     """
 
@@ -35,6 +36,7 @@ class Division:
     cut_dims: int
     part: Int32
     cost: Cost
+    grain: float
     given: Callable[[], Int32]
 
 
@@ -55,7 +57,7 @@ def divisions(
         key = owners.tobytes()
         if key not in seen:
             seen.add(key)
-            yield Division(cut.name, cut.cut_dims, *complete(owners), given)
+            yield Division(cut.name, cut.cut_dims, *complete(owners), cut.grain, given)
 
 
 def best_divisions(found: Iterable[Division], allowed: float) -> list[Division]:
@@ -66,7 +68,7 @@ def best_divisions(found: Iterable[Division], allowed: float) -> list[Division]:
         allowed: Limit of the largest part's work over the mean.
     """
     items = list(found)
-    costs = [(d.cost.comm_bytes, d.cost.imbalance) for d in items]
+    costs = [(d.cost.comm_bytes, 1.0 if d.cost.imbalance <= d.grain else d.cost.imbalance) for d in items]
     return [items[i] for i in best_by_dims([d.cut_dims for d in items], costs, allowed)]
 
 

@@ -10,6 +10,7 @@ guessed by a :class:`Sketch`; the few that may be best are left to be counted.
 from __future__ import annotations
 
 import itertools
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -70,6 +71,12 @@ class Cut:
     def cut_dims(self) -> int:
         """Number of dimensions that are divided, of the arrays that are named first."""
         return sum(g > 1 for g in self.pieces[0].grid)
+
+    @property
+    def grain(self) -> float:
+        """Points of the largest block over the mean, of the arrays that are named first: rows stay whole."""
+        extents, grid = self.pieces[0].blocks.extents, self.pieces[0].grid
+        return math.prod(-(-e // g) * g / e for e, g in zip(extents, grid, strict=True))
 
     def owners(self, num_vertices: int) -> Int32:
         """Return int32[V], owners of the elements; -1 for all other values."""

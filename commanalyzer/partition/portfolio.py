@@ -115,7 +115,7 @@ class Portfolio:
         self._partitioners = Partitioners(graph, removed, options)
         self._failures: dict[int, list[tuple[str, PartitionError]]] = {}
         self._budgets: dict[int, Budget] = {}
-        self._regular: dict[int, set[str]] = {}
+        self._regular: dict[int, dict[str, float]] = {}  # what whole rows cause, by name
         check_asked(options)
 
     @cached_property
@@ -154,8 +154,14 @@ class Portfolio:
         if self._coarse is not None and self._partitioners.prefers_coarse:
             self._coarse.prepare_partitioned()
 
-    def allowed(self, num_parts: int) -> float:
-        """Largest work of a part over the mean that a balanced decomposition may have."""
+    def allowed(self, num_parts: int, method: str = "") -> float:
+        """Largest work of a part over the mean that a balanced decomposition may have.
+
+        A regular division, named by its ``method``, may have what one more row or element per part makes.
+        """
+        return max(self._allowed(num_parts), self._regular.get(num_parts, {}).get(method, 1.0))
+
+    def _allowed(self, num_parts: int) -> float:
         weight = balance_weights(self._partitioners.work_flops)
         total = float(weight.sum())
         return most_work(weight, num_parts, self._options.imbalance) * num_parts / total if total > 0 else 1.0
@@ -237,7 +243,7 @@ class Portfolio:
         come near the best of all candidates and of the refinements before it.
         """
         if num_parts > 1 and self._partitioners.is_affordable(num_parts):
-            regular = self._regular.get(num_parts, set())
+            regular = self._regular.get(num_parts, {})
             given = sorted(candidates, key=lambda c: c.method in regular)
             least = self._least_bytes(given, num_parts)
             for candidate in given:
@@ -271,7 +277,7 @@ class Portfolio:
             for item in best
         ]
         seconds = (time.perf_counter() - begin) / max(len(best), 1)
-        self._regular[num_parts] = {item.name for item in best}
+        self._regular[num_parts] = {item.name: item.grain for item in best}
         for item, (part, cost) in zip(best, followed, strict=True):
             yield Candidate(item.name, part, seconds), cost
 

@@ -68,6 +68,7 @@ class _Found:
     name: str
     coarse: Int32
     values: Callable[[], Int32] | None = None
+    grain: float = 1.0
 
 
 class TiledPortfolio:
@@ -90,7 +91,7 @@ class TiledPortfolio:
         self._wanted = wanted
         self._failures: dict[int, list[str]] = {}
         self._budgets: dict[int, Budget] = {}
-        self._regular: dict[int, set[str]] = {}
+        self._regular: dict[int, dict[str, float]] = {}  # what whole rows cause, by name
         self._allowed: dict[int, float] = {}
         if graph.num_vertices <= _MOST_KEPT:
             self._kept = graph.versions, graph.width_bytes, graph.work_flops, graph.home_object
@@ -184,13 +185,16 @@ class TiledPortfolio:
         """Partitioning libraries, asked about coarse vertices."""
         return CoarsePartitioners(self.view, self._options)
 
-    def allowed(self, num_parts: int) -> float:
-        """Largest work of a part over the mean that a balanced decomposition may have."""
+    def allowed(self, num_parts: int, method: str = "") -> float:
+        """Largest work of a part over the mean that a balanced decomposition may have.
+
+        A regular division, named by its ``method``, may have what one more row or element per part makes.
+        """
         if num_parts not in self._allowed:
             weight = balance_weights(np.where(self._removed, 0.0, self._graph.work_flops))
             total, most = float(weight.sum()), most_work(weight, num_parts, self._options.imbalance)
             self._allowed[num_parts] = most * num_parts / total if total > 0 else 1.0
-        return self._allowed[num_parts]
+        return max(self._allowed[num_parts], self._regular.get(num_parts, {}).get(method, 1.0))
 
     def left_out(self, num_parts: int) -> dict[str, float]:
         """Methods that did not fit into the budget for ``num_parts``, and how long they would have taken."""
@@ -211,7 +215,7 @@ class TiledPortfolio:
             return
         for division in self._blocks(num_parts) if self._options.structured else ():
             begin = time.perf_counter()
-            self._regular.setdefault(num_parts, set()).add(division.name)
+            self._regular.setdefault(num_parts, {})[division.name] = division.grain
             owners = self._closely_followed(division, num_parts)
             yield self._candidate(division.name, owners, begin)
         yield from self._asked(num_parts)
@@ -245,7 +249,7 @@ class TiledPortfolio:
         if num_parts == 1 or not self._options.structured:
             return
         least = math.inf
-        regular = self._regular.get(num_parts, set())
+        regular = self._regular.get(num_parts, {})
         budget = self._budgets.setdefault(num_parts, Budget(self._options.budget_s))
         seconds = self.partitioners.refining_seconds(num_parts)
         chosen = sorted(itertools.islice(candidates, _REFINED), key=lambda c: c.method in regular)
@@ -295,7 +299,7 @@ class TiledPortfolio:
         self._options.caller.check()
         values = partial(cut.owners, self._graph.num_vertices)
         coarse = self.partitioners.followed(self.placement.on_coarse(values(), leads=True), num_parts)
-        return cut.cut_dims, _Found(cut.name, coarse, partial(self.placement.led, values))
+        return cut.cut_dims, _Found(cut.name, coarse, partial(self.placement.led, values), cut.grain)
 
     def _asked(self, num_parts: int) -> Iterator[Candidate]:
         """What the user named or gave."""

@@ -1,4 +1,4 @@
-"""The document ``commanalyzer.analysis/1``: a result for other programs."""
+"""The document ``commanalyzer.analysis/2``: a result for other programs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from commanalyzer.machine.kinds import KINDS
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.results import AnalysisResult, Decomposition
 
-SCHEMA = "commanalyzer.analysis/1"
+SCHEMA = "commanalyzer.analysis/2"
 
 
 def json_document(result: AnalysisResult) -> dict[str, Json]:

@@ -1,8 +1,8 @@
 """Which memory is a workspace: used for one element after the other, home of none.
 
 Input: the graph of a first recording, in which every word is one vertex, and how many places values were
-copied to. Output: the vertices whose words are workspaces, and the pieces of objects they cover, for a second
-recording that gives each of their lifetimes a vertex of its own (``runtime_shim/src/workspace.c``).
+copied to. Output: the vertices whose words are workspaces, and the pieces of objects they cover, for a
+second recording that gives each of their lifetimes a vertex of its own (``runtime_shim/src/workspace.c``).
 
 A lifetime begins with a store that does not read the word. What tells are facts about a word and the data
 that it is computed from, not about other arrays. Its lifetimes *differ*: one place in the code stored chains
@@ -15,7 +15,7 @@ element that it is computed from, whatever else changes; a workspace is renewed 
 Or it is computed from a workspace, and begins at least four times as many lifetimes as the data of one
 element (gather, compute, compute, scatter: only the first level differs in the homes of its sources).
 
-Where half or twice of this four finds other words, both readings are recorded (:func:`doubtful_workspaces`).
+Where half or twice of this finds other words, both readings are recorded (:func:`doubtful_workspaces`).
 """
 
 from __future__ import annotations
@@ -394,8 +394,6 @@ def _places(graph: ValueGraph, sites: SiteTable, trace: Trace) -> Int64:
     for number, frame in enumerate(sites.frames):
         for record in frame:
             known[HomeKind.STACK, record.key] = (EXTENT_STACK, number, record.offset)
-    rows = []
-    for item in graph.objects:
-        extent, number, offset = known.get((item.kind, item.key), (0, 0, 0))
-        rows.append((extent, number, item.depth, offset))
+    found = [(item.depth, known.get((item.kind, item.key), (0, 0, 0))) for item in graph.objects]
+    rows = [(extent, number, depth, offset) for depth, (extent, number, offset) in found]
     return np.array(rows, dtype=np.int64).reshape(-1, 4)

@@ -337,5 +337,5 @@ def product_least(n: int, m: int, k: int, parts: int) -> float:
     A part with w products touches a, b, c elements of the matrices with abc >= w^2 (Loomis, Whitney 1949),
     hence a + b + c >= 3 w^(2/3); the parts own each element once.
     """
-    touched = 3 * (0.9 * n * m * k / parts) ** (2 / 3)
+    touched = 3.0 * float((0.9 * n * m * k / parts) ** (2 / 3))
     return 8 * max(0.0, parts * touched - (n * m + n * k + k * m))

@@ -24,11 +24,11 @@ from typing import TypeVar
 from rich.console import Console
 from rich.table import Table
 
+from commanalyzer.communication.balance import term_work, work_by_value
 from commanalyzer.communication.collectives import with_collectives
 from commanalyzer.communication.totals import totals_of
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.partition.affinity import build_affinity
-from commanalyzer.partition.balance import term_work, work_by_value
 from commanalyzer.partition.hypergraph import build_hypergraph
 from commanalyzer.partition.metis import partition
 from commanalyzer.partition.owners import extend_to_hubs, find_hub_links

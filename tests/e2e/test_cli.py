@@ -132,7 +132,7 @@ def test_document_keeps_its_contract(tmp_path: Path) -> None:
         for key in path.split("."):
             value = value[key]
         assert isinstance(value, kind), path
-    assert found["schema"] == "commanalyzer.analysis/1"
+    assert found["schema"] == "commanalyzer.analysis/2"
     assert found["command"] == ["heat2d.c", "16", "3"]
     bests = [(d["nodes"], d["model"]) for d in found["decompositions"] if d["best"]]
     assert sorted(bests) == [(2, "hpdc18"), (2, "volume"), (4, "hpdc18"), (4, "volume")]

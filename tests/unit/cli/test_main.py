@@ -126,7 +126,7 @@ def test_document_on_stdout_is_alone_there(pipeline: Pipeline, tmp_path: Path, c
     saved = tmp_path / "r.cmz"
     assert main(["analyze", "a.c", "--json", "-", "-o", str(saved)]) == 0
     captured = capsys.readouterr()
-    assert json.loads(captured.out)["schema"] == "commanalyzer.analysis/1"
+    assert json.loads(captured.out)["schema"] == "commanalyzer.analysis/2"
     assert f"wrote {saved}" in captured.err
     assert pipeline.requests[0].program_output == "stderr"
 
@@ -282,7 +282,7 @@ def test_model(capsys: Capture) -> None:
 @pytest.mark.parametrize(
     ("form", "check"),
     [
-        ("json", lambda text: json.loads(text)["schema"] == "commanalyzer.analysis/1"),
+        ("json", lambda text: json.loads(text)["schema"] == "commanalyzer.analysis/2"),
         ("csv", lambda text: "40" in text),
         ("matrixmarket", lambda text: text.startswith("%%MatrixMarket")),
         ("graphml", lambda text: "<graphml" in text),

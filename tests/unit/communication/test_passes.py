@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commanalyzer.communication import kernels, volume
+from commanalyzer.communication.balance import term_work, work_by_value
 from commanalyzer.communication.charges import Charges
 from commanalyzer.communication.totals import totals_of
 from commanalyzer.communication.uses import owner_codes
 from commanalyzer.communication.volume import charge_volume
-from commanalyzer.partition.balance import term_work, work_by_value
 from commanalyzer.vcg.graph import Bool, Int32
 from commanalyzer.vcg.large import LargeGraph
 from commanalyzer.vcg.store import GraphStore

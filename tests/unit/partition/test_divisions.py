@@ -237,10 +237,10 @@ def test_the_best_of_each_number_of_cut_dimensions_is_kept_and_the_least_volume(
     none = np.zeros(0, np.int32)
     work = np.zeros(0)
     items = [
-        Division("blocks 4x4", 2, none, Cost(100, 1.0, lambda: work), lambda: none),
-        Division("blocks 2x8", 2, none, Cost(90, 1.4, lambda: work), lambda: none),
-        Division("blocks 8x2", 2, none, Cost(120, 1.0, lambda: work), lambda: none),
-        Division("blocks 16x1", 1, none, Cost(300, 1.0, lambda: work), lambda: none),
+        Division("blocks 4x4", 2, none, Cost(100, 1.0, lambda: work), 1.0, lambda: none),
+        Division("blocks 2x8", 2, none, Cost(90, 1.4, lambda: work), 1.0, lambda: none),
+        Division("blocks 8x2", 2, none, Cost(120, 1.0, lambda: work), 1.0, lambda: none),
+        Division("blocks 16x1", 1, none, Cost(300, 1.0, lambda: work), 1.0, lambda: none),
     ]
     kept = [d.name for d in best_divisions(items, 1.03)]
     assert kept == ["blocks 16x1", "blocks 4x4", "blocks 2x8"]

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from commanalyzer.communication.balance import imbalance_of_work, term_work, work_by_value
 from commanalyzer.communication.totals import totals_of
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.errors import PartitionError
 from commanalyzer.partition import attempts
 from commanalyzer.partition import portfolio as module
-from commanalyzer.partition.balance import imbalance_of_work, term_work, work_by_value
 from commanalyzer.partition.budget import Budget
 from commanalyzer.partition.options import PortfolioOptions
 from commanalyzer.partition.owners import find_hub_links, spread_hubs

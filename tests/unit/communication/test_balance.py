@@ -8,9 +8,14 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 
+from commanalyzer.communication.balance import (
+    imbalance_of_work,
+    imbalance_with_folds,
+    term_work,
+    work_by_value,
+)
 from commanalyzer.communication.totals import totals_of
 from commanalyzer.communication.volume import charge_volume
-from commanalyzer.partition.balance import imbalance_of_work, imbalance_with_folds, term_work, work_by_value
 from tests.graphs import build, folded
 from tests.strategies import Case, cases
 
