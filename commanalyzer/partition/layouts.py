@@ -167,7 +167,8 @@ class Layouts:
             for way, guesses in (*ways.items(), (_BESIDE, sums))
             for g in _likeliest(guesses, allowed, each_dims=way == 0)
         ]
-        return [self._cut(guess) for guess in sorted(chosen, key=lambda g: g.cut_dims)]
+        chosen.sort(key=lambda g: (g.cut_dims, len(g.pieces[0].grid)))
+        return [self._cut(guess) for guess in chosen]
 
     def _variants(self, family: Sequence[Shaped]) -> list[tuple[int, tuple[Shaped, ...]]]:
         """All of a family that does work, those without several values per point, and those that do it.
@@ -316,7 +317,8 @@ class _Places:
 
 def _likeliest(found: Sequence[_Guess], allowed: float, *, each_dims: bool) -> Iterator[_Guess]:
     """Yield the best of some guesses; with ``each_dims`` the best for each number of cut dimensions."""
-    ranked = sorted(found, key=lambda g: (_score(g, allowed), g.imbalance))
+    # of equal ones, that of the fewest dimensions: vectors are slabs, not rows of cubes
+    ranked = sorted(found, key=lambda g: (_score(g, allowed), g.imbalance, len(g.pieces[0].grid)))
     seen: dict[int, int] = defaultdict(int)
     for guess in ranked:
         seen[guess.cut_dims] += 1

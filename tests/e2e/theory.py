@@ -138,8 +138,12 @@ def matmul_vcg_words(n: int) -> int:
 
 
 def spmv_dense_words(n: int, p: int) -> int:
-    """Words per product with a dense matrix in row blocks: every part reads every x_j, n (p - 1)."""
-    return n * (p - 1)
+    """Words per product with a dense matrix in blocks on a grid p1 x p2 of parts, the best one.
+
+    Entries of x are sent along the columns of the grid, n (p1 - 1), sums for y combined along its rows,
+    n (p2 - 1). Row blocks are p x 1.
+    """
+    return min(n * (p1 - 1 + p // p1 - 1) for p1 in range(1, p + 1) if p % p1 == 0)
 
 
 def spmv_banded_words(n: int, p: int, half_band: int) -> int:
