@@ -150,21 +150,23 @@ class Layouts:
             allowed: Limit of the largest part's work over the mean.
         """
         work = [sum(self._work[id(s.array)] for s in family) for family in self._families]
-        ways: dict[int, list[_Guess]] = defaultdict(list)
+        ways: dict[tuple[int, bool], list[_Guess]] = defaultdict(list)
         for family, done in zip(self._families, work, strict=True):
             for way, members in self._variants(family) if done >= _LEADING * max(work) else ():
                 found = self._beginnings(members, num_parts, allowed)
-                ways[way] += found
                 rest = self.heavy - {id(s.array) for s in members}
+                # what arrays that are left out cost is not guessed: such seem cheaper than they are
+                ways[way, not rest] += found
                 if rest and self._sketch is not None:
                     found.sort(key=lambda g: _score(g, allowed))
-                    ways[_BESIDE] += [self._beside(g, rest, num_parts, allowed) for g in found[: 2 * _STARTS]]
-        complete = ways[_BESIDE] or [g for guesses in ways.values() for g in guesses]
+                    begun = found[: 2 * _STARTS]
+                    ways[_BESIDE, True] += [self._beside(g, rest, num_parts, allowed) for g in begun]
+        complete = ways[_BESIDE, True] or [g for guesses in ways.values() for g in guesses]
         least = min((_score(guess, allowed) for guess in complete), default=0.0)
         sums = [g for g in self._along_sums(num_parts) if g.comm_bytes <= _NEARLY * least]
         chosen = [
             g
-            for way, guesses in (*ways.items(), (_BESIDE, sums))
+            for (way, _), guesses in (*ways.items(), ((_BESIDE, True), sums))
             for g in _likeliest(guesses, allowed, each_dims=way == 0)
         ]
         chosen.sort(key=lambda g: (g.cut_dims, len(g.pieces[0].grid)))
