@@ -149,18 +149,23 @@ def shape_families(graph: AnyGraph, arrays: Sequence[Array]) -> tuple[tuple[Shap
     Squares and cubes are candidates beside the shapes that strides show: counting tells which is better. Of
     equal dimensions, families come first that have most of the values, of the changes or of the work. A
     family with less of all three than one of more dimensions is left out, unless it has arrays that none of
-    these has, or the likeliest shape of one by its own strides. An array without the shape of a family takes
-    no part in it and follows.
+    these has, or the likeliest shape by its own strides of one that had several values per point in others.
+    An array without the shape of a family takes no part in it and follows.
     """
     strides, sizes = _strides(graph, arrays), _sizes(graph, arrays)
     families: list[tuple[Shaped, ...]] = []
     for dims in (3, 2, 1):  # one step per number of dimensions
         most = np.max([np.zeros(3), *(_extent(sizes, family) for family in families)], axis=0)
         known = {id(s.array) for family in families for s in family}
+        whole = set[int]()  # in a family of so many dimensions, every element a point of its own
         for family in _largest_families(sizes, arrays, dims, strides):
-            is_new = any(id(s.array) not in known or _is_shown(s, strides) for s in family)
+            is_new = any(
+                id(s.array) not in known or (_is_shown(s, strides) and id(s.array) not in whole)
+                for s in family
+            )
             if is_new or np.any(_extent(sizes, family) >= most):
                 families.append(family)
+                whole |= {id(s.array) for s in family if s.components == 1}
     return tuple(families)
 
 
