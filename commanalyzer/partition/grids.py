@@ -88,6 +88,12 @@ class Blocks:
             if each not in self._along:
                 self._along[each] = tuple(self._work_along(e, m, each) for e, m in self._groups)
 
+    def working_rows(self) -> tuple[int, ...]:
+        """Return along each dimension the number of coordinates that have work, all where none has."""
+        self.weigh((True,))
+        along = np.split(self._along[True][0], np.cumsum(self._groups[0][0])[:-1])
+        return tuple(int(np.count_nonzero(work)) or len(work) for work in along)
+
     def owners(self, cuts: Sequence[Int64]) -> Int32:
         """Return int32[V], owner of each element for these cuts; -1 for all other values."""
         owner = np.full(self._graph.num_vertices, -1, np.int32)

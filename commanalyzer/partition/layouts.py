@@ -32,6 +32,7 @@ _STARTS = 4  # grids that are tried in other ways, and beside which other arrays
 _NEARLY = 1.1  # times the least bytes by the guess, which is hardly that wrong
 _KEPT = 3  # for each number of cut dimensions, of those that are cut alike
 _BESIDE = 3  # after all of a family, some of them, and those that do work: with others beside them
+_ROUNDED = 1.0 + 1e-9  # what is computed in another order may be larger by that
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +75,13 @@ class Cut:
 
     @property
     def grain(self) -> float:
-        """Points of the largest block over the mean, of the arrays that are named first: rows stay whole."""
-        extents, grid = self.pieces[0].blocks.extents, self.pieces[0].grid
-        return math.prod(-(-e // g) * g / e for e, g in zip(extents, grid, strict=True))
+        """Points of the largest block over the mean, of the arrays that are named first: rows stay whole.
+
+        Rows that nothing computes, such as halos, are none.
+        """
+        piece = self.pieces[0]
+        rows = [max(g, r) for g, r in zip(piece.grid, piece.blocks.working_rows(), strict=True)]
+        return _ROUNDED * math.prod(-(-r // g) * g / r for r, g in zip(rows, piece.grid, strict=True))
 
     def owners(self, num_vertices: int) -> Int32:
         """Return int32[V], owners of the elements; -1 for all other values."""
@@ -150,21 +155,23 @@ class Layouts:
             allowed: Limit of the largest part's work over the mean.
         """
         work = [sum(self._work[id(s.array)] for s in family) for family in self._families]
-        ways: dict[int, list[_Guess]] = defaultdict(list)
+        ways: dict[tuple[int, bool], list[_Guess]] = defaultdict(list)
         for family, done in zip(self._families, work, strict=True):
             for way, members in self._variants(family) if done >= _LEADING * max(work) else ():
                 found = self._beginnings(members, num_parts, allowed)
-                ways[way] += found
                 rest = self.heavy - {id(s.array) for s in members}
+                # what arrays that are left out cost is not guessed: such seem cheaper than they are
+                ways[way, not rest] += found
                 if rest and self._sketch is not None:
                     found.sort(key=lambda g: _score(g, allowed))
-                    ways[_BESIDE] += [self._beside(g, rest, num_parts, allowed) for g in found[: 2 * _STARTS]]
-        complete = ways[_BESIDE] or [g for guesses in ways.values() for g in guesses]
+                    begun = found[: 2 * _STARTS]
+                    ways[_BESIDE, True] += [self._beside(g, rest, num_parts, allowed) for g in begun]
+        complete = ways[_BESIDE, True] or [g for guesses in ways.values() for g in guesses]
         least = min((_score(guess, allowed) for guess in complete), default=0.0)
         sums = [g for g in self._along_sums(num_parts) if g.comm_bytes <= _NEARLY * least]
         chosen = [
             g
-            for way, guesses in (*ways.items(), (_BESIDE, sums))
+            for (way, _), guesses in (*ways.items(), ((_BESIDE, True), sums))
             for g in _likeliest(guesses, allowed, each_dims=way == 0)
         ]
         chosen.sort(key=lambda g: (g.cut_dims, len(g.pieces[0].grid)))

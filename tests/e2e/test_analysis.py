@@ -108,8 +108,10 @@ def test_banded_spmv_exchanges_the_half_band(analysed: Analyse, p: int) -> None:
     assert best.comm_bytes == pytest.approx(expected, rel=TOLERANCE)
 
 
-@pytest.mark.parametrize(("p", "least"), [(4, 0.8), (16, 0.7)])
+@pytest.mark.parametrize(("p", "least"), [(4, 0.5), (16, 0.45)])
 def test_random_spmv_stays_below_row_blocks(analysed: Analyse, p: int, least: float) -> None:
+    # Entries of the matrix may be anywhere: products are made there, and sums of them sent instead of x
+    # (fine-grain division: Catalyurek, Aykanat, IPDPS 2001), which saves a third to a half.
     _, n, _, per_row, iterations = RANDOM
     best = main_loop(analysed, RANDOM).best(p)
     blocks = WORD * iterations * theory.spmv_random_expected_words(n, p, per_row)

@@ -16,8 +16,9 @@ CASES = {
     "stencil": ((256, 10), (60, 60)),
     # each step, one partial sum at each of three cuts
     "prefix sums": ((256, 5), (15, 15)),
-    # 2 x 2 blocks of 31 x 31 values: two cuts of 31, with the diagonal's value at the corners
-    "edit distance": ((32, 0), (32, 66)),
+    # 2 x 2 blocks of 31 x 31 values: two cuts of 31, the diagonal's value at the corner, and at the end of
+    # each cut an initial value that both sides read
+    "edit distance": ((32, 0), (32, 65)),
     # q x q blocks: each step k, its row and column to the q - 1 other blocks: 2 n^2 (q - 1)
     "shortest paths": ((20, 0), (400, 800)),
     # at most all rows to all other nodes
@@ -29,6 +30,8 @@ CASES = {
     # the front passes each of three cuts once; a node may be reached from both sides of a cut
     "search": ((1024, 32), (3, 3 * 32 * 2)),
 }
+# Largest part's work over the mean: 31 rows and columns are 15 and 16, the largest block has 16 x 16 values.
+EVEN = {"edit distance": 16 * 16 * P / 31**2 + 1e-9}
 
 
 def _analysed(name: str, number: str, folder: Path, *nodes: int) -> ca.AnalysisResult:
@@ -49,7 +52,7 @@ def test_integers_are_divided_as_floating_point_numbers_are(name: str, tmp_path:
     for result, width in ((integers, 4), (numbers, 8)):
         best = result.best(P)
         assert few * width <= best.comm_bytes <= many * width
-        assert best.imbalance <= 1.035
+        assert best.imbalance <= EVEN.get(name, 1.035)
     # Partitioners see other weights of links and draw other numbers: equal but for a little.
     assert 2 * integers.best(P).comm_bytes == pytest.approx(numbers.best(P).comm_bytes, rel=0.02)
 

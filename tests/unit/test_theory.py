@@ -131,11 +131,25 @@ def spmv_reads(columns: list[list[int]], rows: Ints) -> list[tuple[int, int]]:
     return [(j, int(rows[i])) for i, row in enumerate(columns) for j in row]
 
 
-@pytest.mark.parametrize("p", [1, 2, 4])
-def test_spmv_dense_sends_every_element_everywhere(p: int) -> None:
-    n = 8
-    rows = block_of(n, p)
-    assert theory.spmv_dense_words(n, p) == expand_words(rows, spmv_reads([list(range(n))] * n, rows))
+def dense_grid_words(n: int, rows: int, columns: int) -> int:
+    """Words of a product with a dense matrix on a grid of parts: x_j where it is read, sums where y_i is.
+
+    x_i and y_i are where the diagonal of the matrix is.
+    """
+    i, j = np.indices((n, n)).reshape(2, -1)
+    part = block_of(n, rows)[i] * columns + block_of(n, columns)[j]
+    diagonal = part[:: n + 1]
+    reads, sums = (zip(index.tolist(), part.tolist(), strict=True) for index in (j, i))
+    return expand_words(diagonal, reads) + expand_words(diagonal, sums)
+
+
+@pytest.mark.parametrize("p", [1, 2, 4, 6, 8])
+def test_spmv_dense_on_the_best_grid_sends_along_its_rows_and_columns(p: int) -> None:
+    n = 24
+    grids = [(rows, p // rows) for rows in range(1, p + 1) if p % rows == 0]
+    words = [dense_grid_words(n, *grid) for grid in grids]
+    assert words == [n * (rows - 1 + columns - 1) for rows, columns in grids]
+    assert theory.spmv_dense_words(n, p) == min(words)
 
 
 @pytest.mark.parametrize(("n", "p", "half"), [(12, 3, 1), (12, 3, 4), (16, 4, 0), (17, 4, 3), (12, 1, 5)])

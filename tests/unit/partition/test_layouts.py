@@ -97,6 +97,17 @@ def test_without_nets_the_grids_of_least_surface_are_listed() -> None:
     assert [cut.name for cut in cuts] == ["blocks 1x4", "blocks 2x2"]
 
 
+@pytest.mark.parametrize(("halo", "grain"), [(0, 1.0), (1, 4 / 3 * 4 / 3)])
+def test_rows_without_work_are_not_shared_out(halo: int, grain: float) -> None:
+    # 4 x 4 points in 2 x 2 blocks; with a halo before them, 3 rows and columns work: 2 and 1.
+    graph = with_arrays(("u", 16))
+    work = np.zeros((4, 4))
+    work[halo:, halo:] = 1.0
+    graph = replace(graph, work_flops=np.append(work, np.zeros(graph.num_vertices - 16)))
+    cuts = {c.name: c for c in Layouts(graph, [[shaped(graph, "u", (4, 4))]], None).cuts(4, 1.03)}
+    assert cuts["blocks 2x2"].grain == pytest.approx(grain)
+
+
 def owners(cut: Cut, graph: ValueGraph) -> list[int]:
     return [int(x) for x in cut.owners(graph.num_vertices)]
 
