@@ -38,7 +38,7 @@ def test_flows_over_a_hundred_gibibytes_are_exact_and_cost_what_is_touched() -> 
     assert recorded.plain.exit_status == 0
     blocks = {o.name: o for o in recorded.graph.objects if o.size_bytes == GIB}
     last = [blocks[f"blocks[{COUNT - 1 - i}]"] for i in range(COUNT)]
-    # keys are those of the path of calls, and where the block begins among its blocks: the first behind a header
+    # keys: path of calls, and where the block begins among its blocks, the first behind a header
     begin = [(block.key.partition("+")[0], int(block.key.partition("+")[2] or 16)) for block in last]
     expected = {
         f"@out+{8 * i}": {f"{path}+{first + 8 * (COUNT - 1 - i)}"} for i, (path, first) in enumerate(begin)
