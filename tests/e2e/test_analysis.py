@@ -16,6 +16,7 @@ from tests.e2e import theory
 from tests.e2e.conftest import Analyse
 from tests.e2e.matmul_oracle import matmul_volume_words
 from tests.native import ROOT
+from tests.reference.counting import low_bytes, rows_of, volume_transfers
 
 WORD = theory.WORD_BYTES
 TOLERANCE = 0.10
@@ -116,6 +117,28 @@ def test_random_spmv_stays_below_row_blocks(analysed: Analyse, p: int, least: fl
     best = main_loop(analysed, RANDOM).best(p)
     blocks = WORD * iterations * theory.spmv_random_expected_words(n, p, per_row)
     assert least * blocks < best.comm_bytes < 1.02 * blocks
+
+
+def test_random_spmv_sends_what_its_products_need(analysed: Analyse) -> None:
+    _, n, _, _, iterations = workload = ("spmv", 64, "random", 4, 3)
+    result = main_loop(analysed, workload)
+    graph, best = result.graph, result.best(4)
+    part = best.part.tolist()
+    sent, summed = volume_transfers(graph, part, [False] * graph.num_vertices)
+    assert best.comm_bytes == low_bytes(graph, sent) + low_bytes(graph, summed)
+    # Every product is made where its factors are, and that part has y_i or sends its sum to who has it.
+    made = set[tuple[int, int]]()
+    for sink, _, foldable, _, terms in rows_of(graph):
+        for factors in terms:
+            places = [q for q in range(4) if all(part[v] == q or (v, q) in sent for v in factors)]
+            ways = {q for q in places if part[sink] == q or (foldable and (sink, q) in summed)}
+            assert ways
+            made.add((sink, part[sink]) if part[sink] in ways else (sink, min(ways)))
+    assert set(summed) <= made
+    # New sums and x in each product, y between two: nothing is sent rarer than needed, no entries ever.
+    assert {low for low, _ in summed.values()} == {iterations}
+    names = {(graph.objects[graph.home_object[v]].name, low) for (v, _), (low, _) in sent.items()}
+    assert ("x", iterations) in names <= {("x", iterations), ("y", iterations - 1)}
 
 
 def owners(result: ca.AnalysisResult, part: NDArray[np.int32], name: str, n: int) -> NDArray[np.int32]:
