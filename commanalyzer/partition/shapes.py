@@ -149,7 +149,7 @@ def shape_families(graph: AnyGraph, arrays: Sequence[Array]) -> tuple[tuple[Shap
     Squares and cubes are candidates beside the shapes that strides show: counting tells which is better. Of
     equal dimensions, families come first that have most of the values, of the changes or of the work. A
     family with less of all three than one of more dimensions is left out, unless it has arrays that none of
-    these has. An array without the shape of a family takes no part in it and follows.
+    these has, or the likeliest shape of one by its own strides. An array without the shape of a family takes no part in it and follows.
     """
     strides, sizes = _strides(graph, arrays), _sizes(graph, arrays)
     families: list[tuple[Shaped, ...]] = []
@@ -157,7 +157,8 @@ def shape_families(graph: AnyGraph, arrays: Sequence[Array]) -> tuple[tuple[Shap
         most = np.max([np.zeros(3), *(_extent(sizes, family) for family in families)], axis=0)
         known = {id(s.array) for family in families for s in family}
         for family in _largest_families(sizes, arrays, dims, strides):
-            if np.any(_extent(sizes, family) >= most) or any(id(s.array) not in known for s in family):
+            is_new = any(id(s.array) not in known or _is_shown(s, strides) for s in family)
+            if is_new or np.any(_extent(sizes, family) >= most):
                 families.append(family)
     return tuple(families)
 
@@ -187,10 +188,10 @@ def _largest_families(
     total = np.maximum(sum(sizes.values(), start=np.zeros(3)), 1.0)
     shares = [_extent(sizes, f) / total for f in families]
     chosen, most = list[tuple[Shaped, ...]](), np.zeros(3)
-    seen: set[tuple[int, bool]] = set()
+    seen: set[tuple[int, bool, bool]] = set()
     for i in sorted(range(len(families)), key=lambda i: (-shares[i].max(), -shares[i].sum())):
         is_regular = families[i][0].extents in regular
-        members = {(id(s.array), is_regular) for s in families[i]}
+        members = {(id(s.array), is_regular, _is_shown(s, strides)) for s in families[i]}
         is_guess = not any(s.extents in shown[id(s.array)] for s in families[i])
         if chosen and dims > 1 and is_guess and not np.any(shares[i] >= most):
             continue
@@ -220,6 +221,12 @@ def _shown(array: Array, dims: int, strides: Sequence[int]) -> list[tuple[int, .
             inner = [steps[0], *(b // a for a, b in itertools.pairwise(steps))]
             found.append((-(-count // steps[-1]), *reversed(inner)))
     return found
+
+
+def _is_shown(shaped: Shaped, strides: Mapping[int, tuple[int, ...]]) -> bool:
+    """Whether an array has the likeliest shape of so many dimensions by its own strides."""
+    shown = _shown(shaped.array, len(shaped.extents), strides[id(shaped.array)])
+    return len(shaped.extents) > 1 and shaped.components == 1 and shaped.extents in shown[:1]
 
 
 def _family(

@@ -86,6 +86,14 @@ def test_a_product_of_products_cuts_both_results() -> None:
     assert total == 8 * (n * k + k * m + n * m + m * last)
 
 
+def test_a_matrix_keeps_its_own_shape_beside_vectors_that_look_square() -> None:
+    # 16 elements may be 4 x 4, and 16 x 16 entries 16 of each; rows of the matrix show that they are not.
+    n = 16
+    graph = product(n, 1, n)
+    arrays = find_arrays(graph, np.zeros(graph.num_vertices, np.bool_))
+    assert (n, n) in {family[0].extents for family in shape_families(graph, arrays)}
+
+
 def test_arrays_without_work_are_not_cut_alone() -> None:
     graph = product(12, 16, 14)
     heavy = layouts_of(graph).heavy
