@@ -164,7 +164,7 @@ def test_workspaces_of_a_later_phase_are_found_in_the_whole_run(tmp_path: Path) 
     assert set(seen.stages[4:]) <= {NAMED}  # in doubt, the other reading is recorded as well
     assert seen.runs[:2] == [WHOLE, ENDED_EARLY]
     assert all(run == WHOLE for run in seen.runs[2:])
-    assert words_of(seen.graph) == {"strains", "others"}
+    assert words_of(seen.graph) >= {"strains", "others"}
     equal(seen, body, tmp_path)
 
 
