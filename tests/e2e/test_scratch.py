@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import commanalyzer as ca
@@ -276,3 +277,14 @@ def test_what_the_user_divides_is_an_array(tmp_path: Path) -> None:
     result = ca.analyze(source, nodes=PARTS, regions=["turn"], decompose=("u=block:4",), jobs=1)
     found = next(d for d in result.decompositions if "u=block:4" in d.method).communication
     assert found.low_bytes == found.high_bytes == 3 * PARTS * 2 * 8
+
+
+def test_values_that_are_copied_out_of_a_workspace_keep_their_width(tmp_path: Path) -> None:
+    """Nothing but copies ever stores to these arrays: values of 8 bytes in two words."""
+    source = tmp_path / "ring.c"
+    source.write_text(_RING)
+    graph = ca.analyze(source, nodes=PARTS, regions=["turn"], program_output="discard", jobs=1).graph
+    arrays = [number for number, o in enumerate(graph.objects) if o.name in ("left", "right")]
+    copied = graph.width_bytes[np.isin(graph.home_object, arrays)]
+    assert len(copied) == 2 * 64
+    assert set(copied) == {8}
