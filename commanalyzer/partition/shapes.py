@@ -149,7 +149,8 @@ def shape_families(graph: AnyGraph, arrays: Sequence[Array]) -> tuple[tuple[Shap
     Squares and cubes are candidates beside the shapes that strides show: counting tells which is better. Of
     equal dimensions, families come first that have most of the values, of the changes or of the work. A
     family with less of all three than one of more dimensions is left out, unless it has arrays that none of
-    these has, or the likeliest shape of one by its own strides. An array without the shape of a family takes no part in it and follows.
+    these has, or the likeliest shape of one by its own strides. An array without the shape of a family takes
+    no part in it and follows.
     """
     strides, sizes = _strides(graph, arrays), _sizes(graph, arrays)
     families: list[tuple[Shaped, ...]] = []

@@ -120,7 +120,7 @@ def test_random_spmv_stays_below_row_blocks(analysed: Analyse, p: int, least: fl
 
 
 def test_random_spmv_sends_what_its_products_need(analysed: Analyse) -> None:
-    *_, iterations = workload = ("spmv", 64, "random", 4, 3)
+    _, _, _, _, iterations = workload = ("spmv", 64, "random", 4, 3)
     result = main_loop(analysed, workload)
     graph, best = result.graph, result.best(4)
     part = best.part.tolist()

@@ -22,6 +22,7 @@ from tests.reference.contraction import distinct_edges, merge_registers, merge_t
 
 _TASK_SHARE = 0.125  # of a part
 _SHARES = 64
+_MANY = 2  # times the readers of an operand: as many terms are combined beside it
 
 
 def build_affinity(
@@ -183,8 +184,12 @@ def _entries(graph: ValueGraph, vertex: Int64, base: int) -> tuple[_Entries, _Mo
     readers = np.bincount(graph.source, minlength=graph.num_vertices)[graph.source]
     shared = np.bincount(term, ordinary & (readers > 1), num_terms)
     sink = vertex[graph.row_sink[row]]
-    # Operands that all have other readers (factors of a matrix product) rarely meet outside the sink's part.
-    at_sink = (operands > 1) & (shared == operands) & (sink >= 0)
+    per_row = np.diff(graph.term_ptr) * (graph.row_fold != int(Fold.NONE))
+    terms = np.bincount(graph.row_sink, per_row, graph.num_vertices)[graph.row_sink[row]]
+    rare = np.bincount(term, ordinary & (_MANY * readers < terms[term]), num_terms) > 0
+    # Operands that all have about as many readers as the sink has terms (factors of a matrix product) rarely
+    # meet outside the sink's part.
+    at_sink = (operands > 1) & (shared == operands) & (sink >= 0) & ~rare
     folds = foldable & ~at_sink
     # A term of one operand that has no other reader is computed where that operand is.
     apart = folds & ((operands > 1) | (shared > 0))
