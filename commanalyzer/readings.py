@@ -9,6 +9,7 @@ import math
 from dataclasses import replace
 
 from commanalyzer.decompose import Counted, CountOptions, decompose
+from commanalyzer.errors import ConfigError
 from commanalyzer.progress import Progress
 from commanalyzer.quantities import format_bytes
 from commanalyzer.results import Decomposition
@@ -29,11 +30,18 @@ def decompose_both(
         options: What to count.
         progress: Told about steps.
 
+    Raises:
+        ConfigError: If divisions by rules name arrays of neither.
+
     Returns:
         The graph whose best decompositions are balanced and move fewer bytes in total; what was counted on
         it, with brackets that hold both; and how many times as many bytes the other moves.
     """
-    counted = [decompose(store, flops, options, progress) for store in (named, other)]
+    try:
+        counted = [decompose(named, flops, options, progress)]
+    except ConfigError:  # the user divides an array that would be private here: it is not
+        return other, decompose(other, flops, options, progress), 1.0
+    counted.append(decompose(other, flops, options, progress))
     best = [{(d.nodes, d.model): d for d in c.decompositions if d.best} for c in counted]
     cost = [_cost(list(each.values()), 1 + options.imbalance) for each in best]
     shown = int(cost[1] < cost[0])

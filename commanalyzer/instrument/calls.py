@@ -66,7 +66,7 @@ class CallPlanner:
             slot = argument_slot(index)
             source = self._patch.value(out, f"load i64, ptr {slot}, align 8")
             target = self._patch.value(out, f"ptrtoint ptr {function.parameters[index].text} to i64")
-            record = SiteRecord(function.name, function.parameters[index].text, "copy", 4, SourcePlace())
+            record = SiteRecord(function.name, function.parameters[index].text, "copy", 0, SourcePlace())
             self._patch.call(out, "ca_copy_words", self._sites.add_site(record), target, source, size)
 
     def plan_return(self, instruction: Instruction, block: str, *, is_region: bool) -> None:

@@ -122,11 +122,11 @@ class LibraryPlanner:
         operands = instruction.operands
         if known.size.is_string:
             pointers = [pointer_value(self._patch, out, operands[i]) for i in (known.pointer, known.source)]
-            self._patch.call(out, "ca_copy_string", self._site(instruction, "copy", 4), *pointers)
+            self._patch.call(out, "ca_copy_string", self._site(instruction, "copy", 0), *pointers)
             return
         size = byte_count(self._patch, out, instruction, known.size)
         pointers = [pointer_value(self._patch, out, operands[i]) for i in (known.pointer, known.source)]
-        self._patch.call(out, "ca_copy_words", self._site(instruction, "copy", 4), *pointers, size)
+        self._patch.call(out, "ca_copy_words", self._site(instruction, "copy", 0), *pointers, size)
 
     def _fill(self, instruction: Instruction, known: LibraryCall, out: list[str]) -> None:
         assert known.size is not None

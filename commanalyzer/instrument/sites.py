@@ -23,7 +23,7 @@ class SiteRecord:
         function: Function with its ``@``.
         result: Register or description that identifies the site in its function.
         kind: ``store``, ``copy`` (store of an unchanged value), ``register``, ``fill``, ``input``, ``exit``.
-        width_bytes: Width of the values created.
+        width_bytes: Width of the values created; 0: as wide as those that are copied.
         place: Source place.
         fold: How terms combine.
         self_label: Index of the label that is the sink's own previous version when it is the accumulating

@@ -169,10 +169,11 @@ class Layouts:
         complete = ways[_BESIDE, True] or [g for guesses in ways.values() for g in guesses]
         least = min((_score(guess, allowed) for guess in complete), default=0.0)
         sums = [g for g in self._along_sums(num_parts) if g.comm_bytes <= _NEARLY * least]
+        unseen = 0 if self._sketch is None else self._sketch.unseen_bytes * (num_parts - 1)
         chosen = [
             g
             for (way, _), guesses in (*ways.items(), ((_BESIDE, True), sums))
-            for g in _likeliest(guesses, allowed, each_dims=way == 0)
+            for g in _likeliest(guesses, allowed, unseen, each_dims=way == 0)
         ]
         chosen.sort(key=lambda g: (g.cut_dims, len(g.pieces[0].grid)))
         return [self._cut(guess) for guess in chosen]
@@ -322,14 +323,17 @@ class _Places:
             load[np.ravel(numbers)] += np.ravel(left)
 
 
-def _likeliest(found: Sequence[_Guess], allowed: float, *, each_dims: bool) -> Iterator[_Guess]:
-    """Yield the best of some guesses; with ``each_dims`` the best for each number of cut dimensions."""
+def _likeliest(found: Sequence[_Guess], allowed: float, unseen: int, *, each_dims: bool) -> Iterator[_Guess]:
+    """Yield the best of some guesses, which may be ``unseen`` bytes too low.
+
+    With ``each_dims`` the best for each number of cut dimensions.
+    """
     # of equal ones, that of the fewest dimensions: vectors are slabs, not rows of cubes
     ranked = sorted(found, key=lambda g: (_score(g, allowed), g.imbalance, len(g.pieces[0].grid)))
     seen: dict[int, int] = defaultdict(int)
     for guess in ranked:
         seen[guess.cut_dims] += 1
-        near = _score(guess, allowed) <= _NEARLY * _score(ranked[0], allowed)
+        near = _score(guess, allowed) <= _NEARLY * _score(ranked[0], allowed) + unseen
         if (each_dims and seen[guess.cut_dims] == 1) or (near and seen[guess.cut_dims] <= _KEPT):
             yield guess
 

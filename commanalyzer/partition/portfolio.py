@@ -34,7 +34,7 @@ from commanalyzer.partition.refine import FAR, PASSES, balance_weights, most_wor
 from commanalyzer.partition.rules import rule_owners
 from commanalyzer.partition.selection import Cost, best_of
 from commanalyzer.partition.shapes import Array, Shaped, elements_of, find_arrays, shape_families
-from commanalyzer.partition.sketch import Sketch, leaders
+from commanalyzer.partition.sketch import Sketch, hub_bytes, leaders
 from commanalyzer.partition.tiles import find_neighbours
 from commanalyzer.vcg.graph import Bool, Int32, ValueGraph
 
@@ -137,7 +137,8 @@ class Portfolio:
         lead = leaders(fine.affinity.vertex, anchor, is_element, fine.hypergraph.num_vertices)
         beside = np.where(is_element[fine.operand], fine.operand, anchor[fine.operand])
         lead[fine.num_values :] = np.where(is_element[beside], beside, -1)
-        sketch = Sketch(fine.hypergraph, lead, self._graph.num_vertices)
+        unseen = hub_bytes(self._graph, self._removed)
+        sketch = Sketch(fine.hypergraph, lead, self._graph.num_vertices, unseen_bytes=unseen)
         return Layouts(self._graph, self.families, sketch, find_sums(self._graph))
 
     @cached_property

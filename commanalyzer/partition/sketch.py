@@ -15,6 +15,7 @@ from commanalyzer.partition import touched_kernels as kernels
 from commanalyzer.partition.hypergraph import Hypergraph
 from commanalyzer.partition.refine import balance_weights
 from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64
+from commanalyzer.vcg.large import AnyGraph
 from commanalyzer.vcg.segments import pointer_from_counts
 
 _MOST_PINS = 200_000  # of the nets that are asked; as many as a tenth of it still rank divisions alike
@@ -38,6 +39,12 @@ def leaders(vertex: Int32 | Int64, anchor: Int32, is_element: Bool, num_vertices
     return lead
 
 
+def hub_bytes(graph: AnyGraph, removed: Bool) -> int:
+    """Return what one more part may cost, of the ``removed`` values: each is sent to it, and combined."""
+    hubs = np.flatnonzero(removed)
+    return 2 * int((graph.width_bytes[hubs].astype(np.int64) * graph.versions[hubs]).sum())
+
+
 class Sketch:
     """Some nets of a hypergraph.
 
@@ -46,16 +53,24 @@ class Sketch:
         lead: int64[N], the value that leads each vertex, -1 for none.
         num_values: Number of values V.
         work_flops: float64[V], work where each value leads; by the hypergraph if not given.
+        unseen_bytes: Bytes that one more part may cost beside these nets: those of hubs, which have none.
 
     Attributes:
+        unseen_bytes: As given.
         value: int64[S], the values that lead vertices of these nets.
         work: float64[V], work led by each value.
     """
 
     def __init__(
-        self, hypergraph: Hypergraph, lead: Int64, num_values: int, work_flops: Float64 | None = None
+        self,
+        hypergraph: Hypergraph,
+        lead: Int64,
+        num_values: int,
+        work_flops: Float64 | None = None,
+        unseen_bytes: int = 0,
     ) -> None:
         h = hypergraph
+        self.unseen_bytes = unseen_bytes
         share = min(1.0, _MOST_PINS / max(h.num_pins, 1))
         self._share = share
         asked = np.random.default_rng(_SEED).random(h.num_nets) < share

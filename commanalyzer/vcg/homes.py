@@ -170,7 +170,7 @@ def _mark_rows(
     from commanalyzer.vcg.mark_kernels import mark_rows
     from commanalyzer.vcg.trace_kernels import CACHED
 
-    trace = tables.heads, tables.units, tables.groups, tables.runs, tables.listed
+    trace = tables.heads, tables.units, tables.groups, tables.runs, tables.listed, tables.rows_by_name()
     cache, outside = np.zeros(CACHED + 1, np.int64), np.empty((2, CHUNK), np.int64)
     at, used = (0, 0, 0), 0
     yield outside[0, :used], outside[1, :used]

@@ -24,6 +24,7 @@ from commanalyzer.vcg.range_kernels import end_of, plain_label, units_of
 from commanalyzer.vcg.trace_kernels import CACHED, COUNT, FLAGS, LOW, NONE, find_range
 
 _FIRST_ROOM = 1 << 10
+_WORD_BYTES = 4
 
 
 @compiled
@@ -123,10 +124,19 @@ def _mark_read(label: Any, slot: Any, places: Any, is_read: Any, cache: Any, out
 
 
 @compiled_inline
-def _mark_stored(
-    head: Any, site_width: Any, places: Any, width: Any, cache: Any, outside: Any, used: Any
-) -> Any:
-    """Mark the word that a row stores to; return how many words outside are known.
+def _copied_width(heads: Any, row_of: Any, label: Any, site_width: Any) -> Any:
+    """Width of a value that was copied with others: of the named value that it is, else a word's."""
+    row = label & WORD_MASK if label & REGISTER else NONE
+    if len(row_of):
+        row = row_of[row] if 0 <= row < len(row_of) else NONE
+    if row < 0 or row >= len(heads):
+        return np.int64(_WORD_BYTES)
+    return max(site_width[heads[row, 1] & LOW], _WORD_BYTES)
+
+
+@compiled_inline
+def _mark_stored(head: Any, given: Any, places: Any, width: Any, cache: Any, outside: Any, used: Any) -> Any:
+    """Mark the word that a row stores ``given`` bytes to; return how many words outside are known.
 
     Words of workspaces are no homes; they are marked with width 1 where blocks are.
     """
@@ -136,7 +146,7 @@ def _mark_stored(
     if word < starts[c] or word >= starts[c + 1]:
         c = find_range(word, starts)
         cache[CACHED] = c
-    stored = site_width[head[1] & LOW] if is_home else 1
+    stored = given if is_home else 1
     within = word - starts[c]
     if within >= length[c]:
         outside[0, used], outside[1, used] = word, stored if is_home else NONE
@@ -183,9 +193,10 @@ def mark_rows(
     """Mark the words that rows read and store to, ranges left out.
 
     Args:
-        trace: Columns of the trace: heads, units, groups, runs, listed.
+        trace: Columns of the trace: heads, units, groups, runs, listed; int64, row of each name that labels
+            call one by, empty if that is its place.
         at: Row to begin with, its first unit and group.
-        site_width: int64, width of the values of each site, bytes.
+        site_width: int64, width of the values of each site, bytes; 0: of the value that a row copies.
         places: Starts, length and base of ranges of words; shift.
         is_read: bool, result, per dense word or block.
         width: uint8, result: greatest width stored to each.
@@ -196,7 +207,7 @@ def mark_rows(
     Returns:
         Words in no range; row, unit and group to go on with when there is no room for those of a row.
     """
-    heads, units, groups, runs, listed = trace
+    heads, units, groups, runs, listed, row_of = trace
     row, unit, group = at
     used = 0
     while row < len(heads):
@@ -209,7 +220,11 @@ def mark_rows(
             if used + needed > outside.shape[1]:
                 break
             if not flags & (ROW_UPDATE | ROW_REGISTER):
-                used = _mark_stored(heads[row], site_width, places, width, cache, outside, used)
+                given = site_width[heads[row, 1] & LOW]
+                if not given:
+                    label = plain_label(heads, row, units, unit, 0)
+                    given = _copied_width(heads, row_of, label, site_width)
+                used = _mark_stored(heads[row], given, places, width, cache, outside, used)
             for k in range(count):
                 label = plain_label(heads, row, units, unit, k)
                 used = _mark_read(label, k, places, is_read, cache, outside, used)

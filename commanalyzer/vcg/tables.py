@@ -73,6 +73,12 @@ class Tables:
         """By what labels call ``rows``."""
         return self.names[rows] if len(self.names) else rows
 
+    def rows_by_name(self) -> Int64:
+        """Row that labels call by each name, -1 for none; empty if that is its place."""
+        result = np.full(int(self.names.max(initial=-1)) + 1, -1, np.int64)
+        result[self.names] = np.arange(len(self.names))
+        return result
+
     @property
     def num_rows(self) -> int:
         """Number of recorded rows."""

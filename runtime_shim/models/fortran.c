@@ -73,7 +73,7 @@ MODEL_ALLOCATE(Pointer, _22,
 MODEL_ALLOCATE_SOURCE(Allocatable)
 MODEL_ALLOCATE_SOURCE(Pointer)
 
-/* ---- assignment: both sides may overlap, so sources are kept aside while the runtime copies ---- */
+/* ---- assignment: where both sides share memory, sources are kept aside while the runtime copies ---- */
 
 HELPER char *keep_sources(Array from) {
   int64_t count = ca_elements(from);
@@ -97,14 +97,18 @@ HELPER void release_sources(struct descriptor *to, char *kept, uint64_t bytes, b
 #define MODEL_ASSIGN(NAME)                                                                                     \
   void _FortranA##NAME(struct descriptor *, Array, const char *, int);                                         \
   MODEL void ca_model__FortranA##NAME(struct descriptor *to, Array from, const char *file, int line) {         \
-    char *kept = keep_sources(from);                                                                           \
+    bool is_kept = ca_may_overlap(to, from);                                                                   \
+    char *kept = is_kept ? keep_sources(from) : 0;                                                             \
     uint64_t bytes = from->element_bytes;                                                                      \
     bool is_array = ca_is_array(from);                                                                         \
     void *before = to->base;                                                                                   \
     _FortranA##NAME(to, from, file, line);                                                                     \
     if (to->base && to->base != before)                                                                        \
       own_block(to);                                                                                           \
-    release_sources(to, kept, bytes, is_array);                                                                \
+    if (is_kept)                                                                                               \
+      release_sources(to, kept, bytes, is_array);                                                              \
+    else                                                                                                       \
+      copy_elements(to, from);                                                                                 \
     own_components(to, from);                                                                                  \
   }
 MODEL_ASSIGN(Assign)

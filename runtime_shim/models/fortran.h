@@ -109,6 +109,7 @@ uint64_t ca_block_bytes(const void *block);
 void ca_adopt(void *owned, void *block, uint64_t bytes);
 
 bool ca_is_array(const struct descriptor *array);
+bool ca_may_overlap(const struct descriptor *to, const struct descriptor *from);
 int ca_type(const struct descriptor *array);
 int64_t ca_extent(const struct descriptor *array, int dimension);
 int64_t ca_stride(const struct descriptor *array, int dimension);

@@ -58,6 +58,29 @@ HIDDEN void ca_adopt(void *owned, void *block, uint64_t bytes) {
   free(block);
 }
 
+/* The lowest address of an array and the one behind it. */
+static void span_of(const struct descriptor *array, const char *span[2]) {
+  span[0] = array->base;
+  span[1] = span[0] + array->element_bytes;
+  for (int d = 0; d < array->rank; d++) {
+    int64_t reach = (array->dimensions[d].extent - 1) * array->dimensions[d].stride;
+    span[reach > 0] += reach;
+  }
+}
+
+/* Whether an assignment may change what is assigned: elements lie in between, or the memory of components is
+ * replaced, of which it may be part. */
+HIDDEN bool ca_may_overlap(const struct descriptor *to, const struct descriptor *from) {
+  if (!ca_elements(to) || !ca_elements(from))
+    return false;
+  if (from->type == TYPE_DERIVED)
+    return true;
+  const char *target[2], *source[2];
+  span_of(to, target);
+  span_of(from, source);
+  return target[0] < source[1] && source[0] < target[1];
+}
+
 /* Shapes are asked for here, so that they select no values. Dimensions count from 1; -1 for one that is not
  * there. */
 HIDDEN bool ca_is_array(const struct descriptor *array) { return array && array->rank > 0; }

@@ -184,9 +184,10 @@ static bool is_steady(const struct loop *loop, const struct stream *stream, cons
  * all loops. */
 static bool look_up(struct loop *loop) {
   for (uint32_t k = 0; k < loop->num_labels; k++) {
-    struct stream *stream = &loop->streams[k], found = {.first = ca_value_at(stream->first)};
-    if (!stream->is_loaded)
+    struct stream *stream = &loop->streams[k];
+    if (!stream->is_loaded) /* a label, maybe that of a register, which has no shadow */
       continue;
+    struct stream found = {.first = ca_value_at(stream->first)};
     found.stride = loop->rounds > 1 ? ca_value_at(stream->first + stream->stride) - found.first : 0;
     for (uint32_t d = 0; d < loop->num_outer; d++)
       found.outer[d] = loop->outer[d] > 1 ? ca_value_at(stream->first + stream->outer[d]) - found.first : 0;

@@ -121,11 +121,6 @@ def durbin_words(n: int, parts: int) -> int:
     return total
 
 
-def one_way(p1: int, p2: int, row_words: int, column_words: int) -> float:
-    """Words of slabs of a matrix: of rows (p2 = 1) or of columns (p1 = 1); blocks are no plain division."""
-    return column_words * (p1 - 1) + row_words * (p2 - 1) if 1 in (p1, p2) else inf
-
-
 def halo(i: Index, n: int) -> Index:
     """Inner point (from 0, of ``n``) that is nearest to point ``i`` of an array with one more at each end."""
     return np.clip(i - 1, 0, n - 1)

@@ -25,7 +25,7 @@ from commanalyzer.request import AnalysisRequest, CompilerOptions
 from commanalyzer.vcg.graph import HomeKind, Int32, Int64, ValueGraph
 from commanalyzer.vcg.segments import sink_of_source
 from commanalyzer.views import View
-from tests.bench.kernel_table import DeclaredArray, Kernel, evaluate, kernels
+from tests.bench.kernel_table import DeclaredArray, Kernel, bare_name, evaluate, kernels
 
 _PAGE_BYTES = 4096
 _GAP_BYTES = 16  # between two blocks of an allocation site
@@ -158,12 +158,12 @@ def _place(kernel: Kernel, size: int, graph: ValueGraph, array: DeclaredArray, u
 def _object(graph: ValueGraph, name: str, sizes: Sequence[int], used: set[int]) -> int:
     """Number of the object of that name, else the first of such a size that is not used yet."""
     memory = [
-        (o.name != name, number)
+        (bare_name(o.name) != name, number)
         for number, o in enumerate(graph.objects)
         if number
         and o.kind != HomeKind.REGISTER
         and number not in used
-        and (o.size_bytes in sizes or (o.name == name and not o.size_bytes))
+        and (o.size_bytes in sizes or (bare_name(o.name) == name and not o.size_bytes))
     ]
     if not memory:
         raise ValueError(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import commanalyzer as ca
 from commanalyzer.progress import SilentProgress
 from commanalyzer.vcg.graph import HomeObject
-from tests.bench.kernel_table import DeclaredArray, Kernel
+from tests.bench.kernel_table import DeclaredArray, Kernel, bare_name
 
 _BUDGET_FACTOR, _BUDGET_S = 3.0, 5.0  # times what the graph takes, plus seconds, for each number of parts
 _DIVIDE = "partition and count"
@@ -140,9 +140,8 @@ def _is_same(kernel: Kernel, size: int, array: DeclaredArray, found: HomeObject)
         elements *= extent
     rows = elements // extents[-1] if len(extents) > 1 else 0
     least = elements * array.width
-    name = found.name.replace("->", ".").replace("%", ".").rpartition(".")[2]
     return (
-        name == array.name.rpartition(".")[2]
+        bare_name(found.name) == bare_name(array.name)
         and found.line == kernel.line(array)
         and least <= found.size_bytes <= least + _BLOCK_BYTES + _ROW_BYTES * rows
     )

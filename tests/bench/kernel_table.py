@@ -135,6 +135,11 @@ def _grids(nodes: int, dims: int) -> Iterator[tuple[int, ...]]:
     return (g for g in itertools.product(divisors, repeat=dims) if math.prod(g) == nodes)
 
 
+def bare_name(name: str) -> str:
+    """Name of an array without those of the structures that it is a member of."""
+    return name.replace("->", ".").replace("%", ".").rpartition(".")[2]
+
+
 @cache
 def kernels() -> tuple[Kernel, ...]:
     """All kernels, in the order of the table."""

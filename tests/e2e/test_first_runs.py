@@ -168,6 +168,27 @@ int main(void) {
 """
 )
 
+_SCALED = (
+    _HEAD
+    + """
+NOINLINE static void scale(double *c, const double *a, const double *x, int n, int m) {
+    double sum = 0;
+    for (int k = 0; k < n; k++) sum += x[k] * x[k];
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) c[i * m + j] = sum * a[i * n + j];
+}
+int main(void) {
+    static double a[900], x[10], c[900], copy[100];
+    for (int i = 0; i < 900; i++) a[i] = i;
+    for (int i = 0; i < 10; i++) x[i] = 0.5 * i;
+    for (int r = 0; r < 10; r++) memcpy(copy + r * 10, a + r * 30, 80);
+    scale(c, copy, x, 10, 30);
+    scale(c, copy, x, 10, 30);
+    printf("%g\\n", c[33]);
+}
+"""
+)
+
 _PROGRAMS = {
     "tiles": _TILES,
     "outer products": _OUTER_PRODUCTS,
@@ -175,6 +196,7 @@ _PROGRAMS = {
     "strides": _STRIDES,
     "bytes": _BYTES,
     "members": _MEMBERS,
+    "scaled": _SCALED,
 }
 
 

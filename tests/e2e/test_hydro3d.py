@@ -225,13 +225,13 @@ def test_every_field_has_one_home_per_node_or_element(module: Path) -> None:
     graph = result.graph
     homes = np.bincount(graph.home_object, minlength=len(graph.objects))
     blocks = [
-        (o.size_bytes // 16, int(homes[i]))  # malloc rounds up to 16 bytes
+        (o.size_bytes, int(homes[i]))
         for i, o in enumerate(graph.objects)
-        if o.kind is HomeKind.HEAP and o.function.startswith("_ZN5hydro6DomainC2")
+        if o.kind is HomeKind.HEAP and o.name.startswith("d.")  # members of main's Domain
     ]
     nodes, elements = (n + 1) ** 3, n**3
-    assert blocks.count((nodes // 2, nodes)) == 13
-    assert blocks.count((elements // 2 + 1, elements)) == 12
+    assert blocks.count((8 * nodes, nodes)) == 13
+    assert blocks.count((8 * elements, elements)) == 12
 
 
 @pytest.mark.parametrize("q", [2, pytest.param(3, marks=pytest.mark.slow)])

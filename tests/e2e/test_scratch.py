@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import commanalyzer as ca
@@ -246,3 +247,44 @@ def test_an_array_that_is_rewritten_in_every_step_stays_one(also: str, tmp_path:
     best = result.best(PARTS)
     assert best.comm_bytes == pytest.approx(8 * 2 * 40 * (PARTS - 1), rel=0.05)
     assert best.imbalance <= 1.05
+
+
+_RING = """
+#include <string.h>
+enum { N = 64 };
+double u[N], left[N], right[N];
+__attribute__((noinline)) void turn(void) {
+  for (int step = 0; step < 3; step++) {
+    memcpy(left, u + 1, sizeof u - sizeof *u);
+    memcpy(left + N - 1, u, sizeof *u);
+    memcpy(right + 1, u, sizeof u - sizeof *u);
+    memcpy(right, u + N - 1, sizeof *u);
+    for (int i = 0; i < N; i++) u[i] = 0.5 * (left[i] + right[i]);
+  }
+}
+int main(void) {
+  for (int i = 0; i < N; i++) u[i] = 7 * i % 31;
+  turn();
+  return u[3] > 1000;
+}
+"""
+
+
+def test_what_the_user_divides_is_an_array(tmp_path: Path) -> None:
+    """Values that are copied to two places may be private: not those of an array that is to be divided."""
+    source = tmp_path / "ring.c"
+    source.write_text(_RING)
+    result = ca.analyze(source, nodes=PARTS, regions=["turn"], decompose=("u=block:4",), jobs=1)
+    found = next(d for d in result.decompositions if "u=block:4" in d.method).communication
+    assert found.low_bytes == found.high_bytes == 3 * PARTS * 2 * 8
+
+
+def test_values_that_are_copied_out_of_a_workspace_keep_their_width(tmp_path: Path) -> None:
+    """Nothing but copies ever stores to these arrays: values of 8 bytes in two words."""
+    source = tmp_path / "ring.c"
+    source.write_text(_RING)
+    graph = ca.analyze(source, nodes=PARTS, regions=["turn"], program_output="discard", jobs=1).graph
+    arrays = [number for number, o in enumerate(graph.objects) if o.name in ("left", "right")]
+    copied = graph.width_bytes[np.isin(graph.home_object, arrays)]
+    assert len(copied) == 2 * 64
+    assert set(copied) == {8}

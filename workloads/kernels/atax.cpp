@@ -1,8 +1,7 @@
 // y = A^T (A x) with A n x m; memory from operator new.
 //
-// Plain division: slabs of rows, x sent to all nodes and y combined from all, 16 m (p - 1), or slabs of columns, t
-// combined and sent back, 16 n (p - 1). (Blocks p1 x p2 would send 16 (m (p1 - 1) + n (p2 - 1)), but a product
-// a x is then computed where only one of its factors belongs, which the model does not know.)
+// Plain division: blocks of A on a grid p1 x p2. x is sent down the p1 nodes of each column of the grid and y
+// combined along it, t is combined along the p2 nodes of each row and sent back: 16 (m (p1 - 1) + n (p2 - 1)).
 #include <cstdio>
 #include <cstdlib>
 extern "C" void kernel(int n, int m, const double *a, const double *x, double *y, double *t) {

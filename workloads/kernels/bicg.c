@@ -1,7 +1,7 @@
 /* Pair s = A^T r, q = A d with A n x m, an array of pointers to rows that are allocated one by one.
  *
- * Plain division: slabs of rows, d sent to all nodes and s combined from all, 16 m (p - 1), or slabs of columns,
- * r sent and q combined, 16 n (p - 1). (Blocks: see atax.cpp.) */
+ * Plain division: blocks of A on a grid p1 x p2. d is sent down the p1 nodes of each column of the grid and s
+ * combined along it, r is sent along the p2 nodes of each row and q combined: 16 (m (p1 - 1) + n (p2 - 1)). */
 #include <stdio.h>
 #include <stdlib.h>
 static void kernel(int n, int m, double **A, const double *r, const double *d, double *s, double *q) {

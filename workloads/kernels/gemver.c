@@ -1,8 +1,8 @@
 /* Two updates of rank one and two products with a vector: A += u1 v1^T + u2 v2^T, x += A^T y, w += A x; A n x n.
  * Members of a structure, malloc per member.
  *
- * Plain division: slabs of rows. v1, v2 and x are sent to all nodes, x is combined from all: 32 n (p - 1). Slabs of
- * columns send u1, u2, y and combine w: the same. (Blocks: see atax.cpp.) */
+ * Plain division: blocks of A on a grid p1 x p2. v1, v2 and x are sent down the columns of the grid and x is combined
+ * there, u1, u2 and y are sent along its rows and w is combined there: 32 n (p1 + p2 - 2). */
 #include <stdio.h>
 #include <stdlib.h>
 struct problem {

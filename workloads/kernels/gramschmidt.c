@@ -1,8 +1,9 @@
 /* Modified Gram-Schmidt: the columns of A (m x n) become orthonormal, R their coefficients; static arrays.
  *
- * Plain division: slabs of rows. Each of the n (n + 1) / 2 sums is combined from all nodes and its result sent back
- * to them: 8 n (n + 1) (p - 1). Or columns dealt out, backwards every second round: column k goes to the nodes
- * that have a later one: 8 m sum over k of others_above(k). (Blocks: see atax.cpp.) */
+ * Plain division: a grid p1 x p2, rows in p1 blocks, columns dealt out to p2, backwards every second round. Each of the
+ * n (n + 1) / 2 sums is combined from the p1 nodes that have its column and its result sent back to them; each entry of
+ * column k goes to the nodes of its row that have a later column:
+ * 8 (n (n + 1) (p1 - 1) + m sum over k of others_above(k, p2)). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 ! x1 = x1 + A y1 and x2 = x2 + A^T y2 with A n x n; allocatable arrays of a derived type.
 !
-! Plain division: slabs of columns, y2 sent to all nodes and x1 combined from all, or of rows, y1 sent and x2
-! combined: 16 n (p - 1). (Blocks: see atax.cpp.)
+! Plain division: blocks of A on a grid p1 x p2. y1 is sent down the columns of the grid and x2 combined there, y2 is
+! sent along its rows and x1 combined there: 16 n (p1 + p2 - 2).
 module pair
   implicit none
   type system

@@ -1,7 +1,7 @@
 /* y = 1.5 A x + 1.2 B x, A and B n x m: two sub-arrays of one pool, vectors apart.
  *
- * Plain division: slabs of rows, x sent to all nodes, 8 m (p - 1), or slabs of columns, both sums combined,
- * 16 n (p - 1). (Blocks: see atax.cpp.) */
+ * Plain division: A and B in the same blocks on a grid p1 x p2. x is sent down the columns of the grid, both sums are
+ * combined along its rows: 8 (m (p1 - 1) + 2 n (p2 - 1)). */
 #include <stdio.h>
 #include <stdlib.h>
 static void kernel(int n, int m, const double *a, const double *b, const double *x, double *y) {

@@ -1,8 +1,8 @@
 /* L x = b, lower triangle n x n with rows one after the other without the zeros (packed).
  *
- * Plain division: rows dealt out to the nodes, backwards every second round. x[j] goes to those that have a later
- * row: 8 sum over j of others_above(j). Or columns: the partial sums of row i are combined from the nodes that
- * have an earlier column, 8 sum over i of others_below(i). (Blocks: see atax.cpp.) */
+ * Plain division: rows and columns dealt out to a grid p1 x p2, backwards every second round. x[j] goes down its
+ * column to the nodes that have a later row, the partial sums of row i are combined from the nodes that have an earlier
+ * column: 8 (sum over j of others_above(j, p1) + sum over i of others_below(i, p2)). */
 #include <stdio.h>
 #include <stdlib.h>
 static void kernel(int n, const double *L, const double *b, double *x) {

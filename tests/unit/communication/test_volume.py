@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -30,6 +32,8 @@ def as_dict(items: Transfers, other: Int32) -> dict[tuple[int, int], tuple[int, 
 @given(cases())
 @settings(max_examples=300, deadline=None)
 def test_equals_the_plain_counter(case: Case) -> None:
+    # without work: what would make it uneven decides as well, which the plain counter leaves out
+    case = replace(case, graph=replace(case.graph, work_flops=np.zeros(case.graph.num_vertices)))
     part = parts(*case.part)
     charges = charge_volume(case.graph, part, case.num_parts, np.array(case.hubs))
     expand, fold = volume_transfers(case.graph, case.part, case.hubs)

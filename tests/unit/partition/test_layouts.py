@@ -12,8 +12,9 @@ from commanalyzer.partition.affinity import Affinities
 from commanalyzer.partition.layouts import Cut, Layouts
 from commanalyzer.partition.levels import build_levels
 from commanalyzer.partition.shapes import elements_of, find_arrays, shape_families
-from commanalyzer.partition.sketch import Sketch, leaders
-from commanalyzer.vcg.graph import ValueGraph
+from commanalyzer.partition.sketch import Sketch, hub_bytes, leaders
+from commanalyzer.partition.tiles import find_neighbours
+from commanalyzer.vcg.graph import Bool, ValueGraph
 from tests.graphs import Row, build, folded
 from tests.unit.partition.test_divisions import shaped, with_arrays
 
@@ -48,13 +49,16 @@ def product(n: int, m: int, k: int, second: int = 0) -> ValueGraph:
     )
 
 
-def layouts_of(graph: ValueGraph) -> Layouts:
-    none = np.zeros(graph.num_vertices, np.bool_)
-    arrays = find_arrays(graph, none)
-    fine = build_levels(Affinities(graph, none), 4).fine
-    own, elements = np.arange(graph.num_vertices, dtype=np.int32), elements_of(arrays, graph.num_vertices)
-    lead = leaders(fine.affinity.vertex, own, elements, fine.hypergraph.num_vertices)
-    sketch = Sketch(fine.hypergraph, lead, graph.num_vertices)
+def layouts_of(graph: ValueGraph, hubs: Bool | None = None) -> Layouts:
+    removed = np.zeros(graph.num_vertices, np.bool_) if hubs is None else hubs
+    arrays = find_arrays(graph, removed)
+    fine = build_levels(Affinities(graph, removed), 4).fine
+    anchor, elements = find_neighbours(graph, removed).anchor, elements_of(arrays, graph.num_vertices)
+    lead = leaders(fine.affinity.vertex, anchor, elements, fine.hypergraph.num_vertices)
+    beside = np.where(elements[fine.operand], fine.operand, anchor[fine.operand])
+    lead[fine.num_values :] = np.where(elements[beside], beside, -1)
+    unseen = hub_bytes(graph, removed)
+    sketch = Sketch(fine.hypergraph, lead, graph.num_vertices, unseen_bytes=unseen)
     return Layouts(graph, shape_families(graph, arrays), sketch)
 
 
@@ -125,3 +129,24 @@ def test_arrays_of_several_values_per_point_may_follow() -> None:
     family = [shaped(graph, "u", (4, 4)), replace(shaped(graph, "entry", (4, 4)), components=5)]
     cuts = {cut.name: cut for cut in Layouts(graph, [family], None).cuts(4, 1.03)}
     assert owners(cuts["blocks 2x2, entries follow"], graph)[16:] == [-1] * 80
+
+
+def test_grids_that_differ_by_what_hubs_cost_are_all_kept() -> None:
+    # t = a x and y = a^T t with a 32 x 32. A sketch without the hubs t takes cutting rows to be free.
+    n, entries = 32, 32 * 32
+    x, t, y = entries, entries + n, entries + 2 * n
+    rows = [folded(t + i, [n * i + j, x + j], accumulates=True) for i in range(n) for j in range(n)]
+    rows += [folded(y + j, [n * i + j, t + i], accumulates=True) for i in range(n) for j in range(n)]
+    bare = with_arrays(("a", entries), ("x", n), ("t", n), ("y", n))
+    graph = build(bare.num_vertices, rows)
+    work = np.bincount(graph.row_sink, minlength=graph.num_vertices).astype(np.float64)
+    graph = replace(
+        graph,
+        work_flops=work,
+        home_object=bare.home_object,
+        home_offset=bare.home_offset,
+        objects=bare.objects,
+    )
+    hubs = (np.arange(graph.num_vertices) >= t) & (np.arange(graph.num_vertices) < y)
+    expected = {"blocks 2x8", "blocks 4x4", "blocks 8x2"}
+    assert expected <= {cut.name.split(" of")[0] for cut in layouts_of(graph, hubs).cuts(16, 1.03)}
