@@ -260,6 +260,8 @@ def test_bytes_never_rise_where_registers_have_the_owner_of_their_home(
     n = case.plain.num_vertices
     owner = np.array(data.draw(st.lists(st.integers(0, 2), min_size=n, max_size=n)), dtype=np.int32)
     part = owner[case.home]
-    before = charge_volume(case.graph, part, 3).communication(case.graph).total_bytes
-    graph = simplified(case.graph)
+    # without work: terms are not computed elsewhere for fewer bytes where that makes the work uneven
+    plain = replace(case.graph, work_flops=np.zeros(case.graph.num_vertices))
+    before = charge_volume(plain, part, 3).communication(plain).total_bytes
+    graph = simplified(plain)
     assert charge_volume(graph, part, 3).communication(graph).total_bytes <= before
