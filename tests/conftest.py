@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import signal
 
 import pytest
+from hypothesis import settings
+
+# The same examples in every run; `HYPOTHESIS_PROFILE=random` draws others, and keeps those that fail.
+settings.register_profile("fixed", derandomize=True, deadline=None)
+settings.register_profile("random", deadline=None, print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 
 
 def pytest_configure(config: pytest.Config) -> None:
