@@ -46,6 +46,7 @@ LAYERS = (
     ("pipeline", "simulation"),
     ("sweep",),
     ("laws",),
+    ("composition",),
     ("validation",),
     ("api", "report"),
     ("cli",),

@@ -29,12 +29,14 @@ _COMMANDS = {
     "analyze": "Analyse a program: communication and efficiency bound per node count.",
     "bound": "Bounds of efficiency and time per node count on a machine.",
     "compare": "Compare a prediction with the counted bytes of an MPI run.",
+    "compose": "Predict a parallel system from models of its sequential blocks.",
     "count": "Count the bytes that an MPI program sends between its ranks.",
     "explain": "Show how the value of one source line came about.",
     "export": "Write a result in the format of another tool.",
     "fit": "Find scaling laws over node counts and sizes.",
     "machine": "Measure this machine, show machine files, list the published ones.",
     "matrix": "Print the communication matrix of a result.",
+    "measure-block": "Measure a sequential block over a range of sizes, for compose.",
     "model": "Compute the efficiency bound from numbers given by hand.",
     "partition": "Decompose a saved result for other node counts.",
     "report": "Write results as one HTML page with figures.",
@@ -70,9 +72,9 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        command = importlib.import_module(f"commanalyzer.cli.{cmd_name}").command
+        command = importlib.import_module(_module(cmd_name)).command
         if not isinstance(command, click.Command):
-            raise TypeError(f"commanalyzer.cli.{cmd_name}.command is not a command")
+            raise TypeError(f"{_module(cmd_name)}.command is not a command")
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -80,6 +82,10 @@ class _LazyGroup(click.Group):
             formatter.write_dl(sorted(_COMMANDS.items()))
         with formatter.section("Compilers"):
             formatter.write_dl(list(_COMPILERS.items()))
+
+
+def _module(command: str) -> str:
+    return f"commanalyzer.cli.{command.replace('-', '_')}"
 
 
 def _show_include_directory(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> None:
