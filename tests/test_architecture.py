@@ -41,7 +41,7 @@ LAYERS = (
     ("artifact_header",),
     ("artifacts",),
     ("paper_view", "views"),
-    ("record", "decompose", "counting"),
+    ("record", "decompose", "counting", "patterns"),
     ("readings",),
     ("pipeline", "simulation"),
     ("sweep",),

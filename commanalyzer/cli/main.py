@@ -39,6 +39,7 @@ _COMMANDS = {
     "measure-block": "Measure a sequential block over a range of sizes, for compose.",
     "model": "Compute the efficiency bound from numbers given by hand.",
     "partition": "Decompose a saved result for other node counts.",
+    "patterns": "Find the parallel patterns of a program's loops.",
     "report": "Write results as one HTML page with figures.",
     "show": "Print a saved result.",
     "simulate": "Simulate a saved prediction on a cluster (SimGrid).",

@@ -6,23 +6,21 @@ Input: facts of a function and a loop. Output: :class:`LoopFinding` per loop (fi
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from commanalyzer.instrument.code import FunctionPatch
 from commanalyzer.instrument.values import FunctionValues
 from commanalyzer.ir.cfg import ControlFlow, Loop
-from commanalyzer.ir.debug_info import DebugInfo, SourcePlace
+from commanalyzer.ir.debug_info import DebugInfo
 from commanalyzer.ir.libcalls import CallKind
-from commanalyzer.ir.model import Block, Function, Instruction, Module
+from commanalyzer.ir.loop_places import loop_place
+from commanalyzer.ir.model import Block, Instruction, Module
 
 MAX_INSTRUCTIONS = 2000  # of a nest: it is written out once more per level
 _SIDE_EFFECTS = frozenset(
     {"invoke", "fence", "atomicrmw", "cmpxchg", "alloca", "va_arg", "switch", "indirectbr", "callbr"}
 )
 _NOTES = ("@llvm.lifetime.", "@llvm.assume", "@llvm.experimental.noalias.")  # for the compiler only
-_LOOP = re.compile(r"!llvm\.loop !(\d+)")
-_NODE = re.compile(r"!(\d+)")
 
 
 def obstacle(values: FunctionValues, blocks: list[Block]) -> str:
@@ -71,7 +69,7 @@ def loops_text(module: Module, patches: Mapping[str, FunctionPatch]) -> str:
     rows = [("loop", "function", "when it repeats", "because")]
     for function in module.functions:
         for finding in patches[function.name].findings:
-            place = _place(module, debug, function, finding.header)
+            place = loop_place(module, debug, function, finding.header)
             where = f"{place.file}:{place.line}" if place.line else finding.header
             rows.append((where, function.name.removeprefix("@"), finding.how, finding.reason))
     widths = [max(len(row[k]) for row in rows) for k in range(3)]
@@ -81,19 +79,3 @@ def loops_text(module: Module, patches: Mapping[str, FunctionPatch]) -> str:
 def _padded(row: tuple[str, ...], widths: list[int]) -> str:
     columns = [text.ljust(width) for text, width in zip(row, widths, strict=False)]
     return "  ".join([*columns, *row[len(widths) :]]).rstrip()
-
-
-def _place(module: Module, debug: DebugInfo, function: Function, header: str) -> SourcePlace:
-    """Where a loop begins: as its branch back says, or its first instruction with a place."""
-    blocks = {block.label: block for block in function.blocks}
-    backward = (b.terminator for b in function.blocks if header in b.terminator.targets)
-    locations = [n for i in backward for n in _starts(module, i)]
-    locations += [i.debug_location for i in blocks[header].instructions]
-    places = (debug.place(location) for location in locations if location >= 0)
-    return next((place for place in places if place.line), SourcePlace())
-
-
-def _starts(module: Module, branch: Instruction) -> Iterator[int]:
-    for found in _LOOP.findall(module.lines[branch.last_line]):
-        node = module.metadata.get(int(found), "")
-        yield from (int(n) for n in _NODE.findall(node)[1:2])

@@ -16,6 +16,7 @@ from commanalyzer.interpreter.codec import encode, member_types, round_to, zero
 from commanalyzer.interpreter.intrinsics import intrinsic
 from commanalyzer.interpreter.library import Library
 from commanalyzer.interpreter.mathlib import complex_product, complex_quotient
+from commanalyzer.interpreter.observer import Observer
 from commanalyzer.interpreter.operations import all_labels, lane_count
 from commanalyzer.interpreter.shadow import Shadow
 from commanalyzer.interpreter.texts import Texts
@@ -57,9 +58,13 @@ class Externals:
         host: The machine.
         stdin: Standard input of the program.
         model: What external functions do.
+        observer: Is told of every call, if given.
     """
 
-    def __init__(self, host: Host, stdin: bytes, model: LibraryModel) -> None:
+    def __init__(
+        self, host: Host, stdin: bytes, model: LibraryModel, observer: Observer | None = None
+    ) -> None:
+        self._observer = observer
         self._host = host
         self._model = model
         self._texts = Texts(host.memory)
@@ -78,6 +83,8 @@ class Externals:
         if fact is None:
             raise _unsupported(name, instruction, "an external function with known effect")
         self.flops += fact.flops * _lanes(instruction)
+        if self._observer is not None:
+            self._observer.called(name, fact.kind, instruction)
         handler = _KINDS.get(fact.kind)
         if handler is None:
             raise _unsupported(name, instruction, "no threads and no mapped pages")

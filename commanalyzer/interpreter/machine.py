@@ -17,6 +17,7 @@ from commanalyzer.interpreter.codec import decode, encode
 from commanalyzer.interpreter.external import Externals
 from commanalyzer.interpreter.image import Image
 from commanalyzer.interpreter.memory import Memory
+from commanalyzer.interpreter.observer import Observer
 from commanalyzer.interpreter.operations import (
     OPERATIONS,
     all_labels,
@@ -61,6 +62,7 @@ class Machine:
         recorder: Records the slices of stores, if given.
         workspace: Homes of the words of workspaces.
         library: What external functions do, if not the package's own rows.
+        observer: Is told what happens, if given.
     """
 
     def __init__(
@@ -74,18 +76,20 @@ class Machine:
         recorder: Recorder | None = None,
         workspace: Set[Home] = frozenset(),
         library: LibraryModel | None = None,
+        observer: Observer | None = None,
     ) -> None:
         self.memory = Memory(max_memory_bytes)
         self.shadow = Shadow(self.memory, workspace)
         self.image = Image(module, self.memory)
         self.counts = Counts()
         model = library or default_library()
-        self.externals = Externals(self, stdin, model)
+        self.externals = Externals(self, stdin, model, observer)
         self._paths = Paths(module, model)
         self.frames: list[Frame] = []
         self._control_flows = control_flows
         self._max_instructions = max_instructions
         self._recorder = recorder
+        self._observer = observer
         self._functions = {function.name: function for function in module.functions}
         self._plans: dict[str, FunctionPlan] = {}
         self._live: dict[str, int] = {}
@@ -94,6 +98,7 @@ class Machine:
     def run(self, name: str, arguments: Sequence[Value]) -> Value:
         """Execute a defined function to its end and return its result."""
         base = len(self.frames)
+        self.memory.observer = self._observer  # not before: what the image holds is no access
         self.enter(name, arguments, is_root=True)
         while len(self.frames) > base:
             self._step(self.frames[-1])
@@ -112,7 +117,13 @@ class Machine:
             if "byval" in flags:
                 argument = self._byval_copy(frame, parameter, flags, argument)
             frame.registers[parameter.text] = argument
+        call = None
+        if self.frames and not is_root:
+            below = self.frames[-1]
+            call = below.code[below.index]
         self.frames.append(frame)
+        if self._observer is not None:
+            self._observer.entered(frame, call)
 
     def run_address(self, address: int, arguments: Sequence[Value]) -> Value:
         """Execute the function at ``address`` if the module defines it, and return its result."""
@@ -191,6 +202,8 @@ class Machine:
     def _jump(self, frame: Frame, target: str) -> None:
         """Go to a block and evaluate its phis, all of them before any is assigned."""
         previous, frame.label = frame.label, target
+        if self._observer is not None:
+            self._observer.jumped(frame, previous, target)
         frame.code = frame.plan.blocks[target]
         frame.index = 0
         conditions = NO_LABELS
@@ -254,6 +267,8 @@ class Machine:
     def _return(self, frame: Frame, instruction: Instruction) -> None:
         function = frame.plan.function
         result = self.value(instruction.operands[0]) if instruction.operands else Value(0)
+        if self._observer is not None:
+            self._observer.left(frame)
         self.frames.pop()
         self._live[function.name] -= 1
         self.memory.pop_locals(frame.stack_height)

@@ -15,6 +15,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
+from typing import Protocol
 
 from commanalyzer.errors import TargetRunError
 from commanalyzer.interpreter.values import Home
@@ -62,6 +63,13 @@ class Arena:
     freed: set[int] = field(default_factory=set)
 
 
+class AccessObserver(Protocol):
+    """Is told of every access."""
+
+    def accessed(self, address: int, size_bytes: int, *, is_write: bool) -> None:
+        """Bytes are read or written."""
+
+
 class Memory:
     """Byte-addressed memory with shadow words.
 
@@ -78,6 +86,7 @@ class Memory:
         self._stack_bases: list[int] = []
         self._arenas: dict[str, Arena] = {}
         self._arena_list: list[Arena] = []
+        self.observer: AccessObserver | None = None
 
     def add_global(self, name: str, size: int, *, writable: bool = True) -> Segment:
         """Add a global variable of ``size`` zero bytes."""
@@ -156,6 +165,8 @@ class Memory:
         Raises:
             TargetRunError: If they do not lie in one live object.
         """
+        if self.observer is not None:
+            self.observer.accessed(address, size, is_write=False)
         segment = self.segment(address, size)
         start = address - segment.base
         return bytes(segment.data[start : start + size])
@@ -169,6 +180,8 @@ class Memory:
         segment = self.segment(address, len(image))
         if not segment.writable:
             raise TargetRunError(f"expected a writable address, found constant {segment.name}")
+        if self.observer is not None:
+            self.observer.accessed(address, len(image), is_write=True)
         start = address - segment.base
         segment.data[start : start + len(image)] = image
 

@@ -84,6 +84,16 @@ def interpret(
         workspace=workspace,
         library=library,
     )
+    return interpret_on(machine, arguments)
+
+
+def interpret_on(machine: Machine, arguments: Sequence[str] = ()) -> InterpretedRun:
+    """Run ``@main`` on a machine; errors as :func:`interpret`.
+
+    Args:
+        machine: A new one.
+        arguments: Command line after the program name.
+    """
     status = _run_program(machine, ["program", *arguments])
     streams = machine.externals.library
     return InterpretedRun(

@@ -1,27 +1,32 @@
-"""Strongly connected components of registers that depend on each other."""
+"""Strongly connected components of what depends on each other, such as registers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import TypeVar
+
+Node = TypeVar("Node", bound=Hashable)
 
 
-def strong_components(names: Iterable[str], inputs: Callable[[str], Iterable[str]]) -> list[tuple[str, ...]]:
+def strong_components(
+    names: Iterable[Node], inputs: Callable[[Node], Iterable[Node]]
+) -> list[tuple[Node, ...]]:
     """Tarjan's algorithm without recursion.
 
     Args:
         names: Where to start.
-        inputs: What a register depends on.
+        inputs: What a node depends on.
 
     Returns:
         Components, each behind everything that it depends on.
     """
-    number: dict[str, int] = {}
-    low: dict[str, int] = {}
-    stack: list[str] = []
-    on_stack: set[str] = set()
-    result: list[tuple[str, ...]] = []
+    number: dict[Node, int] = {}
+    low: dict[Node, int] = {}
+    stack: list[Node] = []
+    on_stack: set[Node] = set()
+    result: list[tuple[Node, ...]] = []
 
-    def enter(name: str) -> tuple[str, Iterator[str]]:
+    def enter(name: Node) -> tuple[Node, Iterator[Node]]:
         number[name] = low[name] = len(number)
         stack.append(name)
         on_stack.add(name)
@@ -46,8 +51,8 @@ def strong_components(names: Iterable[str], inputs: Callable[[str], Iterable[str
     return result
 
 
-def _pop_component(root: str, stack: list[str], on_stack: set[str]) -> tuple[str, ...]:
-    members: list[str] = []
+def _pop_component(root: Node, stack: list[Node], on_stack: set[Node]) -> tuple[Node, ...]:
+    members: list[Node] = []
     while True:
         name = stack.pop()
         on_stack.discard(name)

@@ -1,1 +1,1 @@
-"""Tests of commanalyzer.laws."""
+"""Tests of commanalyzer.composition."""

@@ -1,0 +1,62 @@
+"""``commanalyzer patterns``: which parallel patterns the loops of a program allow."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from commanalyzer.cli import options
+from commanalyzer.cli.analysis_options import WithProgramArguments, program_arguments
+from commanalyzer.cli.output import check_outputs, force_option, json_option, quiet_option
+from commanalyzer.files import write_text
+from commanalyzer.request import AnalysisRequest, CompilerOptions
+
+
+@click.command(cls=WithProgramArguments)
+@click.argument("sources", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--cc", default="", help="Your own clang; otherwise $CC or the bundled one.")
+@click.option("--cflags", type=options.flags, default=(), help='Compiler flags: "-DN=100 -Iinclude".')
+@click.option("--stdin", type=click.Path(path_type=Path), help="File for the program's standard input.")
+@json_option
+@force_option
+@quiet_option("Only the patterns, without reasons.")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    sources: tuple[Path, ...],
+    cc: str,
+    cflags: tuple[str, ...],
+    stdin: Path | None,
+    json_output: str | None,
+    force: bool,
+    quiet: bool,
+) -> None:
+    """Find the parallel pattern of every loop of SOURCES, or the flows that forbid one.
+
+    The program is interpreted: use a small problem. What is said holds for the flows of that run.
+    """
+    check_outputs(None, json_output, force)
+    request = AnalysisRequest(
+        sources=sources,
+        arguments=program_arguments(ctx),
+        compiler=CompilerOptions(cc, cflags),
+        stdin=stdin,
+    )
+    from commanalyzer.patterns.find import find_patterns
+    from commanalyzer.record import compile_request
+    from commanalyzer.report.patterns_text import patterns_json, show_patterns
+    from commanalyzer.report.text import make_console
+
+    _, module = compile_request(request)
+    given = b"" if stdin is None else stdin.read_bytes()
+    found = find_patterns(module, request.arguments, given)
+    if json_output == "-":
+        sys.stdout.write(patterns_json(found))
+        return
+    if json_output is not None:
+        write_text(Path(json_output), patterns_json(found), force=force)
+    show_patterns(found, make_console(sys.stdout), quiet=quiet)
+    if json_output is not None and not quiet:
+        click.echo(f"wrote {json_output}")

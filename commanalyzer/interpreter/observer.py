@@ -1,0 +1,28 @@
+"""What the interpreter tells others about a run while it lasts."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from commanalyzer.interpreter.activation import Frame
+from commanalyzer.ir.libcalls import CallKind
+from commanalyzer.ir.model import Instruction
+
+
+class Observer(Protocol):
+    """Is told of control transfer and of accesses, in the order of execution."""
+
+    def entered(self, frame: Frame, call: Instruction | None) -> None:
+        """An activation begins; ``call`` is the instruction in the frame below, if there is one."""
+
+    def left(self, frame: Frame) -> None:
+        """An activation ends."""
+
+    def jumped(self, frame: Frame, previous: str, target: str) -> None:
+        """Control goes from one block to another."""
+
+    def called(self, name: str, kind: CallKind, instruction: Instruction) -> None:
+        """A library function is called; what it reads and writes is told afterwards."""
+
+    def accessed(self, address: int, size_bytes: int, *, is_write: bool) -> None:
+        """The instruction that is executed reads or writes memory."""
