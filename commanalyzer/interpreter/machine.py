@@ -118,7 +118,7 @@ class Machine:
                 argument = self._byval_copy(frame, parameter, flags, argument)
             frame.registers[parameter.text] = argument
         call = None
-        if self.frames and not is_root:
+        if self.frames:
             below = self.frames[-1]
             call = below.code[below.index]
         self.frames.append(frame)

@@ -25,6 +25,7 @@ _CALLS = {
 }  # fmt: skip
 _NO_INVERSE = ("sub", "fsub")
 _MOVES = frozenset({"phi", "select", "freeze"})
+_COUNTS = frozenset({"add", "sub", "mul", "shl", "sext", "zext", "trunc", "phi", "select", "freeze"})
 Kind = Literal["induction", "copy", "reduction", "forbids"]
 
 
@@ -127,23 +128,20 @@ class FunctionRegisters:
 
     def _is_reduction(self, start: str, members: set[str], blocks: Set[str]) -> bool:
         """All members combine the running value by one operation; in the blocks nobody else reads them."""
-        if start in self._kept and members <= self._kept[start].running | self._comparisons(members):
-            return True
-        comparisons = {self._combined[m].condition for m in members if m in self._combined} & members
-        kinds = {self._operation(m, members) for m in members - comparisons - {start}}
+        selecting = {m for m in members if m in self._kept}
+        choices = selecting | {m for m in members if m in self._combined}
+        comparisons = self._comparisons(members)
+        kinds = {self._operation(m, members) for m in members - comparisons - selecting - {start}}
         if None in kinds or len(kinds - {""}) > 1:
             return False
-        return all(
+        users = {m: self.users.get(m, ()) for m in members}
+        are_unread = all(
             user.name in members
             for m in members - comparisons
-            for user in self.users.get(m, ())
+            for user in users[m]
             if self.block_of[user.first_line] in blocks
-        ) and all(
-            user.name in members and user.name in self._combined
-            for c in comparisons
-            for user in self.users.get(c, ())
-            if user.name
         )
+        return are_unread and all(u.name in choices for c in comparisons for u in users[c] if u.name)
 
     def _comparisons(self, members: Set[str]) -> set[str]:
         return {m for m in members if self.definition[m].opcode in ("icmp", "fcmp")}
@@ -196,6 +194,25 @@ class FunctionRegisters:
             return False
         kinds = {self._operation(m, members) for m in members - {load.name}}
         return None not in kinds and len(kinds - {""}) == 1 and bool(blocks)
+
+    def index_loads(self) -> frozenset[int]:
+        """Lines of loads whose values decide where and how often, but are no data: bounds and indices."""
+        loads = [i for i in self.definition.values() if i.opcode == "load" and i.type.kind == "int"]
+        return frozenset(load.first_line for load in loads if self._is_index(load.name))
+
+    def _is_index(self, name: str) -> bool:
+        members = {name}
+        pending = [name]
+        while pending:
+            for user in self.users.get(pending.pop(), ()):
+                if user.opcode in ("getelementptr", "icmp"):
+                    continue
+                if user.opcode not in _COUNTS:
+                    return False
+                if user.name not in members:
+                    members.add(user.name)
+                    pending.append(user.name)
+        return True
 
     def leaves_on_data(self, loop: Loop) -> int:
         """Line of a branch that leaves the loop on something that its iterations compute; -1 for none.

@@ -46,6 +46,9 @@ PatternKind = Literal["do-all", "reduction", "stencil", "pipeline", "task pool",
 # An iteration with twice the work of another puts two workers a third apart from their mean. With 1.1, loops
 # over triangles of few rows come in; with 4, only the wildest.
 UNEVEN = 2.0
+# A pipeline that gains less is none: with 1.01, every loop over time with something before it is one; with 2,
+# two equal stages would only just be.
+LEAST_SPEEDUP = 1.1
 _FEWEST_SHARING = 3  # iterations that must run before a shared element tells of neighbours
 
 
@@ -173,6 +176,7 @@ def find_patterns(
 
     observer = FlowObserver(module, executed, name_of)
     observer.watched = updates
+    observer.indices = frozenset().union(*(known.index_loads() for known in registers.values()))
     machine = Machine(
         module,
         stdin=stdin,
@@ -296,15 +300,13 @@ class _Finder:
                 found[-1][0].extend(group)  # what is independent stays together
             else:
                 found.append((list(group), is_serial))
-        is_worth_it = any(
-            any(part.site is not None for part in group) and (not is_serial or index)
-            for index, (group, is_serial) in enumerate(found)
-        )
-        if len(found) < 2 or not is_worth_it:
-            return ()
-        return tuple(
+        stages = tuple(
             Stage(self._lines(group), self._share(group, count), not is_serial) for group, is_serial in found
         )
+        # Without bound on threads a pipeline is as slow as its slowest stage that is not replicated.
+        slowest = max((stage.share for stage in stages if not stage.is_replicable), default=0.0)
+        is_worth_it = len(stages) > 1 and slowest * LEAST_SPEEDUP <= sum(stage.share for stage in stages)
+        return stages if is_worth_it else ()
 
     def _add_carried(
         self, function: Function, carried: Sequence[Carried], graph: dict[Part, set[Part]]

@@ -139,6 +139,7 @@ class FlowObserver:
         self.counts: dict[Site, LoopCount] = {ROOT: LoopCount(1)}
         self.last_address: dict[int, int] = {}
         self.moved: set[tuple[int, int]] = set()  # (read, write) lines that were at different addresses
+        self.indices: frozenset[int] = frozenset()  # loads of what is no data
         self.watched: Mapping[int, tuple[int, ...]] = {}  # write -> reads that must be at its address
 
     def entered(self, frame: Frame, call: Instruction | None) -> None:
@@ -230,7 +231,8 @@ class FlowObserver:
         place = self._place
         if word.write is not None:
             self._flowed(word.write, word.write_line, line, address)
-        for earlier in {word.first_read, word.last_read} - {None, place}:
+        earlier_reads = set() if line in self.indices else {word.first_read, word.last_read} - {None, place}
+        for earlier in earlier_reads:
             assert earlier is not None
             found = parting(earlier, place)
             if found.distance:

@@ -13,8 +13,8 @@ import pytest
 from commanalyzer.cli.main import group
 
 ROOT = Path(__file__).resolve().parents[2]
-_COMMAND = re.compile(r"^(?:\$ )?commanalyzer ([a-z]+ .+)$", re.MULTILINE)
-_INLINE = re.compile(r"[`&] ?commanalyzer ([a-z]+ [^`\n]+)")
+_COMMAND = re.compile(r"^(?:\$ )?commanalyzer ([a-z-]+ .+)$", re.MULTILINE)
+_INLINE = re.compile(r"[`&] ?commanalyzer ([a-z-]+ [^`\n]+)")
 _TEST = re.compile(r"`([\w/]+\.py)::(\w+)`(?: \(([^)]*)\))?")
 
 
