@@ -156,11 +156,11 @@ def document(rows: Sequence[Row], elements: int, repeat: int, command: str) -> D
     worst = max(own, key=lambda row: row.error)
     mean = 100 * statistics.mean(row.error for row in own)
     text = (
-        f"Made by `{command}` on {platform.system()} {platform.machine()}, {elements} elements or more, medians "
-        f"of {repeat} runs in turn. Predicted: composed from the measured blocks nop, inc and qsort, each run as "
-        f"a pool of one thread. Mean error of the measured systems {mean:.1f} %, largest {100 * worst.error:.1f} "
-        f"% ({worst.system}, {worst.size:,}); the paper: largest 11.3 %. Simulated: a node with a core per "
-        "thread, whose queues are held for the time of a nop per element."
+        f"Made by `{command}` on {platform.system()} {platform.machine()}, {elements} elements or more, "
+        f"medians of {repeat} runs in turn. Predicted: composed from the measured blocks nop, inc and qsort, "
+        f"each run as a pool of one thread. Mean error of the measured systems {mean:.1f} %, largest "
+        f"{100 * worst.error:.1f} % ({worst.system}, {worst.size:,}); the paper: largest 11.3 %. Simulated: a "
+        "node with a core per thread, whose queues are held for the time of a nop per element."
     )
     heads = ("system", "size", "predicted", "seen", "error")
     return Document("Composed models", (Section("Prediction and measurement", (text,), heads, tuple(cells)),))
