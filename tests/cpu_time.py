@@ -1,8 +1,8 @@
 """Says where a test run spends processor time: ``python -m pytest -p tests.cpu_time``.
 
-Seconds on the clock depend on what else the machine does; processor seconds hardly do. Counted are this process,
-its ended children, and every descendant that still lives (the process that forks commands, helpers of partitioners)
-with its own ended children.
+Seconds on the clock depend on what else the machine does; processor seconds hardly do. Counted are this
+process, its ended children, and every descendant that still lives (what forks commands, helpers of
+partitioners) with its own ended children.
 """
 
 from __future__ import annotations

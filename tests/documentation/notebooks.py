@@ -1,4 +1,4 @@
-"""Runs the notebooks of ``examples/``: ``python -m tests.documentation.notebooks`` writes what they print into them."""
+"""Runs the notebooks of ``examples/``; ``python -m tests.documentation.notebooks`` stores what they show."""
 
 from __future__ import annotations
 

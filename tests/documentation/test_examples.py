@@ -11,7 +11,8 @@ from tests.documentation.notebooks import executed, notebooks, shown
 
 
 def test_there_are_examples() -> None:
-    assert [path.stem for path in notebooks()] == ["first_analysis", "own_decomposition", "sweep_to_allocation"]
+    names = [path.stem for path in notebooks()]
+    assert names == ["first_analysis", "own_decomposition", "sweep_to_allocation"]
 
 
 @pytest.mark.parametrize("path", notebooks(), ids=lambda path: path.stem)

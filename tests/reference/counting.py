@@ -142,8 +142,8 @@ def cheapest_expansion(
 ) -> tuple[int, ...]:
     """Groups to expand: of all choices the one of least bytes, of these the one that expands most groups.
 
-    Groups that share no operand sent to one part do not change each other's bytes: choices of each set of groups
-    that do are tried by themselves, or their number would grow with the power of all groups.
+    Groups that share no operand sent to one part do not change each other's bytes: choices of each set of
+    groups that do are tried by themselves, or their number would be a power of two of all groups.
     """
     chosen: list[int] = []
     for every in related(part, rows, groups):
