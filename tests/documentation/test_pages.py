@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
+from commanalyzer.cli.export import FORMATS
 from commanalyzer.cli.main import group
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -52,6 +53,13 @@ def test_documented_command_is_accepted(line: str) -> None:
     assert command is not None
     context = command.make_context(name, arguments, parent=parent)
     assert context.params or not command.params
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_export_format_is_explained(name: str) -> None:
+    page = (ROOT / "docs" / "reference" / "options.md").read_text(encoding="utf-8")
+    section = page.partition("## Export formats\n")[2].partition("\n## ")[0]
+    assert f"`{name}`" in section
 
 
 def _analysed_sources() -> list[str]:
@@ -123,6 +131,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 @pytest.mark.parametrize("page", _pages(), ids=lambda page: str(page.relative_to(ROOT)))
 def test_files_that_a_page_names_exist(page: Path) -> None:
     named = re.findall(
-        r"`((?:docs|commanalyzer|runtime_shim|tests|workloads)/[\w./-]+)`", page.read_text(encoding="utf-8")
+        r"`((?:docs|commanalyzer|examples|runtime_shim|tests|workloads)/[\w./-]+)`",
+        page.read_text(encoding="utf-8"),
     )
     assert [name for name in named if not (ROOT / name).exists() and "N" not in name] == []
