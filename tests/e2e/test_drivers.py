@@ -30,7 +30,13 @@ def _best_bytes(document: dict[str, list[dict[str, int]]]) -> int:
 
 
 @needs_make
-@pytest.mark.parametrize("flags", ["-O0 -std=c99", "-O3 -fopenmp -march=native -flto -Wall -Werror -MMD -MP"])
+@pytest.mark.parametrize(
+    "flags",
+    [
+        pytest.param("-O0 -std=c99", marks=pytest.mark.extended),
+        "-O3 -fopenmp -march=native -flto -Wall -Werror -MMD -MP",
+    ],
+)
 def test_make_built_program_is_analysed_like_its_sources(project: Project, flags: str) -> None:
     project.write(SMOOTHING)
     project.run(f'make CC="commanalyzer cc" CFLAGS="{flags}"')
