@@ -60,7 +60,9 @@ class _CpuTime:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         # Each phase's report has the properties of the test, to which its own seconds were added.
-        self._tests[report.nodeid] += sum(v for k, v in report.user_properties if k == _PROPERTY)
+        self._tests[report.nodeid] += sum(
+            v for k, v in report.user_properties if k == _PROPERTY and isinstance(v, float)
+        )
         if report.when == "teardown" and self._path is not None and not hasattr(report, "node"):
             self._note(report.nodeid)
 

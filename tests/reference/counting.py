@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import combinations
 
 from commanalyzer.vcg.graph import ValueGraph
@@ -148,7 +149,9 @@ def cheapest_expansion(
     chosen: list[int] = []
     for every in related(part, rows, groups):
         choices = (c for k in reversed(range(len(every) + 1)) for c in combinations(every, k))
-        chosen += min(choices, key=lambda c: choice_bytes(graph, part, rows, groups, sent, every, c))
+        cost = partial(choice_bytes, graph, part, rows, groups, sent, every)
+        best: tuple[int, ...] = min(choices, key=cost)
+        chosen.extend(best)
     return tuple(chosen)
 
 
