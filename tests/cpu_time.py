@@ -8,7 +8,7 @@ partitioners) with its own ended children.
 from __future__ import annotations
 
 import os
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Generator
 from typing import Any
 
@@ -44,7 +44,7 @@ class _CpuTime:
     def __init__(self, config: pytest.Config) -> None:
         self._path: str | None = config.getoption("--cpu-file")
         self._begin_s = 0.0
-        self._tests: Counter[str] = Counter()
+        self._tests: dict[str, float] = defaultdict(float)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logstart(self) -> None:
@@ -71,9 +71,13 @@ class _CpuTime:
             stream.write(f"{self._tests[test]:.3f} {test}\n")
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        files: Counter[str] = Counter()
+        files: dict[str, float] = defaultdict(float)
         for test, seconds in self._tests.items():
             files[test.partition("::")[0]] += seconds
-        terminalreporter.section(f"processor seconds: {files.total():.1f}")
-        for name, seconds in [*files.most_common(), *self._tests.most_common(_SHOWN_TESTS)]:
+        terminalreporter.section(f"processor seconds: {sum(files.values()):.1f}")
+        for name, seconds in [*_largest(files), *_largest(self._tests)[:_SHOWN_TESTS]]:
             terminalreporter.write_line(f"{seconds:9.2f} {name}")
+
+
+def _largest(seconds: dict[str, float]) -> list[tuple[str, float]]:
+    return sorted(seconds.items(), key=lambda item: -item[1])

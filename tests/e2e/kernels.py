@@ -38,7 +38,7 @@ class LoadedKernels:
 
 def _is_called(value: Any) -> bool:
     """It is a kernel that Python calls; the code of others is part of theirs."""
-    return type(value) is CPUDispatcher and hasattr(value._cache, "_cache_file")
+    return type(value) is CPUDispatcher and hasattr(getattr(value, "_cache", None), "_cache_file")
 
 
 def _changed_s(kernel: Any) -> float:
