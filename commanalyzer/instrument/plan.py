@@ -39,7 +39,7 @@ from commanalyzer.ir.extremum_stores import extremum_stores
 from commanalyzer.ir.fortran_names import fortran_name
 from commanalyzer.ir.libcalls import LibraryModel
 from commanalyzer.ir.library_files import default_library
-from commanalyzer.ir.model import Function, Module
+from commanalyzer.ir.model import Module
 from commanalyzer.ir.types import alloc_size_bytes
 
 
@@ -191,8 +191,3 @@ def _record_globals(module: Module, names: ModuleNames, sites: SiteTable) -> Non
         if module.lines[variable.first_line].count("!dbg ") > 1:  # a COMMON block has many names
             name = fortran_name(variable.name)
         sites.globals.append(ObjectRecord(variable.name, name, "", place, 0, size))
-
-
-def defined_function(module: Module, name: str) -> Function | None:
-    """The definition of ``name`` (with its ``@``)."""
-    return next((f for f in module.functions if f.name == name), None)

@@ -17,7 +17,6 @@ from commanalyzer.ir.lexer import Cursor
 from commanalyzer.ir.model import IrType, Operand
 from commanalyzer.ir.operands import read_operand
 from commanalyzer.ir.types import (
-    PTR,
     TypeReader,
     alloc_size_bytes,
     field_offset_bytes,
@@ -205,8 +204,3 @@ def float_constant_bytes(type_: IrType, text: str) -> bytes:
     if type_.text == "half":
         return struct.pack("<e", value)
     raise UnsupportedIrError(f"expected a {type_.text} constant, found '{text}'")
-
-
-def pointer_constant(text: str) -> Operand:
-    """Return ``ptr text`` as an operand."""
-    return Operand(PTR, text)

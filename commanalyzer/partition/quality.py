@@ -11,26 +11,12 @@ from scipy.sparse.csgraph import connected_components
 
 from commanalyzer.partition.affinity import Adjacency
 from commanalyzer.vcg.graph import Float64, Int32, Int64
-from commanalyzer.vcg.segments import sorted_unique
 
 
 def edge_cut(adjacency: Adjacency, part: Int32) -> int:
     """Return the bytes of all edges whose ends lie in different parts."""
     cut = part[adjacency.vertex_of_edge()] != part[adjacency.neighbour]
     return int(adjacency.edge_bytes[cut].sum()) // 2
-
-
-def cut_edges(adjacency: Adjacency, part: Int32) -> int:
-    """Return the number of edges whose ends lie in different parts."""
-    return int(np.count_nonzero(part[adjacency.vertex_of_edge()] != part[adjacency.neighbour])) // 2
-
-
-def communication_volume(adjacency: Adjacency, part: Int32, num_parts: int) -> int:
-    """Return the sum over vertices of the number of foreign parts among their neighbours (METIS ``vol``)."""
-    owner = adjacency.vertex_of_edge()
-    foreign = part[owner] != part[adjacency.neighbour]
-    keys = owner[foreign] * num_parts + part[adjacency.neighbour[foreign]]
-    return len(sorted_unique(keys))
 
 
 def part_work(work_flops: Float64, part: Int32, num_parts: int) -> Float64:
@@ -46,11 +32,6 @@ def imbalance(work_flops: Float64, part: Int32, num_parts: int) -> float:
     return float(load.max()) / mean if mean > 0 else 1.0
 
 
-def empty_parts(part: Int32, num_parts: int) -> Int64:
-    """Return the parts that own nothing."""
-    return np.flatnonzero(np.bincount(part, minlength=num_parts) == 0).astype(np.int64)
-
-
 def component_labels(adjacency: Adjacency) -> tuple[int, Int64]:
     """Return the number of connected components and int64[N], the component of each vertex."""
     n = adjacency.num_vertices
@@ -58,15 +39,3 @@ def component_labels(adjacency: Adjacency) -> tuple[int, Int64]:
     matrix = csr_array((one, adjacency.neighbour, adjacency.pointer), shape=(n, n))
     count, label = connected_components(matrix, directed=False)
     return int(count), label.astype(np.int64)
-
-
-def disconnected_parts(adjacency: Adjacency, part: Int32, num_parts: int) -> Int64:
-    """Return int64[p], number of connected pieces of each part beyond the first."""
-    owner = adjacency.vertex_of_edge()
-    inside = part[owner] == part[adjacency.neighbour]
-    n = adjacency.num_vertices
-    one = np.ones(int(inside.sum()), dtype=np.int8)
-    matrix = csr_array((one, (owner[inside], adjacency.neighbour[inside])), shape=(n, n))
-    _, label = connected_components(matrix, directed=False)
-    pieces = sorted_unique(label.astype(np.int64) * num_parts + part)
-    return np.maximum(np.bincount(pieces % num_parts, minlength=num_parts) - 1, 0).astype(np.int64)

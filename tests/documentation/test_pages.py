@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
+from commanalyzer.cli.export import FORMATS
 from commanalyzer.cli.main import group
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,6 +55,13 @@ def test_documented_command_is_accepted(line: str) -> None:
     assert context.params or not command.params
 
 
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_export_format_is_explained(name: str) -> None:
+    page = (ROOT / "docs" / "reference" / "options.md").read_text(encoding="utf-8")
+    section = page.partition("## Export formats\n")[2].partition("\n## ")[0]
+    assert f"`{name}`" in section
+
+
 def _analysed_sources() -> list[str]:
     """Analyses of source files, not of an executable."""
     return [line for line in _documented() if line.startswith("analyze") and "analyze ./" not in line]
@@ -67,10 +75,10 @@ def test_documented_program_exists(line: str) -> None:
     assert [source for source in sources if not list(ROOT.glob(source))] == []
 
 
-def _construct_rows() -> list[str]:
-    """Rows of the table of supported constructs, without its head and the names of its groups."""
-    text = (ROOT / "tests" / "README.md").read_text(encoding="utf-8")
-    section = text.split("\n## Supported constructs\n")[1].split("\n## ")[0]
+def _rows(page: str, after: str = "") -> list[str]:
+    """Rows of a page's table, behind a title, without its head and the names of its groups."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    section = text.partition(after)[2].split("\n## ")[0]
     rows = [line for line in section.splitlines() if line.startswith("|")][2:]
     return [row for row in rows if not row.startswith("| **")]
 
@@ -80,9 +88,15 @@ def _functions(path: Path) -> set[str]:
     return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
 
 
-def test_every_supported_construct_names_tests_that_exist() -> None:
-    rows = _construct_rows()
-    assert len(rows) > 50
+@pytest.mark.parametrize(
+    ("rows", "least"),
+    [
+        pytest.param(_rows("tests/README.md", "\n## Supported constructs\n"), 50, id="constructs"),
+        pytest.param(_rows("docs/explanation/promises.md", "\n"), 25, id="promises"),
+    ],
+)
+def test_every_row_names_tests_that_exist(rows: list[str], least: int) -> None:
+    assert len(rows) > least
     assert [row for row in rows if not _TEST.search(row.split(" | ")[-1])] == []
     named = sorted({match for row in rows for match in _TEST.findall(row)})
     files = {file: ROOT / "tests" / file for file, _, _ in named}
@@ -117,6 +131,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 @pytest.mark.parametrize("page", _pages(), ids=lambda page: str(page.relative_to(ROOT)))
 def test_files_that_a_page_names_exist(page: Path) -> None:
     named = re.findall(
-        r"`((?:docs|commanalyzer|runtime_shim|tests|workloads)/[\w./-]+)`", page.read_text(encoding="utf-8")
+        r"`((?:docs|commanalyzer|examples|runtime_shim|tests|workloads)/[\w./-]+)`",
+        page.read_text(encoding="utf-8"),
     )
     assert [name for name in named if not (ROOT / name).exists() and "N" not in name] == []

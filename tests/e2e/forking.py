@@ -1,5 +1,7 @@
 """A process that has imported the package and forks for every command: none of them pays for the imports.
 
+Nor for compiled kernels: what the disk has of them is loaded before a fork (:mod:`tests.e2e.kernels`).
+
 Started with the number of a connected socket. A request is a line of JSON, the answer is the exit status. It
 runs no thread and analyses nothing itself, so every fork is a fresh command line.
 """
@@ -79,11 +81,18 @@ def forks() -> Forks:
 
 def _serve(connection: socket.socket) -> int:
     """Fork for each request; a fork returns the exit status of its command."""
+    import commanalyzer.artifacts
     import commanalyzer.cli.main
-    import commanalyzer.pipeline  # noqa: F401 what most commands import
+    import commanalyzer.pipeline
+    import commanalyzer.report.html.page
+    import commanalyzer.report.progress
+    import commanalyzer.report.text  # noqa: F401 what most commands import
+    from tests.e2e.kernels import LoadedKernels
 
+    kernels = LoadedKernels()
     lines = connection.makefile("rw", encoding="utf-8")
     for line in lines:
+        kernels.load()
         child = os.fork()
         if child == 0:
             return _command(*json.loads(line))

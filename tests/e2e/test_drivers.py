@@ -18,6 +18,7 @@ needs_cmake = pytest.mark.skipif(shutil.which("cmake") is None, reason="cmake is
 SOURCES = ("src/main.c", "src/x/part.c", "src/y/part.c")
 # 1-D three-point stencil in p = 4 blocks: each inner boundary moves one number per side and step.
 STENCIL_BYTES = 2 * 3 * 8 * STEPS
+PLAIN = pytest.param("-O0 -std=c99", marks=pytest.mark.extended)
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ def _best_bytes(document: dict[str, list[dict[str, int]]]) -> int:
 
 
 @needs_make
-@pytest.mark.parametrize("flags", ["-O0 -std=c99", "-O3 -fopenmp -march=native -flto -Wall -Werror -MMD -MP"])
+@pytest.mark.parametrize("flags", [PLAIN, "-O3 -fopenmp -march=native -flto -Wall -Werror -MMD -MP"])
 def test_make_built_program_is_analysed_like_its_sources(project: Project, flags: str) -> None:
     project.write(SMOOTHING)
     project.run(f'make CC="commanalyzer cc" CFLAGS="{flags}"')

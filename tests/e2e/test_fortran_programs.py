@@ -122,7 +122,16 @@ PROGRAMS = {
 }
 
 
-@pytest.fixture(params=installed_compilers() or [None])
+# The default run has one flang and one program of each standard; the others are for continuous integration.
+SAMPLE = ("jacobi77", "records90", "springs95", "multigrid03", "advection08")
+FLANGS = [
+    pytest.param(name, marks=pytest.mark.extended) if number else name
+    for number, name in enumerate(installed_compilers() or [None])
+]
+NAMES = [name if name in SAMPLE else pytest.param(name, marks=pytest.mark.extended) for name in PROGRAMS]
+
+
+@pytest.fixture(params=FLANGS)
 def flang(request: pytest.FixtureRequest) -> str:
     if request.param is None:
         pytest.skip("no flang is installed")
@@ -135,7 +144,7 @@ def plain_output(program: Program, sources: list[Path], flang: str, folder: Path
     return subprocess.run([str(folder / "plain")], capture_output=True, check=True, text=True).stdout
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", NAMES)
 def test_output_calls_and_bytes(
     name: str, flang: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -21,6 +21,13 @@ NODES = (4, 16)
 MOST = 1.1  # times the bytes of the plain division
 MEDIAN = 1.0
 SMALLEST = 0  # of the three sizes
+# One of each kind and of every language; the others are `extended`: continuous integration runs them.
+SAMPLE = frozenset(
+    [
+        *("gemm_nn", "gemm_tt", "syrk", "atax", "lu", "jacobi2d", "fdtd2d", "heat3d"),
+        *("lines2d", "tridiagonal", "edit", "histogram", "bfs", "fft", "quadtree", "randomcsr"),
+    ]
+)
 _FLANGS = (
     "flang",
     "flang-new",
@@ -46,7 +53,9 @@ def _cases(what: str) -> list[ParameterSet]:
     """A test for each kernel; ``what`` names the list of those that miss it."""
     cases: list[ParameterSet] = []
     for kernel in kernels():
-        marks: list[pytest.MarkDecorator | pytest.Mark] = [pytest.mark.slow] if kernel.slow else []
+        marks: list[pytest.MarkDecorator | pytest.Mark] = []
+        if kernel.slow or kernel.name not in SAMPLE:
+            marks.append(pytest.mark.slow if kernel.slow else pytest.mark.extended)
         if what in kernel.missed:
             marks.append(pytest.mark.xfail(reason=kernel.missed[what], strict=True))
         cases.append(pytest.param(kernel, id=kernel.name, marks=marks))
@@ -68,12 +77,14 @@ def test_all_arrays_have_their_names_lines_and_sizes(kernel: Kernel) -> None:
     assert missing_arrays(kernel, SMALLEST, objects) == [], [(o.name, o.line, o.size_bytes) for o in objects]
 
 
+@pytest.mark.slow  # of processor time, which depends on the machine and on what is compiled already
 @pytest.mark.parametrize("kernel", _cases("budget"))
 def test_dividing_stays_within_its_budget(kernel: Kernel) -> None:
     done = _run(kernel)
     assert done.within_budget, (done.graph_s, done.divide_s)
 
 
+@pytest.mark.extended
 def test_half_of_the_kernels_send_no_more_than_their_plain_divisions() -> None:
     ratios = [f.ratio for kernel in kernels() if not kernel.slow for f in _run(kernel).found]
     assert statistics.median(ratios) <= MEDIAN
@@ -86,6 +97,10 @@ def test_formulas_are_what_is_counted_at_plain_divisions(kernel: Kernel) -> None
     for nodes in NODES:
         plain, grid = kernel.plain(SMALLEST, nodes)
         assert plain in counted_at_plain(kernel, SMALLEST, nodes), (nodes, grid)
+
+
+def test_the_sample_has_kernels_that_exist() -> None:
+    assert {kernel.name for kernel in kernels() if not kernel.slow} >= SAMPLE
 
 
 def test_lines_of_arrays_are_unique() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import combinations
 
 from commanalyzer.vcg.graph import ValueGraph
@@ -140,10 +141,29 @@ def cheapest_expansion(
     groups: list[list[Term]],
     sent: dict[Pair, int],
 ) -> tuple[int, ...]:
-    """Groups to expand: of all choices the one of least bytes, of these the one that expands most groups."""
-    every = range(len(groups))
-    choices = (c for k in reversed(range(len(groups) + 1)) for c in combinations(every, k))
-    return min(choices, key=lambda chosen: choice_bytes(graph, part, rows, groups, sent, chosen))
+    """Groups to expand: of all choices the one of least bytes, of these the one that expands most groups.
+
+    Groups that share no operand sent to one part do not change each other's bytes: choices of each set of
+    groups that do are tried by themselves, or their number would be a power of two of all groups.
+    """
+    chosen: list[int] = []
+    for every in related(part, rows, groups):
+        choices = (c for k in reversed(range(len(every) + 1)) for c in combinations(every, k))
+        cost = partial(choice_bytes, graph, part, rows, groups, sent, every)
+        best: tuple[int, ...] = min(choices, key=cost)
+        chosen.extend(best)
+    return tuple(chosen)
+
+
+def related(part: Sequence[int], rows: list[RowTuple], groups: list[list[Term]]) -> list[list[int]]:
+    """Sets of groups that are connected by operands which they would send to the same part."""
+    sets: list[tuple[set[Pair], list[int]]] = []
+    for g, members in enumerate(groups):
+        uses = {(v, part[rows[t.row][0]]) for t in members for v in t.operands}
+        joined = [each for each in sets if each[0] & uses]
+        sets = [each for each in sets if not each[0] & uses]
+        sets.append((uses.union(*(u for u, _ in joined)), sorted([g, *(i for _, m in joined for i in m)])))
+    return [members for _, members in sets]
 
 
 def choice_bytes(
@@ -152,11 +172,12 @@ def choice_bytes(
     rows: list[RowTuple],
     groups: list[list[Term]],
     sent: dict[Pair, int],
+    every: list[int],
     chosen: tuple[int, ...],
 ) -> int:
-    """Bytes of expanding the ``chosen`` groups and folding the others."""
+    """Bytes of expanding the ``chosen`` groups and folding the others of ``every``."""
     total, uses = 0, dict[Pair, int]()
-    for g, members in enumerate(groups):
+    for g, members in ((g, groups[g]) for g in every):
         sink = rows[members[0].row][0]
         if g not in chosen:
             total += max(rows[t.row][1] for t in members) * int(graph.width_bytes[sink])

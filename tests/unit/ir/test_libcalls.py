@@ -48,6 +48,7 @@ conj cproj creal
         ("llvm.memmove.p0.p0.i64", CallKind.COPY, 0),
         ("llvm.memset.p0.i64", CallKind.FILL, 0),
         ("fread", CallKind.INPUT, 0),
+        ("arc4random_uniform", CallKind.INPUT, 0),
         ("printf", CallKind.OUTPUT, 0),
         ("llvm.lifetime.start.p0", CallKind.IGNORE, 0),
         ("exit", CallKind.EXIT, 0),

@@ -49,7 +49,7 @@ def test_results_come_in_the_order_of_the_items() -> None:
     second_began = threading.Event()
 
     def work(item: int) -> int:
-        second_began.set() if item == 2 else second_began.wait(60)
+        second_began.set() if item == 2 else second_began.wait(600)
         return item * item
 
     assert side_by_side(work, (1, 2, 3), 2, Caller()) == [1, 4, 9]
@@ -57,7 +57,7 @@ def test_results_come_in_the_order_of_the_items() -> None:
 
 def test_threads_begin_with_the_largest_item() -> None:
     began: list[int] = []
-    both = threading.Barrier(2, timeout=60)
+    both = threading.Barrier(2, timeout=600)
 
     def work(item: int) -> int:
         began.append(item)
@@ -92,7 +92,7 @@ def test_an_interrupt_ends_calls_in_other_processes_at_once(helpers: Helpers) ->
         if item == 1:
             began.set()
             helpers.call(time.sleep, Limit(), 600)
-        began.wait(60)
+        began.wait(600)
         helpers.call(time.sleep, Limit(), 0)
         os.kill(os.getpid(), signal.SIGINT)
 
@@ -169,7 +169,7 @@ def test_partitioners_give_the_same_in_another_process(helpers: Helpers) -> None
 
 
 def test_pieces_are_done_on_free_cores_and_the_rest_here() -> None:
-    both = threading.Barrier(2, timeout=60)
+    both = threading.Barrier(2, timeout=600)
     here, threads = threading.get_ident(), []
 
     def work(item: int) -> int:
@@ -218,7 +218,7 @@ def test_an_error_in_a_piece_leaves_all_cores_free() -> None:
     helpers = Helpers(cores=2)
     with pytest.raises(ZeroDivisionError):
         helpers.each(lambda item: 1 // item, (1, 0, 1, 0))
-    both = threading.Barrier(2, timeout=60)
+    both = threading.Barrier(2, timeout=600)
     helpers.each(lambda _: both.wait(), (1, 2))
     assert helpers.call(operator.add, Limit(), 2, 3) == 5
 

@@ -103,7 +103,7 @@ def test_points_run_at_once_only_where_memory_allows(desk: Desk) -> None:
             running.add(size(point))
             most[frozenset(running)] = sum(10 * n**3 for n in running)
         if size(point) in (16, 17):
-            barrier.wait(timeout=30)  # these two fit together, and must meet
+            barrier.wait(timeout=600)  # these two fit together, and must meet
         with lock:
             running.discard(size(point))
         return cubic(point)

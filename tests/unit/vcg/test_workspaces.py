@@ -179,9 +179,9 @@ def test_long_chains_take_linear_time(order: int) -> None:
     """A chain of 100,000 words, its rows from the first to the last or the other way round."""
     length = 100_000
     links = [row(W + k + 1, W + k, count=24) for k in range(length)][::order]
-    begin = time.perf_counter()
+    begin = time.process_time()
     assert len(found([*per_element(), *links], registers=(), num_vertices=W + length + 1)) == length + 1
-    assert time.perf_counter() - begin < 60
+    assert time.process_time() - begin < 60
 
 
 @pytest.mark.parametrize("order", [1, -1])
@@ -190,9 +190,9 @@ def test_chains_of_register_values_take_linear_time(order: int) -> None:
     first, last = 19, 19 + length
     links = [row(first + k + 1, first + k, count=1) for k in range(length - 1)][::order]
     rows = [*per_element(), row(first, W), *links, row(D, last - 1, count=24)]
-    begin = time.perf_counter()
+    begin = time.process_time()
     assert found(rows, registers=range(first, last), num_vertices=last) == [W, D]
-    assert time.perf_counter() - begin < 60
+    assert time.process_time() - begin < 60
 
 
 # --- doubt --------------------------------------------------------------------------------------------------
