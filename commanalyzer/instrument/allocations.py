@@ -7,7 +7,7 @@ from commanalyzer.instrument.sites import ObjectRecord, SiteTable
 from commanalyzer.ir.allocators import Allocators, call_key
 from commanalyzer.ir.debug_info import DebugInfo
 from commanalyzer.ir.model import Function, Instruction
-from commanalyzer.ir.source_text import user_place
+from commanalyzer.ir.source_text import user_frames, user_place
 
 _OUTER = "%ca.context"
 
@@ -63,6 +63,9 @@ class AllocationPlanner:
         if caller is not None:
             name, place = caller[0] or name, caller[1]
         holders = self._allocators.holders(function, call)
-        record = ObjectRecord(call_key(function, call), name, function, place, holders=holders)
+        frames = user_frames(self._debug, call.debug_location, function)
+        record = ObjectRecord(
+            call_key(function, call), name, function, place, holders=holders, frames=frames
+        )
         self._sites.allocations.append(record)
         return number

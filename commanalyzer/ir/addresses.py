@@ -133,7 +133,7 @@ class Addresses:
         """Debug records of the user's variables by register; those of this function first, then by depth."""
         debug, result = self.names.debug, dict[str, list[DebugRecord]]()
         for record in self.function.debug_records:
-            if not is_library(debug.file_of(record.variable)):
+            if not (is_library(debug.file_of(record.variable)) or debug.is_artificial(record.variable)):
                 result.setdefault(record.register, []).append(record)
         for records in result.values():
             records.sort(key=lambda r: debug.depth(r.location))

@@ -93,6 +93,11 @@ class DebugInfo:
         place = SourcePlace(self.file_of(number), int(fields.get("line", "0")))
         return fields.get("name", ""), place
 
+    def is_artificial(self, number: int) -> bool:
+        """The compiler made a variable (``__end1`` of a loop over a range); ``this`` is the user's."""
+        flags = self.fields(number).get("flags", "")
+        return "DIFlagArtificial" in flags and "DIFlagObjectPointer" not in flags
+
     def global_variable(self, symbol: str) -> int:
         """Metadata number of the global variable with this symbol, -1 for none."""
         for name in ("linkageName", "name"):

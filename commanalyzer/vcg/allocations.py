@@ -11,6 +11,7 @@ from commanalyzer.instrument.sites import ObjectRecord
 from commanalyzer.ir.addresses import Root, joined_name
 from commanalyzer.ir.allocators import joined_key
 from commanalyzer.ir.holders import RESULT, Holder
+from commanalyzer.ir.source_text import UserFrame
 from commanalyzer.trace.reader import Trace
 
 HEADER_BYTES = 16  # of heap blocks; what the recorder does not know of begins behind the first one
@@ -102,14 +103,17 @@ def _named(path: Sequence[ObjectRecord]) -> ObjectRecord:
     found, inner, whole = path[-1], "", -1
     where = min(found.holders, default=RESULT)
     has_name = False
+    frames = list[UserFrame]()
     for call in reversed(path):
+        frames += call.frames
         holder = call.holders.get(where, Holder())
         if holder.root is Root.VARIABLE:
             name = _name(holder, whole, inner)
-            return replace(found, name=name, function=holder.function, place=holder.place)
+            return _placed(replace(found, name=name, function=holder.function, place=holder.place), frames)
         if holder.seen or (holder.root is Root.PARAMETER and inner):
             name = joined_name(holder.seen, inner)
             found = replace(found, name=name, function=holder.function, place=holder.place)
+            found = _placed(found, frames)
             has_name = True
         elif not has_name:
             found = replace(found, name=call.name, function=call.function, place=call.place)
@@ -118,6 +122,24 @@ def _named(path: Sequence[ObjectRecord]) -> ObjectRecord:
         inner, whole = _name(holder, whole, inner), holder.whole
         where = RESULT if holder.root is Root.RESULT else holder.index
     return found
+
+
+def _placed(found: ObjectRecord, frames: Sequence[UserFrame]) -> ObjectRecord:
+    """The array at the statement that makes it, where it is known.
+
+    That is the innermost call, on the path to the allocation, whose line mentions the member or variable
+    that holds the block (``x = allocate(n);`` in a constructor). Where the line of none does, it is the
+    outermost call of the function that the variable belongs to (``grab(&x, n)`` with the pointer on another line).
+
+    Args:
+        found: The array, with the variable's function and declaration.
+        frames: Calls of the path, the innermost first.
+    """
+    own = [frame for frame in frames if frame.function == found.function][-1:] or frames[-1:]
+    is_member = any(separator in found.name for separator in ".%")
+    candidates = frames if is_member or not found.function else own
+    chosen = next((frame for frame in candidates if frame.mentions(found.name)), own[0] if own else None)
+    return replace(found, function=chosen.function, place=chosen.place) if chosen else found
 
 
 def _name(holder: Holder, whole: int, inner: str) -> str:
