@@ -39,6 +39,8 @@ class AllocationPlanner:
 
     def plan(self, call: Instruction) -> None:
         """Plan a call of the program's own functions."""
+        if self._allocators.carves(call) and call.opcode == "call":
+            self._note_part(call)
         if not self._allocators.enters(call):
             return
         path = _OUTER
@@ -46,6 +48,16 @@ class AllocationPlanner:
             path = self.path(call)
         before = self._patch.before.setdefault(call.first_line, [])
         before.append(f"  store i32 {path}, ptr @ca_context, align 4")
+
+    def plan_pointer(self, pointer: Instruction) -> None:
+        """Plan a ``getelementptr`` in no loop: it may be where an array in a block begins."""
+        if self._allocators.begins_array(self._function.name, pointer):
+            self._note_part(pointer)
+
+    def _note_part(self, pointer: Instruction) -> None:
+        path = self.path(pointer)
+        after = self._patch.after.setdefault(pointer.last_line, [])
+        self._patch.call(after, "ca_part", pointer.name, path)
 
     def path(self, call: Instruction) -> str:
         """Number or register of the path that ends with ``call``."""

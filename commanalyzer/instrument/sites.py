@@ -57,6 +57,8 @@ class ObjectRecord:
         offset: Byte offset in its extent (local arrays share the frame of their function).
         size_bytes: Size when known statically.
         holders: Who holds the blocks that a call leaves in its result (-1) or behind an argument.
+        parts: Arrays that lie in it, with their offsets there: members of a structure, variables of a COMMON
+            block.
         frames: Where the user's code makes the call, the innermost of inlined frames first.
     """
 
@@ -67,6 +69,7 @@ class ObjectRecord:
     offset: int = 0
     size_bytes: int = 0
     holders: Mapping[int, Holder] = field(default_factory=dict)
+    parts: tuple[ObjectRecord, ...] = ()
     frames: tuple[UserFrame, ...] = ()
 
 

@@ -46,9 +46,14 @@ class Layout:
         first, size, period, count = (int(blocks[name]) for name in ("first", "size", "period", "count"))
         if count == 1:
             return cls(first, 0, 1, size)
-        if count and period and count * count < size // _ELEMENT_BYTES:
+        if count and period and are_fields(count, size):
             return cls(first, period, count, size)
         return cls(first or HEADER_BYTES)
+
+
+def are_fields(count: int, size: int) -> bool:
+    """Blocks of one path are arrays of their own; see :meth:`Layout.of`."""
+    return count * count < size // _ELEMENT_BYTES
 
 
 class Allocations:
@@ -64,10 +69,28 @@ class Allocations:
         self._outer = [int(n) for n in trace.contexts["outer"]]
         self._last = [int(n) for n in trace.contexts["call"]]
         self._layouts = [Layout.of(blocks) for blocks in trace.blocks]
+        self._counts = [int(count) for count in trace.blocks["count"]]
 
     def layout(self, number: int) -> Layout:
         """Objects of a path."""
         return self._layouts[number] if number < len(self._layouts) else Layout()
+
+    def num_blocks(self, number: int) -> int:
+        """How many blocks a path allocated, not counting those in memory that had been freed."""
+        return self._counts[number] if number < len(self._counts) else 0
+
+    def named(self, number: int) -> ObjectRecord:
+        """What a path makes, with the name that the user gives it."""
+        return _named(list(self._path(number)))
+
+    def head(self, number: int) -> ObjectRecord:
+        """What lies at the beginning of a block with several arrays, with the name that the user gives that.
+
+        ``u`` of ``double *pool = malloc(...), *u = pool, *v = pool + n``: of several names the last one.
+        """
+        path = list(self._path(number))
+        holders = [{where: holder.last for where, holder in call.holders.items()} for call in path]
+        return _named([replace(c, holders=h, frames=()) for c, h in zip(path, holders, strict=True)])
 
     def record(self, number: int, which: int) -> ObjectRecord:
         """One of the objects that a path allocates, with the name that the user gives it.

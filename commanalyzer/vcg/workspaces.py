@@ -391,9 +391,16 @@ def _places(graph: ValueGraph, sites: SiteTable, trace: Trace) -> Int64:
     note(HomeKind.GLOBAL, EXTENT_GLOBAL, sites.globals)
     for number, record in Allocations(sites.allocations, trace).records():
         known[HomeKind.HEAP, record.key] = (EXTENT_HEAP, number, record.offset)
+        known.setdefault((HomeKind.HEAP, record.key.partition("+")[0]), (EXTENT_HEAP, number, 0))
     for number, frame in enumerate(sites.frames):
         for record in frame:
             known[HomeKind.STACK, record.key] = (EXTENT_STACK, number, record.offset)
-    found = [(item.depth, known.get((item.kind, item.key), (0, 0, 0))) for item in graph.objects]
-    rows = [(extent, number, depth, offset) for depth, (extent, number, offset) in found]
+    rows = []
+    for item in graph.objects:
+        place = known.get((item.kind, item.key))
+        if place is None:  # an array that lies in another object
+            key, _, start = item.key.rpartition("+")
+            extent, number, _ = known.get((item.kind, key), (0, 0, 0))
+            place = extent, number, int(start) if key else 0
+        rows.append((*place[:2], item.depth, place[2]))
     return np.array(rows, dtype=np.int64).reshape(-1, 4)
