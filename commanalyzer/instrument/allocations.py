@@ -76,8 +76,9 @@ class AllocationPlanner:
             name, place = caller[0] or name, caller[1]
         holders = self._allocators.holders(function, call)
         frames = user_frames(self._debug, call.debug_location, function)
+        is_piece = self._allocators.carves(call)
         record = ObjectRecord(
-            call_key(function, call), name, function, place, holders=holders, frames=frames
+            call_key(function, call), name, function, place, 0, 0, holders, (), is_piece, frames
         )
         self._sites.allocations.append(record)
         return number

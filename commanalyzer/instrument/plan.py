@@ -211,7 +211,12 @@ def _parts(
     if len(variables) == 1:
         number = debug.number(debug.fields(variables[0]).get("var", f"!{variables[0]}"))
         found = [
-            (name + path, start, bytes_, SourcePlace(debug.file_of(member), int(debug.fields(member)["line"])))
+            (
+                name + path,
+                start,
+                bytes_,
+                SourcePlace(debug.file_of(member), int(debug.fields(member)["line"])),
+            )
             for path, start, bytes_, member in types.arrays(types.of_variable(number))
             if "line" in debug.fields(member)
         ]

@@ -59,6 +59,7 @@ class ObjectRecord:
         holders: Who holds the blocks that a call leaves in its result (-1) or behind an argument.
         parts: Arrays that lie in it, with their offsets there: members of a structure, variables of a COMMON
             block.
+        is_piece: The call returns a piece of a larger block, whose size nobody says.
         frames: Where the user's code makes the call, the innermost of inlined frames first.
     """
 
@@ -70,6 +71,7 @@ class ObjectRecord:
     size_bytes: int = 0
     holders: Mapping[int, Holder] = field(default_factory=dict)
     parts: tuple[ObjectRecord, ...] = ()
+    is_piece: bool = False
     frames: tuple[UserFrame, ...] = ()
 
 

@@ -11,7 +11,21 @@ from commanalyzer.ir.addresses import Addresses, ModuleNames
 from commanalyzer.ir.model import Function, Instruction, Module
 
 _COMPUTED = frozenset(
-    {"getelementptr", "add", "sub", "mul", "shl", "and", "or", "select", "phi", "zext", "sext", "trunc", "freeze"}
+    {
+        "getelementptr",
+        "add",
+        "sub",
+        "mul",
+        "shl",
+        "and",
+        "or",
+        "select",
+        "phi",
+        "zext",
+        "sext",
+        "trunc",
+        "freeze",
+    }
     | {"ptrtoint", "inttoptr", "bitcast", "addrspacecast"}
 )
 

@@ -128,7 +128,10 @@ class DebugTypes:
             part = self._debug.fields(number)
             if part.get("tag") not in _PARTS or "DIFlagStaticMember" in part.get("flags", ""):
                 continue
-            first, of_part = start + int(part.get("offset", "0")) // 8, self._debug.number(part.get("baseType", ""))
+            first, of_part = (
+                start + int(part.get("offset", "0")) // 8,
+                self._debug.number(part.get("baseType", "")),
+            )
             name = path + separator + part["name"] if is_named and "name" in part else path
             if self.is_array(of_part) and name:
                 yield name, first, self._size(of_part), number

@@ -56,7 +56,9 @@ class Holder:
         """The holder that the other variable is."""
         if not self.other:
             return self
-        return replace(self, root=Root.VARIABLE, names=((-1, self.other),), seen=self.other, place=self.other_place)
+        return replace(
+            self, root=Root.VARIABLE, names=((-1, self.other),), seen=self.other, place=self.other_place
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,14 +114,14 @@ class Holders(Addresses):
         function, place = seen.function or self.function.name, seen.place
         if seen.root is Root.PARAMETER and not place.line:  # ``this``
             place = self.names.debug.subprogram_place(self.function)
-        others = [a for rank, a in ranked if rank <= _STORED and a.root is Root.VARIABLE and a.name != best.name]
+        others = [
+            a for rank, a in ranked if rank <= _STORED and a.root is Root.VARIABLE and a.name != best.name
+        ]
         other, other_place = "", SourcePlace()
-        if where == RESULT and others:
+        if where == RESULT and others and best.root is Root.VARIABLE:
             other = others[-1].name + self._begun(others[-1], where)[-1].path
             other_place = others[-1].place
-        return Holder(
-            best.root, best.index, best.whole, names, name, function, place, other, other_place
-        )
+        return Holder(best.root, best.index, best.whole, names, name, function, place, other, other_place)
 
     def _assigned(self, call: Instruction, found: Sequence[_Found]) -> Iterator[_Found]:
         """What the source text assigns a block to, where no variable of this function holds it."""

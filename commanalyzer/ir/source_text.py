@@ -25,7 +25,7 @@ _OWNER = re.compile(r"([A-Za-z_]\w*)\s*(?:\[[^\]]*\])?\s*(?:\.|->)\s*$")
 
 @dataclass(frozen=True, slots=True)
 class UserFrame:
-    """Where the user's code makes a call: its function, the place and the source line."""
+    """Where the user's code makes a call: its function, the place and the source line (Fortran: statement)."""
 
     function: str
     place: SourcePlace
@@ -53,7 +53,8 @@ def user_frames(debug: DebugInfo, location: int, function: str) -> tuple[UserFra
             fields = debug.fields(scope)
             is_own = number == every[-1][0]
             called = function if is_own else fields.get("linkageName") or fields.get("name", function)
-            text = _text_of(str(Path(directory) / place.file), place.line)
+            path = str(Path(directory) / place.file)
+            text = (_statement if is_fortran(place.file) else _text_of)(path, place.line)
             frames.append(UserFrame(called, place, text))
     return tuple(frames)
 

@@ -90,7 +90,9 @@ class Allocations:
         """
         path = list(self._path(number))
         holders = [{where: holder.last for where, holder in call.holders.items()} for call in path]
-        return _named([replace(c, holders=h, frames=()) for c, h in zip(path, holders, strict=True)])
+        found = _named([replace(call, holders=h) for call, h in zip(path, holders, strict=True)])
+        others = [h for call in path for h in call.holders.values() if h.other == found.name]
+        return replace(found, place=others[0].other_place) if others else found
 
     def record(self, number: int, which: int) -> ObjectRecord:
         """One of the objects that a path allocates, with the name that the user gives it.

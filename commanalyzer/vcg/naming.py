@@ -22,6 +22,9 @@ Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
 Bool = NDArray[np.bool_]
 
+_NO_END = 1 << 62
+_ELEMENT_BYTES = 8
+
 
 def name_homes(names: Names, ranges: Ranges, trace: Trace, dense: Int64) -> tuple[Int64, Int64]:
     """Object and byte offset of words.
@@ -97,7 +100,7 @@ class DefinedNames:
 class Names:
     """Numbers objects in order of first use."""
 
-    def __init__(self, sites: SiteTable, trace: Trace, tables: Tables | None = None) -> None:
+    def __init__(self, sites: SiteTable, trace: Trace, tables: Tables) -> None:
         self._sites = sites
         self._allocations = Allocations(sites.allocations, trace)
         self._parts = parts_of(sites, trace, self._allocations, tables)
@@ -113,9 +116,10 @@ class Names:
         parts = self._parts.get((kind, number), ())
         if not parts:
             return self._of_whole(extent, within)
-        ends = np.array([(part.offset, part.offset + part.size_bytes) for part in parts])
-        which = np.searchsorted(ends[:, 0], within, side="right") - 1
-        which[within >= ends[which, 1]] = -1
+        starts = np.array([part.offset for part in parts])
+        sizes = np.array([part.size_bytes or _NO_END for part in parts])
+        which = np.searchsorted(starts, within, side="right") - 1
+        which[within >= starts[which] + sizes[which]] = -1
         numbers, shifts = np.empty(len(within), np.int64), np.empty(len(within), np.int64)
         for n in np.unique(which).tolist():  # one step per array
             here = which == n
@@ -123,7 +127,7 @@ class Names:
                 numbers[here], shifts[here] = self._of_whole(extent, within[here])
                 continue
             home = HomeKind.HEAP if kind == EXTENT_HEAP else HomeKind.GLOBAL
-            size = parts[n].size_bytes
+            size = parts[n].size_bytes or int(within[here].max()) + _ELEMENT_BYTES - parts[n].offset
             numbers[here] = self._number((kind, number, -1 - n, 0), home, parts[n], size)
             shifts[here] = parts[n].offset
         return numbers, shifts

@@ -35,7 +35,7 @@ class _Piece:
 
 
 def parts_of(
-    sites: SiteTable, trace: Trace, allocations: Allocations, tables: Tables | None
+    sites: SiteTable, trace: Trace, allocations: Allocations, tables: Tables
 ) -> dict[tuple[int, int], tuple[ObjectRecord, ...]]:
     """Arrays in the objects of a recording, in order, by kind and number of the extent.
 
@@ -43,14 +43,14 @@ def parts_of(
         sites: Sites and objects of the instrumented module.
         trace: Recording.
         allocations: Its paths.
-        tables: Its columns, if they are known already.
+        tables: Its columns.
     """
     found = {(EXTENT_GLOBAL, n): record.parts for n, record in enumerate(sites.globals) if record.parts}
     noted = trace.extents[trace.extents["kind"] == EXTENT_PART]
     if not len(noted):
         return found
     address = noted["start"].astype(np.int64)
-    crossed = _crossed(np.unique((address & ADDRESS_MASK) >> 2), tables or Tables.of(trace))
+    crossed = _crossed(np.unique((address & ADDRESS_MASK) >> 2), tables)
     pieces: dict[tuple[int, int], list[_Piece]] = {}
     for place, piece in _pieces(trace, address, noted["object"].astype(np.int64), crossed):
         pieces.setdefault(place, []).append(piece)
@@ -94,12 +94,15 @@ def _arrays(
     pieces = _joined([first[start] for start in sorted(first)], end)
     bounds = [piece.start for piece in pieces] + [end]
     if pieces and bounds[0] > whole.offset:
-        yield replace(own, key=_key(key, whole.offset), offset=whole.offset, size_bytes=bounds[0] - whole.offset)
+        yield replace(
+            own, key=_key(key, whole.offset), offset=whole.offset, size_bytes=bounds[0] - whole.offset
+        )
     paths = [piece.path for piece in pieces]
     for n, piece in enumerate(pieces):
         record = allocations.named(piece.path)
         name = f"{record.name}[{paths[:n].count(piece.path)}]" if paths.count(piece.path) > 1 else record.name
-        size = bounds[n + 1] - piece.start
+        is_rest = record.is_piece and bounds[n + 1] == end  # the end of a pool, used or not
+        size = 0 if is_rest else bounds[n + 1] - piece.start
         yield replace(record, key=_key(key, piece.start), name=name, offset=piece.start, size_bytes=size)
 
 
@@ -115,7 +118,7 @@ def _joined(pieces: list[_Piece], end: int) -> list[_Piece]:
         members = list(run)
         sizes = np.diff(bounds[at : at + len(members) + 1])
         at += len(members)
-        result += members if are_fields(len(members), int(sizes.max())) else members[:1]
+        result += members if are_fields(len(members), int(sizes.min())) else members[:1]
     return result
 
 
