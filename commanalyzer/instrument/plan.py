@@ -37,10 +37,10 @@ from commanalyzer.ir.addresses import ModuleNames
 from commanalyzer.ir.allocators import Allocators
 from commanalyzer.ir.debug_info import DebugInfo, SourcePlace
 from commanalyzer.ir.extremum_stores import extremum_stores
-from commanalyzer.ir.symbol_names import fortran_name
 from commanalyzer.ir.libcalls import LibraryModel
 from commanalyzer.ir.library_files import default_library
 from commanalyzer.ir.model import Function, Module
+from commanalyzer.ir.symbol_names import fortran_name
 from commanalyzer.ir.types import alloc_size_bytes
 
 _DEBUG = re.compile(r"!dbg !(\d+)")

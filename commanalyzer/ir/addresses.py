@@ -14,8 +14,8 @@ from enum import Enum
 from commanalyzer.ir.constants import signed
 from commanalyzer.ir.debug_info import DebugInfo, SourcePlace, is_library
 from commanalyzer.ir.debug_types import DebugTypes, Member
-from commanalyzer.ir.symbol_names import fortran_name
 from commanalyzer.ir.model import DebugRecord, Function, GlobalVariable, Instruction, Module, Operand
+from commanalyzer.ir.symbol_names import fortran_name
 from commanalyzer.ir.types import alloc_size_bytes, field_offset_bytes
 
 _CASTS = frozenset({"bitcast", "addrspacecast", "freeze", "ptrtoint", "inttoptr"})

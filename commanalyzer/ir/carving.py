@@ -1,8 +1,8 @@
 """Functions that cut what they return from a larger block, as arenas do.
 
-``void *take(size_t n) { void *p = next; next += n; return p; }``: what a function returns is reached from a place in
-memory, and the function moves that place on by something that its caller says. (By a constant, it would hand out
-the records of one array.)
+``void *take(size_t n) { void *p = next; next += n; return p; }``: what a function returns is reached from a
+place in memory, and the function moves that place on by something that its caller says. (By a constant, it
+would hand out the records of one array.)
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ _OWNER = re.compile(r"([A-Za-z_]\w*)\s*(?:\[[^\]]*\])?\s*(?:\.|->)\s*$")
 
 @dataclass(frozen=True, slots=True)
 class UserFrame:
-    """Where the user's code makes a call: its function, the place and the source line (Fortran: statement)."""
+    """Where the user's code makes a call: its function, place and source line (Fortran: statement)."""
 
     function: str
     place: SourcePlace
@@ -38,7 +38,7 @@ class UserFrame:
 
 
 def user_frames(debug: DebugInfo, location: int, function: str) -> tuple[UserFrame, ...]:
-    """The calls that inlined code at ``location`` came through, the innermost first; those of libraries left out.
+    """The calls that inlined code at ``location`` came through, the innermost first, without libraries.
 
     Args:
         debug: Debug information.

@@ -1,9 +1,9 @@
 """Arrays that lie in one object: members of a structure, and pieces of a block that pointers were set to.
 
-``double *u = pool, *v = pool + n * n;`` and allocators that cut what they return from one block: the recorder
-notes where a pointer to a piece was made (an extent of kind :data:`EXTENT_PART` without bytes). A piece reaches to
-the next one. It is an array of its own if no loop of the analysed region runs across its beginning: what reads or
-stores on both sides of it in one go sees one array, of which the pointer is a view.
+``double *u = pool, *v = pool + n * n;`` and allocators that cut what they return from one block: the
+recorder notes where a pointer to a piece was made (an extent of kind :data:`EXTENT_PART` without bytes). A
+piece reaches to the next one. It is an array of its own if no loop of the analysed region runs across its beginning:
+what reads or stores on both sides of it in one go sees one array, of which the pointer is a view.
 """
 
 from __future__ import annotations

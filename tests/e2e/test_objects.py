@@ -41,9 +41,8 @@ def test_arrays_from_allocators_of_a_c_program() -> None:
     """Wrappers of wrappers, out-parameters, structures, recursion, a function pointer, loops, time steps."""
     recorded = record_file(PROGRAMS / "wrappers.c")
     check("wrappers.c", recorded)
-    plain, lined, taken, retried, states = (
-        ("main", declared("wrappers.c", text))
-        for text in ("*plain", "*lined", "if (grab", "*retried", "*first = new")
+    plain, lined, taken, retried = (
+        ("main", declared("wrappers.c", text)) for text in ("*plain", "*lined", "if (grab", "*retried")
     )
     x, y = (("init_mesh", declared("wrappers.c", text)) for text in ("m->x = ", "m->y = "))
     energy = "new_state", declared("wrappers.c", "s->energy = ")
@@ -70,7 +69,7 @@ def test_arrays_from_allocators_of_a_c_program() -> None:
 
 
 def test_arrays_in_one_block() -> None:
-    """Arenas, pools, rows that are cut from an arena, members of static objects; a shifted view is no array."""
+    """Arenas, pools, rows that are cut from an arena, members of static objects; a view is none."""
     recorded = record_file(PROGRAMS / "pools.c")
     check("pools.c", recorded)
     expected = {

@@ -9,10 +9,10 @@ import numpy as np
 
 from commanalyzer.communication.attribution import LineTraffic, traffic_of_lines
 from commanalyzer.communication.volume import charge_volume
+from commanalyzer.ir.symbol_names import source_name
 from commanalyzer.quantities import format_bytes, format_percent
 from commanalyzer.report.html.blocks import Block, Code, CodeLine, Column, Row, Section, Table, Words
 from commanalyzer.report.html.sources import Source, find_source
-from commanalyzer.ir.symbol_names import source_name
 from commanalyzer.report.html.subject import Subject, count_nodes, place_of
 from commanalyzer.vcg.graph import HomeKind
 from commanalyzer.views import volume_view

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from commanalyzer.ir.symbol_names import source_name
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.partition.coded import Owners
 from commanalyzer.provenance import file_hash
 from commanalyzer.report.html.page import NamedResult, make_page, render_page
-from commanalyzer.ir.symbol_names import source_name
 from commanalyzer.results import AnalysisResult
 from tests.counted import counted_from
 from tests.samples import sample_decomposition, sample_result
