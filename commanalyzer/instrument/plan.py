@@ -224,12 +224,12 @@ def _parts(
         starts = {number: debug.offset(number) for number in variables}
         bounds = [*sorted(set(starts.values())), size]
         first = {start: number for number, start in reversed(starts.items())}
+        arrays = {start: n for start, n in first.items() if types.is_array(types.of_variable(n))}
         found = [
-            (*debug.variable(number), start, bounds[bounds.index(start) + 1] - start)
-            for start, number in first.items()
-            if types.is_array(types.of_variable(number))
+            (called, start, bounds[bounds.index(start) + 1] - start, place)
+            for start, number in arrays.items()
+            for called, place in (debug.variable(number),)
         ]
-        found = [(called, start, bytes_, place) for called, place, start, bytes_ in found]
     return tuple(
         ObjectRecord(f"{symbol}+{start}", called, "", place, start, bytes_)
         for called, start, bytes_, place in sorted(found, key=lambda part: part[1])

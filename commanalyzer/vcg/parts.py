@@ -2,8 +2,8 @@
 
 ``double *u = pool, *v = pool + n * n;`` and allocators that cut what they return from one block: the
 recorder notes where a pointer to a piece was made (an extent of kind :data:`EXTENT_PART` without bytes). A
-piece reaches to the next one. It is an array of its own if no loop of the analysed region runs across its beginning:
-what reads or stores on both sides of it in one go sees one array, of which the pointer is a view.
+piece reaches to the next one. It is an array of its own if no loop of the analysed region runs across its
+beginning: what reads or stores on both sides of it in one go sees one array, of which the pointer is a view.
 """
 
 from __future__ import annotations
