@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-ABI_VERSION = 12
+ABI_VERSION = 13
 
 EXACT_8 = 1 << 63
 EXACT_4 = 1 << 59
@@ -155,6 +155,7 @@ HOOKS: dict[str, Hook] = {
         Hook("ca_permute_begin", "ptr", ("i64", "i64", "i64"), "elements are about to change places"),
         Hook("ca_permute_end", "void", ("ptr",), "elements changed places"),
         Hook("ca_nested", "i32", ("i32", "i32"), "path of a call within an outer path"),
+        Hook("ca_part", "void", ("ptr", "i32"), "a pointer to an array in a block, and its path"),
         Hook("ca_malloc", "ptr", ("i32", "i64"), "allocation"),
         Hook("ca_calloc", "ptr", ("i32", "i64", "i64"), "zeroed allocation"),
         Hook("ca_aligned_alloc", "ptr", ("i32", "i64", "i64"), "aligned allocation"),

@@ -23,6 +23,7 @@ NEST_REDUCTION = 1 << 63
 EXTENT_GLOBAL = 1
 EXTENT_HEAP = 2
 EXTENT_STACK = 3
+EXTENT_PART = 4
 
 CELL = np.dtype([("hash", "<u8"), ("count", "<u8")])
 HEAD = np.dtype([("sink", "<u8"), ("site", "<u4"), ("num_labels", "<u2"), ("flags", "<u2")])

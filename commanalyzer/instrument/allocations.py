@@ -7,7 +7,7 @@ from commanalyzer.instrument.sites import ObjectRecord, SiteTable
 from commanalyzer.ir.allocators import Allocators, call_key
 from commanalyzer.ir.debug_info import DebugInfo
 from commanalyzer.ir.model import Function, Instruction
-from commanalyzer.ir.source_text import user_place
+from commanalyzer.ir.source_text import user_frames, user_place
 
 _OUTER = "%ca.context"
 
@@ -39,6 +39,8 @@ class AllocationPlanner:
 
     def plan(self, call: Instruction) -> None:
         """Plan a call of the program's own functions."""
+        if self._allocators.carves(call) and call.opcode == "call":
+            self._note_part(call)
         if not self._allocators.enters(call):
             return
         path = _OUTER
@@ -46,6 +48,16 @@ class AllocationPlanner:
             path = self.path(call)
         before = self._patch.before.setdefault(call.first_line, [])
         before.append(f"  store i32 {path}, ptr @ca_context, align 4")
+
+    def plan_pointer(self, pointer: Instruction) -> None:
+        """Plan a ``getelementptr`` in no loop: it may be where an array in a block begins."""
+        if self._allocators.begins_array(self._function.name, pointer):
+            self._note_part(pointer)
+
+    def _note_part(self, pointer: Instruction) -> None:
+        path = self.path(pointer)
+        after = self._patch.after.setdefault(pointer.last_line, [])
+        self._patch.call(after, "ca_part", pointer.name, path)
 
     def path(self, call: Instruction) -> str:
         """Number or register of the path that ends with ``call``."""
@@ -63,6 +75,10 @@ class AllocationPlanner:
         if caller is not None:
             name, place = caller[0] or name, caller[1]
         holders = self._allocators.holders(function, call)
-        record = ObjectRecord(call_key(function, call), name, function, place, holders=holders)
+        frames = user_frames(self._debug, call.debug_location, function)
+        is_piece = self._allocators.carves(call)
+        record = ObjectRecord(
+            call_key(function, call), name, function, place, 0, 0, holders, (), is_piece, frames
+        )
         self._sites.allocations.append(record)
         return number

@@ -6,7 +6,8 @@ see :mod:`rewrite`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from commanalyzer.instrument.allocations import AllocationPlanner
@@ -34,13 +35,15 @@ from commanalyzer.instrument.variadics import plan_variadic_function
 from commanalyzer.instrument.work import attribute_work
 from commanalyzer.ir.addresses import ModuleNames
 from commanalyzer.ir.allocators import Allocators
-from commanalyzer.ir.debug_info import DebugInfo
+from commanalyzer.ir.debug_info import DebugInfo, SourcePlace
 from commanalyzer.ir.extremum_stores import extremum_stores
-from commanalyzer.ir.fortran_names import fortran_name
 from commanalyzer.ir.libcalls import LibraryModel
 from commanalyzer.ir.library_files import default_library
 from commanalyzer.ir.model import Module
+from commanalyzer.ir.symbol_names import fortran_name
 from commanalyzer.ir.types import alloc_size_bytes
+
+_DEBUG = re.compile(r"!dbg !(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +146,8 @@ def _plan_function(
                 stores.plan_masked(instruction, block.label)
             elif instruction.opcode in ("call", "invoke") and not is_mark(instruction):
                 call_planner.plan(instruction, block.label)
+            elif instruction.opcode == "getelementptr" and values.cfg.loop_of(block.label) is None:
+                allocations.plan_pointer(instruction)
             elif instruction.opcode in ("ret", "resume"):
                 call_planner.plan_return(instruction, block.label, is_region=is_region)
     plan_variadic_function(values.function, patch)
@@ -188,6 +193,45 @@ def _record_globals(module: Module, names: ModuleNames, sites: SiteTable) -> Non
             continue
         name, place = names.global_name(variable)
         size = alloc_size_bytes(variable.type)
-        if module.lines[variable.first_line].count("!dbg ") > 1:  # a COMMON block has many names
+        common = [int(n) for n in _DEBUG.findall(module.lines[variable.first_line])]
+        if len(common) > 1:  # a COMMON block has many names
             name = fortran_name(variable.name)
-        sites.globals.append(ObjectRecord(variable.name, name, "", place, 0, size))
+        parts = _parts(names, variable.name, name, common, size)
+        sites.globals.append(ObjectRecord(variable.name, name, "", place, 0, size, parts=parts))
+
+
+def _parts(
+    names: ModuleNames, symbol: str, name: str, variables: Sequence[int], size: int
+) -> tuple[ObjectRecord, ...]:
+    """Arrays that lie in a global variable: members of a structure, variables of a COMMON block.
+
+    Units may declare a block in different ways: what begins at a place is called by its first name there.
+    """
+    debug, types = names.debug, names.types
+    if len(variables) == 1:
+        number = debug.number(debug.fields(variables[0]).get("var", f"!{variables[0]}"))
+        found = [
+            (
+                name + path,
+                start,
+                bytes_,
+                SourcePlace(debug.file_of(member), int(debug.fields(member)["line"])),
+            )
+            for path, start, bytes_, member in types.arrays(types.of_variable(number))
+            if "line" in debug.fields(member)
+        ]
+    else:
+        starts = {number: debug.offset(number) for number in variables}
+        bounds = [*sorted(set(starts.values())), size]
+        first = {start: number for number, start in reversed(starts.items())}
+        arrays = {start: n for start, n in first.items() if types.is_array(types.of_variable(n))}
+        found = [
+            (called, start, bounds[bounds.index(start) + 1] - start, place)
+            for start, number in arrays.items()
+            for called, place in (debug.variable(number),)
+        ]
+    return tuple(
+        ObjectRecord(f"{symbol}+{start}", called, "", place, start, bytes_)
+        for called, start, bytes_, place in sorted(found, key=lambda part: part[1])
+        if bytes_
+    )

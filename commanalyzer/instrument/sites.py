@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from commanalyzer.ir.debug_info import SourcePlace
 from commanalyzer.ir.holders import Holder
+from commanalyzer.ir.source_text import UserFrame
 from commanalyzer.vcg.graph import Fold
 from commanalyzer.work import Operations
 
@@ -56,6 +57,10 @@ class ObjectRecord:
         offset: Byte offset in its extent (local arrays share the frame of their function).
         size_bytes: Size when known statically.
         holders: Who holds the blocks that a call leaves in its result (-1) or behind an argument.
+        parts: Arrays that lie in it, with their offsets there: members of a structure, variables of a COMMON
+            block.
+        is_piece: The call returns a piece of a larger block, whose size nobody says.
+        frames: Where the user's code makes the call, the innermost of inlined frames first.
     """
 
     key: str
@@ -65,6 +70,9 @@ class ObjectRecord:
     offset: int = 0
     size_bytes: int = 0
     holders: Mapping[int, Holder] = field(default_factory=dict)
+    parts: tuple[ObjectRecord, ...] = ()
+    is_piece: bool = False
+    frames: tuple[UserFrame, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

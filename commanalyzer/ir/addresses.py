@@ -14,8 +14,8 @@ from enum import Enum
 from commanalyzer.ir.constants import signed
 from commanalyzer.ir.debug_info import DebugInfo, SourcePlace, is_library
 from commanalyzer.ir.debug_types import DebugTypes, Member
-from commanalyzer.ir.fortran_names import fortran_name
 from commanalyzer.ir.model import DebugRecord, Function, GlobalVariable, Instruction, Module, Operand
+from commanalyzer.ir.symbol_names import fortran_name
 from commanalyzer.ir.types import alloc_size_bytes, field_offset_bytes
 
 _CASTS = frozenset({"bitcast", "addrspacecast", "freeze", "ptrtoint", "inttoptr"})
@@ -133,7 +133,7 @@ class Addresses:
         """Debug records of the user's variables by register; those of this function first, then by depth."""
         debug, result = self.names.debug, dict[str, list[DebugRecord]]()
         for record in self.function.debug_records:
-            if not is_library(debug.file_of(record.variable)):
+            if not (is_library(debug.file_of(record.variable)) or debug.is_artificial(record.variable)):
                 result.setdefault(record.register, []).append(record)
         for records in result.values():
             records.sort(key=lambda r: debug.depth(r.location))

@@ -13,6 +13,8 @@ import re
 from collections.abc import Iterable, Mapping
 
 from commanalyzer.ir.addresses import ModuleNames, Root
+from commanalyzer.ir.carving import carvers
+from commanalyzer.ir.cfg import control_flow
 from commanalyzer.ir.debug_info import is_library
 from commanalyzer.ir.graphs import strong_components
 from commanalyzer.ir.holders import RESULT, Holder, Holders
@@ -43,8 +45,10 @@ class Allocators:
         self._known: dict[str, Holders] = {}
         self._pointed = _address_taken(module, self._functions)
         self._calls = {f.name: tuple(_calls(f)) for f in module.functions}
+        self._carvers = carvers(module, self._names)
         self._find(module)
         self._cycle = self._cycles()
+        self._repeated: frozenset[str] | None = None
 
     def hands_out(self, function: str) -> bool:
         """The function hands out blocks: what it allocates depends on who calls it."""
@@ -53,6 +57,61 @@ class Allocators:
     def allocates(self, call: Instruction) -> bool:
         """The call is one of the library's own allocations."""
         return bool(self._made(call))
+
+    def carves(self, call: Instruction) -> bool:
+        """The call gets a piece of a larger block."""
+        return call.callee in self._carvers and call.type.kind == "ptr"
+
+    def begins_array(self, function: str, pointer: Instruction) -> bool:
+        """A variable of the user holds a pointer into an object, which is made once in a run.
+
+        Args:
+            function: Where.
+            pointer: A ``getelementptr`` in no loop.
+        """
+        if pointer.type.kind != "ptr" or self._is_repeated(function):
+            return False
+        known = self._facts(function)
+        base, offset, is_indexed = known.base(pointer.name)
+        if any(user.opcode == "phi" for user in known.uses.get(pointer.name, ())):
+            return False  # it goes through an array
+        made = known.definitions.get(base)
+        if not is_indexed and (not offset or made is None or not self._places(made)):
+            return False  # a member of a structure, for all that is known
+        holder = known.holder(pointer, RESULT)
+        if holder.root not in (Root.VARIABLE, Root.PARAMETER) or not holder.names:
+            return False
+        types = self._names.types
+        pointee = types.pointee(holder.names[-1][0])
+        return pointee >= 0 and (is_indexed or not types.is_record(pointee))
+
+    def _is_repeated(self, function: str) -> bool:
+        """The function may be called several times, or in a loop."""
+        if self._repeated is None:
+            pending = [name for names in self._pointed.values() for name in names]
+            every = strong_components(sorted(self._functions), lambda name: self._called(name))
+            pending += [name for names in every if len(names) > 1 for name in names]
+            for name, calls in self._calls.items():
+                flow = control_flow(self._functions[name]) if calls else None
+                lines = {
+                    i.first_line
+                    for block in self._functions[name].blocks
+                    if flow and flow.loop_of(block.label) is not None
+                    for i in block.instructions
+                }
+                inside = (c for call in calls if call.first_line in lines for c in self._callees(call))
+                pending += [*inside, *([name] if name in self._called(name) else [])]
+            repeated = set[str]()
+            while pending:
+                name = pending.pop()
+                if name not in repeated:
+                    repeated.add(name)
+                    pending += self._called(name)
+            self._repeated = frozenset(repeated)
+        return function in self._repeated
+
+    def _called(self, function: str) -> list[str]:
+        return [c for call in self._calls[function] for c in self._callees(call)]
 
     def enters(self, call: Instruction) -> bool:
         """The call may lead to a function that hands out blocks."""
@@ -64,9 +123,10 @@ class Allocators:
         return self.enters(call) and all(self._cycle.get(c) != own for c in self._callees(call))
 
     def holders(self, function: str, call: Instruction) -> Mapping[int, Holder]:
-        """Holders of what a call leaves in its result (``RESULT``) and behind its arguments."""
+        """Holders of what a call leaves in its result (``RESULT``) and behind its arguments; of a pointer."""
         known = self._facts(function)
-        return {where: known.holder(call, where) for where in sorted(self._places(call))}
+        places = {RESULT} if call.opcode == "getelementptr" else self._places(call)
+        return {where: known.holder(call, where) for where in sorted(places)}
 
     def _find(self, module: Module) -> None:
         """Functions that hand out, to a fixed point: each one may make callers do so."""
@@ -113,6 +173,8 @@ class Allocators:
         made = self._made(call)
         if made:
             return made
+        if self.carves(call):
+            return frozenset({RESULT})
         handed = [self._handed[c] for c in self._callees(call) if c in self._handed]
         return frozenset(p for places in handed for p in places if p < len(call.operands))
 

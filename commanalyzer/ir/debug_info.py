@@ -10,6 +10,7 @@ from commanalyzer.ir.model import Function, Module
 
 _FIELD = re.compile(r"(\w+): ([^,)]+)")
 _STRING = re.compile(r'(\w+): "((?:[^"\\]|\\.)*)"')
+_OFFSET = re.compile(r"DW_OP_plus_uconst, (\d+)")
 _ITEM = re.compile(r"null|!\d+")
 _LIBRARY = ("/include/c++/", "/libcxx/", "/libstdc++/", "/bits/")
 
@@ -92,6 +93,16 @@ class DebugInfo:
             fields = self.fields(number)
         place = SourcePlace(self.file_of(number), int(fields.get("line", "0")))
         return fields.get("name", ""), place
+
+    def offset(self, number: int) -> int:
+        """Bytes in its symbol at which a global variable begins (``DW_OP_plus_uconst``)."""
+        match = _OFFSET.search(self._metadata.get(number, ""))
+        return int(match.group(1)) if match else 0
+
+    def is_artificial(self, number: int) -> bool:
+        """The compiler made a variable (``__end1`` of a loop over a range); ``this`` is the user's."""
+        flags = self.fields(number).get("flags", "")
+        return "DIFlagArtificial" in flags and "DIFlagObjectPointer" not in flags
 
     def global_variable(self, symbol: str) -> int:
         """Metadata number of the global variable with this symbol, -1 for none."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from commanalyzer.ir.debug_info import DebugInfo, is_fortran, is_library
@@ -111,6 +112,40 @@ class DebugTypes:
             else:
                 break
         return found
+
+    def arrays(self, type_: int) -> Iterator[tuple[str, int, int, int]]:
+        """Arrays that are members of a structure: path, first byte, bytes, metadata number of the member."""
+        yield from self._arrays(type_, "", 0, 0)
+
+    def _arrays(self, type_: int, path: str, start: int, level: int) -> Iterator[tuple[str, int, int, int]]:
+        plain = self.plain(type_)
+        fields = self._debug.fields(plain)
+        if fields.get("tag") not in _RECORDS - {"DW_TAG_union_type"} or level == _MOST_LEVELS:
+            return
+        separator = "%" if is_fortran(self._debug.file_of(plain)) else "."
+        is_named = not is_library(self._debug.file_of(plain))
+        for number in self._debug.items(self._debug.number(fields.get("elements", ""))):
+            part = self._debug.fields(number)
+            if part.get("tag") not in _PARTS or "DIFlagStaticMember" in part.get("flags", ""):
+                continue
+            first, of_part = (
+                start + int(part.get("offset", "0")) // 8,
+                self._debug.number(part.get("baseType", "")),
+            )
+            name = path + separator + part["name"] if is_named and "name" in part else path
+            if self.is_array(of_part) and name:
+                yield name, first, self._size(of_part), number
+            else:
+                yield from self._arrays(of_part, name, first, level + 1)
+
+    def is_record(self, type_: int) -> bool:
+        """The type is a structure, class or union."""
+        return self._debug.fields(self.plain(type_)).get("tag") in _RECORDS
+
+    def is_array(self, type_: int) -> bool:
+        """The type is an array whose elements lie there."""
+        fields = self._debug.fields(self.plain(type_))
+        return fields.get("tag") == "DW_TAG_array_type" and not _points(fields)
 
     def _part(self, record: dict[str, str], offset: int) -> tuple[str, int, int] | None:
         """Name, type and first byte of the member or base of a record that contains a byte."""

@@ -20,6 +20,7 @@ _INTERIOR = frozenset({"getelementptr", "add", "sub", "and", "or"})
 _COPIES = ("@llvm.memcpy.", "@llvm.memmove.", "@memcpy", "@memmove")
 # the likeliest name first
 _PARAMETER, _RESULT, _ELEMENT, _OWN, _STORED, _CAPTURED, _INLINED = range(7)
+_WITHIN = 1 << 9  # what holds the address of some element of it, as rows of a block do
 _ALLOCATOR = 1 << 10  # what inlined allocators call it, beyond the depth of inlined calls
 
 
@@ -36,6 +37,8 @@ class Holder:
         seen: What this function calls it, where callers do not know.
         function: Function that declares the variable.
         place: Where.
+        other: Another variable of this function that holds the address, the last one, if there are several.
+        other_place: Where it is declared.
     """
 
     root: Root = Root.UNKNOWN
@@ -45,15 +48,30 @@ class Holder:
     seen: str = ""
     function: str = ""
     place: SourcePlace = field(default_factory=SourcePlace)
+    other: str = ""
+    other_place: SourcePlace = field(default_factory=SourcePlace)
+
+    @property
+    def last(self) -> Holder:
+        """The holder that the other variable is."""
+        if not self.other:
+            return self
+        return replace(
+            self, root=Root.VARIABLE, names=((-1, self.other),), seen=self.other, place=self.other_place
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class _Register:
-    """A register with the address, or a pointer that lies ``distance`` bytes behind the one looked for."""
+    """A register with the address, or a pointer that lies ``distance`` bytes behind the one looked for.
+
+    ``is_element``: it is the address of some element, which differs from one time to the other.
+    """
 
     name: str
     distance: int = 0
     is_interior: bool = False
+    is_element: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +114,14 @@ class Holders(Addresses):
         function, place = seen.function or self.function.name, seen.place
         if seen.root is Root.PARAMETER and not place.line:  # ``this``
             place = self.names.debug.subprogram_place(self.function)
-        return Holder(best.root, best.index, best.whole, names, name, function, place)
+        others = [
+            a for rank, a in ranked if rank <= _STORED and a.root is Root.VARIABLE and a.name != best.name
+        ]
+        other, other_place = "", SourcePlace()
+        if where == RESULT and others and best.root is Root.VARIABLE:
+            other = others[-1].name + self._begun(others[-1], where)[-1].path
+            other_place = others[-1].place
+        return Holder(best.root, best.index, best.whole, names, name, function, place, other, other_place)
 
     def _assigned(self, call: Instruction, found: Sequence[_Found]) -> Iterator[_Found]:
         """What the source text assigns a block to, where no variable of this function holds it."""
@@ -213,9 +238,24 @@ class Holders(Addresses):
                 yield _RESULT, replace(UNKNOWN, root=Root.RESULT)
             elif user.opcode in _FOLLOWED:
                 inside = held.is_interior or user.opcode in _INTERIOR
-                yield _Register(user.name, held.distance, inside)
+                is_element = held.is_element or self._moves(user)
+                yield _Register(user.name, held.distance, inside, is_element)
             elif user.opcode == "store" and user.operands[0].text == held.name:
-                yield from self._kept(user.operands[1].text, held.distance, entered, is_one=True)
+                later = _WITHIN if held.is_element else 0
+                for kept in self._kept(user.operands[1].text, held.distance, entered, is_one=True):
+                    if isinstance(kept, tuple):
+                        yield kept[0] + later, kept[1]
+                    elif not later:
+                        yield kept
+
+    def _moves(self, user: Instruction) -> bool:
+        """A pointer that an index is added to, or one that is moved along a block in a loop."""
+        if user.opcode == "getelementptr":
+            return self.base(user.name)[2]
+        if user.opcode != "phi":
+            return False
+        others = (o.text for o in user.operands if o.text != user.name)
+        return any(self.base(text)[0] == user.name for text in others)
 
     def _variables(self, held: _Register, inner: Sequence[int]) -> Iterator[_Found]:
         """Variables, or members of such, that the register is the value of."""

@@ -7,6 +7,7 @@ in the user's code, and the source text at that line and column names the variab
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -20,6 +21,42 @@ _INNER = re.compile(r"\([^()]*\)")
 _PATH = re.compile(r"[a-z]\w*(?:%\w+)*")
 _MOST_CONTINUED = 255  # lines of a statement, Fortran 2008, 3.3.2.4
 _OWNER = re.compile(r"([A-Za-z_]\w*)\s*(?:\[[^\]]*\])?\s*(?:\.|->)\s*$")
+
+
+@dataclass(frozen=True, slots=True)
+class UserFrame:
+    """Where the user's code makes a call: its function, place and source line (Fortran: statement)."""
+
+    function: str
+    place: SourcePlace
+    text: str
+
+    def mentions(self, name: str) -> bool:
+        """The line contains the last part of a name: ``x[n]`` is mentioned by ``this->x = ...``."""
+        last = _NAME.findall(_INDEX.sub("", name))[-1:]
+        return bool(last) and last[0].lower() in (word.lower() for word in _NAME.findall(self.text))
+
+
+def user_frames(debug: DebugInfo, location: int, function: str) -> tuple[UserFrame, ...]:
+    """The calls that inlined code at ``location`` came through, the innermost first, without libraries.
+
+    Args:
+        debug: Debug information.
+        location: Where the call is.
+        function: Function that the location is in, without regard to inlining.
+    """
+    frames = []
+    every = [debug.position(location), *debug.callers(location)]
+    for (number, _, directory), scope in zip(every, debug.scopes(location), strict=True):
+        place = debug.place(number)
+        if place.file and not is_library(place.file):
+            fields = debug.fields(scope)
+            is_own = number == every[-1][0]
+            called = function if is_own else fields.get("linkageName") or fields.get("name", function)
+            path = str(Path(directory) / place.file)
+            text = (_statement if is_fortran(place.file) else _text_of)(path, place.line)
+            frames.append(UserFrame(called, place, text))
+    return tuple(frames)
 
 
 def user_place(debug: DebugInfo, location: int) -> tuple[str, SourcePlace] | None:
@@ -86,20 +123,22 @@ def _items(text: str) -> list[str]:
 
 def _text_before(path: str, line: int, column: int) -> str:
     """The line up to a column; members of what pointers point to are written like others."""
-    lines = _lines(path)
-    text = lines[line - 1] if 0 < line <= len(lines) else ""
-    return text[: column - 1].replace("->", ".") if column else ""
+    return _text_of(path, line)[: column - 1].replace("->", ".") if column else ""
 
 
 def _name_at(path: str, line: int, column: int) -> str:
     """Identifier at a place; of a call of a member (``x.resize``), the object that it is called on."""
-    lines = _lines(path)
-    text = lines[line - 1] if 0 < line <= len(lines) else ""
+    text = _text_of(path, line)
     match = _NAME.match(text, column - 1) if column else None
     if match is None:
         return ""
     owner = _OWNER.search(text[: column - 1])
     return owner.group(1) if owner else match.group()
+
+
+def _text_of(path: str, line: int) -> str:
+    lines = _lines(path)
+    return lines[line - 1] if 0 < line <= len(lines) else ""
 
 
 @lru_cache(maxsize=64)

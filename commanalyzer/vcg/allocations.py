@@ -11,6 +11,7 @@ from commanalyzer.instrument.sites import ObjectRecord
 from commanalyzer.ir.addresses import Root, joined_name
 from commanalyzer.ir.allocators import joined_key
 from commanalyzer.ir.holders import RESULT, Holder
+from commanalyzer.ir.source_text import UserFrame
 from commanalyzer.trace.reader import Trace
 
 HEADER_BYTES = 16  # of heap blocks; what the recorder does not know of begins behind the first one
@@ -45,9 +46,14 @@ class Layout:
         first, size, period, count = (int(blocks[name]) for name in ("first", "size", "period", "count"))
         if count == 1:
             return cls(first, 0, 1, size)
-        if count and period and count * count < size // _ELEMENT_BYTES:
+        if count and period and are_fields(count, size):
             return cls(first, period, count, size)
         return cls(first or HEADER_BYTES)
+
+
+def are_fields(count: int, size: int) -> bool:
+    """Blocks of one path are arrays of their own; see :meth:`Layout.of`."""
+    return count * count < size // _ELEMENT_BYTES
 
 
 class Allocations:
@@ -63,10 +69,30 @@ class Allocations:
         self._outer = [int(n) for n in trace.contexts["outer"]]
         self._last = [int(n) for n in trace.contexts["call"]]
         self._layouts = [Layout.of(blocks) for blocks in trace.blocks]
+        self._counts = [int(count) for count in trace.blocks["count"]]
 
     def layout(self, number: int) -> Layout:
         """Objects of a path."""
         return self._layouts[number] if number < len(self._layouts) else Layout()
+
+    def num_blocks(self, number: int) -> int:
+        """How many blocks a path allocated, not counting those in memory that had been freed."""
+        return self._counts[number] if number < len(self._counts) else 0
+
+    def named(self, number: int) -> ObjectRecord:
+        """What a path makes, with the name that the user gives it."""
+        return _named(list(self._path(number)))
+
+    def head(self, number: int) -> ObjectRecord:
+        """What lies at the beginning of a block with several arrays, with the name that the user gives that.
+
+        ``u`` of ``double *pool = malloc(...), *u = pool, *v = pool + n``: of several names the last one.
+        """
+        path = list(self._path(number))
+        holders = [{where: holder.last for where, holder in call.holders.items()} for call in path]
+        found = _named([replace(call, holders=h) for call, h in zip(path, holders, strict=True)])
+        others = [h for call in path for h in call.holders.values() if h.other == found.name]
+        return replace(found, place=others[0].other_place) if others else found
 
     def record(self, number: int, which: int) -> ObjectRecord:
         """One of the objects that a path allocates, with the name that the user gives it.
@@ -102,14 +128,17 @@ def _named(path: Sequence[ObjectRecord]) -> ObjectRecord:
     found, inner, whole = path[-1], "", -1
     where = min(found.holders, default=RESULT)
     has_name = False
+    frames = list[UserFrame]()
     for call in reversed(path):
+        frames += call.frames
         holder = call.holders.get(where, Holder())
         if holder.root is Root.VARIABLE:
             name = _name(holder, whole, inner)
-            return replace(found, name=name, function=holder.function, place=holder.place)
+            return _placed(replace(found, name=name, function=holder.function, place=holder.place), frames)
         if holder.seen or (holder.root is Root.PARAMETER and inner):
             name = joined_name(holder.seen, inner)
             found = replace(found, name=name, function=holder.function, place=holder.place)
+            found = _placed(found, frames)
             has_name = True
         elif not has_name:
             found = replace(found, name=call.name, function=call.function, place=call.place)
@@ -118,6 +147,24 @@ def _named(path: Sequence[ObjectRecord]) -> ObjectRecord:
         inner, whole = _name(holder, whole, inner), holder.whole
         where = RESULT if holder.root is Root.RESULT else holder.index
     return found
+
+
+def _placed(found: ObjectRecord, frames: Sequence[UserFrame]) -> ObjectRecord:
+    """The array at the statement that makes it, where it is known.
+
+    That is the innermost call, on the path to the allocation, whose line mentions the member or variable
+    that holds the block (``x = allocate(n);`` in a constructor). Where the line of none does, it is the
+    outermost call of the function that the variable belongs to (``grab(&x, n)``, ``x`` on another line).
+
+    Args:
+        found: The array, with the variable's function and declaration.
+        frames: Calls of the path, the innermost first.
+    """
+    own = [frame for frame in frames if frame.function == found.function][-1:] or frames[-1:]
+    is_member = any(separator in found.name for separator in ".%")
+    candidates = frames if is_member or not found.function else own
+    chosen = next((frame for frame in candidates if frame.mentions(found.name)), own[0] if own else None)
+    return replace(found, function=chosen.function, place=chosen.place) if chosen else found
 
 
 def _name(holder: Holder, whole: int, inner: str) -> str:

@@ -65,7 +65,7 @@ def build_store(
     writer = StoreWriter(spill or Spill())
     vertices = _Vertices.make(tables, homes)
     _add_fills(_add_chunks(tables, homes, sites, vertices, writer), homes, vertices, writer)
-    named, names = sites_of(trace, table), Names(table, trace)
+    named, names = sites_of(trace, table), Names(table, trace, tables)
     work = vertex_work(writer.row_columns, named, vertices.count, weights)
     vertex_writer = _VertexWriter(vertices, work, writer)
     _add_homes(trace, names, homes, vertex_writer, has_regions)

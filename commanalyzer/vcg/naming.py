@@ -10,15 +10,20 @@ from numpy.typing import NDArray
 from commanalyzer.abi.hooks import ADDRESS_MASK
 from commanalyzer.abi.trace_layout import EXTENT_GLOBAL, EXTENT_HEAP, EXTENT_STACK
 from commanalyzer.instrument.sites import ObjectRecord, SiteTable
-from commanalyzer.ir.fortran_names import fortran_name
+from commanalyzer.ir.symbol_names import source_name
 from commanalyzer.trace.reader import Trace
 from commanalyzer.vcg.allocations import Allocations
 from commanalyzer.vcg.graph import HomeKind, HomeObject
 from commanalyzer.vcg.homes import Ranges
+from commanalyzer.vcg.parts import parts_of
+from commanalyzer.vcg.tables import Tables
 
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
 Bool = NDArray[np.bool_]
+
+_NO_END = 1 << 62
+_ELEMENT_BYTES = 8
 
 
 def name_homes(names: Names, ranges: Ranges, trace: Trace, dense: Int64) -> tuple[Int64, Int64]:
@@ -95,9 +100,10 @@ class DefinedNames:
 class Names:
     """Numbers objects in order of first use."""
 
-    def __init__(self, sites: SiteTable, trace: Trace) -> None:
+    def __init__(self, sites: SiteTable, trace: Trace, tables: Tables) -> None:
         self._sites = sites
         self._allocations = Allocations(sites.allocations, trace)
+        self._parts = parts_of(sites, trace, self._allocations, tables)
         self._numbers: dict[tuple[int, int, int, int], int] = {}
         self.objects: list[HomeObject] = [HomeObject(HomeKind.UNKNOWN, "other memory")]
 
@@ -106,6 +112,28 @@ class Names:
 
         One number for all where the extent is one object.
         """
+        kind, number = int(extent["kind"]), int(extent["object"])
+        parts = self._parts.get((kind, number), ())
+        if not parts:
+            return self._of_whole(extent, within)
+        starts = np.array([part.offset for part in parts])
+        sizes = np.array([part.size_bytes or _NO_END for part in parts])
+        which = np.searchsorted(starts, within, side="right") - 1
+        which[within >= starts[which] + sizes[which]] = -1
+        numbers, shifts = np.empty(len(within), np.int64), np.empty(len(within), np.int64)
+        for n in np.unique(which).tolist():  # one step per array
+            here = which == n
+            if n < 0:
+                numbers[here], shifts[here] = self._of_whole(extent, within[here])
+                continue
+            home = HomeKind.HEAP if kind == EXTENT_HEAP else HomeKind.GLOBAL
+            size = parts[n].size_bytes or int(within[here].max()) + _ELEMENT_BYTES - parts[n].offset
+            numbers[here] = self._number((kind, number, -1 - n, 0), home, parts[n], size)
+            shifts[here] = parts[n].offset
+        return numbers, shifts
+
+    def _of_whole(self, extent: np.void, within: Int64) -> tuple[Int64 | int, Int64 | int]:
+        """The same for objects that no arrays lie in."""
         kind, number, depth = int(extent["kind"]), int(extent["object"]), int(extent["depth"])
         if kind == EXTENT_GLOBAL:
             record = self._sites.globals[number]
@@ -117,9 +145,10 @@ class Names:
         records = self._sites.frames[number]
         offsets = np.array([r.offset for r in records], dtype=np.int64)
         which = np.searchsorted(offsets, within, side="right") - 1
+        size = int(extent["size"])  # of arrays of variable length
         numbers = np.array(
             [
-                self._number((kind, number, i, depth), HomeKind.STACK, r, r.size_bytes, depth)
+                self._number((kind, number, i, depth), HomeKind.STACK, r, r.size_bytes or size, depth)
                 for i, r in enumerate(records)
             ]
         )
@@ -162,7 +191,7 @@ class Names:
         if number is None:
             number = self._numbers[key] = len(self.objects)
             name = record.name if depth == 0 else f"{record.name} (depth {depth})"
-            place, function = record.place, fortran_name(record.function)
+            place, function = record.place, source_name(record.function)
             self.objects.append(
                 HomeObject(kind, name, function, place.file, place.line, size, record.key, depth)
             )

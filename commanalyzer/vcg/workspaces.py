@@ -28,9 +28,9 @@ from numpy.typing import NDArray
 
 from commanalyzer.abi.hooks import ADDRESS_MASK
 from commanalyzer.abi.trace_layout import EXTENT_GLOBAL, EXTENT_HEAP, EXTENT_STACK, PIECE, WORKSPACE
-from commanalyzer.instrument.sites import ObjectRecord, SiteTable
+from commanalyzer.instrument.sites import SiteTable
 from commanalyzer.trace.reader import Trace
-from commanalyzer.vcg.allocations import Allocations
+from commanalyzer.vcg.allocations import HEADER_BYTES, Allocations
 from commanalyzer.vcg.graph import Bool, HomeKind, Int64, ValueGraph
 from commanalyzer.vcg.large import LargeGraph
 from commanalyzer.vcg.store import GraphStore
@@ -383,17 +383,16 @@ def write_workspaces(path: Path, store: GraphStore, mask: Bool, sites: SiteTable
 def _places(graph: ValueGraph, sites: SiteTable, trace: Trace) -> Int64:
     """int64[objects, 4]: kind and number of the extent, depth, first byte of the object in it."""
     known: dict[tuple[HomeKind, str], tuple[int, int, int]] = {}
-
-    def note(kind: HomeKind, extent: int, records: list[ObjectRecord]) -> None:
-        for number, record in enumerate(records):
-            known[kind, record.key] = (extent, number, 0)
-
-    note(HomeKind.GLOBAL, EXTENT_GLOBAL, sites.globals)
-    for number, record in Allocations(sites.allocations, trace).records():
-        known[HomeKind.HEAP, record.key] = (EXTENT_HEAP, number, record.offset)
+    for number, variable in enumerate(sites.globals):
+        known[HomeKind.GLOBAL, variable.key] = (EXTENT_GLOBAL, number, 0)
+    for number, block in Allocations(sites.allocations, trace).records():
+        known[HomeKind.HEAP, block.key.partition("+")[0]] = (EXTENT_HEAP, number, HEADER_BYTES)
     for number, frame in enumerate(sites.frames):
         for record in frame:
             known[HomeKind.STACK, record.key] = (EXTENT_STACK, number, record.offset)
-    found = [(item.depth, known.get((item.kind, item.key), (0, 0, 0))) for item in graph.objects]
-    rows = [(extent, number, depth, offset) for depth, (extent, number, offset) in found]
+    rows = []
+    for item in graph.objects:
+        key, _, start = item.key.partition("+")  # where it begins, if it is not what begins there
+        extent, number, first = known.get((item.kind, key), (0, 0, 0))
+        rows.append((extent, number, item.depth, int(start) if start else first))
     return np.array(rows, dtype=np.int64).reshape(-1, 4)

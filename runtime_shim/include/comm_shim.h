@@ -45,7 +45,7 @@
 extern "C" {
 #endif
 
-#define CA_ABI_VERSION 12u
+#define CA_ABI_VERSION 13u
 
 #define CA_SHADOW_BASE 0x110000000000ull
 #define CA_SHADOW_BYTES 0x200000000000ull
@@ -171,6 +171,7 @@ struct ca_workspace {
 #define CA_EXTENT_GLOBAL 1u
 #define CA_EXTENT_HEAP 2u
 #define CA_EXTENT_STACK 3u
+#define CA_EXTENT_PART 4u /* without bytes: a pointer to here was made by the path `object` */
 struct ca_extent {
   uint64_t start; /* address */
   uint64_t size;

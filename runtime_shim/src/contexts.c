@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #define FIRST_SLOTS 1024u
+#define MOST_PARTS 4096u
 #define MOST_CONTEXTS (1u << 20) /* more paths than code has calls: beyond, the last call alone counts */
 
 uint32_t ca_context = CA_NO_CONTEXT;
@@ -56,6 +57,24 @@ static uint32_t find(uint32_t outer, uint32_t call) {
     slots[slot] = (uint32_t)ca_num_contexts;
   }
   return (uint32_t)ca_num_calls + slots[slot] - 1;
+}
+
+/* Pointers to arrays in blocks: each pair of address and path once. Programs make a few of them, allocators that cut
+ * small pieces from blocks many: behind the first ones, pieces are no arrays that anybody looks at one by one. */
+CA_CALL void ca_part(void *start, uint32_t path) {
+  static uint64_t known[4 * MOST_PARTS], count;
+  if (!start || count == MOST_PARTS)
+    return;
+  uint64_t hash = ((uint64_t)start * 0x9e3779b97f4a7c15ull) ^ (path * 0xc2b2ae3d27d4eb4full);
+  uint64_t slot = hash % (4 * MOST_PARTS);
+  hash |= 1;
+  while (known[slot] && known[slot] != hash)
+    slot = (slot + 1) % (4 * MOST_PARTS);
+  if (known[slot])
+    return;
+  known[slot] = hash;
+  count++;
+  ca_add_extent(CA_EXTENT_PART, path, (uint64_t)start, 0, 0, 0);
 }
 
 /* The path of a call within an outer path, which ca_nested does not know. */

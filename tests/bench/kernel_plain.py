@@ -25,7 +25,7 @@ from commanalyzer.request import AnalysisRequest, CompilerOptions
 from commanalyzer.vcg.graph import HomeKind, Int32, Int64, ValueGraph
 from commanalyzer.vcg.segments import sink_of_source
 from commanalyzer.views import View
-from tests.bench.kernel_table import DeclaredArray, Kernel, bare_name, evaluate, kernels
+from tests.bench.kernel_table import DeclaredArray, Kernel, bare_name, kernels
 
 _PAGE_BYTES = 4096
 _GAP_BYTES = 16  # between two blocks of an allocation site
@@ -124,19 +124,8 @@ def _bytes(kernel: Kernel, array: DeclaredArray, size: int, place: _Place) -> in
 
 def _places(kernel: Kernel, size: int, graph: ValueGraph) -> Iterator[tuple[DeclaredArray, _Place]]:
     used: set[int] = set()
-    pools: dict[str, int] = {}
     for array in kernel.arrays:
-        if array.within:
-            pool = array.pool
-            if pool not in pools:
-                members = [a for a in kernel.arrays if a.pool == pool]
-                least = sum(math.prod(kernel.extents(a, size)) * a.width for a in members)
-                pools[pool] = _object(graph, pool, range(least, 1 << 62), used)
-            offset = array.within.partition("+")[2] or "0"
-            begin = int(evaluate(offset, kernel.scope(size, (1,)))) * array.width
-            yield array, _Place(pools[pool], begin)
-        else:
-            yield array, _place(kernel, size, graph, array, used)
+        yield array, _place(kernel, size, graph, array, used)
 
 
 def _place(kernel: Kernel, size: int, graph: ValueGraph, array: DeclaredArray, used: set[int]) -> _Place:

@@ -36,7 +36,6 @@ class DeclaredArray:
         shape: Formulas of its extents, slowest dimension first.
         owner: Formula of the part that owns element i, j, k, l; empty: it follows.
         width: Bytes of an element.
-        within: For checking: array whose memory it is a part of, with the first element, ``pool + n*n``.
     """
 
     name: str
@@ -44,12 +43,6 @@ class DeclaredArray:
     shape: tuple[str, ...]
     owner: str
     width: int
-    within: str
-
-    @property
-    def pool(self) -> str:
-        """Block that it is a part of, empty if it is a block of its own."""
-        return self.within.partition("+")[0].strip()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -172,5 +165,4 @@ def _array(name: str, entry: Mapping[str, Any]) -> DeclaredArray:
         tuple(entry["shape"].split()),
         entry.get("owner", ""),
         int(entry.get("width", 8)),
-        entry.get("within", ""),
     )

@@ -41,38 +41,58 @@ def test_arrays_from_allocators_of_a_c_program() -> None:
     """Wrappers of wrappers, out-parameters, structures, recursion, a function pointer, loops, time steps."""
     recorded = record_file(PROGRAMS / "wrappers.c")
     check("wrappers.c", recorded)
-    plain, lined, taken, retried, struct, states = (
-        declared("wrappers.c", text)
-        for text in ("*plain", "*lined", "double *taken", "*retried", "struct mesh local", "*first = new")
+    plain, lined, taken, retried = (
+        ("main", declared("wrappers.c", text)) for text in ("*plain", "*lined", "if (grab", "*retried")
     )
-    scratch = declared("wrappers.c", "double *scratch")
-    shared, mesh = declared("wrappers.c", "double *shared"), declared("wrappers.c", "struct mesh global_mesh")
+    x, y = (("init_mesh", declared("wrappers.c", text)) for text in ("m->x = ", "m->y = "))
+    energy = "new_state", declared("wrappers.c", "s->energy = ")
+    scratch = "main", declared("wrappers.c", "double *scratch")
+    meshes = ("local", "returned", "first.mesh", "second.mesh", "global_mesh")
     assert arrays(recorded.graph) == {
-        "plain": ("main", plain, VECTOR),
-        "other": ("main", plain, 2 * VECTOR),
-        "lined": ("main", lined, VECTOR),
-        "taken": ("main", taken, VECTOR),
-        "retried": ("main", retried, VECTOR),
-        "local.x": ("main", struct, VECTOR),
-        "local.y": ("main", struct, VECTOR),
-        "returned.x": ("main", struct, VECTOR),
-        "returned.y": ("main", struct, VECTOR),
-        "first.mesh.x": ("main", states, VECTOR),
-        "first.mesh.y": ("main", states, VECTOR),
-        "first.energy": ("main", states, 2 * VECTOR),
-        "second.mesh.x": ("main", states, VECTOR),
-        "second.mesh.y": ("main", states, VECTOR),
-        "second.energy": ("main", states, 2 * VECTOR),
-        "shared": ("setup", shared, VECTOR),
-        "global_mesh.x": ("setup", mesh, VECTOR),
-        "global_mesh.y": ("setup", mesh, VECTOR),
+        "plain": (*plain, VECTOR),
+        "other": (*plain, 2 * VECTOR),
+        "lined": (*lined, VECTOR),
+        "taken": (*taken, VECTOR),
+        "retried": (*retried, VECTOR),
+        **{f"{mesh}.x": (*x, VECTOR) for mesh in meshes},
+        **{f"{mesh}.y": (*y, VECTOR) for mesh in meshes},
+        **{f"{state}.energy": (*energy, 2 * VECTOR) for state in ("first", "second")},
+        "shared": ("setup", declared("wrappers.c", "shared = vector"), VECTOR),
         "indirect": ("main", declared("wrappers.c", "double *indirect"), VECTOR),
-        "rows": ("main", declared("wrappers.c", "double **rows"), N * (VECTOR + 16) - 16),
-        **{f"field[{k}]": ("main", declared("wrappers.c", "*field[3]"), VECTOR) for k in range(3)},
+        "rows": ("main", declared("wrappers.c", "rows[i] = vector"), N * (VECTOR + 16) - 16),
+        **{f"field[{k}]": ("main", declared("wrappers.c", "field[k] = vector"), VECTOR) for k in range(3)},
         # allocated again in every time step, to the same places
-        "scratch": ("main", scratch, VECTOR),
-        "next": ("main", scratch, VECTOR),
-        **{f"stage[{k}]": ("main", declared("wrappers.c", "*stage[2]"), VECTOR) for k in range(2)},
+        "scratch": (*scratch, VECTOR),
+        "next": (*scratch, VECTOR),
+        **{f"stage[{k}]": ("main", declared("wrappers.c", "stage[k] = aligned"), VECTOR) for k in range(2)},
+    }
+
+
+def test_arrays_in_one_block() -> None:
+    """Arenas, pools, rows that are cut from an arena, members of static objects; a view is none."""
+    recorded = record_file(PROGRAMS / "pools.c")
+    check("pools.c", recorded)
+    expected = {
+        "u": ("*u = field", VECTOR + 32),  # the arena rounds to 64 bytes
+        "v": ("*u = field", 2 * VECTOR),
+        "w[0]": ("w[k] = field", N * VECTOR),
+        "w[1]": ("w[k] = field", N * VECTOR),
+        "rows": ("rows[k] = field", (N - 1) * (VECTOR + 32) + VECTOR),
+        "q.rho": ("q.rho = push", VECTOR),
+        "q.e": ("q.e = push", VECTOR),
+        "padded": ("*padded = malloc", 8 * (N + 2) ** 2),
+        "left": ("*left = pool", N * VECTOR),
+        "right": ("*right = pool", 2 * VECTOR),
+        "made.x": ("init_mesh(&made", VECTOR),
+        "made.y": ("m->y = block", 2 * VECTOR),
+    }
+    found = {key: (line, size) for key, (_, line, size) in arrays(recorded.graph).items()}
+    assert found == {key: (declared("pools.c", text), size) for key, (text, size) in expected.items()}
+    statics = {o.name: (o.line, o.size_bytes) for o in recorded.graph.objects if o.kind is HomeKind.GLOBAL}
+    assert statics == {
+        "fixed.a": (declared("pools.c", "double a[30]"), 240),
+        "fixed.b": (declared("pools.c", "double b[6][5]"), 240),
+        "fixed": (declared("pools.c", "} fixed"), 488),  # what is no array: its scalar
     }
 
 
@@ -82,25 +102,25 @@ def test_arrays_from_allocators_of_a_c_program() -> None:
         (
             "domain.cpp",
             {
-                "domain.m_x": ("Domain *domain", VECTOR + 8),
-                "domain.m_force": ("Domain *domain", VECTOR + 8),
-                "domain.m_gradient": ("Domain *domain", VECTOR),
+                "domain.m_x": ("m_x.resize", VECTOR + 8),
+                "domain.m_force": ("m_force.resize", VECTOR + 8),
+                "domain.m_gradient": ("m_gradient = allocate", VECTOR),
                 "stress": ("double *stress", VECTOR),
             },
         ),
         (
             "containers.cpp",
             {
-                "solver.mesh.x": ("Solver solver", 2 * VECTOR),
-                "solver.mesh.y": ("Solver solver", 2 * VECTOR),
-                "solver.pressure": ("Solver solver", VECTOR),
-                "solver.raw": ("Solver solver", VECTOR),
-                "solver.owned": ("Solver solver", VECTOR),
-                "other.mesh.x": ("auto *other", VECTOR),
-                "other.mesh.y": ("auto *other", VECTOR),
-                "other.pressure": ("auto *other", VECTOR),
-                "other.raw": ("auto *other", VECTOR),
-                "other.owned": ("auto *other", VECTOR),
+                "solver.mesh.x": (" x.resize", 2 * VECTOR),
+                "solver.mesh.y": (" y.resize", 2 * VECTOR),
+                "solver.pressure": ("explicit Solver", VECTOR),
+                "solver.raw": ("explicit Solver", VECTOR),
+                "solver.owned": ("explicit Solver", VECTOR),
+                "other.mesh.x": ("explicit Mesh", VECTOR),
+                "other.mesh.y": ("explicit Mesh", VECTOR),
+                "other.pressure": ("explicit Solver", VECTOR),
+                "other.raw": ("explicit Solver", VECTOR),
+                "other.owned": ("explicit Solver", VECTOR),
                 "local": ("> local(n)", VECTOR),
                 "smart": ("auto smart", VECTOR),
                 "rows": ("> rows(n", N * (VECTOR + 16) - 16),
@@ -109,13 +129,13 @@ def test_arrays_from_allocators_of_a_c_program() -> None:
         (
             "fields.cpp",
             {
-                "made.temperature.m_data": ("auto made", N * VECTOR),
-                "made.density": ("auto made", VECTOR),
-                "made.velocity[0]": ("auto made", VECTOR),
-                "made.velocity[1]": ("auto made", VECTOR),
+                "made.temperature.m_data": ("m_data(new", N * VECTOR),
+                "made.density": ("density.assign", VECTOR),
+                "made.velocity[0]": ("velocity[0].resize", VECTOR),
+                "made.velocity[1]": ("velocity[1].resize", VECTOR),
                 "weights": ("> weights", VECTOR),
                 "table": ("> weights", 2 * VECTOR),
-                "particles": ("> particles", 2 * VECTOR),
+                "particles": ("particles.resize", 2 * VECTOR),
             },
         ),
     ],
@@ -127,7 +147,7 @@ def test_members_and_containers_of_cplusplus_programs(
     found = {key: (line, size) for key, (_, line, size) in arrays(result.graph).items()}
     pushed = found.pop("pushed", None)
     if name == "containers.cpp":  # its elements live where they were pushed: blocks of 1, 2, 4, ... elements
-        assert pushed is not None and pushed[0] == declared(name, "> pushed")
+        assert pushed is not None and pushed[0] == declared(name, "pushed.push_back")
     assert found == {key: (declared(name, text), size) for key, (text, size) in expected.items()}
 
 
@@ -139,16 +159,19 @@ def test_allocatables_of_a_fortran_program() -> None:
     result = ca.analyze(PROGRAMS / name, args=[str(N)], nodes=[2], fc=flang, program_output="discard")
     found = {key: (line, size) for key, (_, line, size) in arrays(result.graph).items()}
     assert found == {
-        "fields::u": (declared(name, "u(:,:)"), N * VECTOR),
-        "fields::v": (declared(name, "v(:,:)"), (N + 1) * VECTOR),
-        "fields::edge": (declared(name, ":: edge"), VECTOR + 8),  # its size stands behind a pointer's array
-        "fields::coarse%p": (declared(name, ":: coarse"), VECTOR),
-        "fields::coarse%q": (declared(name, ":: coarse"), 2 * VECTOR),
-        "fine%p": (declared(name, ":: fine"), VECTOR),
-        "fine%q": (declared(name, ":: fine"), 2 * VECTOR),
-        "w": (declared(name, ":: w(:)"), VECTOR),
-        "z": (declared(name, ":: w(:)"), 2 * VECTOR),
-        "scratch": (declared(name, "allocate(scratch"), VECTOR),  # flang 19 loses its declaration
+        "fields::u": (declared(name, "allocate(u("), N * VECTOR),
+        "fields::v": (declared(name, "allocate(u("), (N + 1) * VECTOR),
+        "fields::edge": (
+            declared(name, "allocate(edge("),
+            VECTOR + 8,
+        ),  # its size stands behind a pointer's array
+        "fields::coarse%p": (declared(name, "allocate(g%p"), VECTOR),
+        "fields::coarse%q": (declared(name, "allocate(g%p"), 2 * VECTOR),
+        "fine%p": (declared(name, "allocate(g%p"), VECTOR),
+        "fine%q": (declared(name, "allocate(g%p"), 2 * VECTOR),
+        "w": (declared(name, "call make(w,"), VECTOR),
+        "z": (declared(name, "call make(z,"), 2 * VECTOR),
+        "scratch": (declared(name, "allocate(scratch"), VECTOR),
     }
 
 

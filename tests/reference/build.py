@@ -15,6 +15,7 @@ from commanalyzer.abi.trace_layout import ROW_FILL, ROW_REGISTER, ROW_TEMPORARY,
 from commanalyzer.instrument.sites import SiteTable
 from commanalyzer.trace.reader import Trace
 from commanalyzer.vcg.graph import Fold, Site, SourceRole, ValueGraph
+from commanalyzer.vcg.tables import Tables
 from tests.reference.chains import Chains, make_chains
 from tests.reference.expand import CHUNK, FlatRows, expand_rows, fill_lengths, pointer, segment_positions
 from tests.reference.homes import WordIndex, home_widths, index_words, number_homes
@@ -40,6 +41,7 @@ def build_graph(trace: Trace, table: SiteTable, *, has_regions: bool = False) ->
     Returns:
         The graph; chains that never happened inside the region are left out, their values are inputs.
     """
+    tables = Tables.of(trace)
     trace = without_ranges(trace)
     rows = _Rows.read(trace, table)
     flat = expand_rows(trace)
@@ -56,7 +58,7 @@ def build_graph(trace: Trace, table: SiteTable, *, has_regions: bool = False) ->
     if has_regions:
         # the order inside the region is not known; named values are made anew
         is_input[source[(source >= 0) & (source < len(index.home))]] = True
-    return _assemble(trace, table, rows, index, defining_rows, sink, chains, fills, is_input)
+    return _assemble(trace, table, tables, rows, index, defining_rows, sink, chains, fills, is_input)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +224,7 @@ def _sites(trace: Trace, table: SiteTable) -> tuple[Site, ...]:
 def _assemble(
     trace: Trace,
     table: SiteTable,
+    tables: Tables,
     rows: _Rows,
     index: WordIndex,
     defining_rows: Int64,
@@ -242,7 +245,7 @@ def _assemble(
     terms_per_row = np.bincount(chains.term_row, minlength=len(rows.count))[kept]
     source, role, source_ptr = _of_rows(chains, happened)
     num_vertices = len(is_input)
-    home_object, home_offset, objects = name_homes(index, defining_rows, trace, table)
+    home_object, home_offset, objects = name_homes(index, defining_rows, trace, table, tables)
     sites = _sites(trace, table)
     term_ptr = pointer(np.concatenate([terms_per_row, nothing]))
     named_width = rows.width_bytes[defining_rows].astype(np.uint8)

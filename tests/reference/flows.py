@@ -118,9 +118,8 @@ class _GraphReader:
         kind = _KINDS.get(item.kind, "unknown")
         offset = int(graph.home_offset[vertex])
         key = item.key
-        if item.kind is HomeKind.HEAP:
-            key, _, start = key.partition("+")
-            offset += int(start or _HEAP_HEADER_BYTES)
+        key, _, start = key.partition("+")
+        offset += int(start or (_HEAP_HEADER_BYTES if item.kind is HomeKind.HEAP else 0))
         return Home(kind, key, item.depth, offset)
 
     def sources(self, row: int) -> dict[Home, SourceRole]:

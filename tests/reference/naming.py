@@ -11,6 +11,7 @@ from commanalyzer.instrument.sites import SiteTable
 from commanalyzer.trace.reader import Trace
 from commanalyzer.vcg.graph import HomeObject
 from commanalyzer.vcg.naming import Names
+from commanalyzer.vcg.tables import Tables
 from tests.reference.homes import DenseWords, WordIndex
 
 Int64 = NDArray[np.int64]
@@ -18,7 +19,7 @@ Int32 = NDArray[np.int32]
 
 
 def name_homes(
-    index: WordIndex, defining_rows: Int64, trace: Trace, sites: SiteTable
+    index: WordIndex, defining_rows: Int64, trace: Trace, sites: SiteTable, tables: Tables
 ) -> tuple[Int32, Int64, tuple[HomeObject, ...]]:
     """Object and byte offset of every vertex, and the objects.
 
@@ -28,11 +29,12 @@ def name_homes(
             follow the memory vertices.
         trace: Recording.
         sites: Sites and objects of the instrumented module.
+        tables: Columns of the recording, ranges included.
 
     Returns:
         int32[V] object numbers, int64[V] byte offsets, objects. Register values of a site are one object.
     """
-    names = Names(sites, trace)
+    names = Names(sites, trace, tables)
     dense = index.dense
     word = dense.word(index.home)
     in_memory, offset = _places(names, dense, trace, word, dense.range_of(index.home))

@@ -54,6 +54,7 @@ _CONSTANTS = {
     "CA_EXTENT_GLOBAL": layout.EXTENT_GLOBAL,
     "CA_EXTENT_HEAP": layout.EXTENT_HEAP,
     "CA_EXTENT_STACK": layout.EXTENT_STACK,
+    "CA_EXTENT_PART": layout.EXTENT_PART,
 }
 
 

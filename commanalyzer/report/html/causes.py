@@ -9,10 +9,11 @@ import numpy as np
 
 from commanalyzer.communication.attribution import LineTraffic, traffic_of_lines
 from commanalyzer.communication.volume import charge_volume
+from commanalyzer.ir.symbol_names import source_name
 from commanalyzer.quantities import format_bytes, format_percent
 from commanalyzer.report.html.blocks import Block, Code, CodeLine, Column, Row, Section, Table, Words
 from commanalyzer.report.html.sources import Source, find_source
-from commanalyzer.report.html.subject import Subject, count_nodes, place_of, readable_name
+from commanalyzer.report.html.subject import Subject, count_nodes, place_of
 from commanalyzer.vcg.graph import HomeKind
 from commanalyzer.views import volume_view
 
@@ -52,7 +53,7 @@ def _variables(subject: Subject) -> list[Block]:
     rows = []
     for i in order[:_MOST_VARIABLES]:
         home = objects[i]
-        cells = [home.name, place_of(home), readable_name(home.function), _KINDS[home.kind]]
+        cells = [home.name, place_of(home), home.function, _KINDS[home.kind]]
         cells += [format_bytes(int(d.object_bytes[i])) if d.object_bytes[i] else "" for d in items]
         share = int(amount[i]) / total
         rows.append(Row((*cells, format_percent(share)), share=share))
@@ -99,7 +100,7 @@ def _line_table(found: Sequence[LineTraffic], nodes: int, total: int) -> Table:
         Row(
             (
                 f"{t.file}:{t.line}" if t.file else "input or unknown",
-                ", ".join(dict.fromkeys(map(readable_name, t.functions))),
+                ", ".join(dict.fromkeys(map(source_name, t.functions))),
                 format_bytes(t.needed_bytes) if t.needed_bytes else "",
                 format_bytes(t.made_bytes) if t.made_bytes else "",
                 format_percent(t.needed_bytes / total),

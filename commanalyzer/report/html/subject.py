@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -106,21 +105,3 @@ def count_nodes(nodes: int) -> str:
 def place_of(home: HomeObject) -> str:
     """Where a variable is declared: ``file:line``, empty when unknown."""
     return f"{home.file}:{home.line}" if home.file and home.line else ""
-
-
-def readable_name(function: str) -> str:
-    """``hydro::compute_forces`` of a C++ symbol; other names as they are.
-
-    Plain nested names only: what stands between ``_Z`` and the first type or template argument.
-    """
-    match = re.match(r"_ZN?(?:K|St)?(?=\d)", function)
-    if match is None:
-        return function
-    parts, rest = [], function[match.end() :]
-    while (number := re.match(r"\d+", rest)) is not None:
-        end = number.end() + int(number.group())
-        parts.append(rest[number.end() : end])
-        rest = rest[end:]
-        if not function.startswith("_ZN"):
-            break
-    return "::".join(parts) or function

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from commanalyzer.ir.addresses import ModuleNames
 from commanalyzer.ir.allocators import Allocators
+from commanalyzer.ir.carving import carvers
 from commanalyzer.ir.library_files import default_library
 from commanalyzer.ir.model import Instruction
 from commanalyzer.ir.parser import parse_module
@@ -144,3 +146,45 @@ define i32 @main() {
 }
 """
     assert lengthening(text) == {"@new": ["@malloc"], "@main": ["?"]}
+
+
+def test_functions_that_cut_blocks_move_on_by_what_their_caller_says() -> None:
+    """An arena with a pointer, one with a count; neither records of one size nor elements of an array."""
+    text = """
+@next = global ptr null
+@used = global i64 0
+@pool = global [4096 x i8] zeroinitializer
+define ptr @arena(i64 %n) {
+  %p = load ptr, ptr @next
+  %q = getelementptr i8, ptr %p, i64 %n
+  store ptr %q, ptr @next
+  ret ptr %p
+}
+define ptr @counted(i64 %n) {
+  %u = load i64, ptr @used
+  %r = add i64 %n, 15
+  %a = and i64 %r, -16
+  %v = add i64 %u, %a
+  %p = getelementptr i8, ptr @pool, i64 %u
+  store i64 %v, ptr @used
+  ret ptr %p
+}
+define ptr @record() {
+  %p = load ptr, ptr @next
+  %q = getelementptr i8, ptr %p, i64 48
+  store ptr %q, ptr @next
+  ret ptr %p
+}
+define ptr @element(i64 %n) {
+  %p = load ptr, ptr @next
+  %q = getelementptr i8, ptr %p, i64 %n
+  ret ptr %q
+}
+define ptr @other(i64 %n) {
+  %p = load ptr, ptr @next
+  store i64 %n, ptr @used
+  ret ptr %p
+}
+"""
+    module = parse_module(_DECLARATIONS + text)
+    assert carvers(module, ModuleNames(module)) == {"@arena", "@counted"}

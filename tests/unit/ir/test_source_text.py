@@ -39,7 +39,7 @@ def test_vectors_are_named_by_member_and_variable_and_placed_in_the_users_source
     path.write_text(SOURCE)
     result = ca.analyze(path, nodes=[2], program_output="discard")
     heap = {o.name: o.line for o in result.graph.objects if o.kind is HomeKind.HEAP and o.size_bytes >= 800}
-    assert heap == {"domain.pressure": 9, "domain.energy": 9, "local": 10}
+    assert heap == {"domain.pressure": 5, "domain.energy": 5, "local": 10}
 
 
 FORTRAN = """\

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from commanalyzer.ir.symbol_names import source_name
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.partition.coded import Owners
 from commanalyzer.provenance import file_hash
 from commanalyzer.report.html.page import NamedResult, make_page, render_page
-from commanalyzer.report.html.subject import readable_name
 from commanalyzer.results import AnalysisResult
 from tests.counted import counted_from
 from tests.samples import sample_decomposition, sample_result
@@ -189,8 +189,12 @@ def test_a_file_without_hash_is_not_shown(tmp_path: Path) -> None:
         ("_ZN5hydro14compute_forcesERNS_6DomainE", "hydro::compute_forces"),
         ("_ZNK4Mesh5nodesEv", "Mesh::nodes"),
         ("_ZTV4Mesh", "_ZTV4Mesh"),
-        ("_QMheatPstep", "_QMheatPstep"),
+        ("_QMheatPstep", "heat::step"),
+        ("_ZL9make_gridR4Gridi", "make_grid"),
+        ("_ZN4MeshC2Eii", "Mesh::Mesh"),
+        ("_ZN6Memory5allocIiEEPT_i", "Memory::alloc"),
+        ("@_ZN12_GLOBAL__N_16SolverD1Ev", "(anonymous)::Solver::~Solver"),
     ],
 )
 def test_names_of_functions_are_readable(symbol: str, expected: str) -> None:
-    assert readable_name(symbol) == expected
+    assert source_name(symbol) == expected

@@ -1,0 +1,178 @@
+"""Arrays that lie in one object: members of a structure, and pieces of a block that pointers were set to.
+
+``double *u = pool, *v = pool + n * n;`` and allocators that cut what they return from one block: the
+recorder notes where a pointer to a piece was made (an extent of kind :data:`EXTENT_PART` without bytes). A
+piece reaches to the next one. It is an array of its own if no loop of the analysed region runs across its
+beginning: what reads or stores on both sides of it in one go sees one array, of which the pointer is a view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+import numpy as np
+from numpy.typing import NDArray
+
+from commanalyzer.abi.hooks import ADDRESS_MASK, REGISTER, WORD_MASK
+from commanalyzer.abi.trace_layout import EXTENT_GLOBAL, EXTENT_HEAP, EXTENT_PART
+from commanalyzer.instrument.sites import ObjectRecord, SiteTable
+from commanalyzer.trace.reader import Trace
+from commanalyzer.vcg.allocations import Allocations, are_fields
+from commanalyzer.vcg.tables import Tables
+
+Int64 = NDArray[np.int64]
+Bool = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """Where a pointer into an object was set to, byte of the object, and the path that made it."""
+
+    start: int
+    path: int
+
+
+def parts_of(
+    sites: SiteTable, trace: Trace, allocations: Allocations, tables: Tables
+) -> dict[tuple[int, int], tuple[ObjectRecord, ...]]:
+    """Arrays in the objects of a recording, in order, by kind and number of the extent.
+
+    Args:
+        sites: Sites and objects of the instrumented module.
+        trace: Recording.
+        allocations: Its paths.
+        tables: Its columns.
+    """
+    found = {(EXTENT_GLOBAL, n): record.parts for n, record in enumerate(sites.globals) if record.parts}
+    noted = trace.extents[trace.extents["kind"] == EXTENT_PART]
+    if not len(noted):
+        return found
+    address = noted["start"].astype(np.int64)
+    crossed = _crossed(np.unique((address & ADDRESS_MASK) >> 2), tables)
+    pieces: dict[tuple[int, int], list[_Piece]] = {}
+    for place, piece in _pieces(trace, address, noted["object"].astype(np.int64), crossed):
+        pieces.setdefault(place, []).append(piece)
+    for (kind, number), made in pieces.items():
+        if kind == EXTENT_HEAP and allocations.num_blocks(number) == 1:
+            whole = allocations.record(number, 0)
+            own = allocations.head(number)
+            key = whole.key.partition("+")[0]
+        elif kind == EXTENT_GLOBAL and not sites.globals[number].parts:
+            whole = own = sites.globals[number]
+            key = whole.key
+        else:
+            continue
+        found[kind, number] = tuple(_arrays(whole, own, key, made, allocations))
+    return found
+
+
+def _pieces(
+    trace: Trace, address: Int64, path: Int64, crossed: Int64
+) -> Iterator[tuple[tuple[int, int], _Piece]]:
+    """Pieces that no loop runs across, with kind and number of the extents that they lie in."""
+    extents = trace.extents[(trace.extents["kind"] != EXTENT_PART) & (trace.extents["size"] > 0)]
+    extents = extents[np.argsort(extents["start"], kind="stable")]
+    start = extents["start"].astype(np.int64)
+    which = np.searchsorted(start, address, side="right") - 1
+    within = address - start[which]
+    is_known = (which >= 0) & (within < extents["size"].astype(np.int64)[which])
+    is_known &= ~np.isin((address & ADDRESS_MASK) >> 2, crossed)
+    for n in np.flatnonzero(is_known).tolist():  # one step per pointer in the source and block
+        extent = extents[which[n]]
+        offset = int(within[n]) + int(extent["offset"])
+        yield (int(extent["kind"]), int(extent["object"])), _Piece(offset, int(path[n]))
+
+
+def _arrays(
+    whole: ObjectRecord, own: ObjectRecord, key: str, made: Sequence[_Piece], allocations: Allocations
+) -> Iterator[ObjectRecord]:
+    """The arrays of one object: what lies in front of the first piece, and the pieces."""
+    end = whole.offset + whole.size_bytes
+    first = {piece.start: piece for piece in reversed(made) if whole.offset <= piece.start < end}
+    pieces = _joined([first[start] for start in sorted(first)], end)
+    bounds = [piece.start for piece in pieces] + [end]
+    if pieces and bounds[0] > whole.offset:
+        yield replace(
+            own, key=_key(key, whole.offset), offset=whole.offset, size_bytes=bounds[0] - whole.offset
+        )
+    paths = [piece.path for piece in pieces]
+    for n, piece in enumerate(pieces):
+        record = allocations.named(piece.path)
+        name = f"{record.name}[{paths[:n].count(piece.path)}]" if paths.count(piece.path) > 1 else record.name
+        is_rest = record.is_piece and bounds[n + 1] == end  # the end of a pool, used or not
+        size = 0 if is_rest else bounds[n + 1] - piece.start
+        yield replace(record, key=_key(key, piece.start), name=name, offset=piece.start, size_bytes=size)
+
+
+def _key(key: str, start: int) -> str:
+    return f"{key}+{start}"
+
+
+def _joined(pieces: list[_Piece], end: int) -> list[_Piece]:
+    """Pieces in order; those that one path made side by side are the rows of one array, but for fields."""
+    bounds = [piece.start for piece in pieces] + [end]
+    result, at = list[_Piece](), 0
+    for _, run in groupby(pieces, key=lambda piece: piece.path):
+        members = list(run)
+        sizes = np.diff(bounds[at : at + len(members) + 1])
+        at += len(members)
+        result += members if are_fields(len(members), int(sizes.min())) else members[:1]
+    return result
+
+
+def _crossed(bounds: Int64, tables: Tables) -> Int64:
+    """Those of some words (int64, increasing) that loops of the analysed region run across.
+
+    A loop runs across a word if it reads or computes words in front of it and behind it, by the same
+    instruction. Constants that are written say nothing: programs clear whole blocks.
+    """
+    changes = np.zeros(len(bounds) + 1, np.int64)
+    for low, high in _spans(tables):
+        np.add.at(changes, np.searchsorted(bounds, low, side="right"), 1)
+        np.add.at(changes, np.searchsorted(bounds, high, side="right"), -1)
+    return bounds[np.cumsum(changes)[:-1] > 0]
+
+
+def _spans(tables: Tables) -> Iterator[tuple[Int64, Int64]]:
+    """First and last words, int64[n] each, of what instructions touch in runs of loops."""
+    is_counted = tables.cells[:, 1] > 0
+    groups = tables.groups[is_counted[tables.groups[:, 0]] & (tables.groups[:, 3] >> 32 == 0)]
+    width = groups[:, 3]
+    each = np.repeat(np.arange(len(groups)), width)
+    run = groups[each, 1] + np.arange(len(each)) - np.repeat(np.cumsum(width) - width, width)
+    yield _ends(tables.runs[run, 0], tables.runs[run, 1], groups[each, 2])
+    ranges = tables.ranges
+    if ranges is None:
+        return
+    segment = np.repeat(np.arange(len(ranges.rounds)), np.diff(ranges.first_store))
+    row, rounds = ranges.row[segment], ranges.rounds[segment]
+    place = np.arange(len(segment)) - ranges.first_store[segment]  # which store of its loop
+    labels = np.diff(np.append(ranges.stores[:, 3], len(ranges.labels)))
+    is_wanted = is_counted[row] & (labels > 0)
+    low, high = _ends(ranges.stores[:, 1], ranges.stores[:, 2], rounds)
+    yield _of_nests(low[is_wanted], high[is_wanted], row[is_wanted], place[is_wanted])
+    store = np.repeat(np.arange(len(ranges.stores)), labels)
+    ordinal = np.arange(len(store)) - ranges.stores[store, 3]
+    word, stride = ranges.labels[:, 0], ranges.labels[:, 1]
+    is_word = is_counted[row[store]] & (word & REGISTER == 0) & (word != 0)
+    low, high = _ends(word, stride, rounds[store])
+    code = place[store] * (int(labels.max(initial=0)) + 1) + ordinal
+    yield _of_nests(low[is_word], high[is_word], row[store][is_word], code[is_word])
+
+
+def _ends(first: Int64, stride: Int64, count: Int64) -> tuple[Int64, Int64]:
+    begin = first & WORD_MASK
+    last = begin + stride * (count - 1)
+    return np.minimum(begin, last), np.maximum(begin, last)
+
+
+def _of_nests(low: Int64, high: Int64, row: Int64, code: Int64) -> tuple[Int64, Int64]:
+    """Ends of what each instruction (``code``) touches in a whole nest, a row of the trace."""
+    pairs = row * (int(code.max(initial=0)) + 1) + code
+    order = np.argsort(pairs, kind="stable")
+    first = np.flatnonzero(np.diff(pairs[order], prepend=-1))
+    if not len(first):
+        return low, high
+    return np.minimum.reduceat(low[order], first), np.maximum.reduceat(high[order], first)
