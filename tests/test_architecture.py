@@ -38,7 +38,7 @@ LAYERS = (
     ("report.figures",),
     ("results",),
     ("provenance", "export", "comparison", "confidence"),
-    ("artifact_header",),
+    ("artifact_header", "artifact_arrays"),
     ("artifacts",),
     ("paper_view", "views"),
     ("record", "decompose", "counting"),
@@ -56,7 +56,7 @@ ADAPTERS = {
     "pymetis": {"partition.metis_call"},
     "mtkahypar": {"partition.mtkahypar_call"},
     "numba": {"compiled"},
-    "h5py": {"artifacts"},
+    "h5py": {"artifact_arrays"},
     "mpi4py": {"machine.mpi", "sweep.executors"},
     "llvmlite": {
         "compiled",
