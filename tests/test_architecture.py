@@ -26,7 +26,7 @@ MAX_FUNCTION_LINES = 60
 LAYERS = (
     ("version", "errors"),
     ("work",),
-    ("quantities", "files", "heap", "progress", "compiled", "abi"),
+    ("quantities", "files", "documents", "heap", "progress", "compiled", "abi"),
     ("machine", "vcg.graph"),
     ("request", "ir"),
     ("frontend",),

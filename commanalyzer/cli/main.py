@@ -115,6 +115,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     if arguments and arguments[0] in WRAPPERS:
         return run_compiler(WRAPPERS[arguments[0]], arguments[1:])
+    _open_streams()
     # A batch system ends jobs with SIGTERM: end the analysed program too, as for Ctrl-C.
     previous = _on_terminate()
     try:
@@ -179,6 +180,17 @@ def _trace(error: Exception) -> None:
 
 def _silence_stdout() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _open_streams() -> None:
+    """Open streams that whoever started this process closed: files opened later must not take their place."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(number, "w" if number else "r", closefd=False))
 
 
 def _on_terminate() -> signal.Handlers | None:
