@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import shlex
 import subprocess
-import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -23,6 +22,7 @@ import numpy as np
 from commanalyzer.documents import parse_json
 from commanalyzer.errors import ArtifactError, FitError
 from commanalyzer.export.extrap import Measurement, write_extrap
+from commanalyzer.files import scratch_directory
 from commanalyzer.laws.law import Formula, Law
 from commanalyzer.laws.terms import Factor, Floats, Term
 
@@ -125,7 +125,7 @@ def second_opinion(
     Raises:
         FitError: If it cannot be started or fails; the message has its last lines.
     """
-    with tempfile.TemporaryDirectory(prefix="commanalyzer-extrap-") as folder:
+    with scratch_directory() as folder:
         data, models = Path(folder) / "data.jsonl", Path(folder) / "models.extra-p"
         write_extrap(data, measurements(x, names, metrics))
         negative = "allow_negative_exponents=True"

@@ -17,7 +17,8 @@ import psutil
 
 from commanalyzer.errors import TargetRunError
 from commanalyzer.request import AnalysisRequest
-from commanalyzer.runtime.launch import RunLimits, Stream, TargetRun, run_target, spool_stdin
+from commanalyzer.runtime.launch import RunLimits, TargetRun, run_target, spool_stdin
+from commanalyzer.runtime.supervisor import Stream
 
 _STANDARD_ERROR = 2  # descriptor: sys.stderr may be replaced (notebooks, test runners)
 _RECORDER_FAILED = 113  # exit status of the shim when it cannot reserve its memory
