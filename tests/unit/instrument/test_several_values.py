@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from commanalyzer.frontend.toolchain import bundled_toolchain
+from commanalyzer.instrument import rewrite
 from commanalyzer.vcg.graph import SourceRole, ValueGraph
+from tests.graphs import assert_same_graph
 from tests.recorded import Recorded, record_file, record_source
 from tests.reference.flows import native_chains
 
@@ -242,3 +244,11 @@ def test_an_atomic_exchange_is_a_store() -> None:
     check(recorded, {"@out+0": {"@a+8"}, "@out+8": {"@t+8"}})  # the first was a copy of a[1]
     of_products = [s for s in sources_of(recorded.graph, "@t+8") if s]
     assert of_products == [{("@a+16", DATA)}]
+
+
+def test_hooks_that_are_called_record_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    inlined = record_source(HEADER + PAIRS)
+    monkeypatch.setattr(rewrite, "MOST_INLINED", 0)
+    called = record_source(HEADER + PAIRS)
+    assert called.traced.stdout == inlined.traced.stdout
+    assert_same_graph(called.graph, inlined.graph)
