@@ -27,8 +27,8 @@ _MEMORY_ATTRIBUTE = re.compile(
 
 # Hooks of a function that are inlined; with more of them, all are called. LLVM's time for what inlining makes
 # grows with more than the square of their number: measured 2 s of CPU time for 640 hooks, 4.5 s for 930, 30 s
-# for 1,260, and 0.4 s for these when they are called. With half as many, functions of real programs (an unrolled
-# force kernel has 950) would be recorded more slowly; with twice as many, one function takes minutes.
+# for 1,260, and 0.4 s for these when they are called. With half as many, functions of real programs (unrolled
+# force kernels have 950) would be recorded more slowly; with twice as many, one function takes minutes.
 MOST_INLINED = 1000
 _HOOK = re.compile(rf"  (?:%\S+ = )?call [^\n]*@{hooks.PREFIX}\w+\(.*\)")
 

@@ -246,9 +246,11 @@ def test_an_atomic_exchange_is_a_store() -> None:
     assert of_products == [{("@a+16", DATA)}]
 
 
-def test_hooks_that_are_called_record_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    inlined = record_source(HEADER + PAIRS)
+def test_hooks_that_are_called_record_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = tmp_path / "pairs.c"
+    source.write_text(HEADER + PAIRS)
+    inlined = record_file(source)
     monkeypatch.setattr(rewrite, "MOST_INLINED", 0)
-    called = record_source(HEADER + PAIRS)
+    called = record_file(source)
     assert called.traced.stdout == inlined.traced.stdout
     assert_same_graph(called.graph, inlined.graph)
