@@ -73,6 +73,8 @@ class AnalyzeOptions(TypedDict, total=False):
     """Limit of each run, seconds."""
     memory_limit_bytes: int | None
     """Limit of the program's resident memory, bytes."""
+    disk_limit_bytes: int | None
+    """Limit of what one recording may take of the disk, bytes."""
     seed: int
     """Seed of partitioning."""
     check: bool

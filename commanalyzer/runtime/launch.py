@@ -25,6 +25,7 @@ from commanalyzer.runtime.supervisor import Stream, Supervised, build_supervisor
 
 _FIRST_POLL_S = 0.001
 _POLL_S = 0.05
+_BLOCK_BYTES = 512  # unit of st_blocks, stat(2)
 _PADDING = "COMMANALYZER_PADDING"
 _STACK_END_BYTES, _STACK_ALIGNMENT_BYTES = 8, 16
 
@@ -49,11 +50,28 @@ class TargetRun:
 
 
 @dataclass(frozen=True, slots=True)
+class FileLimit:
+    """A file that a run writes, and bytes of the disk that it may take."""
+
+    path: Path
+    most_bytes: int
+
+    @property
+    def used_bytes(self) -> int:
+        """Bytes that it takes now; holes take none."""
+        try:
+            return self.path.stat().st_blocks * _BLOCK_BYTES
+        except OSError:
+            return 0
+
+
+@dataclass(frozen=True, slots=True)
 class RunLimits:
     """Limits of one run; ``None`` is no limit."""
 
     timeout_s: float | None = None
     memory_limit_bytes: int | None = None
+    trace: FileLimit | None = None
 
 
 def run_target(
@@ -182,6 +200,13 @@ def _supervise(program: Supervised, limits: RunLimits, label: str) -> None:
                 f"expected the program to end in {limits.timeout_s:g} s, stopped it at {elapsed_s:.1f} s",
                 where=label,
                 hint="use a smaller problem, name a --region, or raise --timeout",
+            )
+        if limits.trace is not None and (used := limits.trace.used_bytes) > limits.trace.most_bytes:
+            raise TargetRunError(
+                f"expected a recording of at most {limits.trace.most_bytes / 1e9:.3g} GB, "
+                f"stopped it at {used / 1e9:.3g} GB",
+                where=label,
+                hint="use a smaller problem, name a --region, or raise --disk-limit (TMPDIR says which disk)",
             )
         if limits.memory_limit_bytes is not None:
             used = _tree_held_bytes(program.pid)

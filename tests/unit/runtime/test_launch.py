@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from commanalyzer.errors import EXIT_TARGET_FAILED, TargetRunError
-from commanalyzer.runtime.launch import RunLimits, TargetRun, run_target, spool_stdin
+from commanalyzer.runtime.launch import FileLimit, RunLimits, TargetRun, run_target, spool_stdin
 
 SHELL = Path("/bin/sh")
 PYTHON = Path(sys.executable)
@@ -218,3 +218,12 @@ def test_processes_that_left_the_session_do_not_outlive_the_program(tmp_path: Pa
     run = _shell(f"(setsid sh -c 'echo $$ > {note}; exec sleep 60' &); while ! test -s {note}; do :; done")
     assert run.exit_status == 0
     assert _gone(int(note.read_text()))
+
+
+def test_a_file_that_grows_too_large_ends_the_run(tmp_path: Path) -> None:
+    trace = FileLimit(tmp_path / "trace", 2_000_000)
+    script = f"head -c 1000000 /dev/zero > {trace.path}; truncate -s 1T {trace.path}; echo small"
+    assert _shell(script, RunLimits(trace=trace)).exit_status == 0
+    with pytest.raises(TargetRunError, match="at most 0.002 GB") as caught:
+        _shell(f"head -c 3000000 /dev/zero > {trace.path}; sleep 60", RunLimits(timeout_s=60, trace=trace))
+    assert "--disk-limit" in caught.value.hint
