@@ -45,11 +45,11 @@ def plan_blocks(
     then what lies behind a mark in its block is counted by itself, too.
     """
     cfg = values.cfg
-    first = {} if regions.marks else _leaders(cfg)
+    leader_of = {} if regions.marks else _leaders(cfg)
     leaders: dict[str, list[Block]] = {}
     for block in values.function.blocks:
         if block.label in cfg.immediate_dominator:
-            leaders.setdefault(first.get(block.label, block.label), []).append(block)
+            leaders.setdefault(leader_of.get(block.label, block.label), []).append(block)
     counters: dict[str, int] = {}
     behind: dict[str, tuple[tuple[int, int], ...]] = {}
     for leader, blocks in leaders.items():

@@ -25,8 +25,8 @@ def require_sound(store: GraphStore) -> None:
         GraphInvariantError: If they do not.
     """
     counts = {"objects": len(store.objects), "sites": len(store.sites), "vertices": store.num_vertices}
-    for name, column in store.columns.items():
-        least, most = Reader.of(column).bounds()
+    for name, coded in store.columns.items():
+        least, most = Reader.of(coded).bounds()
         if name in LIMITS and most >= least:
             check_limits(name, least, most, counts)
         elif least < 0:

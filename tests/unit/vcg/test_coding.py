@@ -193,8 +193,8 @@ def test_runs_that_save_nothing_and_their_neighbours() -> None:
 
 
 def _one_block(width: int, repeat: int, start: list[int], stride: list[int], length: int) -> Coded:
-    words = (np.array(x, np.int64) for x in ([width], [repeat], start, stride))
-    return Coded(length, *words, np.zeros(16, np.uint8))
+    widths, repeats, starts, strides = (np.array(x, np.int64) for x in ([width], [repeat], start, stride))
+    return Coded(length, widths, repeats, starts, strides, np.zeros(16, np.uint8))
 
 
 @pytest.mark.parametrize(
