@@ -204,7 +204,8 @@ def _read(file: Group, schema: int) -> AnalysisResult:
         raise ValueError(f"expected the graph of a file of schema {schema}, found another")
     arrays = read_arrays(group, GRAPH if is_coded else PLAIN_GRAPH, digest)
     names = _names(read_arrays(group, NAMES, digest))
-    parts, groups = [], member(file, "decompositions")
+    parts: list[Arrays] = []
+    groups = member(file, "decompositions")
     while (part := member(groups, str(len(parts)))) is not None:
         parts.append(read_arrays(part, DECOMPOSITION, digest))
     if schema >= _DIGESTED and file.attrs.get("digest") != digest.text:

@@ -15,7 +15,20 @@ from tests.sealed import change, put
 
 Tree: TypeAlias = Any
 NUMBERS = (0, 1, -1, 2**31, 2**44, 2**62, 2**63, -(2**63) - 1, 10**400, 0.5, 1e308, -0.0)
-_ODD = (float("inf"), float("nan"), None, True, "", "x" * 70_000, "1e9999", "=1+1", [], {}, "\x00", "ä/../..")
+_ODD: tuple[Any, ...] = (
+    float("inf"),
+    float("nan"),
+    None,
+    True,
+    "",
+    "x" * 70_000,
+    "1e9999",
+    "=1+1",
+    [],
+    {},
+    "\x00",
+    "ä/../..",
+)
 _EXTREMES = (0, 1, -1, 2, 255, 2**31 - 1, 2**31, 2**44, 2**53, 2**62, 2**63 - 1, -(2**63))
 
 _CELLS = (*map(str, NUMBERS), "x" * 140_000, '"', "", "nan")
