@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any, TypeAlias, TypedDict, Unpack
 
 from commanalyzer.artifacts import load as _load
 from commanalyzer.artifacts import save as _save
+from commanalyzer.files import scratch_directory
 from commanalyzer.frontend.numba_function import write_program
 from commanalyzer.machine.catalog import as_machine
 from commanalyzer.machine.parameters import MachineParameters
@@ -73,6 +73,8 @@ class AnalyzeOptions(TypedDict, total=False):
     """Limit of each run, seconds."""
     memory_limit_bytes: int | None
     """Limit of the program's resident memory, bytes."""
+    disk_limit_bytes: int | None
+    """Limit of what one recording may take of the disk, bytes."""
     seed: int
     """Seed of partitioning."""
     check: bool
@@ -128,7 +130,7 @@ def analyze_function(
         ConfigError: If Numba is missing, cannot compile the function, or an argument is not supported.
     """
     options.setdefault("program_output", "discard")
-    with tempfile.TemporaryDirectory(prefix="commanalyzer-") as folder:
+    with scratch_directory() as folder:
         sources, data = write_program(function, args, Path(folder))
         return analyze(sources, [str(data)], **options)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +27,9 @@ from commanalyzer.vcg.store import GraphStore
 from commanalyzer.work import WorkWeights
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
-Arrays = Mapping[str, NDArray[np.int64]]
+Arrays = Mapping[str, NDArray[Any]]
 
+_MOST = (1 << 63) - 1
 _DIRECTIONS = ("source", "sink", "reduction")
 
 
@@ -85,16 +86,15 @@ def collectives_header(communication: Communication) -> Json:
     return [cast(Json, asdict(item)) for item in communication.collectives]
 
 
-def result_from_header(
-    header: Mapping[str, object], store: GraphStore, arrays: Sequence[Arrays]
-) -> AnalysisResult:
+def result_from_header(document: object, store: GraphStore, arrays: Sequence[Arrays]) -> AnalysisResult:
     """Result rebuilt from its header, coded graph and the arrays of each decomposition.
 
     Raises:
         KeyError: If an entry is missing.
         TypeError: If an entry has the wrong type.
-        ValueError: If the number of decompositions differs.
+        ValueError: If the number of decompositions differs, or a number is too large.
     """
+    header = _table(document)
     items = _list(header["decompositions"])
     recording = _table(header["recording"])
     calls = tuple(
@@ -291,6 +291,8 @@ def _floats(value: object) -> tuple[float, ...]:
 def _int(value: object) -> int:
     if not isinstance(value, int):
         raise TypeError(f"expected a whole number, found {type(value).__name__}")
+    if not -_MOST <= value <= _MOST:
+        raise ValueError(f"expected a whole number of 64 bits, found one of {value.bit_length()}")
     return value
 
 

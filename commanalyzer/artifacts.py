@@ -1,8 +1,8 @@
 """Saves and loads an analysis result: one HDF5 file, ``*.cmz``.
 
-Layout, schema 3 (2 had the plain arrays of the graph, 1 had no ``graph/is_temporary``)::
+Layout, schema 4 (3 had no digest, 2 the plain arrays of the graph, 1 no ``graph/is_temporary``)::
 
-    /            attributes kind, schema
+    /            attributes kind, schema, digest (:class:`~commanalyzer.artifact_arrays.Digest` of all below)
     /header      JSON text: all scalars, texts and small tuples of the result
     /graph/pages int64[P + 1, 3], rows, terms and flows before each place where the graph may be cut
     /graph/tables, /graph/literals/NAME
@@ -20,37 +20,50 @@ Layout, schema 3 (2 had the plain arrays of the graph, 1 had no ``graph/is_tempo
                  with phases phase_bytes, phase_messages;
                  scalars are in the header
 
-Datasets carry checksums (fletcher32), so a damaged file is refused, never misread.
+Datasets carry checksums (fletcher32) and all of them the digest, so a damaged file is refused, never misread.
+Types, shapes and ranges are those of the tables in :mod:`commanalyzer.artifact_arrays`.
 """
 
 from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Mapping
-from dataclasses import fields
 from pathlib import Path
 
-import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from commanalyzer.artifact_arrays import (
+    DECOMPOSITION,
+    GRAPH,
+    HEADER,
+    NAMES,
+    PLAIN_GRAPH,
+    Arrays,
+    Digest,
+    Group,
+    file_image,
+    member,
+    open_file,
+    read_arrays,
+    write_arrays,
+)
 from commanalyzer.artifact_header import header_of, result_from_header
-from commanalyzer.errors import ArtifactError, GraphInvariantError
+from commanalyzer.errors import ArtifactError, CommAnalyzerError
 from commanalyzer.files import write_atomically
 from commanalyzer.results import AnalysisResult
 from commanalyzer.vcg.columns import COLUMNS
 from commanalyzer.vcg.graph import Fold, HomeKind, HomeObject, Site, ValueGraph
 from commanalyzer.vcg.packing import pack, unpack
+from commanalyzer.vcg.soundness import require_sound
 from commanalyzer.vcg.store import GraphStore
 
 KIND = "commanalyzer.analysis"
-SCHEMA = 3
-# Only where there are collectives, and where phases are known.
-_OPTIONAL = ("peer_bytes", "peer_messages", "phase_bytes", "phase_messages")
+SCHEMA = 4
+_CODED, _DIGESTED = 3, 4  # schemas since which the graph is coded, and all is digested
 _COLUMNS = tuple(column.name for column in COLUMNS)
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
-_ARRAYS = tuple(f.name for f in fields(ValueGraph) if f.name not in ("objects", "sites"))
+_DAMAGE = (OSError, LookupError, TypeError, ValueError, ArithmeticError, RuntimeError, CommAnalyzerError)
 
 
 def save(result: AnalysisResult, path: Path, *, force: bool = False) -> None:
@@ -75,10 +88,13 @@ def load(path: Path) -> AnalysisResult:
     """
     _require_hdf5(path)
     try:
-        with h5py.File(path, "r", locking="best-effort") as file:
-            _check_kind(file.attrs.get("kind"), file.attrs.get("schema"), path)
-            return _read(file)
-    except (OSError, KeyError, TypeError, ValueError, RuntimeError, GraphInvariantError) as error:
+        with open_file(path) as file:
+            kind, schema = (file.attrs.get(name) for name in ("kind", "schema"))
+            _check_kind(kind, schema, path)
+            return _read(file, int(schema))
+    except ArtifactError:
+        raise
+    except _DAMAGE as error:
         raise ArtifactError(
             f"expected a complete result file, found a truncated or damaged one: {error}",
             where=str(path),
@@ -103,7 +119,7 @@ def _require_hdf5(path: Path) -> None:
 def _check_kind(kind: object, schema: object, path: Path) -> None:
     if kind != KIND:
         raise ArtifactError(f"expected an HDF5 file of kind {KIND}, found {kind!r}", where=str(path))
-    if not isinstance(schema, np.integer) or schema > SCHEMA:
+    if not isinstance(schema, np.integer) or not 1 <= schema <= SCHEMA:
         raise ArtifactError(
             f"expected schema {SCHEMA} or older, found {schema}",
             where=str(path),
@@ -112,38 +128,41 @@ def _check_kind(kind: object, schema: object, path: Path) -> None:
 
 
 def _write(result: AnalysisResult, draft: Path) -> None:
-    # Built in memory: HDF5 does not survive a full disk (it leaves objects behind that crash the process).
-    with h5py.File("result", "w", driver="core", backing_store=False) as file:
-        file.attrs["kind"] = KIND
-        file.attrs["schema"] = SCHEMA
-        header = json.dumps(header_of(result), sort_keys=True)
-        _put(file, "header", np.frombuffer(header.encode(), dtype=np.uint8))
-        _write_graph(file.create_group("graph"), result.store)
-        for index, item in enumerate(result.decompositions):
-            group = file.create_group(f"decompositions/{index}")
-            _put(group, "comm_bytes", item.communication.comm_bytes)
-            _put(group, "messages", item.communication.messages)
-            _put(group, "part", item.part)
-            _put(group, "object_bytes", item.object_bytes)
-            for name in _OPTIONAL:
-                if (peers := getattr(item.communication, name)) is not None:
-                    _put(group, name, peers)
-        file.flush()
-        image = file.id.get_file_image()
-    draft.write_bytes(image)
+    draft.write_bytes(file_image(lambda file: _put(result, file)))
 
 
-def _write_graph(group: h5py.Group, graph: GraphStore) -> None:
-    _put(group, "pages", graph.pages)
-    tables, columns = [], []
+def _put(result: AnalysisResult, file: Group) -> None:
+    digest = Digest()
+    file.attrs["kind"] = KIND
+    file.attrs["schema"] = SCHEMA
+    header = json.dumps(header_of(result), sort_keys=True)
+    write_arrays(file, HEADER, {"header": np.frombuffer(header.encode(), dtype=np.uint8)}, digest)
+    graph = file.create_group("graph")
+    write_arrays(graph, GRAPH, _store_arrays(result.store), digest)
+    write_arrays(graph, NAMES, _name_arrays(result.store), digest)
+    for index, item in enumerate(result.decompositions):
+        traffic = item.communication
+        arrays = {s.name: getattr(traffic, s.name, None) for s in DECOMPOSITION}
+        arrays |= {"part": item.part, "object_bytes": item.object_bytes}
+        write_arrays(file.create_group(f"decompositions/{index}"), DECOMPOSITION, arrays, digest)
+    file.attrs["digest"] = digest.text
+
+
+def _store_arrays(graph: GraphStore) -> Arrays:
+    """What :data:`GRAPH` holds."""
+    tables, columns, literals = [], [], {}
     for name in _COLUMNS:
         table, literal = pack(graph.columns[name])
         tables.append(table)
         columns.append((len(table), _checksum(table, literal)))
         if len(literal):
-            _put(group, f"literals/{name}", literal)
-    _put(group, "tables", np.concatenate(tables))
-    _put(group, "columns", np.array(columns, dtype=np.int64))
+            literals[f"literals/{name}"] = literal
+    sizes = np.array(columns, dtype=np.int64)
+    return {"pages": graph.pages, "tables": np.concatenate(tables), "columns": sizes, **literals}
+
+
+def _name_arrays(graph: GraphStore) -> Arrays:
+    """What :data:`NAMES` holds."""
     numbers: dict[str, int] = {}
 
     def number(text: str) -> int:
@@ -167,74 +186,89 @@ def _write_graph(group: h5py.Group, graph: GraphStore) -> None:
         (number(s.function), number(s.file), s.line, number(s.kind), s.width_bytes, int(s.fold), s.flops)
         for s in graph.sites
     ]
-    _put(group, "objects", np.array(objects, dtype=np.int64).reshape(len(objects), 8))
-    _put(group, "sites", np.array(sites, dtype=np.int64).reshape(len(sites), 7))
     done = [(s.integer_ops, s.memory_ops) for s in graph.sites]
-    _put(group, "site_operations", np.array(done, dtype=np.int64).reshape(len(done), 2))
-    _put(group, "text", np.frombuffer("\0".join(numbers).encode(), dtype=np.uint8))
+    return {
+        "objects": np.array(objects, dtype=np.int64).reshape(len(objects), 8),
+        "sites": np.array(sites, dtype=np.int64).reshape(len(sites), 7),
+        "site_operations": np.array(done, dtype=np.int64).reshape(len(done), 2),
+        "text": np.frombuffer("\0".join(numbers).encode(), dtype=np.uint8),
+    }
 
 
-def _put(group: h5py.Group, name: str, array: NDArray[np.generic]) -> None:
-    if array.size:
-        group.create_dataset(
-            name, data=array, compression="gzip", compression_opts=4, shuffle=True, fletcher32=True
-        )
-    else:
-        group.create_dataset(name, data=array)
+def _read(file: Group, schema: int) -> AnalysisResult:
+    digest = Digest()
+    header: object = json.loads(read_arrays(file, HEADER, digest)["header"].tobytes())
+    group = member(file, "graph")
+    is_coded = member(group, "columns") is not None
+    if is_coded != (schema >= _CODED):
+        raise ValueError(f"expected the graph of a file of schema {schema}, found another")
+    arrays = read_arrays(group, GRAPH if is_coded else PLAIN_GRAPH, digest)
+    names = _names(read_arrays(group, NAMES, digest))
+    parts: list[Arrays] = []
+    groups = member(file, "decompositions")
+    while (part := member(groups, str(len(parts)))) is not None:
+        parts.append(read_arrays(part, DECOMPOSITION, digest))
+    if schema >= _DIGESTED and file.attrs.get("digest") != digest.text:
+        raise ValueError("it was changed after it was written")
+    graph = _store(arrays, *names) if is_coded else _plain(arrays, *names)
+    require_sound(graph)
+    result = result_from_header(header, graph, parts)
+    _require_sizes(result)
+    return result
 
 
-def _read(file: h5py.File) -> AnalysisResult:
-    header: Mapping[str, object] = json.loads(_bytes(file["header"]))
-    graph = _read_store(file["graph"]) if "columns" in file["graph"] else _read_arrays_of(file["graph"])
-    groups = file.get("decompositions", {})
-    parts = [_read_arrays(groups[str(index)]) for index in range(len(groups))]
-    return result_from_header(header, graph, parts)
+def _require_sizes(result: AnalysisResult) -> None:
+    """Raise unless every decomposition is one of this graph."""
+    for item in result.decompositions:
+        if item.model == "volume" and item.owners.coded.length != result.store.num_vertices:
+            raise ValueError(
+                f"expected an owner for each of {result.store.num_vertices} values, "
+                f"found {item.owners.coded.length}"
+            )
+        if len(item.object_bytes) not in (0, len(result.store.objects)):
+            raise ValueError(
+                f"expected bytes of {len(result.store.objects)} objects, found {len(item.object_bytes)}"
+            )
 
 
-def _read_arrays(group: h5py.Group) -> dict[str, NDArray[np.int64]]:
-    names = ("comm_bytes", "messages", "part", "object_bytes", *(n for n in _OPTIONAL if n in group))
-    return {name: np.asarray(group[name][...]) for name in names}
-
-
-def _read_store(group: h5py.Group) -> GraphStore:
-    tables, columns, begin = np.asarray(group["tables"][...]), {}, 0
-    literals = group.get("literals", {})
-    for name, (size, checksum) in zip(_COLUMNS, group["columns"][...].tolist(), strict=True):
-        literal = np.asarray(literals[name][...]) if name in literals else np.zeros(0, np.uint8)
-        table = tables[begin : begin + size]
+def _store(arrays: Arrays, objects: tuple[HomeObject, ...], sites: tuple[Site, ...]) -> GraphStore:
+    columns, begin = {}, 0
+    for name, (size, checksum) in zip(_COLUMNS, arrays["columns"].tolist(), strict=True):
+        literal = arrays.get(f"literals/{name}", np.zeros(0, np.uint8))
+        table = arrays["tables"][begin : begin + size]
         if _checksum(table, literal) != checksum:
             raise ValueError(f"column {name} was changed after it was written")
         columns[name] = unpack(table, literal)
         begin += size
-    return GraphStore(columns, np.asarray(group["pages"][...]), *_read_names(group))
+    return GraphStore(columns, arrays["pages"], objects, sites)
 
 
 def _checksum(tables: NDArray[np.uint8], literal: NDArray[np.uint8]) -> int:
     return zlib.crc32(literal.data, zlib.crc32(tables.data))
 
 
-def _read_arrays_of(group: h5py.Group) -> GraphStore:
+def _plain(arrays: Arrays, objects: tuple[HomeObject, ...], sites: tuple[Site, ...]) -> GraphStore:
     """Graph of a file of schema 2 or 1."""
-    arrays = {name: np.asarray(group[name][...]) for name in _ARRAYS if name in group}
     arrays.setdefault("is_temporary", np.zeros(len(arrays["is_input"]), dtype=np.bool_))
-    objects, sites = _read_names(group)
     return GraphStore.of(ValueGraph(**arrays, objects=objects, sites=sites))
 
 
-def _read_names(group: h5py.Group) -> tuple[tuple[HomeObject, ...], tuple[Site, ...]]:
-    text = _bytes(group["text"]).split("\0")
+def _names(arrays: Arrays) -> tuple[tuple[HomeObject, ...], tuple[Site, ...]]:
+    texts = arrays["text"].tobytes().decode().split("\0")
+
+    def text(number: int) -> str:
+        if number < 0:
+            raise IndexError(f"expected the number of a text, found {number}")
+        return texts[number]
+
     objects = tuple(
-        HomeObject(HomeKind(kind), text[name], text[function], text[file], line, size, text[key], depth)
-        for kind, name, function, file, line, size, key, depth in group["objects"][...].tolist()
+        HomeObject(HomeKind(kind), text(name), text(function), text(file), line, size, text(key), depth)
+        for kind, name, function, file, line, size, key, depth in arrays["objects"].tolist()
     )
-    entries = group["sites"][...].tolist()
-    done = group["site_operations"][...].tolist() if "site_operations" in group else [(0, 0)] * len(entries)
+    entries = arrays["sites"].tolist()
+    done = arrays["site_operations"].tolist() if "site_operations" in arrays else [(0, 0)] * len(entries)
     sites = tuple(
-        Site(text[function], text[file], line, text[kind], width, Fold(fold), flops, *others)
+        Site(text(function), text(file), line, text(kind), width, Fold(fold), flops, *others)
         for (function, file, line, kind, width, fold, flops), others in zip(entries, done, strict=True)
     )
     return objects, sites
-
-
-def _bytes(dataset: h5py.Dataset) -> str:
-    return bytes(np.asarray(dataset[...], dtype=np.uint8)).decode()

@@ -1,12 +1,52 @@
-"""Atomic writing: a file is either complete under its name or not there."""
+"""Files that are complete under their names or not there, and directories that vanish with their process."""
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
-from collections.abc import Callable
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from commanalyzer.errors import ArtifactError
+
+_SCRATCH = "commanalyzer-run-"
+_YOUNG_S = 60.0  # a directory is locked as soon as it was made; younger ones are left alone
+
+
+@contextlib.contextmanager
+def scratch_directory() -> Iterator[str]:
+    """Name of a directory that nobody else may use and that vanishes at the end.
+
+    It is locked as long as this process lives. What processes that were killed have left is removed before.
+    """
+    remove_leftovers()
+    with tempfile.TemporaryDirectory(prefix=_SCRATCH) as name:
+        lock = os.open(name, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            with contextlib.suppress(OSError):  # not every file system can; then nobody removes it
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield name
+        finally:
+            os.close(lock)
+
+
+def remove_leftovers() -> None:
+    """Remove directories of :func:`scratch_directory` whose processes are gone."""
+    for path in Path(tempfile.gettempdir()).glob(f"{_SCRATCH}*"):
+        with contextlib.suppress(OSError):
+            state = path.lstat()
+            if state.st_uid != os.geteuid() or time.time() - state.st_mtime < _YOUNG_S:
+                continue
+            lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(path, ignore_errors=True)
+            finally:
+                os.close(lock)
 
 
 def require_writable(path: Path, force: bool) -> None:

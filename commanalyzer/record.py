@@ -5,7 +5,6 @@ Input: an :class:`AnalysisRequest`. Output: :class:`RecordedProgram`, everything
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -14,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from commanalyzer.errors import TargetRunError
+from commanalyzer.files import scratch_directory
 from commanalyzer.frontend.compile import FrontendResult, compile_sources
 from commanalyzer.frontend.executable import compile_executable, has_executable
 from commanalyzer.instrument.plan import ModulePlan, PlanOptions, plan_module
@@ -122,7 +122,7 @@ def record(request: AnalysisRequest, progress: Progress, *, whole_runs: bool = F
         plan = plan_module(module, options)
         instrumented = build_instrumented(rewrite(module, plan), frontend, link_flags)
         native = building.result()
-    with tempfile.TemporaryDirectory(prefix="commanalyzer-") as scratch:
+    with scratch_directory() as scratch:
         runs = ProgramRuns.of(request, Path(scratch))
         progress.stage("run the program", 1)
         plain = runs.plain(native)

@@ -60,6 +60,8 @@ class AnalysisRequest:
         timeout_s: Limit of each run of the program, seconds; ``None`` for no limit.
         memory_limit_bytes: Limit of its resident memory, bytes, and of what dividing its values is expected
             to need; ``None`` for no limit.
+        disk_limit_bytes: Limit of what one recording may take of the disk, bytes; ``None`` for half of what
+            is free when it begins.
         seed: Seed of every random choice.
         imbalance: Allowed excess of the largest part's work over the mean, in (0, 1).
         check: Verify conservation laws on the way.
@@ -93,6 +95,7 @@ class AnalysisRequest:
     program_output: ProgramOutput = "inherit"
     timeout_s: float | None = None
     memory_limit_bytes: int | None = None
+    disk_limit_bytes: int | None = None
     seed: int = 1
     imbalance: float = DEFAULT_IMBALANCE
     check: bool = False
@@ -111,9 +114,10 @@ class AnalysisRequest:
         self._check_limits()
 
     def _check_limits(self) -> None:
-        timeout, memory = self.timeout_s, self.memory_limit_bytes
+        timeout, memory, disk = self.timeout_s, self.memory_limit_bytes, self.disk_limit_bytes
         _require(timeout is None or timeout > 0, f"expected a positive time, found {timeout}", "--timeout")
         _require(memory is None or memory > 0, f"expected a positive size, found {memory}", "--memory-limit")
+        _require(disk is None or disk > 0, f"expected a positive size, found {disk}", "--disk-limit")
 
 
 @dataclass(frozen=True, slots=True)

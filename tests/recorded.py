@@ -84,7 +84,7 @@ def record_file(
 ) -> Recorded:
     """Compile, instrument and run the program in ``source``."""
     frontend = compile_sources([source], regions=regions, flags=flags)
-    module, plan, executable = _instrumented(frontend, control_flows, library_models)
+    module, plan, executable = instrumented(frontend, control_flows, library_models)
     plain = run_target(
         build_native(frontend), arguments, stdin=subprocess.DEVNULL, limits=LIMITS, capture=True
     )
@@ -107,7 +107,7 @@ def record_file(
         )
 
 
-def _instrumented(
+def instrumented(
     frontend: FrontendResult, control_flows: bool = True, library_models: tuple[Path, ...] = ()
 ) -> tuple[Module, ModulePlan, Path]:
     library = library_with(*library_models)
@@ -118,7 +118,7 @@ def _instrumented(
 
 def graph_under(source: Path, allowed_bytes: int | None) -> tuple[ValueGraph, int, TraceStatistics]:
     """Graph, renamings and statistics of a recording that may use so much memory."""
-    _, plan, executable = _instrumented(compile_sources([source]))
+    _, plan, executable = instrumented(compile_sources([source]))
     path = source.with_suffix(".trace")
     environment = {"COMMANALYZER_TRACE": str(path)}
     if allowed_bytes is not None:

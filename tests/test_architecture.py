@@ -26,7 +26,7 @@ MAX_FUNCTION_LINES = 60
 LAYERS = (
     ("version", "errors"),
     ("work",),
-    ("quantities", "files", "heap", "progress", "compiled", "abi"),
+    ("quantities", "files", "documents", "heap", "progress", "compiled", "abi"),
     ("machine", "vcg.graph"),
     ("request", "ir"),
     ("frontend",),
@@ -38,7 +38,7 @@ LAYERS = (
     ("report.figures",),
     ("results",),
     ("provenance", "export", "comparison", "confidence"),
-    ("artifact_header",),
+    ("artifact_header", "artifact_arrays"),
     ("artifacts",),
     ("paper_view", "views"),
     ("record", "decompose", "counting", "patterns"),
@@ -57,7 +57,7 @@ ADAPTERS = {
     "pymetis": {"partition.metis_call"},
     "mtkahypar": {"partition.mtkahypar_call"},
     "numba": {"compiled"},
-    "h5py": {"artifacts"},
+    "h5py": {"artifact_arrays"},
     "mpi4py": {"machine.mpi", "sweep.executors"},
     "llvmlite": {
         "compiled",

@@ -72,6 +72,11 @@ _OPTIONS = (
         "disk (TMPDIR). A graph that would need more than the limit to be divided is not divided.",
     ),
     click.option(
+        "--disk-limit",
+        type=options.size,
+        help="Limit of what one recording takes of the disk (TMPDIR): 20GB.  [default: half of what is free]",
+    ),
+    click.option(
         "--seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of partitioning."
     ),
     click.option("--check", is_flag=True, help="Verify conservation laws on the way."),
@@ -126,7 +131,7 @@ def request_from(
         CommAnalyzerError: If a value is out of range or a machine file is not usable.
     """
     fields = dict(given)
-    model, memory = fields.pop("model"), fields.pop("memory_limit")
+    model, memory, disk = (fields.pop(name) for name in ("model", "memory_limit", "disk_limit"))
     compiler = (fields.pop(name) for name in ("cc", "cflags", "ldflags", "fc"))
     return AnalysisRequest(
         sources=sources,
@@ -136,5 +141,6 @@ def request_from(
         program_output=program_output,
         timeout_s=fields.pop("timeout"),
         memory_limit_bytes=None if memory is None else int(memory),
+        disk_limit_bytes=None if disk is None else int(disk),
         **fields,  # options that are called like the fields of the request
     )

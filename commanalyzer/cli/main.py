@@ -7,9 +7,11 @@ import importlib
 import os
 import signal
 import sys
+import threading
 import traceback
 from collections.abc import Sequence
 from types import FrameType
+from typing import Any
 
 import click
 
@@ -122,7 +124,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     if arguments and arguments[0] in WRAPPERS:
         return run_compiler(WRAPPERS[arguments[0]], arguments[1:])
-    # A batch system ends jobs with SIGTERM: end the analysed program too, as for Ctrl-C.
+    _open_streams()
+    # A batch system ends jobs with SIGTERM, a closed terminal with SIGHUP: end the analysed program too.
     previous = _on_terminate()
     try:
         return _run(arguments)
@@ -148,8 +151,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:  # noqa: BLE001 the one place that may
         return _internal(error)
     finally:
-        if previous is not None:
-            signal.signal(signal.SIGTERM, previous)
+        for number, handler in previous.items():
+            signal.signal(number, handler)
 
 
 def _run(arguments: list[str]) -> int:
@@ -188,16 +191,31 @@ def _silence_stdout() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _on_terminate() -> signal.Handlers | None:
+def _open_streams() -> None:
+    """Open streams that whoever started this process closed: files opened later must not take their place."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(number, "w" if number else "r", closefd=False))
+
+
+def _on_terminate() -> dict[signal.Signals, Any]:
+    """Treat what asks this process to end like Ctrl-C; returns what was done before, by signal."""
+
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    try:
-        previous = signal.signal(signal.SIGTERM, interrupt)
-    except ValueError:
-        # Not in the main thread: leave signals alone.
-        return None
-    return previous if isinstance(previous, signal.Handlers) else signal.SIG_DFL
+    previous = {}
+    if threading.current_thread() is threading.main_thread():  # elsewhere, leave signals alone
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+            known = signal.getsignal(number)
+            if known is not signal.SIG_IGN:  # nohup
+                signal.signal(number, interrupt)
+                previous[number] = signal.SIG_DFL if known is None else known
+    return previous
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from commanalyzer.counting.merge import counted_result
 from commanalyzer.counting.mpi import MpiLibrary, find_mpi
 from commanalyzer.counting.rank_files import RankCounts, read_rank_files
 from commanalyzer.errors import ConfigError, TargetRunError
+from commanalyzer.files import scratch_directory
 from commanalyzer.provenance import collect_provenance
 from commanalyzer.results import AnalysisResult
 from commanalyzer.runtime.launch import RunLimits, TargetRun, run_target
@@ -58,7 +58,7 @@ def count(request: CountRequest) -> AnalysisResult:
     program = Path(found)
     mpi = find_mpi(program, request.mpicc)
     library = build_interposer(mpi)
-    with tempfile.TemporaryDirectory(prefix="commanalyzer-counts-") as folder:
+    with scratch_directory() as folder:
         run = _run(request, program, mpi, library, Path(folder))
         ranks = read_rank_files(Path(folder))
     if not ranks:

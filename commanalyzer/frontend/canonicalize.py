@@ -31,6 +31,9 @@ _SIZE = rf"ptrtoint \(ptr getelementptr \((?P<type>{_TYPE}), ptr null, i\d+ (?P<
 _PRODUCT = re.compile(rf"\bmul (?:nuw )?(?:nsw )?\(i64 {_SIZE}, i64 (?P<second>-?\d+)\)")
 _CONTEXT = 120  # characters of a refused line that a message shows on each side
 
+# an integer type that LLVM's parser accepts and its code generation does not survive; no name, no text
+_WIDE = re.compile(r"(?<![\w%@.$\"-])i([1-9]\d{5,})\b")
+
 
 def canonicalize(
     paths: Sequence[Path],
@@ -93,7 +96,14 @@ def _load(path: Path, label: str) -> llvm.ModuleRef:
         )
     else:
         module = _parse_text(_without_products(data.decode("utf-8", "replace")), label)
-    if MARKER in {v.name for v in module.global_variables} or f"!{MARKER} =" in str(module):
+    text = str(module)
+    if wide := _WIDE.search(text):
+        raise IrError(
+            f"expected integers of fewer than 100,000 bits, found i{wide[1]}",
+            where=label,
+            hint="LLVM takes minutes to hours to generate code for a single division of such",
+        )
+    if MARKER in {v.name for v in module.global_variables} or f"!{MARKER} =" in text:
         raise InstrumentationError(
             "expected an original module, found an already instrumented one",
             where=label,

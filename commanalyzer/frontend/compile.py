@@ -11,13 +11,13 @@ import logging
 import os
 import re
 import sys
-import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 from commanalyzer.errors import ConfigError, IrError
+from commanalyzer.files import scratch_directory
 from commanalyzer.frontend.cache import cached_file, content_key
 from commanalyzer.frontend.fortran import FORTRAN_SUFFIXES, compile_fortran, find_fortran, runtime_libraries
 from commanalyzer.frontend.models import fortran_models, uses_fortran
@@ -102,7 +102,7 @@ def compile_sources(
         raise ConfigError("expected at least one source file, found none")
     inputs = tuple(_input_file(path) for path in sources)
     toolchain = find_toolchain(compiler)
-    with tempfile.TemporaryDirectory(prefix="commanalyzer-") as scratch:
+    with scratch_directory() as scratch:
         modules, diagnostics = _bitcode_of(sources, Path(scratch), toolchain, tuple(flags), fortran)
         libraries, models = fortran_runtime(modules, fortran)
         labels = [str(source) for source in sources]

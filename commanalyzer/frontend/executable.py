@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import shlex
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from commanalyzer.errors import CommAnalyzerError, ConfigError
+from commanalyzer.files import scratch_directory
 from commanalyzer.frontend.cache import cached_file, content_key
 from commanalyzer.frontend.compile import (
     FrontendResult,
@@ -66,7 +66,7 @@ def compile_executable(
     toolchain, toolchain_notes = _toolchain(program, compiler)
     modules = [(image, record) for image in program.images for record in image.of_kind("module")]
     labels = [record.name for _, record in modules]
-    with tempfile.TemporaryDirectory(prefix="commanalyzer-") as folder:
+    with scratch_directory() as folder:
         scratch = Path(folder)
         paths = [_written(scratch / f"module{i}.bc", record) for i, (_, record) in enumerate(modules)]
         shared = [len(image.of_kind("module")) for image in program.images[1:]]

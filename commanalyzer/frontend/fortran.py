@@ -10,12 +10,12 @@ import os
 import re
 import shlex
 import shutil
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from commanalyzer.errors import CompileError, RuntimeBuildError
+from commanalyzer.files import scratch_directory
 from commanalyzer.frontend.drivers.option_table import LANGUAGE_OF_SUFFIX, OPENMP
 from commanalyzer.frontend.marks import MACRO, with_fortran_marks
 from commanalyzer.frontend.subprocesses import ToolOutput, run_tool
@@ -168,7 +168,7 @@ def runtime_libraries(compiler: FortranCompiler) -> tuple[str, ...]:
     Raises:
         RuntimeBuildError: If none of them is found.
     """
-    with tempfile.TemporaryDirectory(prefix="commanalyzer-") as scratch:
+    with scratch_directory() as scratch:
         stub = Path(scratch) / "program.o"
         stub.write_bytes(b"")
         output = run_tool([*compiler.command, "-###", str(stub), "-o", "program"], timeout_s=_TIMEOUT_S)

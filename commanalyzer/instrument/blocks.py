@@ -45,11 +45,11 @@ def plan_blocks(
     then what lies behind a mark in its block is counted by itself, too.
     """
     cfg = values.cfg
+    leader_of = {} if regions.marks else _leaders(cfg)
     leaders: dict[str, list[Block]] = {}
     for block in values.function.blocks:
         if block.label in cfg.immediate_dominator:
-            leader = block.label if regions.marks else _leader(cfg, block.label)
-            leaders.setdefault(leader, []).append(block)
+            leaders.setdefault(leader_of.get(block.label, block.label), []).append(block)
     counters: dict[str, int] = {}
     behind: dict[str, tuple[tuple[int, int], ...]] = {}
     for leader, blocks in leaders.items():
@@ -71,14 +71,22 @@ def plan_blocks(
     return BlockCounters(counters, behind)
 
 
-def _leader(cfg: ControlFlow, block: str) -> str:
-    """First block that executes exactly as often: it dominates, is post-dominated, and shares the loop."""
-    leader = block
-    for candidate in cfg.dominator_chain(block)[1:]:
-        same_loop = cfg.innermost_loop.get(candidate) == cfg.innermost_loop.get(block)
-        if same_loop and cfg.postdominates(block, candidate):
-            leader = candidate
-    return leader
+def _leaders(cfg: ControlFlow) -> dict[str, str]:
+    """Per block the first that executes exactly as often: it dominates, is post-dominated, shares the loop.
+
+    The next block that always executes with a block is its immediate post-dominator, if it dominates that:
+    otherwise there is a way past the block to there, and to all that lies behind.
+    """
+    first: dict[str, str] = {}  # of the blocks that always execute together, whatever their loops
+    leaders: dict[tuple[str, str | None], str] = {}
+    found: dict[str, str] = {}
+    for block in cfg.reverse_postorder:
+        together = first.setdefault(block, block)
+        following = cfg.immediate_postdominator.get(block, "")
+        if following and cfg.dominates(block, following):
+            first[following] = together
+        found[block] = leaders.setdefault((together, cfg.innermost_loop.get(block)), block)
+    return found
 
 
 def _record(values: FunctionValues, leader: str, parts: Sequence[Sequence[Instruction]]) -> BlockRecord:

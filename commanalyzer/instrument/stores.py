@@ -12,7 +12,7 @@ from commanalyzer.instrument.scalars import scalar_leaves, value_width
 from commanalyzer.instrument.sites import SiteRecord
 from commanalyzer.instrument.values import FunctionValues, holds_value
 from commanalyzer.ir.extremum_stores import ExtremumStore
-from commanalyzer.ir.model import Instruction, IrType
+from commanalyzer.ir.model import Instruction, IrType, Operand
 from commanalyzer.ir.types import I32, size_bytes
 from commanalyzer.vcg.graph import Fold
 
@@ -34,7 +34,7 @@ _ATOMIC_FOLDS = {
 
 
 class StorePlanner:
-    """Plans stores, ``atomicrmw`` and ``cmpxchg`` of one function."""
+    """Plans stores, ``atomicrmw`` and ``cmpxchg`` of one function; an exchange is a store."""
 
     def __init__(self, labels: LabelBook) -> None:
         self._labels = labels
@@ -46,14 +46,13 @@ class StorePlanner:
         out = self._patch.after.setdefault(instruction.last_line, [])
         pointer = instruction.operands[1 if instruction.opcode == "store" else 0].text
         address = self._patch.value(out, f"ptrtoint ptr {pointer} to i64")
-        if instruction.opcode != "store":
+        value = instruction.operands[-1 if instruction.predicate == "xchg" else 0]
+        if instruction.opcode != "store" and instruction.predicate != "xchg":
             self._plan_atomic(instruction, block, out, address)
-            return
-        value = instruction.operands[0]
-        if not holds_value(value.type):
+        elif not holds_value(value.type):
             self._patch.call(out, "ca_forget", address, max(1, size_bytes(value.type) // 4))
         elif value.type.kind in ("int", "float"):
-            self._plan_scalar(instruction, block, out, address)
+            self._plan_scalar(instruction, value, block, out, address)
         else:
             self._plan_leaves(instruction, block, out, address)
 
@@ -96,8 +95,9 @@ class StorePlanner:
 
     # ---- scalars -------------------------------------------------------------------------------------------
 
-    def _plan_scalar(self, instruction: Instruction, block: str, out: list[str], address: str) -> None:
-        value = instruction.operands[0]
+    def _plan_scalar(
+        self, instruction: Instruction, value: Operand, block: str, out: list[str], address: str
+    ) -> None:
         size = size_bytes(value.type)
         words = max(1, (size + 3) // 4)
         found = self._labels.labels(value.text, block)
@@ -148,7 +148,7 @@ class StorePlanner:
 
     def _accumulation(self, store: Instruction, block: str, labels: Sequence[str]) -> tuple[Fold, str]:
         """Whether ``store`` is ``x = x op term``, and x's label, if it is the only one."""
-        load = _accumulated_load(self._values, store, block)
+        load = _accumulated_load(self._values, store, block) if store.opcode == "store" else None
         if load is None:
             return Fold.NONE, ""
         own = self._labels.labels(load, self._values.block_of(load)).names

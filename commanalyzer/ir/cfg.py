@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from commanalyzer.ir.model import Function
 
 _Graph = Mapping[str, Sequence[str]]
+_Intervals = Mapping[str, tuple[int, int]]  # of a tree: blocks before, and before what follows its subtree
 VIRTUAL_EXIT = ""
 
 
@@ -62,15 +63,12 @@ class ControlFlow:
     immediate_postdominator: Mapping[str, str]
     loops: Mapping[str, Loop]
     innermost_loop: Mapping[str, str]
+    _in_dominators: _Intervals
+    _in_postdominators: _Intervals
 
     def dominates(self, a: str, b: str) -> bool:
         """Every path from the entry to ``b`` passes ``a``; a reachable block dominates itself."""
-        if b not in self.immediate_dominator:
-            return False
-        block: str | None = b
-        while block is not None and block != a:
-            block = self.immediate_dominator[block]
-        return block is not None
+        return _is_below(b, a, self._in_dominators)
 
     def postdominates(self, a: str, b: str) -> bool:
         """Every path from ``b`` to an exit passes ``a``.
@@ -79,12 +77,7 @@ class ControlFlow:
         """
         if a == b:
             return a in self.immediate_dominator
-        block = b
-        while block in self.immediate_postdominator:
-            block = self.immediate_postdominator[block]
-            if block == a:
-                return True
-        return False
+        return _is_below(b, a, self._in_postdominators)
 
     def dominator_chain(self, block: str) -> tuple[str, ...]:
         """Return ``block``, its immediate dominator, and so on up to the entry; empty if unreachable."""
@@ -121,17 +114,49 @@ def control_flow(function: Function) -> ControlFlow:
     predecessors = _reversed(labels, successors)
     order = _reverse_postorder(labels[0], successors)
     dominator = _immediate_dominators(order, predecessors)
-    loops = _loops(labels, order, successors, predecessors, dominator)
+    in_dominators = _intervals(labels[0], dominator)
+    postdominator = _postdominators(labels, order, successors)
+    loops = _loops(labels, order, successors, predecessors, in_dominators)
     return ControlFlow(
         labels[0],
         successors,
         predecessors,
         tuple(order),
         {block: None if block == labels[0] else dominator[block] for block in order},
-        _postdominators(labels, order, successors),
+        postdominator,
         loops,
         _innermost(loops),
+        in_dominators,
+        _intervals(VIRTUAL_EXIT, postdominator),
     )
+
+
+def _intervals(root: str, parent: Mapping[str, str]) -> dict[str, tuple[int, int]]:
+    """Where the subtree of each block lies when the tree is written down, parents first."""
+    children: dict[str, list[str]] = {}
+    for block, above in parent.items():
+        if block != root:
+            children.setdefault(above, []).append(block)
+    first: dict[str, int] = {}
+    found: dict[str, tuple[int, int]] = {}
+    stack = [root]
+    while stack:
+        block = stack[-1]
+        if block in first:
+            found[block] = (first[block], len(first))
+            stack.pop()
+        else:
+            first[block] = len(first)
+            stack += children.get(block, ())
+    return found
+
+
+def _is_below(block: str, above: str, tree: _Intervals) -> bool:
+    """``above`` is ``block``, or lies on its way to the root."""
+    if block not in tree or above not in tree:
+        return False
+    low, high = tree[above]
+    return low <= tree[block][0] < high
 
 
 def _reversed(labels: Sequence[str], graph: _Graph) -> dict[str, tuple[str, ...]]:
@@ -201,41 +226,32 @@ def _loops(
     order: Sequence[str],
     successors: _Graph,
     predecessors: _Graph,
-    dominator: Mapping[str, str],
+    in_dominators: _Intervals,
 ) -> dict[str, Loop]:
-    bodies: dict[str, tuple[set[str], list[str]]] = {}
-    for header in order:
-        latches = [p for p in predecessors[header] if _dominated(p, header, dominator)]
-        if latches:
-            bodies[header] = (_body(header, latches, predecessors, dominator), latches)
+    number = {label: i for i, label in enumerate(labels)}
     loops: dict[str, Loop] = {}
+    innermost: dict[str, str] = {}
     # A header precedes the headers of inner loops in reverse postorder, so parents are made first.
-    for header, (body, latches) in bodies.items():
-        around = [other for other in loops if header in loops[other].blocks]
-        parent = max(around, key=lambda h: loops[h].depth, default=None)
+    for header in order:
+        latches = [p for p in predecessors[header] if _is_below(p, header, in_dominators)]
+        if not latches:
+            continue
+        body = _body(header, latches, predecessors, in_dominators)
+        parent = innermost.get(header)
         exits = {s for block in body for s in successors[block]} - body
         loops[header] = Loop(
             header,
             frozenset(body),
             tuple(latches),
-            tuple(label for label in labels if label in exits),
+            tuple(sorted(exits, key=number.__getitem__)),
             parent,
             1 if parent is None else loops[parent].depth + 1,
         )
+        innermost.update(dict.fromkeys(body, header))
     return loops
 
 
-def _dominated(block: str, by: str, dominator: Mapping[str, str]) -> bool:
-    if block not in dominator:
-        return False
-    while block != by and dominator[block] != block:
-        block = dominator[block]
-    return block == by
-
-
-def _body(
-    header: str, latches: Sequence[str], predecessors: _Graph, reachable: Mapping[str, str]
-) -> set[str]:
+def _body(header: str, latches: Sequence[str], predecessors: _Graph, reachable: _Intervals) -> set[str]:
     body = {header}
     pending = list(latches)
     while pending:

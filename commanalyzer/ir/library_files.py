@@ -19,13 +19,13 @@ from __future__ import annotations
 
 import itertools
 import re
-import tomllib
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from commanalyzer.documents import parse_toml
 from commanalyzer.errors import ConfigError
 from commanalyzer.ir.libcalls import ByteCount, CallKind, LibraryCall, LibraryModel, MemoryRange
 
@@ -97,8 +97,8 @@ def library_with(*paths: Path) -> LibraryModel:
 
 def _rows(text: str, where: str) -> dict[str, LibraryCall]:
     try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        document = parse_toml(text)
+    except ValueError as error:
         raise ConfigError(f"expected a TOML file, found: {error}", where=where) from error
     unknown = sorted(document.keys() - {"functions"})
     if unknown or not isinstance(document.get("functions"), dict):

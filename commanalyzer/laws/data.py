@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from commanalyzer.documents import read_csv
 from commanalyzer.errors import ArtifactError, ConfigError, FitError
 from commanalyzer.laws.terms import Floats
 from commanalyzer.results import AnalysisResult
@@ -168,18 +168,16 @@ def _argument(result: AnalysisResult, name: str, number: int, path: Path) -> flo
 
 def _is_sweep_table(path: Path) -> bool:
     try:
-        with path.open(encoding="utf-8", newline="") as stream:
-            header = next(csv.reader(stream), [])
-    except (OSError, UnicodeDecodeError, csv.Error):
+        header = next(iter(read_csv(path)), [])
+    except (OSError, ValueError):
         return True  # the reader of sweep tables says what is wrong
     return set(NAMES) <= set(header)
 
 
 def _of_csv(path: Path, parameters: Sequence[str]) -> Observations:
     try:
-        with path.open(encoding="utf-8", newline="") as stream:
-            lines = list(csv.reader(stream))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        lines = read_csv(path)
+    except (OSError, ValueError) as error:
         raise ArtifactError(f"expected a CSV table with a header, found: {error}", where=str(path)) from error
     if not lines:
         raise ArtifactError("expected a CSV table with a header, found an empty file", where=str(path))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, cast, get_args
 
+from commanalyzer.documents import number, parse_json
 from commanalyzer.errors import ArtifactError, FitError
 from commanalyzer.files import write_text
 from commanalyzer.laws.formula import formula_text, law_latex, law_python, law_text
@@ -18,6 +20,7 @@ from commanalyzer.laws.terms import FORMS, Factor, Term
 
 KIND = "commanalyzer.laws"
 SCHEMA = 1
+_EXPONENT = re.compile(r"-?\d{1,18}(/[1-9]\d{0,17})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,7 @@ def load_laws(path: Path) -> LawsDocument:
         ArtifactError: If it is missing, of another kind, of a newer schema or damaged.
     """
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = parse_json(path.read_text(encoding="utf-8"), is_finite=True)
     except OSError as error:
         raise ArtifactError(f"expected a file of laws, found: {error.strerror}", where=str(path)) from error
     except ValueError as error:
@@ -85,7 +88,7 @@ def load_laws(path: Path) -> LawsDocument:
         return LawsDocument(
             str(content["program"]), tuple(map(_read_law, content["laws"])), dict(content["provenance"])
         )
-    except (KeyError, TypeError, ValueError, ZeroDivisionError, FitError) as error:
+    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, FitError) as error:
         raise ArtifactError(
             f"expected a complete document of laws, found a damaged one: {error!r}", where=str(path)
         ) from error
@@ -140,8 +143,8 @@ def _read_law(entry: Mapping[str, Any]) -> Law:
         parameters=parameters,
         formula=_read_formula(entry["formula"], parameters),
         alternatives=tuple(_read_formula(item, parameters) for item in entry["alternatives"]),
-        lowest=tuple(map(float, entry["lowest"])),
-        highest=tuple(map(float, entry["highest"])),
+        lowest=_numbers(entry["lowest"], len(parameters)),
+        highest=_numbers(entry["highest"], len(parameters)),
         num_points=int(entry["points"]),
         notes=tuple(map(str, entry["notes"])),
     )
@@ -153,11 +156,11 @@ def _read_formula(entry: Mapping[str, Any], parameters: Sequence[str]) -> Formul
     return Formula(
         family=cast(Family, entry["family"]),
         terms=tuple(_read_term(item["factors"], parameters) for item in entry["terms"]),
-        coefficients=tuple(float(item["coefficient"]) for item in entry["terms"]),
-        loo_error=float(entry["prediction_error"]),
-        holdout_error=float(entry["holdout_error"]),
-        residual_error=float(entry["residual_error"]),
-        covariance=tuple(map(float, entry["covariance"])),
+        coefficients=tuple(number(item["coefficient"]) for item in entry["terms"]),
+        loo_error=number(entry["prediction_error"]),
+        holdout_error=number(entry["holdout_error"]),
+        residual_error=number(entry["residual_error"]),
+        covariance=_numbers(entry["covariance"], len(entry["terms"]) ** 2 if entry["covariance"] else 0),
         degrees_of_freedom=int(entry["degrees_of_freedom"]),
     )
 
@@ -167,8 +170,20 @@ def _read_term(entry: Sequence[Mapping[str, Any]], parameters: Sequence[str]) ->
         Factor(
             parameters.index(item["parameter"]),
             FORMS[FORMS.index(item["form"])],
-            Fraction(item["exponent"]),
+            _exponent(item["exponent"]),
             int(item["log_exponent"]),
         )
         for item in entry
     )
+
+
+def _exponent(text: object) -> Fraction:
+    if not isinstance(text, str) or _EXPONENT.fullmatch(text) is None:
+        raise ValueError(f"expected an exponent such as 3/2, found {text!r}")
+    return Fraction(text)
+
+
+def _numbers(entries: Sequence[object], length: int) -> tuple[float, ...]:
+    if not isinstance(entries, list) or len(entries) != length:
+        raise ValueError(f"expected {length} numbers, found {entries!r}")
+    return tuple(map(number, entries))

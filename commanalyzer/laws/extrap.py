@@ -9,10 +9,8 @@ Reference: Extra-P 4.2, https://github.com/extra-p/extrap.
 
 from __future__ import annotations
 
-import json
 import shlex
 import subprocess
-import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -21,8 +19,10 @@ from typing import Any
 
 import numpy as np
 
+from commanalyzer.documents import parse_json
 from commanalyzer.errors import ArtifactError, FitError
 from commanalyzer.export.extrap import Measurement, write_extrap
+from commanalyzer.files import scratch_directory
 from commanalyzer.laws.law import Formula, Law
 from commanalyzer.laws.terms import Factor, Floats, Term
 
@@ -42,13 +42,13 @@ def import_models(path: Path) -> tuple[Law, ...]:
     """
     try:
         with zipfile.ZipFile(path) as archive:
-            document = json.loads(archive.read(_DOCUMENT))
+            document = parse_json(archive.read(_DOCUMENT))
         return tuple(_laws(document))
     except OSError as error:
         raise ArtifactError(
             f"expected an Extra-P experiment, found: {error.strerror}", where=str(path)
         ) from error
-    except (zipfile.BadZipFile, KeyError, TypeError, ValueError, IndexError) as error:
+    except (zipfile.BadZipFile, LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
         raise ArtifactError(
             f"expected an Extra-P 4 experiment with models (zip with {_DOCUMENT}), found: {error!r}",
             where=str(path),
@@ -125,7 +125,7 @@ def second_opinion(
     Raises:
         FitError: If it cannot be started or fails; the message has its last lines.
     """
-    with tempfile.TemporaryDirectory(prefix="commanalyzer-extrap-") as folder:
+    with scratch_directory() as folder:
         data, models = Path(folder) / "data.jsonl", Path(folder) / "models.extra-p"
         write_extrap(data, measurements(x, names, metrics))
         negative = "allow_negative_exponents=True"

@@ -32,12 +32,12 @@ from __future__ import annotations
 
 import datetime
 import math
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Literal
 
+from commanalyzer.documents import parse_toml
 from commanalyzer.errors import MachineModelError
 from commanalyzer.machine.curves import Curve, Reading
 from commanalyzer.machine.kinds import KINDS, ParameterKind
@@ -153,12 +153,12 @@ def load_machine(path: Path) -> MachineParameters:
             keys or implausible values.
     """
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        data = parse_toml(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise MachineModelError(
             f"expected a readable machine file, found: {error.strerror}", where=str(path)
         ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise MachineModelError(f"expected a TOML file, found: {error}", where=str(path)) from error
     try:
         return _machine(data)

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from commanalyzer.documents import parse_json
 from commanalyzer.errors import MachineModelError
 from commanalyzer.files import write_atomically
 
@@ -76,16 +77,23 @@ def read_samples(path: Path) -> tuple[tuple[Series, ...], dict[str, object]]:
         MachineModelError: If the file is not readable or of another kind or a newer schema.
     """
     try:
-        document = json.loads(gzip.decompress(path.read_bytes()))
+        document = parse_json(gzip.decompress(path.read_bytes()))
     except (OSError, EOFError, ValueError) as error:
         raise MachineModelError(f"expected a file of raw timings, found: {error}", where=str(path)) from error
+    if not isinstance(document, dict):
+        raise MachineModelError("expected a file of raw timings, found another document", where=str(path))
     kind, schema = document.get("kind"), document.get("schema")
     if kind != SAMPLES_KIND or schema != SAMPLES_SCHEMA:
         raise MachineModelError(
             f"expected kind {SAMPLES_KIND}, schema {SAMPLES_SCHEMA}, found {kind!r}, {schema!r}",
             where=str(path),
         )
-    return tuple(_decoded(item) for item in document["series"]), document["provenance"]
+    try:
+        return tuple(_decoded(item) for item in document["series"]), dict(document["provenance"])
+    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
+        raise MachineModelError(
+            f"expected complete raw timings, found damaged ones: {error!r}", where=str(path)
+        ) from error
 
 
 def _encoded(series: Series) -> dict[str, object]:

@@ -14,6 +14,7 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 _Kind = Literal["done", "failed", "no memory"]
+_LOOK_S = 1.0
 _MODULE = "commanalyzer.partition.helper"
 
 
@@ -129,7 +131,15 @@ def _peak_bytes() -> int:
     return 0
 
 
+def _follow(parent: int) -> None:
+    """End with the process that asks, also in the midst of a call."""
+    while os.getppid() == parent:
+        time.sleep(_LOOK_S)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 def _main() -> None:
+    threading.Thread(target=_follow, args=(os.getppid(),), daemon=True).start()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a call that takes too long leaves no file behind
     # Libraries may print: not into answers.
     with suppress(BrokenPipeError), os.fdopen(os.dup(1), "wb") as answers:

@@ -8,13 +8,13 @@ others; an array that it names must be complete.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from commanalyzer.documents import read_csv, whole_numbers
 from commanalyzer.errors import ConfigError
 from commanalyzer.partition.array_names import arrays_called
 from commanalyzer.partition.shapes import Array, find_arrays
@@ -78,8 +78,7 @@ def _read_npy(path: Path) -> OwnerMap:
 
 
 def _read_csv(path: Path) -> OwnerMap:
-    with path.open(newline="", encoding="utf-8") as stream:
-        lines = list(csv.reader(stream))
+    lines = read_csv(path)
     if not lines or [cell.strip() for cell in lines[0]] not in _HEADERS:
         raise ValueError(f"a file that does not begin with {','.join(_HEADERS[0])}")
     body = [line for line in lines[1:] if line]
@@ -89,8 +88,8 @@ def _read_csv(path: Path) -> OwnerMap:
     name, place, part = zip(*body, strict=True) if body else ((), (), ())
     return OwnerMap(
         path,
-        np.array(place, dtype=np.int64),
-        np.array(part, dtype=np.int64),
+        whole_numbers(place),
+        whole_numbers(part),
         tuple(cell.strip() for cell in name),
         lines[0][1].strip() == "offset",
     )

@@ -29,7 +29,7 @@ _OPTION = "--decompose"
 _RULE = re.compile(
     r"(?P<name>[^=\[\]]+)(?:\[(?P<shape>[^\]]*)\])?=(?P<kind>block|cyclic)(?P<dims>[123]d)?(?::(?P<numbers>.+))?"
 )
-_NUMBERS = re.compile(r"[1-9]\d*(?:x[1-9]\d*){0,2}")
+_NUMBERS = re.compile(r"[1-9]\d{0,9}(?:x[1-9]\d{0,9}){0,2}")
 _GRAMMAR = "NAME=block2d, NAME=block:4x4, NAME[64x32]=block or NAME=cyclic:16x16"
 
 

@@ -329,6 +329,8 @@ def tally_distances(
     Returns:
         int64[N], int64[N], int64[N, kinds], in ascending order.
     """
+    if index.dtype == np.int64:  # a key has so many bits for a place
+        owner[index >> kernels.ARRAY_BITS != 0] = -1
     keys, count = np.full(_FIRST_SLOTS, -1, np.int64), np.zeros(1, np.int64)
     times = np.zeros((_FIRST_SLOTS, kernels.KINDS), np.int64)
     share, streams = max(1, graph.num_flows // _TALLIED_FLOWS), kernels.new_streams()

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from commanalyzer.errors import InstrumentationError, RuntimeBuildError
+from commanalyzer.files import scratch_directory
 from commanalyzer.frontend.cache import cached_file, content_key
 from commanalyzer.frontend.compile import FrontendResult
 from commanalyzer.frontend.link import build_executable, build_object
@@ -112,7 +112,7 @@ def _bitcode(toolchain: Toolchain, source: Path) -> Path:
 
 
 def _merge(ir_text: str, bitcode: Sequence[Path]) -> str:
-    with tempfile.TemporaryDirectory(prefix="commanalyzer-") as scratch:
+    with scratch_directory() as scratch:
         module, merged = Path(scratch) / "instrumented.ll", Path(scratch) / "merged.ll"
         module.write_text(ir_text)
         command = [sys.executable, "-m", "commanalyzer.runtime.merge", str(merged), str(module)]
@@ -147,7 +147,7 @@ def _link(
             extra_inputs=objects,
             link_flags=link_flags,
         )
-    with tempfile.TemporaryDirectory(prefix="commanalyzer-") as scratch:
+    with scratch_directory() as scratch:
         source = Path(scratch) / "program.ll"
         source.write_text(ir_text)
         main = build_object(source, toolchain=bundled, flags=("-fPIC",))

@@ -1,38 +1,33 @@
 """Runs the analysed program: limits on time and memory, and what it used.
 
-The only module that starts the target. The target gets a session of its own, so that it and everything it
-started can be ended together, and so that reading a terminal does not stop it.
+The only module that starts the target. The target gets a session of its own, so that reading a terminal does
+not stop it, and a supervisor that ends it and everything it started (:mod:`commanalyzer.runtime.supervisor`).
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import resource
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 import psutil
 
 from commanalyzer.errors import TargetRunError
 from commanalyzer.runtime.interrupts import deferred_interrupts
+from commanalyzer.runtime.supervisor import Stream, Supervised, build_supervisor
 
 _FIRST_POLL_S = 0.001
 _POLL_S = 0.05
-_CLEARLY_ABOVE = 1.02
-_GRACE_S = 2.0
+_BLOCK_BYTES = 512  # unit of st_blocks, stat(2)
 _PADDING = "COMMANALYZER_PADDING"
 _STACK_END_BYTES, _STACK_ALIGNMENT_BYTES = 8, 16
-Stream = IO[bytes] | int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +38,7 @@ class TargetRun:
         exit_status: Exit status of the program, 0 to 255.
         cpu_s: CPU time of the program and the children it waited for, user and system, seconds.
         wall_s: Elapsed time, seconds.
-        peak_rss_bytes: Largest resident size of the program, bytes; sampled (so possibly low by the growth of
-            the last 50 ms) when it stays below the peak of this process.
+        peak_rss_bytes: Largest resident size of the program or a child it waited for, bytes.
         stdout: What it printed when output was captured, otherwise empty.
     """
 
@@ -56,33 +50,28 @@ class TargetRun:
 
 
 @dataclass(frozen=True, slots=True)
+class FileLimit:
+    """A file that a run writes, and bytes of the disk that it may take."""
+
+    path: Path
+    most_bytes: int
+
+    @property
+    def used_bytes(self) -> int:
+        """Bytes that it takes now; holes take none."""
+        try:
+            return self.path.stat().st_blocks * _BLOCK_BYTES
+        except OSError:
+            return 0
+
+
+@dataclass(frozen=True, slots=True)
 class RunLimits:
     """Limits of one run; ``None`` is no limit."""
 
     timeout_s: float | None = None
     memory_limit_bytes: int | None = None
-
-
-class _Waiter(threading.Thread):
-    """Waits for one child, so that its end is timed exactly while the main thread polls."""
-
-    def __init__(self, pid: int) -> None:
-        super().__init__(daemon=True)
-        self._pid = pid
-        self._start_s = time.perf_counter()
-        self.ended = threading.Event()
-        self.status = 0
-        self.wall_s = 0.0
-        self.sampled_peak_bytes = 0
-        self.usage: resource.struct_rusage | None = None
-
-    def run(self) -> None:
-        """Wait, then publish status and usage."""
-        try:
-            _, self.status, self.usage = os.wait4(self._pid, 0)
-        finally:
-            self.wall_s = time.perf_counter() - self._start_s
-            self.ended.set()
+    trace: FileLimit | None = None
 
 
 def run_target(
@@ -124,40 +113,32 @@ def run_target(
     # A file rather than a pipe: no reader thread, and a grandchild that keeps it open cannot block us.
     with tempfile.TemporaryFile() as captured:
         _flush_own_streams()
+        build_supervisor()  # the first time, before interrupts wait
         with contextlib.ExitStack() as starting:
             starting.enter_context(deferred_interrupts())
             streams = (stdin, captured if capture else stdout, stderr)
-            process = _spawn([str(executable), *arguments], streams, environment or {}, label)
-            waiter = _Waiter(process.pid)
-            waiter.start()
+            program = _started([str(executable), *arguments], streams, environment or {}, label)
             started = starting.pop_all()
         try:
             started.close()  # interrupts from here on, and those held back, end the program
-            _supervise(process.pid, waiter, limits, label)
+            _supervise(program, limits, label)
         finally:
-            # Also ends background children that the program left behind in its session.
-            _end_group(process.pid, waiter)
-            process.returncode = waiter.status
+            # Also ends processes that the program left behind, in its session or out of it.
+            program.finish()
         captured.seek(0)
         output = captured.read() if capture else b""
-    return _finished(waiter, label, output)
+    return _finished(program, label, output)
 
 
-def _spawn(
+def _started(
     command: Sequence[str],
     streams: tuple[Stream, Stream, Stream],
     environment: Mapping[str, str],
     label: str,
-) -> subprocess.Popen[bytes]:
+) -> Supervised:
+    variables = _with_padding(command, {**os.environ, **environment}) if environment else None
     try:
-        return subprocess.Popen(
-            command,
-            stdin=streams[0],
-            stdout=streams[1],
-            stderr=streams[2],
-            env=_with_padding(command, {**os.environ, **environment}) if environment else None,
-            start_new_session=True,
-        )
+        return Supervised(command, streams, variables)
     except (OSError, ValueError) as error:
         raise TargetRunError(f"the program cannot be started: {error}", where=label) from error
 
@@ -207,23 +188,28 @@ def _flush_own_streams() -> None:
             stream.flush()
 
 
-def _supervise(pid: int, waiter: _Waiter, limits: RunLimits, label: str) -> None:
+def _supervise(program: Supervised, limits: RunLimits, label: str) -> None:
     """Return when the program has ended; raise when it exceeds a limit."""
     start_s = time.perf_counter()
     pause_s = _FIRST_POLL_S
-    waiter.sampled_peak_bytes = _own_peak_bytes(pid)
-    while not waiter.ended.wait(timeout=pause_s):
+    while not program.ended.wait(timeout=pause_s):
         pause_s = min(2.0 * pause_s, _POLL_S)
         elapsed_s = time.perf_counter() - start_s
-        waiter.sampled_peak_bytes = max(waiter.sampled_peak_bytes, _own_peak_bytes(pid))
         if limits.timeout_s is not None and elapsed_s > limits.timeout_s:
             raise TargetRunError(
                 f"expected the program to end in {limits.timeout_s:g} s, stopped it at {elapsed_s:.1f} s",
                 where=label,
                 hint="use a smaller problem, name a --region, or raise --timeout",
             )
+        if limits.trace is not None and (used := limits.trace.used_bytes) > limits.trace.most_bytes:
+            raise TargetRunError(
+                f"expected a recording of at most {limits.trace.most_bytes / 1e9:.3g} GB, "
+                f"stopped it at {used / 1e9:.3g} GB",
+                where=label,
+                hint="use a smaller problem, name a --region, or raise --disk-limit (TMPDIR says which disk)",
+            )
         if limits.memory_limit_bytes is not None:
-            used = _tree_held_bytes(pid)
+            used = _tree_held_bytes(program.pid)
             if used > limits.memory_limit_bytes:
                 raise TargetRunError(
                     f"expected at most {limits.memory_limit_bytes / 1e6:.0f} MB of memory, "
@@ -234,65 +220,33 @@ def _supervise(pid: int, waiter: _Waiter, limits: RunLimits, label: str) -> None
 
 
 def _tree_held_bytes(pid: int) -> int:
-    """Resident bytes of the process and its descendants without pages of files."""
+    """Resident bytes of the descendants of a process without pages of files."""
     try:
         children = [child.pid for child in psutil.Process(pid).children(recursive=True)]
     except psutil.Error:
         return 0
-    return sum(_status_bytes(each, "RssAnon:", "RssShmem:") for each in (pid, *children))
+    return sum(_held_bytes(each) for each in children)
 
 
-def _own_peak_bytes(pid: int) -> int:
-    """Peak resident bytes of the process so far, 0 when it is gone."""
-    return _status_bytes(pid, "VmHWM:")
-
-
-def _status_bytes(pid: int, *entries: str) -> int:
-    """Sum of some sizes that the kernel publishes about a process, 0 when it is gone."""
+def _held_bytes(pid: int) -> int:
+    """Resident bytes of a process without pages of files, 0 when it is gone."""
     try:
         status = Path(f"/proc/{pid}/status").read_text()
     except OSError:
         return 0
-    return sum(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith(entries))
+    held = (line for line in status.splitlines() if line.startswith(("RssAnon:", "RssShmem:")))
+    return sum(int(line.split()[1]) * 1024 for line in held)
 
 
-def _peak_bytes(waiter: _Waiter, usage: resource.struct_rusage) -> int:
-    # Linux carries the peak of the process that forked across exec, so ru_maxrss is never below our own.
-    # Above it, it is exact; otherwise the samples are closer (they miss growth since the last one).
-    own_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    # Both counters lag behind by some pages.
-    if usage.ru_maxrss > _CLEARLY_ABOVE * own_kib or not waiter.sampled_peak_bytes:
-        return int(usage.ru_maxrss) * 1024
-    return waiter.sampled_peak_bytes
-
-
-def _end_group(pid: int, waiter: _Waiter) -> None:
-    """End every process of the target's session; returns after the target itself is gone."""
-    if not waiter.ended.is_set():
-        _signal_group(pid, signal.SIGTERM)
-        waiter.ended.wait(_GRACE_S)
-    _signal_group(pid, signal.SIGKILL)
-    waiter.ended.wait()
-
-
-def _signal_group(pid: int, number: signal.Signals) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, number)
-
-
-def _finished(waiter: _Waiter, label: str, output: bytes) -> TargetRun:
-    usage = waiter.usage
-    if usage is None:
+def _finished(program: Supervised, label: str, output: bytes) -> TargetRun:
+    end = program.end
+    if program.error:
+        raise TargetRunError(f"the program cannot be started: {os.strerror(program.error)}", where=label)
+    if end is None:
         raise TargetRunError("the program's end could not be observed", where=label)
-    if os.WIFSIGNALED(waiter.status):
-        raise _signal_death(os.WTERMSIG(waiter.status), _peak_bytes(waiter, usage), label)
-    return TargetRun(
-        exit_status=os.WEXITSTATUS(waiter.status),
-        cpu_s=usage.ru_utime + usage.ru_stime,
-        wall_s=waiter.wall_s,
-        peak_rss_bytes=_peak_bytes(waiter, usage),
-        stdout=output,
-    )
+    if os.WIFSIGNALED(end.status):
+        raise _signal_death(os.WTERMSIG(end.status), end.peak_rss_bytes, label)
+    return TargetRun(os.WEXITSTATUS(end.status), end.cpu_s, end.wall_s, end.peak_rss_bytes, output)
 
 
 def _signal_death(number: int, peak_rss_bytes: int, label: str) -> TargetRunError:

@@ -6,6 +6,7 @@ program prints is shown by the plain run, completely and once: a recording may e
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,9 +18,11 @@ import psutil
 
 from commanalyzer.errors import TargetRunError
 from commanalyzer.request import AnalysisRequest
-from commanalyzer.runtime.launch import RunLimits, Stream, TargetRun, run_target, spool_stdin
+from commanalyzer.runtime.launch import FileLimit, RunLimits, TargetRun, run_target, spool_stdin
+from commanalyzer.runtime.supervisor import Stream
 
 _STANDARD_ERROR = 2  # descriptor: sys.stderr may be replaced (notebooks, test runners)
+_SHARE_OF_DISK = 2  # the rest is for the graph, and for others
 _RECORDER_FAILED = 113  # exit status of the shim when it cannot reserve its memory
 
 
@@ -78,7 +81,10 @@ class ProgramRuns:
         if may_end_early:
             environment["COMMANALYZER_PREFIX"] = "1"
         trace.unlink(missing_ok=True)
-        run = self._run(instrumented, environment, subprocess.DEVNULL, subprocess.DEVNULL)
+        room = self.request.disk_limit_bytes or shutil.disk_usage(trace.parent).free // _SHARE_OF_DISK
+        run = self._run(
+            instrumented, environment, subprocess.DEVNULL, subprocess.DEVNULL, FileLimit(trace, room)
+        )
         if run.exit_status == _RECORDER_FAILED and not trace.exists():
             raise TargetRunError(
                 "the recorder could not reserve its address space",
@@ -87,7 +93,12 @@ class ProgramRuns:
         return run
 
     def _run(
-        self, executable: Path, environment: dict[str, str], stdout: Stream, stderr: Stream
+        self,
+        executable: Path,
+        environment: dict[str, str],
+        stdout: Stream,
+        stderr: Stream,
+        trace: FileLimit | None = None,
     ) -> TargetRun:
         with _input(self.stdin) as stream:
             return run_target(
@@ -97,7 +108,7 @@ class ProgramRuns:
                 stdout=stdout,
                 stderr=stderr,
                 environment=environment,
-                limits=RunLimits(self.request.timeout_s, self.request.memory_limit_bytes),
+                limits=RunLimits(self.request.timeout_s, self.request.memory_limit_bytes, trace),
                 label=self.request.sources[0].name,
             )
 

@@ -10,12 +10,12 @@ import re
 import shutil
 import signal
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from commanalyzer.errors import ConfigError, TargetRunError
+from commanalyzer.files import scratch_directory
 from commanalyzer.simulation.platforms import Platform
 
 _INSTALL = "install SimGrid, on Debian and Ubuntu: apt-get install libsimgrid-dev"
@@ -80,7 +80,7 @@ def replay(
         ConfigError: If there is no SimGrid, or too few hosts.
         TargetRunError: If the simulation failed or took too long.
     """
-    with tempfile.TemporaryDirectory(prefix="commanalyzer-") as scratch:
+    with scratch_directory() as scratch:
         place = Path(scratch) if folder is None else folder
         names = _write_traces(place, traces)
         (place / "traces.txt").write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
@@ -120,7 +120,7 @@ def smpirun(platform: Platform, num_ranks: int, words: Sequence[str], timeout_s:
         *(str(find_smpirun()), "-np", str(num_ranks), "-platform", "platform.xml", "-hostfile", "hosts.txt"),
         *words,
     ]
-    with tempfile.TemporaryDirectory(prefix="commanalyzer-") as scratch:
+    with scratch_directory() as scratch:
         return _output(command, timeout_s, folder, Path(scratch))
 
 

@@ -11,6 +11,7 @@ import multiprocessing.connection
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
@@ -24,6 +25,7 @@ from commanalyzer.sweep.store import PointRecord
 from commanalyzer.sweep.work import analyse_point
 
 _NO_LIMIT = 1_000_000
+_GRACE_S = 10.0  # for a worker to end its program and remove its files
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +143,8 @@ def _analyse_in_worker(spec: PointSpec) -> PointRecord:
 
 def _prepare_worker() -> None:
     """End with the sweep, however that ends, and end the analysed program first."""
-    signal.signal(signal.SIGTERM, _end_worker)
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, _end_worker)
     # Ctrl-C reaches the whole group: the sweep decides. (Programs would inherit that it is ignored.)
     signal.signal(signal.SIGINT, lambda number, frame: None)
     parent = multiprocessing.parent_process()
@@ -160,3 +163,5 @@ def _follow(sentinel: int) -> None:
     """Wait for the end of the parent process, then end this one."""
     multiprocessing.connection.wait([sentinel])
     os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(_GRACE_S)
+    os.kill(os.getpid(), signal.SIGKILL)

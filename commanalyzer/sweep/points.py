@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import itertools
 import re
 import string
@@ -10,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from commanalyzer.documents import read_csv
 from commanalyzer.errors import ConfigError
 from commanalyzer.sweep.columns import RESERVED
 
@@ -91,9 +91,8 @@ def read_points(path: Path) -> tuple[Point, ...]:
         ConfigError: If it cannot be read, a name is not usable, or lines differ in length.
     """
     try:
-        with path.open(encoding="utf-8", newline="") as stream:
-            rows = [[cell.strip() for cell in row] for row in csv.reader(stream) if row]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        rows = [[cell.strip() for cell in row] for row in read_csv(path) if row]
+    except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ConfigError(f"expected a CSV file of points, found: {reason}", where=str(path)) from error
     if len(rows) < 2:

@@ -20,7 +20,9 @@ from commanalyzer.request import AnalysisRequest, CompilerOptions, PartitionRequ
 from commanalyzer.sweep.points import Point, names_in
 
 # Options that do not change a result. Sources are in the key as IR.
-_WITHOUT_EFFECT = frozenset({"sources", "program_output", "timeout_s", "memory_limit_bytes", "check"})
+_WITHOUT_EFFECT = frozenset(
+    {"sources", "program_output", "timeout_s", "memory_limit_bytes", "disk_limit_bytes", "check"}
+)
 # Options that only matter after the recording.
 _COUNTING = frozenset(field.name for field in fields(PartitionRequest)) - _WITHOUT_EFFECT
 _DIGITS = 20

@@ -22,6 +22,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from commanalyzer.documents import parse_json
 from commanalyzer.errors import ArtifactError, CommAnalyzerError, ConfigError
 from commanalyzer.files import write_text
 from commanalyzer.sweep.table import STATE_FILE, Cell
@@ -120,9 +121,9 @@ class SweepDirectory:
     def record(self, key: str) -> PointRecord | None:
         """What is known of a point; ``None`` when it has to be analysed (again)."""
         try:
-            data = json.loads(self.record_path(key).read_text(encoding="utf-8"))
+            data = parse_json(self.record_path(key).read_text(encoding="utf-8"))
             found = _record_from(data)
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, LookupError, TypeError, AttributeError):
             return None
         if found.is_finished and not self.result_path(key).is_file():
             return None
@@ -181,7 +182,7 @@ def read_state(directory: SweepDirectory) -> dict[str, Any]:
     """
     path = directory.state_path
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = parse_json(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ArtifactError(
             f"expected the directory of a sweep, found: {error.strerror}",

@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from commanalyzer.documents import read_csv
 from commanalyzer.errors import ArtifactError, ConfigError
 from commanalyzer.files import write_text
 from commanalyzer.sweep.columns import COLUMNS, FIRST, NAMES, RESERVED, Kind
@@ -133,9 +134,8 @@ def load_table(path: Path) -> SweepTable:
     if path.is_dir() or path.name == STATE_FILE:
         path = (path if path.is_dir() else path.parent) / TABLE_FILE
     try:
-        with path.open(encoding="utf-8", newline="") as stream:
-            rows = list(csv.reader(stream))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        rows = read_csv(path)
+    except (OSError, ValueError) as error:
         raise ArtifactError(
             f"expected the table of a sweep, found: {getattr(error, 'strerror', None) or error}",
             where=str(path),

@@ -94,10 +94,11 @@ def read_trace(path: Path) -> Trace:
     size = path.stat().st_size if path.is_file() else 0
     if size < HEADER.itemsize:
         raise TraceError(
-            "expected a recorded trace, found none: the program ended without its exit handlers, "
-            "or there was no space left to write it",
+            "expected a recorded trace, found none: the program ended without its exit handlers (it became "
+            "another one with exec, called daemon(), or a library called _exit), or there was no room for it",
             where=str(path),
-            hint="check the free space of the temporary directory (TMPDIR)",
+            hint="analyse the program that does the work, in the foreground; check the free space of the "
+            "temporary directory (TMPDIR) and the limit of file sizes (ulimit -f)",
         )
     header = np.fromfile(path, dtype=HEADER, count=1)[0]
     if int(header["magic"]) != TRACE_MAGIC:

@@ -6,7 +6,6 @@ and at the decomposition of the MPI program.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,6 +16,7 @@ import numpy as np
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.comparison.compare import accuracy
 from commanalyzer.errors import ConfigError
+from commanalyzer.files import scratch_directory
 from commanalyzer.pipeline import analyze, repartition
 from commanalyzer.progress import Progress, SilentProgress
 from commanalyzer.request import Model, PartitionRequest
@@ -102,7 +102,7 @@ def ablate(
 def _all_variants(selection: Selection, case: Case) -> list[AblationRow]:
     workload, arguments = case
     nodes = selection.processes(workload)
-    with tempfile.TemporaryDirectory(prefix="commanalyzer-ablation-") as folder:
+    with scratch_directory() as folder:
         program = build_mpi(workload.mpi_sources, Path(folder) / "mpi", workload.flags)
         runs = [counted_run(workload, arguments, p, program) for p in nodes]
     counted = [next(d.comm_bytes for d in run.decompositions if d.best) for run in runs]

@@ -5,12 +5,12 @@ The file (``workloads/validation.toml``) describes its own keys.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+from commanalyzer.documents import parse_toml
 from commanalyzer.errors import ConfigError
 from commanalyzer.validation.formulas import evaluate
 
@@ -147,14 +147,14 @@ def read_cases(path: Path) -> tuple[Workload, ...]:
         ConfigError: If the file is missing, or is not such a file.
     """
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        document = parse_toml(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(
             f"expected a file of validation cases, found: {error.strerror}",
             where=str(path),
             hint="run in a checkout of the tool, or name the file with --cases",
         ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise ConfigError(f"expected TOML, found: {error}", where=str(path)) from error
     try:
         found = tuple(_workload(path.parent, entry) for entry in document["workload"])

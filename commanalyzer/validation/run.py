@@ -6,7 +6,6 @@ Input: workloads. Output: one :class:`Row` per workload, arguments and number of
 from __future__ import annotations
 
 import math
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -20,6 +19,7 @@ from commanalyzer.comparison.compare import accuracy, compare
 from commanalyzer.counting.launch import CountRequest, count
 from commanalyzer.counting.mpi import find_mpi
 from commanalyzer.errors import ConfigError, TargetRunError
+from commanalyzer.files import scratch_directory
 from commanalyzer.frontend.toolchain import bundled_toolchain
 from commanalyzer.pipeline import analyze
 from commanalyzer.progress import Progress, SilentProgress
@@ -231,7 +231,7 @@ def counted_run(workload: Workload, arguments: Sequence[str], nodes: int, progra
 def _rows(selection: Selection, case: Case) -> list[Row]:
     workload, arguments = case
     nodes = selection.processes(workload)
-    with tempfile.TemporaryDirectory(prefix="commanalyzer-validate-") as folder:
+    with scratch_directory() as folder:
         program = Path(folder) / "mpi"
         build_mpi(workload.mpi_sources, program, workload.flags)
         counted = [counted_run(workload, arguments, p, program) for p in nodes]

@@ -246,7 +246,7 @@ class Reader:
         entry_at, start_at, byte_at = (np.zeros(blocks + 1, np.int64) for _ in range(3))
         consistent = len(repeat) == blocks and len(start) == len(stride)
         if consistent:
-            needed = place_blocks(width, repeat, stride, entry_at, start_at, byte_at)
+            needed = place_blocks(width, repeat, stride, coded.length, entry_at, start_at, byte_at)
             consistent = (*needed, int(entry_at[-1])) == (len(start), len(coded.literal), coded.length)
         if not consistent:
             raise GraphInvariantError("coded column is inconsistent: its blocks do not make up its entries")
@@ -278,6 +278,21 @@ class Reader:
         decode(*self._tables, literal, *self._places, read_only(low), read_only(count), is_sum, target)
         if target.dtype != out.dtype and out.dtype != np.bool_:
             out[:] = target
+
+    def bounds(self) -> tuple[int, int]:
+        """Least and greatest entry, 0 and -1 if there is none; takes as long as the column has bytes.
+
+        Raises:
+            GraphInvariantError: If patterns run over: no column that was written does.
+        """
+        from commanalyzer.vcg.decode_kernels import bounds
+
+        if not self.coded.length:
+            return 0, -1
+        runs_over, least, most = bounds(*self._tables, read_only(self.coded.literal), *self._places)
+        if runs_over:
+            raise GraphInvariantError("coded column is inconsistent: a pattern exceeds 64 bits")
+        return int(least), int(most)
 
     def expand(self, low: int = 0, high: int | None = None) -> Int64:
         """int64[high - low], entries ``low`` to ``high - 1``."""

@@ -250,19 +250,25 @@ def encode(x: Any, hints: Any, given: Any, entry_bytes: Any, out: Any) -> Any:
 
 
 @compiled_in_place
-def place_blocks(width: Any, repeat: Any, stride: Any, entry_at: Any, start_at: Any, byte_at: Any) -> Any:
+def place_blocks(
+    width: Any, repeat: Any, stride: Any, length: Any, entry_at: Any, start_at: Any, byte_at: Any
+) -> Any:
     """Fill the positions of blocks as they are decoded by; return starts and literal bytes needed.
 
-    A table that needs more starts than there are is left early and returns -1 for both.
+    A table that needs more starts than there are, has blocks of more entries than the ``length`` of the
+    column, or literals of other sizes than are written, is left early and returns -1 for both.
     """
     starts, size = 0, 0
     entry_at[0] = 0
     for block in range(len(width)):
-        if starts >= len(stride) or width[block] < 0 or repeat[block] < 0:
+        if starts >= len(stride) or not 0 <= width[block] <= len(stride):
+            return -1, -1
+        if not 0 <= repeat[block] <= length // max(width[block], 1):
             return -1, -1
         start_at[block], byte_at[block] = starts, size
         if width[block] == 0:
-            if stride[starts] < 0 or stride[starts] > 64:
+            bits = stride[starts]
+            if not 0 <= bits <= 64 or (bits & 7 and bits not in (1, 2, 4)):
                 return -1, -1
             size += literal_bytes(repeat[block], stride[starts])
             starts += 1

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from commanalyzer.compiled import compiled_in_place
+from commanalyzer.compiled import compiled, compiled_in_place
 from commanalyzer.vcg.trace_kernels import find_range
 
+_SAFE = 2.0**63 - 2.0**12  # floating-point arithmetic is off by at most 2 ** 11 there
 _CACHED = 1 << 13  # entries of rounds that are written together, one entry of all of them after the other
 
 
@@ -139,3 +140,42 @@ def decode(
                 total = _add_up(target, total)
             at += end - p
             p = end
+
+
+@compiled_in_place
+def _runs_over(start: Any, stride: Any, rounds: Any) -> Any:
+    """Whether the last round of a pattern's entry may not be a number of 64 bits."""
+    return abs(float(start) + float(rounds) * float(stride)) > _SAFE
+
+
+@compiled
+def bounds(
+    width: Any,
+    repeat: Any,
+    start: Any,
+    stride: Any,
+    literal: Any,
+    entry_at: Any,
+    start_at: Any,
+    byte_at: Any,
+) -> Any:
+    """Return whether patterns run over, and the least and greatest entry; arguments as of :func:`decode`."""
+    out = np.empty(_CACHED, np.int64)
+    least, most = np.iinfo(np.int64).max, np.iinfo(np.int64).min
+    for block in range(len(width)):
+        s, count = start_at[block], repeat[block]
+        if count == 0:
+            continue
+        if width[block] > 0:
+            for j in range(s, s + width[block]):
+                if _runs_over(start[j], stride[j], count - 1):
+                    return True, least, most
+                last = start[j] + (count - 1) * stride[j]
+                least, most = min(least, start[j], last), max(most, start[j], last)
+            continue
+        for low in range(0, count if stride[s] > 0 else 1, _CACHED):
+            high = min(count, low + _CACHED)
+            _unpack(literal, byte_at[block], count, start[s], stride[s], low, high, out)
+            for i in range(high - low):
+                least, most = min(least, out[i]), max(most, out[i])
+    return False, least, most

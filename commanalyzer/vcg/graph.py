@@ -16,9 +16,10 @@ All arrays are read-only after construction.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import IntEnum
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,6 +119,46 @@ class Site:
     def operations(self) -> Operations:
         """What was done for the values of this site."""
         return Operations(self.flops, self.integer_ops, self.memory_ops)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a column may hold.
+
+    Attributes:
+        least: Its least entry.
+        below: What all entries are less than: a number, or how many ``objects``, ``sites`` or ``vertices``
+            there are.
+    """
+
+    least: int
+    below: int | str
+
+
+_OFFSETS = 1 << 44  # bytes: addresses of the recorder's shadow have as many (abi/hooks.py, ADDRESS_MASK)
+_FINITE = 0x7FF << 52  # bits of infinity; those of finite numbers that are not negative lie below
+_TIMES = 1 << 62
+LIMITS = {
+    "home_object": Limits(0, "objects"),
+    "home_offset": Limits(-_OFFSETS, _OFFSETS),
+    "width_bytes": Limits(1, 256),
+    "versions": Limits(0, _TIMES),
+    "is_temporary": Limits(0, 2),
+    "is_input": Limits(0, 2),
+    "producer_site": Limits(-1, "sites"),
+    "work_flops": Limits(0, _FINITE),
+    "row_sink": Limits(0, "vertices"),
+    "row_count": Limits(1, _TIMES),
+    "row_site": Limits(0, "sites"),
+    "row_fold": Limits(0, len(Fold)),
+    "row_accumulates": Limits(0, 2),
+    "source": Limits(0, "vertices"),
+    "source_role": Limits(0, len(SourceRole)),
+}
+"""Limits of every column of :class:`ValueGraph`, of floating-point numbers those of their bits.
+
+Compiled loops rely on them: they hold for graphs that were built and are checked for graphs that were read.
+"""
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
@@ -243,6 +284,12 @@ def empty_graph() -> ValueGraph:
     )
 
 
+_OF_VERTICES = (
+    *("home_object", "home_offset", "width_bytes", "versions", "is_temporary", "is_input", "producer_site"),
+    "work_flops",
+)
+
+
 def _require(condition: bool, message: str) -> None:
     if not condition:
         raise GraphInvariantError(f"value graph is inconsistent: {message}")
@@ -272,20 +319,12 @@ class _Rows(Protocol):
 
 
 def _check(g: ValueGraph) -> None:
-    """Raise unless lengths, pointers and index ranges of ``g`` agree."""
+    """Raise unless lengths, pointers and limits of ``g`` agree."""
     v = len(g.home_object)
-    for name in (
-        "home_offset",
-        "width_bytes",
-        "versions",
-        "is_temporary",
-        "is_input",
-        "producer_site",
-        "work_flops",
-    ):
+    counts = {"objects": len(g.objects), "sites": len(g.sites), "vertices": v}
+    for name in _OF_VERTICES:
         _require(len(getattr(g, name)) == v, f"{name} has {len(getattr(g, name))} entries, expected {v}")
-    if v:
-        _check_range(g.home_object, len(g.objects), "home_object")
+        _check_entries(name, getattr(g, name), counts)
     check_rows(g, v, len(g.sites))
 
 
@@ -302,11 +341,23 @@ def check_rows(g: _Rows, num_vertices: int, num_sites: int) -> None:
     _check_pointer(g.term_ptr, len(g.source_ptr) - 1, "term_ptr")
     _check_pointer(g.source_ptr, len(g.source), "source_ptr")
     _require(len(g.source_role) == len(g.source), "source_role and source differ in length")
-    _check_range(g.row_sink, num_vertices, "row_sink")
-    _check_range(g.source, num_vertices, "source")
-    if r:
-        _check_range(g.row_site, num_sites, "row_site")
-        _require(bool(np.all(g.row_count > 0)), "row_count must be positive")
+    counts = {"sites": num_sites, "vertices": num_vertices}
+    for name in ("row_sink", "row_count", "row_site", "row_fold", "row_accumulates", "source", "source_role"):
+        _check_entries(name, getattr(g, name), counts)
+
+
+def check_limits(name: str, least: int, most: int, counts: Mapping[str, int]) -> None:
+    """Raise unless a column with such entries lies within its :data:`LIMITS`.
+
+    Raises:
+        GraphInvariantError: If it does not.
+    """
+    limits = LIMITS[name]
+    below = limits.below if isinstance(limits.below, int) else counts[limits.below]
+    _require(
+        limits.least <= least and most < below,
+        f"{name} must lie in [{limits.least}, {below}), found {least} to {most}",
+    )
 
 
 def _check_pointer(pointer: Int64, end: int, name: str) -> None:
@@ -314,6 +365,7 @@ def _check_pointer(pointer: Int64, end: int, name: str) -> None:
     _require(bool(np.all(np.diff(pointer) >= 0)), f"{name} must not decrease")
 
 
-def _check_range(index: Int32, limit: int, name: str) -> None:
-    if len(index):
-        _require(bool(index.min() >= 0 and index.max() < limit), f"{name} must lie in [0, {limit})")
+def _check_entries(name: str, values: NDArray[Any], counts: Mapping[str, int]) -> None:
+    if len(values):
+        bits = values.view(np.int64) if values.dtype.kind == "f" else values
+        check_limits(name, int(bits.min()), int(bits.max()), counts)

@@ -14,11 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.vcg.coding import Coded, Table
+from commanalyzer.vcg.spill import machine_bytes
 
 UInt8 = NDArray[np.uint8]
 
 _CODED = -1
 _ENTRY_SIZES = (1, 2, 4, 8)
+_MOST_ENTRIES = 1 << 48  # of a column: their bytes fit into 64 bits
 
 
 def pack(coded: Coded) -> tuple[UInt8, UInt8]:
@@ -35,7 +37,7 @@ def unpack(tables: UInt8, literal: UInt8) -> Coded:
         ValueError: If they are damaged.
     """
     stream = _Stream(tables.tobytes())
-    column = _take(stream, literal)
+    column = _take(stream, literal, _MOST_ENTRIES)
     if not isinstance(column, Coded) or not stream.is_done:
         raise ValueError("expected the tables of one coded column")
     return column
@@ -76,11 +78,18 @@ class _Stream:
         return int.from_bytes(self.take(8), "little", signed=True)
 
 
-def _take(stream: _Stream, literal: UInt8 | None) -> Table:
-    """Next table; ``literal`` is that of the column itself, ``None`` where it lies in the stream."""
+def _take(stream: _Stream, literal: UInt8 | None, most: int) -> Table:
+    """Next table; ``literal`` is that of the column itself, ``None`` where it lies in the stream.
+
+    Tables of a column are not longer than it, and are expanded in memory.
+    """
     kind, length = stream.number(), stream.number()
+    if not 0 <= length <= most:
+        raise ValueError(f"expected a table of at most {most} entries, found {length}")
     if kind == _CODED:
-        width, repeat, start, stride = (_take(stream, None) for _ in range(4))
+        width, repeat, start, stride = (
+            _take(stream, None, min(length, machine_bytes() // 8)) for _ in range(4)
+        )
         if literal is None:
             literal = np.frombuffer(stream.take(stream.number()), np.uint8)
         return Coded(length, width, repeat, start, stride, literal)

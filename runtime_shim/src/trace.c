@@ -5,9 +5,11 @@
 #include "state.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static char trace_path[4096];
@@ -155,16 +157,37 @@ static bool write_trace(int file) {
   return write_header(file, &header);
 }
 
+/* Exchanges the soft limits of sizes and numbers of files: those of the program are not meant for its trace. */
+static void exchange_limits(const int kinds[2], struct rlimit limits[2]) {
+  for (int i = 0; i < 2; i++) {
+    struct rlimit own = limits[i];
+    getrlimit(kinds[i], &own);
+    setrlimit(kinds[i], &limits[i]);
+    limits[i] = own;
+  }
+}
+
 static void write_file(void) {
   finished = true;
   ca_prefix.next = UINT64_MAX;
   int saved = errno;
+  const int kinds[2] = {RLIMIT_FSIZE, RLIMIT_NOFILE};
+  struct rlimit limits[2];
+  for (int i = 0; i < 2; i++) {
+    getrlimit(kinds[i], &limits[i]);
+    limits[i].rlim_cur = limits[i].rlim_max;
+  }
+  exchange_limits(kinds, limits);
+  struct sigaction ignored = {.sa_handler = SIG_IGN}, known; /* should the hard limit be too low */
+  sigaction(SIGXFSZ, &ignored, &known);
   int file = open(trace_path, O_RDWR | O_CREAT | (ca_spilled_bytes() ? 0 : O_TRUNC) | O_CLOEXEC, 0600);
   if (file >= 0) {
     if (!write_trace(file))
       (void)!ftruncate(file, 0); /* the reader reports a truncated trace */
     close(file);
   }
+  sigaction(SIGXFSZ, &known, 0);
+  exchange_limits(kinds, limits);
   errno = saved;
 }
 

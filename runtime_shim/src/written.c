@@ -3,7 +3,8 @@
  * The kernel knows: pages are write-protected so that it lifts the protection by itself when they are written
  * to (userfaultfd, asynchronous mode, Linux 6.7), be it by the program, a library or a system call, and says
  * later which are still protected. Nobody is interrupted, nothing fails. Where the kernel cannot do that, or
- * must not, every page counts as written.
+ * must not, every page counts as written. So does a page that is shared or still a file's: protected is one
+ * mapping of it, and it may be written to through another.
  */
 #define _GNU_SOURCE
 #include "written.h"
@@ -25,6 +26,7 @@
 #define MODE_PROTECT 1u
 #define WATCHABLE 1u
 #define WRITTEN 2u
+#define OF_FILE 4u /* of a file or shared: others may write to it through mappings of their own */
 #define PRESENT 8u
 
 struct api {
@@ -101,14 +103,14 @@ uint64_t ca_written_losses(void) { return num_watches; }
 /* Pages from `low` on that may have been written to, at most `most` runs of them; behind the last page that was
  * looked at. All of them, if that is not known. */
 uint64_t ca_written_pages(uint64_t low, uint64_t end, struct ca_pages *found, uint32_t most, uint32_t *count) {
-  /* those that are written, are not there, or are not watched any more */
+  /* those that are written, shared, of a file, not there, or not watched any more */
   struct scan scan = {.size = sizeof scan,
                       .start = first_page(low),
                       .end = behind_pages(end, 0),
                       .found = (uint64_t)found,
                       .most_found = most,
                       .inverted = PRESENT | WATCHABLE,
-                      .any_of = WRITTEN | PRESENT | WATCHABLE,
+                      .any_of = WRITTEN | OF_FILE | PRESENT | WATCHABLE,
                       .told = WRITTEN};
   int saved = errno;
   int runs = owner == getpid() ? ioctl(page_map, SCAN, &scan) : -1;

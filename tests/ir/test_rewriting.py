@@ -10,7 +10,7 @@ import pytest
 
 from commanalyzer.errors import InstrumentationError
 from commanalyzer.instrument.plan import PlanOptions, plan_module
-from commanalyzer.instrument.rewrite import rewrite
+from commanalyzer.instrument.rewrite import MOST_INLINED, rewrite
 from commanalyzer.ir.parser import parse_module
 
 FOLDER = Path(__file__).parent
@@ -83,3 +83,21 @@ def test_local_arrays_leave_the_stack() -> None:
     assert re.search(r"%open = call ptr @ca_local\(i32 \d+, i64 %ca\.\d+, i64 %ca\.\d+\)", text)
     assert "lifetime.start.p0(ptr %fixed)" not in text
     assert hooks_by_block(text, "work")["entry"] == ["frame", "count_block", "local", "row_0", "row_0"]
+
+
+def _adds(name: str, count: int) -> str:
+    lines = [f"define void @{name}(ptr %p) {{"]
+    for k in range(count):
+        lines += [f"  %v{k} = load double, ptr %p", f"  %w{k} = fadd double %v{k}, {k}.0"]
+        lines.append(f"  store double %w{k}, ptr %p")
+    return "\n".join([*lines, "  ret void", "}"])
+
+
+def test_hooks_of_large_functions_are_called() -> None:
+    module = parse_module("\n".join((_adds("small", 20), _adds("large", MOST_INLINED))))
+    text = rewrite(module, plan_module(module, PlanOptions()))
+    small, large = text[text.index("@small") : text.index("@large")], text[text.index("@large") :]
+    assert "noinline" not in small
+    of_large = [line for line in large.split("\n") if re.search(r"call .*@ca_", line)]
+    assert len(of_large) > MOST_INLINED
+    assert all(line.endswith(") noinline") for line in of_large)

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import fields, replace
 from pathlib import Path
 
 import h5py
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from commanalyzer.artifacts import load, save
 from commanalyzer.errors import ArtifactError
@@ -14,9 +17,11 @@ from commanalyzer.machine.curves import Curve
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.report.json_document import json_document
 from commanalyzer.results import AnalysisResult
+from commanalyzer.vcg.coding import encoded
 from commanalyzer.vcg.graph import ValueGraph, empty_graph
 from commanalyzer.vcg.store import GraphStore
 from tests.samples import sample_decomposition, sample_result, with_hub
+from tests.sealed import change, put
 
 MACHINE = MachineParameters(
     "m",
@@ -120,7 +125,7 @@ def test_changed_array_is_refused(tmp_path: Path) -> None:
     save(sample_result(), path)
     with h5py.File(path, "r+") as file:
         file["graph/tables"][-1] += 1
-    with pytest.raises(ArtifactError, match="source_role was changed"):
+    with pytest.raises(ArtifactError, match="it was changed"):
         load(path)
 
 
@@ -135,6 +140,7 @@ def test_files_with_plain_arrays_are_read(tmp_path: Path) -> None:
             if isinstance(value, np.ndarray) and f.name != "is_temporary":
                 file["graph"].create_dataset(f.name, data=value)
         file.attrs["schema"] = 1
+        del file.attrs["digest"]
     _assert_equal(load(path), result)
     with h5py.File(path, "r+") as file:
         file["graph/row_sink"][...] = 99
@@ -180,3 +186,137 @@ def test_failed_write_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_missing_directory(tmp_path: Path) -> None:
     with pytest.raises(ArtifactError, match="existing directory"):
         save(sample_result(), tmp_path / "none" / "r.cmz")
+
+
+def _with_column(name: str, values: list[int]) -> AnalysisResult:
+    """A result of which one column holds other entries: saving does not look at them."""
+    result = sample_result()
+    columns = {**result.store.columns, name: encoded(np.array(values, np.int64))}
+    return replace(result, store=replace(result.store, columns=columns))
+
+
+_NAN = int(np.array(np.nan).view(np.int64))
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("home_object", [0, 0, 1]),
+        ("home_offset", [0, 8, 1 << 62]),
+        ("width_bytes", [8, 0, 8]),
+        ("versions", [1, -5, 1]),
+        ("is_temporary", [0, 2, 0]),
+        ("producer_site", [-1, 1, -1]),
+        ("work_flops", [0, _NAN, 0]),
+        ("row_sink", [3]),
+        ("row_count", [0]),
+        ("row_site", [1]),
+        ("row_fold", [7]),
+        ("row_terms", [3]),
+        ("row_terms", [-2]),
+        ("term_sources", [2, 1]),
+        ("source", [0, -1]),
+        ("source_role", [0, 3]),
+    ],
+)
+def test_entries_out_of_range_are_refused(tmp_path: Path, name: str, values: list[int]) -> None:
+    save(_with_column(name, values), tmp_path / "r.cmz")
+    with pytest.raises(ArtifactError, match=name):
+        load(tmp_path / "r.cmz")
+
+
+@pytest.mark.parametrize(
+    "pages", [[[0, 0, 0], [2, 2, 2]], [[0, 0, 0], [1, 3, 2], [1, 2, 2]], [[1, 0, 0], [1, 2, 2]], [[1, 2, 2]]]
+)
+def test_pages_that_are_not_those_of_the_rows_are_refused(tmp_path: Path, pages: list[list[int]]) -> None:
+    path = tmp_path / "r.cmz"
+    save(sample_result(), path)
+    change(path, lambda file: put(file, "graph/pages", np.array(pages)))
+    with pytest.raises(ArtifactError, match="pages"):
+        load(path)
+
+
+def _external(file: h5py.File, secret: Path) -> None:
+    size = secret.stat().st_size
+    file["graph"].create_dataset("text", (size,), "uint8", external=[(str(secret), 0, size)])
+
+
+def _virtual(file: h5py.File, secret: Path) -> None:
+    layout = h5py.VirtualLayout((4,), "uint8")
+    layout[:] = h5py.VirtualSource(str(secret), "text", (4,))
+    file["graph"].create_virtual_dataset("text", layout)
+
+
+def _soft(file: h5py.File, secret: Path) -> None:
+    file["graph/text"] = h5py.SoftLink("/header")
+
+
+def _linked(file: h5py.File, secret: Path) -> None:
+    file["graph/text"] = h5py.ExternalLink(str(secret), "/text")
+
+
+@pytest.mark.parametrize("elsewhere", [_external, _virtual, _soft, _linked])
+def test_arrays_outside_the_file_are_refused(
+    tmp_path: Path, elsewhere: Callable[[h5py.File, Path], None]
+) -> None:
+    path, secret = tmp_path / "r.cmz", tmp_path / "secret"
+    save(sample_result(), path)
+    secret.write_text("password")
+    with h5py.File(path, "r+") as file:
+        del file["graph/text"]
+        elsewhere(file, secret)
+    with pytest.raises(ArtifactError, match=r"text in the file itself") as caught:
+        load(path)
+    assert "password" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "array"),
+    [
+        ("header", np.frombuffer(b"{}", np.uint8)),
+        ("header", np.frombuffer(b"[" * 100_000, np.uint8)),
+        ("graph/sites", np.zeros((1, 8), np.int64)),
+        ("graph/objects", np.full((1, 8), -1)),
+        ("graph/objects", np.full((1, 8), 1 << 40)),
+        ("graph/text", np.array([255], np.uint8)),
+        ("graph/text", np.zeros(3)),
+        ("decompositions/0/part", np.zeros(2, np.int32)),
+        ("decompositions/0/part", np.full(3, 2, np.int32)),
+        ("decompositions/0/messages", np.zeros((3, 3), np.int64)),
+        ("decompositions/0/comm_bytes", np.full((2, 2), -1)),
+        ("decompositions/0/object_bytes", np.zeros(2, np.int64)),
+        ("decompositions/1/part", np.zeros(2, np.int32)),
+    ],
+)
+def test_contradictory_arrays_are_refused(tmp_path: Path, name: str, array: NDArray[np.generic]) -> None:
+    path = tmp_path / "r.cmz"
+    save(sample_result(), path)
+    change(path, lambda file: put(file, name, array))
+    with pytest.raises(ArtifactError):
+        load(path)
+
+
+@pytest.mark.parametrize("name", ["header", "graph/pages", "decompositions/0/messages"])
+def test_nothing_can_be_changed_without_its_digest(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "r.cmz"
+    save(sample_result(), path)
+    with h5py.File(path, "r+") as file:
+        array = np.asarray(file[name][...])
+        array.flat[1] ^= 1
+        put(file, name, array)
+    with pytest.raises(ArtifactError):
+        load(path)
+
+
+def test_no_flipped_bit_changes_what_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "r.cmz"
+    save(sample_result(), path)
+    data, document = path.read_bytes(), json_document(sample_result())
+    random = np.random.default_rng(1)
+    for _ in range(150):
+        changed = bytearray(data)
+        for bit in random.integers(8 * len(data), size=2).tolist():
+            changed[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(changed)
+        with suppress(ArtifactError):
+            assert json_document(load(path)) == document

@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import tempfile
+import time
 from pathlib import Path
 
 import pytest
 
 from commanalyzer.errors import ArtifactError
-from commanalyzer.files import require_writable, write_text
+from commanalyzer.files import require_writable, scratch_directory, write_text
 
 
 def test_write_and_replace(tmp_path: Path) -> None:
@@ -40,3 +45,23 @@ def test_refused_places(tmp_path: Path) -> None:
         require_writable(tmp_path / "none" / "a", force=False)
     with pytest.raises(ArtifactError, match="can be written"):
         require_writable(Path("/proc/result"), force=False)
+
+
+def test_leftovers_of_killed_processes_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    code = "import os; from commanalyzer.files import scratch_directory as s; e = s()"
+    code += "; e.__enter__(); os._exit(0)"
+    subprocess.run([sys.executable, "-c", code], env={**os.environ, "TMPDIR": str(tmp_path)}, check=True)
+    (left,) = tmp_path.iterdir()
+    (left / "trace").write_text("large")
+    with scratch_directory() as mine:
+        assert left.is_dir()  # it may be about to be locked
+        hour_ago = time.time() - 3600
+        for path in (left, Path(mine)):
+            os.utime(path, (hour_ago, hour_ago))
+        (tmp_path / "commanalyzer-else").mkdir()
+        os.utime(tmp_path / "commanalyzer-else", (hour_ago, hour_ago))
+        with scratch_directory():
+            assert not left.exists()
+            assert Path(mine).is_dir()
+    assert [path.name for path in tmp_path.iterdir()] == ["commanalyzer-else"]

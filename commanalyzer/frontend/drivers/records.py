@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Literal
 
+from commanalyzer.documents import parse_json
 from commanalyzer.errors import ConfigError
 
 SECTION = ".commanalyzer"
@@ -84,7 +85,7 @@ def decode_records(content: bytes, where: str) -> tuple[Record, ...]:
 
 def _record(header: bytes, packed: bytes, where: str) -> Record:
     try:
-        fields = json.loads(header)
+        fields = parse_json(header)
         fields["compiler"], fields["options"] = tuple(fields["compiler"]), tuple(fields["options"])
         return Record(**fields, payload=zlib.decompress(packed))
     except (ValueError, KeyError, TypeError, zlib.error) as error:

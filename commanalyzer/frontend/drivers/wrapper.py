@@ -10,12 +10,12 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from commanalyzer.errors import CompileError
+from commanalyzer.files import scratch_directory
 from commanalyzer.frontend.drivers import option_table as table
 from commanalyzer.frontend.drivers.bitcode import BitcodeCompiler
 from commanalyzer.frontend.drivers.command import STANDARD_INPUT, Argument, CompilerCommand, read_command
@@ -62,7 +62,7 @@ def run_wrapper(language: Language, words: Sequence[str], warn: Callable[[str], 
 
 def _run(command: CompilerCommand, underlying: Underlying, warn: Callable[[str], None]) -> int:
     normal = normal_words(command, underlying)
-    with tempfile.TemporaryDirectory(prefix="commanalyzer-") as folder:
+    with scratch_directory() as folder:
         scratch = Path(folder)
         if command.action == "pass":
             return _call(underlying, _checking(normal, underlying, scratch), scratch, None)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -58,3 +59,36 @@ def test_unusable_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(ConfigError, match="cache directory") as caught:
         cache_directory()
     assert "COMMANALYZER_CACHE" in caught.value.hint
+
+
+@pytest.mark.parametrize("damage", ["", "x", "other text"])
+def test_a_damaged_file_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str) -> None:
+    monkeypatch.setenv("COMMANALYZER_CACHE", str(tmp_path))
+    contents = iter(["right text", "right again"])
+
+    def produce(path: Path) -> None:
+        path.write_text(next(contents))
+
+    path = cached_file("abcd", ".o", produce)
+    path.write_text(damage)
+    assert cached_file("abcd", ".o", produce).read_text() == "right again"
+
+
+def test_nobody_else_can_write_or_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COMMANALYZER_CACHE", str(tmp_path / "cache"))
+    before = os.umask(0)
+    try:
+        path = cached_file("abcd", "", lambda draft: draft.touch(0o777))
+    finally:
+        os.umask(before)
+    modes = [each.stat().st_mode & 0o777 for each in (path, path.parent, tmp_path / "cache")]
+    assert modes == [0o700, 0o700, 0o700]
+
+
+def test_a_directory_that_others_can_write_to_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tmp_path.chmod(0o777)
+    monkeypatch.setenv("COMMANALYZER_CACHE", str(tmp_path))
+    with pytest.raises(ConfigError, match="others can write"):
+        cache_directory()

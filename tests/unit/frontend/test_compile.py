@@ -212,6 +212,15 @@ def test_instrumented_modules_are_refused(tmp_path: Path, mark: str) -> None:
         compile_sources([_write(tmp_path, "a.ll", LL_MAIN + mark)])
 
 
+def test_integers_that_code_generation_does_not_survive_are_refused(tmp_path: Path) -> None:
+    body = "  %p = alloca i8388607\n  %v = load volatile i8388607, ptr %p\n  %w = sdiv i8388607 %v, 7\n"
+    text = LL_MAIN.replace("  ret", f"{body}  store volatile i8388607 %w, ptr %p\n  ret")
+    with pytest.raises(IrError, match="i8388607"):
+        compile_sources([_write(tmp_path, "wide.ll", text)])
+    named = LL_MAIN.replace("  ret", "  %i8388607 = alloca i128\n  ret")
+    assert compile_sources([_write(tmp_path, "named.ll", named)])
+
+
 def test_truncated_bitcode_never_takes_us_down(tmp_path: Path) -> None:
     source = _write(tmp_path, "a.c", MAIN + HELPER)
     driver = compile_sources([source]).toolchain

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from commanalyzer.frontend.toolchain import bundled_toolchain
+from commanalyzer.instrument import rewrite
 from commanalyzer.vcg.graph import SourceRole, ValueGraph
+from tests.graphs import assert_same_graph
 from tests.recorded import Recorded, record_file, record_source
 from tests.reference.flows import native_chains
 
@@ -222,3 +224,33 @@ def test_masked_accesses_gathers_and_scatters_follow_the_lanes_that_are_on() -> 
     # the scatter copies a[3] to s[0] and a[1] to s[2]
     assert sources_of(recorded.graph, "@t+0") == [{(f"@a+{8 * k}", DATA) for k in range(4)}]
     assert sources_of(recorded.graph, "@s+0") == []
+
+
+EXCHANGES = """
+long a[4], t[2], out[2];
+NOINLINE void start(int n) { for (int i = 0; i < 4; i++) a[i] = n + i; t[0] = n; t[1] = n; }
+int main(int argc, char **argv) {
+    start(argc);
+    __atomic_exchange_n(&t[0], a[1], __ATOMIC_SEQ_CST);
+    __atomic_exchange_n(&t[1], a[2] * 3, __ATOMIC_SEQ_CST);
+    out[0] = t[0] * 2; out[1] = t[1] * 2;
+    printf("%ld %ld\\n", out[0], out[1]);
+}
+"""
+
+
+def test_an_atomic_exchange_is_a_store() -> None:
+    recorded = record_source(HEADER + EXCHANGES)
+    check(recorded, {"@out+0": {"@a+8"}, "@out+8": {"@t+8"}})  # the first was a copy of a[1]
+    of_products = [s for s in sources_of(recorded.graph, "@t+8") if s]
+    assert of_products == [{("@a+16", DATA)}]
+
+
+def test_hooks_that_are_called_record_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = tmp_path / "pairs.c"
+    source.write_text(HEADER + PAIRS)
+    inlined = record_file(source)
+    monkeypatch.setattr(rewrite, "MOST_INLINED", 0)
+    called = record_file(source)
+    assert called.traced.stdout == inlined.traced.stdout
+    assert_same_graph(called.graph, inlined.graph)

@@ -82,3 +82,24 @@ def test_other_documents_are_refused(tmp_path: Path, change: dict[str, object], 
         load_laws(path)
     with pytest.raises(ArtifactError, match="No such file"):
         load_laws(tmp_path / "none.json")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("coefficient", float("inf")),
+        ("coefficient", "inf"),
+        ("coefficient", 10**400),
+        ("exponent", "1e99999999"),
+        ("exponent", "1/0"),
+        ("factors", None),
+    ],
+)
+def test_damaged_formulas_are_refused(tmp_path: Path, name: str, value: object) -> None:
+    content = json.loads(laws_json(LawsDocument("x", (HALO,), {})))
+    term = content["laws"][0]["formula"]["terms"][0]
+    (term["factors"][0] if name == "exponent" else term)[name] = value
+    path = tmp_path / "laws.json"
+    path.write_text(json.dumps(content))
+    with pytest.raises(ArtifactError):
+        load_laws(path)

@@ -14,6 +14,7 @@ import pytest
 
 from commanalyzer.runtime.interrupts import deferred_interrupts
 from commanalyzer.runtime.launch import run_target
+from commanalyzer.runtime.supervisor import build_supervisor
 
 
 def test_interrupt_takes_effect_at_the_end() -> None:
@@ -41,6 +42,7 @@ def test_nothing_to_do_outside_the_main_thread() -> None:
 def test_program_started_at_the_moment_of_the_interrupt_is_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    build_supervisor()
     program = tmp_path / "program"
     program.write_text("#!/bin/sh\nexec sleep 60\n")
     program.chmod(0o755)

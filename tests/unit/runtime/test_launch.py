@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -12,7 +13,7 @@ import psutil
 import pytest
 
 from commanalyzer.errors import EXIT_TARGET_FAILED, TargetRunError
-from commanalyzer.runtime.launch import RunLimits, TargetRun, run_target, spool_stdin
+from commanalyzer.runtime.launch import FileLimit, RunLimits, TargetRun, run_target, spool_stdin
 
 SHELL = Path("/bin/sh")
 PYTHON = Path(sys.executable)
@@ -173,3 +174,59 @@ def test_spool_stdin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     copy = spool_stdin(None, tmp_path)
     assert copy is not None
     assert copy.read_bytes() == b"1 2 3"
+
+
+_STARTER = """
+import sys
+from pathlib import Path
+from commanalyzer.cli.main import _on_terminate
+from commanalyzer.runtime.launch import run_target
+_on_terminate()
+try:
+    run_target(Path("/bin/sh"), ["-c", sys.argv[1]])
+except KeyboardInterrupt:
+    sys.exit(130)
+"""
+
+
+def _interrupted(number: signal.Signals, script: str, note: Path, count: int) -> tuple[int, list[int]]:
+    """Exit status of a process that ran a script and got a signal, and the processes of the script."""
+    process = subprocess.Popen([sys.executable, "-c", _STARTER, script])
+    while not (note.exists() and note.read_text().count("\n") >= count):
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.send_signal(number)
+    return process.wait(), [int(line) for line in note.read_text().split()]
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGQUIT", "SIGKILL"])
+def test_nothing_outlives_the_tool(tmp_path: Path, name: str) -> None:
+    note = tmp_path / "pids"
+    daemon = f"setsid sh -c 'echo $$ >> {note}; exec sleep 60' >/dev/null 2>&1"
+    script = f"({daemon} &); sleep 60 & echo $! >> {note}; echo $$ >> {note}; wait"
+    status, processes = _interrupted(signal.Signals[name], script, note, 3)
+    assert status == (-signal.SIGKILL if name == "SIGKILL" else 130)
+    assert len(processes) == 3 and all(_gone(each) for each in processes)
+
+
+def test_programs_that_ignore_being_asked_are_ended(tmp_path: Path) -> None:
+    note = tmp_path / "pids"
+    script = f"trap '' TERM HUP; echo $$ > {note}; while true; do sleep 0.1; done"
+    _, (process,) = _interrupted(signal.SIGTERM, script, note, 1)
+    assert _gone(process)
+
+
+def test_processes_that_left_the_session_do_not_outlive_the_program(tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+    run = _shell(f"(setsid sh -c 'echo $$ > {note}; exec sleep 60' &); while ! test -s {note}; do :; done")
+    assert run.exit_status == 0
+    assert _gone(int(note.read_text()))
+
+
+def test_a_file_that_grows_too_large_ends_the_run(tmp_path: Path) -> None:
+    trace = FileLimit(tmp_path / "trace", 2_000_000)
+    script = f"head -c 1000000 /dev/zero > {trace.path}; truncate -s 1T {trace.path}; echo small"
+    assert _shell(script, RunLimits(trace=trace)).exit_status == 0
+    with pytest.raises(TargetRunError, match=r"at most 0\.002 GB") as caught:
+        _shell(f"head -c 3000000 /dev/zero > {trace.path}; sleep 60", RunLimits(timeout_s=60, trace=trace))
+    assert "--disk-limit" in caught.value.hint

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -188,3 +190,41 @@ def test_runs_that_save_nothing_and_their_neighbours() -> None:
     writer = ColumnWriter(Spill(), entry_bytes=1)
     writer.append(np.array(short[:-2] + short[-1:]))  # one less is as long as a block of its own
     assert np.asarray(writer.finish().width).tolist() == [0]
+
+
+def _one_block(width: int, repeat: int, start: list[int], stride: list[int], length: int) -> Coded:
+    widths, repeats, starts, strides = (np.array(x, np.int64) for x in ([width], [repeat], start, stride))
+    return Coded(length, widths, repeats, starts, strides, np.zeros(16, np.uint8))
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        _one_block(0, 32, [0], [3], 32),  # literals of a size that is not written are read beyond their bytes
+        _one_block(0, 1 << 61, [0], [64], 1 << 61),  # their bytes are a multiple of 2 ** 64
+        _one_block(4, 1 << 62, [0] * 4, [0] * 4, 0),  # so are the entries
+        _one_block(-1, 2, [0], [0], 2),
+    ],
+)
+def test_blocks_that_are_not_those_of_the_column_are_refused(column: Coded) -> None:
+    with pytest.raises(GraphInvariantError):
+        Reader.of(column)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [5, 5, 5, 5, 5],
+        [0, 3, 6, 9, 12, 15, 40, -2, 7],
+        [1 << 62, -(1 << 62), 0, 9, (1 << 63) - 1],
+        *([int(x) for x in np.random.default_rng(k).integers(0, 1 << 4 * k, 5000)] for k in range(1, 12)),
+    ],
+)
+def test_bounds_are_those_of_the_entries(values: list[int]) -> None:
+    column = encoded(np.array(values, np.int64))
+    assert Reader.of(column).bounds() == (min(values), max(values))
+
+
+def test_bounds_see_patterns_that_run_over() -> None:
+    with pytest.raises(GraphInvariantError, match="64 bits"):
+        Reader.of(replace(_one_block(1, 5, [1 << 62], [1 << 62], 5), literal=np.zeros(0, np.uint8))).bounds()

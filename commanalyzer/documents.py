@@ -1,0 +1,107 @@
+"""Text files from anybody: JSON, TOML and CSV. Whatever is wrong with one is a :class:`ValueError`.
+
+The parsers of the standard library also end with a full stack, with numbers that fit into no variable, and
+with errors of their own.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import tomllib
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_MOST = (1 << 63) - 1
+
+
+def parse_json(text: str | bytes, *, is_finite: bool = False) -> Any:
+    """Content of a JSON document.
+
+    Args:
+        text: The document.
+        is_finite: Numbers that are infinite or none are refused, too.
+
+    Raises:
+        ValueError: If it is none, is nested too deeply, or has a whole number beyond 64 bits.
+    """
+    content = _parsed(json.loads, text)
+    _check_numbers(content, is_finite)
+    return content
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Content of a TOML document.
+
+    Raises:
+        ValueError: As for :func:`parse_json`.
+    """
+    content = _parsed(tomllib.loads, text)
+    _check_numbers(content, is_finite=False)
+    return dict(content)
+
+
+def read_csv(path: Path) -> list[list[str]]:
+    """Lines of a CSV file, as cells.
+
+    Raises:
+        OSError: If it cannot be read.
+        ValueError: If it is none.
+    """
+    with path.open(newline="", encoding="utf-8") as stream:
+        try:
+            return list(csv.reader(stream))
+        except csv.Error as error:
+            raise ValueError(str(error)) from error
+
+
+def whole_numbers(cells: Sequence[str]) -> NDArray[np.int64]:
+    """int64, the numbers in these cells.
+
+    Raises:
+        ValueError: If one is no whole number of 64 bits.
+    """
+    try:
+        return np.array(cells, dtype=np.int64)
+    except OverflowError as error:
+        raise ValueError("a number beyond 64 bits") from error
+
+
+def number(value: object) -> float:
+    """A number of a document.
+
+    Raises:
+        TypeError: If it is something else.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"expected a number, found {type(value).__name__}")
+    return float(value)
+
+
+def _parsed(parse: Callable[[Any], Any], text: str | bytes) -> Any:
+    try:
+        return parse(text)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+
+
+def _check_numbers(content: object, is_finite: bool) -> None:
+    """Raise if there is a number that computing with it would stumble over."""
+    waiting = [content]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, int) and not -_MOST <= item <= _MOST:
+            raise ValueError(f"a whole number of {item.bit_length()} bits, which is more than 64")
+        if is_finite and isinstance(item, float) and not math.isfinite(item):
+            raise ValueError(f"the number {item}")
+        inner: Iterable[object] = ()
+        if isinstance(item, dict):
+            inner = item.values()
+        elif isinstance(item, list):
+            inner = item
+        waiting.extend(inner)

@@ -1,0 +1,1 @@
+"""Programs that do what a recorder does not expect."""

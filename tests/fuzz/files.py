@@ -1,0 +1,329 @@
+"""Feeds changed files of every kind to the tool: each must be read, or refused with a clear error.
+
+    python -m tests.fuzz.files --files 1000 --seed 1 --kind result --kind laws --keep failures/
+
+Every file is read in a process of its own. It fails if that ends by a signal, takes more than 60 s of CPU,
+or reports an internal error (exit status 70). Exit status 1 when a file failed; it is kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import llvmlite.binding as llvm
+import numpy as np
+import tomlkit
+
+from commanalyzer.abi.hooks import ABI_VERSION
+from commanalyzer.abi.trace_layout import HEADER, TRACE_MAGIC
+from commanalyzer.artifacts import save
+from commanalyzer.cli.main import main as command_line
+from commanalyzer.errors import EXIT_INTERNAL, CommAnalyzerError
+from commanalyzer.frontend.drivers.records import Record, decode_records, encode_records
+from commanalyzer.instrument.plan import PlanOptions, plan_module
+from commanalyzer.instrument.rewrite import rewrite
+from commanalyzer.ir.library_files import library_with
+from commanalyzer.ir.parser import parse_module
+from commanalyzer.laws.document import LawsDocument, laws_json
+from commanalyzer.partition.coded import Owners
+from commanalyzer.sweep.points import read_points
+from commanalyzer.trace.reader import read_trace
+from commanalyzer.vcg.store import GraphStore
+from tests.fuzz import mutations
+from tests.graphs import grid
+from tests.native import ROOT
+from tests.samples import sample_decomposition, sample_result, with_hub
+from tests.unit.laws.samples import HALO, MESSAGES, WORK
+
+CPU_LIMIT_S = 60
+_FAILED = 99  # exit status of a process that saw an error that is none of the project's
+Mutate = Callable[[Path, random.Random], None]
+Read = Callable[[Path], int]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Files of one kind.
+
+    Attributes:
+        name: Name of a file.
+        make: Writes a good one.
+        mutate: Changes it.
+        readers: What reads it; returns an exit status.
+    """
+
+    name: str
+    make: Callable[[Path], None]
+    mutate: Mutate
+    readers: Sequence[Read]
+
+
+def _make_result(path: Path) -> None:
+    graph = GraphStore.of(grid(12, count=5))
+    part = (np.arange(graph.num_vertices) % 2).astype(np.int32)
+    known = [
+        replace(with_hub(sample_decomposition(2, bound=0.5)), owners=Owners.of(part)),
+        replace(sample_decomposition(4, method="blocks 2x2"), owners=Owners.of(part)),
+        replace(sample_decomposition(2, model="hpdc18"), owners=Owners.of(part)),
+    ]
+    sizes = np.zeros(len(graph.objects), np.int64)
+    items = [replace(item, object_bytes=sizes) for item in known]
+    save(replace(sample_result(*items), store=graph), path)
+
+
+def _mutate_result(path: Path, random_: random.Random) -> None:
+    if random_.random() < 0.3:
+        path.write_bytes(mutations.flipped(path.read_bytes(), random_))
+    else:
+        mutations.hdf5(path, random_, lambda header: _json(header, random_))
+
+
+def _json(content: bytes, random_: random.Random) -> bytes:
+    if random_.random() < 0.2:
+        return mutations.text(content.decode(), random_).encode()
+    return json.dumps(mutations.tree(json.loads(content), random_)).encode()
+
+
+def _mutate_json(path: Path, random_: random.Random) -> None:
+    path.write_bytes(_json(path.read_bytes(), random_))
+
+
+def _mutate_toml(path: Path, random_: random.Random) -> None:
+    content = path.read_text()
+    if random_.random() < 0.5:
+        try:
+            changed = tomlkit.dumps(mutations.tree(tomlkit.parse(content).unwrap(), random_))
+        except Exception:  # noqa: BLE001 not every tree can be written
+            changed = mutations.text(content, random_)
+    else:
+        changed = mutations.text(content, random_)
+    path.write_text(changed)
+
+
+def _mutate_text(path: Path, random_: random.Random) -> None:
+    path.write_text(mutations.text(path.read_text(), random_))
+
+
+def _mutate_bytes(path: Path, random_: random.Random) -> None:
+    path.write_bytes(mutations.flipped(path.read_bytes(), random_))
+
+
+def _command(*arguments: str) -> Read:
+    """The command line, with the file in the place of FILE and its folder in that of FOLDER."""
+
+    def read(path: Path) -> int:
+        places = {"FILE": str(path), "FOLDER": str(path.parent)}
+        given = [_replaced(argument, places) for argument in arguments]
+        return command_line(given)
+
+    return read
+
+
+def _replaced(text: str, places: Mapping[str, str]) -> str:
+    for name, place in places.items():
+        text = text.replace(name, place)
+    return text
+
+
+def _called(function: Callable[[Path], object]) -> Read:
+    def read(path: Path) -> int:
+        function(path)
+        return 0
+
+    return read
+
+
+def _instrument(path: Path) -> None:
+    """What is LLVM's for LLVM; other text never gets beyond the child that canonicalizes it."""
+    try:
+        llvm.parse_assembly(path.read_text()).verify()
+    except RuntimeError:
+        return
+    module = parse_module(path.read_text())
+    rewrite(module, plan_module(module, PlanOptions()))
+
+
+def _make_records(path: Path) -> None:
+    linked = Record("link", "a.out", "c", ("cc",), ("-lm",), "note")
+    path.write_bytes(encode_records([Record("module", "a.c", "c", payload=b"BC" * 50), linked]))
+
+
+def _make_trace(path: Path) -> None:
+    header = np.zeros(1, HEADER)
+    header["magic"], header["abi_version"] = TRACE_MAGIC, ABI_VERSION
+    header["sections"]["offset"], header["sections"]["count"] = HEADER.itemsize, 1
+    path.write_bytes(header.tobytes() + bytes(128))
+
+
+def _write(content: str) -> Callable[[Path], None]:
+    def make(path: Path) -> None:
+        path.write_text(content)
+
+    return make
+
+
+def _copy(source: str) -> Callable[[Path], None]:
+    def make(path: Path) -> None:
+        shutil.copyfile(ROOT / source, path)
+
+    return make
+
+
+def _make_owner_map(path: Path) -> None:
+    _make_result(path.with_name("of-map.cmz"))
+    lines = [f"grid,{i},{i % 2}" for i in range(144)]
+    path.write_text("\n".join(("object,index,part", *lines)) + "\n")
+
+
+_LAWS = laws_json(LawsDocument("heat2d", (HALO, WORK, MESSAGES), {"tool_version": "1"}))
+_TABLE = "p,n,time\n" + "".join(f"{p},{n},{n * n / p + p}\n" for p in (2, 4, 8, 16) for n in (8, 16, 32, 64))
+_MACHINE = ("--throughput", "1GFlop/s", "--bandwidth", "1GB/s", "--overlap", "0")
+
+KINDS = {
+    "result": Kind(
+        "r.cmz",
+        _make_result,
+        _mutate_result,
+        (
+            _command("show", "FILE", "--all"),
+            _command("show", "FILE", "--json", "-"),
+            _command("report", "FILE", "-o", "FOLDER/page.html", "-q"),
+            _command("matrix", "FILE"),
+            _command("bound", "FILE", *_MACHINE),
+            _command("partition", "FILE", "--nodes", "3", "--effort", "quick", "-q"),
+            _command("compare", "FILE", "FILE"),
+            *(
+                _command("export", "FILE", "--format", name, "-o", "FOLDER/out")
+                for name in ("csv", "extrap", "graphml", "hmetis", "matrixmarket", "metis", "partition")
+            ),
+        ),
+    ),
+    "laws": Kind(
+        "laws.json",
+        _write(_LAWS),
+        _mutate_json,
+        (
+            _command("advise", "FILE", "--param", "n=128", *_MACHINE),
+            _command("advise", "FILE", "--param", "n=128", *_MACHINE, "--weak", "n", "--json", "-"),
+        ),
+    ),
+    "machine": Kind(
+        "machine.toml",
+        _copy("commanalyzer/machine/published/summit-edr.toml"),
+        _mutate_toml,
+        (
+            _command("machine", "show", "FILE"),
+            _command("model", "--machine", "FILE", "--intensity", "0.01", "--nodes", "64"),
+        ),
+    ),
+    "owners": Kind(
+        "owners.csv",
+        _make_owner_map,
+        _mutate_text,
+        (_command("partition", "FOLDER/of-map.cmz", "--owner-map", "FILE", "--nodes", "2", "-q"),),
+    ),
+    "library": Kind(
+        "library.toml", _copy("commanalyzer/ir/library/libc.toml"), _mutate_toml, (_called(library_with),)
+    ),
+    "points": Kind("points.csv", _write("n,m\n1,2\n3,4\n"), _mutate_text, (_called(read_points),)),
+    "table": Kind(
+        "table.csv", _write(_TABLE), _mutate_text, (_command("fit", "FILE", "--param", "p", "--param", "n"),)
+    ),
+    "records": Kind(
+        "records", _make_records, _mutate_bytes, (_called(lambda p: decode_records(p.read_bytes(), str(p))),)
+    ),
+    "trace": Kind("trace", _make_trace, _mutate_bytes, (_called(read_trace),)),
+    "ir": Kind("local_arrays.ll", _copy("tests/ir/local_arrays.ll"), _mutate_text, (_called(_instrument),)),
+    "loops": Kind("reduction.ll", _copy("tests/ir/reduction.ll"), _mutate_text, (_called(_instrument),)),
+}
+
+
+def run(kind: Kind, seed: int, folder: Path) -> str:
+    """Change a file and read it; returns what is wrong, empty for nothing."""
+    random_ = random.Random(f"{kind.name} {seed}")
+    path = folder / kind.name
+    kind.make(path)
+    kind.mutate(path, random_)
+    reader = random_.choice(kind.readers)
+    log = folder / "log"
+    sys.stdout.flush()
+    process = os.fork()
+    if not process:
+        _read_in_child(reader, path, log)
+    return _outcome(process, log)
+
+
+def _read_in_child(reader: Read, path: Path, log: Path) -> None:
+    """Read a file, write down what is said, end with the exit status."""
+    status = _FAILED
+    try:
+        output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        for stream in (1, 2):
+            os.dup2(output, stream)
+        sys.stdout, sys.stderr = os.fdopen(1, "w", closefd=False), os.fdopen(2, "w", closefd=False)
+        os.environ["COMMANALYZER_DEBUG"] = "1"
+        resource.setrlimit(resource.RLIMIT_CPU, (CPU_LIMIT_S, CPU_LIMIT_S + 1))
+        try:
+            status = reader(path)
+        except CommAnalyzerError as error:
+            status = error.exit_code
+        except BaseException:  # noqa: BLE001 what the tool should not do is what is looked for
+            traceback.print_exc()
+        sys.stdout.flush()
+        sys.stderr.flush()
+    finally:
+        os._exit(status)
+
+
+def _outcome(process: int, log: Path) -> str:
+    _, status = os.waitpid(process, 0)
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        is_slow = number in (signal.SIGXCPU, signal.SIGKILL)
+        return f"no end after {CPU_LIMIT_S} s" if is_slow else f"ended by signal {number}"
+    if os.WEXITSTATUS(status) in (EXIT_INTERNAL, _FAILED):
+        said = log.read_text(errors="replace") if log.exists() else ""
+        return said[-3000:] or "an internal error"
+    return ""
+
+
+def main() -> int:
+    """Entry point."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--files", type=int, default=100, help="of each kind")
+    parser.add_argument("--seed", type=int, default=1, help="of the first file")
+    parser.add_argument("--kind", choices=sorted(KINDS), action="append", help="repeatable; all if left out")
+    parser.add_argument(
+        "--keep", type=Path, default=Path("file-failures"), help="where failing files are kept"
+    )
+    options = parser.parse_args()
+    failures = 0
+    for name in options.kind or KINDS:
+        kind = KINDS[name]
+        for seed in range(options.seed, options.seed + options.files):
+            with tempfile.TemporaryDirectory() as folder:
+                problem = run(kind, seed, Path(folder))
+                if problem:
+                    failures += 1
+                    kept = options.keep / f"{name}-{seed}"
+                    kept.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(Path(folder) / kind.name, kept)
+                    sys.stdout.write(f"{kept}: {problem}\n")
+        sys.stdout.write(f"{name}: {options.files} files, {failures} failures so far\n")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
