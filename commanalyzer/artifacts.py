@@ -171,6 +171,8 @@ def _write_graph(group: h5py.Group, graph: GraphStore) -> None:
     _put(group, "sites", np.array(sites, dtype=np.int64).reshape(len(sites), 7))
     done = [(s.integer_ops, s.memory_ops) for s in graph.sites]
     _put(group, "site_operations", np.array(done, dtype=np.int64).reshape(len(done), 2))
+    strides = [number(" ".join(map(str, o.strides))) if o.strides else -1 for o in graph.objects]
+    _put(group, "object_strides", np.array(strides, dtype=np.int64))
     _put(group, "text", np.frombuffer("\0".join(numbers).encode(), dtype=np.uint8))
 
 
@@ -223,15 +225,20 @@ def _read_arrays_of(group: h5py.Group) -> GraphStore:
 
 def _read_names(group: h5py.Group) -> tuple[tuple[HomeObject, ...], tuple[Site, ...]]:
     text = _bytes(group["text"]).split("\0")
+    entries = group["objects"][...].tolist()
+    strides = group["object_strides"][...].tolist() if "object_strides" in group else [-1] * len(entries)
     objects = tuple(
-        HomeObject(HomeKind(kind), text[name], text[function], text[file], line, size, text[key], depth)
-        for kind, name, function, file, line, size, key, depth in group["objects"][...].tolist()
+        HomeObject(
+            *(HomeKind(kind), text[name], text[function], text[file], line, size, text[key], depth),
+            tuple(map(int, text[stride].split())) if stride >= 0 else (),
+        )
+        for (kind, name, function, file, line, size, key, depth), stride in zip(entries, strides, strict=True)
     )
-    entries = group["sites"][...].tolist()
-    done = group["site_operations"][...].tolist() if "site_operations" in group else [(0, 0)] * len(entries)
+    made = group["sites"][...].tolist()
+    done = group["site_operations"][...].tolist() if "site_operations" in group else [(0, 0)] * len(made)
     sites = tuple(
         Site(text[function], text[file], line, text[kind], width, Fold(fold), flops, *others)
-        for (function, file, line, kind, width, fold, flops), others in zip(entries, done, strict=True)
+        for (function, file, line, kind, width, fold, flops), others in zip(made, done, strict=True)
     )
     return objects, sites
 

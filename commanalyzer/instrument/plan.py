@@ -40,7 +40,7 @@ from commanalyzer.ir.fortran_names import fortran_name
 from commanalyzer.ir.libcalls import LibraryModel
 from commanalyzer.ir.library_files import default_library
 from commanalyzer.ir.model import Function, Module
-from commanalyzer.ir.types import alloc_size_bytes
+from commanalyzer.ir.types import alloc_size_bytes, row_strides
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +190,7 @@ def _record_globals(module: Module, names: ModuleNames, sites: SiteTable) -> Non
         size = alloc_size_bytes(variable.type)
         if module.lines[variable.first_line].count("!dbg ") > 1:  # a COMMON block has many names
             name = fortran_name(variable.name)
-        sites.globals.append(ObjectRecord(variable.name, name, "", place, 0, size))
+        sites.globals.append(ObjectRecord(variable.name, name, "", place, 0, size, strides=row_strides(variable.type)))
 
 
 def defined_function(module: Module, name: str) -> Function | None:

@@ -56,6 +56,7 @@ class ObjectRecord:
         offset: Byte offset in its extent (local arrays share the frame of their function).
         size_bytes: Size when known statically.
         holders: Who holds the blocks that a call leaves in its result (-1) or behind an argument.
+        strides: Bytes from each plane, then row to the next, where the object has such.
     """
 
     key: str
@@ -65,6 +66,7 @@ class ObjectRecord:
     offset: int = 0
     size_bytes: int = 0
     holders: Mapping[int, Holder] = field(default_factory=dict)
+    strides: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,19 +124,23 @@ class Blocks:
         """Return the weights of all coordinates, dimension after dimension.
 
         Elements that change as often as others of their array weigh 1, halos 0. Where most coordinates of a
-        dimension would weigh nothing, these are no halos (one array may be several): all weigh the same.
+        dimension would weigh nothing, these are no halos (one array may be several, or larger than what is
+        used of it): all with elements weigh the same.
         """
         value = self._graph.work_flops if by_work else self._graph.versions
         value = frozen(value, value.dtype)
-        along = np.zeros(sum(extents))
+        along, used = np.zeros(sum(extents)), np.zeros(sum(extents))
         for s in members:  # one step per array
             full = -1 if by_work else kernels.largest(value, s.array.vertex)
             elements = (s.array.vertex, s.array.index, s.components, _numbers(extents))
             kernels.add_along(*elements, value, full, _places(extents), along)
+            if not by_work:
+                kernels.add_along(*elements, value, 0, _places(extents), used)
         if not by_work:
-            for part in np.split(along, np.cumsum(extents)[:-1]):  # one step per dimension
+            ends = np.cumsum(extents)[:-1]
+            for part, lines in zip(np.split(along, ends), np.split(used, ends), strict=True):  # dimensions
                 if 2 * np.count_nonzero(part) < len(part):
-                    part[:] = 1.0
+                    part[:] = lines > 0
         return along
 
 

@@ -214,12 +214,10 @@ class Layouts:
         if self._sums is None:
             return
         factor, comm_bytes = self._sums.is_factor, float(self._sums.comm_bytes * (num_parts - 1))
-        factors: dict[int, Shaped] = {
-            id(s.array): s
-            for family in reversed(self._families)
-            for s in family
-            if len(s.extents) > 1 and factor[s.array.vertex].any()
-        }
+        known = [s for f in self._families for s in f if len(s.extents) > 1 and factor[s.array.vertex].any()]
+        # where an array has rows of its own, points of several components are a guess
+        known.sort(key=lambda s: s.components > 1)
+        factors: dict[int, Shaped] = {id(s.array): s for s in reversed(known)}
         largest = max(factors.values(), key=lambda s: len(s.array.vertex), default=None)
         for extent in dict.fromkeys(largest.extents if largest is not None else ()):
             groups: dict[tuple[int, ...], list[Shaped]] = {}
