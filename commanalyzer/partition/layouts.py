@@ -10,7 +10,6 @@ guessed by a :class:`Sketch`; the few that may be best are left to be counted.
 from __future__ import annotations
 
 import itertools
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -32,7 +31,6 @@ _STARTS = 4  # grids that are tried in other ways, and beside which other arrays
 _NEARLY = 1.1  # times the least bytes by the guess, which is hardly that wrong
 _KEPT = 3  # for each number of cut dimensions, of those that are cut alike
 _BESIDE = 3  # after all of a family, some of them, and those that do work: with others beside them
-_ROUNDED = 1.0 + 1e-9  # what is computed in another order may be larger by that
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +73,8 @@ class Cut:
 
     @property
     def grain(self) -> float:
-        """Points of the largest block over the mean, of the arrays that are named first: rows stay whole.
-
-        Rows that nothing computes, such as halos, are none.
-        """
-        piece = self.pieces[0]
-        rows = [max(g, r) for g, r in zip(piece.grid, piece.blocks.working_rows(), strict=True)]
-        return _ROUNDED * math.prod(-(-r // g) * g / r for r, g in zip(rows, piece.grid, strict=True))
+        """Work of the largest block over the mean that whole rows make; see :meth:`Blocks.grain`."""
+        return self.pieces[0].blocks.grain(self.pieces[0].grid)
 
     def owners(self, num_vertices: int) -> Int32:
         """Return int32[V], owners of the elements; -1 for all other values."""

@@ -43,7 +43,7 @@ class Array:
         vertex: int32[K], values that live there.
         index: int32[K], element number of each; int64 where numbers are larger.
         counts: Possible numbers of elements, the likeliest first.
-        rows: Elements from each plane, then row to the next, where these are declared or allocated one by one.
+        rows: Elements from each plane, then row to the next, where declared or allocated one by one.
     """
 
     number: int
@@ -89,7 +89,8 @@ def find_arrays(graph: AnyGraph, removed: Bool) -> tuple[Array, ...]:
     for first, last in zip(start, ends, strict=True):  # one step per object
         if last - first >= LEAST_ELEMENTS:
             number = int(home[vertex[first]])
-            found.append(_array_of(graph.objects[number], number, vertex[first:last], offset[vertex[first:last]]))
+            here = vertex[first:last]
+            found.append(_array_of(graph.objects[number], number, here, offset[here]))
     return tuple(found)
 
 
@@ -109,16 +110,17 @@ def _by_place(vertex: Int32, home: Int32, offset: Int64) -> Int32:
     return vertex[np.lexsort((offset, home))]
 
 
-def _array_of(kind: HomeObject, number: int, vertex: Int32, offset: Int64) -> Array:
+def _array_of(place: HomeObject, number: int, vertex: Int32, offset: Int64) -> Array:
     """The array that an object is; ``vertex`` ascends in offset."""
-    width, size = _stride(offset), kind.size_bytes
-    if kind.kind == HomeKind.HEAP and kind.strides:  # blocks with unused bytes between them
-        row, within = np.divmod(offset, kind.strides[0])
+    width, size = _stride(offset), place.size_bytes
+    if place.kind == HomeKind.HEAP and place.strides:  # blocks with unused bytes between them
+        row, within = np.divmod(offset, place.strides[0])
         length = int(within.max()) // width + 1
-        count = (size // kind.strides[0] + 1) * length
-        return _array(number, vertex, row * length + within // width, (count,), (length,) if length > 1 else ())
-    is_whole = bool(kind.strides) and size % width == 0 and all(s % width == 0 for s in kind.strides)
-    rows = tuple(s // width for s in kind.strides) if is_whole else ()
+        counts = ((size // place.strides[0] + 1) * length,)
+        index = row * length + within // width
+        return _array(number, vertex, index, counts, (length,) if length > 1 else ())
+    is_whole = bool(place.strides) and size % width == 0 and all(s % width == 0 for s in place.strides)
+    rows = tuple(s // width for s in place.strides) if is_whole else ()
     sizes = (size // width,) if rows else (size // width, size // width - 1)
     return _array(number, vertex, offset // width, sizes, rows)
 
