@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -61,11 +61,13 @@ class Shaped:
         array: The array.
         extents: Elements along each divided dimension, slowest first.
         components: Values per point that stay together (fastest dimension, not divided).
+        is_known: The extents are declared, allocated or steps of loops, not a guess by their number.
     """
 
     array: Array
     extents: tuple[int, ...]
     components: int = 1
+    is_known: bool = False
 
     def coordinates(self, chosen: Int64 | None = None) -> tuple[Int64, ...]:
         """Return int64[K] for each dimension, slowest first; only of ``chosen`` elements if given."""
@@ -247,7 +249,13 @@ def _family(
     free = base in regular
     rows = {id(a): strides[id(a)] if len(base) == 1 else () for a in arrays}
     shaped = [_as_member(a, kin, () if free and not a.rows else shown[id(a)], rows[id(a)]) for a in arrays]
-    return tuple(s for s in shaped if s is not None)
+    return tuple(replace(s, is_known=_is_known(s, shown[id(s.array)])) for s in shaped if s is not None)
+
+
+def _is_known(shaped: Shaped, shown: Sequence[tuple[int, ...]]) -> bool:
+    """Whether the rows of an array are shown, and its last row is whole."""
+    row = (*shaped.extents[:-1], shaped.extents[-1] * shaped.components)
+    return {shaped.extents, row} & set(shown) != set() and math.prod(row) in shaped.array.counts
 
 
 def _as_member(
