@@ -190,7 +190,8 @@ def _record_globals(module: Module, names: ModuleNames, sites: SiteTable) -> Non
         size = alloc_size_bytes(variable.type)
         if module.lines[variable.first_line].count("!dbg ") > 1:  # a COMMON block has many names
             name = fortran_name(variable.name)
-        strides = row_strides(variable.type)
+        declared = names.types.of_variable(variable.debug_expression)
+        strides = names.types.row_strides(declared, place.file) or row_strides(variable.type)
         sites.globals.append(ObjectRecord(variable.name, name, "", place, 0, size, strides=strides))
 
 
