@@ -71,6 +71,7 @@ PLAIN_GRAPH = (
 )
 NAMES = (
     Stored("objects", "int64", ("objects", 8)),
+    Stored("object_strides", "int64", ("objects",), -1, is_optional=True),
     Stored("sites", "int64", ("sites", 7)),
     Stored("site_operations", "int64", ("sites", 2), 0, is_optional=True),
     Stored("text", "uint8", ("text bytes",)),

@@ -187,10 +187,12 @@ def _name_arrays(graph: GraphStore) -> Arrays:
         for s in graph.sites
     ]
     done = [(s.integer_ops, s.memory_ops) for s in graph.sites]
+    strides = [number(" ".join(map(str, o.strides))) if o.strides else -1 for o in graph.objects]
     return {
         "objects": np.array(objects, dtype=np.int64).reshape(len(objects), 8),
         "sites": np.array(sites, dtype=np.int64).reshape(len(sites), 7),
         "site_operations": np.array(done, dtype=np.int64).reshape(len(done), 2),
+        "object_strides": np.array(strides, dtype=np.int64),
         "text": np.frombuffer("\0".join(numbers).encode(), dtype=np.uint8),
     }
 
@@ -261,9 +263,14 @@ def _names(arrays: Arrays) -> tuple[tuple[HomeObject, ...], tuple[Site, ...]]:
             raise IndexError(f"expected the number of a text, found {number}")
         return texts[number]
 
+    rows = arrays["objects"].tolist()
+    strides = arrays["object_strides"].tolist() if "object_strides" in arrays else [-1] * len(rows)
     objects = tuple(
-        HomeObject(HomeKind(kind), text(name), text(function), text(file), line, size, text(key), depth)
-        for kind, name, function, file, line, size, key, depth in arrays["objects"].tolist()
+        HomeObject(
+            *(HomeKind(kind), text(name), text(function), text(file), line, size, text(key), depth),
+            tuple(map(int, text(stride).split())) if stride >= 0 else (),
+        )
+        for (kind, name, function, file, line, size, key, depth), stride in zip(rows, strides, strict=True)
     )
     entries = arrays["sites"].tolist()
     done = arrays["site_operations"].tolist() if "site_operations" in arrays else [(0, 0)] * len(entries)

@@ -29,10 +29,8 @@ from commanalyzer.work import WorkCounts as WorkCounts
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-# Names of regular divisions, with all remarks: blocks 4x4 of 24x24, entries follow by work.
-_REGULAR = re.compile(
-    r"(?:blocks|slabs|cyclic) ([\dx]+)( of [\dx]+)?( and \w+ [\dx]+ of [\dx]+)*(, \w+ follow)?( by work)?"
-)
+# Names of regular divisions, with all remarks: blocks 4x4 of 24x24 and slabs 16 of x, entries follow by work.
+_REGULAR = re.compile(r"(?:blocks|slabs|cyclic) ([\dx]+)( of [^,]+?)?(, \w+ follow)?( by work)?(?<! refined)")
 _HTML_TITLES = ("nodes", "model", "method", "communication", "efficiency bound")
 
 

@@ -41,7 +41,7 @@ def sample_graph() -> ValueGraph:
         source_ptr=np.array([0, 1, 2], dtype=np.int64),
         source=np.array([0, 2], dtype=np.int32),
         source_role=np.zeros(2, dtype=np.uint8),
-        objects=(HomeObject(HomeKind.GLOBAL, "u", file="größe.c", line=3, size_bytes=24),),
+        objects=(HomeObject(HomeKind.GLOBAL, "u", file="größe.c", line=3, size_bytes=24, strides=(16, 8)),),
         sites=(Site("main", "größe.c", 7, "store", 8, Fold.SUM, 5),),
     )
 

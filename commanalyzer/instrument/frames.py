@@ -8,12 +8,13 @@ have storage of their own, structures passed by value a copy in the frame.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from commanalyzer.instrument.code import FunctionPatch
 from commanalyzer.instrument.sites import ObjectRecord, SiteTable
 from commanalyzer.ir.debug_info import DebugInfo
 from commanalyzer.ir.model import Function, Instruction
-from commanalyzer.ir.types import alignment_bytes, alloc_size_bytes
+from commanalyzer.ir.types import alignment_bytes, alloc_size_bytes, row_strides
 
 _ALIGNMENT = 64
 
@@ -39,7 +40,9 @@ def plan_frame(
     for alloca in fixed:
         assert alloca.element_type is not None
         size = alloc_size_bytes(alloca.element_type) * _count(alloca)
-        text = frame.add(alloca.name, size, alignment_bytes(alloca.element_type))
+        text = frame.add(
+            alloca.name, size, alignment_bytes(alloca.element_type), row_strides(alloca.element_type)
+        )
         patch.replaced[alloca.first_line] = f"  {text}"
     frame.finish(sites)
     moved = {alloca.name for alloca in fixed}
@@ -78,11 +81,11 @@ class _Frame:
         self._records: list[ObjectRecord] = []
         self._copies: list[str] = []
 
-    def add(self, register: str, size: int, alignment: int) -> str:
+    def add(self, register: str, size: int, alignment: int, strides: tuple[int, ...] = ()) -> str:
         """Place an object; returns the instruction that defines its address."""
         alignment = max(16, alignment)
         start = (self._offset + alignment - 1) // alignment * alignment
-        self._records.append(self._naming.record(register, start, size))
+        self._records.append(replace(self._naming.record(register, start, size), strides=strides))
         self._offset = start + size
         return f"{register} = getelementptr inbounds i8, ptr %ca.frame, i64 {start}"
 

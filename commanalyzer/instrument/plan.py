@@ -41,7 +41,7 @@ from commanalyzer.ir.libcalls import LibraryModel
 from commanalyzer.ir.library_files import default_library
 from commanalyzer.ir.model import Module
 from commanalyzer.ir.symbol_names import fortran_name
-from commanalyzer.ir.types import alloc_size_bytes
+from commanalyzer.ir.types import alloc_size_bytes, row_strides
 
 _DEBUG = re.compile(r"!dbg !(\d+)")
 
@@ -197,7 +197,11 @@ def _record_globals(module: Module, names: ModuleNames, sites: SiteTable) -> Non
         if len(common) > 1:  # a COMMON block has many names
             name = fortran_name(variable.name)
         parts = _parts(names, variable.name, name, common, size)
-        sites.globals.append(ObjectRecord(variable.name, name, "", place, 0, size, parts=parts))
+        declared = names.types.of_variable(variable.debug_expression)
+        strides = names.types.row_strides(declared, place.file) or row_strides(variable.type)
+        sites.globals.append(
+            ObjectRecord(variable.name, name, "", place, 0, size, parts=parts, strides=strides)
+        )
 
 
 def _parts(
@@ -216,6 +220,7 @@ def _parts(
                 start,
                 bytes_,
                 SourcePlace(debug.file_of(member), int(debug.fields(member)["line"])),
+                debug.number(debug.fields(member).get("baseType", "")),
             )
             for path, start, bytes_, member in types.arrays(types.of_variable(number))
             if "line" in debug.fields(member)
@@ -226,12 +231,15 @@ def _parts(
         first = {start: number for number, start in reversed(starts.items())}
         arrays = {start: n for start, n in first.items() if types.is_array(types.of_variable(n))}
         found = [
-            (called, start, bounds[bounds.index(start) + 1] - start, place)
+            (called, start, bounds[bounds.index(start) + 1] - start, place, types.of_variable(number))
             for start, number in arrays.items()
             for called, place in (debug.variable(number),)
         ]
     return tuple(
-        ObjectRecord(f"{symbol}+{start}", called, "", place, start, bytes_)
-        for called, start, bytes_, place in sorted(found, key=lambda part: part[1])
+        ObjectRecord(
+            *(f"{symbol}+{start}", called, "", place, start, bytes_),
+            strides=types.row_strides(type_, place.file),
+        )
+        for called, start, bytes_, place, type_ in sorted(found, key=lambda part: part[1])
         if bytes_
     )

@@ -61,6 +61,7 @@ class ObjectRecord:
             block.
         is_piece: The call returns a piece of a larger block, whose size nobody says.
         frames: Where the user's code makes the call, the innermost of inlined frames first.
+        strides: Bytes from each plane, then row to the next, where the object has such.
     """
 
     key: str
@@ -73,6 +74,7 @@ class ObjectRecord:
     parts: tuple[ObjectRecord, ...] = ()
     is_piece: bool = False
     frames: tuple[UserFrame, ...] = ()
+    strides: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -23,7 +24,11 @@ def attribute_work(
     sites: SiteTable,
     first_site: int,
 ) -> None:
-    """Give every operation of a function to the first site that its result flows into.
+    """Give every operation of a function to a site that its result flows into.
+
+    Where it flows into several, floating-point operations are shared among these: each goes to the first of
+    them, unless another has fewer so far (of a minimum and a maximum that two stores choose from, each gets
+    one). Who computes what several need is the choice of a program; equal shares are the least assumption.
 
     Named registers come first, so that a reduction's work belongs to the reduced value. Floating-point
     operations that only decide control flow or leave through calls belong to no site (they are in W all the
@@ -31,7 +36,7 @@ def attribute_work(
     addresses, loop counters, and what is computed from these, parameters and constants alone (any node can
     do that for itself) are no work.
     """
-    flops = _Claims(site_of_register, lambda name: _operands(values, name))
+    flops = _Claims(site_of_register, lambda name: _operands(values, name), lambda name: _flops(values, name))
     served = _Claims(site_of_register, values.inputs)
     for name, site in site_of_register.items():
         flops.claim([name], site)
@@ -65,22 +70,42 @@ class _Claims:
     Attributes:
         named: Registers that are values of their own, and their sites.
         inputs: What a register is computed from.
+        cost: Operations that are shared among several sites.
         owner: Site per register.
+        load: Operations of each site.
     """
 
     named: Mapping[str, int]
     inputs: Callable[[str], Iterable[str]]
+    cost: Callable[[str], int] = lambda _name: 0
     owner: dict[str, int] = field(default_factory=dict)
+    load: Counter[int] = field(default_factory=Counter)
 
     def claim(self, names: Iterable[str], site: int) -> None:
         """Walk back from ``names`` to loads and other named registers."""
         pending = list(names)
         while pending:
             name = pending.pop()
-            if name in self.owner or self.named.get(name, site) != site:
+            if self.named.get(name, site) != site or not self._takes(name, site):
                 continue
             self.owner[name] = site
             pending.extend(self.inputs(name))
+
+    def _takes(self, name: str, site: int) -> bool:
+        """Whether a register goes to a site; from another one where that is left with no less."""
+        cost, before = self.cost(name), self.owner.get(name)
+        if before is not None:
+            if not cost or name in self.named or self.load[before] - cost < self.load[site] + cost:
+                return False
+            self.load[before] -= cost
+        self.load[site] += cost
+        return True
+
+
+def _flops(values: FunctionValues, name: str) -> int:
+    """Floating-point operations of the instruction that defines a register."""
+    found = values.definitions.get(name)
+    return operations_of(found.instruction, values.calls).flops if found is not None else 0
 
 
 def _operands(values: FunctionValues, name: str) -> list[str]:

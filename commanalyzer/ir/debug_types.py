@@ -147,6 +147,27 @@ class DebugTypes:
         fields = self._debug.fields(self.plain(type_))
         return fields.get("tag") == "DW_TAG_array_type" and not _points(fields)
 
+    def row_strides(self, type_: int, file: str) -> tuple[int, ...]:
+        """Return the bytes from each plane, then row to the next of an array; nothing where not known.
+
+        Args:
+            type_: Type of the array.
+            file: Source file that declares it: Fortran's first index is the fastest one.
+        """
+        fields = self._debug.fields(self.plain(type_))
+        if fields.get("tag") != "DW_TAG_array_type" or _points(fields):
+            return ()
+        ranges = self._debug.items(self._debug.number(fields.get("elements", "")))
+        counts = [self._debug.fields(number).get("count", "") for number in ranges]
+        step = self._size(self._debug.number(fields.get("baseType", "")))
+        if step <= 0 or not all(count.isdigit() for count in counts):
+            return ()
+        found: list[int] = []
+        for count in counts[:-1] if is_fortran(file) else counts[:0:-1]:
+            step *= int(count)
+            found.append(step)
+        return tuple(reversed(found))
+
     def _part(self, record: dict[str, str], offset: int) -> tuple[str, int, int] | None:
         """Name, type and first byte of the member or base of a record that contains a byte."""
         for number in self._debug.items(self._debug.number(record.get("elements", ""))):

@@ -212,6 +212,15 @@ def alloc_size_bytes(type_: IrType) -> int:
 
 
 @lru_cache(maxsize=4096)
+def row_strides(type_: IrType) -> tuple[int, ...]:
+    """Return the bytes from each plane, then row to the next of an array of arrays; nothing for others."""
+    found: list[int] = []
+    while type_.kind == "array" and type_.elements[0].kind == "array":
+        type_ = type_.elements[0]
+        found.append(alloc_size_bytes(type_))
+    return tuple(found)
+
+
 def alignment_bytes(type_: IrType) -> int:
     """Return the ABI alignment of ``type_`` in bytes."""
     if type_.kind in ("array",):

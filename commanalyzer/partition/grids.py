@@ -15,6 +15,7 @@ import numpy as np
 
 from commanalyzer.compiled import frozen
 from commanalyzer.partition import grid_kernels as kernels
+from commanalyzer.partition.refine import most_work
 from commanalyzer.partition.shapes import Shaped
 from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64
 from commanalyzer.vcg.large import AnyGraph
@@ -88,11 +89,21 @@ class Blocks:
             if each not in self._along:
                 self._along[each] = tuple(self._work_along(e, m, each) for e, m in self._groups)
 
-    def working_rows(self) -> tuple[int, ...]:
-        """Return along each dimension the number of coordinates that have work, all where none has."""
+    def grain(self, grid: tuple[int, ...]) -> float:
+        """Return the work of the largest block over the mean that whole rows make.
+
+        A block takes whole rows, as many as the heaviest ones would be for the mean; that is at most what one
+        row more than the mean makes, so that a row with most of the work excuses nothing. Rows that nothing
+        computes, such as halos, are none.
+        """
         self.weigh((True,))
-        along = np.split(self._along[True][0], np.cumsum(self._groups[0][0])[:-1])
-        return tuple(int(np.count_nonzero(work)) or len(work) for work in along)
+        found = 1.0
+        ends = np.cumsum(self._groups[0][0])[:-1]
+        for count, along in zip(grid, np.split(self._along[True][0], ends), strict=True):  # dimensions
+            rows = along[along > 0] if along.any() else np.ones(len(along))
+            whole = most_work(rows, count, 0.0) * count / float(rows.sum())
+            found *= min(whole, 1.0 + count / max(count, len(rows)))
+        return found
 
     def owners(self, cuts: Sequence[Int64]) -> Int32:
         """Return int32[V], owner of each element for these cuts; -1 for all other values."""
@@ -124,19 +135,23 @@ class Blocks:
         """Return the weights of all coordinates, dimension after dimension.
 
         Elements that change as often as others of their array weigh 1, halos 0. Where most coordinates of a
-        dimension would weigh nothing, these are no halos (one array may be several): all weigh the same.
+        dimension would weigh nothing, these are no halos (one array may be several, or larger than what is
+        used of it): all with elements weigh the same.
         """
         value = self._graph.work_flops if by_work else self._graph.versions
         value = frozen(value, value.dtype)
-        along = np.zeros(sum(extents))
+        along, used = np.zeros(sum(extents)), np.zeros(sum(extents))
         for s in members:  # one step per array
             full = -1 if by_work else kernels.largest(value, s.array.vertex)
             elements = (s.array.vertex, s.array.index, s.components, _numbers(extents))
             kernels.add_along(*elements, value, full, _places(extents), along)
+            if not by_work:
+                kernels.add_along(*elements, value, 0, _places(extents), used)
         if not by_work:
-            for part in np.split(along, np.cumsum(extents)[:-1]):  # one step per dimension
+            ends = np.cumsum(extents)[:-1]
+            for part, lines in zip(np.split(along, ends), np.split(used, ends), strict=True):  # dimensions
                 if 2 * np.count_nonzero(part) < len(part):
-                    part[:] = 1.0
+                    part[:] = lines > 0
         return along
 
 

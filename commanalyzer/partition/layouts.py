@@ -10,7 +10,6 @@ guessed by a :class:`Sketch`; the few that may be best are left to be counted.
 from __future__ import annotations
 
 import itertools
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -32,7 +31,6 @@ _STARTS = 4  # grids that are tried in other ways, and beside which other arrays
 _NEARLY = 1.1  # times the least bytes by the guess, which is hardly that wrong
 _KEPT = 3  # for each number of cut dimensions, of those that are cut alike
 _BESIDE = 3  # after all of a family, some of them, and those that do work: with others beside them
-_ROUNDED = 1.0 + 1e-9  # what is computed in another order may be larger by that
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +59,8 @@ class Cut:
     """A regular division; the same list for graphs of all sizes.
 
     Attributes:
-        name: ``blocks 4x4``, ``slabs 16``, ``cyclic 4x4``; the shape is added where there are several.
+        name: ``blocks 4x4``, ``slabs 16``, ``cyclic 4x4``; where there are several, with the shape of what is
+            cut, or the array that has most of it.
         pieces: Arrays that are cut; all other values follow.
     """
 
@@ -75,13 +74,8 @@ class Cut:
 
     @property
     def grain(self) -> float:
-        """Points of the largest block over the mean, of the arrays that are named first: rows stay whole.
-
-        Rows that nothing computes, such as halos, are none.
-        """
-        piece = self.pieces[0]
-        rows = [max(g, r) for g, r in zip(piece.grid, piece.blocks.working_rows(), strict=True)]
-        return _ROUNDED * math.prod(-(-r // g) * g / r for r, g in zip(rows, piece.grid, strict=True))
+        """Work of the largest block over the mean that whole rows make; see :meth:`Blocks.grain`."""
+        return self.pieces[0].blocks.grain(self.pieces[0].grid)
 
     def owners(self, num_vertices: int) -> Int32:
         """Return int32[V], owners of the elements; -1 for all other values."""
@@ -214,12 +208,10 @@ class Layouts:
         if self._sums is None:
             return
         factor, comm_bytes = self._sums.is_factor, float(self._sums.comm_bytes * (num_parts - 1))
-        factors: dict[int, Shaped] = {
-            id(s.array): s
-            for family in reversed(self._families)
-            for s in family
-            if len(s.extents) > 1 and factor[s.array.vertex].any()
-        }
+        known = [s for f in self._families for s in f if len(s.extents) > 1 and factor[s.array.vertex].any()]
+        # where an array has rows of its own, points of several components are a guess
+        known.sort(key=lambda s: s.components > 1)
+        factors: dict[int, Shaped] = {id(s.array): s for s in reversed(known)}
         largest = max(factors.values(), key=lambda s: len(s.array.vertex), default=None)
         for extent in dict.fromkeys(largest.extents if largest is not None else ()):
             groups: dict[tuple[int, ...], list[Shaped]] = {}
@@ -280,7 +272,7 @@ class Layouts:
     def _cut(self, guess: _Guess) -> Cut:
         shapes = [len(family[0].extents) for family in self._families]
         several = len(guess.pieces) > 1 or shapes.count(len(guess.pieces[0].grid)) > 1
-        text = " and ".join(_text(piece, several) for piece in guess.pieces)
+        text = " and ".join(self._text(piece, several) for piece in guess.pieces)
         cut = {id(s) for s in guess.pieces[0].blocks.members}
         family = next((f for f in self._families if cut < set(map(id, f))), ())
         left = [s for s in family if id(s) not in cut]
@@ -290,6 +282,22 @@ class Layouts:
             text += ", entries follow" if all(s.components > 1 for s in left) else ", others follow"
         by_work = any(piece.spread == "work" for piece in guess.pieces)
         return Cut(text + (" by work" if by_work else ""), guess.pieces)
+
+    def _text(self, piece: Piece, is_one_of_several: bool) -> str:
+        """Name of a piece; a shape that the source does not show is one as which an array is seen."""
+        grid, members = piece.grid, piece.blocks.members
+        what = piece.spread if piece.spread == "cyclic" else "blocks" if len(grid) > 1 else "slabs"
+        text = f"{what} {grid_name(grid)}"
+        if not is_one_of_several:
+            return text
+        shape = grid_name(piece.blocks.extents)
+        if len(grid) > 1 and any(s.is_known for s in members if s.extents == piece.blocks.extents):
+            return f"{text} of {shape}"
+        named = max(members, key=lambda s: (s.components == 1, len(s.array.vertex)))
+        name = self._graph.objects[named.array.number].name
+        text += f" of {name}" if named.components == 1 else f" of rows of {name}"
+        names = [self._graph.objects[n].name for n in {s.array.number for f in self._families for s in f}]
+        return f"{text} as {shape}" if len(grid) > 1 or names.count(name) > 1 else text
 
 
 class _Places:
@@ -363,11 +371,3 @@ def _score(guess: _Guess, allowed: float) -> float:
 def _uneven(guess: _Guess, allowed: float) -> Sequence[Spread]:
     """Other ways to cut: where points are uneven, by work and one by one."""
     return ("work", "cyclic") if guess.imbalance > allowed else ("work",)
-
-
-def _text(piece: Piece, with_shape: bool) -> str:
-    grid, extents = piece.grid, piece.blocks.extents
-    shape = f" of {grid_name(extents)}" if with_shape else ""
-    if piece.spread == "cyclic":
-        return f"cyclic {grid_name(grid)}{shape}"
-    return f"blocks {grid_name(grid)}{shape}" if len(grid) > 1 else f"slabs {grid[0]}{shape}"

@@ -45,7 +45,8 @@ _HOPELESS = (
 _FAR_BELOW = 0.6  # of the bytes of the best division by a partitioner
 _BALANCED = 1.1  # times the allowed imbalance: refinement gets there
 _QUICK_PASSES = 2  # to compare blocks
-_ROUNDS = (0, 0, 0, PASSES, PASSES)  # passes of each round of a refinement; without any, only balance
+# Passes of each round of a refinement; without any, only balance.
+_ROUNDS = (0, 0, 0, PASSES, PASSES, 0, 0, 0)
 
 
 # What owners of all values cost among so many parts.

@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -25,7 +25,6 @@ from commanalyzer.vcg.slices import row_slices
 
 LEAST_ELEMENTS = 16
 MOST_COMPONENTS = 64
-_LEAST_GAP = 16  # bytes between two heap blocks of one allocation site
 _MEMORY = (int(HomeKind.GLOBAL), int(HomeKind.HEAP), int(HomeKind.STACK))
 _FREQUENT = 0.3  # of the most frequent stride of its kind
 _MOST_STRIDES = 16  # of a box of 27 points, 12 are above four; a row against a row has as many as elements
@@ -37,19 +36,21 @@ _TALLIED_FLOWS = 1 << 24  # about as many are looked at, evenly spread
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """Elements of one home object, or of one of several blocks that an allocation site handed out.
+    """Elements of one home object.
 
     Attributes:
         number: Index of the home object.
         vertex: int32[K], values that live there.
         index: int32[K], element number of each; int64 where numbers are larger.
         counts: Possible numbers of elements, the likeliest first.
+        rows: Elements from each plane, then row to the next, where declared or allocated one by one.
     """
 
     number: int
     vertex: Int32
     index: Int32 | Int64
     counts: tuple[int, ...]
+    rows: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +61,13 @@ class Shaped:
         array: The array.
         extents: Elements along each divided dimension, slowest first.
         components: Values per point that stay together (fastest dimension, not divided).
+        is_known: The extents are declared, allocated or steps of loops, not a guess by their number.
     """
 
     array: Array
     extents: tuple[int, ...]
     components: int = 1
+    is_known: bool = False
 
     def coordinates(self, chosen: Int64 | None = None) -> tuple[Int64, ...]:
         """Return int64[K] for each dimension, slowest first; only of ``chosen`` elements if given."""
@@ -88,7 +91,8 @@ def find_arrays(graph: AnyGraph, removed: Bool) -> tuple[Array, ...]:
     for first, last in zip(start, ends, strict=True):  # one step per object
         if last - first >= LEAST_ELEMENTS:
             number = int(home[vertex[first]])
-            found.extend(_arrays_of(graph.objects, number, vertex[first:last], offset[vertex[first:last]]))
+            here = vertex[first:last]
+            found.append(_array_of(graph.objects[number], number, here, offset[here]))
     return tuple(found)
 
 
@@ -108,39 +112,31 @@ def _by_place(vertex: Int32, home: Int32, offset: Int64) -> Int32:
     return vertex[np.lexsort((offset, home))]
 
 
-def _arrays_of(objects: Sequence[HomeObject], number: int, vertex: Int32, offset: Int64) -> list[Array]:
-    """Arrays in one object; ``vertex`` ascends in offset."""
-    size = objects[number].size_bytes
-    blocks = _blocks(offset, size) if objects[number].kind == HomeKind.HEAP else []
-    if blocks:
-        width = _stride(offset[blocks[0]])
-        return [_array(number, vertex[b], (offset[b] - offset[b[0]]) // width, ()) for b in blocks]
-    width = _stride(offset)
-    return [_array(number, vertex, offset // width, (size // width, size // width - 1))]
+def _array_of(place: HomeObject, number: int, vertex: Int32, offset: Int64) -> Array:
+    """The array that an object is; ``vertex`` ascends in offset."""
+    width, size = _stride(offset), place.size_bytes
+    if place.kind == HomeKind.HEAP and place.strides:  # blocks with unused bytes between them
+        row, within = np.divmod(offset, place.strides[0])
+        length = int(within.max()) // width + 1
+        counts = ((size // place.strides[0] + 1) * length,)
+        index = row * length + within // width
+        return _array(number, vertex, index, counts, (length,) if length > 1 else ())
+    is_whole = bool(place.strides) and size % width == 0 and all(s % width == 0 for s in place.strides)
+    rows = tuple(s // width for s in place.strides) if is_whole else ()
+    sizes = (size // width,) if rows else (size // width, size // width - 1)
+    return _array(number, vertex, offset // width, sizes, rows)
 
 
 def _stride(offset: Int64) -> int:
     return max(int(np.gcd.reduce(np.diff(offset))), 4)
 
 
-def _blocks(offset: Int64, size: int) -> list[Int64]:
-    """Positions of the elements of each block, where an object consists of several equal heap blocks."""
-    steps = np.diff(offset)
-    jumps = np.flatnonzero(steps > steps.min() + _LEAST_GAP - 1) + 1
-    starts = offset[np.concatenate([[0], jumps])]
-    period = int(starts[1] - starts[0]) if len(jumps) else 0
-    regular = len(jumps) > 0 and bool(np.all(np.diff(starts) == period))
-    if not regular or offset[0] != 0 or len(starts) * period - _LEAST_GAP != size:
-        return []
-    return np.split(np.arange(len(offset)), jumps)
-
-
-def _array(number: int, vertex: Int32, index: Int64, sizes: tuple[int, ...]) -> Array:
+def _array(number: int, vertex: Int32, index: Int64, sizes: tuple[int, ...], rows: tuple[int, ...]) -> Array:
     """Array whose number of elements its size (heap blocks are rounded up) or the last index tells."""
     last = int(index[-1]) + 1
-    counts = dict.fromkeys(c for c in (*sizes, last) if c >= last)
+    counts = dict.fromkeys(c for c in (*sizes, *(() if rows else (last,))) if c >= last)
     short = index.astype(np.int32) if last < 1 << 31 else index
-    return Array(number, frozen(vertex, np.int32), frozen(short, short.dtype), tuple(counts))
+    return Array(number, frozen(vertex, np.int32), frozen(short, short.dtype), tuple(counts), rows)
 
 
 def shape_families(graph: AnyGraph, arrays: Sequence[Array]) -> tuple[tuple[Shaped, ...], ...]:
@@ -187,7 +183,7 @@ def _largest_families(
     sizes: Mapping[int, Float64], arrays: Sequence[Array], dims: int, strides: Mapping[int, tuple[int, ...]]
 ) -> list[tuple[Shaped, ...]]:
     """Families of so many dimensions: every array in one by its size, and in one by its strides."""
-    regular = {e for a in arrays for c in a.counts if (e := _edges(c, dims, strides[id(a)]))}
+    regular = {e for a in arrays for c in a.counts if (e := _edges(a, c, dims, strides[id(a)]))}
     shown = {id(a): _shown(a, dims, strides[id(a)]) for a in arrays}
     voted = regular.union(*shown.values())
     families = [f for base in sorted(voted) if (f := _family(arrays, base, voted, regular, shown, strides))]
@@ -208,12 +204,13 @@ def _largest_families(
     return chosen
 
 
-def _edges(count: int, dims: int, strides: Sequence[int]) -> tuple[int, ...]:
+def _edges(array: Array, count: int, dims: int, strides: Sequence[int]) -> tuple[int, ...]:
     """Extents of a square or cube of ``count`` elements; nothing where it is none, or rows contradict."""
     if dims == 1:
         return (count,)
     edge = round(count ** (1.0 / dims))
-    is_one = edge**dims == count and edge > 2 and (dims == 2 or not strides or edge in strides)
+    is_free = not array.rows and (dims == 2 or not strides)
+    is_one = edge**dims == count and edge > 2 and (is_free or edge in strides)
     return (edge,) * dims if is_one else ()
 
 
@@ -245,13 +242,20 @@ def _family(
 ) -> tuple[Shaped, ...]:
     """Arrays whose extents are kin of ``base``, or whole multiples of such.
 
-    An array whose own strides show others is none of them, unless ``base`` is a square or cube.
+    An array whose own strides show others is none of them, unless ``base`` is a square or cube and nothing
+    says what rows the array has.
     """
     kin = [e for delta in (0, 1, 2, -1, -2) if (e := tuple(b + delta for b in base)) in voted]
     free = base in regular
     rows = {id(a): strides[id(a)] if len(base) == 1 else () for a in arrays}
-    shaped = [_as_member(a, kin, () if free else shown[id(a)], rows[id(a)]) for a in arrays]
-    return tuple(s for s in shaped if s is not None)
+    shaped = [_as_member(a, kin, () if free and not a.rows else shown[id(a)], rows[id(a)]) for a in arrays]
+    return tuple(replace(s, is_known=_is_known(s, shown[id(s.array)])) for s in shaped if s is not None)
+
+
+def _is_known(shaped: Shaped, shown: Sequence[tuple[int, ...]]) -> bool:
+    """Whether the rows of an array are shown, and its last row is whole."""
+    row = (*shaped.extents[:-1], shaped.extents[-1] * shaped.components)
+    return {shaped.extents, row} & set(shown) != set() and math.prod(row) in shaped.array.counts
 
 
 def _as_member(
@@ -283,7 +287,7 @@ def _strides(graph: AnyGraph, arrays: Sequence[Array]) -> dict[int, tuple[int, .
 
 
 def _rows(array: Array, distance: Int64, times: Int64) -> tuple[int, ...]:
-    """The frequent distances of an array that are rows or planes of it.
+    """The rows and planes that an array has, then frequent distances that are such of it.
 
     What elements are read together or computed from each other shows places beside rows as well: there, rows
     divide the array. Loops step by whole rows, or along a diagonal where rows of a triangle begin.
@@ -308,7 +312,9 @@ def _rows(array: Array, distance: Int64, times: Int64) -> tuple[int, ...]:
     }
     several = {lag * d for d in whole.values() for lag in range(2, kernels.LAGS + 1)}
     found = dict.fromkeys(whole[d] or d for d in sorted(score, key=lambda d: (-score[d], d)))
-    return tuple(d for d in found if d not in several and (d in whole.values() or not any(whole.values())))
+    likely = [d for d in found if d not in several and (d in whole.values() or not any(whole.values()))]
+    fitting = [d for d in likely if all(d % row == 0 or row % d == 0 for row in array.rows)]
+    return tuple(dict.fromkeys((*array.rows, *fitting)))
 
 
 def tally_distances(

@@ -27,12 +27,14 @@ class Layout:
         period: Bytes from each one to the next.
         count: Number of objects: of blocks that are arrays of their own; several blocks may be one object.
         size: Bytes of each, 0 when only extents know.
+        row: Bytes from each block to the next, where equal blocks are one object; else 0.
     """
 
     first: int = HEADER_BYTES
     period: int = 0
     count: int = 1
     size: int = 0
+    row: int = 0
 
     @classmethod
     def of(cls, blocks: np.void) -> Layout:
@@ -48,7 +50,7 @@ class Layout:
             return cls(first, 0, 1, size)
         if count and period and are_fields(count, size):
             return cls(first, period, count, size)
-        return cls(first or HEADER_BYTES)
+        return cls(first or HEADER_BYTES, row=period)
 
 
 def are_fields(count: int, size: int) -> bool:
@@ -107,7 +109,8 @@ class Allocations:
         found = _named(path)
         name = f"{found.name}[{which}]" if layout.count > 1 else found.name
         key = key if start == HEADER_BYTES else f"{key}+{start}"
-        return replace(found, key=key, name=name, offset=start, size_bytes=layout.size)
+        strides = (layout.row,) if layout.row else ()
+        return replace(found, key=key, name=name, offset=start, size_bytes=layout.size, strides=strides)
 
     def records(self) -> Iterator[tuple[int, ObjectRecord]]:
         """All objects, with the number of their path."""

@@ -77,6 +77,8 @@ class HomeObject:
         size_bytes: Size of the object (largest seen for an allocation site).
         key: Stable identification: ``@u``, ``@main/%call`` (allocating instruction or local array).
         depth: Recursion depth of a local array, 0 for the outermost activation.
+        strides: Bytes from each plane, then row to the next, where these are declared or are blocks of equal
+            size that were allocated one by one.
     """
 
     kind: HomeKind
@@ -87,6 +89,7 @@ class HomeObject:
     size_bytes: int = 0
     key: str = ""
     depth: int = 0
+    strides: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

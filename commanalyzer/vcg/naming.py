@@ -193,7 +193,9 @@ class Names:
             name = record.name if depth == 0 else f"{record.name} (depth {depth})"
             place, function = record.place, source_name(record.function)
             self.objects.append(
-                HomeObject(kind, name, function, place.file, place.line, size, record.key, depth)
+                HomeObject(
+                    *(kind, name, function, place.file, place.line, size, record.key, depth, record.strides)
+                )
             )
         elif size > self.objects[number].size_bytes:
             self.objects[number] = replace(self.objects[number], size_bytes=size)

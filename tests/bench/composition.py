@@ -159,8 +159,8 @@ def document(rows: Sequence[Row], elements: int, repeat: int, command: str) -> D
         f"Made by `{command}` on {platform.system()} {platform.machine()}, {elements} elements or more, "
         f"medians of {repeat} runs in turn. Predicted: composed from the measured blocks nop, inc and qsort, "
         f"each run as a pool of one thread. Mean error of the measured systems {mean:.1f} %, largest "
-        f"{100 * worst.error:.1f} % ({worst.system}, {worst.size:,}); the paper: largest 11.3 %. Simulated: a "
-        "node with a core per thread, whose queues are held for the time of a nop per element."
+        f"{100 * worst.error:.1f} % ({worst.system}, {worst.size:,}); the paper: largest 11.3 %. Simulated: "
+        "a node with a core per thread, whose queues are held for the time of a nop per element."
     )
     heads = ("system", "size", "predicted", "seen", "error")
     return Document("Composed models", (Section("Prediction and measurement", (text,), heads, tuple(cells)),))

@@ -98,3 +98,22 @@ int main(void) {
     assert recorded.work.integer_ops == 4 * 62 * 3
     assert graph.work_flops.sum() == pytest.approx(4 * 62 * 3)
     assert np.count_nonzero(graph.work_flops) == 62
+
+
+def test_what_two_sites_need_is_shared_among_them() -> None:
+    text = """
+#include <stdio.h>
+volatile int zero;
+double u[8], v[8], x[8], y[8];
+__attribute__((noinline)) void run(void) {
+    for (int i = 0; i < 8; i++) {
+        double both = (u[i] + v[i]) * (u[i] - v[i]);
+        x[i] = both + 1.0;
+        y[i] = both * 3.0;
+    }
+}
+int main(void) { run(); printf("%g %g\\n", x[zero], y[zero]); }
+"""
+    recorded = record(text)
+    shares = [_done(recorded, _line_of(text, statement)).flops for statement in ("x[i] =", "y[i] =")]
+    assert shares == [8 * 3, 8 * 2]  # one each of their own, three for both

@@ -12,6 +12,7 @@ from commanalyzer.ir.types import (
     alloc_size_bytes,
     field_offset_bytes,
     parse_type,
+    row_strides,
     size_bytes,
 )
 
@@ -73,3 +74,16 @@ def test_layout_agrees_with_llvm(text: str) -> None:
     type_ = parse_type(text)
     assert alloc_size_bytes(type_) == theirs.get_abi_size(element)
     assert alignment_bytes(type_) == theirs.get_abi_alignment(element)
+
+
+@pytest.mark.parametrize(
+    ("text", "strides"),
+    [
+        ("[5 x [3 x [7 x float]]]", (84, 28)),
+        ("[5 x { double, [4 x i32] }]", ()),
+        ("[5 x [3 x { double, i32 }]]", (48,)),
+        ("double", ()),
+    ],
+)
+def test_arrays_of_arrays_have_rows(text: str, strides: tuple[int, ...]) -> None:
+    assert row_strides(parse_type(text)) == strides

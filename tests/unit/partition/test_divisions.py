@@ -24,7 +24,7 @@ from commanalyzer.partition.layouts import Cut, Piece
 from commanalyzer.partition.owner_map import map_owners, read_owner_map
 from commanalyzer.partition.rules import parse_rule, rule_owners
 from commanalyzer.partition.selection import Cost
-from commanalyzer.partition.shapes import Shaped, find_arrays, shape_families
+from commanalyzer.partition.shapes import Array, Shaped, find_arrays, shape_families
 from commanalyzer.vcg.graph import HomeKind, HomeObject, ValueGraph
 from tests.graphs import build, row
 
@@ -62,6 +62,63 @@ def test_strides_show_the_rows_of_an_array_that_is_no_square() -> None:
         "u": ((5, 8), 1),
         "v": ((5, 8), 1),
     }
+
+
+def one_array(place: HomeObject, offsets: Sequence[int]) -> ValueGraph:
+    """Graph of the elements at these bytes of an object, of which nothing is computed from another."""
+    graph = build(len(offsets), [])
+    return replace(
+        graph,
+        home_object=np.ones(len(offsets), np.int32),
+        home_offset=np.array(offsets, np.int64),
+        objects=(HomeObject(HomeKind.UNKNOWN, "other memory"), place),
+    )
+
+
+def test_rows_allocated_one_by_one_are_one_array() -> None:
+    # Six rows of seven doubles, which lie 16 * 5 bytes apart: 56 bytes, rounded up, and a header.
+    place = HomeObject(HomeKind.HEAP, "a", size_bytes=5 * 80 + 56, strides=(80,))
+    graph = one_array(place, [80 * i + 8 * j for i in range(6) for j in range(7)])
+    assert extents(graph)[0] == {"a": ((6, 7), 1)}
+    (array,) = find_arrays(graph, np.zeros(42, np.bool_))
+    assert array.index.tolist() == list(range(42))
+
+
+def test_declared_rows_are_the_shape_of_an_array_that_is_used_in_part() -> None:
+    # double A[16][8], of which 6 x 3 are used: nothing else than the declaration tells.
+    place = HomeObject(HomeKind.GLOBAL, "A", size_bytes=16 * 8 * 8, strides=(64,))
+    graph = one_array(place, [64 * i + 8 * j for i in range(6) for j in range(3)])
+    assert extents(graph)[0] == {"A": ((16, 8), 1)}
+    arrays = find_arrays(graph, np.zeros(18, np.bool_))
+    owner = block_owners(graph, [Shaped(arrays[0], (16, 8))], (2, 3))
+    assert owner.reshape(6, 3).tolist() == [[0, 1, 2]] * 3 + [[3, 4, 5]] * 3
+
+
+def test_declared_rows_are_no_squares() -> None:
+    place = HomeObject(HomeKind.GLOBAL, "A", size_bytes=4 * 16 * 8, strides=(128,))
+    graph = one_array(place, [8 * i for i in range(64)])
+    assert extents(graph) == [{"A": ((4, 16), 1)}, {"A": ((64,), 1)}]
+
+
+@pytest.mark.parametrize(
+    ("work", "grid", "grain"),
+    [
+        ([1, 1, 1, 1, 1, 1], (4,), 2 / 1.5),  # a part takes two rows of six
+        ([1, 2, 3, 3, 2, 1], (2,), 1.0),  # two of the heaviest rows are half of all work
+        ([20, 1, 1, 1, 1, 1], (2,), 1 + 2 / 6),  # one row has most: at most what one row more makes
+        ([0, 1, 1, 1, 1, 0], (4,), 1.0),  # halos are no rows
+    ],
+)
+def test_whole_rows_excuse_some_imbalance(work: list[float], grid: tuple[int, ...], grain: float) -> None:
+    graph = replace(with_arrays(("u", 6)), work_flops=np.array(work, np.float64))
+    place = Shaped(as_array(graph), (6,))
+    assert Blocks(graph, [place]).grain(grid) == pytest.approx(grain)
+
+
+def as_array(graph: ValueGraph) -> Array:
+    """All values as one array, however few."""
+    count = graph.num_vertices
+    return Array(1, np.arange(count, dtype=np.int32), np.arange(count, dtype=np.int32), (count,))
 
 
 def test_process_grids_are_all_factorisations() -> None:

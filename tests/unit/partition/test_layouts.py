@@ -11,7 +11,7 @@ from commanalyzer.communication.volume import count_volume
 from commanalyzer.partition.affinity import Affinities
 from commanalyzer.partition.layouts import Cut, Layouts
 from commanalyzer.partition.levels import build_levels
-from commanalyzer.partition.shapes import elements_of, find_arrays, shape_families
+from commanalyzer.partition.shapes import Shaped, elements_of, find_arrays, shape_families
 from commanalyzer.partition.sketch import Sketch, hub_bytes, leaders
 from commanalyzer.partition.tiles import find_neighbours
 from commanalyzer.vcg.graph import Bool, ValueGraph
@@ -150,3 +150,25 @@ def test_grids_that_differ_by_what_hubs_cost_are_all_kept() -> None:
     hubs = (np.arange(graph.num_vertices) >= t) & (np.arange(graph.num_vertices) < y)
     expected = {"blocks 2x8", "blocks 4x4", "blocks 8x2"}
     assert expected <= {cut.name.split(" of")[0] for cut in layouts_of(graph, hubs).cuts(16, 1.03)}
+
+
+def test_only_shapes_that_the_program_shows_are_told_as_such() -> None:
+    graph = with_arrays(("u", 48), ("w", 49))
+    u, w = find_arrays(graph, np.zeros(graph.num_vertices, np.bool_))
+    planes = [[Shaped(u, (6, 8), is_known=True)], [Shaped(w, (7, 7))]]
+    lines = [[Shaped(u, (48,))], [Shaped(w, (49,))]]
+    names = {
+        cut.name.removesuffix(" by work")
+        for families in (planes, lines)
+        for cut in Layouts(graph, families, None).cuts(4, 1.03)
+    }
+    assert {"blocks 2x2 of 6x8", "blocks 2x2 of w as 7x7", "slabs 4 of u", "slabs 4 of w"} <= names
+
+
+def test_rows_that_the_program_steps_by_are_known() -> None:
+    rows = tuple((48 + i, i - 8, i + 8) for i in range(8, 40))
+    graph = with_arrays(("u", 48), ("v", 48), ("w", 100), rows=rows)
+    families = shape_families(graph, find_arrays(graph, np.zeros(graph.num_vertices, np.bool_)))
+    found = {s.extents: s.is_known for family in families for s in family if len(s.extents) == 2}
+    assert found[6, 8]
+    assert not found[10, 10]

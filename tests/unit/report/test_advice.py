@@ -40,6 +40,8 @@ def test_names_with_shapes_and_cuts_by_work_are_regular_divisions() -> None:
         "cyclic 2x2 of 60x60",
         "blocks 2x2 of 40x44 and cyclic 4x1 of 40x52, others follow by work",
         "blocks 4x1 of 60x48, sums follow",
+        "blocks 2x2 of 40x44 and slabs 4 of domain.x, others follow by work",
+        "blocks 2x1x2 of points as 5x60x8",
     ],
 )
 def test_names_of_several_arrays_are_regular_divisions_of_the_first(name: str) -> None:

@@ -15,7 +15,7 @@ from commanalyzer.vcg.allocations import Layout
         (16, 800, 0, 1, Layout(16, 0, 1, 800)),
         (4096, 804, 0, 1, Layout(4096, 0, 1, 804)),  # aligned: offsets count from there
         (16, 800, 816, 3, Layout(16, 816, 3, 800)),  # three fields of 100 elements
-        (16, 800, 816, 10, Layout(16)),  # ten rows of a square
+        (16, 800, 816, 10, Layout(16, row=816)),  # ten rows of a square
         (16, 800, 0, 3, Layout(16)),  # of different sizes: a container that grows
         (0, 0, 0, 0, Layout(16)),  # pages
     ],
