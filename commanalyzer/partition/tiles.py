@@ -110,7 +110,8 @@ def find_neighbours(graph: AnyGraph, removed: Bool) -> Neighbours:
             *(piece.source, private, removed, follow, rank, several, computed, readers, most, most_folded),
         )
     private &= (readers > 0) | (computed > 0)  # others neither lead nor follow
-    leaf = (computed == 0) & (graph.versions - graph.is_input <= 1) & ~removed
+    is_computed = computed > 0
+    leaf = ~is_computed & (graph.versions - graph.is_input <= 1) & ~removed
     ahead = (private & (rank > kernels.TO_SUM)) | (leaf & (several == 0))
     parent = np.where(ahead & (follow >= 0), follow, np.arange(v, dtype=np.int32))
     last = np.where(private & (rank == kernels.TO_SUM), follow, np.int32(-1))
@@ -122,8 +123,34 @@ def find_neighbours(graph: AnyGraph, removed: Bool) -> Neighbours:
         task_anchor = _joined_tasks(graph, private, parent)
     own = np.arange(v, dtype=np.int32)
     kernels.find_anchors(np.where(anchor != own, anchor, parent), anchor)
+    leads = ~removed & ~_idle(graph, removed, readers, is_computed)
+    _lay_beside(graph, leads, ~removed & ~leads, anchor)
+    if len(task_anchor):
+        _lay_beside(graph, leads, ~removed & ~leads, task_anchor)
     num_anchors = int(np.count_nonzero(~removed & (anchor == own)))
     return Neighbours(anchor, readers, most, most_folded, flows, task_anchor, num_anchors)
+
+
+def _idle(graph: AnyGraph, removed: Bool, readers: Int32, is_computed: Bool) -> Bool:
+    """Return bool[V], values without any flow or work (addresses of entries that are only looked up)."""
+    return (readers == 0) & ~is_computed & ~removed & (graph.work_flops == 0)
+
+
+def _lay_beside(graph: AnyGraph, leads: Bool, idle: Bool, anchor: Int32) -> None:
+    """Let ``idle`` values follow the one before them in their array, in place; whole arrays lie along the rest.
+
+    They move nothing wherever they are. As vertices of their own they would take the room of those that
+    matter: the columns of a sparse matrix are most values of its program.
+    """
+    which = np.flatnonzero(idle)
+    others = np.flatnonzero(leads)
+    if not len(which) or not len(others):
+        return
+    before = np.maximum(np.searchsorted(others, which) - 1, 0)
+    home = graph.home_object
+    alone = home[others[before]] != home[which]
+    before[alone] = np.arange(np.count_nonzero(alone)) * len(others) // max(np.count_nonzero(alone), 1)
+    anchor[which] = anchor[others[before]]
 
 
 def _joined_tasks(graph: AnyGraph, private: Bool, parent: Int32) -> Int32:
