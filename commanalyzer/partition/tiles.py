@@ -25,7 +25,7 @@ from commanalyzer.partition import tile_kernels as kernels
 from commanalyzer.partition.grids import Blocks, grid_name
 from commanalyzer.partition.shapes import Array, Shaped
 from commanalyzer.partition.tasks import with_tasks
-from commanalyzer.vcg.graph import Bool, Int32
+from commanalyzer.vcg.graph import Bool, Int32, Int64
 from commanalyzer.vcg.large import AnyGraph
 from commanalyzer.vcg.slices import row_slices
 
@@ -56,6 +56,7 @@ class Neighbours:
         task_anchor: int32[V], anchors where private values that feed each other stay together as tasks; empty
             where no private value takes part in any flow, and once tiles are made.
         num_anchors: Number of anchors that are no hubs.
+        idle: int64[I], values without any flow or work: they follow what they have nothing to do with.
     """
 
     anchor: Int32
@@ -65,6 +66,7 @@ class Neighbours:
     flows: int
     task_anchor: Int32
     num_anchors: int
+    idle: Int64
 
     @property
     def is_dense(self) -> bool:
@@ -86,6 +88,7 @@ class Tiling:
         name: ``tiles 250x250``, ``runs 4096``, or ``values`` where nothing was tiled.
         neighbours: What was learnt on the way.
         groups: Arrays that were tiled alike, group by group.
+        cut_share: Bytes between tiles, of those between values.
     """
 
     vertex: Int32
@@ -93,6 +96,7 @@ class Tiling:
     name: str
     neighbours: Neighbours
     groups: tuple[Blocks, ...] = ()
+    cut_share: float = 0.0
 
 
 def find_neighbours(graph: AnyGraph, removed: Bool) -> Neighbours:
@@ -123,34 +127,27 @@ def find_neighbours(graph: AnyGraph, removed: Bool) -> Neighbours:
         task_anchor = _joined_tasks(graph, private, parent)
     own = np.arange(v, dtype=np.int32)
     kernels.find_anchors(np.where(anchor != own, anchor, parent), anchor)
-    leads = ~removed & ~_idle(graph, removed, readers, is_computed)
-    _lay_beside(graph, leads, ~removed & ~leads, anchor)
-    if len(task_anchor):
-        _lay_beside(graph, leads, ~removed & ~leads, task_anchor)
+    idle = (readers == 0) & ~is_computed & ~removed & (graph.work_flops == 0)
+    others, idle = np.flatnonzero(~idle & ~removed), np.flatnonzero(idle)
+    for found in (anchor, task_anchor) if private.any() else (anchor,):
+        _lay_beside(graph, others, idle, found)
     num_anchors = int(np.count_nonzero(~removed & (anchor == own)))
-    return Neighbours(anchor, readers, most, most_folded, flows, task_anchor, num_anchors)
+    return Neighbours(anchor, readers, most, most_folded, flows, task_anchor, num_anchors, idle)
 
 
-def _idle(graph: AnyGraph, removed: Bool, readers: Int32, is_computed: Bool) -> Bool:
-    """Return bool[V], values without any flow or work (addresses of entries that are only looked up)."""
-    return (readers == 0) & ~is_computed & ~removed & (graph.work_flops == 0)
-
-
-def _lay_beside(graph: AnyGraph, leads: Bool, idle: Bool, anchor: Int32) -> None:
+def _lay_beside(graph: AnyGraph, others: Int64, idle: Int64, anchor: Int32) -> None:
     """Let ``idle`` values follow the one before them in their array, in place; whole arrays lie along the rest.
 
     They move nothing wherever they are. As vertices of their own they would take the room of those that
     matter: the columns of a sparse matrix are most values of its program.
     """
-    which = np.flatnonzero(idle)
-    others = np.flatnonzero(leads)
-    if not len(which) or not len(others):
+    if not len(idle) or not len(others):
         return
-    before = np.maximum(np.searchsorted(others, which) - 1, 0)
+    before = np.maximum(np.searchsorted(others, idle) - 1, 0)
     home = graph.home_object
-    alone = home[others[before]] != home[which]
-    before[alone] = np.arange(np.count_nonzero(alone)) * len(others) // max(np.count_nonzero(alone), 1)
-    anchor[which] = anchor[others[before]]
+    alone = np.flatnonzero(home[others[before]] != home[idle])
+    before[alone] = np.arange(len(alone)) * len(others) // max(len(alone), 1)
+    anchor[idle] = anchor[others[before]]
 
 
 def _joined_tasks(graph: AnyGraph, private: Bool, parent: Int32) -> Int32:
@@ -255,9 +252,10 @@ def build_tiling(
         vertex = number[best.tile] - np.int32(1)
         count = int(number[-1])
     vertex[removed] = -1
-    name, groups = ("values", ()) if best is None else (best.name, best.groups)
-    nobody = np.zeros(0, np.int32)  # only needed here
-    return Tiling(vertex, count, name, replace(followed, task_anchor=nobody), groups)
+    known = replace(followed, task_anchor=np.zeros(0, np.int32))  # only needed here
+    if best is None:
+        return Tiling(vertex, count, "values", known)
+    return Tiling(vertex, count, best.name, known, best.groups, best.cut_share)
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,12 +267,14 @@ class _Placed:
         tile: int32[V], the tile of the anchor of each value, -1 for hubs.
         name: What to call the tiles.
         groups: Arrays that are tiled alike.
+        cut_share: Bytes between tiles, of those between values; 0 where these were not counted.
     """
 
     near: Neighbours
     tile: Int32
     name: str
     groups: tuple[Blocks, ...]
+    cut_share: float = 0.0
 
 
 def _least_cut(
@@ -302,7 +302,7 @@ def _least_cut(
     coarse = max((math.prod(g.extents) for g in best.groups), default=0) >= _LEAST_POINTS * wanted
     if scattered and loose and coarse and not near.is_dense and least > _SCATTERED * max(between, 1):
         return None
-    return best
+    return replace(best, cut_share=least / max(between, 1)) if loose else best
 
 
 def _candidates(
