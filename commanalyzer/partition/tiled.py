@@ -56,7 +56,7 @@ _LEAST_FORCED = 4  # coarse vertices per part, whatever the user says
 _REFINED = 2  # candidates
 _FOLLOWERS = 0.01  # of all values: fewer have no say in what blocks cost
 _MOST_KEPT = 40_000_000  # values whose columns stay expanded: each candidate looks at them several times
-_TILES_CUT = 0.5  # of the bytes between values: where tiles cut more, partitioners are asked without them, too
+_TILES_CUT = 0.5  # of the bytes between values: where tiles cut more, values are asked about, too
 _RECOGNISED_FLOWS = 1 << 24  # whether a graph is a grid or a product is only looked at up to this size
 
 

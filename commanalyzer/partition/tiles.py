@@ -54,7 +54,7 @@ class Neighbours:
         most_folded: int32[V], largest count of a reduction into it.
         flows: Flows of the graph.
         task_anchor: int32[V], anchors where private values that feed each other stay together as tasks; empty
-            where no private value takes part in any flow, and once tiles are made.
+            where none do, and once tiles are made.
         num_anchors: Number of anchors that are no hubs.
         idle: int64[I], values without any flow or work: they follow what they have nothing to do with.
     """
@@ -129,14 +129,14 @@ def find_neighbours(graph: AnyGraph, removed: Bool) -> Neighbours:
     kernels.find_anchors(np.where(anchor != own, anchor, parent), anchor)
     idle = (readers == 0) & ~is_computed & ~removed & (graph.work_flops == 0)
     others, idle = np.flatnonzero(~idle & ~removed), np.flatnonzero(idle)
-    for found in (anchor, task_anchor) if private.any() else (anchor,):
+    for found in (anchor, task_anchor) if len(task_anchor) else (anchor,):
         _lay_beside(graph, others, idle, found)
     num_anchors = int(np.count_nonzero(~removed & (anchor == own)))
     return Neighbours(anchor, readers, most, most_folded, flows, task_anchor, num_anchors, idle)
 
 
 def _lay_beside(graph: AnyGraph, others: Int64, idle: Int64, anchor: Int32) -> None:
-    """Let ``idle`` values follow the one before them in their array, in place; whole arrays lie along the rest.
+    """Let ``idle`` values follow the one before them in their array, in place; whole arrays lie along all.
 
     They move nothing wherever they are. As vertices of their own they would take the room of those that
     matter: the columns of a sparse matrix are most values of its program.
@@ -151,7 +151,7 @@ def _lay_beside(graph: AnyGraph, others: Int64, idle: Int64, anchor: Int32) -> N
 
 
 def _joined_tasks(graph: AnyGraph, private: Bool, parent: Int32) -> Int32:
-    """Return int32[V], anchors where private values that feed each other stay together."""
+    """Return int32[V], anchors where private values that feed each other stay together; empty if none do."""
     v = graph.num_vertices
     root, size = np.arange(v, dtype=np.int32), np.ones(v, np.int32)
     most = max(int(_TASK_SHARE * v), _LEAST_TASK)
@@ -159,6 +159,8 @@ def _joined_tasks(graph: AnyGraph, private: Bool, parent: Int32) -> Int32:
         kernels.unite(
             *(piece.row_sink, piece.term_ptr, piece.source_ptr, piece.source, private, root, size, most)
         )
+    if (size == 1).all():
+        return np.zeros(0, np.int32)
     kernels.find_anchors(np.where(private, root, parent), root)
     return root
 
