@@ -228,8 +228,8 @@ def _write(path: Path, rows: Sequence[tuple[str, ...]], command: str) -> None:
     """Write the section of ``path`` anew, or at its end."""
     said = (
         f"Made by `{command}`. {_STEPS} products of a matrix with a vector; time of one core. Mt-KaHyPar: "
-        "its default preset, one thread, alone, on rows (work) and elements of the vector (nets), which it is "
-        "told; reading and counting not included. Ratio: bytes of the division found by default over its."
+        "its default preset, one thread, alone, on rows (work) and elements of the vector (nets), which it "
+        "is told; reading and counting not included. Ratio: bytes of the division found by default over its."
     )
     text = markdown_text(Document("", (Section(_TITLE, (said,), _COLUMNS, tuple(rows), 2),)))
     section = text[text.index(f"## {_TITLE}") :].rstrip() + "\n"
