@@ -141,7 +141,7 @@ def test_borders_are_everywhere_in_large_dense_graphs_only() -> None:
     number, most = np.zeros(0, np.int32), 1 << 24
 
     def is_everywhere(flows: int, anchors: int, movable: int) -> bool:
-        near = Neighbours(number, number, number, number, flows, number, anchors)
+        near = Neighbours(number, number, number, number, flows, number, anchors, number.astype(np.int64))
         return _is_everywhere(Tiling(number, anchors, "runs", near), movable)
 
     assert is_everywhere(most + 1, 1000, 501)
