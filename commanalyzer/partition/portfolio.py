@@ -27,6 +27,7 @@ from commanalyzer.partition.concurrency import CutShortError
 from commanalyzer.partition.divisions import best_divisions, divisions
 from commanalyzer.partition.hypergraph import find_sums
 from commanalyzer.partition.layouts import Layouts
+from commanalyzer.partition.neighbours import find_neighbours
 from commanalyzer.partition.options import PortfolioOptions, check_asked
 from commanalyzer.partition.owner_map import OwnerMap, map_owners
 from commanalyzer.partition.owners import spread_hubs
@@ -36,7 +37,6 @@ from commanalyzer.partition.rules import rule_owners
 from commanalyzer.partition.selection import Cost, best_of
 from commanalyzer.partition.shapes import Array, Shaped, elements_of, find_arrays, shape_families
 from commanalyzer.partition.sketch import Sketch, hub_bytes, leaders
-from commanalyzer.partition.tiles import find_neighbours
 from commanalyzer.vcg.graph import Bool, Int32, ValueGraph
 
 NEAR = 1.02  # of the bytes of the best refinement; what stays above is not refined further

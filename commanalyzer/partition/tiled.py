@@ -25,6 +25,7 @@ from commanalyzer.partition.coarse_attempts import CoarsePartitioners
 from commanalyzer.partition.divisions import best_counted
 from commanalyzer.partition.followers import beside_neighbours
 from commanalyzer.partition.layouts import Cut, Layouts
+from commanalyzer.partition.neighbours import Neighbours, find_neighbours
 from commanalyzer.partition.options import PortfolioOptions, check_asked
 from commanalyzer.partition.owner_map import map_owners
 from commanalyzer.partition.placement import Placement
@@ -39,14 +40,7 @@ from commanalyzer.partition.selection import Cost, RowCounter, best_of
 from commanalyzer.partition.shapes import Array, Shaped, elements_of, find_arrays, shape_families
 from commanalyzer.partition.sketch import Sketch, leaders
 from commanalyzer.partition.surface import Surface
-from commanalyzer.partition.tiles import (
-    DEFAULT_VERTICES,
-    LEAST_PER_PART,
-    Neighbours,
-    Tiling,
-    build_tiling,
-    find_neighbours,
-)
+from commanalyzer.partition.tiles import DEFAULT_VERTICES, LEAST_PER_PART, Tiling, build_tiling
 from commanalyzer.vcg.graph import Bool, Float64, Int32
 from commanalyzer.vcg.large import AnyGraph
 

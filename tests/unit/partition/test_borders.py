@@ -19,9 +19,10 @@ from commanalyzer.partition.borders import (
     refine_borders,
 )
 from commanalyzer.partition.coarse import build_coarse, build_nets
+from commanalyzer.partition.neighbours import Neighbours
 from commanalyzer.partition.refine import LEAST_GAIN
 from commanalyzer.partition.surface import Surface
-from commanalyzer.partition.tiles import Neighbours, Tiling, build_tiling
+from commanalyzer.partition.tiles import Tiling, build_tiling
 from commanalyzer.vcg.graph import ValueGraph
 from commanalyzer.vcg.large import LargeGraph
 from commanalyzer.vcg.store import GraphStore

@@ -17,13 +17,14 @@ from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.partition import tile_kernels as kernels
 from commanalyzer.partition.borders import follow_borders, refine_borders
 from commanalyzer.partition.coarse import build_coarse, voted
+from commanalyzer.partition.neighbours import find_neighbours
 from commanalyzer.partition.options import PortfolioOptions
 from commanalyzer.partition.quality import imbalance
 from commanalyzer.partition.refine import connectivity
 from commanalyzer.partition.selection import Cost, RowCounter
 from commanalyzer.partition.shapes import find_arrays, shape_families
 from commanalyzer.partition.tiled import TiledPortfolio
-from commanalyzer.partition.tiles import _candidates, _crossing, build_tiling, find_neighbours, tile_grid
+from commanalyzer.partition.tiles import _candidates, _crossing, build_tiling, tile_grid
 from commanalyzer.progress import SilentProgress
 from commanalyzer.request import Coarsen, PartitionRequest
 from commanalyzer.results import SingletonCounts
