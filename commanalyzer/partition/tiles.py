@@ -1,10 +1,8 @@
 """Coarse vertices of a large graph: value graph + hubs -> number of the coarse vertex of every value.
 
-Three steps, each in passes over slices of rows. Private values (registers, temporaries) follow what they are
-computed for, leaves (matrix entries) follow their only reader: the array value at the end of that chain is
-their *anchor*. Arrays are then cut into tiles: in as many dimensions as leave the least bytes between tiles,
-at the same relative places in all arrays of a family, so that values computed from each other element by
-element share a tile. What is in no array stays a vertex of its own.
+Values go with their anchors (:mod:`commanalyzer.partition.neighbours`). Arrays are cut into tiles: in as many
+dimensions as leave the least bytes between tiles, at the same relative places in all arrays of a family, so
+that values computed from each other element by element share a tile. What is in no array stays a vertex.
 
 Where tiles would cut most bytes (the order of the elements says nothing about who needs whom) and the graph
 is small enough for a partitioner, anchors themselves are the coarse vertices.

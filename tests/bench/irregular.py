@@ -183,10 +183,17 @@ def compared(name: str, rows: int, nodes: Sequence[int], timeout_s: float) -> li
         path = Path(folder) / "graph"
         matrix.write(path)
         stages, begin = _Stages(), cpu_seconds()
-        words, settings = [str(path), str(_STEPS)], {"jobs": 1, "program_output": "discard"}
-        result = ca.analyze(_PROGRAM, words, progress=stages, nodes=nodes, regions=["kernel"], **settings)
+        result = ca.analyze(
+            _PROGRAM,
+            [str(path), str(_STEPS)],
+            progress=stages,
+            jobs=1,
+            nodes=nodes,
+            regions=["kernel"],
+            program_output="discard",
+        )
         end = cpu_seconds()
-    lines = []
+    lines: list[tuple[str, ...]] = []
     for p in nodes:
         best, other = result.best(p), alone(matrix, p, timeout_s)
         ours = f"{stages.divide_at - begin:.1f}", f"{end - stages.divide_at:.1f}", f"{best.comm_bytes:,}"
