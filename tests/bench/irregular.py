@@ -136,8 +136,9 @@ def connected(matrix: Matrix, part: NDArray[np.int32], num_parts: int) -> int:
     """Return the sum over the elements of the vector of parts that read or make it, less one."""
     own = np.arange(matrix.rows)
     reader = np.repeat(own, np.diff(matrix.row))
-    element, of = np.concatenate((own, matrix.column)), part[np.concatenate((own, reader))]
-    return len(np.unique(element * np.int64(num_parts) + of)) - matrix.rows
+    element = np.concatenate((own, matrix.column)).astype(np.int64)
+    key: NDArray[np.int64] = element * num_parts + part[np.concatenate((own, reader))]
+    return len(np.unique(key)) - matrix.rows
 
 
 def _ask(pipe: Connection, matrix: Matrix, num_parts: int) -> None:
