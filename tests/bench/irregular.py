@@ -198,7 +198,7 @@ def compared(name: str, rows: int, nodes: Sequence[int], timeout_s: float) -> li
     for p in nodes:
         best, other = result.best(p), alone(matrix, p, timeout_s)
         ours = f"{stages.divide_at - begin:.1f}", f"{end - stages.divide_at:.1f}", f"{best.comm_bytes:,}"
-        theirs = (f"> {timeout_s:.0f}", "-", "-")
+        theirs = (f"ended after {timeout_s:.0f} s", "-", "-")
         if other is not None:
             theirs = f"{other[1]:.1f}", f"{other[0]:,}", f"{best.comm_bytes / other[0]:.3f}"
         flows = f"{result.graph.num_flows:,}"
