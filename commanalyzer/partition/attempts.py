@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from commanalyzer.partition.affinity import Affinities, Affinity
-from commanalyzer.partition.budget import Limit, mtkahypar_seconds
+from commanalyzer.partition.budget import Limit, mtkahypar_seconds, pass_seconds
 from commanalyzer.partition.levels import Level, Levels, build_levels
 from commanalyzer.partition.metis import Prepared, partition
 from commanalyzer.partition.mtkahypar import partition_hypergraph
@@ -107,6 +107,11 @@ class Partitioners:
             return False
         fine = self.levels.fine.hypergraph
         return 0 < fine.num_nets * num_parts <= MOST_COUNTS
+
+    def pass_seconds(self, num_parts: int) -> float:
+        """Return about how long a pass of single moves takes; on meshes, it takes next to nothing."""
+        is_mesh = self._prepared[0].is_mesh
+        return 0.0 if is_mesh else pass_seconds(self.levels.fine.hypergraph.num_pins, num_parts)
 
     def attempts(self, num_parts: int) -> Iterator[Attempt]:
         """Methods that give one decomposition each."""

@@ -20,7 +20,8 @@ from commanalyzer.partition.affinity import Adjacency
 from commanalyzer.partition.border_kernels import add_work
 from commanalyzer.partition.hypergraph import Hypergraph
 from commanalyzer.partition.links import Links, find_links
-from commanalyzer.partition.tiles import Neighbours, Tiling
+from commanalyzer.partition.neighbours import Neighbours
+from commanalyzer.partition.tiles import Tiling
 from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64
 from commanalyzer.vcg.large import AnyGraph
 from commanalyzer.vcg.segments import pointer_from_counts

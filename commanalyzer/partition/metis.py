@@ -25,12 +25,12 @@ from commanalyzer.partition.affinity import Adjacency, both_ways
 from commanalyzer.partition.budget import Limit, metis_seconds
 from commanalyzer.partition.concurrency import Caller
 from commanalyzer.partition.quality import component_labels, edge_cut, imbalance
+from commanalyzer.request import DEFAULT_IMBALANCE
 from commanalyzer.vcg.graph import Float64, Int32, Int64
 from commanalyzer.vcg.segments import pointer_from_counts
 
 Objective = Literal["cut", "volume"]
 
-DEFAULT_IMBALANCE = 0.03
 _OBJECTIVE_CODE = {"cut": 0, "volume": 1}
 _MEAN_WORK_WEIGHT = 1000.0
 _IDLE_SHARE = 0.01

@@ -17,8 +17,9 @@ from commanalyzer.partition import mtkahypar_call
 from commanalyzer.partition.budget import Limit, mtkahypar_seconds
 from commanalyzer.partition.concurrency import Caller, StoppedError
 from commanalyzer.partition.hypergraph import Hypergraph
-from commanalyzer.partition.metis import DEFAULT_IMBALANCE, Partition
+from commanalyzer.partition.metis import Partition
 from commanalyzer.partition.quality import imbalance as imbalance_of
+from commanalyzer.request import DEFAULT_IMBALANCE
 from commanalyzer.vcg.graph import Int64
 
 _WORK_UNITS = 1 << 27  # total of the integer vertex weights

@@ -17,8 +17,9 @@ from commanalyzer.errors import PartitionError
 from commanalyzer.partition import owner_kernels as kernels
 from commanalyzer.partition.affinity import Affinity, build_affinity
 from commanalyzer.partition.kernels import settle
-from commanalyzer.partition.metis import DEFAULT_IMBALANCE, Objective, Partition, partition
+from commanalyzer.partition.metis import Objective, Partition, partition
 from commanalyzer.partition.refine import balance_weights
+from commanalyzer.request import DEFAULT_IMBALANCE
 from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64, ValueGraph
 from commanalyzer.vcg.large import AnyGraph
 

@@ -34,7 +34,7 @@ class Placement:
         """
         tiling = self.view.tiling
         coarse = np.full(tiling.num_vertices, -1, np.int32)
-        own = frozen(value_part, np.int32)
+        own = frozen(self._told(value_part), np.int32)
         kernels.note_parts(tiling.vertex, tiling.neighbours.anchor, own, leads, coarse)
         return coarse
 
@@ -43,7 +43,7 @@ class Placement:
         part = self.owners(coarse, num_parts)
         if value_part is None:
             return part
-        of_anchor = value_part[self.view.tiling.neighbours.anchor]
+        of_anchor = self._told(value_part)[self.view.tiling.neighbours.anchor]
         np.copyto(part, of_anchor, where=of_anchor >= 0)
         np.copyto(part, value_part, where=value_part >= 0)
         return part
@@ -53,10 +53,19 @@ class Placement:
 
         Entries of a sparse matrix are as many as would be some per point, but not the same number at each.
         """
-        value_part = owners()
+        value_part = self._told(owners())
         of_anchor = value_part[self.view.tiling.neighbours.anchor]
         np.copyto(of_anchor, value_part, where=of_anchor < 0)
         return of_anchor
+
+    def _told(self, value_part: Int32) -> Int32:
+        """Return ``value_part`` without owners of idle values, which say nothing about what these follow."""
+        idle = self.view.tiling.neighbours.idle
+        if not len(idle):
+            return value_part
+        told = value_part.copy()
+        told[idle] = -1
+        return told
 
     def owners(self, coarse: Int32, num_parts: int) -> Int32:
         """Return int32[V], owners of all values where those of coarse vertices are known."""

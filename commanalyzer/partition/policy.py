@@ -34,6 +34,7 @@ class Costs:
         passes: Of a refinement where everything is at a border; on meshes, they take next to nothing.
         gain_per_share: What a pass has to save of the metric, over its share of the budget. Halved: passes
             take twice as long where borders are long, and save 1 or 2 % more there; doubled: the other way.
+        by_value_s: Per flow, of a coarse graph whose vertices are values, and METIS on it where it is a mesh.
         least_limit_s: CPU time that every call may take.
     """
 
@@ -53,6 +54,7 @@ class Costs:
     refine_s_per_part: float = 5e-8
     passes: float = 6.0
     gain_per_share: float = 0.1
+    by_value_s: float = 2e-6
     least_limit_s: float = 3.0
 
 

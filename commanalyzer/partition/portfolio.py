@@ -27,15 +27,16 @@ from commanalyzer.partition.concurrency import CutShortError
 from commanalyzer.partition.divisions import best_divisions, divisions
 from commanalyzer.partition.hypergraph import find_sums
 from commanalyzer.partition.layouts import Layouts
+from commanalyzer.partition.neighbours import find_neighbours
 from commanalyzer.partition.options import PortfolioOptions, check_asked
 from commanalyzer.partition.owner_map import OwnerMap, map_owners
 from commanalyzer.partition.owners import spread_hubs
+from commanalyzer.partition.policy import COSTS
 from commanalyzer.partition.refine import FAR, PASSES, balance_weights, most_work
 from commanalyzer.partition.rules import rule_owners
 from commanalyzer.partition.selection import Cost, best_of
 from commanalyzer.partition.shapes import Array, Shaped, elements_of, find_arrays, shape_families
 from commanalyzer.partition.sketch import Sketch, hub_bytes, leaders
-from commanalyzer.partition.tiles import find_neighbours
 from commanalyzer.vcg.graph import Bool, Int32, ValueGraph
 
 NEAR = 1.02  # of the bytes of the best refinement; what stays above is not refined further
@@ -184,7 +185,7 @@ class Portfolio:
             found = True
             least = min(least, self._count(candidate.part, num_parts).comm_bytes)
         if num_parts > 1 and self._partitioners.is_affordable(num_parts):
-            for candidate, cost in self._blocks(num_parts, _HOPELESS * least):
+            for candidate, cost in self._blocks(num_parts, _HOPELESS * least, budget):
                 yield candidate
                 found = True
                 if cost.imbalance <= _BALANCED * self.allowed(num_parts):
@@ -248,7 +249,11 @@ class Portfolio:
             regular = self._regular.get(num_parts, {})
             given = sorted(candidates, key=lambda c: c.method in regular)
             least = self._least_bytes(given, num_parts)
-            for candidate in given:
+            budget = self._budgets.setdefault(num_parts, Budget(self._options.budget_s))
+            seconds = COSTS.passes * self._partitioners.pass_seconds(num_parts)
+            for number, candidate in enumerate(given):
+                if budget.take(f"{candidate.method} refined", seconds, is_needed=number == 0) is None:
+                    continue
                 begin = time.perf_counter()
                 part, cost = self._best_refinement(candidate.part, num_parts, NEAR * least)
                 if cost.imbalance <= self.allowed(num_parts):
@@ -263,21 +268,29 @@ class Portfolio:
         allowed = self.allowed(num_parts)
         return min((c.comm_bytes for c in costs if c.imbalance <= allowed), default=math.inf)
 
-    def _blocks(self, num_parts: int, hopeless_bytes: float) -> Iterator[tuple[Candidate, Cost]]:
-        """Blocks of the arrays; the time of the search is shared among what is found."""
-        begin = time.perf_counter()
+    def _blocks(
+        self, num_parts: int, hopeless_bytes: float, budget: Budget
+    ) -> Iterator[tuple[Candidate, Cost]]:
+        """Blocks of the arrays; the time of the search is shared among what is found.
+
+        What follows them is only placed, not improved, where passes over all of them are above the budget.
+        """
+        begin, pass_s = time.perf_counter(), self._partitioners.pass_seconds(num_parts)
+        cuts = list(self.layouts.cuts(num_parts, self.allowed(num_parts)))
+        searched = budget.take("what follows blocks improved", len(cuts) * _QUICK_PASSES * pass_s)
         found = divisions(
-            self.layouts.cuts(num_parts, self.allowed(num_parts)),
+            cuts,
             self._graph.num_vertices,
-            lambda owners: self._follow(owners, num_parts, _QUICK_PASSES, hopeless_bytes),
+            lambda owners: self._follow(owners, num_parts, _QUICK_PASSES if searched else 0, hopeless_bytes),
         )
         best = best_divisions(found, self.allowed(num_parts))
-        followed = [
-            (item.part, item.cost)
-            if item.cost.comm_bytes > FAR * hopeless_bytes
-            else self._follow(item.given(), num_parts, PASSES, hopeless_bytes)
-            for item in best
-        ]
+        followed = []
+        for item in best:
+            is_near = item.cost.comm_bytes <= FAR * hopeless_bytes
+            if is_near and budget.take(f"what follows {item.name} improved", COSTS.passes * pass_s):
+                followed.append(self._follow(item.given(), num_parts, PASSES, hopeless_bytes))
+            else:
+                followed.append((item.part, item.cost))
         seconds = (time.perf_counter() - begin) / max(len(best), 1)
         self._regular[num_parts] = {item.name: item.grain for item in best}
         for item, (part, cost) in zip(best, followed, strict=True):

@@ -32,6 +32,8 @@ _KEPT_STRIDES = 4  # of an array: what is no row after all costs time, not bytes
 _MOST_FAMILIES = 8  # of so many dimensions: that many more shapes are compared, at a tile search each
 _FIRST_SLOTS = 1 << 12
 _TALLIED_FLOWS = 1 << 24  # about as many are looked at, evenly spread
+_NEW_DISTANCES = 1 << 18  # in a slice: more are those of elements without order, fewer are looked at next
+_FEWER = 4  # times
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,7 +347,10 @@ def tally_distances(
     for piece in row_slices(graph):
         rows = -(-piece.num_rows // share)  # all, or a share of those of a large graph
         columns = (rows, piece.row_sink, piece.row_site, piece.term_ptr, piece.source_ptr, piece.source)
+        before = int(count[0])
         keys, times = kernels.tally_distances(*columns, index, size, owner, streams, keys, times, count)
+        if count[0] - before > _NEW_DISTANCES:
+            share *= _FEWER
     filled = np.flatnonzero(keys >= 0)
     order = filled[np.argsort(keys[filled])]
     array, distance = keys[order] >> kernels.ARRAY_BITS, keys[order] & ((1 << kernels.ARRAY_BITS) - 1)

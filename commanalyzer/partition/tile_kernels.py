@@ -63,6 +63,20 @@ def note_readers(
 
 
 @compiled
+def note_sources(
+    row_sink: Any, term_ptr: Any, source_ptr: Any, source: Any, only: Any, has_others: Any
+) -> None:
+    """Note for every vertex the first other one that it is computed from, and whether there are others."""
+    for r in range(len(row_sink)):
+        sink = row_sink[r]
+        for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
+            if only[sink] == EMPTY and source[i] != sink:
+                only[sink] = source[i]
+            elif source[i] != sink and source[i] != only[sink]:
+                has_others[sink] = True
+
+
+@compiled
 def note_places(
     row_sink: Any,
     term_ptr: Any,

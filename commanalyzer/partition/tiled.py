@@ -12,7 +12,7 @@ import itertools
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -25,9 +25,11 @@ from commanalyzer.partition.coarse_attempts import CoarsePartitioners
 from commanalyzer.partition.divisions import best_counted
 from commanalyzer.partition.followers import beside_neighbours
 from commanalyzer.partition.layouts import Cut, Layouts
+from commanalyzer.partition.neighbours import Neighbours, find_neighbours
 from commanalyzer.partition.options import PortfolioOptions, check_asked
 from commanalyzer.partition.owner_map import map_owners
 from commanalyzer.partition.placement import Placement
+from commanalyzer.partition.policy import COSTS
 from commanalyzer.partition.portfolio import NEAR, Candidate
 from commanalyzer.partition.refine import (
     balance_weights,
@@ -38,14 +40,7 @@ from commanalyzer.partition.selection import Cost, RowCounter, best_of
 from commanalyzer.partition.shapes import Array, Shaped, elements_of, find_arrays, shape_families
 from commanalyzer.partition.sketch import Sketch, leaders
 from commanalyzer.partition.surface import Surface
-from commanalyzer.partition.tiles import (
-    DEFAULT_VERTICES,
-    LEAST_PER_PART,
-    Neighbours,
-    Tiling,
-    build_tiling,
-    find_neighbours,
-)
+from commanalyzer.partition.tiles import DEFAULT_VERTICES, LEAST_PER_PART, Tiling, build_tiling
 from commanalyzer.vcg.graph import Bool, Float64, Int32
 from commanalyzer.vcg.large import AnyGraph
 
@@ -55,6 +50,7 @@ _LEAST_FORCED = 4  # coarse vertices per part, whatever the user says
 _REFINED = 2  # candidates
 _FOLLOWERS = 0.01  # of all values: fewer have no say in what blocks cost
 _MOST_KEPT = 40_000_000  # values whose columns stay expanded: each candidate looks at them several times
+_TILES_CUT = 0.5  # of the bytes between values: where tiles cut more, values are asked about, too
 _RECOGNISED_FLOWS = 1 << 24  # whether a graph is a grid or a product is only looked at up to this size
 
 
@@ -142,7 +138,8 @@ class TiledPortfolio:
 
     def prepare_partitioned(self) -> None:
         """Compute what :meth:`partitioned` needs for all numbers of parts."""
-        self.partitioners.prepare()
+        for partitioners in self._asked_about:
+            partitioners.prepare()
 
     def prepare(self) -> None:
         """Compute what all numbers of parts share; afterwards several may be divided at the same time."""
@@ -184,6 +181,23 @@ class TiledPortfolio:
     def partitioners(self) -> CoarsePartitioners:
         """Partitioning libraries, asked about coarse vertices."""
         return CoarsePartitioners(self.view, self._options)
+
+    @cached_property
+    def _asked_about(self) -> tuple[CoarsePartitioners, ...]:
+        """Partitioning libraries, asked about tiles, and about values where tiles may lose much.
+
+        Tiles are made by index: where the order of the elements says little about who needs whom (the
+        elements of a mesh beside its nodes), they cut most of what flows.
+        """
+        tiling, graph = self.view.tiling, self._graph
+        seconds = COSTS.by_value_s * tiling.neighbours.flows
+        small = self._options.structured and seconds <= self._options.budget_s and not self._wanted
+        if not small or tiling.cut_share <= _TILES_CUT or tiling.neighbours.is_dense:
+            return (self.partitioners,)
+        wanted = graph.num_vertices
+        values = build_tiling(graph, self._removed, (), (), wanted, near=tiling.neighbours)
+        view = build_coarse(graph, self._removed, values)
+        return CoarsePartitioners(view, self._options), self.partitioners
 
     def allowed(self, num_parts: int, method: str = "") -> float:
         """Largest work of a part over the mean that a balanced decomposition may have.
@@ -233,9 +247,12 @@ class TiledPortfolio:
         if budget is None:
             budget = self._budgets[num_parts] = Budget(self._options.budget_s)
         begin, failed = time.perf_counter(), self._failures.setdefault(num_parts, [])
-        for name, coarse in self.partitioners.divided(num_parts, budget, self.allowed(num_parts), failed):
-            yield self._candidate(name, self.placement.owners(coarse, num_parts), begin)
-            begin = time.perf_counter()
+        for asked in self._asked_about:
+            placement, count = Placement(asked.view), asked.view.tiling.num_vertices
+            for name, coarse in asked.divided(num_parts, budget, self.allowed(num_parts), failed):
+                owners = placement.owners(coarse, num_parts)
+                yield replace(self._candidate(name, owners, begin), coarse_vertices=count)
+                begin = time.perf_counter()
 
     def _candidate(self, name: str, part: Int32, begin: float) -> Candidate:
         return Candidate(name, part, time.perf_counter() - begin, self.coarse_vertices)

@@ -1,10 +1,8 @@
 """Coarse vertices of a large graph: value graph + hubs -> number of the coarse vertex of every value.
 
-Three steps, each in passes over slices of rows. Private values (registers, temporaries) follow what they are
-computed for, leaves (matrix entries) follow their only reader: the array value at the end of that chain is
-their *anchor*. Arrays are then cut into tiles: in as many dimensions as leave the least bytes between tiles,
-at the same relative places in all arrays of a family, so that values computed from each other element by
-element share a tile. What is in no array stays a vertex of its own.
+Values go with their anchors (:mod:`commanalyzer.partition.neighbours`). Arrays are cut into tiles: in as many
+dimensions as leave the least bytes between tiles, at the same relative places in all arrays of a family, so
+that values computed from each other element by element share a tile. What is in no array stays a vertex.
 
 Where tiles would cut most bytes (the order of the elements says nothing about who needs whom) and the graph
 is small enough for a partitioner, anchors themselves are the coarse vertices.
@@ -23,6 +21,7 @@ import numpy as np
 
 from commanalyzer.partition import tile_kernels as kernels
 from commanalyzer.partition.grids import Blocks, grid_name
+from commanalyzer.partition.neighbours import Neighbours, find_neighbours
 from commanalyzer.partition.shapes import Array, Shaped
 from commanalyzer.partition.tasks import with_tasks
 from commanalyzer.vcg.graph import Bool, Int32
@@ -34,46 +33,8 @@ LEAST_PER_PART = 256
 _EVEN = 8  # tiles along a dimension are a multiple of it, so that parts can be blocks of whole tiles
 _SCATTERED = 0.6  # of all bytes between tiles: their order says nothing
 _LEAST_POINTS = 16  # of a tile: of smaller ones, most bytes cross the border in any case
-_DENSE = 32  # flows per anchor: from it on, nearly every tile is linked to many others
-_FEW_VERTICES = 4096
-_MOST_ROUNDS = 4
-_TASK_SHARE = 0.002  # of all values: larger tasks are chains through the program
-_LEAST_TASK = 64
 _MOST_LOOSE_FLOWS = 30_000_000  # for a partitioner without tiles
 _MOST_LOOSE_VERTICES = 4_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Neighbours:
-    """What is known of every vertex after one pass over all flows.
-
-    Attributes:
-        anchor: int32[V], the vertex whose owner each vertex gets: itself, or the end of what it follows.
-        readers: int32[V], source entries that read it.
-        most: int32[V], largest count of a row that reads it.
-        most_folded: int32[V], largest count of a reduction into it.
-        flows: Flows of the graph.
-        task_anchor: int32[V], anchors where private values that feed each other stay together as tasks; empty
-            where no private value takes part in any flow, and once tiles are made.
-        num_anchors: Number of anchors that are no hubs.
-    """
-
-    anchor: Int32
-    readers: Int32
-    most: Int32
-    most_folded: Int32
-    flows: int
-    task_anchor: Int32
-    num_anchors: int
-
-    @property
-    def is_dense(self) -> bool:
-        """Whether nearly every tile will be linked to many others."""
-        return self.flows > _DENSE * self.num_anchors
-
-    def tiles_wanted(self, wanted: int) -> int:
-        """Return ``wanted``, or fewer tiles of a dense graph."""
-        return min(wanted, _FEW_VERTICES) if self.is_dense else wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +47,7 @@ class Tiling:
         name: ``tiles 250x250``, ``runs 4096``, or ``values`` where nothing was tiled.
         neighbours: What was learnt on the way.
         groups: Arrays that were tiled alike, group by group.
+        cut_share: Bytes between tiles, of those between values.
     """
 
     vertex: Int32
@@ -93,99 +55,7 @@ class Tiling:
     name: str
     neighbours: Neighbours
     groups: tuple[Blocks, ...] = ()
-
-
-def find_neighbours(graph: AnyGraph, removed: Bool) -> Neighbours:
-    """Return anchors and uses of all values; hubs (``removed``) follow nothing and nothing follows them."""
-    v = graph.num_vertices
-    private = (graph.is_register | graph.is_temporary) & ~removed
-    follow, rank = np.full(v, -1, np.int32), np.zeros(v, np.int8)
-    several, computed = np.zeros(v, np.uint8), np.zeros(v, np.uint8)
-    readers, most, most_folded = np.zeros(v, np.int32), np.zeros(v, np.int32), np.zeros(v, np.int32)
-    flows = 0
-    for piece in row_slices(graph):
-        flows += piece.num_flows
-        kernels.note_readers(
-            *(piece.row_sink, piece.row_count, piece.row_fold, piece.term_ptr, piece.source_ptr),
-            *(piece.source, private, removed, follow, rank, several, computed, readers, most, most_folded),
-        )
-    private &= (readers > 0) | (computed > 0)  # others neither lead nor follow
-    leaf = (computed == 0) & (graph.versions - graph.is_input <= 1) & ~removed
-    ahead = (private & (rank > kernels.TO_SUM)) | (leaf & (several == 0))
-    parent = np.where(ahead & (follow >= 0), follow, np.arange(v, dtype=np.int32))
-    last = np.where(private & (rank == kernels.TO_SUM), follow, np.int32(-1))
-    del follow, rank, computed, ahead
-    anchor = _settled(graph, removed, private, parent, last, readers)
-    parent = _beside_readers(graph, removed, leaf & (several != 0) & ~private, anchor, parent)
-    task_anchor = np.zeros(0, np.int32)
-    if private.any():
-        task_anchor = _joined_tasks(graph, private, parent)
-    own = np.arange(v, dtype=np.int32)
-    kernels.find_anchors(np.where(anchor != own, anchor, parent), anchor)
-    num_anchors = int(np.count_nonzero(~removed & (anchor == own)))
-    return Neighbours(anchor, readers, most, most_folded, flows, task_anchor, num_anchors)
-
-
-def _joined_tasks(graph: AnyGraph, private: Bool, parent: Int32) -> Int32:
-    """Return int32[V], anchors where private values that feed each other stay together."""
-    v = graph.num_vertices
-    root, size = np.arange(v, dtype=np.int32), np.ones(v, np.int32)
-    most = max(int(_TASK_SHARE * v), _LEAST_TASK)
-    for piece in row_slices(graph):
-        kernels.unite(
-            *(piece.row_sink, piece.term_ptr, piece.source_ptr, piece.source, private, root, size, most)
-        )
-    kernels.find_anchors(np.where(private, root, parent), root)
-    return root
-
-
-def _beside_readers(graph: AnyGraph, removed: Bool, leaf: Bool, anchor: Int32, parent: Int32) -> Int32:
-    """Return ``parent`` with leaves that several private values of one place read in that place, too.
-
-    The entries of a matrix that several products of the program read are such.
-    """
-    if not leaf.any():
-        return parent
-    place, elsewhere = np.full(len(parent), -1, np.int32), np.zeros(len(parent), np.bool_)
-    for piece in row_slices(graph):
-        kernels.note_places(
-            *(piece.row_sink, piece.term_ptr, piece.source_ptr, piece.source),
-            *(removed, leaf, anchor, place, elsewhere),
-        )
-    return np.where((place >= 0) & ~elsewhere, place, parent)
-
-
-def _settled(
-    graph: AnyGraph, removed: Bool, private: Bool, parent: Int32, last: Int32, readers: Int32
-) -> Int32:
-    """Return int32[V], anchors; private values that end no array value go beside what they are computed from.
-
-    Contributions to sums are such: they are computed where their operands are, and wait for those that are
-    settled later. Those without any operand that is settled follow the sum itself (``last``).
-    """
-    own = np.arange(len(parent), dtype=np.int32)
-    anchor = np.empty(len(parent), np.int32)
-    kernels.find_anchors(parent, anchor)
-    waits = True
-    for more in reversed(range(_MOST_ROUNDS)):
-        is_open = private & (anchor == own)
-        if not is_open.any():
-            return anchor
-        producer, fewest = np.full(len(own), -1, np.int32), np.zeros(len(own), np.int32)
-        for piece in row_slices(graph):
-            kernels.note_producers(
-                *(piece.row_sink, piece.term_ptr, piece.source_ptr, piece.source),
-                *(removed, readers, anchor, is_open, waits, producer, fewest),
-            )
-        found = is_open & (producer >= 0) & ~is_open[producer]
-        if not (waits or found.any()):
-            break
-        waits = more > 1 and bool(found.any())
-        parent = np.where(found, producer, parent)
-        kernels.find_anchors(parent, anchor)
-    left = private & (anchor == own) & (last >= 0)
-    kernels.find_anchors(np.where(left, last, parent), anchor)
-    return anchor
+    cut_share: float = 0.0
 
 
 def build_tiling(
@@ -228,9 +98,10 @@ def build_tiling(
         vertex = number[best.tile] - np.int32(1)
         count = int(number[-1])
     vertex[removed] = -1
-    name, groups = ("values", ()) if best is None else (best.name, best.groups)
-    nobody = np.zeros(0, np.int32)  # only needed here
-    return Tiling(vertex, count, name, replace(followed, task_anchor=nobody), groups)
+    known = replace(followed, task_anchor=np.zeros(0, np.int32))  # only needed here
+    if best is None:
+        return Tiling(vertex, count, "values", known)
+    return Tiling(vertex, count, best.name, known, best.groups, best.cut_share)
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,12 +113,14 @@ class _Placed:
         tile: int32[V], the tile of the anchor of each value, -1 for hubs.
         name: What to call the tiles.
         groups: Arrays that are tiled alike.
+        cut_share: Bytes between tiles, of those between values; 0 where these were not counted.
     """
 
     near: Neighbours
     tile: Int32
     name: str
     groups: tuple[Blocks, ...]
+    cut_share: float = 0.0
 
 
 def _least_cut(
@@ -275,7 +148,7 @@ def _least_cut(
     coarse = max((math.prod(g.extents) for g in best.groups), default=0) >= _LEAST_POINTS * wanted
     if scattered and loose and coarse and not near.is_dense and least > _SCATTERED * max(between, 1):
         return None
-    return best
+    return replace(best, cut_share=least / max(between, 1)) if loose else best
 
 
 def _candidates(

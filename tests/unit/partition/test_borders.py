@@ -19,9 +19,10 @@ from commanalyzer.partition.borders import (
     refine_borders,
 )
 from commanalyzer.partition.coarse import build_coarse, build_nets
+from commanalyzer.partition.neighbours import Neighbours
 from commanalyzer.partition.refine import LEAST_GAIN
 from commanalyzer.partition.surface import Surface
-from commanalyzer.partition.tiles import Neighbours, Tiling, build_tiling
+from commanalyzer.partition.tiles import Tiling, build_tiling
 from commanalyzer.vcg.graph import ValueGraph
 from commanalyzer.vcg.large import LargeGraph
 from commanalyzer.vcg.store import GraphStore
@@ -141,7 +142,7 @@ def test_borders_are_everywhere_in_large_dense_graphs_only() -> None:
     number, most = np.zeros(0, np.int32), 1 << 24
 
     def is_everywhere(flows: int, anchors: int, movable: int) -> bool:
-        near = Neighbours(number, number, number, number, flows, number, anchors)
+        near = Neighbours(number, number, number, number, flows, number, anchors, number.astype(np.int64))
         return _is_everywhere(Tiling(number, anchors, "runs", near), movable)
 
     assert is_everywhere(most + 1, 1000, 501)

@@ -11,9 +11,9 @@ from commanalyzer.communication.volume import count_volume
 from commanalyzer.partition.affinity import Affinities
 from commanalyzer.partition.layouts import Cut, Layouts
 from commanalyzer.partition.levels import build_levels
+from commanalyzer.partition.neighbours import find_neighbours
 from commanalyzer.partition.shapes import Shaped, elements_of, find_arrays, shape_families
 from commanalyzer.partition.sketch import Sketch, hub_bytes, leaders
-from commanalyzer.partition.tiles import find_neighbours
 from commanalyzer.vcg.graph import Bool, ValueGraph
 from tests.graphs import Row, build, folded
 from tests.unit.partition.test_divisions import shaped, with_arrays

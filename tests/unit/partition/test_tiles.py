@@ -17,13 +17,14 @@ from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.partition import tile_kernels as kernels
 from commanalyzer.partition.borders import follow_borders, refine_borders
 from commanalyzer.partition.coarse import build_coarse, voted
+from commanalyzer.partition.neighbours import find_neighbours
 from commanalyzer.partition.options import PortfolioOptions
 from commanalyzer.partition.quality import imbalance
 from commanalyzer.partition.refine import connectivity
 from commanalyzer.partition.selection import Cost, RowCounter
 from commanalyzer.partition.shapes import find_arrays, shape_families
 from commanalyzer.partition.tiled import TiledPortfolio
-from commanalyzer.partition.tiles import _candidates, _crossing, build_tiling, find_neighbours, tile_grid
+from commanalyzer.partition.tiles import _candidates, _crossing, build_tiling, tile_grid
 from commanalyzer.progress import SilentProgress
 from commanalyzer.request import Coarsen, PartitionRequest
 from commanalyzer.results import SingletonCounts
@@ -88,6 +89,31 @@ def test_contributions_wait_for_the_operand_that_few_others_read() -> None:
     found = find_neighbours(graph, none_removed(graph))
     assert found.readers[[1, 2]].tolist() == [3, 2]
     assert found.anchor[[2, 3]].tolist() == [0, 0]
+
+
+def test_what_is_only_passed_on_shares_a_vertex_with_what_is_made_of_it() -> None:
+    # 2 = f(0, 1), 3 = copy of 2, read by 4 and 5: 2 and 3 apart would cost what 3 costs elsewhere.
+    graph = build(6, [row(2, 0, 1), row(3, 2), row(4, 3, 1), row(5, 3, 0)])
+    found = find_neighbours(graph, none_removed(graph))
+    assert found.anchor[[2, 3]].tolist() == [3, 3]
+    # Links of a chain are no pairs: all of it in one vertex could not be divided.
+    chain = build(5, [row(i + 1, i) for i in range(4)], inputs=[0])
+    assert len(set(find_neighbours(chain, none_removed(chain)).anchor[1:].tolist())) > 1
+
+
+def test_values_without_flows_or_work_are_no_vertices() -> None:
+    # Array u: 0 to 3, of which 1 is never used; array v: 4 to 6, never used at all.
+    flows = [row(0, 2), row(2, 3), row(3, 0)]
+    graph = replace(
+        build(7, flows, work={0: 1.0, 2: 1.0, 3: 1.0}),
+        home_object=np.array([0, 0, 0, 0, 1, 1, 1], np.int32),
+        objects=tuple(HomeObject(HomeKind.GLOBAL, name, size_bytes=32, key=name) for name in "uv"),
+    )
+    found = find_neighbours(graph, none_removed(graph))
+    assert found.idle.tolist() == [1, 4, 5, 6]
+    assert found.anchor[1] == found.anchor[0]
+    assert set(found.anchor[4:].tolist()) <= set(found.anchor[[0, 2, 3]].tolist())
+    assert found.num_anchors == len(set(found.anchor[[0, 2, 3]].tolist()))
 
 
 def test_nothing_follows_a_hub() -> None:
