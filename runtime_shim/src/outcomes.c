@@ -2,7 +2,7 @@
  * its outcomes, which are restored whenever the loop is known. */
 #include "outcomes.h"
 
-#define NUM_RECENT 4096u
+#define NUM_RECENT 16384u
 #define PLACES_APART 1427u
 #define CHANGE_BITS 22u
 #define MOST_CHANGES (1ull << CHANGE_BITS)

@@ -13,7 +13,7 @@
 #define MOST_COUNTERS 256u
 #define PATIENCE 8u
 #define MOST_SKIPPED 5u    /* as a power of two: a preview costs little beside the hooks that it may spare */
-#define FEW_OUTCOMES 4096u /* more are kept only for loops that come again */
+#define FEW_OUTCOMES 64u /* more than these and the rows are kept only for loops that come again */
 #define SETTLED_TOGETHER (1u << 19) /* rows */
 #define MOST_REPEATS (1u << 27)
 
@@ -319,21 +319,19 @@ CA_SLOW void ca_repeat_row(uint64_t hash, uint64_t changes, uint64_t row) {
   came_next(number);
 }
 
-/* Whether it is known what the loop does to the shadow. Much is kept only for loops that come again. */
-static bool keep_outcomes(const struct recording *recording, uint64_t changes, bool comes_again,
-                          struct ca_repeat *repeat) {
+/* Whether it is known what the loop does to the shadow: kept is as much as it counted, more if it comes again. */
+static bool keep_outcomes(const struct recording *recording, uint64_t changes, uint64_t rows, struct ca_repeat *repeat) {
   if (recording->changes == changes) {
     repeat->num_outcomes = 0;
     return true;
   }
-  return ca_outcomes_push(recording->first_change, comes_again ? UINT64_MAX : FEW_OUTCOMES, repeat);
+  return ca_outcomes_push(recording->first_change, FEW_OUTCOMES > rows ? FEW_OUTCOMES : rows, repeat);
 }
 
 static void remember(const struct recording *recording, uint64_t changes) {
   uint32_t known = num_repeats();
   uint64_t first = stretches.bytes / sizeof(struct stretch);
-  uint32_t count = push_stretches(recording);
-  uint32_t number = count == UINT32_MAX ? 0 : number_of(recording->hash);
+  uint32_t count = push_stretches(recording), number = count == UINT32_MAX ? 0 : number_of(recording->hash);
   if (!number)
     return;
   struct ca_repeat *repeat = &ca_state.repeats[number];
@@ -343,8 +341,11 @@ static void remember(const struct recording *recording, uint64_t changes) {
     stretches.bytes = first * sizeof *all;
     first = repeat->first_stretch;
   }
-  uint64_t end = (uint64_t)(ca_state.cursor - ca_state.cells);
-  bool is_known = push_deltas(recording, repeat) && keep_outcomes(recording, changes, number < known, repeat);
+  uint64_t end = (uint64_t)(ca_state.cursor - ca_state.cells), rows = number < known ? UINT64_MAX : 0;
+  const struct stretch *found = (const struct stretch *)stretches.data + first;
+  for (uint32_t k = 0; k < count && number >= known; k++)
+    rows += found[k].end - found[k].first;
+  bool is_known = push_deltas(recording, repeat) && keep_outcomes(recording, changes, rows, repeat);
   repeat->hash = recording->hash;
   repeat->changes = is_known ? recording->changes : UINT64_MAX;
   repeat->count = 0;
@@ -362,7 +363,7 @@ CA_SLOW void ca_repeat_over(uint64_t changes) {
   }
 }
 
-/* A loop whose rounds are known apart can be recorded round by round: no other loop around it is recorded. */
+/* A loop whose rounds are known apart can be recorded round by round: none around it is recorded. */
 bool ca_rounds_may_record(void) { return !ca_state.num_kept && ca_state.num_recording < LONGEST_NEST; }
 
 void ca_rounds_record(void) { begin(0, 0, true); }

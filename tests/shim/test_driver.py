@@ -314,4 +314,4 @@ def test_sums_that_are_met_first_are_one_row(driver: Driver) -> None:
     a_sum = [7 | 2 << 32 | layout.NEST_REDUCTION, 10, series, 2, 20, field, 0, 0]
     store = [5 | 1 << 32 | 1 << 40, series + 2000, 2, 0, 0]
     words = trace.labels.view(np.uint64)[: int(trace.heads["num_labels"][is_nest].sum())].tolist()
-    assert words == [6 | 2 << 48, *a_sum, *store]
+    assert words == [1 | 2 << 48, 6, *a_sum, *store]
