@@ -167,6 +167,7 @@ struct ca_piece {
 struct ca_workspace {
   uint64_t max_rows; /* beyond, no new lifetimes are named */
   uint64_t num_pieces;
+  uint64_t ends_there; /* 1: the recording is not needed beyond max_rows, and ends */
 };
 
 /* A piece of program memory with a name. */

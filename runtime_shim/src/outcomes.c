@@ -36,6 +36,8 @@ bool ca_outcomes_reserve(void) {
          ca_column_reserve(&changes, MOST_CHANGES * sizeof(struct entry));
 }
 
+uint64_t ca_outcomes_bytes(void) { return outcomes.bytes; }
+
 static uint64_t num_noted(void) { return changes.bytes / sizeof(struct entry); }
 
 uint64_t ca_changes_noted(void) { return forgotten + num_noted(); }

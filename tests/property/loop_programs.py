@@ -73,8 +73,8 @@ LOOPS = {
     " for (int i = 0; i < 5; i++) memcpy(v[i] + o, z[i], sizeof z[i]); }",
     "product over its factor": "{ memcpy(w[2], m[1], 176); for (int i = 0; i < rows; i++) for (int j = 0;"
     " j < 7; j++) { double s = w[i][j]; for (int k = 0; k < 7; k++) s += m[i][k] * w[k][j]; w[i][j] = s; }}",
-    "sums onto copies": "{ memcpy(w, m, 616); for (int i = 0; i < 7; i++) for (int j = 0; j < 5; j++) { double"
-    " s = w[i][j]; for (int k = 0; k < 5; k++) s += v[j][k] * w[i][5 + k]; w[i][j] = s + w[i][j]; }}",
+    "sums onto copies": "{ memcpy(w, m, 616); for (int i = 0; i < 7; i++) for (int j = 0; j < 5; j++) {"
+    " double s = w[i][j]; for (int k = 0; k < 5; k++) s += v[j][k] * w[i][5 + k]; w[i][j] = s + w[i][j]; }}",
     "products of planes": "{ static double z[2][3][4]; memcpy(m[1], w[0], 88); for (int g = 0; g < 2;"
     " g++) for (int i = 0; i < 3; i++) for (int j = 0; j < 4; j++) { double s = z[g][i][j]; for (int k = 0;"
     " k < 5; k++) s += m[g + i][k] * w[k][j]; z[g][i][j] = s; } v[t % R][0] += z[1][t % 3][2]; }",
