@@ -332,7 +332,7 @@ def _warnings(
         )
     if recorded.left_out:
         result.append(
-            f"{recorded.left_out} words may be private temporaries (they are computed anew at times); they are "
+            f"{recorded.left_out} words may be private temporaries (they are computed anew at times): "
             "counted as shared data, because a graph with each of their contents would be too large"
         )
     if store.num_rows == 0:

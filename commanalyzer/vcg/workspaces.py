@@ -38,12 +38,12 @@ from commanalyzer.vcg.store import GraphStore
 FACTOR = 4
 """How many times as often as the data of an element a workspace is renewed, at least.
 
-A word that is renewed for two or three kinds of data in turn may be an array of stages; with four it is hardly
-one. Half takes stages for elements, twice misses workspaces of up to seven: reported as doubt where it matters.
+A word that is renewed for two or three kinds of data may be an array of stages; with four it is hardly one.
+Half takes stages for elements, twice misses workspaces of up to seven: reported as doubt where it matters.
 """
 
-# Rows of the second recording per row of the first: a guard against states that escape detection. Few where the
-# first may be the answer alone: a new row costs what 100 rounds of a loop do. Half: recording costs 0.6 of that.
+# Rows of the second recording per row of the first: a guard against states that escape detection. Few where
+# the first may be the answer alone: a new row costs what 100 rounds of a loop do. Half: 0.6 of the cost.
 MOST_ROWS, DOUBTFUL_ROWS, SPARE_ROWS = 64, 0.125, 1 << 20
 
 _NEVER = np.iinfo(np.int64).max
