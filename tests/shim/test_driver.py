@@ -304,6 +304,13 @@ def test_a_loop_that_is_met_first_is_one_row(driver: Driver) -> None:
     assert sum(not r for r in is_range.tolist()) == 10
 
 
+def test_a_loop_is_known_in_several_states_of_the_shadow(driver: Driver) -> None:
+    """Three states replace each other at first; from the third turn on all four are known."""
+    numbers, trace = driver.run("states")
+    assert numbers == {"known": 2 + 4 * 4}
+    assert trace.cells["count"].tolist() == [6] * (4 * 10)
+
+
 def test_sums_that_are_met_first_are_one_row(driver: Driver) -> None:
     numbers, trace = driver.run("nests")
     results = [numbers[name] for name in ("first", "second", "third", "copied", "few")]
