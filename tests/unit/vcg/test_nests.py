@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,8 +18,10 @@ from tests.reference.ranges import without_ranges
 from tests.unit.vcg.test_ranges import trace_of
 
 Moving = tuple[int, ...]  # a word or label, and its changes per round of each loop
-Sum = tuple[int, int, list[Moving], list[Moving]]  # site, terms; initial labels; labels, per term first
-Store = tuple[int, Moving, list[Moving], int]  # site, sink, labels, results
+Sum = tuple[
+    int, int, Sequence[Moving], Sequence[Moving]
+]  # site, terms; initial labels; labels, per term first
+Store = tuple[int, Moving, Sequence[Moving], int]  # site, sink, labels, results
 
 
 def nest_content(rounds: tuple[int, ...], entries: list[Sum | Store]) -> list[int]:
@@ -27,7 +30,7 @@ def nest_content(rounds: tuple[int, ...], entries: list[Sum | Store]) -> list[in
     for entry in entries:
         site, second, labels, last = entry
         if isinstance(second, int):
-            assert isinstance(last, list)
+            assert not isinstance(last, int)
             words += [site | len(last) << 32 | len(labels) << 40 | NEST_REDUCTION, second]
             words += [w for part in (*labels, *last) for w in part]
         else:
