@@ -134,13 +134,15 @@ def record(request: AnalysisRequest, progress: Progress, *, whole_runs: bool = F
 class _Recorded:
     """A recording and its graph; ``run`` adds up all recordings that led to it.
 
-    ``other`` is the graph without the private temporaries that are in doubt.
+    ``other`` is the graph without the private temporaries that are in doubt; ``left_out`` says how many words
+    might be such, but were not read in this way.
     """
 
     run: TargetRun
     trace: Trace
     store: GraphStore
     other: GraphStore | None = None
+    left_out: int = 0
 
     @property
     def is_whole(self) -> bool:
@@ -179,7 +181,10 @@ class _Recorder:
         certain, possible = doubtful_workspaces(first.store, places)
         if not possible.any():
             return first
-        named = self._named(first, possible)
+        is_optional = first.is_whole and not certain.any()
+        named = self._named(first, possible, is_optional=is_optional)
+        if is_optional and named.trace.statistics.unnamed_lifetimes:
+            return replace(first, run=named.run, left_out=int(np.count_nonzero(possible)))
         if np.array_equal(certain, possible):
             return named
         if certain.any():
@@ -188,10 +193,12 @@ class _Recorder:
             other = first if first.is_whole else self._record("record the whole program", named.run)
         return replace(named, run=other.run if other is not first else named.run, other=other.store)
 
-    def _named(self, first: _Recorded, mask: Bool, before: TargetRun | None = None) -> _Recorded:
+    def _named(
+        self, first: _Recorded, mask: Bool, before: TargetRun | None = None, *, is_optional: bool = False
+    ) -> _Recorded:
         """Record with the lifetimes named of the words in ``mask``, a mask of the vertices of ``first``."""
         workspace = self.directory / "workspace"
-        write_workspaces(workspace, first.store, mask, self.sites, first.trace)
+        write_workspaces(workspace, first.store, mask, self.sites, first.trace, is_optional=is_optional)
         return self._record("record the private temporaries", before or first.run, workspace=workspace)
 
     def _confirms(self, named: _Recorded) -> bool:
@@ -245,7 +252,7 @@ def _finished(
     _require_one_thread(unmodelled, plan.options.library)
     statistics = trace.statistics
     work = work_counts(trace, plan.sites, store.sites, request.work_weights or DEFAULT_WEIGHTS)
-    warnings = _warnings(request, unmodelled, plain, traced, trace, store, work)
+    warnings = _warnings(request, unmodelled, plain, recorded, work)
     recording = Recording(
         native_s=plain.cpu_s,
         instrumented_s=traced.cpu_s,
@@ -298,12 +305,11 @@ def _warnings(
     request: AnalysisRequest,
     called: Sequence[tuple[str, int]],
     plain: TargetRun,
-    traced: TargetRun,
-    trace: Trace,
-    store: GraphStore,
+    recorded: _Recorded,
     work: WorkCounts,
 ) -> Sequence[str]:
     result = []
+    traced, trace, store = recorded.run, recorded.trace, recorded.store
     if plain.exit_status != traced.exit_status:
         result.append(
             f"the program ended with status {plain.exit_status} alone and {traced.exit_status} recorded: "
@@ -323,6 +329,11 @@ def _warnings(
         result.append(
             f"{trace.statistics.unnamed_lifetimes} stores to workspaces were not told apart: "
             "there are too many different ones"
+        )
+    if recorded.left_out:
+        result.append(
+            f"{recorded.left_out} words may be private temporaries (they are computed anew at times): "
+            "counted as shared data, because a graph with each of their contents would be too large"
         )
     if store.num_rows == 0:
         what = "the program stores no values (what stays in registers is not divided)"

@@ -47,7 +47,7 @@ EXTENT = np.dtype(
 CONTEXT = np.dtype([("outer", "<u4"), ("call", "<u4")])
 BLOCKS = np.dtype([("first", "<u8"), ("size", "<u8"), ("period", "<u8"), ("count", "<u8")])
 COUNTER = np.dtype("<u8")
-WORKSPACE = np.dtype([("max_rows", "<u8"), ("num_pieces", "<u8")])
+WORKSPACE = np.dtype([("max_rows", "<u8"), ("num_pieces", "<u8"), ("ends_there", "<u8")])
 PIECE = np.dtype([("kind", "<u4"), ("object", "<u4"), ("depth", "<u8"), ("first", "<u8"), ("last", "<u8")])
 
 SECTIONS: tuple[tuple[str, np.dtype[np.generic]], ...] = (

@@ -179,7 +179,7 @@ def store_words(
         outer: Symbols of the rounds of loops around it.
     """
     place = _first_and_stride(guard, store.address, number, outer)
-    labels = [_written(patch, guard, label, number, outer) for label in store.labels]
+    labels = [written_label(patch, guard, label, number, outer) for label in store.labels]
     if place is None or any(label is None for label in labels):
         return None
     head = int(store.site) | len(labels) << 32 | store.words << 48
@@ -216,10 +216,10 @@ def _first_and_stride(
     return place, *(c if is_whole else guard.compute("or", c, inside) for c in changes)
 
 
-def _written(
+def written_label(
     patch: FunctionPatch, guard: GuardWriter, label: RangeLabel, number: str, outer: Sequence[str]
 ) -> tuple[str, ...] | None:
-    """The label of the first round, and its changes as those of addresses."""
+    """The label of the first round, and its changes as those of addresses; ``None`` if it has none."""
     still = ("0",) * (1 + len(outer))
     if isinstance(label.source, int):
         return None if label.marks else (str(label.source), *still)

@@ -30,7 +30,7 @@ from itertools import pairwise
 
 from commanalyzer.instrument.code import FunctionPatch, RepeatedLoop
 from commanalyzer.instrument.loop_code import TOKEN, Collected, LoopCode, inserted_lines, loop_code
-from commanalyzer.instrument.nest_events import NestReader, offer_nest
+from commanalyzer.instrument.nest_events import NestReader, loops_around, offer_nest
 from commanalyzer.instrument.range_events import MOST_OUTER, RangeReader, RangeStore, offer
 from commanalyzer.instrument.repeat_guards import GuardWriter
 from commanalyzer.instrument.values import FunctionValues
@@ -217,8 +217,10 @@ def _offer(
     if stores := _stores(patch, nest, busy, numbers):
         rounds = {round_number(header): made[header] for header in nest.by_depth}
         taken = offer(patch, guard, stores, rounds, loop)
-    elif len(nest.loops) > 1 and _are_read(patch, nest, busy, reader):
-        taken = offer_nest(patch, guard, reader.entries, nest.loop.header, made, loop)
+    elif (around := loops_around(nest.loops, nest.loop.header)) and _are_read(
+        patch, nest, busy, reader, around
+    ):
+        taken = offer_nest(patch, guard, reader.entries, around, made, loop)
     return (tuple(guard.lines), taken) if taken else ((), "")
 
 
@@ -240,16 +242,21 @@ def _stores(
     return reader.stores
 
 
-def _are_read(patch: FunctionPatch, nest: _Nest, busy: list[Block], reader: NestReader) -> bool:
-    """The nest is two deep, and the reader can follow its blocks."""
-    if any(h != nest.loop.header and inner.parent != nest.loop.header for h, inner in nest.loops.items()):
-        return False
-    inside = {label: h for h, inner in nest.loops.items() if h != nest.loop.header for label in inner.blocks}
-    return all(
-        reader.read_inner(line, inside[block.label]) if block.label in inside else reader.read_outer(line)
-        for block in busy
-        for line in inserted_lines(patch, block)
-    ) and any(isinstance(entry, RangeStore) for entry in reader.entries)
+def _are_read(
+    patch: FunctionPatch, nest: _Nest, busy: list[Block], reader: NestReader, around: Sequence[str]
+) -> bool:
+    """The reader can follow the blocks of the loops ``around`` reductions, and of those."""
+    inside = {label: h for h, inner in nest.loops.items() if h not in around for label in inner.blocks}
+    outer = nest.loops[around[-1]].blocks
+    for block in busy:
+        for line in inserted_lines(patch, block):
+            if block.label in inside:
+                is_read = reader.read_inner(line, inside[block.label])
+            else:
+                is_read = (reader.read_outer if block.label in outer else reader.read_around)(line)
+            if not is_read:
+                return False
+    return any(isinstance(entry, RangeStore) for entry in reader.entries)
 
 
 def _only_counts(patch: FunctionPatch, block: Block) -> bool:

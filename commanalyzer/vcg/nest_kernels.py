@@ -19,13 +19,14 @@ from commanalyzer.abi.trace_layout import (
     ROW_UPDATE,
     ROW_WIDE,
 )
-from commanalyzer.compiled import compiled
+from commanalyzer.compiled import compiled, compiled_inline
 from commanalyzer.vcg.range_kernels import mixed, plain_label, units_of, wide
 from commanalyzer.vcg.trace_kernels import COUNT, FLAGS, LOW, NONE
 from commanalyzer.vcg.written_kernels import first_place, kept_label, write_head, write_recorded
 
 _OTHERS = ROW_FILL | ROW_TEMPORARY | ROW_UPDATE | ROW_RANGE | ROW_NEST  # rows that no nest stands for
-_ROUNDS = (1 << 48) - 1
+_NUM_LOOPS = 255  # bits of the first word
+_INITIAL = 40  # bit of the number of initial labels of a reduction
 _ENTRIES = 48  # bits of the number of entries in the first word
 _LABELS = 255
 _RESULTS = 40
@@ -40,12 +41,29 @@ def has_nests(heads: Any) -> Any:
     return row < len(heads)
 
 
-@compiled
-def _behind_entry(units: Any, at: Any) -> Any:
+@compiled_inline
+def _behind_entry(units: Any, at: Any, loops: Any) -> Any:
     """Where the next entry begins."""
     head = wide(units, at)
     labels = (head >> 32) & _LABELS
-    return at + 2 * (2 + 3 * labels if head < 0 else 3 + 2 * labels)
+    if head < 0:
+        return at + 2 * (2 + ((head >> _INITIAL) & _LABELS) * (1 + loops) + labels * (2 + loops))
+    return at + 2 * (1 + (1 + labels) * (1 + loops))
+
+
+@compiled_inline
+def _loops(units: Any, unit: Any) -> Any:
+    """Number of loops around the reductions."""
+    return wide(units, unit) & _NUM_LOOPS
+
+
+@compiled
+def _rounds(units: Any, unit: Any) -> Any:
+    """Rounds of these loops, multiplied."""
+    rounds = np.int64(1)
+    for d in range(_loops(units, unit)):
+        rounds *= wide(units, unit + 2 + 2 * d)
+    return rounds
 
 
 @compiled
@@ -54,8 +72,8 @@ def count_nests(heads: Any, units: Any, is_nested: Any) -> Any:
     rows, labels, groups, runs, unit = 0, 0, 0, 0, 0
     for row in range(len(heads)):
         if (heads[row, 1] >> FLAGS) & ROW_NEST:
-            rounds = wide(units, unit) & _ROUNDS
-            at = unit + 2
+            rounds, loops = _rounds(units, unit), _loops(units, unit)
+            at = unit + 2 + 2 * loops
             for _ in range(wide(units, unit) >> _ENTRIES):
                 head = wide(units, at)
                 width = (head >> 32) & _LABELS
@@ -64,9 +82,10 @@ def count_nests(heads: Any, units: Any, is_nested: Any) -> Any:
                 if head < 0:
                     groups += rounds
                     runs += rounds * width
+                    labels += rounds * ((head >> _INITIAL) & _LABELS)
                 else:
                     labels += rounds * width
-                at = _behind_entry(units, at)
+                at = _behind_entry(units, at, loops)
         unit += units_of(heads[row, 1])
     return rows, 2 * labels, groups, runs
 
@@ -78,10 +97,11 @@ def largest_site(heads: Any, units: Any) -> Any:
     for row in range(len(heads)):
         largest = max(largest, heads[row, 1] & LOW)
         if (heads[row, 1] >> FLAGS) & ROW_NEST:
-            at = unit + 2
+            loops = _loops(units, unit)
+            at = unit + 2 + 2 * loops
             for _ in range(wide(units, unit) >> _ENTRIES):
                 largest = max(largest, wide(units, at) & LOW)
-                at = _behind_entry(units, at)
+                at = _behind_entry(units, at, loops)
         unit += units_of(heads[row, 1])
     return largest
 
@@ -107,43 +127,61 @@ def _hash_of_row(columns: Any, row: Any, unit: Any, group: Any, kept: Any) -> An
     return hash_
 
 
+@compiled_inline
+def _moved(units: Any, at: Any, round_: Any) -> Any:
+    """What strides from ``at`` on add in a round of each loop."""
+    total = np.int64(0)
+    for d in range(len(round_)):
+        total += round_[d] * wide(units, at + 2 * d)
+    return total
+
+
 @compiled
 def _write_reduction(
-    units: Any, at: Any, i: Any, count: Any, table: Any, kept: Any, out: Any, ends: Any
+    units: Any, at: Any, round_: Any, count: Any, table: Any, kept: Any, out: Any, ends: Any
 ) -> None:
-    """Write the register value of an entry in round ``i``, unless it is known."""
-    groups, runs = out[3], out[4]
-    _, _, g, n, _, name = ends
+    """Write the register value of an entry in a round, unless it is known."""
+    unit, groups, runs = out[2], out[3], out[4]
+    _, u, g, n, _, name = ends
     head, terms = wide(units, at), wide(units, at + 2)
-    site, width = head & LOW, (head >> 32) & _LABELS
-    hash_ = mixed(mixed(mixed(site, np.int64(NONE)), terms), width)
+    site, width, initial = head & LOW, (head >> 32) & _LABELS, (head >> _INITIAL) & _LABELS
+    hash_, place = mixed(site, np.int64(NONE)), at + 4
+    for k in range(initial):
+        label = kept_label(wide(units, place) + _moved(units, place + 2, round_), kept)
+        hash_ = mixed(hash_, label)
+        unit[u + 2 * k], unit[u + 2 * k + 1] = label & LOW, label >> 32
+        place += 2 + 2 * len(round_)
+    hash_ = mixed(mixed(hash_, terms), width)
     for k in range(width):
-        place = at + 4 + 6 * k
-        first = wide(units, place) + i * wide(units, place + 4)
+        first = wide(units, place) + _moved(units, place + 4, round_)
         runs[n + k, 0], runs[n + k, 1] = first, wide(units, place + 2)
         hash_ = mixed(mixed(hash_, kept_label(first, kept)), runs[n + k, 1])
+        place += 4 + 2 * len(round_)
     if first_place(table, hash_, name, count, kept, out, ends) == ends[0]:
-        row = write_head(0, site | ROW_REGISTER << FLAGS, (hash_, count), name, out, ends)
+        flags = (ROW_REGISTER | (ROW_WIDE if initial else 0)) << FLAGS
+        row = write_head(0, site | initial << 32 | flags, (hash_, count), name, out, ends)
         groups[g, 0], groups[g, 1], groups[g, 2], groups[g, 3] = row, n, terms, width
-        ends[2], ends[3] = g + 1, n + width
+        ends[1], ends[2], ends[3] = u + 2 * initial, g + 1, n + width
 
 
 @compiled
 def _write_store(
-    units: Any, at: Any, i: Any, results: Any, count: Any, table: Any, kept: Any, out: Any, ends: Any
+    units: Any, at: Any, round_: Any, results: Any, count: Any, table: Any, kept: Any, out: Any, ends: Any
 ) -> None:
-    """Write the store of an entry in round ``i``, unless it is known."""
+    """Write the store of an entry in a round, unless it is known."""
     unit, u, name = out[2], ends[1], ends[5]
-    head = wide(units, at)
+    head, size = wide(units, at), 2 + 2 * len(round_)
     site, labels = head & LOW, (head >> 32) & _LABELS
-    sink = wide(units, at + 2) + i * wide(units, at + 4)
+    place = at + 2
+    sink = wide(units, place) + _moved(units, place + 2, round_)
     hash_ = mixed(site, sink)
     for k in range(labels):
-        label = wide(units, at + 6 + 2 * k)
+        place += size
+        label = wide(units, place)
         if (head >> (_RESULTS + k)) & 1:
             label = REGISTER | results[label]
         else:
-            label += i * wide(units, at + 6 + 2 * (labels + k))
+            label += _moved(units, place + 2, round_)
         label = kept_label(label, kept)
         hash_ = mixed(hash_, label)
         unit[u + 2 * k], unit[u + 2 * k + 1] = label & LOW, label >> 32
@@ -155,19 +193,26 @@ def _write_store(
 @compiled
 def _write_nest(units: Any, unit: Any, count: Any, table: Any, kept: Any, out: Any, ends: Any) -> None:
     """Write all rows of a nest."""
-    entries = wide(units, unit) >> _ENTRIES
-    results = np.empty(entries, np.int64)
-    for i in range(wide(units, unit) & _ROUNDS):
-        at, found = unit + 2, 0
+    entries, loops = wide(units, unit) >> _ENTRIES, _loops(units, unit)
+    results, round_ = np.empty(entries, np.int64), np.zeros(loops, np.int64)
+    for _ in range(_rounds(units, unit)):
+        at, found = unit + 2 + 2 * loops, 0
         for _ in range(entries):
             if wide(units, at) < 0:
-                _write_reduction(units, at, i, count, table, kept, out, ends)
+                _write_reduction(units, at, round_, count, table, kept, out, ends)
                 results[found] = kept[ends[5]]
                 found += 1
             else:
-                _write_store(units, at, i, results, count, table, kept, out, ends)
+                _write_store(units, at, round_, results, count, table, kept, out, ends)
             ends[5] += 1
-            at = _behind_entry(units, at)
+            at = _behind_entry(units, at, loops)
+        d = loops - 1
+        while d >= 0:
+            round_[d] += 1
+            if round_[d] < wide(units, unit + 2 + 2 * d):
+                break
+            round_[d] = 0
+            d -= 1
 
 
 @compiled

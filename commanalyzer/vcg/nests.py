@@ -1,6 +1,6 @@
 """Nests of a trace: written out as the rows that they stand for.
 
-A nest is a row of the trace that stands for the sums and stores of two loops (``ca_nest`` of the shim). Its
+A nest is a row of the trace that stands for the sums and stores of loops (``ca_nest`` of the shim). Its
 rows may also have been recorded by hooks, or by other nests (other bounds).
 """
 

@@ -38,14 +38,13 @@ from commanalyzer.vcg.store import GraphStore
 FACTOR = 4
 """How many times as often as the data of an element a workspace is renewed, at least.
 
-A word that is renewed for two or three kinds of data in turn may be an array of stages; with four elements it
-is hardly one. Half of it takes stages for elements, twice of it misses workspaces of up to seven elements:
-where that makes a difference, it is reported as doubt (:func:`doubtful_workspaces`).
+A word that is renewed for two or three kinds of data may be an array of stages; with four it is hardly one.
+Half takes stages for elements, twice misses workspaces of up to seven: reported as doubt where it matters.
 """
 
-# Rows of the second recording per row of the first: a guard against states that escape detection.
-MOST_ROWS = 64
-SPARE_ROWS = 1 << 20
+# Rows of the second recording per row of the first: a guard against states that escape detection. Few where
+# the first may be the answer alone: a new row costs what 100 rounds of a loop do. Half: 0.6 of the cost.
+MOST_ROWS, DOUBTFUL_ROWS, SPARE_ROWS = 64, 0.125, 1 << 20
 
 _NEVER = np.iinfo(np.int64).max
 _MEMORY = (int(HomeKind.GLOBAL), int(HomeKind.HEAP), int(HomeKind.STACK))
@@ -373,11 +372,13 @@ def workspace_pieces(graph: ValueGraph, mask: Bool, sites: SiteTable, trace: Tra
     return pieces
 
 
-def write_workspaces(path: Path, store: GraphStore, mask: Bool, sites: SiteTable, trace: Trace) -> None:
-    """Write the file that ``COMMANALYZER_WORKSPACE`` names; arguments as :func:`workspace_pieces`."""
+def write_workspaces(
+    path: Path, store: GraphStore, mask: Bool, sites: SiteTable, trace: Trace, *, is_optional: bool = False
+) -> None:
+    """Write the file that ``COMMANALYZER_WORKSPACE`` names; optional recordings end if they are long."""
     pieces = workspace_pieces(store.vertices(), mask, sites, trace)
-    header = np.array((MOST_ROWS * store.num_rows + SPARE_ROWS, len(pieces)), dtype=WORKSPACE)
-    path.write_bytes(header.tobytes() + pieces.tobytes())
+    most = int((DOUBTFUL_ROWS if is_optional else MOST_ROWS) * store.num_rows) + SPARE_ROWS
+    path.write_bytes(np.array((most, len(pieces), is_optional), dtype=WORKSPACE).tobytes() + pieces.tobytes())
 
 
 def _places(graph: ValueGraph, sites: SiteTable, trace: Trace) -> Int64:

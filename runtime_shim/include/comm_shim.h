@@ -97,12 +97,14 @@ struct ca_cell {
  * segment are loops around it, the outermost first: then each store also has, for each of them, the strides of its
  * sink and its labels in that loop. */
 
-/* "Labels" of a nest: its rounds with the number of entries in the upper 16 bits, then for each entry, in
- * order, a register value that is a reduction: its site with the number of labels of a term in the upper half
- * and CA_NEST_REDUCTION, the number of terms, and for each label the one in the first term of the first round,
- * its change per term and per round; a store: its site with the number of its labels in the upper half (8 bits)
- * and a mask of those that are results of the round's reductions, given by their number, above it; then as in
- * ranges. */
+/* "Labels" of a nest: the number of loops around its reductions with the number of entries in the upper 16 bits,
+ * the rounds of each, the outermost first, then for each entry, in order, a register value that is a reduction: its
+ * site with the number of labels of a term in the upper half (8 bits), that of initial labels above it and
+ * CA_NEST_REDUCTION, the number of terms, for each initial label the one of the first round and its change per round
+ * of each loop, and for each label of a term the same with its change per term in front of these changes; a store:
+ * its site with the number of its labels in the upper half (8 bits) and a mask of those that are results of the
+ * round's reductions, given by their number, above it; its sink and then each label, both with their changes per
+ * round of each loop. */
 #define CA_NEST_REDUCTION (1ull << 63)
 
 /* Content of a row; its labels follow those of the row before it in the label column. */
@@ -165,6 +167,7 @@ struct ca_piece {
 struct ca_workspace {
   uint64_t max_rows; /* beyond, no new lifetimes are named */
   uint64_t num_pieces;
+  uint64_t ends_there; /* 1: the recording is not needed beyond max_rows, and ends */
 };
 
 /* A piece of program memory with a name. */

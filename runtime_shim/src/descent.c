@@ -4,6 +4,10 @@
 
 #define MAX_PARENTS 64u
 #define MAX_VISITED 4096u
+/* Steps of all searches together: so many, and some for each search; then searches are short. Half of it takes
+ * states of long chains for new ones earlier, twice of it may cost tables that are computed anew 40 ms more. */
+#define SPARE_STEPS (1u << 21)
+#define STEPS_PER_SEARCH 8u
 #define ARE_LABELS (1u << 31)
 #define NONE UINT64_MAX
 
@@ -18,6 +22,7 @@ static struct {
   uint32_t search;
 } visited[1u << VISITED_BITS];
 static uint32_t searches;
+static uint64_t spent; /* steps of all searches */
 _Static_assert(2 * MAX_VISITED <= 1u << VISITED_BITS, "half of the places stay empty");
 
 bool ca_descent_reserve(void) {
@@ -118,7 +123,8 @@ bool ca_descends(uint64_t ancestor, uint32_t count, const uint64_t *labels) {
     if (ca_is_named(labels[i]) && depth < MAX_PARENTS)
       stack[depth++] = (uint32_t)ca_row_of(labels[i]);
   searches++;
-  for (uint32_t steps = 0; depth && steps < MAX_VISITED; steps++) {
+  uint32_t most = spent < SPARE_STEPS + (uint64_t)STEPS_PER_SEARCH * searches ? MAX_VISITED : STEPS_PER_SEARCH;
+  for (uint32_t steps = 0; depth && steps < most; steps++, spent++) {
     uint32_t row = stack[--depth];
     if (row == ancestor)
       return true;

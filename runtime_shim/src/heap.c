@@ -98,7 +98,7 @@ static void trim(const struct site_arena *arena) {
   if (!arena->chunk)
     return;
   struct ca_extent *extent = (struct ca_extent *)ca_extents.data + arena->extent;
-  extent->size = arena->next - extent->start;
+  extent->size = arena->next > extent->start ? arena->next - extent->start : 0;
 }
 
 void ca_trim_extents(void) {
@@ -129,21 +129,28 @@ static void note_block(struct site_arena *arena, uint64_t offset, uint64_t bytes
   blocks->count++;
 }
 
+/* Takes another chunk. Where it follows the last one, blocks go on without a gap: rows of a matrix that are allocated
+ * one by one stay at equal distances. */
 static bool extend(struct site_arena *arena, uint32_t site, uint64_t bytes) {
   trim(arena);
   uint64_t chunk = arena->chunk ? arena->chunk * 2 : 1u << 16;
   if (chunk > (1ull << 32))
     chunk = 1ull << 32;
+  bool has_chunk = arena->chunk;
   arena->chunk = chunk;
   if (chunk < bytes)
     chunk = (bytes + 4095) & ~4095ull;
-  void *start = ca_arena_take(chunk, 4096);
+  uint64_t start = (uint64_t)ca_arena_take(chunk, 4096), left = arena->end - arena->next;
   if (!start)
     return false;
-  arena->next = (uint64_t)start;
-  arena->end = arena->next + chunk;
+  bool goes_on = has_chunk && start == arena->end;
+  if (goes_on)
+    ((struct ca_extent *)ca_extents.data)[arena->extent].size += left;
+  else
+    arena->next = start;
+  arena->end = start + chunk;
   arena->extent = ca_extents.bytes / sizeof(struct ca_extent);
-  ca_add_extent(CA_EXTENT_HEAP, site, arena->next, chunk, arena->used, 0);
+  ca_add_extent(CA_EXTENT_HEAP, site, start, chunk, arena->used + (goes_on ? left : 0), 0);
   return true;
 }
 

@@ -2,7 +2,7 @@
  * its outcomes, which are restored whenever the loop is known. */
 #include "outcomes.h"
 
-#define NUM_RECENT 4096u
+#define NUM_RECENT 16384u
 #define PLACES_APART 1427u
 #define CHANGE_BITS 22u
 #define MOST_CHANGES (1ull << CHANGE_BITS)
@@ -35,6 +35,8 @@ bool ca_outcomes_reserve(void) {
   return ca_column_reserve(&outcomes, 1ull << 36) && ca_column_reserve(&effects, 1ull << 36) &&
          ca_column_reserve(&changes, MOST_CHANGES * sizeof(struct entry));
 }
+
+uint64_t ca_outcomes_bytes(void) { return outcomes.bytes; }
 
 static uint64_t num_noted(void) { return changes.bytes / sizeof(struct entry); }
 

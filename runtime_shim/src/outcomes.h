@@ -7,6 +7,7 @@
 
 #pragma GCC visibility push(hidden)
 bool ca_outcomes_reserve(void);
+uint64_t ca_outcomes_bytes(void);
 uint64_t ca_changes_noted(void);
 void ca_changes_forget(void);
 uint64_t ca_recording_since(void); /* the change from which on the innermost recorded loop wants to know */

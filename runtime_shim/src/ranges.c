@@ -10,6 +10,7 @@
  * all rounds have to be one segment, whose labels advance by constants in the loops around it, too.
  */
 #include "state.h"
+#include "streams.h"
 
 #define FEWEST_ROUNDS 8u /* of fewer, rows of their own are smaller */
 #define MOST_STORES 16u
@@ -17,30 +18,20 @@
 #define MOST_WORDS 1024u /* of a row */
 #define SEGMENT_ROUNDS 8u
 #define SPARE_SEGMENTS 4u /* that may be shorter */
-#define MOST_OUTER 4u /* loops around it */
 
 uint32_t ca_repeat_unpredicted(uint64_t hash, uint64_t changes, uint64_t rounds);
-
-/* A label of a store: of the word that is loaded in the first round, or the label of all rounds. */
-struct stream {
-  uint64_t first;
-  uint64_t stride;              /* words, or 0 */
-  uint64_t outer[MOST_OUTER];   /* strides in the loops around, the outermost first */
-  bool is_loaded;
-};
 
 struct store {
   uint32_t site;
   uint32_t words;
-  struct stream sink;
+  struct ca_stream sink;
   uint32_t first_label;
   uint32_t num_labels;
 };
 
 struct loop {
   uint64_t rounds;              /* of the innermost one */
-  uint64_t outer[MOST_OUTER];   /* of those around it, the outermost first */
-  uint32_t num_outer;
+  struct ca_around around;
   uint32_t num_stores;
   uint32_t num_labels;
   uint32_t num_rest;            /* rounds that are left over where several are one */
@@ -49,27 +40,22 @@ struct loop {
   bool makes_own; /* the word that it stores to */
   bool is_own; /* some labels are computed from those of words that hold values of their own */
   struct store stores[MOST_STORES];
-  struct stream streams[MOST_LABELS];
+  struct ca_stream streams[MOST_LABELS];
 };
 
-/* Of a change that was given: four times the bytes, and the place in the word that it begins with. */
-static uint64_t bytes_of(uint64_t change) { return (uint64_t)((int64_t)change >> 2); }
-
-static uint64_t words_of(uint64_t change) { return (uint64_t)((int64_t)change >> 4); }
-
 /* Strides of the loops around. */
-static void read_outer(const struct loop *loop, const uint64_t *given, uint32_t step, struct stream *stream) {
-  for (uint32_t d = 0; d < loop->num_outer; d++)
-    stream->outer[d] = words_of(given[d * step]);
+static void read_outer(const struct loop *loop, const uint64_t *given, uint32_t step, struct ca_stream *stream) {
+  for (uint32_t d = 0; d < loop->around.count; d++)
+    stream->outer[d] = ca_stride_words(given[d * step]);
 }
 
 /* Whether some number of a store changes in every loop; otherwise it makes the same rows again. */
 static bool is_changing(const struct loop *loop, const struct store *store) {
-  const struct stream *labels = &loop->streams[store->first_label];
-  for (uint32_t d = 0; d <= loop->num_outer; d++) {
-    uint64_t any = d < loop->num_outer ? store->sink.outer[d] : store->sink.stride;
+  const struct ca_stream *labels = &loop->streams[store->first_label];
+  for (uint32_t d = 0; d <= loop->around.count; d++) {
+    uint64_t any = d < loop->around.count ? store->sink.outer[d] : store->sink.stride;
     for (uint32_t k = 0; k < store->num_labels; k++)
-      any |= d < loop->num_outer ? labels[k].outer[d] : labels[k].stride;
+      any |= d < loop->around.count ? labels[k].outer[d] : labels[k].stride;
     if (!any)
       return false;
   }
@@ -77,10 +63,10 @@ static bool is_changing(const struct loop *loop, const struct store *store) {
 }
 
 /* A label or sink of the round `turn` of as many as it takes to advance by whole words. */
-static struct stream stream_at(uint64_t first, uint64_t change, uint64_t turn, uint64_t period) {
-  uint64_t moved = (change & 3) + turn * bytes_of(change);
-  return (struct stream){.first = first + (uint64_t)((int64_t)moved >> 2),
-                         .stride = (uint64_t)((int64_t)(bytes_of(change) * period) >> 2)};
+static struct ca_stream stream_at(uint64_t first, uint64_t change, uint64_t turn, uint64_t period) {
+  uint64_t moved = (change & 3) + turn * ca_stride_bytes(change);
+  return (struct ca_stream){.first = first + (uint64_t)((int64_t)moved >> 2),
+                         .stride = (uint64_t)((int64_t)(ca_stride_bytes(change) * period) >> 2)};
 }
 
 /* Reads a store as it is in this turn; the words that describe it, 0 if there is no room. */
@@ -96,23 +82,23 @@ static uint32_t read_store(struct loop *loop, const uint64_t *given, uint64_t tu
   const uint64_t *outer = given + 3 + 2 * labels;
   read_outer(loop, outer, 1 + labels, &store->sink);
   for (uint32_t k = 0; k < labels; k++) {
-    struct stream *stream = &loop->streams[loop->num_labels++];
+    struct ca_stream *stream = &loop->streams[loop->num_labels++];
     *stream = stream_at(given[3 + k], given[3 + labels + k], turn, period);
     stream->is_loaded = loaded >> k & 1;
     read_outer(loop, outer + 1 + k, 1 + labels, stream);
   }
-  return is_changing(loop, store) ? 3 + 2 * labels + loop->num_outer * (1 + labels) : 0;
+  return is_changing(loop, store) ? 3 + 2 * labels + loop->around.count * (1 + labels) : 0;
 }
 
 /* Rounds after which all addresses have advanced by whole words. */
 static uint64_t period_of(const struct loop *loop, uint32_t count, const uint64_t *given) {
   uint64_t parts = 0;
-  for (uint32_t at = 2 + loop->num_outer; at < count;) {
+  for (uint32_t at = 2 + loop->around.count; at < count;) {
     uint32_t labels = given[at] >> 32 & 255;
-    uint32_t changes = 1 + labels + loop->num_outer * (1 + labels);
-    parts |= bytes_of(given[at + 2]);
+    uint32_t changes = 1 + labels + loop->around.count * (1 + labels);
+    parts |= ca_stride_bytes(given[at + 2]);
     for (uint32_t k = 0; k + 1 < changes; k++)
-      parts |= bytes_of(given[at + 3 + labels + k]);
+      parts |= ca_stride_bytes(given[at + 3 + labels + k]);
     at += 2 + labels + changes;
   }
   return parts & 1 ? 4 : parts & 2 ? 2 : 1;
@@ -121,13 +107,13 @@ static uint64_t period_of(const struct loop *loop, uint32_t count, const uint64_
 /* What a guard found out. Bytes and half words: as many rounds as advance by a word are one, the rest of them
  * is read apart. False if it does not fit, or if rows would be the same again and again. */
 static bool read_loop(struct loop *loop, uint32_t count, const uint64_t *given) {
-  loop->num_outer = (uint32_t)given[0];
-  if (loop->num_outer > MOST_OUTER)
+  loop->around.count = (uint32_t)given[0];
+  if (loop->around.count > CA_MOST_OUTER)
     return false;
-  for (uint32_t d = 0; d < loop->num_outer; d++)
-    loop->outer[d] = given[1 + d];
-  uint64_t period = period_of(loop, count, given), rounds = given[1 + loop->num_outer];
-  if (period > 1 && loop->num_outer)
+  for (uint32_t d = 0; d < loop->around.count; d++)
+    loop->around.rounds[d] = given[1 + d];
+  uint64_t period = period_of(loop, count, given), rounds = given[1 + loop->around.count];
+  if (period > 1 && loop->around.count)
     return false;
   loop->rounds = rounds / period;
   loop->num_rest = (uint32_t)(rounds % period);
@@ -136,7 +122,7 @@ static bool read_loop(struct loop *loop, uint32_t count, const uint64_t *given) 
       loop->rest_stores = loop->num_stores;
       loop->rest_labels = loop->num_labels;
     }
-    for (uint32_t at = 2 + loop->num_outer; at < count;) {
+    for (uint32_t at = 2 + loop->around.count; at < count;) {
       uint32_t taken = read_store(loop, given + at, turn, period);
       if (!taken)
         return false;
@@ -146,68 +132,32 @@ static bool read_loop(struct loop *loop, uint32_t count, const uint64_t *given) 
   return true;
 }
 
-/* All words that a store stores to hold values of their own, from loop `d` inward; those of workspaces never
- * do. */
-static bool is_sink_own(const struct loop *loop, const struct store *store, uint32_t d, uint64_t word) {
-  bool is_inner = d == loop->num_outer, is_own = true;
-  uint64_t stride = is_inner ? store->sink.stride : store->sink.outer[d];
-  uint64_t rounds = !stride ? 1 : is_inner ? loop->rounds + !!loop->num_rest : loop->outer[d];
-  for (uint64_t i = 0; i < rounds && is_own; i++, word += stride)
-    if (!is_inner)
-      is_own = is_sink_own(loop, store, d + 1, word);
-    else
-      for (uint32_t k = 0; k < store->words; k++)
-        is_own &= !*ca_shadow(word + k);
-  return is_own;
-}
-
 static bool are_sinks_own(const struct loop *loop) {
   for (uint32_t s = 0; s < loop->num_stores; s++)
-    if (!is_sink_own(loop, &loop->stores[s], 0, loop->stores[s].sink.first))
+    if (!ca_stream_is_own(&loop->stores[s].sink, loop->stores[s].words, loop->rounds + !!loop->num_rest, &loop->around))
       return false;
   return true;
-}
-
-/* The labels at `word`, from loop `d` inward, begin with this one and advance by the strides of `found`. */
-static bool is_steady(const struct loop *loop, const struct stream *stream, const struct stream *found,
-                      uint32_t d, uint64_t word, uint64_t label) {
-  bool is_inner = d == loop->num_outer, is_same = true;
-  uint64_t stride = is_inner ? stream->stride : stream->outer[d];
-  uint64_t step = is_inner ? found->stride : found->outer[d];
-  uint64_t rounds = !stride ? 1 : is_inner ? loop->rounds : loop->outer[d];
-  for (uint64_t i = 0; i < rounds && is_same; i++, word += stride, label += step)
-    is_same = is_inner ? ca_value_at(word) == label : is_steady(loop, stream, found, d + 1, word, label);
-  return is_same;
 }
 
 /* Puts labels in the place of the words that they are loaded from; false if they do not advance by constants in
  * all loops. */
 static bool look_up(struct loop *loop) {
-  for (uint32_t k = 0; k < loop->num_labels; k++) {
-    struct stream *stream = &loop->streams[k];
-    if (!stream->is_loaded) /* a label, maybe that of a register, which has no shadow */
-      continue;
-    struct stream found = {.first = ca_value_at(stream->first)};
-    found.stride = loop->rounds > 1 ? ca_value_at(stream->first + stream->stride) - found.first : 0;
-    for (uint32_t d = 0; d < loop->num_outer; d++)
-      found.outer[d] = loop->outer[d] > 1 ? ca_value_at(stream->first + stream->outer[d]) - found.first : 0;
-    if (!is_steady(loop, stream, &found, 0, stream->first, found.first))
+  for (uint32_t k = 0; k < loop->num_labels; k++)
+    if (!ca_stream_look_up(&loop->streams[k], loop->rounds, &loop->around))
       return false;
-    *stream = found;
-  }
   for (uint32_t s = 0; s < loop->num_stores; s++)
     if (!is_changing(loop, &loop->stores[s]))
       return false;
   return true;
 }
 
-static uint64_t label_at(const struct stream *stream, uint64_t round) {
+static uint64_t label_at(const struct ca_stream *stream, uint64_t round) {
   return stream->is_loaded ? ca_value_at(stream->first + round * stream->stride)
                            : stream->first + round * stream->stride;
 }
 
 /* Behind the last round until which a label advances by `step`. */
-static uint64_t end_of_steps(const struct stream *stream, uint64_t round, uint64_t end, uint64_t step) {
+static uint64_t end_of_steps(const struct ca_stream *stream, uint64_t round, uint64_t end, uint64_t step) {
   uint64_t expected = label_at(stream, round);
   while (++round < end && label_at(stream, round) == (expected += step))
     ;
@@ -215,7 +165,7 @@ static uint64_t end_of_steps(const struct stream *stream, uint64_t round, uint64
 }
 
 /* The same for the step that fits best: that of the addresses, unless labels advance otherwise for long. */
-static uint64_t segment_of(const struct stream *stream, uint64_t round, uint64_t end, uint64_t *step) {
+static uint64_t segment_of(const struct ca_stream *stream, uint64_t round, uint64_t end, uint64_t *step) {
   *step = stream->stride;
   if (!stream->is_loaded)
     return end;
@@ -231,7 +181,7 @@ static uint64_t segment_of(const struct stream *stream, uint64_t round, uint64_t
 }
 
 static uint64_t *write_outer(const struct loop *loop, const struct store *store, uint64_t *at) {
-  for (uint32_t d = 0; d < loop->num_outer; d++) {
+  for (uint32_t d = 0; d < loop->around.count; d++) {
     *at++ = store->sink.outer[d];
     for (uint32_t k = 0; k < store->num_labels; k++)
       *at++ = loop->streams[store->first_label + k].outer[d];
@@ -271,7 +221,7 @@ static uint32_t write_segment(const struct loop *loop, bool is_plain, uint64_t *
     *at++ = store->sink.first + *round * store->sink.stride;
     *at++ = store->sink.stride;
     for (uint32_t k = 0; k < store->num_labels; k++) {
-      const struct stream *stream = &loop->streams[store->first_label + k];
+      const struct ca_stream *stream = &loop->streams[store->first_label + k];
       *at++ = is_plain ? stream->first + *round * stream->stride : label_at(stream, *round);
     }
     for (uint32_t k = 0; k < store->num_labels; k++)
@@ -331,17 +281,17 @@ static uint32_t write_loop(struct loop *loop, bool is_plain, uint64_t *content) 
     return 0;
   if (!is_plain && !are_sinks_own(loop)) {
     bool is_sum = loop->num_stores == 1 && !loop->stores[0].sink.stride && !loop->num_rest;
-    loop->makes_own = is_sum && !loop->num_outer && !ca_has_workspace;
+    loop->makes_own = is_sum && !loop->around.count && !ca_has_workspace;
     return loop->makes_own ? write_over_copy(loop, content) : 0;
   }
-  if (!loop->num_outer)
+  if (!loop->around.count)
     return write_segments(loop, is_plain, 0, content);
   if (!is_plain && !look_up(loop))
     return 0;
   uint64_t round = 0;
-  for (uint32_t d = 0; d < loop->num_outer; d++)
-    content[d] = loop->outer[d]; /* no stores: around what follows */
-  return loop->num_outer + write_segment(loop, true, &round, content + loop->num_outer);
+  for (uint32_t d = 0; d < loop->around.count; d++)
+    content[d] = loop->around.rounds[d]; /* no stores: around what follows */
+  return loop->around.count + write_segment(loop, true, &round, content + loop->around.count);
 }
 
 static uint64_t hash_of(uint32_t count, const uint64_t *content) {

@@ -13,9 +13,8 @@
 #define MOST_COUNTERS 256u
 #define PATIENCE 8u
 #define MOST_SKIPPED 5u    /* as a power of two: a preview costs little beside the hooks that it may spare */
-#define FEW_OUTCOMES 4096u /* more are kept only for loops that come again */
+#define FEW_OUTCOMES 64u /* more than these and the rows are kept only for loops that come again */
 #define SETTLED_TOGETHER (1u << 19) /* rows */
-#define MOST_REPEATS (1u << 27)
 
 /* Rows [first, end) of the log. */
 struct stretch {
@@ -48,51 +47,20 @@ struct preview {
 };
 
 static struct recording recordings[LONGEST_NEST];
-static struct ca_column repeats, stretches, deltas, jumps;
+static struct ca_column stretches, deltas, jumps;
 static struct preview *previews; /* by block counter */
-static uint32_t *table;          /* number of the loop, open addressing; 0 is none */
-static uint64_t table_mask;
 
 #define GIB (1ull << 30)
 
 bool ca_repeats_reserve(void) {
-  bool reserved = ca_column_reserve(&repeats, MOST_REPEATS * sizeof(struct ca_repeat)) &&
-                  ca_column_reserve(&stretches, 64 * GIB) && ca_column_reserve(&deltas, 32 * GIB) &&
+  bool reserved = ca_repeat_index_reserve() && ca_column_reserve(&stretches, 64 * GIB) && ca_column_reserve(&deltas, 32 * GIB) &&
                   ca_column_reserve(&jumps, MOST_JUMPS * sizeof(struct jump)) && ca_outcomes_reserve() &&
                   ca_rounds_reserve();
   previews = ca_map((ca_num_block_counters + 1) * sizeof *previews);
-  if (!reserved || !previews)
-    return false;
-  ca_state.repeats = (struct ca_repeat *)repeats.data;
-  return ca_column_push(&repeats, sizeof(struct ca_repeat)) != 0; /* number 0 stands for the start */
+  return reserved && previews;
 }
 
 static uint32_t num_jumps(void) { return (uint32_t)(jumps.bytes / sizeof(struct jump)); }
-
-static uint32_t num_repeats(void) { return (uint32_t)(repeats.bytes / sizeof(struct ca_repeat)); }
-
-static uint64_t slot_of(uint64_t hash) {
-  uint64_t slot = (hash ^ (hash >> 29)) * 0xbf58476d1ce4e5b9ull;
-  slot = (slot ^ (slot >> 32)) & table_mask;
-  while (table[slot] && ca_state.repeats[table[slot]].hash != hash)
-    slot = (slot + 1) & table_mask;
-  return slot;
-}
-
-static bool grow_table(void) {
-  uint64_t old_bytes = table ? (table_mask + 1) * sizeof *table : 0;
-  uint64_t size = table ? (table_mask + 1) * 2 : 1u << 12;
-  uint32_t *fresh = ca_map(size * sizeof *table);
-  if (!fresh)
-    return false;
-  if (table)
-    ca_unmap(table, old_bytes);
-  table = fresh;
-  table_mask = size - 1;
-  for (uint32_t i = 1; i < num_repeats(); i++)
-    table[slot_of(ca_state.repeats[i].hash)] = i;
-  return true;
-}
 
 static const struct stretch *stretches_of(const struct ca_repeat *repeat) {
   return (const struct stretch *)stretches.data + repeat->first_stretch;
@@ -115,7 +83,7 @@ static void settle(struct ca_repeat *repeat) {
 }
 
 void ca_repeats_settle(void) {
-  for (uint32_t i = 1; i < num_repeats(); i++)
+  for (uint32_t i = 1; i < ca_num_repeats(); i++)
     settle(&ca_state.repeats[i]);
   ca_rounds_settle();
 }
@@ -185,8 +153,8 @@ static void begin(uint64_t hash, uint64_t changes, bool is_spoilt) {
 
 /* Counts a loop that did this before; 0 if there is none. */
 CA_SLOW struct ca_repeat *ca_repeat_find(uint64_t hash, uint64_t changes) {
-  uint32_t found = table ? table[slot_of(hash)] : 0;
-  if (!found || ca_state.repeats[found].changes != changes)
+  uint32_t found = ca_repeat_number(hash, changes);
+  if (!found)
     return 0;
   ca_prefix_count_predicted();
   uint64_t rows = count_again(&ca_state.repeats[found]);
@@ -239,7 +207,7 @@ CA_SLOW void ca_preview_failed(uint32_t loop, uint64_t hash, uint64_t changes, u
 uint32_t ca_previews_failed(uint32_t loop) { return previews[loop].failures; }
 
 uint64_t ca_preview_blocks(uint64_t hash) {
-  uint32_t found = table ? table[slot_of(ca_preview_hash(hash))] : 0;
+  uint32_t found = ca_repeat_latest(ca_preview_hash(hash));
   const struct ca_repeat *repeat = &ca_state.repeats[found];
   const uint64_t *delta = (const uint64_t *)deltas.data + repeat->first_delta;
   uint64_t sum = 0;
@@ -288,23 +256,13 @@ uint64_t ca_recording_since(void) {
   return recordings[depth - 1].first_change;
 }
 
-static uint32_t number_of(uint64_t hash) {
-  if ((!table || num_repeats() * 2ull > table_mask) && !grow_table())
-    return 0;
-  uint64_t slot = slot_of(hash);
-  if (table[slot])
-    settle(&ca_state.repeats[table[slot]]);
-  else if (ca_column_push(&repeats, sizeof(struct ca_repeat)))
-    table[slot] = num_repeats() - 1;
-  return table[slot];
-}
-
 /* Remembers a loop that counts one row and has no other effect. */
 CA_SLOW void ca_repeat_row(uint64_t hash, uint64_t changes, uint64_t row) {
-  uint32_t number = number_of(hash);
+  uint32_t number = ca_repeat_place(hash, changes);
   if (!number)
     return;
   struct ca_repeat *repeat = &ca_state.repeats[number];
+  settle(repeat);
   uint64_t first = repeat->first_stretch;
   if (!repeat->num_stretches) {
     first = stretches.bytes / sizeof(struct stretch);
@@ -312,40 +270,46 @@ CA_SLOW void ca_repeat_row(uint64_t hash, uint64_t changes, uint64_t row) {
       return;
   }
   ((struct stretch *)stretches.data)[first] = (struct stretch){(uint32_t)row, (uint32_t)(row + 1)};
-  *repeat = (struct ca_repeat){
-      .hash = hash, .changes = changes, .end = row + 1, .next = repeat->next, .ahead = repeat->ahead};
+  *repeat = (struct ca_repeat){.hash = repeat->hash,
+                               .changes = changes,
+                               .end = (uint32_t)(row + 1),
+                               .next = repeat->next,
+                               .ahead = repeat->ahead,
+                               .num_replaced = repeat->num_replaced};
   repeat->first_stretch = first;
   repeat->num_stretches = 1;
   came_next(number);
 }
 
-/* Whether it is known what the loop does to the shadow. Much is kept only for loops that come again. */
-static bool keep_outcomes(const struct recording *recording, uint64_t changes, bool comes_again,
-                          struct ca_repeat *repeat) {
+/* Whether it is known what the loop does to the shadow: kept is as much as it counted, more if it comes again. */
+static bool keep_outcomes(const struct recording *recording, uint64_t changes, uint64_t rows, struct ca_repeat *repeat) {
   if (recording->changes == changes) {
     repeat->num_outcomes = 0;
     return true;
   }
-  return ca_outcomes_push(recording->first_change, comes_again ? UINT64_MAX : FEW_OUTCOMES, repeat);
+  return ca_outcomes_push(recording->first_change, FEW_OUTCOMES > rows ? FEW_OUTCOMES : rows, repeat);
 }
 
 static void remember(const struct recording *recording, uint64_t changes) {
-  uint32_t known = num_repeats();
+  bool comes_again = ca_repeat_latest(recording->hash);
   uint64_t first = stretches.bytes / sizeof(struct stretch);
   uint32_t count = push_stretches(recording);
-  uint32_t number = count == UINT32_MAX ? 0 : number_of(recording->hash);
+  uint32_t number = count == UINT32_MAX ? 0 : ca_repeat_place(recording->hash, recording->changes);
   if (!number)
     return;
   struct ca_repeat *repeat = &ca_state.repeats[number];
+  settle(repeat);
   if (count <= repeat->num_stretches) { /* take the place of the old ones, so that memory does not grow */
     struct stretch *all = (struct stretch *)stretches.data;
     memcpy(all + repeat->first_stretch, all + first, count * sizeof *all);
     stretches.bytes = first * sizeof *all;
     first = repeat->first_stretch;
   }
-  uint64_t end = (uint64_t)(ca_state.cursor - ca_state.cells);
-  bool is_known = push_deltas(recording, repeat) && keep_outcomes(recording, changes, number < known, repeat);
-  repeat->hash = recording->hash;
+  uint64_t end = (uint64_t)(ca_state.cursor - ca_state.cells), rows = comes_again ? UINT64_MAX : 0;
+  const struct stretch *found = (const struct stretch *)stretches.data + first;
+  for (uint32_t k = 0; k < count && !comes_again; k++)
+    rows += found[k].end - found[k].first;
+  bool is_known = push_deltas(recording, repeat) && keep_outcomes(recording, changes, rows, repeat);
   repeat->changes = is_known ? recording->changes : UINT64_MAX;
   repeat->count = 0;
   repeat->end = end;
@@ -362,7 +326,7 @@ CA_SLOW void ca_repeat_over(uint64_t changes) {
   }
 }
 
-/* A loop whose rounds are known apart can be recorded round by round: no other loop around it is recorded. */
+/* A loop whose rounds are known apart can be recorded round by round: none around it is recorded. */
 bool ca_rounds_may_record(void) { return !ca_state.num_kept && ca_state.num_recording < LONGEST_NEST; }
 
 void ca_rounds_record(void) { begin(0, 0, true); }

@@ -39,7 +39,8 @@ struct ca_repeat { /* a cache line */
   uint32_t first_outcome;
   uint32_t first_delta;
   uint32_t first_counter; /* block counters that a previewed loop advances, by its deltas */
-  uint32_t num_counters;
+  uint16_t num_counters;
+  uint16_t num_replaced; /* states of the shadow by others, at most a few */
   uint32_t ahead; /* the loop that came some loops later last time */
 };
 _Static_assert(sizeof(struct ca_repeat) == 64, "a cache line");
@@ -160,6 +161,11 @@ void ca_repeats_settle(void);
 void ca_repeat_outcome(const struct ca_repeat *repeat);
 void ca_state_changed(uint64_t word, uint64_t before, uint64_t state);
 struct ca_repeat *ca_repeat_find(uint64_t hash, uint64_t changes);
+bool ca_repeat_index_reserve(void);
+uint32_t ca_num_repeats(void);
+uint32_t ca_repeat_latest(uint64_t hash);
+uint32_t ca_repeat_number(uint64_t hash, uint64_t changes);
+uint32_t ca_repeat_place(uint64_t hash, uint64_t changes);
 void ca_repeat_row(uint64_t hash, uint64_t changes, uint64_t row);
 void ca_note_jump(uint64_t from, uint64_t to);
 void ca_spoil_repeats(void);

@@ -10,6 +10,7 @@
  */
 #define _GNU_SOURCE
 #include "descent.h"
+#include "prefix.h"
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 
 bool ca_has_workspace;
 static struct ca_workspace header;
+static int process;
 static struct ca_piece *pieces;
 static uint8_t *is_workspace;  /* by word */
 static uint32_t *last_of_site; /* row + 1 of the newest register value of each site */
@@ -36,6 +38,7 @@ void ca_workspace_read(const char *path) {
   int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0)
     return;
+  process = getpid();
   if (ca_read_all(file, &header, sizeof header)) {
     uint64_t bytes = header.num_pieces * sizeof *pieces;
     pieces = ca_map(bytes ? bytes : 1);
@@ -165,7 +168,12 @@ static uint64_t lifetime(uint32_t site, uint64_t word, uint32_t count, const uin
     uint64_t found = ca_row_again(&first, &place);
     if (found)
       return CA_REG | (found - 1);
-    if (ca_num_rows >= header.max_rows && tenant != NONE) {
+    bool is_full = ca_num_rows >= header.max_rows;
+    if (is_full && header.ends_there && process == getpid()) { /* not a forked child */
+      ca_statistics.unnamed_lifetimes++;
+      ca_end_early();
+    }
+    if (is_full && tenant != NONE) {
       ca_statistics.unnamed_lifetimes++;
       ca_spoil_repeats();
     } else if (!may_go_on || !ca_descends(tenant, count, labels)) {

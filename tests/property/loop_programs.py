@@ -64,6 +64,20 @@ LOOPS = {
     " { double s = 0.0; for (int k = 0; k < rows; k++) s += w[i][k] * m[k][j]; v[i][j] = s; }",
     "rows summed in place": "for (int i = 0; i < rows; i++)"
     " { double s = 0.0; for (int j = 0; j < C; j++) s += 0.125 * m[i][j]; m[i][i] = s; }",
+    "product onto values": "for (int i = 0; i < rows; i++) for (int j = 0; j < C; j++)"
+    " { double s = v[i][j]; for (int k = 0; k < rows; k++) s += m[i][k] * w[k][j]; v[i][j] = s; }",
+    "product of tiles": "{ static double x[5][6], y[6][4], z[5][4]; int o = t % 3; for (int i = 0; i < 5;"
+    " i++) { memcpy(x[i], m[i + o / 2] + o, 48); memcpy(z[i], v[i] + o, 32); for (int k = 0; k < 4; k++)"
+    " y[i][k] = w[i][k + o]; } for (int h = 0; h < 2; h++) for (int i = 0; i < 5; i++) for (int j = 0; j < 4;"
+    " j++) { double s = z[i][j]; for (int k = 0; k < 5; k++) s += x[i][k] * y[k][j]; z[i][j] = s; }"
+    " for (int i = 0; i < 5; i++) memcpy(v[i] + o, z[i], sizeof z[i]); }",
+    "product over its factor": "{ memcpy(w[2], m[1], 176); for (int i = 0; i < rows; i++) for (int j = 0;"
+    " j < 7; j++) { double s = w[i][j]; for (int k = 0; k < 7; k++) s += m[i][k] * w[k][j]; w[i][j] = s; }}",
+    "sums onto copies": "{ memcpy(w, m, 616); for (int i = 0; i < 7; i++) for (int j = 0; j < 5; j++) {"
+    " double s = w[i][j]; for (int k = 0; k < 5; k++) s += v[j][k] * w[i][5 + k]; w[i][j] = s + w[i][j]; }}",
+    "products of planes": "{ static double z[2][3][4]; memcpy(m[1], w[0], 88); for (int g = 0; g < 2;"
+    " g++) for (int i = 0; i < 3; i++) for (int j = 0; j < 4; j++) { double s = z[g][i][j]; for (int k = 0;"
+    " k < 5; k++) s += m[g + i][k] * w[k][j]; z[g][i][j] = s; } v[t % R][0] += z[1][t % 3][2]; }",
     "row copied": "memcpy(m[t % R], w[1], 6 * sizeof **m);",
     "dot product": "{ double s = 0.0; for (int i = 0; i < n; i++) s += a[i] * b[i]; d[t % 4] = s; }",
     "long sum": "{ double s = 0.0; for (int i = 0; i < 700; i++) s += big[i] * big[700 + i] + big[2 * i];"

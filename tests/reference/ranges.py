@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 
@@ -222,33 +223,52 @@ def _rows_of_range(content: tuple[int, ...], name: int, count: int) -> Iterator[
 
 
 def _rows_of_nest(content: tuple[int, ...], name: int, count: int) -> Iterator[_Row]:
-    for i in range(content[0] % (1 << 48)):
-        at, results = 1, list[int]()
+    loops = content[0] % 256
+    for round_ in product(*(range(rounds) for rounds in content[1 : 1 + loops])):
+        at, results = 1 + loops, list[int]()
+
+        def read(inner: int | None = None, round_: tuple[int, ...] = round_) -> int:
+            """The number at this place in this round (and term), as it moves with the strides behind it."""
+            nonlocal at
+            strides = at + 1 + (inner is not None)
+            moved = content[at] + sum(i * content[strides + d] for d, i in enumerate(round_))
+            moved += 0 if inner is None else inner * content[at + 1]
+            at = strides + loops
+            return moved % _WORD
+
         for _ in range(content[0] >> 48):
-            site, number = content[at] % (1 << 32), content[at] >> 32 & 255
-            if content[at] & NEST_REDUCTION:
-                yield _Row(0, site, ROW_REGISTER, (), name, count, (_terms_of(content, at, number, i),))
-                results.append(REGISTER | name)
-                at += 2 + 3 * number
-            else:
-                first, strides = at + 3, at + 3 + number
-                labels = tuple(
-                    results[content[first + k]]
-                    if content[at] >> (40 + k) & 1
-                    else (content[first + k] + i * content[strides + k]) % _WORD
-                    for k in range(number)
+            head, number = content[at], content[at] >> 32 & 255
+            at += 1
+            if head & NEST_REDUCTION:
+                terms = content[at]
+                at += 1
+                initial = tuple(read() for _ in range(head >> 40 & 255))
+                first, columns = at, list[tuple[int, ...]]()
+                for k in range(number):
+                    column = []
+                    for term in range(terms):
+                        at = first + k * (2 + loops)
+                        column.append(read(term))
+                    columns.append(tuple(column))
+                yield _Row(
+                    0,
+                    head % (1 << 32),
+                    ROW_REGISTER,
+                    initial,
+                    name,
+                    count,
+                    (tuple(zip(*columns, strict=True)),),
                 )
-                yield _Row((content[at + 1] + i * content[at + 2]) % _WORD, site, 0, labels, name, count)
-                at = strides + number
+                results.append(REGISTER | name)
+            else:
+                sink, first = read(), at
+                labels = []
+                for k in range(number):
+                    at = first + k * (1 + loops)
+                    labels.append(results[content[at]] if head >> (40 + k) & 1 else read())
+                at = first + number * (1 + loops)
+                yield _Row(sink, head % (1 << 32), 0, tuple(labels), name, count)
             name += 1
-
-
-def _terms_of(content: tuple[int, ...], at: int, width: int, i: int) -> _Terms:
-    labels = [content[at + 2 + 3 * k : at + 5 + 3 * k] for k in range(width)]
-    return tuple(
-        tuple((first + term * inner + i * outer) % _WORD for first, inner, outer in labels)
-        for term in range(content[at + 1])
-    )
 
 
 def _assembled(trace: Trace, rows: list[_Row]) -> Trace:

@@ -328,6 +328,7 @@ static const struct {
     {"collected", collected},
     {"ranges", ranges},
     {"nests", nests},
+    {"states", states},
     {"repeated", repeated},
     {"temporary", temporary},
     {"snapshots", snapshots},

@@ -304,6 +304,13 @@ def test_a_loop_that_is_met_first_is_one_row(driver: Driver) -> None:
     assert sum(not r for r in is_range.tolist()) == 10
 
 
+def test_a_loop_is_known_in_several_states_of_the_shadow(driver: Driver) -> None:
+    """Three states replace each other at first; from the third turn on all four are known."""
+    numbers, trace = driver.run("states")
+    assert numbers == {"known": 2 + 4 * 4}
+    assert trace.cells["count"].tolist() == [6] * (4 * 10)
+
+
 def test_sums_that_are_met_first_are_one_row(driver: Driver) -> None:
     numbers, trace = driver.run("nests")
     results = [numbers[name] for name in ("first", "second", "third", "copied", "few")]
@@ -314,4 +321,4 @@ def test_sums_that_are_met_first_are_one_row(driver: Driver) -> None:
     a_sum = [7 | 2 << 32 | layout.NEST_REDUCTION, 10, series, 2, 20, field, 0, 0]
     store = [5 | 1 << 32 | 1 << 40, series + 2000, 2, 0, 0]
     words = trace.labels.view(np.uint64)[: int(trace.heads["num_labels"][is_nest].sum())].tolist()
-    assert words == [6 | 2 << 48, *a_sum, *store]
+    assert words == [1 | 2 << 48, 6, *a_sum, *store]

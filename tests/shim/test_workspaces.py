@@ -20,9 +20,9 @@ STORE, LIFETIME = 0, layout.ROW_TEMPORARY
 UPDATE, REGISTER = layout.ROW_UPDATE, layout.ROW_REGISTER
 
 
-def listed(*pieces: Piece, max_rows: int = 1000) -> bytes:
+def listed(*pieces: Piece, max_rows: int = 1000, ends_there: bool = False) -> bytes:
     """The file that ``COMMANALYZER_WORKSPACE`` names."""
-    header = np.array([(max_rows, len(pieces))], dtype=layout.WORKSPACE)
+    header = np.array([(max_rows, len(pieces), ends_there)], dtype=layout.WORKSPACE)
     return header.tobytes() + np.array(list(pieces), dtype=layout.PIECE).tobytes()
 
 
@@ -80,6 +80,12 @@ def test_beyond_the_limit_of_rows_lifetimes_are_versions_and_counted(driver: Dri
     assert rows(trace) == expected
     # the three elements of the first step; later steps find the same rows again
     assert trace.statistics.unnamed_lifetimes == 3
+
+
+def test_beyond_the_limit_of_rows_an_optional_recording_ends(driver: Driver) -> None:
+    numbers, trace = driver.run("lifetimes", workspace=listed(SCRATCH, max_rows=2, ends_there=True))
+    assert rows(trace) == [(LIFETIME, 1, 8, [0], 1), (STORE, 2, 4, [row(0)], 1)]
+    assert (trace.statistics.unnamed_lifetimes, numbers) == (1, {})
 
 
 def test_what_is_computed_from_the_value_it_overwrites_is_a_version_of_it(driver: Driver) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,26 +17,34 @@ from tests.reference.expand import expand_rows
 from tests.reference.ranges import without_ranges
 from tests.unit.vcg.test_ranges import trace_of
 
-Sum = tuple[int, int, list[tuple[int, int, int]]]  # site, terms; labels, their changes per term and round
-Store = tuple[int, int, int, list[tuple[int, int]], int]  # site, sink, stride, labels with theirs, results
+Moving = tuple[int, ...]  # a word or label, and its changes per round of each loop
+Sum = tuple[
+    int, int, Sequence[Moving], Sequence[Moving]
+]  # site, terms; initial labels; labels, per term first
+Store = tuple[int, Moving, Sequence[Moving], int]  # site, sink, labels, results
 
 
-def nest_content(rounds: int, entries: list[Sum | Store]) -> list[int]:
+def nest_content(rounds: tuple[int, ...], entries: list[Sum | Store]) -> list[int]:
     """What the recorder writes for a nest."""
-    words = [rounds | len(entries) << 48]
+    words = [len(rounds) | len(entries) << 48, *rounds]
     for entry in entries:
-        if len(entry) == 3:
-            site, terms, parts = entry
-            words += [site | len(parts) << 32 | NEST_REDUCTION, terms, *(w for part in parts for w in part)]
+        site, second, labels, last = entry
+        if isinstance(second, int):
+            assert not isinstance(last, int)
+            words += [site | len(last) << 32 | len(labels) << 40 | NEST_REDUCTION, second]
+            words += [w for part in (*labels, *last) for w in part]
         else:
-            site, sink, stride, labels, results = entry
-            words += [site | len(labels) << 32 | results << 40, sink, stride]
-            words += [label for label, _ in labels] + [step for _, step in labels]
+            assert isinstance(last, int)
+            words += [site | len(labels) << 32 | last << 40, *second]
+            words += [w for label in labels for w in label]
     return words
 
 
-def a_nest(rounds: int, entries: list[Sum | Store], count: int = 1) -> tuple[int, int, int, list[int], int]:
-    return 100, 1, ROW_NEST | ROW_WIDE, nest_content(rounds, entries), count
+def a_nest(
+    rounds: int | tuple[int, ...], entries: list[Sum | Store], count: int = 1
+) -> tuple[int, int, int, list[int], int]:
+    of_loops = (rounds,) if isinstance(rounds, int) else rounds
+    return 100, 1, ROW_NEST | ROW_WIDE, nest_content(of_loops, entries), count
 
 
 Row = tuple[int, int, list[int], int]
@@ -77,8 +86,8 @@ def with_groups(trace: Trace, groups: list[tuple[int, int, list[tuple[int, int]]
 
 
 def test_every_round_is_a_sum_and_its_store() -> None:
-    sums: Sum = (7, 4, [(200, 2, 10), (500, 20, 0)])
-    store: Store = (1, 100, 2, [(0, 0), (900, 2)], 1)
+    sums: Sum = (7, 4, [], [(200, 2, 10), (500, 20, 0)])
+    store: Store = (1, (100, 2), [(0, 0), (900, 2)], 1)
     trace = trace_of([a_nest(2, [sums, store], count=3)])
     assert written(trace) == [
         (0, 7, [200, 500, 202, 520, 204, 540, 206, 560], 3),
@@ -88,10 +97,27 @@ def test_every_round_is_a_sum_and_its_store() -> None:
     ]
 
 
+def test_loops_lie_around_sums_that_begin_with_values() -> None:
+    """Two rounds of two: sums over rows that begin with what they are stored to."""
+    sums: Sum = (7, 4, [(100, 8, 2)], [(200, 2, 10, 0)])
+    store: Store = (1, (100, 8, 2), [(0, 0, 0)], 1)
+    found = written(trace_of([a_nest((2, 2), [sums, store])]))
+    assert [(sink, labels) for sink, _, labels, _ in found] == [
+        (0, [100, 200, 202, 204, 206]),
+        (100, [REGISTER | 0]),
+        (0, [102, 200, 202, 204, 206]),
+        (102, [REGISTER | 2]),
+        (0, [108, 210, 212, 214, 216]),
+        (108, [REGISTER | 4]),
+        (0, [110, 210, 212, 214, 216]),
+        (110, [REGISTER | 6]),
+    ]
+
+
 @pytest.mark.parametrize("first", [0, 1])
 def test_rows_of_hooks_and_nests_are_one(first: int) -> None:
     """A sum that hooks recorded, its store, and a row that reads another register value."""
-    nest = a_nest(3, [(7, 4, [(200, 2, 10)]), (1, 100, 2, [(0, 0)], 1)], count=2)
+    nest = a_nest(3, [(7, 4, [], [(200, 2, 10)]), (1, (100, 2), [(0, 0)], 1)], count=2)
     at = 1 if first else 0
     hooks = [(0, 7, ROW_REGISTER, [], 5), (102, 1, ROW_WIDE, [REGISTER | at], 5)]
     other = [(0, 9, ROW_REGISTER, [], 1), (300, 8, ROW_WIDE, [REGISTER | 3, 5], 1)]
@@ -102,7 +128,7 @@ def test_rows_of_hooks_and_nests_are_one(first: int) -> None:
 
 
 def test_equal_rounds_are_one() -> None:
-    trace = trace_of([a_nest(5, [(7, 4, [(200, 2, 0)]), (1, 100, 0, [(0, 0)], 1)], count=2)])
+    trace = trace_of([a_nest(5, [(7, 4, [], [(200, 2, 0)]), (1, (100, 0), [(0, 0)], 1)], count=2)])
     assert written(trace) == [(0, 7, [200, 202, 204, 206], 10), (100, 1, [REGISTER | 0], 10)]
 
 
@@ -112,13 +138,26 @@ def test_random_nests_are_written_out(seed: int) -> None:
     rows, groups = [], list[tuple[int, int, list[tuple[int, int]]]]()
     for _ in range(8):
         place, terms, step = 10 * draw.randrange(3), draw.randrange(4, 6), draw.choice([2, 2, 4, 0])
+        around = tuple(draw.randrange(1, 4) for _ in range(draw.randrange(1, 4)))
+        still = (0,) * (len(around) - 1)
+
+        def moving(first: int, *steps: int, still: tuple[int, ...] = still) -> Moving:
+            return first, *steps[:-1], *still, steps[-1]
+
         entries: list[Sum | Store] = [
-            (7 + s, terms, [(200 + place, draw.choice([1, 2]), step)]) for s in range(draw.randrange(1, 3))
+            (
+                7 + s,
+                terms,
+                [moving(100 + place, step)] if draw.random() < 0.5 else [],
+                [moving(200 + place, draw.choice([1, 2]), step)],
+            )
+            for s in range(draw.randrange(1, 3))
         ]
         results = len(entries)
-        labels = [(r, 0) for r in range(results)] + [(700 + place, draw.choice([0, step]))]
-        entries.append((1, 100 + place, step, labels, (1 << results) - 1))
-        rows.append(a_nest(draw.randrange(1, 5), entries, count=draw.randrange(1, 3)))
+        labels = [(r, *(0 for _ in around)) for r in range(results)]
+        labels.append((700 + place, *(draw.choice([0, step]) for _ in around)))
+        entries.append((1, moving(100 + place, step), labels, (1 << results) - 1))
+        rows.append(a_nest(around, entries, count=draw.randrange(1, 3)))
         if draw.random() < 0.7:
             groups.append((len(rows), terms, [(200 + 2 * draw.randrange(8), draw.choice([1, 2]))]))
             rows.append((0, 7, ROW_REGISTER, [], 1))

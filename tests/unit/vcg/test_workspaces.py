@@ -330,6 +330,6 @@ def test_the_file_says_how_many_rows_and_pieces(tmp_path: Path) -> None:
     write_workspaces(tmp_path / "list", GraphStore.of(graph), mask, sites, NO_PATHS)
     data = (tmp_path / "list").read_bytes()
     header = np.frombuffer(data[: WORKSPACE.itemsize], WORKSPACE)
-    assert header.tolist() == [(64 * graph.num_rows + 2**20, 1)]
+    assert header.tolist() == [(64 * graph.num_rows + 2**20, 1, 0)]
     pieces = np.frombuffer(data[WORKSPACE.itemsize :], PIECE)
     assert pieces.tolist() == workspace_pieces(graph, mask, sites, NO_PATHS).tolist()
