@@ -56,9 +56,9 @@ class Confidence:
 
     def ratio(self, other: Decomposition) -> float:
         """Bytes of another division over those of the best; infinite if the best sends nothing."""
-        if other.comm_bytes == self.best.comm_bytes:
+        if other.ranked_bytes == self.best.ranked_bytes:
             return 1.0
-        return other.comm_bytes / self.best.comm_bytes if self.best.comm_bytes else math.inf
+        return other.ranked_bytes / self.best.ranked_bytes if self.best.ranked_bytes else math.inf
 
     @property
     def times_bound(self) -> float | None:
@@ -115,4 +115,4 @@ def _cheapest(items: Sequence[Decomposition]) -> Decomposition | None:
     if not items:
         return None
     balanced = [d for d in items if d.is_balanced] or items
-    return balanced[best_of([d.comm_bytes for d in balanced], [d.imbalance for d in balanced], math.inf)]
+    return balanced[best_of([d.ranked_bytes for d in balanced], [d.imbalance for d in balanced], math.inf)]

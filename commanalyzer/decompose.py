@@ -220,7 +220,7 @@ def _divide(
         found = [count(Candidate("slabs of all values", in_order(view.graph, view.removed, nodes), 0.0))]
     advance()
     allowed = portfolio.allowed(nodes)
-    volumes, imbalances = [d.comm_bytes for d in found], [d.imbalance for d in found]
+    volumes, imbalances = [d.ranked_bytes for d in found], [d.imbalance for d in found]
     chosen = [found[i] for i in promising(volumes, imbalances, allowed, portfolio.far)[:_REFINED]]
     given = (Candidate(d.method, d.part, d.seconds, d.coarse_vertices) for d in chosen)
     found += caller.each(count, _until_stopped(portfolio.refined(given, nodes)))
@@ -253,11 +253,11 @@ def _with_merged(
         (source,) = (d for d in known[more].decompositions if d.best)
         found, allowed = known[nodes].decompositions, portfolio.allowed(nodes)
         (best,) = (d for d in found if d.best)
-        if source.comm_bytes * _MERGED_SHARE > best.comm_bytes and best.is_balanced:
+        if source.ranked_bytes * _MERGED_SHARE > best.ranked_bytes and best.is_balanced:
             continue
         begin, part = time.perf_counter(), source.part
         charges = view.charge(part, more, _rows_between(view, portfolio, part, more))
-        load = view.cost(part, charges, source.comm_bytes).work_flops
+        load = view.cost(part, charges, source.ranked_bytes).work_flops
         traffic = source.communication.comm_bytes
         group = merge_parts(traffic, np.bincount(part, load, more).astype(np.float64), nodes, allowed)
         name = f"{source.method}, merged from {more}"
@@ -273,7 +273,7 @@ def _chosen(found: list[Decomposition], portfolio: Portfolio | TiledPortfolio) -
     allowed = [portfolio.allowed(d.nodes, d.method) for d in found]
     even = [d.imbalance <= limit for d, limit in zip(found, allowed, strict=True)]
     imbalance = [1.0 if is_even else d.imbalance for d, is_even in zip(found, even, strict=True)]
-    best = best_of([d.comm_bytes for d in found], imbalance, 1.0)
+    best = best_of([d.ranked_bytes for d in found], imbalance, 1.0)
     return [replace(d, best=i == best, is_balanced=even[i]) for i, d in enumerate(found)]
 
 
@@ -339,7 +339,7 @@ def _count(
     charges = view.charge(part, nodes, rows)
     exchanges = view.exchanges(charges)
     communication = view.communication(part, charges, exchanges, rows)
-    cost = view.cost(part, charges, communication.total_bytes)
+    cost = view.cost(part, charges, communication.middle_bytes)
     if rows is None:
         view.costs.note(part, nodes, cost)
     if options.check:

@@ -138,7 +138,7 @@ class VolumeCounter:
         found = self._settled(self._uses, nobody)
         if others is not None:
             split = self._settled(others, self._readers)
-            if split.low_bytes < found.low_bytes and self._is_even(split, found):
+            if split.middle_bytes < found.middle_bytes and self._is_even(split, found):
                 found = split
         self._open = OpenRows()
         return found
@@ -174,10 +174,10 @@ def _fold_transfers(graph: AnyGraph, totals: GraphTotals, part: Int32, uses: Pai
 
     Per (sink, part): at least as often as the most frequent contributing row, and once for each version
     that does not continue a round; at most as often as all contributing rows together, and not more often
-    than the sink has rounds.
+    than the sink has rounds that anything is added in.
     """
     low = np.maximum(uses.most, uses.fresh)
-    rounds = totals.rounds[uses.value]
+    rounds = totals.folds[uses.value]
     return Transfers(
         uses.value,
         uses.part,

@@ -30,6 +30,8 @@ def found(
 ) -> Decomposition:
     """A division for four nodes that sends three times ``pair_bytes``."""
     made = sample_decomposition(4, method=method, best=best, pair_bytes=pair_bytes)
+    exact = replace(made.communication, high_bytes=made.comm_bytes)
+    made = replace(made, communication=exact)
     return replace(made, imbalance=imbalance, lower_bound_bytes=bound, is_balanced=imbalance <= 1.03)
 
 
