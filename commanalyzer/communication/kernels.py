@@ -286,17 +286,11 @@ def limit_uses(most: Any, total: Any, versions: Any, rounds: Any) -> None:
 
 @compiled_in_place
 def add_totals(
-    row_sink: Any, row_count: Any, row_site: Any, row_accumulates: Any, rounds: Any, most: Any, site: Any,
-    is_continued: Any,
-) -> None:  # fmt: skip
-    """Add rows to the totals of their sinks: rounds, site of the most frequent row (last on a tie).
-
-    ``is_continued`` bool[V]: the first row of the sink adds to what was there before.
-    """
+    row_sink: Any, row_count: Any, row_site: Any, row_accumulates: Any, rounds: Any, most: Any, site: Any
+) -> None:
+    """Add rows to the totals of their sinks: rounds, site of the most frequent row (last on a tie)."""
     for r in range(len(row_sink)):
         v = row_sink[r]
-        if site[v] < 0:
-            is_continued[v] = row_accumulates[r]
         if not row_accumulates[r]:
             rounds[v] += row_count[r]
         if row_count[r] >= most[v]:

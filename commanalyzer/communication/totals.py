@@ -20,14 +20,11 @@ class GraphTotals:
         rounds: int32[V] (int64[V] where they are more), versions that start a new round: made without reading
             the previous version. The input version is one of them. Successive ``x += term`` versions belong
             to the round they continue.
-        folds: the same type, rounds that contributions can belong to: of the input version only if what is
-            stored first adds to it.
         site: int32[V], site that most often stores to the vertex (the latest on a tie), -1 for none.
         readers: int32[V], terms that read the value (flows from it).
     """
 
     rounds: Int32 | Int64
-    folds: Int32 | Int64
     site: Int32
     readers: Int32
 
@@ -41,17 +38,13 @@ def totals_of(graph: AnyGraph) -> GraphTotals:
     rounds = np.zeros(graph.num_vertices, dtype=np.int64)
     most = np.zeros(graph.num_vertices, dtype=np.int64)
     site = np.full(graph.num_vertices, -1, dtype=np.int32)
-    is_continued = np.zeros(graph.num_vertices, dtype=np.bool_)
     readers = np.zeros(graph.num_vertices, dtype=np.int32)
     for rows in row_slices(graph):
         kernels.add_totals(
-            *(rows.row_sink, rows.row_count, rows.row_site, rows.row_accumulates),
-            *(rounds, most, site, is_continued),
+            rows.row_sink, rows.row_count, rows.row_site, rows.row_accumulates, rounds, most, site
         )
         kernels.add_readers(rows.source, readers)
     del most
-    folds = rounds + (graph.is_input & is_continued)
     rounds += graph.is_input
     short = rounds.max(initial=0) < 1 << 31
-    counts = (rounds.astype(np.int32), folds.astype(np.int32)) if short else (rounds, folds)
-    return GraphTotals(*counts, site, readers)
+    return GraphTotals(rounds.astype(np.int32) if short else rounds, site, readers)

@@ -174,10 +174,10 @@ def _fold_transfers(graph: AnyGraph, totals: GraphTotals, part: Int32, uses: Pai
 
     Per (sink, part): at least as often as the most frequent contributing row, and once for each version
     that does not continue a round; at most as often as all contributing rows together, and not more often
-    than the sink has rounds that anything is added in.
+    than the sink has rounds.
     """
     low = np.maximum(uses.most, uses.fresh)
-    rounds = totals.folds[uses.value]
+    rounds = totals.rounds[uses.value]
     return Transfers(
         uses.value,
         uses.part,

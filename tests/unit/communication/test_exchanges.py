@@ -25,8 +25,7 @@ def _graph() -> ValueGraph:
 
 
 def _totals() -> GraphTotals:
-    rounds, folds, readers = (np.ones(VALUES, dtype=np.int32) for _ in range(3))
-    return GraphTotals(rounds, folds, SITE.copy(), readers)
+    return GraphTotals(np.ones(VALUES, dtype=np.int32), SITE.copy(), np.ones(VALUES, dtype=np.int32))
 
 
 def _transfers(items: list[tuple[int, int, int, int, int]]) -> Transfers:
@@ -90,8 +89,7 @@ def test_more_lines_than_there_is_room_for_at_first() -> None:
     receiver = ((sender + 1 + np.arange(n) // parts) % parts).astype(np.int32)
     value, count = np.zeros(n, dtype=np.int32), np.arange(n, dtype=np.int64)
     item = Transfers(value, sender, receiver, count, count, np.full(n, 8, dtype=np.int64))
-    once, none = np.ones(1, dtype=np.int32), np.zeros(1, dtype=np.int32)
-    totals = GraphTotals(once, once.copy(), none, none.copy())
+    totals = GraphTotals(np.ones(1, dtype=np.int32), np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.int32))
     found = Exchanges.of((item,), parts, graph, totals)
     expected = np.zeros((parts, parts), dtype=np.int64)
     expected[sender, receiver] = count

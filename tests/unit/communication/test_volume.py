@@ -161,16 +161,6 @@ def test_bracket_is_open_where_collapsed_versions_leave_doubt() -> None:
     assert (result.low_bytes, result.total_bytes, result.high_bytes) == (16, 16, 28)
 
 
-def test_a_sum_that_is_set_before_terms_are_added_has_one_round() -> None:
-    # y = 0; y += a; y += b, both terms on another part: combined and sent once, whatever y was before.
-    rows = [row(2), folded(2, [0], accumulates=True), folded(2, [1], accumulates=True)]
-    result = count_volume(build(3, rows, inputs=[2]), parts(0, 0, 1), 2)
-    assert (result.low_bytes, result.high_bytes) == (8, 8)
-    # y += a; y = 0; y += b: two rounds, of which both terms may be in one
-    result = count_volume(build(3, [rows[1], rows[0], rows[2]], inputs=[2]), parts(0, 0, 1), 2)
-    assert (result.low_bytes, result.high_bytes) == (8, 16)
-
-
 def test_divisions_are_ranked_by_the_middle_of_their_brackets() -> None:
     # 10 versions; readers used 4 and 3 of them: 16 to 28 bytes
     g = build(3, [row(0, count=10), row(1, 0, count=4), row(2, 0, count=3)], widths={0: 4})
