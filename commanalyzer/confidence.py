@@ -105,6 +105,21 @@ def confidence_of(decompositions: Iterable[Decomposition]) -> tuple[Confidence, 
     return tuple(Confidence.of(list(group)) for (nodes, _), group in groups if nodes > 1)
 
 
+def open_brackets(found: Sequence[Decomposition]) -> list[str]:
+    """Return a sentence about brackets of best divisions that are not tight; nothing if all are."""
+    best = [d for d in found if d.best]
+    open_brackets = [d for d in best if d.communication.high_bytes > 1.01 * d.communication.low_bytes]
+    if not open_brackets:
+        return []
+    worst = max(open_brackets, key=lambda d: d.communication.high_bytes / max(1, d.communication.low_bytes))
+    c = worst.communication
+    return [
+        "how often values cross is not certain where their readers change over time: "
+        f"at {worst.nodes} nodes between {c.low_bytes} and {c.high_bytes} bytes ({worst.model}); "
+        "the lower end is reported"
+    ]
+
+
 def method_of(item: Decomposition) -> str:
     """Return what found a division, without its options and refinements: ``METIS``, ``regular``, ..."""
     first = item.method.split(",")[0].split()[0]
