@@ -27,8 +27,8 @@ _FAR_FROM_BOUND = 6.0
 """Times the provable minimum above which methods that agree may all miss something.
 
 Blocks of a grid send 2 d (p^(1/d) - 1) faces where the proof says p^(1/d): up to 4 times in two dimensions,
-6 in three (:mod:`commanalyzer.partition.bounds`). With half of it blocks of cubes would be doubted, with twice
-of it a division as bad as slabs on some hundred nodes would not.
+6 in three (:mod:`commanalyzer.partition.bounds`). With half of it blocks of cubes would be doubted, with
+twice of it a division as bad as slabs on some hundred nodes would not.
 """
 _WORTH_SAYING = 0.8
 """Share of the bytes up to which a regular division beyond the balance limit is worth a word."""
@@ -109,8 +109,8 @@ class Confidence:
         agree = "methods that know nothing of each other agree, but the best" if is_shared else "the best"
         return (
             f"{self.best.nodes} nodes ({self.best.model}): {agree} division sends {times:.1f} times the "
-            f"provable minimum of {format_bytes(bound or 0)} ({self.best.bound_source}), where blocks are within "
-            f"{_FAR_FROM_BOUND:g} times: a division that none of them looks for may be much better "
+            f"provable minimum of {format_bytes(bound or 0)} ({self.best.bound_source}), where blocks are "
+            f"within {_FAR_FROM_BOUND:g} times: a division that none of them looks for may be much better "
             "(--decompose, --owner-map)"
         )
 

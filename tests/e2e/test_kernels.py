@@ -64,15 +64,15 @@ def test_no_kernel_sends_much_more_than_its_plain_division(kernel: Kernel) -> No
     assert all(f.found_bytes >= least[f.nodes] for f in found), (found, least)
 
 
-@pytest.mark.parametrize("name", ["scratchrow", "panels", "transposed", "intpaths", "interval"])
+@pytest.mark.parametrize("name", ["scratchrow", "transposed", "intpaths"])
 def test_kernels_of_each_kind_reach_their_plain_divisions_on_every_number_of_nodes(name: str) -> None:
-    """Scratch row copied back, rectangular product, matrix both ways, integers, dynamic program."""
+    """A scratch row that is copied back, a matrix that is read both ways, whole numbers."""
     kernel = next(k for k in kernels() if k.name == name)
     found = run(kernel, SMALLEST, tuple(set(ALL_NODES) - set(NODES))).found
     assert {f.nodes: f.ratio for f in found if f.ratio > 1.05} == {}
 
 
-@pytest.mark.parametrize(("name", "sizes"), [("box2d", "32 32"), ("lines2d", "24"), ("randomcsr", "600 6")])
+@pytest.mark.parametrize(("name", "sizes"), [("box2d", "32 32"), ("randomcsr", "600 6")])
 def test_one_more_iteration_hardly_changes_what_an_iteration_sends(name: str, sizes: str) -> None:
     kernel = next(k for k in kernels() if k.name == name)
     sent = []
