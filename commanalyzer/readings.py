@@ -49,7 +49,8 @@ def decompose_both(
         return other, decompose(other, flops, options, progress), 1.0
     counted.append(decompose(other, flops, options, progress))
     best = [{(d.nodes, d.model): d for d in c.decompositions if d.best} for c in counted]
-    shown = int(_is_shared_shown(*(list(each.values()) for each in best), 1 + options.imbalance))
+    private, shared = (list(each.values()) for each in best)
+    shown = int(_is_shared_shown(private, shared, 1 + options.imbalance))
     against = best[1 - shown]
     ratios = [against[key].comm_bytes / max(d.comm_bytes, 1) for key, d in best[shown].items()]
     result = replace(
@@ -65,8 +66,9 @@ def _is_shared_shown(private: list[Decomposition], shared: list[Decomposition], 
     uneven = [max(allowed, *(d.imbalance for d in best)) for best in (private, shared)]
     if uneven[0] != uneven[1]:
         return uneven[1] < uneven[0]
-    most, least = (sum(getattr(d.communication, end) for d in shared) for end in ("high_bytes", "low_bytes"))
-    return most == least or most <= sum(d.communication.high_bytes for d in private)
+    least = sum(d.communication.low_bytes for d in shared)
+    most, most_private = (sum(d.communication.high_bytes for d in best) for best in (shared, private))
+    return most == least or most <= most_private
 
 
 def widened(counted: Counted, ratio: float) -> Counted:
