@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from commanalyzer.partition.selection import best_of
+from commanalyzer.quantities import format_bytes
 from commanalyzer.results import Decomposition
 
 _DISAGREE = 1.5
@@ -22,6 +23,13 @@ other in 19 and within 1.5 in 21. With 1.25 two more would be doubted, with 3 no
 """
 _NEAR_BOUND = 2.0
 """Times the provable minimum up to which there is no doubt: proofs for blocks lose about as much."""
+_FAR_FROM_BOUND = 6.0
+"""Times the provable minimum above which methods that agree may all miss something.
+
+Blocks of a grid send 2 d (p^(1/d) - 1) faces where the proof says p^(1/d): up to 4 times in two dimensions,
+6 in three (:mod:`commanalyzer.partition.bounds`). With half of it blocks of cubes would be doubted, with
+twice of it a division as bad as slabs on some hundred nodes would not.
+"""
 _WORTH_SAYING = 0.8
 """Share of the bytes up to which a regular division beyond the balance limit is worth a word."""
 _NEARLY_BALANCED = 1.25
@@ -56,9 +64,9 @@ class Confidence:
 
     def ratio(self, other: Decomposition) -> float:
         """Bytes of another division over those of the best; infinite if the best sends nothing."""
-        if other.comm_bytes == self.best.comm_bytes:
+        if other.ranked_bytes == self.best.ranked_bytes:
             return 1.0
-        return other.comm_bytes / self.best.comm_bytes if self.best.comm_bytes else math.inf
+        return other.ranked_bytes / self.best.ranked_bytes if self.best.ranked_bytes else math.inf
 
     @property
     def times_bound(self) -> float | None:
@@ -77,6 +85,8 @@ class Confidence:
                 f"{100 * less:.0f} % less than this, with {regular.imbalance:.2f} times the mean work in one "
                 "part: allow that with --imbalance, or ask with --effort thorough"
             )
+        if self.times_bound is not None and self.times_bound > _FAR_FROM_BOUND:
+            return self._far_from_bound(self.times_bound)
         near = self.times_bound is not None and self.times_bound <= _NEAR_BOUND
         plain = (
             method_of(self.best) == method_of(regular) if regular is not None else False
@@ -92,6 +102,18 @@ class Confidence:
             "ask with --effort thorough"
         )
 
+    def _far_from_bound(self, times: float) -> str:
+        """What speaks against a division far above what is provable, whoever found it."""
+        other, bound = self.other, self.best.lower_bound_bytes
+        is_shared = other is not None and self.ratio(other) < _DISAGREE
+        agree = "methods that know nothing of each other agree, but the best" if is_shared else "the best"
+        return (
+            f"{self.best.nodes} nodes ({self.best.model}): {agree} division sends {times:.1f} times the "
+            f"provable minimum of {format_bytes(bound or 0)} ({self.best.bound_source}), where blocks are "
+            f"within {_FAR_FROM_BOUND:g} times: a division that none of them looks for may be much better "
+            "(--decompose, --owner-map)"
+        )
+
     def _is_cheaper(self, regular: Decomposition) -> bool:
         return (
             self.ratio(regular) <= _WORTH_SAYING
@@ -105,6 +127,21 @@ def confidence_of(decompositions: Iterable[Decomposition]) -> tuple[Confidence, 
     return tuple(Confidence.of(list(group)) for (nodes, _), group in groups if nodes > 1)
 
 
+def open_brackets(found: Sequence[Decomposition]) -> list[str]:
+    """Return a sentence about brackets of best divisions that are not tight; nothing if all are."""
+    best = [d for d in found if d.best]
+    open_brackets = [d for d in best if d.communication.high_bytes > 1.01 * d.communication.low_bytes]
+    if not open_brackets:
+        return []
+    worst = max(open_brackets, key=lambda d: d.communication.high_bytes / max(1, d.communication.low_bytes))
+    c = worst.communication
+    return [
+        "how often values cross is not certain where their readers change over time: "
+        f"at {worst.nodes} nodes between {c.low_bytes} and {c.high_bytes} bytes ({worst.model}); "
+        "the lower end is reported"
+    ]
+
+
 def method_of(item: Decomposition) -> str:
     """Return what found a division, without its options and refinements: ``METIS``, ``regular``, ..."""
     first = item.method.split(",")[0].split()[0]
@@ -115,4 +152,4 @@ def _cheapest(items: Sequence[Decomposition]) -> Decomposition | None:
     if not items:
         return None
     balanced = [d for d in items if d.is_balanced] or items
-    return balanced[best_of([d.comm_bytes for d in balanced], [d.imbalance for d in balanced], math.inf)]
+    return balanced[best_of([d.ranked_bytes for d in balanced], [d.imbalance for d in balanced], math.inf)]

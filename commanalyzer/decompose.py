@@ -6,7 +6,7 @@ Input: a graph and what to count. Output: :class:`Decomposition` values, one bes
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.communication.invariants import check_charges, check_matrix
-from commanalyzer.confidence import Confidence
+from commanalyzer.confidence import Confidence, open_brackets
 from commanalyzer.heap import give_back
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.paper_view import paper_view
@@ -38,6 +38,7 @@ from commanalyzer.partition.owners import in_order
 from commanalyzer.partition.portfolio import Candidate, Portfolio
 from commanalyzer.partition.rules import parse_rule
 from commanalyzer.partition.selection import best_of, promising
+from commanalyzer.partition.splitting import usual_growth
 from commanalyzer.partition.tiled import TiledPortfolio
 from commanalyzer.progress import Progress
 from commanalyzer.quantities import Bytes, Flop, format_seconds
@@ -133,7 +134,7 @@ def decompose(store: GraphStore, work: int, options: CountOptions, progress: Pro
     helper_bytes = max(item.helper_bytes for item in divided)
     order = {model: i for i, model in enumerate(options.models)}
     found.sort(key=lambda d: (d.nodes, order[_as_model(d.model)], not d.best, d.method))
-    warnings = (*warnings, *doubts, *_doubts(found))
+    warnings = (*warnings, *doubts, *open_brackets(found))
     return Counted(tuple(found), singletons, words, warnings, left_out, helper_bytes)
 
 
@@ -182,7 +183,7 @@ def _decompose_view(
         try:
             divided = side_by_side(divide, options.nodes, jobs, caller, float)
             if not view.removed.all():
-                divided = _with_merged(view, portfolio, divided, work, options)
+                divided = _with_related(view, portfolio, divided, work, options)
         finally:
             caller.close()
     found = [d for item in divided for d in item.decompositions]
@@ -220,7 +221,7 @@ def _divide(
         found = [count(Candidate("slabs of all values", in_order(view.graph, view.removed, nodes), 0.0))]
     advance()
     allowed = portfolio.allowed(nodes)
-    volumes, imbalances = [d.comm_bytes for d in found], [d.imbalance for d in found]
+    volumes, imbalances = [d.ranked_bytes for d in found], [d.imbalance for d in found]
     chosen = [found[i] for i in promising(volumes, imbalances, allowed, portfolio.far)[:_REFINED]]
     given = (Candidate(d.method, d.part, d.seconds, d.coarse_vertices) for d in chosen)
     found += caller.each(count, _until_stopped(portfolio.refined(given, nodes)))
@@ -234,38 +235,64 @@ def _divide(
     return _Divided(_chosen(found, portfolio), warnings, left_out)
 
 
-def _with_merged(
+def _with_related(
     view: View,
     portfolio: Portfolio | TiledPortfolio,
     divided: list[_Divided],
     work: int,
     options: CountOptions,
 ) -> list[_Divided]:
-    """Add what the best division among the next multiple of parts gives with its parts merged.
+    """Add what the best divisions among other numbers of nodes give with their parts split or merged."""
+    known, order = dict(zip(options.nodes, divided, strict=True)), sorted(options.nodes)
 
-    Merging adds no bytes: fewer nodes never need more than more nodes, as far as parts can be merged evenly.
-    """
-    known = dict(zip(options.nodes, divided, strict=True))
-    for nodes in reversed(options.nodes):
-        more = min((q for q in options.nodes if q > nodes and q % nodes == 0), default=0)
-        if nodes == 1 or not more:
-            continue
-        (source,) = (d for d in known[more].decompositions if d.best)
-        found, allowed = known[nodes].decompositions, portfolio.allowed(nodes)
-        (best,) = (d for d in found if d.best)
-        if source.comm_bytes * _MERGED_SHARE > best.comm_bytes and best.is_balanced:
-            continue
-        begin, part = time.perf_counter(), source.part
-        charges = view.charge(part, more, _rows_between(view, portfolio, part, more))
-        load = view.cost(part, charges, source.comm_bytes).work_flops
-        traffic = source.communication.comm_bytes
-        group = merge_parts(traffic, np.bincount(part, load, more).astype(np.float64), nodes, allowed)
-        name = f"{source.method}, merged from {more}"
-        merged = Candidate(name, group[part], time.perf_counter() - begin, source.coarse_vertices)
+    def add(nodes: int, candidates: Iterable[Candidate]) -> None:
         count = partial(_count, view, nodes=nodes, work=work, options=options, portfolio=portfolio)
-        found = [*found, *_with_bound([count(merged)], portfolio, nodes)]
+        found = [*known[nodes].decompositions, *_with_bound([*map(count, candidates)], portfolio, nodes)]
         known[nodes] = replace(known[nodes], decompositions=_chosen(found, portfolio))
+
+    for nodes in order:
+        fewer = max((q for q in order if 1 < q < nodes and nodes % q == 0), default=0)
+        if fewer and _grows_fast(_best(known[fewer]), _best(known[nodes])):
+            add(nodes, _until_stopped(_split(portfolio, _best(known[fewer]), nodes)))
+    for nodes in reversed(order):
+        more = min((q for q in order if q > nodes and q % nodes == 0), default=0)
+        source, best = _best(known[more or nodes]), _best(known[nodes])
+        may_be_less = source.ranked_bytes * _MERGED_SHARE <= best.ranked_bytes or not best.is_balanced
+        if nodes > 1 and more and may_be_less:
+            add(nodes, [_merged(view, portfolio, source, nodes)])
     return [known[nodes] for nodes in options.nodes]
+
+
+def _best(divided: _Divided) -> Decomposition:
+    (best,) = (d for d in divided.decompositions if d.best)
+    return best
+
+
+def _grows_fast(source: Decomposition, best: Decomposition) -> bool:
+    """Whether ``best`` sends so much more than ``source`` on fewer nodes that the search may have failed."""
+    usual = usual_growth(source.nodes, best.nodes) * source.ranked_bytes
+    return source.is_balanced and (best.ranked_bytes > usual or not best.is_balanced)
+
+
+def _split(portfolio: Portfolio | TiledPortfolio, source: Decomposition, nodes: int) -> Iterator[Candidate]:
+    given = Candidate(source.method, source.part, source.seconds, source.coarse_vertices)
+    found = list(portfolio.split(given, source.nodes, nodes))
+    yield from found
+    yield from portfolio.refined(found, nodes)
+
+
+def _merged(
+    view: View, portfolio: Portfolio | TiledPortfolio, source: Decomposition, nodes: int
+) -> Candidate:
+    """Merge the parts of a division among more nodes, which adds no bytes: fewer never need more."""
+    begin, part, more = time.perf_counter(), source.part, source.nodes
+    charges = view.charge(part, more, _rows_between(view, portfolio, part, more))
+    load = view.cost(part, charges, source.ranked_bytes).work_flops
+    traffic = source.communication.comm_bytes
+    loads = np.bincount(part, load, more).astype(np.float64)
+    group = merge_parts(traffic, loads, nodes, portfolio.allowed(nodes))
+    name, seconds = f"{source.method}, merged from {more}", time.perf_counter() - begin
+    return Candidate(name, group[part], seconds, source.coarse_vertices)
 
 
 def _chosen(found: list[Decomposition], portfolio: Portfolio | TiledPortfolio) -> list[Decomposition]:
@@ -273,7 +300,7 @@ def _chosen(found: list[Decomposition], portfolio: Portfolio | TiledPortfolio) -
     allowed = [portfolio.allowed(d.nodes, d.method) for d in found]
     even = [d.imbalance <= limit for d, limit in zip(found, allowed, strict=True)]
     imbalance = [1.0 if is_even else d.imbalance for d, is_even in zip(found, even, strict=True)]
-    best = best_of([d.comm_bytes for d in found], imbalance, 1.0)
+    best = best_of([d.ranked_bytes for d in found], imbalance, 1.0)
     return [replace(d, best=i == best, is_balanced=even[i]) for i, d in enumerate(found)]
 
 
@@ -339,7 +366,7 @@ def _count(
     charges = view.charge(part, nodes, rows)
     exchanges = view.exchanges(charges)
     communication = view.communication(part, charges, exchanges, rows)
-    cost = view.cost(part, charges, communication.total_bytes)
+    cost = view.cost(part, charges, communication.middle_bytes)
     if rows is None:
         view.costs.note(part, nodes, cost)
     if options.check:
@@ -371,18 +398,3 @@ def _rows_between(
     if view.singletons is None and isinstance(portfolio, TiledPortfolio):
         return portfolio.surface.rows(part, p)
     return None
-
-
-def _doubts(found: Sequence[Decomposition]) -> list[str]:
-    """Sentences about brackets that are not tight."""
-    best = [d for d in found if d.best]
-    open_brackets = [d for d in best if d.communication.high_bytes > 1.01 * d.communication.low_bytes]
-    if not open_brackets:
-        return []
-    worst = max(open_brackets, key=lambda d: d.communication.high_bytes / max(1, d.communication.low_bytes))
-    c = worst.communication
-    return [
-        "how often values cross is not certain where their readers change over time: "
-        f"at {worst.nodes} nodes between {c.low_bytes} and {c.high_bytes} bytes ({worst.model}); "
-        "the lower end is reported"
-    ]

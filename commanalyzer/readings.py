@@ -1,4 +1,10 @@
-"""Two graphs of one program, with and without the private temporaries in doubt: the cheaper one is shown.
+"""Two graphs of one program, with and without the private temporaries in doubt: which one is shown.
+
+Taken as shared, every word has one owner all the time: a program that does so exists, whatever the memory is
+used for, and needs the bytes that are counted where these are certain. Taken as private, each lifetime of a
+word may be owned by another node: that is too few bytes if the memory is an array after all. So the shared
+reading is shown where it can be divided as evenly and its bytes are certain; where they are not, the reading
+whose upper end is lower.
 
 Input: both graphs. Output: one of them with its decompositions, whose brackets hold the bytes of the other.
 """
@@ -34,8 +40,8 @@ def decompose_both(
         ConfigError: If divisions by rules name arrays of neither.
 
     Returns:
-        The graph whose best decompositions are balanced and move fewer bytes in total; what was counted on
-        it, with brackets that hold both; and how many times as many bytes the other moves.
+        The graph that is shown (see above); what was counted on it, with brackets that hold both; and how
+        many times as many bytes the other moves.
     """
     try:
         counted = [decompose(named, flops, options, progress)]
@@ -43,8 +49,8 @@ def decompose_both(
         return other, decompose(other, flops, options, progress), 1.0
     counted.append(decompose(other, flops, options, progress))
     best = [{(d.nodes, d.model): d for d in c.decompositions if d.best} for c in counted]
-    cost = [_cost(list(each.values()), 1 + options.imbalance) for each in best]
-    shown = int(cost[1] < cost[0])
+    private, shared = (list(each.values()) for each in best)
+    shown = int(_is_shared_shown(private, shared, 1 + options.imbalance))
     against = best[1 - shown]
     ratios = [against[key].comm_bytes / max(d.comm_bytes, 1) for key, d in best[shown].items()]
     result = replace(
@@ -55,9 +61,14 @@ def decompose_both(
     return (named, other)[shown], result, max(ratios, key=lambda r: abs(math.log(max(r, _TINY))))
 
 
-def _cost(best: list[Decomposition], allowed: float) -> tuple[float, int]:
-    """What the divisions of a reading cost: how uneven they are beyond what is allowed comes before bytes."""
-    return max(allowed, *(d.imbalance for d in best)), sum(d.comm_bytes for d in best)
+def _is_shared_shown(private: list[Decomposition], shared: list[Decomposition], allowed: float) -> bool:
+    """Whether the best divisions of the shared reading are the answer, not those of the private one."""
+    uneven = [max(allowed, *(d.imbalance for d in best)) for best in (private, shared)]
+    if uneven[0] != uneven[1]:
+        return uneven[1] < uneven[0]
+    least = sum(d.communication.low_bytes for d in shared)
+    most, most_private = (sum(d.communication.high_bytes for d in best) for best in (shared, private))
+    return most == least or most <= most_private
 
 
 def widened(counted: Counted, ratio: float) -> Counted:

@@ -172,6 +172,11 @@ class Decomposition:
         return self.communication.total_bytes
 
     @property
+    def ranked_bytes(self) -> int:
+        """Bytes that it is ranked by, the middle of its bracket."""
+        return self.communication.middle_bytes
+
+    @property
     def neighbours(self) -> NDArray[np.int64]:
         """int64[p], number of parts that each part exchanges anything with."""
         m = self.communication.comm_bytes
@@ -275,7 +280,7 @@ class AnalysisResult(PlotMethods):
         """The cheapest division of the arrays into plain blocks or slabs; ``None`` if none was found."""
         wanted = (nodes, model or (self.models[0] if self.models else ""))
         found = (d for d in self.decompositions if (d.nodes, d.model) == wanted and d.grid)
-        return min(found, key=lambda d: d.comm_bytes, default=None)
+        return min(found, key=lambda d: d.ranked_bytes, default=None)
 
     def decomposition(self, nodes: int, model: str = "", method: str = "") -> Decomposition:
         """One decomposition; the cheapest when no method is named.

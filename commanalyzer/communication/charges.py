@@ -14,7 +14,7 @@ import numpy as np
 
 from commanalyzer.communication import kernels
 from commanalyzer.communication.exchanges import Exchanges
-from commanalyzer.communication.matrix import Communication
+from commanalyzer.communication.matrix import Communication, middle_of
 from commanalyzer.communication.totals import GraphTotals, totals_of
 from commanalyzer.communication.transfers import Transfers
 from commanalyzer.communication.uses import PairUses
@@ -49,9 +49,11 @@ class Charges:
         return self.expand.nbytes + self.fold.nbytes + self.fold_terms.nbytes
 
     @property
-    def low_bytes(self) -> int:
-        """Bytes of all transfers, at the lower end of every bracket."""
-        return self.expand.low_bytes + self.fold.low_bytes
+    def middle_bytes(self) -> int:
+        """Bytes of all transfers, in the middle of every bracket: what divisions are ranked by."""
+        return middle_of(
+            self.expand.low_bytes + self.fold.low_bytes, self.expand.high_bytes + self.fold.high_bytes
+        )
 
     def exchanges(
         self, graph: AnyGraph, totals: GraphTotals | None = None, hubs: Bool | None = None

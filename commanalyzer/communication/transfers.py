@@ -50,3 +50,8 @@ class Transfers:
     def low_bytes(self) -> int:
         """Bytes at the lower end."""
         return int(np.dot(self.low, self.width_bytes))
+
+    @property
+    def high_bytes(self) -> int:
+        """Bytes at the upper end."""
+        return int(np.dot(self.high, self.width_bytes))

@@ -138,7 +138,7 @@ class VolumeCounter:
         found = self._settled(self._uses, nobody)
         if others is not None:
             split = self._settled(others, self._readers)
-            if split.low_bytes < found.low_bytes and self._is_even(split, found):
+            if split.middle_bytes < found.middle_bytes and self._is_even(split, found):
                 found = split
         self._open = OpenRows()
         return found

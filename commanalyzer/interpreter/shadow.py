@@ -43,6 +43,7 @@ class Shadow:
         self._memory = memory
         self._workspace = workspace
         self.chains: Counter[Chain] = Counter()
+        self._words_of: dict[Home, int] = {}  # words that a version of a workspace takes
 
     def load(self, type_: IrType, address: int) -> tuple[Labels, tuple[Home, ...] | None]:
         """Return labels and exactness of a loaded register.
@@ -96,6 +97,7 @@ class Shadow:
     def _settle(self, address: int, size: int, home: Home) -> None:
         """The version ``home`` of a workspace lives in the words that a store touched."""
         if home.kind == "temporary":
+            self._words_of[home] = len(touched_words(address, size))
             for word in touched_words(address, size):
                 self._memory.set_value_at(word, home)
 
@@ -107,14 +109,16 @@ class Shadow:
         """Words refer to the values of homes.
 
         A version of a workspace that arrives elsewhere is a new version there; neighbouring words with the
-        same version are one value.
+        same version are one value, as many as it takes.
         """
-        before: Home | None = None
+        before, taken = None, 0
         for address, home in words:
             if home.kind == "temporary" and self._memory.own_home(address) not in self._workspace:
                 self._memory.set_value_at(address, None)
-                if home != before:
+                if home != before or taken == self._words_of.get(home):
+                    taken = 0
                     self.create(address, {} if home == NOTHING_HOME else {home: SourceRole.DATA})
+                taken += 1
             else:
                 self._memory.set_value_at(address, home)
             before = home

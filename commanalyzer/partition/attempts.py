@@ -17,11 +17,12 @@ import numpy as np
 from commanalyzer.partition.affinity import Affinities, Affinity
 from commanalyzer.partition.budget import Limit, mtkahypar_seconds, pass_seconds
 from commanalyzer.partition.levels import Level, Levels, build_levels
-from commanalyzer.partition.metis import Prepared, partition
+from commanalyzer.partition.metis import Partition, Prepared, partition
 from commanalyzer.partition.mtkahypar import partition_hypergraph
 from commanalyzer.partition.options import PortfolioOptions
 from commanalyzer.partition.owners import HubLinks, extend_to_hubs, find_hub_links
 from commanalyzer.partition.refine import MOST_COUNTS
+from commanalyzer.partition.splitting import split_parts
 from commanalyzer.vcg.graph import Bool, Float64, Int32, ValueGraph
 
 # METIS's edge cut and volume, and the cut of the graph whose edges share the bytes of a value.
@@ -171,6 +172,35 @@ class Partitioners:
         for seed in range(first, first + (self._options.seeds if retried else 1)):
             name = f"metis {objective}" if seed == first else f"metis {objective} seed {seed}"
             yield Attempt(name, seconds, partial(attempt, seed))
+
+    def split(self, value_part: Int32, num_parts: int, more: int) -> Attempt:
+        """Attempt to divide each part of a division into as many pieces.
+
+        Args:
+            value_part: int32[V], owners.
+            num_parts: Number of their parts.
+            more: Number of pieces of all together.
+        """
+        affinity, prepared = self.affinities[0], self._prepared[0]
+        vertex, pieces = affinity.vertex, more // num_parts
+
+        def attempt(limit: Limit) -> Int32:
+            part, known = np.zeros(affinity.adjacency.num_vertices, np.int32), vertex >= 0
+            part[vertex[known]] = value_part[known]
+            found = split_parts(
+                *(affinity.adjacency, part, num_parts, pieces),
+                seed=self._options.seed,
+                imbalance=self._options.imbalance,
+                caller=self._options.caller,
+                limit=limit,
+            )
+            owners = extend_to_hubs(
+                self.hubs, affinity, Partition(found, more, "", "", 0, 0, 1.0)
+            ).part.copy()
+            owners[known] = value_part[known] * pieces + found[vertex[known]] % pieces
+            return owners
+
+        return Attempt("split", prepared.seconds(pieces, "cut"), attempt)
 
     def _mtkahypar(self, num_parts: int) -> Iterator[Attempt]:
         """Mt-KaHyPar on both views where they are small enough."""

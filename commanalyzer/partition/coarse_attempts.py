@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 from commanalyzer.errors import PartitionError
-from commanalyzer.partition.attempts import OBJECTIVES, Objective
+from commanalyzer.partition.attempts import OBJECTIVES, Attempt, Objective
 from commanalyzer.partition.budget import Budget, Limit, least_gain, mtkahypar_seconds, pass_seconds
 from commanalyzer.partition.coarse import CoarseView, voted
 from commanalyzer.partition.concurrency import CutShortError
@@ -31,6 +31,7 @@ from commanalyzer.partition.refine import (
     refine,
 )
 from commanalyzer.partition.selection import best_of
+from commanalyzer.partition.splitting import split_parts
 from commanalyzer.vcg.graph import Bool, Int32
 
 # Name of a method, int32[N] owners of the coarse vertices.
@@ -93,6 +94,27 @@ class CoarsePartitioners:
             raise errors[0]
         if num_parts > 1:
             yield from self._mtkahypar(num_parts, budget, failures)
+
+    def split(self, part: Int32, num_parts: int, more: int) -> Attempt:
+        """Attempt to divide each part of the coarse vertices, ``part``, into as many pieces.
+
+        Args:
+            part: int32[N], parts.
+            num_parts: Number of these.
+            more: Number of pieces of all together.
+        """
+        pieces, options = more // num_parts, self.options
+
+        def attempt(limit: Limit) -> Int32:
+            return split_parts(
+                *(self.view.adjacency, part, num_parts, pieces),
+                seed=options.seed,
+                imbalance=options.imbalance,
+                caller=options.caller,
+                limit=limit,
+            )
+
+        return Attempt("split", self._prepared[0].seconds(pieces, "cut"), attempt)
 
     def refining_seconds(self, num_parts: int) -> float:
         """Return about how long single moves take that lower the volume of a division."""

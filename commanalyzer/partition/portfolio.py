@@ -262,6 +262,13 @@ class Portfolio:
                     seconds = time.perf_counter() - begin
                     yield replace(candidate, method=f"{candidate.method} refined", part=part, seconds=seconds)
 
+    def split(self, given: Candidate, num_parts: int, more: int) -> Iterator[Candidate]:
+        """Yield ``given`` with each of its parts divided, so that there are ``more``; nothing on failure."""
+        budget = self._budgets.setdefault(more, Budget(self._options.budget_s))
+        attempt = self._partitioners.split(given.part, num_parts, more)
+        name = f"{given.method}, split from {num_parts}"
+        yield from self._tried([attempt._replace(name=name)], budget, self._failures.setdefault(more, []))
+
     def _least_bytes(self, candidates: Iterable[Candidate], num_parts: int) -> float:
         """Bytes of the best balanced candidate."""
         costs = [self._count(candidate.part, num_parts) for candidate in candidates]

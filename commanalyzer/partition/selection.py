@@ -24,7 +24,7 @@ class Cost:
     """What owners of all values cost.
 
     Attributes:
-        comm_bytes: Bytes between parts.
+        comm_bytes: Bytes between parts, in the middle of their bracket.
         imbalance: Largest part's work over the mean, >= 1.
         find_work: () -> float64[V], work that is done where each value is owned; few ask for it.
     """

@@ -17,6 +17,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
+from commanalyzer.errors import PartitionError
 from commanalyzer.partition.borders import follow_borders, refine_borders
 from commanalyzer.partition.bounds import Structure, recognise
 from commanalyzer.partition.budget import Budget
@@ -284,6 +285,25 @@ class TiledPortfolio:
             if better is not None:
                 least = min(least, better.net_bytes)
                 yield self._candidate(f"{candidate.method} refined", better.part, begin)
+
+    def split(self, given: Candidate, num_parts: int, more: int) -> Iterator[Candidate]:
+        """Yield ``given`` with each of its parts divided, so that there are ``more``; nothing on failure."""
+        begin, budget = time.perf_counter(), self._budgets.setdefault(more, Budget(self._options.budget_s))
+        coarse = np.maximum(self.placement.on_coarse(given.part), 0)
+        _, seconds, attempt = self.partitioners.split(coarse, num_parts, more)
+        name = f"{given.method}, split from {num_parts}"
+        limit = budget.take(name, seconds)
+        if limit is None:
+            return
+        try:
+            found = attempt(limit)
+        except PartitionError as error:
+            self._failures.setdefault(more, []).append(f"{name} failed: {error.message}")
+            return
+        assert found is not None
+        owners, pieces = self.placement.owners(found, more), more // num_parts
+        np.copyto(owners, given.part * pieces + owners % pieces, where=~self._removed)
+        yield self._candidate(name, owners, begin)
 
     def _blocks(self, num_parts: int) -> Iterator[_Found]:
         """The best blocks for each number of cut dimensions, and those of the least volume.

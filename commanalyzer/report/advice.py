@@ -33,7 +33,7 @@ def _comparison(candidates: list[Decomposition], best: Decomposition, arrays: st
     if not plain:
         return []
     # As balanced as the best one, if there is such a division.
-    cheapest = plain[best_of([d.comm_bytes for d in plain], [d.imbalance for d in plain], best.imbalance)]
+    cheapest = plain[best_of([d.ranked_bytes for d in plain], [d.imbalance for d in plain], best.imbalance)]
     of = f" of {arrays}" if arrays and " of " not in cheapest.method else ""
     lines = [f"Cheapest regular division: {cheapest.method}{of}, {format_bytes(cheapest.comm_bytes)}"]
     slabs = [d for d in plain if sum(g > 1 for g in d.grid) <= 1 and d is not cheapest]

@@ -164,6 +164,8 @@ CA_HOOK void ca_copy_8(uint32_t site, uint64_t address, uint64_t low, uint64_t h
   uint64_t word = ca_word(address);
   if (!CA_LIKELY(!((low | high) & CA_REG))) {
     uint64_t labels[] = {low, high};
+    if (low == high)
+      ca_note_width(low, 2);
     ca_copy_named(site, word, 2, labels);
     return;
   }

@@ -217,6 +217,7 @@ bool ca_is_workspace(uint64_t word);
 bool ca_has_workspace_in(uint64_t word, uint64_t words);
 bool ca_store_over(uint32_t site, uint64_t word, uint32_t words, uint32_t count, const uint64_t *labels);
 void ca_copy_named(uint32_t site, uint64_t word, uint64_t words, const uint64_t *labels);
+void ca_note_width(uint64_t label, uint32_t words);
 void ca_note_definition(uint64_t row, uint32_t count, const uint64_t *labels);
 
 /* The vertex that a register value belongs to, and the row that says so. */

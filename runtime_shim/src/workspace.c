@@ -25,12 +25,14 @@ static struct ca_piece *pieces;
 static uint8_t *is_workspace;  /* by word */
 static uint32_t *last_of_site; /* row + 1 of the newest register value of each site */
 static bool *goes_on;          /* by site: some store made a new version of the lifetime that it overwrote */
+static uint8_t *words_of;      /* by row of a named value: words that it takes in memory, 0 if not known */
 
 static bool reserve(void) {
   is_workspace = ca_map((CA_ADDRESS_MASK + 1) / 4);
   last_of_site = ca_map((1ull << 32) * sizeof *last_of_site);
   goes_on = ca_map((1ull << 32) * sizeof *goes_on);
-  return is_workspace && last_of_site && goes_on && ca_descent_reserve();
+  words_of = ca_map(1ull << 32);
+  return is_workspace && last_of_site && goes_on && words_of && ca_descent_reserve();
 }
 
 /* Reads the list; without it, or without memory, there are no workspaces. */
@@ -197,9 +199,16 @@ CA_SLOW bool ca_store_over(uint32_t site, uint64_t word, uint32_t words, uint32_
   uint64_t state = 0;
   if (found)
     state = lifetime(site, word, count, labels);
+  ca_note_width(state, words);
   for (uint32_t i = 0; i < words; i++)
     ca_set_state(word + i, state);
   return found;
+}
+
+/* Notes how many words a named value takes where it is stored as a whole. */
+CA_SLOW void ca_note_width(uint64_t label, uint32_t words) {
+  if (ca_has_workspace && ca_is_named(label))
+    words_of[ca_row_of(label)] = (uint8_t)words;
 }
 
 /* A named value arrives at a home: a version of its own, of the named value's width. */
@@ -223,7 +232,10 @@ CA_SLOW void ca_copy_named(uint32_t site, uint64_t word, uint64_t words, const u
     if (!(label & CA_REG) || !ca_has_workspace || ca_is_workspace(word + i)) {
       ca_replicate(word + i, label);
     } else {
-      while (i + same < words && labels[i + same] == label && !ca_is_workspace(word + i + same))
+      /* one value in several places (an element that was broadcast) is a version at each of them */
+      uint64_t most = ca_is_named(label) ? words_of[ca_row_of(label)] : 0;
+      while (i + same < words && same != most && labels[i + same] == label &&
+             !ca_is_workspace(word + i + same))
         same++;
       copy_to_home(site, word + i, same, label);
     }

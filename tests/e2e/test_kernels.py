@@ -11,10 +11,12 @@ from functools import cache
 import pytest
 from _pytest.mark import ParameterSet
 
+import commanalyzer as ca
 from commanalyzer.errors import CompileError
 from commanalyzer.frontend.fortran import find_fortran
 from tests.bench.kernel_plain import counted_at_plain
 from tests.bench.kernel_run import Run, missing_arrays, run
+from tests.bench.kernel_table import NODES as ALL_NODES
 from tests.bench.kernel_table import Kernel, kernels
 
 NODES = (4, 16)
@@ -69,6 +71,27 @@ def test_no_kernel_sends_much_more_than_its_plain_division(kernel: Kernel) -> No
     assert max(ratios.values()) <= MOST, ratios
     least = {f.nodes: kernel.least(SMALLEST, f.nodes) for f in found}
     assert all(f.found_bytes >= least[f.nodes] for f in found), (found, least)
+
+
+@pytest.mark.parametrize("name", ["scratchrow", "transposed", "intpaths"])
+def test_kernels_of_each_kind_reach_their_plain_divisions_on_every_number_of_nodes(name: str) -> None:
+    """A scratch row that is copied back, a matrix that is read both ways, whole numbers."""
+    kernel = next(k for k in kernels() if k.name == name)
+    found = run(kernel, SMALLEST, tuple(set(ALL_NODES) - set(NODES))).found
+    assert {f.nodes: f.ratio for f in found if f.ratio > 1.05} == {}
+
+
+@pytest.mark.parametrize(("name", "sizes"), [("box2d", "32 32"), ("randomcsr", "600 6")])
+def test_one_more_iteration_hardly_changes_what_an_iteration_sends(name: str, sizes: str) -> None:
+    kernel = next(k for k in kernels() if k.name == name)
+    sent = []
+    for steps in (3, 4):
+        arguments = [*sizes.split(), str(steps)]
+        result = ca.analyze(
+            kernel.source, arguments, nodes=[4], regions=["kernel"], program_output="discard", jobs=1
+        )
+        sent.append(result.best(4).comm_bytes / steps)
+    assert max(sent) <= 1.25 * min(sent), sent
 
 
 @pytest.mark.parametrize("kernel", _cases("names"))

@@ -13,6 +13,9 @@ import numpy as np
 import pytest
 
 import commanalyzer as ca
+from commanalyzer.progress import SilentProgress
+from commanalyzer.record import record
+from commanalyzer.request import AnalysisRequest
 
 M, PARTS = 8, 4
 PLAIN = 8 * M * M * (PARTS - 1)
@@ -173,7 +176,7 @@ def test_with_few_elements_both_readings_are_in_the_bracket(tmp_path: Path) -> N
     assert best.comm_bytes <= PLAIN
     assert best.imbalance <= 1.05
     assert best.communication.high_bytes > best.communication.low_bytes
-    assert result.recording.doubt > 1
+    assert result.recording.doubt != 1
     assert any("in doubt" in text for text in result.warnings)
 
 
@@ -279,11 +282,23 @@ def test_what_the_user_divides_is_an_array(tmp_path: Path) -> None:
     assert found.low_bytes == found.high_bytes == 3 * PARTS * 2 * 8
 
 
+def test_an_array_that_is_copied_twice_per_step_moves_what_its_program_must(tmp_path: Path) -> None:
+    """A ring of four blocks sends one value each way across each cut in every step; fewer is no answer."""
+    source = tmp_path / "ring.c"
+    source.write_text(_RING)
+    result = ca.analyze(source, nodes=PARTS, regions=["turn"], program_output="discard", jobs=1)
+    best = result.best(PARTS)
+    assert best.comm_bytes >= 3 * PARTS * 2 * 8
+    assert best.communication.low_bytes < best.communication.high_bytes
+    assert any("in doubt" in text for text in result.warnings)
+
+
 def test_values_that_are_copied_out_of_a_workspace_keep_their_width(tmp_path: Path) -> None:
     """Nothing but copies ever stores to these arrays: values of 8 bytes in two words."""
     source = tmp_path / "ring.c"
     source.write_text(_RING)
-    graph = ca.analyze(source, nodes=PARTS, regions=["turn"], program_output="discard", jobs=1).graph
+    request = AnalysisRequest((source,), nodes=(PARTS,), regions=("turn",), program_output="discard")
+    graph = record(request, SilentProgress()).store.graph()  # the private reading, which is not shown
     arrays = [number for number, o in enumerate(graph.objects) if o.name in ("left", "right")]
     copied = graph.width_bytes[np.isin(graph.home_object, arrays)]
     assert len(copied) == 2 * 64

@@ -115,6 +115,8 @@ def test_copies_replicate_inside_and_are_versions_outside(driver: Driver) -> Non
         (LIFETIME, 1, 8, [0], 1),
         (STORE, 4, 1, [row(0)], 1),
         (STORE, 5, 2, [row(0)], 1),
+        (STORE, 6, 3, [row(0)], 1),
+        (STORE, 6, 4, [row(0)], 1),
     ]
 
 

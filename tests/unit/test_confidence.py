@@ -30,6 +30,8 @@ def found(
 ) -> Decomposition:
     """A division for four nodes that sends three times ``pair_bytes``."""
     made = sample_decomposition(4, method=method, best=best, pair_bytes=pair_bytes)
+    exact = replace(made.communication, high_bytes=made.comm_bytes)
+    made = replace(made, communication=exact)
     return replace(made, imbalance=imbalance, lower_bound_bytes=bound, is_balanced=imbalance <= 1.03)
 
 
@@ -46,6 +48,25 @@ def found(
 )
 def test_refinements_and_options_are_not_another_method(method: str, family: str) -> None:
     assert method_of(found(method, 1)) == family
+
+
+@pytest.mark.parametrize(("other", "said"), [(1000, "agree"), (2000, "the best division")])
+def test_methods_that_agree_far_above_the_minimum_may_share_an_error(other: int, said: str) -> None:
+    """Three times 1,000 bytes where 400 are provable: 7.5 times; blocks are within 6."""
+    items = [
+        found("metis cut", 1000, best=True, bound=400),
+        found("mt-kahypar km1", other),
+        found("blocks 2x2", other),
+    ]
+    doubt = Confidence.of(items).doubt
+    assert said in doubt
+    assert "7.5 times the provable minimum of 400 B" in doubt
+
+
+def test_blocks_of_a_cube_are_near_enough_to_the_minimum() -> None:
+    """6 (p^(1/3) - 1) faces over p^(1/3): 4.5 times on 64 nodes."""
+    items = [found("blocks 4x4x4", 1000, best=True, bound=667), found("metis cut", 1000)]
+    assert Confidence.of(items).doubt == ""
 
 
 def test_cheapest_balanced_of_each_kind() -> None:

@@ -161,6 +161,13 @@ def test_bracket_is_open_where_collapsed_versions_leave_doubt() -> None:
     assert (result.low_bytes, result.total_bytes, result.high_bytes) == (16, 16, 28)
 
 
+def test_divisions_are_ranked_by_the_middle_of_their_brackets() -> None:
+    # 10 versions; readers used 4 and 3 of them: 16 to 28 bytes
+    g = build(3, [row(0, count=10), row(1, 0, count=4), row(2, 0, count=3)], widths={0: 4})
+    charges = charge_volume(g, parts(0, 1, 1), 2)
+    assert charges.middle_bytes == charges.communication(g).middle_bytes == 22
+
+
 def test_hub_operand_goes_to_where_the_term_is_computed() -> None:
     # t(part 0) = sum of c*a_i with a_i on part 1 and the parameter c on part 2.
     g = build(6, [folded(5, *([4, i] for i in range(4)))])
