@@ -58,12 +58,10 @@ class Externals:
         host: The machine.
         stdin: Standard input of the program.
         model: What external functions do.
-        observer: Is told of every call, if given.
+        observer: Is told of every call.
     """
 
-    def __init__(
-        self, host: Host, stdin: bytes, model: LibraryModel, observer: Observer | None = None
-    ) -> None:
+    def __init__(self, host: Host, stdin: bytes, model: LibraryModel, observer: Observer) -> None:
         self._observer = observer
         self._host = host
         self._model = model
@@ -83,8 +81,7 @@ class Externals:
         if fact is None:
             raise _unsupported(name, instruction, "an external function with known effect")
         self.flops += fact.flops * _lanes(instruction)
-        if self._observer is not None:
-            self._observer.called(name, fact.kind, instruction)
+        self._observer.called(name, fact.kind, instruction)
         handler = _KINDS.get(fact.kind)
         if handler is None:
             raise _unsupported(name, instruction, "no threads and no mapped pages")

@@ -17,7 +17,7 @@ from commanalyzer.interpreter.codec import decode, encode
 from commanalyzer.interpreter.external import Externals
 from commanalyzer.interpreter.image import Image
 from commanalyzer.interpreter.memory import Memory
-from commanalyzer.interpreter.observer import Observer
+from commanalyzer.interpreter.observer import Observer, Unobserved
 from commanalyzer.interpreter.operations import (
     OPERATIONS,
     all_labels,
@@ -83,13 +83,13 @@ class Machine:
         self.image = Image(module, self.memory)
         self.counts = Counts()
         model = library or default_library()
-        self.externals = Externals(self, stdin, model, observer)
+        self._observer = self.memory.observer = observer or Unobserved()  # after the image
+        self.externals = Externals(self, stdin, model, self._observer)
         self._paths = Paths(module, model)
         self.frames: list[Frame] = []
         self._control_flows = control_flows
         self._max_instructions = max_instructions
         self._recorder = recorder
-        self._observer = observer
         self._functions = {function.name: function for function in module.functions}
         self._plans: dict[str, FunctionPlan] = {}
         self._live: dict[str, int] = {}
@@ -98,7 +98,6 @@ class Machine:
     def run(self, name: str, arguments: Sequence[Value]) -> Value:
         """Execute a defined function to its end and return its result."""
         base = len(self.frames)
-        self.memory.observer = self._observer  # not before: what the image holds is no access
         self.enter(name, arguments, is_root=True)
         while len(self.frames) > base:
             self._step(self.frames[-1])
@@ -117,13 +116,8 @@ class Machine:
             if "byval" in flags:
                 argument = self._byval_copy(frame, parameter, flags, argument)
             frame.registers[parameter.text] = argument
-        call = None
-        if self.frames:
-            below = self.frames[-1]
-            call = below.code[below.index]
         self.frames.append(frame)
-        if self._observer is not None:
-            self._observer.entered(frame, call)
+        self._observer.entered(frame)
 
     def run_address(self, address: int, arguments: Sequence[Value]) -> Value:
         """Execute the function at ``address`` if the module defines it, and return its result."""
@@ -202,8 +196,7 @@ class Machine:
     def _jump(self, frame: Frame, target: str) -> None:
         """Go to a block and evaluate its phis, all of them before any is assigned."""
         previous, frame.label = frame.label, target
-        if self._observer is not None:
-            self._observer.jumped(frame, previous, target)
+        self._observer.jumped(frame, previous, target)
         frame.code = frame.plan.blocks[target]
         frame.index = 0
         conditions = NO_LABELS
@@ -248,11 +241,8 @@ class Machine:
         return taken.text, self.value(taken).labels
 
     def _branch(self, frame: Frame, instruction: Instruction) -> None:
-        targets = instruction.targets
-        if len(targets) == 1:
-            self._jump(frame, targets[0])
-        else:
-            self._jump(frame, targets[0 if self.value(instruction.operands[0]).data else 1])
+        is_first = len(instruction.targets) == 1 or self.value(instruction.operands[0]).data
+        self._jump(frame, instruction.targets[0 if is_first else 1])
 
     def _switch(self, frame: Frame, instruction: Instruction) -> None:
         operand = instruction.operands[0]
@@ -267,8 +257,7 @@ class Machine:
     def _return(self, frame: Frame, instruction: Instruction) -> None:
         function = frame.plan.function
         result = self.value(instruction.operands[0]) if instruction.operands else Value(0)
-        if self._observer is not None:
-            self._observer.left(frame)
+        self._observer.left(frame)
         self.frames.pop()
         self._live[function.name] -= 1
         self.memory.pop_locals(frame.stack_height)

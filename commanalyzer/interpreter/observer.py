@@ -12,8 +12,8 @@ from commanalyzer.ir.model import Instruction
 class Observer(Protocol):
     """Is told of control transfer and of accesses, in the order of execution."""
 
-    def entered(self, frame: Frame, call: Instruction | None) -> None:
-        """An activation begins; ``call`` is the instruction in the frame below, if there is one."""
+    def entered(self, frame: Frame) -> None:
+        """An activation begins."""
 
     def left(self, frame: Frame) -> None:
         """An activation ends."""
@@ -26,3 +26,22 @@ class Observer(Protocol):
 
     def accessed(self, address: int, size_bytes: int, *, is_write: bool) -> None:
         """The instruction that is executed reads or writes memory."""
+
+
+class Unobserved:
+    """Listens to nothing."""
+
+    def entered(self, frame: Frame) -> None:
+        """Do nothing."""
+
+    def left(self, frame: Frame) -> None:
+        """Do nothing."""
+
+    def jumped(self, frame: Frame, previous: str, target: str) -> None:
+        """Do nothing."""
+
+    def called(self, name: str, kind: CallKind, instruction: Instruction) -> None:
+        """Do nothing."""
+
+    def accessed(self, address: int, size_bytes: int, *, is_write: bool) -> None:
+        """Do nothing."""

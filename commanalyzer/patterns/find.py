@@ -34,21 +34,18 @@ from commanalyzer.interpreter.run import (
     interpret_on,
 )
 from commanalyzer.ir.cfg import Loop, control_flow
-from commanalyzer.ir.debug_info import DebugInfo, SourcePlace
-from commanalyzer.ir.graphs import strong_components
-from commanalyzer.ir.loop_places import loop_place
+from commanalyzer.ir.debug_info import SourcePlace
 from commanalyzer.ir.model import Function, Module
 from commanalyzer.patterns.carried import Carried, FunctionRegisters
 from commanalyzer.patterns.contexts import Site
-from commanalyzer.patterns.flows import FlowCount, FlowKey, FlowObserver, LoopCount, Part
+from commanalyzer.patterns.flows import FlowCount, FlowKey, FlowObserver, LoopCount
+from commanalyzer.patterns.source import SourceNames
+from commanalyzer.patterns.stages import Body
 
 PatternKind = Literal["do-all", "reduction", "stencil", "pipeline", "task pool", "sequential"]
 # An iteration with twice the work of another puts two workers a third apart from their mean. With 1.1, loops
 # over triangles of few rows come in; with 4, only the wildest.
 UNEVEN = 2.0
-# A pipeline that gains less is none: with 1.01, every loop over time with something before it is one; with 2,
-# two equal stages would only just be.
-LEAST_SPEEDUP = 1.1
 _FEWEST_SHARING = 3  # iterations that must run before a shared element tells of neighbours
 
 
@@ -74,7 +71,7 @@ class ForbiddingFlow:
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class FoundStage:
     """A part of a pipeline.
 
     Attributes:
@@ -117,7 +114,7 @@ class FoundPattern:
     private: tuple[str, ...] = ()
     reduced: tuple[str, ...] = ()
     radius: int = 0
-    stages: tuple[Stage, ...] = ()
+    stages: tuple[FoundStage, ...] = ()
     forbidding: tuple[ForbiddingFlow, ...] = ()
 
     @property
@@ -199,11 +196,7 @@ class _Finder:
     ) -> None:
         self._module, self._registers, self._observer = module, registers, observer
         self._updates, self._instructions = updates, max(instructions, 1)
-        self._debug = DebugInfo(module)
-        self._instruction = {
-            i.first_line: (f, i) for f in module.functions for b in f.blocks for i in b.instructions
-        }
-        self._part_of: dict[str, dict[int, Part]] = {}
+        self._source = SourceNames(module, registers)
         self._of: dict[Site, list[tuple[FlowKey, FlowCount]]] = {}
         for key, flow in observer.flows.items():
             self._of.setdefault(key.site, []).append((key, flow))
@@ -231,9 +224,9 @@ class _Finder:
         ordered = [self._call(line, name) for line, name in count.calls.items()]
         leaving = registers.leaves_on_data(loop)
         ends = [self._reason(leaving, "the loop ends on what its iterations compute")] if leaving >= 0 else []
-        reduced = [self._name(key.read, flow.variable) for key, flow in reducing]
-        reduced += [self._variable(function, c.register) for c in carried if c.kind == "reduction"]
-        stages: tuple[Stage, ...] = ()
+        reduced = [self._source.accessed(key.read, flow.variable) for key, flow in reducing]
+        reduced += [self._source.variable(function, c.register) for c in carried if c.kind == "reduction"]
+        stages: tuple[FoundStage, ...] = ()
         radius = 0
         if reasons or ordered or ends:
             kind: PatternKind = "sequential"
@@ -248,13 +241,15 @@ class _Finder:
         used = {flow.variable for _, flow in flows}
         return FoundPattern(
             function=function.name.removeprefix("@"),
-            place=loop_place(self._module, self._debug, function, loop.header),
+            place=self._source.of_loop(function, loop),
             kind=kind,
             is_loop=True,
             instances=count.instances,
             iterations=count.iterations,
             share=count.instructions / self._instructions,
-            private=tuple(sorted({self._name(n, v) for v, n in count.rewritten.items() if v not in used})),
+            private=tuple(
+                sorted({self._source.accessed(n, v) for v, n in count.rewritten.items() if v not in used})
+            ),
             reduced=tuple(dict.fromkeys(filter(None, reduced))),
             radius=radius,
             stages=stages,
@@ -279,102 +274,22 @@ class _Finder:
 
     def _stages(
         self, function: Function, loop: Loop, site: Site, count: LoopCount, carried: Sequence[Carried]
-    ) -> tuple[Stage, ...]:
-        """Parts of the body such that values flow within one or forward; empty where that gains nothing."""
-        graph = self._parts(function, loop)
+    ) -> tuple[FoundStage, ...]:
+        body = Body(function, control_flow(function), loop, self._registers)
         for key, _ in self._of.get(site, ()):
             if not self._is_update(key):
-                graph.setdefault(key.source, set())
-                graph.setdefault(key.sink, set()).add(key.source)
-        self._add_carried(function, carried, graph)
+                body.add_flow(key.source, key.sink)
+        body.add_carried(carried)
         for line in count.calls:
-            part = next((p for p in graph if p.line == line), Part(None, line))
-            graph.setdefault(part, set()).add(part)
-        groups = strong_components(sorted(graph, key=_order), lambda p: sorted(graph[p], key=_order))
-        found: list[tuple[list[Part], bool]] = []
-        for group in groups:
-            is_serial = len(group) > 1 or group[0] in graph[group[0]]
-            if all(part.site is None for part in group) and not is_serial:
-                continue  # an instruction goes along with what needs it
-            if found and not is_serial and not found[-1][1]:
-                found[-1][0].extend(group)  # what is independent stays together
-            else:
-                found.append((list(group), is_serial))
-        stages = tuple(
-            Stage(self._lines(group), self._share(group, count), not is_serial) for group, is_serial in found
-        )
-        # Without bound on threads a pipeline is as slow as its slowest stage that is not replicated.
-        slowest = max((stage.share for stage in stages if not stage.is_replicable), default=0.0)
-        is_worth_it = len(stages) > 1 and slowest * LEAST_SPEEDUP <= sum(stage.share for stage in stages)
-        return stages if is_worth_it else ()
-
-    def _add_carried(
-        self, function: Function, carried: Sequence[Carried], graph: dict[Part, set[Part]]
-    ) -> None:
-        """Registers that the next iteration goes on from tie what computes and what uses them."""
-        registers = self._registers[function.name]
-        for item in carried:
-            if item.kind != "forbids":
-                continue
-            phi = registers.definition[item.register]
-            own = Part(None, phi.first_line)
-            update = self._part_of[function.name].get(item.update, Part(None, item.update))
-            graph.setdefault(update, set())
-            graph.setdefault(own, set()).add(update)
-            for user in registers.users.get(item.register, ()):
-                sink = self._part_of[function.name].get(user.first_line)
-                if sink is not None and sink != own:
-                    graph.setdefault(sink, set()).add(own)
-
-    def _lines(self, group: Sequence[Part]) -> tuple[int, ...]:
-        return tuple(sorted({self._line_of(part) for part in group} - {0}))
-
-    def _share(self, group: Sequence[Part], count: LoopCount) -> float:
-        inner = sum(count.inner.get(part.site, 0) for part in group if part.site is not None)
-        return min(inner / max(count.instructions, 1), 1.0)  # recursion counts inner ones again
-
-    def _parts(self, function: Function, loop: Loop) -> dict[Part, set[Part]]:
-        """Parts of a body and what each gets from others in registers."""
-        cfg = control_flow(function)
-        part_of: dict[int, Part] = {}
-        for block in function.blocks:
-            if block.label not in loop.blocks:
-                continue
-            chain = [inner for inner in cfg.loops_around(block.label) if inner.header != loop.header]
-            inside = [inner for inner in chain if inner.blocks < loop.blocks]
-            for instruction in block.instructions:
-                part = Part(None, instruction.first_line)
-                if inside:
-                    part = Part(Site(function.name, inside[-1].header), -1)
-                elif instruction.opcode in ("call", "invoke") and instruction.callee in self._registers:
-                    part = Part(Site(instruction.callee, "", instruction.first_line), instruction.first_line)
-                part_of[instruction.first_line] = part
-        registers = self._registers[function.name]
-        self._part_of[function.name] = part_of
-        graph: dict[Part, set[Part]] = {part: set() for part in part_of.values() if part.site is not None}
-        self._add_register_flows(registers, loop, part_of, graph)
-        return graph
-
-    def _add_register_flows(
-        self,
-        registers: FunctionRegisters,
-        loop: Loop,
-        part_of: Mapping[int, Part],
-        graph: dict[Part, set[Part]],
-    ) -> None:
-        for name, definition in registers.definition.items():
-            source = part_of.get(definition.first_line)
-            is_header_phi = (
-                definition.opcode == "phi" and registers.block_of[definition.first_line] == loop.header
+            body.add_order(line)
+        return tuple(
+            FoundStage(
+                tuple(sorted({self._source.line_of(part) for part in stage.parts} - {0})),
+                stage.share,
+                stage.is_replicable,
             )
-            if source is None or is_header_phi:
-                continue
-            for user in registers.users.get(name, ()):
-                sink = part_of.get(user.first_line)
-                back = user.opcode == "phi" and registers.block_of[user.first_line] == loop.header
-                if sink is not None and sink != source and not back:
-                    graph.setdefault(source, set())
-                    graph.setdefault(sink, set()).add(source)
+            for stage in body.stages(count)
+        )
 
     def _of_recursion(self, function: Function) -> list[FoundPattern]:
         """A function that calls itself from several places that need nothing of each other."""
@@ -400,7 +315,7 @@ class _Finder:
         return [
             FoundPattern(
                 function=function.name.removeprefix("@"),
-                place=self._debug.subprogram_place(function),
+                place=self._source.of_function(function),
                 kind="sequential" if flows else "task pool",
                 is_loop=False,
                 instances=calls,
@@ -415,67 +330,22 @@ class _Finder:
         reach = f"{near}" if near == far else f"{near} to {far}"
         what = f"{reach} iteration{'s' if far > 1 else ''} later" if key.is_carried else "in the next call"
         return ForbiddingFlow(
-            self._name(key.read, flow.variable),
-            self._place(key.write),
-            self._place(key.read),
+            self._source.accessed(key.read, flow.variable),
+            self._source.place(key.write),
+            self._source.place(key.read),
             (near, far),
             flow.count,
             f"needed {what}",
         )
 
     def _register(self, function: Function, carried: Carried) -> ForbiddingFlow:
-        name = self._variable(function, carried.register)
-        place = self._place(carried.update)
+        name = self._source.variable(function, carried.register)
+        place = self._source.place(carried.update)
         return ForbiddingFlow(name, place, place, (1, 1), 1, "the next iteration goes on from it")
 
     def _call(self, line: int, name: str) -> ForbiddingFlow:
         return self._reason(line, f"{name} is called in this order")
 
     def _reason(self, line: int, text: str) -> ForbiddingFlow:
-        place = self._place(line)
+        place = self._source.place(line)
         return ForbiddingFlow("", place, place, (0, 0), 0, text)
-
-    def _place(self, line: int) -> SourcePlace:
-        if line not in self._instruction:
-            return SourcePlace()
-        return self._debug.place(self._instruction[line][1].debug_location)
-
-    def _line_of(self, part: Part) -> int:
-        if part.site is not None and part.site.is_loop:
-            function = next(f for f in self._module.functions if f.name == part.site.function)
-            loop = control_flow(function).loops[part.site.name]
-            return loop_place(self._module, self._debug, function, loop.header).line
-        return self._place(part.line).line
-
-    def _variable(self, function: Function, register: str) -> str:
-        number = self._debug.variables_of(function).get(register, -1)
-        return self._debug.variable(number)[0] if number >= 0 else ""
-
-    def _name(self, line: int, known: str) -> str:
-        """Variable that an access of the module's ``line`` goes through; a global's own name."""
-        if known.startswith("@") and "/" not in known:
-            return known.removeprefix("@")
-        function, instruction = self._instruction[line]
-        pointers = [o for o in instruction.operands if o.type.kind == "ptr"]
-        definition = self._registers[function.name].definition
-        variables = self._debug.variables_of(function)
-        text = pointers[-1].text if pointers else ""
-        while text and text not in variables:
-            step = definition.get(text)
-            text = step.operands[0].text if step is not None and step.operands else ""
-        return self._debug.variable(variables[text])[0] if text else self._of_object(known)
-
-    def _of_object(self, known: str) -> str:
-        """Variable that held the address of a stack or heap object first: ``function/%register``."""
-        owner, _, register = known.partition("/")
-        function = next((f for f in self._module.functions if f.name == owner), None)
-        if function is None:
-            return known
-        held = self._debug.variables_of(function)
-        held |= {r.register: r.variable for r in function.debug_records if r.kind == "declare"}
-        return self._debug.variable(held[register])[0] if register in held else known
-
-
-def _order(part: Part) -> tuple[int, str, str]:
-    site = part.site or Site("", "")
-    return (part.line, site.function, site.name)

@@ -142,11 +142,12 @@ class FlowObserver:
         self.indices: frozenset[int] = frozenset()  # loads of what is no data
         self.watched: Mapping[int, tuple[int, ...]] = {}  # write -> reads that must be at its address
 
-    def entered(self, frame: Frame, call: Instruction | None) -> None:
+    def entered(self, frame: Frame) -> None:
         """An activation begins."""
         self._settle()
+        below = self._frames[-1] if self._frames else None
+        line = -1 if below is None else below.code[below.index].first_line
         self._frames.append(frame)
-        line = -1 if call is None else call.first_line
         self._push(Site(frame.plan.function.name, "", line))
 
     def left(self, frame: Frame) -> None:
