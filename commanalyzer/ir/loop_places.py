@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from commanalyzer.ir.debug_info import DebugInfo, SourcePlace
+from commanalyzer.ir.debug_info import DebugInfo, SourcePlace, is_library
 from commanalyzer.ir.model import Function, Instruction, Module
 
 _LOOP = re.compile(r"!llvm\.loop !(\d+)")
@@ -13,13 +13,23 @@ _NODE = re.compile(r"!(\d+)")
 
 
 def loop_place(module: Module, debug: DebugInfo, function: Function, header: str) -> SourcePlace:
-    """Where a loop begins: as its branch back says, or its first instruction with a place."""
+    """Where a loop begins: as its branch back says, or its first instruction with a place.
+
+    A loop of the C++ library begins where the user's code calls it.
+    """
     blocks = {block.label: block for block in function.blocks}
     backward = (b.terminator for b in function.blocks if header in b.terminator.targets)
     locations = [n for i in backward for n in _starts(module, i)]
     locations += [i.debug_location for i in blocks[header].instructions]
-    places = (debug.place(location) for location in locations if location >= 0)
+    places = (user_place(debug, location) for location in locations if location >= 0)
     return next((place for place in places if place.line), SourcePlace())
+
+
+def user_place(debug: DebugInfo, location: int) -> SourcePlace:
+    """Place of a location, or of the innermost call that led from the user's code into the library there."""
+    first = debug.place(location)
+    places = [first, *(debug.place(number) for number, _, _ in debug.callers(location))]
+    return next((place for place in places if place.line and not is_library(place.file)), first)
 
 
 def _starts(module: Module, branch: Instruction) -> Iterator[int]:

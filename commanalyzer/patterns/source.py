@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from commanalyzer.ir.cfg import Loop, control_flow
-from commanalyzer.ir.debug_info import DebugInfo, SourcePlace
-from commanalyzer.ir.loop_places import loop_place
+from commanalyzer.ir.debug_info import DebugInfo, SourcePlace, is_library
+from commanalyzer.ir.loop_places import loop_place, user_place
 from commanalyzer.ir.model import Function, Module
 from commanalyzer.patterns.carried import FunctionRegisters
 from commanalyzer.patterns.flows import Part
@@ -31,7 +31,7 @@ class SourceNames:
         """Place of an instruction on the module's ``line``."""
         if line not in self._instruction:
             return SourcePlace()
-        return self._debug.place(self._instruction[line][1].debug_location)
+        return user_place(self._debug, self._instruction[line][1].debug_location)
 
     def of_loop(self, function: Function, loop: Loop) -> SourcePlace:
         """Where a loop begins."""
@@ -50,8 +50,7 @@ class SourceNames:
 
     def variable(self, function: Function, register: str) -> str:
         """Variable that a register held first, empty when unknown."""
-        number = self._debug.variables_of(function).get(register, -1)
-        return self._debug.variable(number)[0] if number >= 0 else ""
+        return self._own_name(self._debug.variables_of(function).get(register, -1))
 
     def accessed(self, line: int, known: str) -> str:
         """Variable that an access of the module's ``line`` goes through; a global's own name."""
@@ -62,17 +61,24 @@ class SourceNames:
         definition = self._registers[function.name].definition
         variables = self._debug.variables_of(function)
         text = pointers[-1].text if pointers else ""
-        while text and text not in variables:
+        while text and not self._own_name(variables.get(text, -1)):
             step = definition.get(text)
             text = step.operands[0].text if step is not None and step.operands else ""
-        return self._debug.variable(variables[text])[0] if text else self._of_object(known)
+        return self._own_name(variables[text]) if text else self._of_object(known)
+
+    def _own_name(self, variable: int) -> str:
+        """Name of a variable of the user's code; empty for others."""
+        if variable < 0:
+            return ""
+        name, place = self._debug.variable(variable)
+        return "" if is_library(place.file) else name
 
     def _of_object(self, known: str) -> str:
         """Variable that held the address of a stack or heap object first: ``function/%register``."""
         owner, _, register = known.partition("/")
         function = next((f for f in self._module.functions if f.name == owner), None)
         if function is None:
-            return known
+            return "memory"
         held = self._debug.variables_of(function)
         held |= {r.register: r.variable for r in function.debug_records if r.kind == "declare"}
-        return self._debug.variable(held[register])[0] if register in held else known
+        return self._own_name(held.get(register, -1)) or "memory"

@@ -23,6 +23,9 @@ from commanalyzer.patterns.flows import LoopCount, Part
 # A pipeline that gains less is none: with 1.01, every loop over time with something before it is one; with 2,
 # two equal stages would only just be.
 LEAST_SPEEDUP = 1.1
+# Share of the work in inner loops and calls: single instructions are no stages, handing over costs more. With
+# a quarter, a loop with one short call is a pipeline; with 1, one with an addition beside its calls is not.
+LEAST_SHARE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +109,8 @@ class Body:
         stages = tuple(Stage(tuple(group), _share(group, count), not serial) for group, serial in found)
         # Without bound on threads a pipeline is as slow as its slowest stage that is not replicated.
         slowest = max((stage.share for stage in stages if not stage.is_replicable), default=0.0)
-        is_worth_it = len(stages) > 1 and slowest * LEAST_SPEEDUP <= sum(stage.share for stage in stages)
+        whole = sum(stage.share for stage in stages)
+        is_worth_it = len(stages) > 1 and whole >= LEAST_SHARE and slowest * LEAST_SPEEDUP <= whole
         return stages if is_worth_it else ()
 
     def _add_registers(self) -> None:

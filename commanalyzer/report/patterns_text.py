@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
@@ -27,7 +28,7 @@ def show_patterns(patterns: Sequence[FoundPattern], console: Console, *, quiet: 
         table.add_column(name, justify="right" if name in ("work", "iterations") else "left", no_wrap=True)
     table.add_column("" if quiet else "what it takes, what forbids more")
     for p in patterns:
-        where = f"{p.place.file}:{p.place.line}" if p.place.line else "unknown"
+        where = f"{Path(p.place.file).name}:{p.place.line}" if p.place.line else "unknown"
         name = p.function if p.is_loop else f"{p.function} (recursive)"
         iterations = format_count(p.iterations)
         remarks = "" if quiet else "\n".join(_remarks(p))
