@@ -25,7 +25,21 @@ def formula_text(formula: Formula, parameters: Sequence[str]) -> str:
 
 def law_latex(law: Law) -> str:
     r"""``32\,n\,(\sqrt{p} - 1)``, for a paper in math mode; q_i are the extents of the most cubic grid."""
-    return _joined([_latex_term(c, t, law.parameters) for c, t in _ordered(law.formula)])
+    return formula_latex(law.formula, law.parameters)
+
+
+def formula_latex(formula: Formula, parameters: Sequence[str]) -> str:
+    """One formula in math mode with the given names of parameters."""
+    return _joined([_latex_term(c, t, parameters) for c, t in _ordered(formula)])
+
+
+def formula_python(formula: Formula, parameters: Sequence[str]) -> str:
+    """One formula as an expression of Python; names may be expressions in brackets."""
+    terms = [
+        " * ".join((repr(float(c)), *(_python_factor(f, parameters) for f in t)))
+        for c, t in _ordered(formula)
+    ]
+    return " + ".join(terms) or "0.0"
 
 
 def law_python(law: Law) -> str:
@@ -38,11 +52,7 @@ def law_python(law: Law) -> str:
     lines = ["import math", ""] if uses_math else []
     if uses_grid:
         lines = ["from commanalyzer.laws.terms import most_cubic_grid", *lines]
-    terms = [
-        " * ".join((repr(float(c)), *(_python_factor(f, law.parameters) for f in t)))
-        for c, t in _ordered(formula)
-    ]
-    body = " + ".join(terms) or "0.0"
+    body = formula_python(formula, law.parameters)
     return "\n".join(
         [
             *lines,

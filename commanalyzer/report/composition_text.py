@@ -10,15 +10,12 @@ from rich.table import Table
 from rich.text import Text
 
 from commanalyzer.composition.answer import Answer
-from commanalyzer.composition.expressions import Sum
+from commanalyzer.composition.formulas import formula_of, formula_of_sum
 from commanalyzer.composition.measured import MeasuredBlock
-from commanalyzer.composition.models import Composed, scaled_law
-from commanalyzer.laws.formula import accuracy_text, formula_text, law_latex, law_python, law_text
-from commanalyzer.laws.law import Law
+from commanalyzer.laws.formula import accuracy_text, law_text
 from commanalyzer.quantities import format_count, format_percent, format_seconds
 
 SCHEMA = "commanalyzer.composition/1"
-_MICROSECONDS = 1e6
 
 
 def show_answer(found: Answer, console: Console, *, quiet: bool = False) -> None:
@@ -58,25 +55,9 @@ def _stages(found: Answer) -> Table:
         seconds = float(found.time.sum_at(total, values)[0])
         idle = 1 - seconds / found.element_time_s if found.element_time_s else 0.0
         table.add_row(
-            str(total), format_seconds(seconds), format_percent(idle), formula_of(found.time, total)
+            str(total), format_seconds(seconds), format_percent(idle), formula_of_sum(found.time, total)
         )
     return table
-
-
-def formula_of(model: Composed, total: Sum) -> str:
-    """Formula of a sum in microseconds; ``measured`` for a table."""
-    texts = []
-    for use, factor in total.terms:
-        block = model.models[use.block]
-        if not isinstance(block, Law):
-            return "measured"
-        names = [
-            f"{name}/{use.shares}" if use.shares > 1 and name == model.divided else name
-            for name in block.parameters
-        ]
-        texts.append(formula_text(scaled_law(block, float(factor) * _MICROSECONDS).formula, names))
-    law = model.law_of(total)
-    return law_text(scaled_law(law, _MICROSECONDS)) if law is not None else " + ".join(texts)
 
 
 def _lines(found: Answer) -> list[str]:
@@ -96,7 +77,7 @@ def _lines(found: Answer) -> list[str]:
 
 def answer_json(found: Answer) -> str:
     """JSON text of an answer."""
-    values = found.design.values
+    values, formula = found.design.values, formula_of(found.time)
     content = {
         "schema": SCHEMA,
         "name": found.design.name,
@@ -111,11 +92,12 @@ def answer_json(found: Answer) -> str:
         "elements": found.design.elements,
         "total_s": found.total_s,
         "bottleneck": str(found.bottleneck),
+        "formula": None if formula is None else formula._asdict(),
         "sums": [
             {
                 "sum": str(total),
                 "time_s": float(found.time.sum_at(total, values)[0]),
-                **_formulas(found.time, total),
+                "formula_us": formula_of_sum(found.time, total),
             }
             for total in found.time.form.sums
         ],
@@ -124,13 +106,6 @@ def answer_json(found: Answer) -> str:
         "is_beyond": found.is_beyond,
     }
     return json.dumps(content, indent=1) + "\n"
-
-
-def _formulas(model: Composed, total: Sum) -> dict[str, str]:
-    law = model.law_of(total)
-    if law is None:
-        return {"text_us": formula_of(model, total)}
-    return {"text_us": formula_of(model, total), "latex": law_latex(law), "python": law_python(law)}
 
 
 def show_block(block: MeasuredBlock, console: Console, *, quiet: bool = False) -> None:
