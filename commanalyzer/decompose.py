@@ -35,7 +35,7 @@ from commanalyzer.partition.merging import merge_parts
 from commanalyzer.partition.options import PortfolioOptions, is_large
 from commanalyzer.partition.owner_map import read_owner_map
 from commanalyzer.partition.owners import in_order
-from commanalyzer.partition.portfolio import Candidate, Portfolio
+from commanalyzer.partition.portfolio import REFINED, Candidate, Portfolio
 from commanalyzer.partition.rules import parse_rule
 from commanalyzer.partition.selection import best_of, promising
 from commanalyzer.partition.splitting import usual_growth
@@ -52,7 +52,6 @@ from commanalyzer.vcg.slices import Sliceable
 from commanalyzer.vcg.store import GraphStore
 from commanalyzer.views import View
 
-_REFINED = 3  # candidates
 _MERGED_SHARE = 0.4  # of the bytes between twice as many parts that merging them leaves at least: half of
 # what an even pairing leaves of uniform traffic; blocks of 2 and 3 dimensions keep 0.5 to 0.8
 
@@ -222,7 +221,7 @@ def _divide(
     advance()
     allowed = portfolio.allowed(nodes)
     volumes, imbalances = [d.ranked_bytes for d in found], [d.imbalance for d in found]
-    chosen = [found[i] for i in promising(volumes, imbalances, allowed, portfolio.far)[:_REFINED]]
+    chosen = [found[i] for i in promising(volumes, imbalances, allowed, portfolio.far)[:REFINED]]
     given = (Candidate(d.method, d.part, d.seconds, d.coarse_vertices) for d in chosen)
     found += caller.each(count, _until_stopped(portfolio.refined(given, nodes)))
     found = _with_bound(found, portfolio, nodes)

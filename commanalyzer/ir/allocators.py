@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from commanalyzer.ir.addresses import ModuleNames, Root
 from commanalyzer.ir.carving import carvers
 from commanalyzer.ir.cfg import control_flow
-from commanalyzer.ir.debug_info import is_library
+from commanalyzer.ir.debug_info import is_fortran, is_library
 from commanalyzer.ir.graphs import strong_components
 from commanalyzer.ir.holders import RESULT, Holder, Holders
 from commanalyzer.ir.libcalls import CallKind, LibraryModel
@@ -71,6 +71,9 @@ class Allocators:
         """
         if pointer.type.kind != "ptr" or self._is_repeated(function):
             return False
+        debug = self._names.debug
+        if is_fortran(debug.subprogram_place(self._functions[function]).file):
+            return False  # a pointer to a section is a view of its array
         known = self._facts(function)
         base, offset, is_indexed = known.base(pointer.name)
         if any(user.opcode == "phi" for user in known.uses.get(pointer.name, ())):

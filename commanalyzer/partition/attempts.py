@@ -21,6 +21,7 @@ from commanalyzer.partition.metis import Partition, Prepared, partition
 from commanalyzer.partition.mtkahypar import partition_hypergraph
 from commanalyzer.partition.options import PortfolioOptions
 from commanalyzer.partition.owners import HubLinks, extend_to_hubs, find_hub_links
+from commanalyzer.partition.policy import COSTS
 from commanalyzer.partition.refine import MOST_COUNTS
 from commanalyzer.partition.splitting import split_parts
 from commanalyzer.vcg.graph import Bool, Float64, Int32, ValueGraph
@@ -110,9 +111,10 @@ class Partitioners:
         return 0 < fine.num_nets * num_parts <= MOST_COUNTS
 
     def pass_seconds(self, num_parts: int) -> float:
-        """Return about how long a pass of single moves takes; on meshes, it takes next to nothing."""
-        is_mesh = self._prepared[0].is_mesh
-        return 0.0 if is_mesh else pass_seconds(self.levels.fine.hypergraph.num_pins, num_parts)
+        """Return about how long a pass of single moves takes; on meshes and small graphs, next to nothing."""
+        num_pins = self.levels.fine.hypergraph.num_pins
+        is_quick = self._prepared[0].is_mesh or num_pins <= COSTS.free_pins
+        return 0.0 if is_quick else pass_seconds(num_pins, num_parts)
 
     def attempts(self, num_parts: int) -> Iterator[Attempt]:
         """Methods that give one decomposition each."""

@@ -45,6 +45,9 @@ _HOPELESS = (
 )
 _FAR_BELOW = 0.6  # of the bytes of the best division by a partitioner
 _BALANCED = 1.1  # times the allowed imbalance: refinement gets there
+REFINED = 3  # candidates that are refined
+# Passes of blocks (ten cuts, three of them improved) and refinements; they have half of the budget at most.
+_LOCAL_PASSES = 10 * 2 + 3 * COSTS.passes + REFINED * COSTS.passes
 _QUICK_PASSES = 2  # to compare blocks
 # Passes of each round of a refinement; without any, only balance.
 _ROUNDS = (0, 0, 0, PASSES, PASSES, 0, 0, 0)
@@ -177,6 +180,7 @@ class Portfolio:
         """
         failed = self._failures[num_parts] = []
         budget = self._budgets[num_parts] = Budget(self._options.budget_s)
+        budget.keep(_LOCAL_PASSES * self._partitioners.pass_seconds(num_parts))
         found, least, regular = False, math.inf, math.inf
         attempts = chain(self._partitioners.attempts(num_parts), self._asked(num_parts))
         tried = self._tried(attempts, budget, failed)
@@ -252,7 +256,8 @@ class Portfolio:
             budget = self._budgets.setdefault(num_parts, Budget(self._options.budget_s))
             seconds = COSTS.passes * self._partitioners.pass_seconds(num_parts)
             for number, candidate in enumerate(given):
-                if budget.take(f"{candidate.method} refined", seconds, is_needed=number == 0) is None:
+                name, is_first = f"{candidate.method} refined", number == 0
+                if budget.take(name, seconds, is_needed=is_first, leaving_s=0.0) is None:
                     continue
                 begin = time.perf_counter()
                 part, cost = self._best_refinement(candidate.part, num_parts, NEAR * least)
@@ -283,8 +288,11 @@ class Portfolio:
         What follows them is only placed, not improved, where passes over all of them are above the budget.
         """
         begin, pass_s = time.perf_counter(), self._partitioners.pass_seconds(num_parts)
+        refining_s = min(REFINED * COSTS.passes * pass_s, budget.kept_s / 2)
         cuts = list(self.layouts.cuts(num_parts, self.allowed(num_parts)))
-        searched = budget.take("what follows blocks improved", len(cuts) * _QUICK_PASSES * pass_s)
+        searched = budget.take(
+            "what follows blocks improved", len(cuts) * _QUICK_PASSES * pass_s, leaving_s=refining_s
+        )
         found = divisions(
             cuts,
             self._graph.num_vertices,
@@ -294,7 +302,8 @@ class Portfolio:
         followed = []
         for item in best:
             is_near = item.cost.comm_bytes <= FAR * hopeless_bytes
-            if is_near and budget.take(f"what follows {item.name} improved", COSTS.passes * pass_s):
+            name = f"what follows {item.name} improved"
+            if is_near and budget.take(name, COSTS.passes * pass_s, leaving_s=refining_s):
                 followed.append(self._follow(item.given(), num_parts, PASSES, hopeless_bytes))
             else:
                 followed.append((item.part, item.cost))

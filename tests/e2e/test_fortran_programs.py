@@ -35,6 +35,7 @@ class Program:
         division: Rules for the arrays.
         sent: Bytes by theory; none where the program only has to run.
         flags: Of flang.
+        block: Rule for the COMMON block that holds the arrays, for compilers that do not say what lies in it.
     """
 
     sources: str
@@ -42,6 +43,11 @@ class Program:
     division: tuple[str, ...]
     sent: int | None
     flags: str = ""
+    block: str = ""
+
+    def asked(self, flang: str) -> tuple[str, ...]:
+        """The division; that of the whole COMMON block where the compiler does not say what lies in it."""
+        return (self.block,) if self.block and flang.endswith("19") else self.division
 
 
 PROGRAMS = {
@@ -50,8 +56,9 @@ PROGRAMS = {
     "jacobi77": Program(
         "main.f values.f setup.f sweep.f",
         "sweep",
-        ("field_[2x34x34]=block:1x4x1",),
+        ("u[34x34]=block:4x1", "v[34x34]=block:4x1"),
         4 * CUTS * BOTH_SIDES * 32 * WORD + CUTS * WORD,
+        block="field_[2x34x34]=block:1x4x1",
     ),
     # Modules, NAMELIST, array syntax, optional arguments: 5 steps; three nodes get the Courant number.
     "wave90": Program(
@@ -94,8 +101,9 @@ PROGRAMS = {
     "records90": Program(
         "files.f90 smooth.f90 main.f90",
         "smooth",
-        ("work_[3x64]=block:1x4",),
+        ("x[64]=block:4", "y[64]=block:4", "table[64]=block:4"),
         4 * CUTS * BOTH_SIDES * WORD,
+        block="work_[3x64]=block:1x4",
     ),
     # Transformational functions, reductions with dimensions and masks, complex numbers: a ring turned thrice.
     "rotations90": Program(
@@ -117,7 +125,12 @@ PROGRAMS = {
     ),
     # OpenMP in fixed form, with conditional compilation: 5 sequential steps.
     "threads77": Program(
-        "heat.F main.F", "heat", ("rod_[2x64]=block:1x4",), 5 * CUTS * BOTH_SIDES * WORD, "-fopenmp"
+        "heat.F main.F",
+        "heat",
+        ("u[64]=block:4", "v[64]=block:4"),
+        5 * CUTS * BOTH_SIDES * WORD,
+        "-fopenmp",
+        "rod_[2x64]=block:1x4",
     ),
 }
 
@@ -154,7 +167,7 @@ def test_output_calls_and_bytes(
         sources,
         nodes=PARTS,
         regions=[program.region],
-        decompose=program.division,
+        decompose=program.asked(flang),
         fc=f"{flang} {program.flags}",
         check=True,
         jobs=1,
@@ -163,16 +176,16 @@ def test_output_calls_and_bytes(
     assert dict(result.recording.unmodelled_calls) == {}
     assert all(o.kind is not HomeKind.UNKNOWN for o in used_objects(result)), "all memory is known"
     if program.sent is not None:
-        assert_sent(result, program)
+        assert_sent(result, program, program.asked(flang)[0])
 
 
 def used_objects(result: ca.AnalysisResult) -> list[HomeObject]:
     return [result.graph.objects[o] for o in np.unique(result.graph.home_object)]
 
 
-def assert_sent(result: ca.AnalysisResult, program: Program) -> None:
+def assert_sent(result: ca.AnalysisResult, program: Program, method: str) -> None:
     assert program.sent is not None
-    found = next(d for d in result.decompositions if program.division[0] in d.method).communication
+    found = next(d for d in result.decompositions if method in d.method).communication
     assert found.low_bytes <= program.sent <= found.high_bytes
     assert found.high_bytes <= 1.4 * program.sent, "the bracket says something"
 
@@ -196,7 +209,7 @@ def test_ir_that_flang_optimised_is_the_same_program(
         jobs=1,
     )
     assert capfd.readouterr().out == plain_output(program, sources, flang, tmp_path)
-    assert_sent(result, program)
+    assert_sent(result, program, program.division[0])
 
 
 def test_the_newest_compiler_comes_first() -> None:
