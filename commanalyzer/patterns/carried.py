@@ -196,9 +196,13 @@ class FunctionRegisters:
         return None not in kinds and len(kinds - {""}) == 1 and bool(blocks)
 
     def index_loads(self) -> frozenset[int]:
-        """Lines of loads whose values decide where and how often, but are no data: bounds and indices."""
-        loads = [i for i in self.definition.values() if i.opcode == "load" and i.type.kind == "int"]
-        return frozenset(load.first_line for load in loads if self._is_index(load.name))
+        """Lines of loads that decide where and how often, but are no data: bounds, indices, addresses."""
+        loads = [i for i in self.definition.values() if i.opcode == "load"]
+        return frozenset(
+            load.first_line
+            for load in loads
+            if load.type.kind == "ptr" or (load.type.kind == "int" and self._is_index(load.name))
+        )
 
     def _is_index(self, name: str) -> bool:
         members = {name}

@@ -36,6 +36,7 @@ from commanalyzer.interpreter.run import (
 from commanalyzer.ir.cfg import Loop, control_flow
 from commanalyzer.ir.debug_info import SourcePlace
 from commanalyzer.ir.model import Function, Module
+from commanalyzer.ir.symbol_names import source_name
 from commanalyzer.patterns.carried import Carried, FunctionRegisters
 from commanalyzer.patterns.contexts import Site
 from commanalyzer.patterns.flows import FlowCount, FlowKey, FlowObserver, LoopCount
@@ -100,6 +101,7 @@ class FoundPattern:
         private: Variables of which each worker needs a copy.
         reduced: Variables that are reduced.
         radius: Distance of iterations that read the same elements, for stencils.
+        neighbours: Variables that these elements belong to.
         stages: Of a pipeline, in order.
         forbidding: Why it is nothing better, the most frequent first.
     """
@@ -114,6 +116,7 @@ class FoundPattern:
     private: tuple[str, ...] = ()
     reduced: tuple[str, ...] = ()
     radius: int = 0
+    neighbours: tuple[str, ...] = ()
     stages: tuple[FoundStage, ...] = ()
     forbidding: tuple[ForbiddingFlow, ...] = ()
 
@@ -227,6 +230,7 @@ class _Finder:
         reduced = [self._source.accessed(key.read, flow.variable) for key, flow in reducing]
         reduced += [self._source.variable(function, c.register) for c in carried if c.kind == "reduction"]
         stages: tuple[FoundStage, ...] = ()
+        near: dict[str, int] = {}
         radius = 0
         if reasons or ordered or ends:
             kind: PatternKind = "sequential"
@@ -234,13 +238,14 @@ class _Finder:
                 stages = self._stages(function, loop, site, count, carried)
                 kind = "pipeline" if stages else "sequential"
         else:
-            radius = self._radius(count)
+            near = self._neighbours(count)
+            radius = max(near.values(), default=0)
             is_uneven = count.most > UNEVEN * count.least
             kind = "stencil" if radius else "reduction" if reduced else "task pool" if is_uneven else "do-all"
         forbidding_flows = sorted((*reasons, *ordered, *ends), key=lambda r: -r.count)
         used = {flow.variable for _, flow in flows}
         return FoundPattern(
-            function=function.name.removeprefix("@"),
+            function=source_name(function.name),
             place=self._source.of_loop(function, loop),
             kind=kind,
             is_loop=True,
@@ -252,6 +257,7 @@ class _Finder:
             ),
             reduced=tuple(dict.fromkeys(filter(None, reduced))),
             radius=radius,
+            neighbours=tuple(sorted(near)),
             stages=stages,
             forbidding=tuple(forbidding_flows),
         )
@@ -261,16 +267,16 @@ class _Finder:
         is_pair = key.read in self._updates.get(key.write, ())
         return is_pair and (key.read, key.write) not in self._observer.moved
 
-    def _radius(self, count: LoopCount) -> int:
-        """Distance of neighbouring iterations that read the same elements of a variable; 0 if none do.
+    def _neighbours(self, count: LoopCount) -> dict[str, int]:
+        """Variables of which neighbouring iterations read the same elements, and how far these are apart.
 
         Elements that iterations from all over the loop read are not a neighbour's.
         """
         mean = count.iterations / count.instances
         if mean < _FEWEST_SHARING:
-            return 0
-        near = [distance for distance in count.shared.values() if distance < mean / 2]
-        return max(near, default=0)
+            return {}
+        near = {name: seen for name, seen in count.shared.items() if seen[0] < mean / 2}
+        return {self._source.accessed(line, name): distance for name, (distance, line) in near.items()}
 
     def _stages(
         self, function: Function, loop: Loop, site: Site, count: LoopCount, carried: Sequence[Carried]
@@ -314,7 +320,7 @@ class _Finder:
         calls = sum(counts[site].instances for site in sites)
         return [
             FoundPattern(
-                function=function.name.removeprefix("@"),
+                function=source_name(function.name),
                 place=self._source.of_function(function),
                 kind="sequential" if flows else "task pool",
                 is_loop=False,

@@ -89,7 +89,7 @@ class LoopCount:
         least: Fewest instructions of an iteration that is not the last of its instance.
         most: Most of one.
         calls: Library calls whose order the user sees, by line: name.
-        shared: By variable: farthest distance of iterations that read the same word.
+        shared: By object: farthest distance of iterations that read the same word, line of such a read.
         rewritten: Objects that several iterations write, with the line of such a write in the module.
     """
 
@@ -100,7 +100,7 @@ class LoopCount:
     least: int = 1 << 62
     most: int = 0
     calls: dict[int, str] = field(default_factory=dict)
-    shared: dict[str, int] = field(default_factory=dict)
+    shared: dict[str, tuple[int, int]] = field(default_factory=dict)
     rewritten: dict[str, int] = field(default_factory=dict)
 
 
@@ -239,7 +239,7 @@ class FlowObserver:
             if found.distance:
                 shared = self.counts[found.common.site].shared
                 name = self._name_of(address)
-                shared[name] = max(shared.get(name, 0), found.distance)
+                shared[name] = max(shared.get(name, (0, line)), (found.distance, line))
         word.first_read = word.first_read or place
         word.last_read = place
 

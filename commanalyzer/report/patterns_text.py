@@ -43,7 +43,8 @@ def _remarks(p: FoundPattern) -> list[str]:
     if p.reduced:
         lines.append(f"reduces {', '.join(p.reduced)}")
     if p.kind == "stencil":
-        lines.append(f"iterations up to {p.radius} apart read the same elements")
+        names = ", ".join(p.neighbours)
+        lines.append(f"iterations up to {p.radius} apart read the same elements of {names}")
     if p.private:
         lines.append(f"a copy of {', '.join(p.private)} for each worker")
     for number, stage in enumerate(p.stages, 1):
