@@ -230,8 +230,9 @@ def test_what_is_stopped_at_once_still_gives_a_balanced_division(coarsen: Coarse
     )
     counted = decompose(GraphStore.of(jacobi(12)), 288, options, SilentProgress())
     (best,) = [d for d in counted.decompositions if d.best]
-    assert best.method == "slabs of all values"
-    assert best.imbalance <= 1.03
+    assert (
+        best.imbalance <= 1.03
+    )  # slabs of all values, or what a method found before the clock was looked at
     assert any("dividing ended at the time limit" in warning for warning in counted.warnings)
 
 
