@@ -1,6 +1,6 @@
 """Predicted against measured element times of pipelines and task pools of real threads.
 
-    python -m tests.bench.composition [--sizes 4096,16384,65536] [--elements 200] [--repeat 7]
+    python -m tests.bench.composition [--sizes 16384,65536,262144] [--elements 200] [--repeat 7]
                                       [-o workloads/COMPOSITION.md]
 
 The blocks nop, inc and qsort of the paper (Table I) are measured one by one, the systems of Tables II to IV
@@ -35,6 +35,8 @@ from commanalyzer.report.document_files import markdown_text
 from commanalyzer.validation.document import Document, Section
 
 _SOURCE = Path(__file__).with_name("composition_threads.c")
+_MEMORY_BYTES = 1 << 26  # of elements of quick tasks
+_QUICK_S, _INC_S = 0.5, 2e-9  # a run of quick tasks, one addition of inc: about
 MEASURED = (
     *("tpool(1, qsort)", "tpool(2, qsort)", "pipe(qsort, nop)", "pipe(qsort, inc)", "pipe(inc, qsort)"),
     *("pipe(inc, inc)", "pipe(inc, nop)"),
@@ -84,11 +86,21 @@ def built(folder: Path) -> Path:
 
 
 def seconds(program: Path, system: System, size: int, elements: int) -> float:
-    """Seconds per element of one run; a block runs as a pool of one thread."""
+    """Seconds per element of one run; a block runs as a pool of one thread.
+
+    Sorting needs new elements every time; quick tasks take the same ones again, so that a run takes a while.
+    """
     if isinstance(system, Block):
         system = Pattern("tpool", (system,), 1)
-    words = [str(program), system.name, str(system.count), str(size), str(elements), *map(str, system.parts)]
-    return float(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
+    tasks = list(map(str, system.parts))
+    distinct = elements
+    if "qsort" not in tasks:
+        distinct, elements = (
+            max(_MEMORY_BYTES // (4 * size), 4),
+            max(int(_QUICK_S / (_INC_S * size)), elements),
+        )
+    words = [system.name, str(system.count), str(size), str(elements), str(distinct), *tasks]
+    return float(subprocess.run([str(program), *words], check=True, capture_output=True, text=True).stdout)
 
 
 def measured(program: Path, sizes: Sequence[int], elements: int, repeat: int) -> list[Row]:
@@ -97,10 +109,9 @@ def measured(program: Path, sizes: Sequence[int], elements: int, repeat: int) ->
     for size in sizes:
         systems = [parse_system(text) for text in ("nop", "inc", "qsort", *MEASURED)]
         times: dict[str, list[float]] = {str(s): [] for s in systems}
-        count = max(elements, min(20_000, 2_000_000 // size))
         for _ in range(repeat):
             for system in systems:
-                times[str(system)].append(seconds(program, system, size, count))
+                times[str(system)].append(seconds(program, system, size, elements))
         medians = {name: statistics.median(own) for name, own in times.items()}
         models = {name: read_formula(repr(medians[name])) for name in ("nop", "inc", "qsort")}
         for text in MEASURED:
@@ -171,7 +182,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--sizes", default="4096,16384,65536")
+    parser.add_argument("--sizes", default="16384,65536,262144")
     parser.add_argument("--elements", type=int, default=200)
     parser.add_argument("--repeat", type=int, default=7)
     parser.add_argument("-o", "--output", type=Path)

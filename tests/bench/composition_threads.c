@@ -1,7 +1,9 @@
 /* Runs a stream of arrays through a pipeline or task pool of real threads; prints seconds per element.
  *
- * Arguments: pattern (tpool, pipe), threads of the pool, size, elements, names of one or two tasks.
- * Elements go through queues of pointers under a lock, as in the task pools and pipelines of the paper. */
+ * Arguments: pattern (tpool, pipe), threads of the pool, size, elements, different ones of these, names of tasks.
+ * Elements go through queues of pointers under a lock, as in the task pools and pipelines of the paper. The clock
+ * starts when all threads are there. Tasks are not optimised: vectors of integers would be added at the speed of
+ * memory, in less time than an element takes to be handed over. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -10,6 +12,7 @@
 #include <time.h>
 
 typedef void task_fn(int *, size_t);
+#pragma clang optimize off
 static void nop(int *a, size_t n) { (void)a, (void)n; }
 static void inc(int *a, size_t n) {
     for (size_t i = 0; i < n; i++) a[i]++;
@@ -18,6 +21,7 @@ static int order(const void *a, const void *b) {
     return (*(const int *)a > *(const int *)b) - (*(const int *)a < *(const int *)b);
 }
 static void sort(int *a, size_t n) { qsort(a, n, sizeof *a, order); }
+#pragma clang optimize on
 
 typedef struct queue {
     pthread_mutex_t lock;
@@ -63,8 +67,11 @@ typedef struct stage {
     queue *in, *out;
 } stage;
 
+static pthread_barrier_t ready;
+
 static void *worker(void *argument) {
     stage *s = argument;
+    pthread_barrier_wait(&ready);
     for (int *item; (item = take(s->in));) {
         s->task(item, n);
         put(s->out, item);
@@ -83,14 +90,19 @@ static double now(void) {
 }
 
 int main(int argc, char **argv) {
-    if (argc < 6) return 2;
+    if (argc < 7) return 2;
     int is_pipe = !strcmp(argv[1], "pipe"), threads = atoi(argv[2]);
     n = strtoull(argv[3], NULL, 10), elements = strtoull(argv[4], NULL, 10);
-    int stages = is_pipe ? argc - 5 : 1, count = is_pipe ? stages : threads;
+    size_t distinct = strtoull(argv[5], NULL, 10);
+    int stages = is_pipe ? argc - 6 : 1, count = is_pipe ? stages : threads;
     queue **queues = malloc((size_t)(stages + 1) * sizeof *queues);
     for (int k = 0; k <= stages; k++) queues[k] = new_queue();
     uint64_t state = 88172645463325252u;
     for (size_t e = 0; e < elements; e++) {
+        if (e >= distinct) {
+            put(queues[0], queues[0]->items[e % distinct]);
+            continue;
+        }
         int *item = malloc(n * sizeof *item);
         for (size_t i = 0; i < n; i++) {
             state ^= state << 13, state ^= state >> 7, state ^= state << 17;
@@ -101,13 +113,15 @@ int main(int argc, char **argv) {
     close_queue(queues[0]);
     stage *own = malloc((size_t)count * sizeof *own);
     pthread_t *ids = malloc((size_t)count * sizeof *ids);
-    double start = now();
+    pthread_barrier_init(&ready, NULL, (unsigned)count + 1);
     for (int k = 0; k < count; k++) {
         int at = is_pipe ? k : 0;
-        own[k] = (stage){named(argv[5 + at]), queues[at], queues[at + 1]};
+        own[k] = (stage){named(argv[6 + at]), queues[at], queues[at + 1]};
         if (!own[k].task) return 2;
         pthread_create(&ids[k], NULL, worker, &own[k]);
     }
+    pthread_barrier_wait(&ready);
+    double start = now();
     for (int k = 0; k < count; k++) {
         pthread_join(ids[k], NULL);
         if (is_pipe) close_queue(queues[k + 1]);
