@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,8 +9,7 @@ import click
 
 from commanalyzer.cli import options
 from commanalyzer.cli.machine_options import efficiency_option, machine_options
-from commanalyzer.cli.output import check_outputs, force_option, json_option, quiet_option
-from commanalyzer.files import write_text
+from commanalyzer.cli.output import check_outputs, emit_document, force_option, json_option, quiet_option
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 
 if TYPE_CHECKING:
@@ -83,7 +81,6 @@ def command(
     from commanalyzer.laws.document import load_laws
     from commanalyzer.laws.projection import advise, project
     from commanalyzer.report.projection_text import projection_json, show_projection
-    from commanalyzer.report.text import make_console
 
     document = load_laws(laws)
     known_gap = None if gap is None else Parameter(gap, "s", "given", note="command line")
@@ -93,12 +90,10 @@ def command(
         for weak in dict.fromkeys(("", weak_parameter))
     ]
     advice = advise(curves[0], efficiency, deadline)
-    text = projection_json(document, machine, curves, advice, cores)
-    if json_output == "-":
-        sys.stdout.write(text)
-        return
-    if json_output is not None:
-        write_text(Path(json_output), text, force=force)
-    show_projection(document, machine, curves, advice, cores, make_console(sys.stdout), quiet=quiet)
-    if json_output is not None and not quiet:
-        click.echo(f"wrote {json_output}")
+    emit_document(
+        lambda: projection_json(document, machine, curves, advice, cores),
+        lambda console: show_projection(document, machine, curves, advice, cores, console, quiet=quiet),
+        json_output,
+        force=force,
+        quiet=quiet,
+    )

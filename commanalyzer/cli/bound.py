@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,8 +9,7 @@ import click
 
 from commanalyzer.cli import options
 from commanalyzer.cli.machine_options import efficiency_option, machine_and_latency_options
-from commanalyzer.cli.output import check_outputs, force_option, json_option, quiet_option
-from commanalyzer.files import write_text
+from commanalyzer.cli.output import check_outputs, emit_document, force_option, json_option, quiet_option
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.request import MODELS
 
@@ -60,15 +58,13 @@ def command(
         raise click.BadParameter("expected an efficiency between 0 and 1", param_hint="--efficiency")
     from commanalyzer.artifacts import load
     from commanalyzer.report.bound_text import bound_text, show_bound
-    from commanalyzer.report.text import make_console
 
     loaded = load(result)
     found = loaded.bound(machine, nodes=nodes, model=model or "", method=method, placement=placement)
-    if json_output == "-":
-        sys.stdout.write(bound_text(found, loaded, efficiency))
-        return
-    if json_output is not None:
-        write_text(Path(json_output), bound_text(found, loaded, efficiency), force=force)
-    show_bound(found, loaded.program, efficiency, make_console(sys.stdout), quiet=quiet)
-    if json_output is not None and not quiet:
-        click.echo(f"wrote {json_output}")
+    emit_document(
+        lambda: bound_text(found, loaded, efficiency),
+        lambda console: show_bound(found, loaded.program, efficiency, console, quiet=quiet),
+        json_output,
+        force=force,
+        quiet=quiet,
+    )

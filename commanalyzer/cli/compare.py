@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from commanalyzer.cli.machine_options import machine_and_latency_options
-from commanalyzer.cli.output import check_outputs, force_option, json_option, quiet_option
-from commanalyzer.files import write_text
+from commanalyzer.cli.output import check_outputs, emit_document, force_option, json_option, quiet_option
 from commanalyzer.request import MODELS
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from commanalyzer.comparison.compare import Comparison
     from commanalyzer.comparison.measured import MeasuredRuns
     from commanalyzer.machine.parameters import MachineParameters
@@ -57,22 +57,18 @@ def command(
     from commanalyzer.artifacts import load
     from commanalyzer.comparison.compare import compare
     from commanalyzer.report.comparison_text import comparison_text, show_comparison
-    from commanalyzer.report.text import make_console
 
     found = compare(load(predicted), load(counted), model=model or "", method=method, region=region)
     runs = None if times is None else _measured(found, times, machine)
-    if json_output == "-":
-        sys.stdout.write(comparison_text(found, runs))
-        return
-    if json_output is not None:
-        write_text(Path(json_output), comparison_text(found, runs), force=force)
-    show_comparison(found, make_console(sys.stdout), quiet=quiet)
-    if runs is not None:
-        from commanalyzer.report.measured_text import show_measured
 
-        show_measured(runs, make_console(sys.stdout))
-    if json_output is not None and not quiet:
-        click.echo(f"wrote {json_output}")
+    def show(console: Console) -> None:
+        show_comparison(found, console, quiet=quiet)
+        if runs is not None:
+            from commanalyzer.report.measured_text import show_measured
+
+            show_measured(runs, console)
+
+    emit_document(lambda: comparison_text(found, runs), show, json_output, force=force, quiet=quiet)
 
 
 def _measured(comparison: Comparison, times: str, machine: MachineParameters) -> MeasuredRuns:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from commanalyzer.cli import options
-from commanalyzer.cli.output import check_outputs, force_option, json_option, quiet_option
-from commanalyzer.files import write_text
+from commanalyzer.cli.output import check_outputs, emit_document, force_option, json_option, quiet_option
 
 
 @click.command()
@@ -48,7 +46,6 @@ def command(
     from commanalyzer.composition.design import load_design
     from commanalyzer.composition.systems import parse_system, with_counts
     from commanalyzer.report.composition_text import answer_json, show_answer
-    from commanalyzer.report.text import make_console
 
     loaded = load_design(design)
     system = parse_system(expression) if expression else loaded.system
@@ -69,12 +66,11 @@ def command(
         from commanalyzer.report.system_drawing import save_system
 
         save_system(found, figure, force=force)
-    if json_output == "-":
-        sys.stdout.write(answer_json(found))
-        return
-    if json_output is not None:
-        write_text(Path(json_output), answer_json(found), force=force)
-    show_answer(found, make_console(sys.stdout), quiet=quiet)
-    for path in (figure, None if json_output is None else Path(json_output)):
-        if path is not None and not quiet:
-            click.echo(f"wrote {path}")
+    emit_document(
+        lambda: answer_json(found),
+        lambda console: show_answer(found, console, quiet=quiet),
+        json_output,
+        saved=(figure,),
+        force=force,
+        quiet=quiet,
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from commanalyzer.cli import options
-from commanalyzer.cli.output import check_outputs, force_option, json_option, quiet_option
+from commanalyzer.cli.output import check_outputs, emit_document, force_option, json_option, quiet_option
 
 if TYPE_CHECKING:
     from commanalyzer.laws.data import Observations
@@ -105,7 +104,6 @@ def command(
     from commanalyzer.laws.document import laws_json, save_laws
     from commanalyzer.laws.pipeline import FitRequest, fit_observations
     from commanalyzer.report.laws_text import show_laws
-    from commanalyzer.report.text import make_console
 
     seen = read_observations(inputs, model=model, parameters=parameters, arguments=dict(arguments))
     request = FitRequest(tuple(filter(None, metrics.replace(" ", "").split(","))), families)
@@ -115,15 +113,14 @@ def command(
         _export(seen, document.laws, exported, force)
     if output is not None:
         save_laws(document, output, force=force)
-    if json_output == "-":
-        sys.stdout.write(laws_json(document))
-        return
-    if json_output is not None:
-        save_laws(document, Path(json_output), force=force)
-    show_laws(document, dict(targets), others, make_console(sys.stdout), quiet=quiet)
-    for path in (exported, output, None if json_output is None else Path(json_output)):
-        if path is not None and not quiet:
-            click.echo(f"wrote {path}")
+    emit_document(
+        lambda: laws_json(document),
+        lambda console: show_laws(document, dict(targets), others, console, quiet=quiet),
+        json_output,
+        saved=(exported, output),
+        force=force,
+        quiet=quiet,
+    )
 
 
 def _second_opinions(

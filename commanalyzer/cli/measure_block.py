@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from pathlib import Path
 
 import click
 
 from commanalyzer.cli import options
-from commanalyzer.cli.output import check_outputs, force_option, json_option, quiet_option
-from commanalyzer.files import write_text
+from commanalyzer.cli.output import check_outputs, emit_document, force_option, json_option, quiet_option
 
 
 def _sizes(text: str | tuple[int, ...]) -> tuple[int, ...]:
@@ -62,7 +60,6 @@ def command(
     from commanalyzer.composition.measured import block_json, save_block
     from commanalyzer.composition.measurement import BlockRequest, measure_block
     from commanalyzer.report.composition_text import show_block
-    from commanalyzer.report.text import make_console
 
     request = BlockRequest(
         sources=sources,
@@ -77,11 +74,11 @@ def command(
     block = measure_block(request)
     if output is not None:
         save_block(block, output, force=force)
-    if json_output == "-":
-        sys.stdout.write(block_json(block))
-        return
-    if json_output is not None:
-        write_text(Path(json_output), block_json(block), force=force)
-    show_block(block, make_console(sys.stdout), quiet=quiet)
-    if output is not None and not quiet:
-        click.echo(f"wrote {output}")
+    emit_document(
+        lambda: block_json(block),
+        lambda console: show_block(block, console, quiet=quiet),
+        json_output,
+        saved=(output,),
+        force=force,
+        quiet=quiet,
+    )

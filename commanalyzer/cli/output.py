@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,6 +14,8 @@ from commanalyzer.errors import ConfigError
 from commanalyzer.files import require_writable, write_text
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from commanalyzer.progress import Progress
     from commanalyzer.results import AnalysisResult
 
@@ -60,6 +62,38 @@ def check_outputs(output: Path | None, json_output: str | None, force: bool) -> 
         require_writable(Path(json_output), force)
         if output is not None and output.resolve() == Path(json_output).resolve():
             raise ConfigError("expected different files for -o and --json, found one", where=json_output)
+
+
+def emit_document(
+    document: Callable[[], str],
+    show: Callable[[Console], None],
+    json_output: str | None,
+    *,
+    saved: Sequence[Path | str | None] = (),
+    force: bool = False,
+    quiet: bool = False,
+) -> None:
+    """Write the JSON ``document`` to standard output, or to a file besides showing what it says.
+
+    Args:
+        document: Its text.
+        show: Prints the same for people.
+        json_output: Where the document goes; ``-`` for standard output, None for nowhere.
+        saved: Files that have been written, to be named; None for none.
+        force: Replace an existing file.
+        quiet: Do not name files.
+    """
+    from commanalyzer.report.text import make_console
+
+    if json_output == "-":
+        sys.stdout.write(document())
+        return
+    if json_output is not None:
+        write_text(Path(json_output), document(), force=force)
+    show(make_console(sys.stdout))
+    for path in (*saved, json_output):
+        if path is not None and not quiet:
+            click.echo(f"wrote {path}")
 
 
 def emit(

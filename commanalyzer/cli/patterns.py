@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
 
 from commanalyzer.cli import options
 from commanalyzer.cli.analysis_options import WithProgramArguments, program_arguments
-from commanalyzer.cli.output import check_outputs, force_option, json_option, quiet_option
-from commanalyzer.files import write_text
+from commanalyzer.cli.output import check_outputs, emit_document, force_option, json_option, quiet_option
 from commanalyzer.request import AnalysisRequest, CompilerOptions
 
 
@@ -47,16 +45,14 @@ def command(
     from commanalyzer.patterns.find import find_patterns
     from commanalyzer.record import compile_request
     from commanalyzer.report.patterns_text import patterns_json, show_patterns
-    from commanalyzer.report.text import make_console
 
     _, module = compile_request(request)
     given = b"" if stdin is None else stdin.read_bytes()
     found = find_patterns(module, request.arguments, given)
-    if json_output == "-":
-        sys.stdout.write(patterns_json(found))
-        return
-    if json_output is not None:
-        write_text(Path(json_output), patterns_json(found), force=force)
-    show_patterns(found, make_console(sys.stdout), quiet=quiet)
-    if json_output is not None and not quiet:
-        click.echo(f"wrote {json_output}")
+    emit_document(
+        lambda: patterns_json(found),
+        lambda console: show_patterns(found, console, quiet=quiet),
+        json_output,
+        force=force,
+        quiet=quiet,
+    )

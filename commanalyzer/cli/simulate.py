@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,9 +10,15 @@ import click
 
 from commanalyzer.cli import options
 from commanalyzer.cli.machine_options import machine_and_latency_options
-from commanalyzer.cli.output import check_outputs, force_option, json_option, quiet_option, shown_progress
+from commanalyzer.cli.output import (
+    check_outputs,
+    emit_document,
+    force_option,
+    json_option,
+    quiet_option,
+    shown_progress,
+)
 from commanalyzer.errors import ArtifactError
-from commanalyzer.files import write_text
 from commanalyzer.request import MODELS
 
 if TYPE_CHECKING:
@@ -174,7 +179,6 @@ def _run(
 ) -> None:
     from commanalyzer.provenance import collect_provenance
     from commanalyzer.report.simulation_text import SimulationReport, show_simulation, simulation_text
-    from commanalyzer.report.text import make_console
     from commanalyzer.simulation.run import simulate
     from commanalyzer.simulation.smpirun import smpi_version
 
@@ -183,12 +187,11 @@ def _run(
         simulation = simulate(found, chosen, network, how, progress)
     provenance = collect_provenance(compiler=version, flags=(), input_hashes=(), seed=how.seed)
     report = SimulationReport(found.program, network.name, version, how, simulation, provenance)
-    if json_output == "-":
-        sys.stdout.write(simulation_text(report))
-        return
-    if json_output is not None:
-        write_text(Path(json_output), simulation_text(report), force=force)
-    show_simulation(report, make_console(sys.stdout), quiet=quiet)
-    for path in (json_output, how.keep):
-        if path is not None and not quiet:
-            click.echo(f"wrote {path}")
+    emit_document(
+        lambda: simulation_text(report),
+        lambda console: show_simulation(report, console, quiet=quiet),
+        json_output,
+        saved=(how.keep,),
+        force=force,
+        quiet=quiet,
+    )

@@ -6,9 +6,8 @@ import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
-from commanalyzer.composition.expressions import Use, element_time
+from commanalyzer.composition.expressions import element_time
 from commanalyzer.composition.models import BlockModel, Composed, Models, TimeTable, scaled_law
 from commanalyzer.composition.systems import System, block_names, count_names, num_threads, with_counts
 from commanalyzer.errors import ConfigError
@@ -139,14 +138,3 @@ def _faster(model: BlockModel, factor: float) -> BlockModel:
     if isinstance(model, TimeTable):
         return TimeTable(model.parameter, model.sizes, model.times_s / factor)
     return scaled_law(model, 1 / factor)
-
-
-def shares_of_sum(model: Composed, values: Mapping[str, float]) -> Mapping[Use, float]:
-    """Fraction of the largest sum that each block takes, by use."""
-    total = model.largest_at(values)
-    whole = float(model.sum_at(total, values)[0])
-    parts = {
-        use: float(model.sum_at(type(total)(((use, Fraction(factor)),)), values)[0])
-        for use, factor in total.terms
-    }
-    return {use: part / whole if whole else 0.0 for use, part in parts.items()}

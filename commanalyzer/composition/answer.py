@@ -11,7 +11,6 @@ from commanalyzer.composition.expressions import Sum, element_time, latency
 from commanalyzer.composition.models import Composed, Piece, pieces_between
 from commanalyzer.composition.systems import Block, System, num_threads, with_counts
 from commanalyzer.errors import ConfigError
-from commanalyzer.laws.law import Law
 
 _RANGE = 1024.0  # crossings are looked for from the size / this to the size * this
 
@@ -32,7 +31,6 @@ class Answer:
         sequential_s: Time of one element if all blocks ran one after the other, seconds.
         total_s: Time of the stream: latency of the first element, element time of the others; 0 if not asked.
         bottleneck: The sum that decides.
-        law: The same as a formula, where it is one.
         pieces: Which sum decides over the range of the divided parameter; empty without such a parameter.
         gains: How many times faster the system is if one block is twice as fast.
         is_beyond: Some model is used outside of its data.
@@ -49,7 +47,6 @@ class Answer:
     sequential_s: float
     total_s: float
     bottleneck: Sum
-    law: Law | None
     pieces: tuple[Piece, ...]
     gains: Mapping[str, float]
     is_beyond: bool
@@ -96,7 +93,6 @@ def answer(design: Design) -> Answer:
         sequential_s=float(whole.at(values)[0]),
         total_s=latency_s + (design.elements - 1) * element_time_s if design.elements else 0.0,
         bottleneck=bottleneck,
-        law=time.law_of(bottleneck),
         pieces=_pieces(time, design, values),
         gains=gain_of_faster_block(system, design.models, values, design.divided),
         is_beyond=time.is_beyond(values) or through.is_beyond(values),

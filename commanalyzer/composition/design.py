@@ -30,7 +30,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,6 +38,7 @@ from typing import Any
 from commanalyzer.composition.measured import BLOCK_METRIC, load_block
 from commanalyzer.composition.models import BlockModel
 from commanalyzer.composition.systems import System, block_names, count_names, parse_system, with_counts
+from commanalyzer.documents import parse_toml
 from commanalyzer.errors import ArtifactError, CommAnalyzerError, ConfigError
 from commanalyzer.laws.document import load_laws
 from commanalyzer.laws.formula_reader import read_formula
@@ -90,10 +90,10 @@ def load_design(path: Path) -> Design:
         ConfigError: If an entry is not usable.
     """
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = parse_toml(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ArtifactError(f"expected a design, found: {error.strerror}", where=str(path)) from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise ArtifactError(f"expected TOML, found: {error}", where=str(path)) from error
     if content.get("kind", KIND) != KIND or content.get("schema", SCHEMA) != SCHEMA:
         raise ArtifactError(

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.composition.models import TimeTable
+from commanalyzer.documents import parse_json
 from commanalyzer.errors import ArtifactError, ConfigError
 from commanalyzer.files import write_text
 from commanalyzer.laws.document import LawsDocument, laws_json, load_laws
@@ -107,7 +108,7 @@ def load_block(path: Path) -> MeasuredBlock:
         ArtifactError: If it is missing, of another kind or damaged.
     """
     document = load_laws(path)
-    content = json.loads(path.read_text(encoding="utf-8"))
+    content = parse_json(path.read_text(encoding="utf-8"))
     try:
         entry = content[_TIMES]
         times = tuple(map(_read_times, entry["sizes"]))

@@ -16,12 +16,12 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 
 from commanalyzer.composition.measured import BLOCK_METRIC, MeasuredBlock, SizeTimes
 from commanalyzer.errors import CompileError, ConfigError, TargetRunError
+from commanalyzer.files import scratch_directory
 from commanalyzer.frontend.subprocesses import run_tool
 from commanalyzer.frontend.toolchain import find_toolchain
 from commanalyzer.laws.fit import fit_law
@@ -30,9 +30,9 @@ from commanalyzer.machine.statistics import median_interval
 from commanalyzer.provenance import collect_provenance, file_hash
 
 REPETITIONS = 256  # Section IV of the paper
-_BATCH_BYTES = (
-    1 << 24
-)  # of fresh inputs between two readings of the clock; in the cache's reach or not as in use
+# Fresh inputs between two readings of the clock. Half as many: more readings, each nearer to the clock's
+# resolution; twice as many: nothing but memory.
+_BATCH_BYTES = 1 << 24
 _MOST_CALLS = 1024
 _COMPILE_TIMEOUT_S = 300.0
 _HARNESS = Path(__file__).with_name("block_harness.c")
@@ -93,14 +93,15 @@ def measure_block(request: BlockRequest, advance: Callable[[int], None] = lambda
     """
     times: list[SizeTimes] = []
     compiler, flags = "", tuple[str, ...]()
-    with TemporaryDirectory(prefix="commanalyzer-") as folder:
+    with scratch_directory() as scratch:
+        folder = Path(scratch)
         if request.command:
             sample: Callable[[int], tuple[Floats, int]] = _of_command(request)
         else:
             toolchain = find_toolchain()
             compiler, flags = toolchain.version, request.flags
-            program = _built(request, Path(folder), [*toolchain.driver("c"), *toolchain.target_flags])
-            sample = _of_function(request, program, Path(folder))
+            program = _built(request, folder, [*toolchain.driver("c"), *toolchain.target_flags])
+            sample = _of_function(request, program, folder)
         for size in request.sizes:
             seconds, calls = sample(size)
             times.append(SizeTimes(float(size), median_interval(seconds), float(seconds.mean()), calls))
@@ -141,15 +142,7 @@ def _of_function(request: BlockRequest, program: Path, folder: Path) -> Callable
         output = folder / "seconds"
         limits = [str(_BATCH_BYTES), str(_MOST_CALLS)]
         words = [str(program), str(output), str(size), str(request.repetitions), str(request.seed), *limits]
-        done = run_tool(words, timeout_s=max(deadline - time.monotonic(), 0.1))
-        if not done.ok:
-            raise TargetRunError(
-                "the measurement took too long"
-                if done.exit_status is None
-                else f"the block ended with status {done.exit_status}: {done.last_lines(3)}",
-                where=f"{request.function}, size {size}",
-                hint="--timeout, fewer --repetitions or smaller --sizes",
-            )
+        _run(words, deadline, f"{request.function}, size {size}")
         values = np.fromfile(output, dtype=np.float64)
         return values[1:], int(values[0])
 
@@ -165,18 +158,24 @@ def _of_command(request: BlockRequest) -> Callable[[int], tuple[Floats, int]]:
         seconds = np.empty(request.repetitions)
         for index in range(request.repetitions):
             start = time.perf_counter()
-            try:
-                done = run_tool(words, timeout_s=max(deadline - time.monotonic(), 0.1))
-            except OSError as error:
-                raise ConfigError(f"expected a command, found: {error.strerror}", where=words[0]) from error
+            _run(words, deadline, " ".join(words))
             seconds[index] = time.perf_counter() - start
-            if not done.ok:
-                raise TargetRunError(
-                    "the measurement took too long"
-                    if done.exit_status is None
-                    else f"the command ended with status {done.exit_status}: {done.last_lines(3)}",
-                    where=" ".join(words),
-                )
         return seconds, 1
 
     return sample
+
+
+def _run(words: Sequence[str], deadline: float, where: str) -> None:
+    """Run until ``deadline``, seconds of the monotonic clock."""
+    try:
+        done = run_tool(words, timeout_s=max(deadline - time.monotonic(), 0.1))
+    except OSError as error:
+        raise ConfigError(f"expected a command, found: {error.strerror}", where=words[0]) from error
+    if not done.ok:
+        raise TargetRunError(
+            "the measurement took too long"
+            if done.exit_status is None
+            else f"the block ended with status {done.exit_status}: {done.last_lines(3)}",
+            where=where,
+            hint="--timeout, fewer --repetitions or smaller --sizes",
+        )

@@ -22,6 +22,9 @@ _Powers: TypeAlias = tuple[tuple[str, Fraction, int], ...]
 _Polynomial: TypeAlias = dict[_Powers, float]
 _ROOTS = {"sqrt": Fraction(1, 2), "cbrt": Fraction(1, 3)}
 _LARGEST_EXPONENT = 64
+# Products of sums: laws have some ten terms, a polynomial of degree 8 in three parameters has 165. Each
+# product of two such takes 30 ms; without a limit a line of text would take hours.
+_MOST_TERMS = 256
 
 
 def read_formula(text: str, *, metric: str = "time_s", factor: float = 1.0) -> Law:
@@ -33,7 +36,7 @@ def read_formula(text: str, *, metric: str = "time_s", factor: float = 1.0) -> L
         factor: Every coefficient is multiplied with it: seconds per unit of the formula.
 
     Raises:
-        FitError: If it is not such a formula, or a coefficient is not finite.
+        FitError: If it is not such a formula, has too many terms, or a coefficient is not finite.
     """
     try:
         polynomial = _value(ast.parse(text.strip(), mode="eval").body, text)
@@ -125,6 +128,11 @@ def _product(left: _Polynomial, right: _Polynomial) -> _Polynomial:
         for b, d in right.items():
             powers = _joined(a, b)
             found[powers] = found.get(powers, 0.0) + c * d
+    if len(found) > _MOST_TERMS:
+        raise FitError(
+            f"expected a formula of at most {_MOST_TERMS} terms, found more",
+            hint="products and powers of sums are multiplied out",
+        )
     return found
 
 

@@ -188,12 +188,11 @@ class FunctionRegisters:
         members = self._ahead(load.name, None)
         if value not in members or value == load.name:
             return False
-        blocks = set(self.block_of.values())
         uses = [user for m in members for user in self.users.get(m, ()) if not user.name]
         if any(user is not store for user in uses):
             return False
         kinds = {self._operation(m, members) for m in members - {load.name}}
-        return None not in kinds and len(kinds - {""}) == 1 and bool(blocks)
+        return None not in kinds and len(kinds - {""}) == 1
 
     def index_loads(self) -> frozenset[int]:
         """Lines of loads that decide where and how often, but are no data: bounds, indices, addresses."""

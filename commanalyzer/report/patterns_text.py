@@ -31,14 +31,15 @@ def show_patterns(patterns: Sequence[FoundPattern], console: Console, *, quiet: 
         where = f"{Path(p.place.file).name}:{p.place.line}" if p.place.line else "unknown"
         name = p.function if p.is_loop else f"{p.function} (recursive)"
         iterations = format_count(p.iterations)
-        remarks = "" if quiet else "\n".join(_remarks(p))
-        table.add_row(where, name, format_percent(p.share), iterations, p.kind, remarks)
+        notes = "" if quiet else "\n".join(remarks(p))
+        table.add_row(where, name, format_percent(p.share), iterations, p.kind, notes)
     console.print(table)
     if not quiet:
         console.print(Text("The flows of this run decide; another input may have more."))
 
 
-def _remarks(p: FoundPattern) -> list[str]:
+def remarks(p: FoundPattern) -> list[str]:
+    """What the table says beside a pattern, one line each."""
     lines = []
     if p.reduced:
         lines.append(f"reduces {', '.join(p.reduced)}")

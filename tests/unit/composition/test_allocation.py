@@ -9,9 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commanalyzer.composition import allocation
-from commanalyzer.composition.allocation import best_counts, gain_of_faster_block, shares_of_sum
-from commanalyzer.composition.expressions import Use, element_time
-from commanalyzer.composition.models import Composed
+from commanalyzer.composition.allocation import best_counts, gain_of_faster_block
 from commanalyzer.composition.systems import parse_system
 from commanalyzer.errors import ConfigError
 from commanalyzer.laws.formula_reader import read_formula
@@ -62,5 +60,3 @@ def test_gains_and_shares() -> None:
     # 5 n: without half of a 3.5 n, then c decides with 4 n; without half of b 4 n
     gains = gain_of_faster_block(system, models, {"n": 7.0})
     assert gains == pytest.approx({"a": 5 / 4, "b": 5 / 4, "c": 1.0})
-    shares = shares_of_sum(Composed(element_time(system), models), {"n": 7.0})
-    assert shares == pytest.approx({Use("a"): 0.6, Use("b"): 0.4})

@@ -39,3 +39,9 @@ def test_values(text: str, value: float) -> None:
 def test_other_texts(text: str) -> None:
     with pytest.raises(FitError, match="expected a formula"):
         read_formula(text)
+
+
+@pytest.mark.parametrize("text", ["((n+1)**64)**64", "(a+b+c+d)**64"])
+def test_products_of_sums_end(text: str) -> None:
+    with pytest.raises(FitError, match="at most 256 terms"):
+        read_formula(text)

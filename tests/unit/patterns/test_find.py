@@ -11,7 +11,7 @@ from commanalyzer.cli.main import main
 from commanalyzer.composition.systems import parse_system
 from commanalyzer.patterns.find import FoundPattern, find_patterns
 from commanalyzer.record import compile_request
-from commanalyzer.report.patterns_text import _remarks
+from commanalyzer.report.patterns_text import remarks
 from commanalyzer.request import AnalysisRequest
 from tests.unit.patterns.loops import LOOPS, Sample, program
 
@@ -38,7 +38,7 @@ def test_pattern(sample: Sample, patterns: dict[int, list[FoundPattern]]) -> Non
     at_line = patterns.get(program().lines[sample.name], [])
     (found,) = [p for p in at_line if p.is_loop != is_recursion]
     assert found.kind == sample.kind
-    words = " | ".join(_remarks(found))
+    words = " | ".join(remarks(found))
     for text in sample.says:
         assert text in words
     if found.expression:
