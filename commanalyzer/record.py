@@ -339,5 +339,7 @@ def _warnings(
         what = "the program stores no values (what stays in registers is not divided)"
         if request.regions:
             what = "the region stores no values" if work.instructions else "the region was never entered"
+        elif traced.exit_status:
+            what = "the program ended before it stored values; its arguments go behind --"
         result.append(f"nothing was recorded: {what}")
     return result

@@ -293,10 +293,13 @@ class AnalysisResult(PlotMethods):
             fits = item.best if not method else item.method == method
             if (item.nodes, item.model) == (nodes, wanted) and fits:
                 return item
-        known = ", ".join(f"{d.nodes} ({d.model}, {d.method})" for d in self.decompositions)
+        known = [d.method for d in self.decompositions if (d.nodes, d.model) == (nodes, wanted)]
+        if known:
+            raise ConfigError(f"expected on {nodes} nodes one of {', '.join(known)}, found {method!r}")
+        counts, models = ", ".join(map(str, self.nodes)), " and ".join(self.models)
         raise ConfigError(
-            f"expected one of the analysed decompositions [{known}], "
-            f"found {nodes} ({wanted or 'any model'}{', ' + method if method else ''})"
+            f"expected {counts or 'no'} nodes ({models}), found {nodes} ({wanted or 'any model'})",
+            hint=f"others, without running the program again: commanalyzer partition RESULT --nodes {nodes}",
         )
 
     def matrix(self, nodes: int, model: str = "", method: str = "") -> NDArray[np.int64]:

@@ -31,6 +31,7 @@ def _nodes_up_to(text: str | tuple[int, ...]) -> tuple[int, ...]:
 @click.option(
     "--nodes",
     type=_nodes_up_to,
+    metavar="NODES",
     default="..1024",
     show_default=True,
     help="Node counts to consider: ..1024 (powers of two), 16,24,32 or 8-64:8.",

@@ -7,10 +7,18 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
 
 import click
+from click.shell_completion import CompletionItem
 
 from commanalyzer.cli import options
-from commanalyzer.machine.catalog import find_machine
+from commanalyzer.machine.catalog import find_machine, published_machines
 from commanalyzer.machine.parameters import MachineParameters, Parameter
+
+
+def _complete_machine(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Published machines that begin so, then files: what shells offer behind --machine."""
+    names = [name for name in published_machines() if name.startswith(incomplete)]
+    return [*map(CompletionItem, names), CompletionItem(incomplete, type="file")]
+
 
 F = TypeVar("F", bound=Callable[..., Any])
 _OPTIONS = (
@@ -18,6 +26,7 @@ _OPTIONS = (
         "--machine",
         "machine_file",
         metavar="NAME|FILE",
+        shell_complete=_complete_machine,
         help="Published machine, or machine file (TOML) with bandwidth, overlap, throughput and more.",
     ),
     click.option(

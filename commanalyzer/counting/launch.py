@@ -55,7 +55,7 @@ def count(request: CountRequest) -> AnalysisResult:
     found = shutil.which(request.command[0])
     if found is None:
         raise ConfigError(f"expected a launcher, found no program {request.command[0]!r}", where="count")
-    program = Path(found)
+    program = Path(found).absolute()  # a path drops the ./ without which it would be looked for elsewhere
     mpi = find_mpi(program, request.mpicc)
     library = build_interposer(mpi)
     with scratch_directory() as folder:

@@ -161,19 +161,27 @@ def fortran_runtime(modules: Sequence[Path], fortran: str) -> tuple[tuple[str, .
     return runtime_libraries(find_fortran(fortran)), fortran_models()
 
 
+def _hint_of_suffix(suffix: str) -> str:
+    if suffix == ".py":
+        return "functions that Numba compiles: commanalyzer.analyze_function(function, *arguments)"
+    return "other languages: let their LLVM compiler write .ll or .bc and give that"
+
+
 def _input_file(path: Path) -> InputFile:
     known = C_SUFFIXES | CXX_SUFFIXES | FORTRAN_SUFFIXES | IR_SUFFIXES
     if path.suffix not in known and path.exists():
         raise ConfigError(
             f"expected a source file ({' '.join(sorted(known))}), found suffix {path.suffix!r}",
             where=str(path),
-            hint="other languages: let their LLVM compiler write .ll or .bc and give that",
+            hint=_hint_of_suffix(path.suffix),
         )
     try:
         data = path.read_bytes()
     except OSError as error:
         raise ConfigError(
-            f"expected a readable source file, found: {error.strerror}", where=str(path)
+            f"expected a readable source file, found: {error.strerror}",
+            where=str(path),
+            hint="arguments of the program go behind --: commanalyzer analyze prog.c -- 100",
         ) from error
     if not data.strip():
         raise ConfigError("expected a program, found an empty file", where=str(path))

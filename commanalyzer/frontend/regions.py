@@ -1,19 +1,23 @@
 """Finds what a user names as region of interest: functions, which must not be inlined then, and marks.
 
-A user writes ``heat_step``; the IR may call it ``@_Z9heat_stepPd``. Debug information knows both.
+A user writes ``heat_step`` or ``Solver::step``; the IR may call it ``@_ZN6Solver4stepEv``. Debug information
+and the mangled name know both.
 Works on the printed module, whose debug metadata llvmlite cannot be trusted to walk.
 """
 
 from __future__ import annotations
 
+import difflib
 import re
 
 from commanalyzer.errors import ConfigError
 from commanalyzer.frontend.marks import BEGIN, mark_names
+from commanalyzer.ir.symbol_names import source_name
 
 _DEFINE = re.compile(r'^define [^@]*@(?P<name>"[^"]*"|[-\w$.]+)\(')
 _SUBPROGRAM_OF_DEFINE = re.compile(r"!dbg !(\d+)[^()]*\{$")
 _SUBPROGRAM = re.compile(r'^!(\d+) = distinct !DISubprogram\((?:[^"]*?, )?name: "([^"]*)"')
+_PARAMETERS = re.compile(r"\(.*\)$")
 # What may stand between the parameters and the function attributes.
 _BEFORE_ATTRIBUTES = re.compile(r"( (local_)?unnamed_addr)?( addrspace\(\d+\))?")
 
@@ -23,7 +27,7 @@ def mark_regions(ir_text: str, wanted: tuple[str, ...]) -> tuple[str, tuple[str,
 
     Args:
         ir_text: Module as printed by LLVM.
-        wanted: Source names or IR names (without ``@``) of functions, names of marks.
+        wanted: Source names, with scopes or without, or IR names (without ``@``) of functions; marks.
 
     Returns:
         The text and the IR names without ``@``: functions in order of definition (one source name may stand
@@ -33,6 +37,7 @@ def mark_regions(ir_text: str, wanted: tuple[str, ...]) -> tuple[str, tuple[str,
         ConfigError: If a name matches no defined function and no mark.
     """
     lines = ir_text.split("\n")
+    plain = {name: _PARAMETERS.sub("", name) for name in wanted}
     source_names = {m.group(1): m.group(2) for m in map(_SUBPROGRAM.match, lines) if m}
     found: list[str] = []
     matched: set[str] = set()
@@ -43,11 +48,13 @@ def mark_regions(ir_text: str, wanted: tuple[str, ...]) -> tuple[str, tuple[str,
             continue
         ir_name = define.group("name").strip('"')
         node = _SUBPROGRAM_OF_DEFINE.search(line)
-        names = {ir_name, source_names.get(node.group(1), ir_name) if node else ir_name}
-        available.append(source_names.get(node.group(1), ir_name) if node else ir_name)
-        if names.isdisjoint(wanted):
+        scoped = source_name(ir_name)
+        name = source_names.get(node.group(1), scoped) if node else scoped
+        available.append(scoped if scoped.endswith(name) else name)
+        names = {ir_name, name, scoped}
+        if names.isdisjoint(plain.values()):
             continue
-        matched |= names
+        matched |= {given for given, short in plain.items() if short in names}
         found.append(ir_name)
         lines[index] = prevent_inlining(line)
     marks = mark_names(ir_text)
@@ -81,11 +88,13 @@ def _require_all(
 ) -> None:
     for name in wanted:
         if name not in matched:
-            known = ", ".join(sorted(set(available))[:12])
+            own = {known for known in available if not known.split("::")[0].startswith(("_", "std"))}
+            near = difflib.get_close_matches(name, own, n=12, cutoff=0.5)
+            known = ", ".join(near or sorted(own)[:12])
             marked = f"marks: {', '.join(marks[:12])}" if marks else "no marks"
             raise ConfigError(
                 f"expected a function or mark named {name!r} for the region, found none "
-                f"(functions: {known}; {marked})",
+                f"({'similar ones' if near else 'functions'}: {known}; {marked})",
                 where="--region",
                 hint="name a function that is defined in the given sources, or a mark of commanalyzer.h",
             )

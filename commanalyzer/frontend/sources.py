@@ -13,6 +13,8 @@ from pathlib import Path
 
 from commanalyzer.errors import CompileError
 from commanalyzer.frontend.cache import cached_file, content_key
+from commanalyzer.frontend.drivers.option_table import OPENMP_ON
+from commanalyzer.frontend.drivers.underlying import SEQUENTIAL_OPENMP
 from commanalyzer.frontend.marks import mark_flags
 from commanalyzer.frontend.subprocesses import run_tool, tool_bytes
 from commanalyzer.frontend.toolchain import Language, Toolchain
@@ -22,6 +24,7 @@ from commanalyzer.frontend.toolchain import Language, Toolchain
 COMPILE_FLAGS = ("-O2", "-g", "-Xclang", "-disable-llvm-passes", "-fno-sanitize=all")
 _TIMEOUT_S = 600.0
 _LENGTH_BYTES = 8
+_MPI_HEADER = re.compile(r"'mpi(cxx)?\.h' file not found")
 
 # What the preprocessor does not see: files that such options or assembler code name, and the machine.
 _HIDES_INPUTS = re.compile(r"@|--|-X|-mllvm|-B|-fmodule|-fplugin|-fprofile|-f(?!fp-)[^=]*=|.*=native$")
@@ -77,7 +80,10 @@ class SourceCompiler:
         # "./" keeps a file called -x.c from being taken for a flag.
         name = f"./{source}" if str(source).startswith("-") else str(source)
         ours = (*self.toolchain.target_flags, *COMPILE_FLAGS, *mark_flags())
-        return [*self.toolchain.driver(language), *ours, *self.flags, name]
+        theirs = [flag for flag in self.flags if flag not in OPENMP_ON]
+        # as the compiler wrappers do: OpenMP's pragmas are read as sequential code
+        openmp = SEQUENTIAL_OPENMP if len(theirs) < len(self.flags) else ("-idirafter", SEQUENTIAL_OPENMP[1])
+        return [*self.toolchain.driver(language), *ours, *openmp, *theirs, name]
 
     def _preprocessed(self, command: Sequence[str]) -> bytes | None:
         """Text that the bitcode depends on; none where there may be more, or the compiler refuses it."""
@@ -97,6 +103,15 @@ def _compiled(command: Sequence[str], source: Path, module: Path) -> str:
         raise CompileError(
             f"the compiler refused the source:\n{output.last_lines() or 'no message'}",
             where=str(source),
-            hint='pass include paths and definitions with --cflags "-I... -D..."',
+            hint=_hint(output.stderr),
         )
     return output.stderr.strip()
+
+
+def _hint(messages: str) -> str:
+    if _MPI_HEADER.search(messages):
+        return (
+            "a program that calls MPI is parallel already: commanalyzer count -- mpiexec -n 4 PROGRAM "
+            "counts what it sends; analyze takes its sequential version"
+        )
+    return 'pass include paths and definitions with --cflags "-I... -D..."'

@@ -7,7 +7,9 @@ them. Over all parts: 3 n^2 (p^(1/3) - 1) words.
 *Grid*: each point is computed from its neighbours along every axis. A part of s = n^d / p points that fills
 no line receives a point on each line that it touches, at least s^((d-1)/d) in one direction; one that fills
 lines along an axis receives at least n^(d-1) (1 - 1/p). Over all parts and each round but the first, whose
-values may lie anywhere: n^(d-1) min(p^(1/d), p - 1) words.
+values may lie anywhere: n^(d-1) min(p^(1/d), p - 1) words. Where points are computed from another array, the
+part may own other places there; then each point must also be computed from its own place, or the places fall
+apart into two colours of a chequerboard that need nothing of each other.
 """
 
 from __future__ import annotations
@@ -106,16 +108,23 @@ def _grid(graph: AnyGraph, family: Sequence[Shaped]) -> Structure | None:
     if dims < 2 or len(set(extents)) != 1 or any(s.extents != extents or s.components > 1 for s in family):
         return None
     index = np.full(graph.num_vertices, -1, family[0].array.index.dtype)
-    for shaped in family:  # one step per array
+    array = np.full(graph.num_vertices, -1, np.int32)
+    for number, shaped in enumerate(family):  # one step per array
         index[shaped.array.vertex] = shaped.array.index
+        array[shaped.array.vertex] = number
     steps = [extents[0] ** k for k in range(dims)]
-    directions = np.zeros(graph.num_vertices, np.int8)
+    directions = np.zeros(graph.num_vertices, np.int16)
+    own = 1 << 2 * dims  # from the same place
     for piece in row_slices(graph):
         sink, source = sink_of_source(piece), piece.source
-        apart = np.where((index[sink] >= 0) & (index[source] >= 0), index[source] - index[sink], 0)
+        are_points = (index[sink] >= 0) & (index[source] >= 0)
+        apart = np.where(are_points, index[source] - index[sink], 0)
+        directions[sink[are_points & (apart == 0)]] |= own
         for number, step in enumerate([*steps, *(-s for s in steps)]):  # one step per direction
             directions[sink[apart == step]] |= 1 << number
-    inside = np.flatnonzero(directions == (1 << 2 * dims) - 1)
+    inside = np.flatnonzero(directions & (own - 1) == own - 1)
+    if len(np.unique(array[inside])) > 1 and not bool(np.all(directions[inside] & own)):
+        return None
     places = np.zeros(int(index.max(initial=0)) + 1, np.bool_)
     places[index[inside]] = True
     points = int(places.sum())

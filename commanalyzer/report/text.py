@@ -157,7 +157,7 @@ def _show_decompositions(result: AnalysisResult, console: Console, every: bool) 
         return
     several_models = len(result.models) > 1
     with_bound = any(d.efficiency_bound is not None for d in items)
-    table = Table(title="Communication per node count, whole analysed run", title_justify="left")
+    table = Table(title=f"Communication per node count, {extent(result)}", title_justify="left")
     table.add_column("nodes", justify="right")
     if several_models:
         table.add_column("model")
@@ -182,6 +182,8 @@ def _show_decompositions(result: AnalysisResult, console: Console, every: bool) 
             method = f"(nearest: {method})"
         table.add_row(str(item.nodes), *model, Text(method), *(numbers[name] for name in names))
     console.print(table)
+    if left_out:
+        console.print(f"Left out here: {', '.join(left_out)} (--json, or a terminal of {_ROOMY} columns).")
 
 
 def _show_confidence(result: AnalysisResult, console: Console) -> None:
@@ -196,6 +198,11 @@ def _show_confidence(result: AnalysisResult, console: Console) -> None:
         table.add_row(*map(Text, confidence_cells(item)))
     console.print(table)
     console.print()
+
+
+def extent(result: AnalysisResult) -> str:
+    """Which part of the run the numbers are of."""
+    return f"region {', '.join(result.regions)}" if result.regions else "whole analysed run"
 
 
 def _left_out(width: int, intensity: str, is_wide: bool) -> tuple[str, ...]:
@@ -256,13 +263,13 @@ def object_lines(item: Decomposition, objects: tuple[HomeObject, ...]) -> list[s
         return []
     order = sorted(range(len(item.object_bytes)), key=lambda i: (-int(item.object_bytes[i]), i))
     lines = [f"What is communicated on {item.nodes} nodes:"]
-    for index in order[:_TOP_OBJECTS]:
-        amount = int(item.object_bytes[index])
-        if not amount:
-            break
-        lines.append(
-            f"  {format_bytes(amount):>9}  {format_percent(amount / total):>7}  {_place(objects[index])}"
-        )
+    amounts = [(int(item.object_bytes[index]), _place(objects[index])) for index in order[:_TOP_OBJECTS]]
+    shown = [(amount, place) for amount, place in amounts if amount]
+    if rest := total - sum(amount for amount, _ in shown):
+        others = sum(1 for index in order[_TOP_OBJECTS:] if item.object_bytes[index])
+        shown.append((rest, f"{others} other variable{'s' if others > 1 else ''}"))
+    for amount, place in shown:
+        lines.append(f"  {format_bytes(amount):>9}  {format_percent(amount / total):>7}  {place}")
     return lines
 
 

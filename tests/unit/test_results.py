@@ -24,10 +24,12 @@ def test_lookup() -> None:
 
 def test_unknown_lookup_names_what_there_is() -> None:
     result = sample_result(sample_decomposition(2))
-    with pytest.raises(ConfigError, match=r"2 \(volume, metis cut\).*found 3"):
+    with pytest.raises(ConfigError, match=r"expected 2 nodes \(volume\), found 3 \(volume\)"):
         result.best(3)
     with pytest.raises(ConfigError):
         result.matrix(2, "hpdc18")
+    with pytest.raises(ConfigError, match="on 2 nodes one of metis cut, found 'blocks'"):
+        result.matrix(2, method="blocks")
 
 
 @pytest.mark.parametrize("bests", [(True, True), (False, False)])

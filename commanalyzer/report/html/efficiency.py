@@ -23,6 +23,7 @@ from commanalyzer.report.figures.roofline import draw_roofline, roof_of
 from commanalyzer.report.figures.scaling import curves_of, draw_efficiency, draw_speedup
 from commanalyzer.report.html.blocks import Block, Column, Figures, Fold, Row, Section, Table, Words
 from commanalyzer.report.html.subject import Subject, count_nodes, machine_name
+from commanalyzer.report.text import extent
 from commanalyzer.results import Decomposition
 from commanalyzer.roofline.bound import BETTER, BoundPoint, ScalingBound
 
@@ -64,7 +65,7 @@ def efficiency_section(subject: Subject, bounds: Sequence[ScalingBound]) -> Sect
     """How bytes, efficiency and speed-up depend on the number of nodes."""
     rows = tuple(Row(_cells(d)) for d in subject.bests)
     blocks: list[Block] = [
-        Table("Least communication per node count, whole analysed run", _columns(subject), rows)
+        Table(f"Least communication per node count, {extent(subject.result)}", _columns(subject), rows)
     ]
     known = confidence_of(subject.bests if subject.result.counted else subject.result.decompositions)
     leading = tuple(Row(confidence_cells(c)) for c in known if c.best.model == subject.largest.model)

@@ -69,3 +69,24 @@ def test_nothing_wanted_changes_nothing() -> None:
 def test_declarations_are_no_regions() -> None:
     with pytest.raises(ConfigError, match=r"functions: .*step"):
         mark_regions(MODULE, ("__gxx_personality_v0",))
+
+
+SCOPED = """
+define void @_ZN6Solver4stepEv() {
+  ret void
+}
+
+define void @_ZNSt6vectorIdE4stepEv() {
+  ret void
+}
+"""
+
+
+@pytest.mark.parametrize("name", ["Solver::step", "Solver::step()", "_ZN6Solver4stepEv"])
+def test_members_by_their_scopes(name: str) -> None:
+    assert mark_regions(SCOPED, (name,))[1] == ("_ZN6Solver4stepEv",)
+
+
+def test_similar_names_are_offered() -> None:
+    with pytest.raises(ConfigError, match=r"similar ones: Solver::step; no marks"):
+        mark_regions(SCOPED, ("Solver::stp",))

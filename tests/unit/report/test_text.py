@@ -97,7 +97,8 @@ def test_top_objects() -> None:
         sample_decomposition(2), object_bytes=np.array([0, 10, 40, 20, 1, 2, 3, 4], dtype=np.int64)
     )
     lines = object_lines(item, objects)
-    assert [line.split()[-1] for line in lines[1:]] == ["v2", "v3", "v1", "v7", "v6"]
+    assert [line.split()[-1] for line in lines[1:-1]] == ["v2", "v3", "v1", "v7", "v6"]
+    assert lines[-1].split() == ["3", "B", "3.8", "%", "2", "other", "variables"]
     assert lines[1].split() == ["40", "B", "50.0", "%", "v2"]
     assert object_lines(replace(item, object_bytes=np.zeros(8, dtype=np.int64)), objects) == []
 
