@@ -41,6 +41,7 @@ LAYERS = (
     ("artifact_header", "artifact_arrays"),
     ("artifacts",),
     ("paper_view", "views"),
+    ("causes",),
     ("record", "decompose", "counting", "patterns"),
     ("readings",),
     ("pipeline", "simulation"),

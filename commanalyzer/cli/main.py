@@ -34,6 +34,7 @@ _COMMANDS = {
     "compare": "Compare a prediction with the counted bytes of an MPI run.",
     "compose": "Predict a parallel system from models of its sequential blocks.",
     "count": "Count the bytes that an MPI program sends between its ranks.",
+    "diff": "Compare two results: what got better, what worse.",
     "explain": "Show how the value of one source line came about.",
     "export": "Write a result in the format of another tool.",
     "fit": "Find scaling laws over node counts and sizes.",
@@ -48,6 +49,7 @@ _COMMANDS = {
     "simulate": "Simulate a saved prediction on a cluster (SimGrid).",
     "sweep": "Analyse a program for many sizes, for scaling laws.",
     "validate": "Compare predictions with the counted MPI programs of the workloads.",
+    "why": "Say which variables and lines cause the communication.",
 }
 _COMPILERS = {
     "cc": "C compiler whose programs can be analysed: make CC=commanalyzer-cc.",
@@ -62,6 +64,7 @@ Exit codes:
   2    wrong usage of the command line
   3    the analysed program failed, timed out or exceeded its memory limit
   4    points of a sweep failed or are not analysed yet; the others are in the table
+  5    diff: more bytes than --fail-above allows
   70   internal error of commanalyzer
   130  interrupted
 """
@@ -88,7 +91,7 @@ class _LazyGroup(click.Group):
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
             if near := difflib.get_close_matches(args[0], _COMMANDS):
-                error.message += f" Did you mean {' or '.join(near)}?"
+                raise click.UsageError(f"{error.message} Did you mean {' or '.join(near)}?", ctx) from error
             raise
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -263,7 +263,9 @@ def object_lines(item: Decomposition, objects: tuple[HomeObject, ...]) -> list[s
         return []
     order = sorted(range(len(item.object_bytes)), key=lambda i: (-int(item.object_bytes[i]), i))
     lines = [f"What is communicated on {item.nodes} nodes:"]
-    amounts = [(int(item.object_bytes[index]), _place(objects[index])) for index in order[:_TOP_OBJECTS]]
+    amounts = [
+        (int(item.object_bytes[index]), place_of_home(objects[index])) for index in order[:_TOP_OBJECTS]
+    ]
     shown = [(amount, place) for amount, place in amounts if amount]
     if rest := total - sum(amount for amount, _ in shown):
         others = sum(1 for index in order[_TOP_OBJECTS:] if item.object_bytes[index])
@@ -273,7 +275,8 @@ def object_lines(item: Decomposition, objects: tuple[HomeObject, ...]) -> list[s
     return lines
 
 
-def _place(home: HomeObject) -> str:
+def place_of_home(home: HomeObject) -> str:
+    """Variable with its function and line, as the source has them."""
     where = f" in {home.function}" if home.function else ""
     line = f" ({home.file}:{home.line})" if home.file and home.line else ""
     return f"{home.name}{where}{line}"

@@ -7,22 +7,21 @@ from pathlib import PurePath
 
 import numpy as np
 
-from commanalyzer.communication.attribution import LineTraffic, traffic_of_lines
-from commanalyzer.communication.volume import charge_volume
+from commanalyzer.causes import causes_of
+from commanalyzer.communication.attribution import LineTraffic
+from commanalyzer.errors import ConfigError
 from commanalyzer.ir.symbol_names import source_name
 from commanalyzer.quantities import format_bytes, format_percent
 from commanalyzer.report.html.blocks import Block, Code, CodeLine, Column, Row, Section, Table, Words
 from commanalyzer.report.html.sources import Source, find_source
 from commanalyzer.report.html.subject import Subject, count_nodes, place_of
 from commanalyzer.vcg.graph import HomeKind
-from commanalyzer.views import volume_view
 
 _MOST_VARIABLES = 15
 _MOST_LINES = 12
 _MOST_NEEDING = 5  # lines with an excerpt
 _MOST_MAKING = 4
 _AROUND = 3  # lines before and after
-_HIGH = 0.9  # the threshold of hubs with which results are usually counted
 _KINDS = {
     HomeKind.UNKNOWN: "",
     HomeKind.GLOBAL: "global",
@@ -73,15 +72,10 @@ def _lines(subject: Subject) -> list[Block]:
     item = subject.largest
     if item.model != "volume":
         return [Words(("Source lines are attributed in the model volume only.",))]
-    graph, hubs = volume_view(subject.result.graph, _HIGH)
-    charges = charge_volume(graph, item.part, item.nodes, hubs)
-    found = traffic_of_lines(graph, item.part, charges)
-    counted = charges.expand.low_bytes + charges.fold.low_bytes
-    if counted != item.comm_bytes:
-        # The result was made with another threshold of hubs: the lines would not add up to its bytes.
-        return [
-            Words((f"Source lines are not shown: they add up to {counted}, not {item.comm_bytes} bytes.",))
-        ]
+    try:
+        found = causes_of(subject.result, item.nodes, method=item.method).lines
+    except ConfigError as error:
+        return [Words((f"Source lines are not shown: {error.message}.",))]
     table = _line_table(found, item.nodes, item.comm_bytes)
     return [table, *_excerpts(subject, found)]
 

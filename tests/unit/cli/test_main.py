@@ -221,7 +221,7 @@ def test_help(capsys: Capture, arguments: list[str]) -> None:
 def test_exit_codes_are_documented(capsys: Capture) -> None:
     main(["--help"])
     text = capsys.readouterr().out
-    for code in ("0 ", "1 ", "2 ", "3 ", "70 ", "130 "):
+    for code in ("0 ", "1 ", "2 ", "3 ", "4 ", "5 ", "70 ", "130 "):
         assert f"\n    {code}" in text
 
 
