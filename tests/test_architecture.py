@@ -44,6 +44,7 @@ LAYERS = (
     ("record", "decompose", "counting", "patterns"),
     ("readings",),
     ("pipeline", "simulation"),
+    ("profiles",),
     ("sweep",),
     ("laws",),
     ("composition",),
