@@ -57,8 +57,8 @@ def reduce_features(table: Floats) -> Reduced:
 def choose_number(runs: Sequence[Reduced]) -> int:
     """Number of classes with the best mean silhouette of all runs.
 
-    One class if all threads of every run are alike. A run with fewer different threads than classes has as many
-    clusters as different threads; one where all threads differ has no silhouette and does not count.
+    One class if all threads of every run are alike. A run with fewer different threads than classes has as
+    many clusters as different threads; one where all threads differ has no silhouette and does not count.
 
     Reference: P. Rousseeuw, *Silhouettes*, J. Comp. Appl. Math. 20, 1987.
     """

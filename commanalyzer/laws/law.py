@@ -54,7 +54,11 @@ class Formula:
 
     def at(self, x: Floats) -> Floats:
         """float64[N], value at the points float64[N, K], never below 0."""
-        return np.maximum(columns(self.terms, x) @ np.array(self.coefficients, dtype=np.float64), 0.0)
+        return np.maximum(self.unbounded(x), 0.0)
+
+    def unbounded(self, x: Floats) -> Floats:
+        """float64[N], the sum itself, which may be negative."""
+        return np.asarray(columns(self.terms, x) @ np.array(self.coefficients, dtype=np.float64))
 
     def half_width(self, x: Floats) -> Floats:
         """float64[N], half the width of the prediction interval at :data:`CONFIDENCE`.
