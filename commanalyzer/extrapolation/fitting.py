@@ -13,6 +13,7 @@ from commanalyzer.extrapolation.constraints import acceptance
 from commanalyzer.extrapolation.learners import Learned, learn
 from commanalyzer.extrapolation.proposals import default_terms, proposer, read_terms
 from commanalyzer.extrapolation.setup import LEARNED, MetricSetup, Setup
+from commanalyzer.laws.candidates import snapped_power
 from commanalyzer.laws.fit import holdouts
 from commanalyzer.laws.law import Formula, Law
 from commanalyzer.laws.selection import Search, constant, fit_terms, select_forward
@@ -79,6 +80,13 @@ class Fitter:
         if found is None:
             found = constant(y)
         return self._law(setup.name, found)
+
+    def fit_coarse(self, setup: MetricSetup, y: Floats) -> Model:
+        """Model of a number that is known to a factor of two: a power law, unless terms are given."""
+        if setup.terms:
+            return self.fit(setup, y)
+        scaling = self.x[:, : self.num_scaling]
+        return self._law(setup.name, snapped_power(scaling, y) if np.ptp(y) > 0 else constant(y))
 
     def mains(self, metric: str) -> tuple[Term, ...]:
         """Main terms of a metric; those of parameters with one value tell nothing and are left out."""

@@ -4,7 +4,8 @@
 model              parts
 =================  ==================================================================================
 ``levels``         ``end``: the last value; ``0.025`` ... ``0.975``: the distance that this fraction of all
-                   reuses does not exceed. Steps that move with the size of the problem move in the model.
+                   reuses does not exceed. Distances are known to a factor of two, so each follows a power law
+                   with usual exponents (or the given terms). Steps that move with the problem move, too.
 ``per-bin``        one per distance: its value (Marin and Mellor-Crummey); also as networks
 others             ``max``: the largest distance; ``cdf``: one model of all values, of terms that may depend
                    on memX, normMemX = memX / max (Eq. 4) and lognormMemX = 1 + log memX / log max (Eq. 5)
@@ -66,7 +67,7 @@ def _fit_levels(fitter: Fitter, setup: MetricSetup, distances: Floats, table: Fl
     for level in levels().tolist():
         y = np.array([np.exp2(np.interp(level, own, logs)) for own in np.maximum.accumulate(share, axis=1)])
         if y.tobytes() not in known:  # levels on one step have the same distances
-            known[y.tobytes()] = fitter.fit(setup, y)
+            known[y.tobytes()] = fitter.fit_coarse(setup, y)
         found[f"{level:g}"] = known[y.tobytes()]
     return found
 
