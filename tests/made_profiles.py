@@ -91,4 +91,5 @@ def _reuse(line: int, block: Sequence[float], counts: np.ndarray) -> Reuse:
 def places_of(extents: Sequence[int]) -> list[int]:
     """Dimensions with neighbours on both sides, per rank: 0 is a corner."""
     places = np.stack(np.unravel_index(np.arange(int(np.prod(extents))), extents), axis=1)
-    return ((places > 0) & (places < np.array(extents) - 1)).sum(axis=1).tolist()
+    inner: list[int] = ((places > 0) & (places < np.array(extents) - 1)).sum(axis=1).tolist()
+    return inner

@@ -110,9 +110,9 @@ class Fitter:
             raise ConfigError(str(error), where=f"constraints of {setup.name}") from error
         is_weighted = setup.model != "linear"
         if setup.selection == "fast":
-            powers = _FAST_WEIGHTS if is_weighted else (0.0,)
-            return Search("bic" if is_weighted else "adjusted-r2", (), powers, accepts)
-        powers = _ALL_WEIGHTS if is_weighted else (0.0,)
+            fast: tuple[float, ...] = _FAST_WEIGHTS if is_weighted else (0.0,)
+            return Search("bic" if is_weighted else "adjusted-r2", (), fast, accepts)
+        powers: tuple[float, ...] = _ALL_WEIGHTS if is_weighted else (0.0,)
         if setup.selection == "largest":
             return Search("leave-largest-out", tuple(holdouts(scaling)), powers, accepts)
         return Search("ten-fold", tuple(folds(len(self.x))), powers, accepts)

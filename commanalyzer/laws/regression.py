@@ -167,12 +167,17 @@ def prediction_errors(problem: Problem, subsets: Index) -> Errors:
         parts.append((problem.target[held] - guess) ** 2)
         usable &= fits
     means = np.stack([part.mean(axis=1) for part in parts])
-    errors = np.stack([part.var(axis=1) / part.shape[1] for part in parts])
+    if problem.leave_one_out:
+        errors = np.stack([part.var(axis=1) / part.shape[1] for part in parts])
+        spread = np.sqrt(errors.sum(axis=0)) / len(parts)
+    else:  # parts of single rows have no variance of their own
+        every = np.concatenate(parts, axis=1)
+        spread = every.std(axis=1) / np.sqrt(every.shape[1])
     return Errors(
         chosen=subsets,
         coefficients=solution / np.where(norms > 0, norms, 1.0)[:, 0, :],
         score=np.where(usable, means.mean(axis=0), np.inf),
-        spread=np.sqrt(errors.sum(axis=0)) / len(parts),
+        spread=spread,
         rss=((residual * factors) ** 2).sum(axis=1),
         lowest=fitted.min(axis=1),
         holdout=np.sqrt(means[-len(problem.holdouts) :].max(axis=0)),

@@ -145,12 +145,15 @@ class Search:
         holdouts: bool[N] each, for the criteria of prediction.
         powers: A row with the metric m has the weight m^-power; the best of several powers is used.
         accepts: Whether a sum may be chosen; every one may without it.
+        is_shared: The significance is shared among all terms that were tried; else each is tested as if it
+            were the only one.
     """
 
     criterion: Criterion
     holdouts: tuple[NDArray[np.bool_], ...] = ()
     powers: tuple[float, ...] = (2.0,)
     accepts: Callable[[Formula], bool] | None = None
+    is_shared: bool = True
 
 
 def select_forward(
@@ -216,12 +219,13 @@ def _grown(
         now = prediction_errors(problem, own[None, :])
         added = np.arange(len(chosen), len(terms), dtype=np.int64)[:, None]
         errors = prediction_errors(problem, np.concatenate((np.tile(own, (len(added), 1)), added), axis=1))
-        tried = max(tried, len(options))
+        tried = max(tried, len(options)) if search.is_shared else 1
         index = _best_addition(terms, problem, now, errors, search)
         if index < 0 or not _is_significant(now, errors, index, len(y), tried):
             break
         chosen = (*chosen, options[index])
-    return _pruned(x, y, chosen, search, power)
+    pruned = _pruned(x, y, chosen, search, power)
+    return None if pruned is None else _simplified(x, y, pruned, propose, search, power)
 
 
 def _best_addition(
@@ -245,8 +249,8 @@ def _criterion(errors: Errors, criterion: Criterion, rows: int) -> Floats:
     count = errors.chosen.shape[1]
     rss = np.where(np.isfinite(errors.score), errors.rss, np.inf) + rows * _EXACT_SCORE
     if criterion == "bic":
-        return rows * np.log(rss / rows) + count * np.log(rows)
-    return rss / max(rows - count, 1)  # orders like 1 - adjusted R^2
+        return np.asarray(rows * np.log(rss / rows) + count * np.log(rows))
+    return np.asarray(rss / max(rows - count, 1))  # orders like 1 - adjusted R^2
 
 
 def _is_significant(now: Errors, errors: Errors, index: int, rows: int, tried: int) -> bool:
@@ -283,3 +287,42 @@ def _pruned(
         if not np.isfinite(errors.score[0]) or (search.accepts and not search.accepts(formula)):
             return None
         return float(errors.score[0]), formula
+
+
+def _simplified(
+    x: Floats,
+    y: Floats,
+    found: tuple[float, Formula],
+    propose: Callable[[tuple[Term, ...]], Sequence[Term]],
+    search: Search,
+    power: float,
+) -> tuple[float, Formula]:
+    """The sum with simpler terms where they predict as well, within a standard error of its score.
+
+    Noise decides between terms that are nearly equal in the data (x and x log x); of those, the simpler one
+    is taken. Exact data have no such spread.
+
+    Reference: L. Breiman et al., *Classification and Regression Trees*, 1984 (one-standard-error rule).
+    """
+    for place in range(len(found[1].terms)):
+        own = found[1].terms
+        rest = (*own[:place], *own[place + 1 :])
+        simpler = [
+            t for t in propose(rest) if t not in own and term_complexity(t) < term_complexity(own[place])
+        ]
+        if not simpler:
+            continue
+        terms = [*rest, own[place], *simpler]
+        problem = weighted_problem(x, y, terms, search, power)
+        last = np.arange(len(rest), len(terms), dtype=np.int64)[:, None]
+        base = np.tile(np.arange(len(rest), dtype=np.int64), (len(last), 1))
+        errors = prediction_errors(problem, np.concatenate((base, last), axis=1))
+        limit = errors.score[0] + errors.spread[0] if errors.score[0] > _EXACT_SCORE else errors.score[0]
+        near = np.flatnonzero(errors.score[1:] <= limit) + 1
+        order = sorted(near.tolist(), key=lambda i: (term_complexity(terms[len(rest) + i]), errors.score[i]))
+        for index in order:
+            formula = fitted_formula("terms", terms, problem, errors, index)
+            if search.accepts is None or search.accepts(formula):
+                found = float(errors.score[index]), formula
+                break
+    return found

@@ -78,7 +78,7 @@ def graph_chart(
         ax = figure.add_subplot()
         for a, b in pairs.tolist():  # one line per pair of ranks
             ax.plot(*places[[a, b]].T, color=MUTED, linewidth=0.6, zorder=1)
-        ax.scatter(*places.T, c=[color_of(c) for c in classes], s=60, zorder=2)
+        ax.scatter(places[:, 0], places[:, 1], c=[color_of(c) for c in classes], s=60, zorder=2)
         for rank, (x, y) in enumerate(places.tolist()):
             ax.annotate(str(rank), (x, y), ha="center", va="center", fontsize=5, color="#fefefe", zorder=3)
         ax.set_aspect("equal")
