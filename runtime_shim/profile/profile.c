@@ -13,6 +13,7 @@
 #define LONGEST 8192     /* words of one segment, see commanalyzer/profiles/run/segments.py */
 #define FAILED 113
 #define BURST_EVERY 16
+#define SHORTEST_LINE 8 /* instructions */
 #define MOST_REMEMBERED 64 /* accesses of a segment that is compared with its last execution */
 #define ADDRESS_MASK ((1ull << 44) - 1) /* as in the recorder's shadow */
 
@@ -24,6 +25,7 @@ struct plan ca_plan;
 
 static uint64_t buffer[WORDS];
 static uint64_t *executed; /* by segment */
+static uint64_t *repeated; /* executions right behind one of the same segment */
 static uint64_t outcomes[1u << (HISTORY + 1)];
 static uint64_t branches, history;
 static uint8_t first_outcomes[HISTORY];
@@ -53,17 +55,18 @@ static void branch_to(int32_t segment) {
     outcomes[history & ((1u << (HISTORY + 1)) - 1)]++;
 }
 
-static void code_lines(const struct segment *s, int is_repeated) {
+/* The lines of a segment that is executed, `times` more if it has just been executed before. */
+static void code_lines(const struct segment *s, uint64_t times) {
   uint64_t bytes = (uint64_t)ca_plan.instruction_bytes, first = (uint64_t)s->first_address * bytes;
   uint64_t size = (uint64_t)s->size * bytes;
   for (int i = 0; i < LINE_SIZES; i++) {
     unsigned bits = 6 + (unsigned)i;
     uint64_t lines = ((first + size - 1) >> bits) - (first >> bits) + 1;
-    if (is_repeated && lines <= LIST)
-      ca_reuse_repeat(code[i], (unsigned)lines - 1, lines);
+    if (times)
+      ca_reuse_repeat(code[i], (unsigned)lines - 1, times * lines);
     else
       ca_reuse_access(code[i], first, size); /* once per line, then the other instructions of it */
-    ca_reuse_repeat(code[i], 0, (uint64_t)s->size - lines);
+    ca_reuse_repeat(code[i], 0, (times + !times) * ((uint64_t)s->size - lines));
   }
 }
 
@@ -109,6 +112,25 @@ static int repeats(int32_t number, const struct segment *s, const uint64_t *word
 static void access_lines(uint64_t address, uint64_t bytes) {
   ca_reuse_access(data[0], address, bytes);
   ca_reuse_access(data[1], address, bytes);
+}
+
+/* The same where lines are sampled: nearly all accesses only have their lines hashed. */
+static void sampled_accesses(const struct segment *s, const uint64_t *word) {
+  const struct access *a = ca_plan.access + s->first_access;
+  for (int32_t i = 0; i < s->accesses; i++) {
+    uint64_t line = word[i] >> 6, bytes = (uint64_t)a[i].bytes;
+    touch_bytes(word[i], bytes);
+    if ((word[i] & 63) + bytes > 64) {
+      access_lines(word[i], bytes);
+      continue;
+    }
+    data[0]->accesses++;
+    data[1]->accesses++;
+    if (line_hash(line) <= data[0]->limit)
+      ca_reuse_sampled(data[0], line);
+    if (line_hash(line >> 1) <= data[1]->limit)
+      ca_reuse_sampled(data[1], line >> 1);
+  }
 }
 
 /* Accesses of one word each. */
@@ -165,11 +187,15 @@ static const uint64_t *read_segment(const uint64_t *word) {
   if (pending_branch != NONE)
     branch_to(number);
   pending_branch = s->end == END_BRANCH ? s->taken : NONE;
-  if (s->size)
-    code_lines(s, number == before);
+  if (number == before && s->size < LIST * SHORTEST_LINE)
+    repeated[number]++;
+  else if (s->size)
+    code_lines(s, 0);
   before = number;
   if (s->words != s->accesses + 1 || s->accesses > MOST_REMEMBERED || s->has_new)
     other_accesses(s, word + 1);
+  else if (!ca_plan.is_exact && !ca_is_burst)
+    sampled_accesses(s, word + 1);
   else if (s->accesses)
     plain_accesses(number, s, word + 1);
   if (ca_plan.has_parallelism)
@@ -232,6 +258,7 @@ __attribute__((constructor(101))) static void start(void) {
   touched = mmap(0, ADDRESS_MASK / 8 + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (touched == MAP_FAILED)
     ca_profile_fail("address space");
+  repeated = calloc((uint64_t)ca_plan.segments + 1, 8);
   executed = calloc((uint64_t)ca_plan.segments + 1, 8);
   for (int i = 0; i < LINE_SIZES; i++) {
     data[i] = ca_reuse_new(6 + (unsigned)i, ca_plan.is_exact, 0);
@@ -252,6 +279,9 @@ __attribute__((destructor(101))) static void finish(void) {
   if (!path || getpid() != owner)
     return; /* children that were forked have the same buffer */
   ca_profile_flush();
+  for (int32_t i = 0; i < ca_plan.segments; i++)
+    if (repeated[i] && ca_plan.segment[i].size)
+      code_lines(&ca_plan.segment[i], repeated[i]);
   FILE *file = fopen(path, "wb");
   if (!file)
     ca_profile_fail("place for its results");

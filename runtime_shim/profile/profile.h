@@ -77,9 +77,15 @@ struct plan {
 extern struct plan ca_plan;
 
 /* reuse.c */
-struct reuse;
+struct reuse {
+  uint64_t limit; /* a line is sampled if its hash is at most this */
+  uint64_t accesses;
+  struct stack *stack;
+};
+static inline uint64_t line_hash(uint64_t line) { return line * 0x9e3779b97f4a7c15ull; }
 struct reuse *ca_reuse_new(unsigned line_bits, int is_exact, int has_bytes);
 void ca_reuse_access(struct reuse *r, uint64_t address, uint64_t bytes);
+void ca_reuse_sampled(struct reuse *r, uint64_t line);
 void ca_reuse_repeat(struct reuse *r, unsigned distance, uint64_t times);
 const uint64_t *ca_reuse_near(const struct reuse *r);
 void ca_reuse_end_burst(struct reuse *r);

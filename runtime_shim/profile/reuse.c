@@ -33,7 +33,8 @@ struct chunk {
   uint64_t bytes[CHUNK]; /* touched ones */
 };
 
-struct reuse {
+struct stack {
+  struct reuse gate; /* first: what others see */
   unsigned line_bits;
   int is_exact, has_bytes;
   uint64_t list[LIST], list_bytes[LIST]; /* a ring: the latest line is at `head` */
@@ -45,7 +46,7 @@ struct reuse {
   uint32_t *tree;
   uint32_t stamps, next, live;
   unsigned shift; /* the rate is 2^-shift */
-  uint64_t accesses, touched_lines, touched_bytes;
+  uint64_t touched_lines, touched_bytes;
   uint64_t near[LIST];        /* accesses that were found in the list, by place */
   uint64_t burst, burst_near[LIST]; /* all accesses of bursts, and those found in the list of the burst */
   double burst_share, burst_squares, bursts; /* of the share that was found there, per burst */
@@ -65,7 +66,9 @@ static void *room_for(uint64_t count, uint64_t size) {
 }
 
 struct reuse *ca_reuse_new(unsigned line_bits, int is_exact, int has_bytes) {
-  struct reuse *r = room_for(1, sizeof *r);
+  struct stack *r = room_for(1, sizeof *r);
+  r->gate.stack = r;
+  r->gate.limit = ~0ull;
   r->line_bits = line_bits;
   r->is_exact = is_exact;
   r->has_bytes = has_bytes;
@@ -74,7 +77,7 @@ struct reuse *ca_reuse_new(unsigned line_bits, int is_exact, int has_bytes) {
   r->stamps = FIRST_STAMPS;
   r->bits = room_for(r->stamps / 64, 8);
   r->tree = room_for(r->stamps / (64 * BLOCK_WORDS) + 1, 4);
-  return r;
+  return &r->gate;
 }
 
 static uint64_t mixed(uint64_t x) { /* finalizer of splitmix64 */
@@ -83,18 +86,16 @@ static uint64_t mixed(uint64_t x) { /* finalizer of splitmix64 */
   return x ^ (x >> 31);
 }
 
-static int is_sampled(const struct reuse *r, uint64_t line) {
-  return !r->shift || !(line * 0x9e3779b97f4a7c15ull >> (64 - r->shift));
-}
+static int is_sampled(const struct stack *r, uint64_t line) { return line_hash(line) <= r->gate.limit; }
 
-static struct chunk *place_of(const struct reuse *r, uint64_t chunk) {
+static struct chunk *place_of(const struct stack *r, uint64_t chunk) {
   uint64_t mask = r->room - 1, at = mixed(chunk) & mask;
   while (r->chunks[at].number && r->chunks[at].number != chunk + 1)
     at = (at + 1) & mask;
   return &r->chunks[at];
 }
 
-static void grow(struct reuse *r) {
+static void grow(struct stack *r) {
   struct chunk *old = r->chunks;
   uint64_t count = r->room;
   r->room *= 2;
@@ -106,7 +107,7 @@ static void grow(struct reuse *r) {
 }
 
 /* The chunk of a line that is touched. */
-static struct chunk *chunk_with(struct reuse *r, uint64_t line, uint64_t bytes) {
+static struct chunk *chunk_with(struct stack *r, uint64_t line, uint64_t bytes) {
   uint64_t number = line / CHUNK, bit = 1ull << line % CHUNK;
   struct chunk *c = place_of(r, number);
   if (!c->number) {
@@ -122,14 +123,14 @@ static struct chunk *chunk_with(struct reuse *r, uint64_t line, uint64_t bytes) 
   return c;
 }
 
-static void add(struct reuse *r, uint32_t stamp, uint32_t value) {
+static void add(struct stack *r, uint32_t stamp, uint32_t value) {
   uint32_t blocks = r->stamps / (64 * BLOCK_WORDS);
   for (uint32_t i = stamp / (64 * BLOCK_WORDS) + 1; i <= blocks; i += i & -i)
     r->tree[i] += value;
 }
 
 /* Live stamps up to this one. */
-static uint32_t count_to(const struct reuse *r, uint32_t stamp) {
+static uint32_t count_to(const struct stack *r, uint32_t stamp) {
   uint32_t result = 0, word = stamp / 64, block = word / BLOCK_WORDS;
   for (uint32_t i = block; i; i -= i & -i)
     result += r->tree[i];
@@ -138,14 +139,14 @@ static uint32_t count_to(const struct reuse *r, uint32_t stamp) {
   return result + (uint32_t)__builtin_popcountll(r->bits[word] & (~0ull >> (63 - stamp % 64)));
 }
 
-static void take_out(struct reuse *r, uint32_t stamp) {
+static void take_out(struct stack *r, uint32_t stamp) {
   r->bits[stamp / 64] &= ~(1ull << stamp % 64);
   add(r, stamp, (uint32_t)-1);
   r->live--;
 }
 
 /* Stamps without gaps, in the same order, and at least twice as much room as they need. */
-static void renumber(struct reuse *r) {
+static void renumber(struct stack *r) {
   for (uint64_t i = 0; i < r->room; i++)
     for (int k = 0; k < CHUNK; k++)
       if (r->chunks[i].stamp[k])
@@ -173,10 +174,11 @@ static void renumber(struct reuse *r) {
   r->next = r->live;
 }
 
-static void halve(struct reuse *r) {
+static void halve(struct stack *r) {
   uint64_t kept[LIST];
   unsigned count = 0;
   r->shift++;
+  r->gate.limit >>= 1;
   for (unsigned k = 0; k < r->listed; k++) {
     uint64_t line = r->list[(r->head + k) % LIST];
     if (is_sampled(r, line))
@@ -188,7 +190,7 @@ static void halve(struct reuse *r) {
   r->head = 0;
   r->listed = count;
   r->sampled_before = r->sampled;
-  r->accesses_before = r->accesses;
+  r->accesses_before = r->gate.accesses;
   for (uint64_t i = 0; i < r->room; i++)
     for (unsigned k = 0; k < CHUNK; k++) {
       struct chunk *c = &r->chunks[i];
@@ -200,7 +202,7 @@ static void halve(struct reuse *r) {
 }
 
 /* A line falls out of the list. */
-static void push(struct reuse *r, uint64_t line, uint64_t bytes) {
+static void push(struct stack *r, uint64_t line, uint64_t bytes) {
   struct chunk *c = chunk_with(r, line, bytes);
   if (r->next == r->stamps)
     renumber(r);
@@ -216,7 +218,7 @@ static unsigned bin_of(double distance) {
   return whole ? 1 + (unsigned)(whole > 1 ? 64 - __builtin_clzll(whole - 1) : 0) : 0;
 }
 
-static void record(struct reuse *r, uint64_t line, uint64_t distance) {
+static void record(struct stack *r, uint64_t line, uint64_t distance) {
   if (r->is_exact && distance < LIST)
     r->near[distance]++;
   else
@@ -224,7 +226,7 @@ static void record(struct reuse *r, uint64_t line, uint64_t distance) {
 }
 
 /* A line that is not in the list is accessed. */
-static void count_far(struct reuse *r, uint64_t line) {
+static void count_far(struct stack *r, uint64_t line) {
   struct chunk *c = place_of(r, line / CHUNK);
   if (!(c->seen & 1ull << line % CHUNK) || !c->stamp[line % CHUNK])
     return; /* the first access */
@@ -235,7 +237,7 @@ static void count_far(struct reuse *r, uint64_t line) {
 }
 
 /* The line comes to the top of the list from `distance`; those above it move down. */
-static void move_up(struct reuse *r, unsigned distance, uint64_t line, uint64_t bytes) {
+static void move_up(struct stack *r, unsigned distance, uint64_t line, uint64_t bytes) {
   if (r->has_bytes) {
     bytes |= r->list_bytes[(r->head + distance) % LIST];
     for (unsigned k = distance; k; k--)
@@ -247,7 +249,7 @@ static void move_up(struct reuse *r, unsigned distance, uint64_t line, uint64_t 
   r->list[r->head] = line;
 }
 
-static void come_in(struct reuse *r, uint64_t line, uint64_t bytes) {
+static void come_in(struct stack *r, uint64_t line, uint64_t bytes) {
   unsigned place = (r->head + LIST - 1) % LIST; /* of the last one, if the list is full */
   if (r->listed == LIST) {
     count_far(r, line);
@@ -263,7 +265,7 @@ static void come_in(struct reuse *r, uint64_t line, uint64_t bytes) {
   r->in_list[line % FILTER]++;
 }
 
-static void touch(struct reuse *r, uint64_t line, uint64_t bytes) {
+static void touch(struct stack *r, uint64_t line, uint64_t bytes) {
   if (r->list[r->head] == line && r->listed) {
     record(r, line, 0);
     if (r->has_bytes)
@@ -281,14 +283,14 @@ static void touch(struct reuse *r, uint64_t line, uint64_t bytes) {
 }
 
 /* The sample has room, and looking up takes a limited share of the run. */
-static void limit(struct reuse *r) {
+static void limit(struct stack *r) {
   uint64_t looked_up = ++r->sampled - r->sampled_before; /* since the rate is what it is */
-  int is_slow = looked_up > BEFORE_SHARING && looked_up * SHARE_SAMPLED > r->accesses - r->accesses_before;
+  int is_slow = looked_up > BEFORE_SHARING && looked_up * SHARE_SAMPLED > r->gate.accesses - r->accesses_before;
   if (r->live > MOST_SAMPLED || is_slow)
     halve(r);
 }
 
-static void burst(struct reuse *r, uint64_t line) {
+static void burst(struct stack *r, uint64_t line) {
   uint64_t *list = r->burst_list, moved = list[0];
   r->burst++;
   if (moved == line) {
@@ -308,7 +310,8 @@ static void burst(struct reuse *r, uint64_t line) {
 }
 
 /* A burst ends: its share of short distances, for the error of their mean. */
-void ca_reuse_end_burst(struct reuse *r) {
+void ca_reuse_end_burst(struct reuse *reuse) {
+  struct stack *r = reuse->stack;
   uint64_t found = 0;
   for (int k = 0; k < LIST; k++)
     found += r->burst_near[k];
@@ -323,8 +326,15 @@ void ca_reuse_end_burst(struct reuse *r) {
   r->found_before = found;
 }
 
+/* An access to a line that is sampled; it is counted already. */
+void ca_reuse_sampled(struct reuse *reuse, uint64_t line) {
+  touch(reuse->stack, line, 0);
+  limit(reuse->stack);
+}
+
 /* An access; one to several lines is one to each of them. */
-void ca_reuse_access(struct reuse *r, uint64_t address, uint64_t bytes) {
+void ca_reuse_access(struct reuse *reuse, uint64_t address, uint64_t bytes) {
+  struct stack *r = reuse->stack;
   if (!bytes)
     return;
   uint64_t first = address >> r->line_bits, last = (address + bytes - 1) >> r->line_bits;
@@ -336,7 +346,7 @@ void ca_reuse_access(struct reuse *r, uint64_t address, uint64_t bytes) {
       unsigned to = line == last ? (address + bytes - 1) & (size - 1) : size - 1;
       mask = (~0ull >> (63 - (to - from))) << from;
     }
-    r->accesses++;
+    r->gate.accesses++;
     if (r->is_exact) {
       touch(r, line, mask);
       continue;
@@ -351,22 +361,25 @@ void ca_reuse_access(struct reuse *r, uint64_t address, uint64_t bytes) {
 }
 
 /* Further accesses with a small distance, which leave the stack as it is in the end. */
-void ca_reuse_repeat(struct reuse *r, unsigned distance, uint64_t times) {
-  r->accesses += times;
+void ca_reuse_repeat(struct reuse *reuse, unsigned distance, uint64_t times) {
+  struct stack *r = reuse->stack;
+  r->gate.accesses += times;
   r->near[distance] += times;
 }
 
 /* Distances below LIST, counted so far: what a repetition adds can be told from two of them. */
-const uint64_t *ca_reuse_near(const struct reuse *r) { return r->near; }
+const uint64_t *ca_reuse_near(const struct reuse *reuse) { return reuse->stack->near; }
 
 /* Lines and bytes that are touched, where they are known from elsewhere. */
-void ca_reuse_touched(struct reuse *r, uint64_t lines, uint64_t bytes) {
+void ca_reuse_touched(struct reuse *reuse, uint64_t lines, uint64_t bytes) {
+  struct stack *r = reuse->stack;
   r->touched_lines = lines;
   r->touched_bytes = bytes;
 }
 
 /* Counts by distance: of each group in doubles, then what is known exactly. */
-void ca_reuse_write(struct reuse *r, void *stream) {
+void ca_reuse_write(struct reuse *reuse, void *stream) {
+  struct stack *r = reuse->stack;
   for (unsigned i = 0; i < r->listed; i++) /* what the list holds belongs to the footprint */
     chunk_with(r, r->list[(r->head + i) % LIST], r->list_bytes[(r->head + i) % LIST]);
   uint64_t bytes = 0, exact[BINS] = {0};
@@ -377,7 +390,7 @@ void ca_reuse_write(struct reuse *r, void *stream) {
     exact[bin_of(i)] += r->near[i];
   uint64_t lines = r->touched_lines ? r->touched_lines : r->lines_used;
   bytes = r->touched_bytes ? r->touched_bytes : bytes;
-  uint64_t facts[5] = {1ull << r->line_bits, r->accesses, lines, bytes, r->shift};
+  uint64_t facts[5] = {1ull << r->line_bits, r->gate.accesses, lines, bytes, r->shift};
   ca_profile_put(stream, facts, sizeof facts);
   ca_profile_put(stream, exact, sizeof exact);
   ca_profile_put(stream, r->hist, sizeof r->hist);

@@ -16,7 +16,15 @@ from commanalyzer.instrument.rewrite import patched
 from commanalyzer.ir.model import Instruction, Module
 from commanalyzer.profiles.mix import SHAPE
 from commanalyzer.profiles.run.kinds import Kind, kind_of, library_name
-from commanalyzer.profiles.run.segments import Access, Segment, ends_segment, segments_of
+from commanalyzer.profiles.run.segments import (
+    Access,
+    Segment,
+    ends_segment,
+    entered_from,
+    followed,
+    segments_of,
+    split_edges,
+)
 
 Int32 = NDArray[np.int32]
 Int64 = NDArray[np.int64]
@@ -154,6 +162,7 @@ class _Tables:
         self.num_registers = self._offsets[-1]
         self._entry: dict[tuple[int, str], int] = {}  # segment that each block begins with
         self._block: dict[tuple[int, str], int] = {}
+        self._edges = [split_edges(function) for function in module.functions]
         for number, segment in enumerate(segments):
             self._entry.setdefault((segment.function, segment.label), number)
             self._block[(segment.function, segment.label)] = segment.block
@@ -198,7 +207,8 @@ class _Tables:
     def _end(self, segment: Segment) -> tuple[int, int]:
         last = segment.last
         if last.opcode == "br" and len(last.targets) == 2:
-            return self._entry[(segment.function, last.targets[0])], _BRANCH
+            target = followed(last.targets[0], self._edges[segment.function])
+            return self._entry[(segment.function, target)], _BRANCH
         if last.opcode == "invoke" or ends_segment(last):
             return _NONE, _CALL
         return _NONE, _RETURN if last.opcode == "ret" else _PLAIN
@@ -230,7 +240,11 @@ class _Tables:
         operands = instruction.operands
         if code == _PHI:
             for value, label in zip(operands, instruction.incoming, strict=True):
-                self.operands += [self._block[(function, label)], self._register(function, value.text)]
+                label = entered_from(label, self._edges[function])
+                self.operands += [
+                    self._block.get((function, label), _NONE),
+                    self._register(function, value.text),
+                ]
             return len(operands)
         names = [operand.text for operand in operands]
         if instruction.callee.startswith("%"):

@@ -23,6 +23,10 @@ Int64 = NDArray[np.int64]
 BINS, GROUPS, HISTORY, LIST = 44, 8, 16, 16
 _CLASSES = 5
 _LINE_SIZES = 2
+_FEWEST = 4
+"""Sampled lines in between that say that a distance is long: neighbours in the sample may be neighbours in the
+run. With half as many, short distances are taken for longer ones; with twice as many, distances below twice the
+bound are not told apart."""
 DISTANCES = np.concatenate([[0], 1 << np.arange(BINS - 1, dtype=np.int64)])
 """int64[BINS]: 0, 1, 2, 4, ..."""
 
@@ -226,7 +230,8 @@ def line_reuse(
         instruction_bytes: Bytes of an instruction, of code.
 
     Where lines are sampled, short distances have their share of the bursts, longer ones the rest (first
-    accesses are known exactly), in proportions as sampled. The standard error is that of the mean of the
+    accesses are known exactly), as sampled; what the sample cannot tell from short ones is put just above
+    ``LIST``. The standard error is that of the mean of the
     groups' distributions, each of them an independent sample, and that of the share of the bursts.
     """
     line_bytes, accesses, lines, data_bytes, shift = facts
@@ -237,7 +242,7 @@ def line_reuse(
         np.add.at(short, np.searchsorted(DISTANCES, distances), share * accesses)
         far = max(accesses - lines - short.sum(), 0.0)
         short *= (accesses - lines - far) / max(short.sum(), 1.0)
-        long = groups * (DISTANCES > LIST)
+        long = groups * (DISTANCES > max(LIST, _FEWEST << shift))
         weights = long.sum(axis=0)
         between = max(far - weights.sum(), 0.0)  # longer than the list, and shorter than a sample can tell
         weights *= (far - between) / max(weights.sum(), 1.0)

@@ -6,7 +6,7 @@ behind so many accesses that the buffer of the run holds its words.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from commanalyzer.ir.model import Block, Function, Instruction, IrType, Module
@@ -85,13 +85,59 @@ def ends_segment(instruction: Instruction) -> bool:
     return not instruction.callee.startswith("@llvm.") and instruction.callee != "asm"
 
 
+def split_edges(function: Function) -> dict[str, tuple[str, str]]:
+    """Blocks that only jump on, with the blocks that lead there and that they lead to.
+
+    The canonical form splits edges with them, machines have none: they are no code. Kept are those without which
+    nobody could tell which way a branch went.
+    """
+    before: dict[str, list[str]] = {}
+    for block in function.blocks:
+        for target in block.terminator.targets:
+            before.setdefault(target, []).append(block.label)
+    empty = {
+        block.label: (before[block.label][0], block.terminator.targets[0])
+        for block in function.blocks[1:]
+        if len(block.instructions) == 1
+        and block.terminator.opcode == "br"
+        and len(block.terminator.targets) == 1
+        and len(before.get(block.label, [])) == 1
+    }
+    for block in function.blocks:
+        ends = [followed(target, empty) for target in block.terminator.targets]
+        if len(set(ends)) < len(ends):
+            for target in block.terminator.targets:
+                empty.pop(target, None)
+    return empty
+
+
+def followed(label: str, edges: Mapping[str, tuple[str, str]]) -> str:
+    """The block that control goes to through split edges."""
+    seen = {label}
+    while label in edges and edges[label][1] not in seen:
+        label = edges[label][1]
+        seen.add(label)
+    return label
+
+
+def entered_from(label: str, edges: Mapping[str, tuple[str, str]]) -> str:
+    """The block that control comes from through split edges."""
+    seen = {label}
+    while label in edges and edges[label][0] not in seen:
+        label = edges[label][0]
+        seen.add(label)
+    return label
+
+
 def segments_of(module: Module) -> list[Segment]:
     """Segments of a module, in the order of its text."""
     result: list[Segment] = []
     block_number = 0
     for number, function in enumerate(module.functions):
+        edges = split_edges(function)
         for block in function.blocks:
-            result.extend(_of_block(function, number, block, block_number))
+            if block.label not in edges:
+                result.extend(_of_block(function, number, block, block_number))
             block_number += 1
     return result
 
