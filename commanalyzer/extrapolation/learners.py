@@ -95,7 +95,9 @@ def _learner(kind: str, rows: int) -> Any:
     from sklearn.neural_network import MLPRegressor
 
     # L-BFGS is for few rows; the penalty is scikit-learn's own.
-    return MLPRegressor((_HIDDEN,), activation="tanh", solver="lbfgs", max_iter=300, random_state=0)
+    return MLPRegressor(
+        hidden_layer_sizes=(_HIDDEN,), activation="tanh", solver="lbfgs", max_iter=300, random_state=0
+    )
 
 
 def learn(
