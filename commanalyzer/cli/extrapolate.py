@@ -68,7 +68,7 @@ def command(
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)
         for run in runs:
-            name = "-".join(f"{k}{v:g}" for k, v in run.scale.items())
+            name = "-".join(f"{k}{v:g}" for k, v in sorted(run.scale.items()))
             written.append(output / f"{made.models.application.replace('/', '_')}-{name}.pisa")
             write_extrapolated(run, written[-1], force=force)
     if html is not None:

@@ -182,10 +182,8 @@ class _Trainer:
         size = found[SIZE].key if metric.type.endswith("instrPercentage") else ""
         key = _key(self.setup, metric.name, self.own, parts, size)
         before = None if self.before is None else self.before.models.get(metric.name)
-        internal = metric in _INTERNAL
-        if before is not None and (
-            before.key == key or (self.only and metric.name not in self.only and not internal)
-        ):
+        chosen = SIZE if metric in _INTERNAL else metric.name  # what profiles are made of follows the size
+        if before is not None and (before.key == key or (self.only and chosen not in self.only)):
             return before
         return MetricModel(metric, self._parts(metric, parts, found), key)
 

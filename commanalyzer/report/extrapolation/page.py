@@ -41,8 +41,8 @@ _SPOKES = (
     "MPIrecvBytes",
     "MPIrecvMessages",
 )
-_MOST_RUNS = 6
-_MOST_PLOTTED = 10  # metrics of a class, those to be inspected first: hundreds of figures load slowly
+_MOST_RUNS = 4
+_MOST_PLOTTED = 6  # metrics of a class, those to be inspected first: hundreds of figures load slowly
 _MOST_GRAPH = 64  # ranks: more are one grey disc
 
 
