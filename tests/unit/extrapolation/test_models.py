@@ -114,9 +114,9 @@ def test_saved_models_are_the_same_and_are_not_trained_again(trained: Trained, t
     other = tuple(replace(m, model="linear") if m.name in ("LSys", "ILP0") else m for m in setup.metrics)
     changed = replace(setup, metrics=other)
     only = train(data, classes, changed, previous=loaded, only=("ILP0",))
-    own, old = only.classes[0].models, loaded.classes[0].models
+    own, kept = only.classes[0].models, loaded.classes[0].models
     assert own["ILP0"].setup.model == "linear"
-    assert own["LSys"] is old["LSys"]
+    assert own["LSys"] is kept["LSys"]
     with pytest.raises(FitError, match="found ILP9"):
         train(data, classes, setup, only=("ILP9",))
 
