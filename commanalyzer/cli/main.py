@@ -44,6 +44,7 @@ _COMMANDS = {
     "model": "Compute the efficiency bound from numbers given by hand.",
     "partition": "Decompose a saved result for other node counts.",
     "patterns": "Find the parallel patterns of a program's loops.",
+    "profile": "Measure what a program executes, and what each rank of a division would.",
     "report": "Write results as one HTML page with figures.",
     "show": "Print a saved result.",
     "simulate": "Simulate a saved prediction on a cluster (SimGrid).",

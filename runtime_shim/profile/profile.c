@@ -19,7 +19,6 @@
 
 uint64_t *ca_profile_next;
 uint64_t *ca_profile_limit;
-extern char *const ca_profile_globals[]; /* of the instrumented module */
 
 struct plan ca_plan;
 
@@ -162,18 +161,13 @@ static void plain_accesses(int32_t number, const struct segment *s, const uint64
     last.line[i] = word[i] >> 6;
 }
 
-/* Accesses of unknown size, and new memory. */
+/* Accesses of which some are of unknown size. */
 static void other_accesses(const struct segment *s, const uint64_t *word) {
   const struct access *a = ca_plan.access + s->first_access;
   last.number = NONE;
   for (int32_t i = 0; i < s->accesses; i++, a++) {
     uint64_t address = word[0], bytes = a->bytes ? (uint64_t)a->bytes : word[1];
     word += a->bytes ? 1 : 2;
-    if (a->object != NONE) {
-      if (ca_plan.ranks)
-        ca_ranks_object(a->object, address, bytes);
-      continue;
-    }
     touch_bytes(address, bytes);
     access_lines(address, bytes);
   }
@@ -192,7 +186,7 @@ static const uint64_t *read_segment(const uint64_t *word) {
   else if (s->size)
     code_lines(s, 0);
   before = number;
-  if (s->words != s->accesses + 1 || s->accesses > MOST_REMEMBERED || s->has_new)
+  if (s->words != s->accesses + 1 || s->accesses > MOST_REMEMBERED)
     other_accesses(s, word + 1);
   else if (!ca_plan.is_exact && !ca_is_burst)
     sampled_accesses(s, word + 1);
@@ -200,8 +194,6 @@ static const uint64_t *read_segment(const uint64_t *word) {
     plain_accesses(number, s, word + 1);
   if (ca_plan.has_parallelism)
     ca_parallelism_segment(s, word + 1);
-  if (ca_plan.ranks)
-    ca_ranks_segment(number, s, word + 1);
   return word + s->words;
 }
 
@@ -234,16 +226,13 @@ static void read_plan(const char *path) {
   fclose(file);
   const char *at = content;
   struct plan *p = &ca_plan;
-  memcpy(p, section(&at, 14 * 4), 14 * 4);
+  memcpy(p, section(&at, 12 * 4), 12 * 4);
   p->segment = section(&at, (uint64_t)p->segments * sizeof *p->segment);
   p->access = section(&at, (uint64_t)p->accesses * sizeof *p->access);
   p->instruction = section(&at, (uint64_t)p->instructions * sizeof *p->instruction);
   p->operand = section(&at, (uint64_t)p->operands * 4);
   p->function = section(&at, (uint64_t)p->functions * sizeof *p->function);
   p->window = section(&at, (uint64_t)p->windows * 4);
-  p->object_start = section(&at, (uint64_t)(p->objects + 1) * 8);
-  p->object_global = section(&at, (uint64_t)p->objects * 8);
-  p->owner = section(&at, (uint64_t)p->owner_words * 4);
 }
 
 __attribute__((constructor(101))) static void start(void) {
@@ -266,12 +255,6 @@ __attribute__((constructor(101))) static void start(void) {
   }
   if (ca_plan.has_parallelism)
     ca_parallelism_start();
-  if (ca_plan.ranks) {
-    ca_ranks_start();
-    for (int32_t i = 0; i < ca_plan.objects; i++)
-      if (ca_plan.object_global[i] >= 0)
-        ca_ranks_object(i, (uint64_t)ca_profile_globals[ca_plan.object_global[i]], 0);
-  }
 }
 
 __attribute__((destructor(101))) static void finish(void) {
@@ -298,8 +281,6 @@ __attribute__((destructor(101))) static void finish(void) {
     ca_reuse_write(code[i], file);
   if (ca_plan.has_parallelism)
     ca_parallelism_write(file);
-  if (ca_plan.ranks)
-    ca_ranks_write(file);
   if (fclose(file))
     ca_profile_fail("room for its results");
 }

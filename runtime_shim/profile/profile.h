@@ -5,9 +5,9 @@
  *
  *     number of the segment | word | word | ...
  *
- * with one word (address) per access, two (address, bytes) per access of unknown size, and two (address, bytes)
- * per block of memory that the call in front of it returned. How many words there are is in the plan, a file
- * written when the program was instrumented (commanalyzer/profiles/run/plan_file.py), so words need no tags.
+ * with one word (address) per access, and two (address, bytes) per access of unknown size. How many words there
+ * are is in the plan, a file written when the program was instrumented (commanalyzer/profiles/run/plan.py), so
+ * words need no tags.
  */
 #ifndef COMMANALYZER_PROFILE_H
 #define COMMANALYZER_PROFILE_H
@@ -32,16 +32,12 @@ struct segment {
   int32_t block, function;
   int32_t taken; /* segment that follows if the branch is taken */
   int32_t end, is_entry;
-  int32_t parts; /* first of them; the last one is of what serves a later store */
   int32_t words;
-  int32_t has_new; /* one of its accesses is new memory */
 };
 
 struct access {
   int32_t bytes; /* 0: the next word says how many */
   int32_t is_write;
-  int32_t part; /* of its segment */
-  int32_t object; /* new block of memory, else NONE: number of the call that made it */
 };
 
 struct instruction {
@@ -61,17 +57,14 @@ struct function {
 };
 
 struct plan {
-  int32_t segments, accesses, instructions, operands, functions, registers, parts, windows;
-  int32_t is_exact, has_parallelism, instruction_bytes, ranks, objects, owner_words;
+  int32_t segments, accesses, instructions, operands, functions, registers, windows;
+  int32_t is_exact, has_parallelism, instruction_bytes, reserved[2];
   const struct segment *segment;
   const struct access *access;
   const struct instruction *instruction;
   const int32_t *operand;
   const struct function *function;
   const int32_t *window;
-  const int32_t *owner;        /* owner of every word of every object, rank + 1, 0 for none */
-  const int64_t *object_start; /* into `owner`, one more than there are objects */
-  const int64_t *object_global; /* index of the variable in ca_profile_globals, -1 for others */
 };
 
 extern struct plan ca_plan;
@@ -97,12 +90,6 @@ void ca_reuse_write(struct reuse *r, void *stream);
 void ca_parallelism_start(void);
 void ca_parallelism_segment(const struct segment *s, const uint64_t *words);
 void ca_parallelism_write(void *stream);
-
-/* ranks.c */
-void ca_ranks_start(void);
-void ca_ranks_segment(int32_t number, const struct segment *s, const uint64_t *words);
-void ca_ranks_object(int32_t object, uint64_t address, uint64_t bytes);
-void ca_ranks_write(void *stream);
 
 void ca_profile_put(void *stream, const void *data, uint64_t bytes);
 void ca_profile_fail(const char *what);

@@ -1,7 +1,7 @@
 """The profile run: build, run under limits, and put the profile together.
 
-Input: what to run, a division if ranks are to be told apart. Output: :class:`Profiled`. What the program prints
-is shown by the plain run, as when it is recorded.
+Input: what to run. Output: :class:`Profiled`. What the program prints is shown by the plain run, as when it
+is recorded.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from commanalyzer.files import scratch_directory
 from commanalyzer.ir.library_files import library_with
 from commanalyzer.ir.parser import parse_module
 from commanalyzer.profiles.mix import SHAPE, InstructionMix
-from commanalyzer.profiles.run.plan import RunPlan, plan_run
+from commanalyzer.profiles.run.plan import INSTRUCTION_BYTES, RunPlan, plan_run
 from commanalyzer.profiles.run.results import RunResult, read_results
 from commanalyzer.profiles.values import DEFAULT_WINDOW, Exchange, Profile, RankProfile
 from commanalyzer.progress import Progress
@@ -29,7 +29,7 @@ from commanalyzer.runtime.recorder import ProgramRuns
 DEFAULT_WINDOWS = (DEFAULT_WINDOW, 0)
 MOST_WINDOWS = 4
 LARGEST_WINDOW = 1 << 20
-_HEADER = 14
+_HEADER = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def profile_program(request: ProfileRequest, progress: Progress) -> Profiled:
         path, out = Path(scratch) / "plan", Path(scratch) / "profile"
         path.write_bytes(plan_bytes(plan, request))
         run = runs.profiled(instrumented, {"PROFILE_PLAN": str(path), "PROFILE": str(out)})
-        result = read_results(out, plan, request.windows, 0)
+        result = read_results(out, plan, request.windows)
     _require_one_thread(program, plan, result)
     if run.exit_status != plain.exit_status:
         raise TargetRunError(
@@ -124,12 +124,12 @@ def plan_bytes(plan: RunPlan, request: ProfileRequest) -> bytes:
     windows = np.array(request.windows, dtype=np.int32)
     counts = [len(tables[name]) for name in ("segments", "accesses", "instructions", "operands", "functions")]
     header = [
-        *counts, plan.num_registers, int(plan.parts[-1]), len(windows),
-        int(request.is_exact), int(bool(request.windows)), 4, 0, 0, 0,
+        *counts, plan.num_registers, len(windows),
+        int(request.is_exact), int(bool(request.windows)), INSTRUCTION_BYTES, 0, 0,
     ]  # fmt: skip
     assert len(header) == _HEADER
     sections: list[np.ndarray[tuple[int, ...], np.dtype[np.generic]]] = [
-        np.array(header, dtype=np.int32), *tables.values(), windows, np.zeros(1, np.int64),
+        np.array(header, dtype=np.int32), *tables.values(), windows,
     ]  # fmt: skip
     return b"".join(_padded(np.ascontiguousarray(s).tobytes()) for s in sections)
 

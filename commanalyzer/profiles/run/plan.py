@@ -1,6 +1,7 @@
 """What a profile run is told about a program, and the program's instrumented text.
 
-Input: the canonical module. Output: :class:`RunPlan`. Reference for the layout: ``runtime_shim/profile/profile.h``.
+Input: the canonical module. Output: :class:`RunPlan`, laid out as in
+``runtime_shim/profile/profile.h``.
 """
 
 from __future__ import annotations
@@ -44,7 +45,6 @@ class SegmentFacts:
 
     Attributes:
         mix_segment: int64[M], segment of each entry.
-        mix_part: int64[M], part of the segment that it belongs to.
         mix_type: int64[M], place in the flattened mix.
         reads: int64[S], registers that are read.
         writes: int64[S], registers that are written and read somewhere.
@@ -52,7 +52,6 @@ class SegmentFacts:
     """
 
     mix_segment: Int64
-    mix_part: Int64
     mix_type: Int64
     reads: Int64
     writes: Int64
@@ -69,7 +68,6 @@ class RunPlan:
         tables: Arrays of the plan file, in its order.
         facts: What segments count.
         num_registers: Registers of all functions.
-        parts: int64[S + 1], first part of each segment among all parts.
     """
 
     module: Module
@@ -77,30 +75,22 @@ class RunPlan:
     tables: Mapping[str, Int32]
     facts: SegmentFacts
     num_registers: int
-    parts: Int64
 
     def text(self) -> str:
         """The instrumented module."""
         return instrumented_text(self.module, self.segments)
 
 
-def plan_run(module: Module, parts_of: Sequence[Sequence[int]] | None = None) -> RunPlan:
+def plan_run(module: Module) -> RunPlan:
     """Plan of a module's profile run.
 
     Args:
         module: The canonical module.
-        parts_of: Per segment, the part of each instruction; all in one part without it.
     """
     segments = segments_of(module)
     kinds = [[kind_of(i) for i in s.instructions] for s in segments]
-    parts_of = parts_of or [[0] * len(s.instructions) for s in segments]
-    counts = np.array([1 + max(parts, default=0) for parts in parts_of], dtype=np.int64)
-    parts = np.concatenate([[0], np.cumsum(counts)])
-    builder = _Tables(module, segments, kinds, parts_of, parts)
-    tables = builder.build()
-    return RunPlan(
-        module, segments, tables, _facts(module, segments, kinds, parts_of), builder.num_registers, parts
-    )
+    builder = _Tables(module, segments, kinds)
+    return RunPlan(module, segments, builder.build(), _facts(module, segments, kinds), builder.num_registers)
 
 
 def instrumented_text(module: Module, segments: Sequence[Segment]) -> str:
@@ -112,21 +102,14 @@ def instrumented_text(module: Module, segments: Sequence[Segment]) -> str:
         room = patch.value(lines, f"call ptr @ca_profile_segment(i64 {number}, i64 {segment.words})")
         at = 1
         for access in segment.accesses:
-            target = lines
-            if access.instruction >= 0:
-                line = segment.instructions[access.instruction].first_line
-                target = patch.before.setdefault(line, [])
-            _write_words(patch, target, room, at, access)
+            line = segment.instructions[access.instruction].first_line
+            _write_words(patch, patch.before.setdefault(line, []), room, at, access)
             at += access.words
         if segment.behind is None:
             patch.tops.setdefault(segment.label, []).extend(lines)
         else:
             patch.after.setdefault(segment.behind.last_line, []).extend(lines)
     lines = patched(module, patches, module.lines)
-    defined = [g.name for g in module.globals if not g.is_external and not g.is_thread_local]
-    entries = ", ".join(f"ptr {name}" for name in defined) or "ptr null"
-    size = max(1, len(defined))
-    lines.append(f"@ca_profile_globals = hidden constant [{size} x ptr] [{entries}]")
     lines.append("declare ptr @ca_profile_segment(i64, i64)")
     return "\n".join(lines) + "\n"
 
@@ -151,11 +134,8 @@ class _Tables:
         module: Module,
         segments: Sequence[Segment],
         kinds: Sequence[Sequence[Kind]],
-        parts_of: Sequence[Sequence[int]],
-        parts: Int64,
     ) -> None:
         self._module, self._segments, self._kinds = module, segments, kinds
-        self._parts_of, self._parts = parts_of, parts
         self._registers = [_numbered(module, i) for i in range(len(module.functions))]
         offsets = np.concatenate([[0], np.cumsum([len(r) for r in self._registers])])
         self._offsets: list[int] = offsets.tolist()
@@ -176,10 +156,7 @@ class _Tables:
         address = 0
         for number, segment in enumerate(self._segments):
             first_access, first = len(accesses), len(instructions)
-            own = self._parts_of[number]
-            for a in segment.accesses:
-                part = own[a.instruction] if a.instruction >= 0 else 0
-                accesses.append((a.bytes, int(a.is_write), part, _NONE))
+            accesses += [(a.bytes, int(a.is_write)) for a in segment.accesses]
             instructions += self._of_segment(number)
             size = sum(len(kind.types) for kind in self._kinds[number])
             taken, end = self._end(segment)
@@ -187,7 +164,7 @@ class _Tables:
                 (
                     *(first_access, len(segment.accesses), first, len(instructions) - first),
                     *(address, size, segment.block, segment.function),
-                    *(taken, end, int(segment.is_entry), int(self._parts[number]), segment.words, 0),
+                    *(taken, end, int(segment.is_entry), segment.words),
                 )
             )
             address += size
@@ -197,7 +174,7 @@ class _Tables:
             self.operands += [self._register(number, p.text) for p in function.parameters]
         found = {
             "segments": np.array(rows),
-            "accesses": np.array(accesses).reshape(-1, 4),
+            "accesses": np.array(accesses).reshape(-1, 2),
             "instructions": np.array(instructions).reshape(-1, 6),
             "operands": np.array(self.operands),
             "functions": np.array(functions),
@@ -220,7 +197,7 @@ class _Tables:
 
     def _of_segment(self, number: int) -> list[tuple[int, ...]]:
         segment, result = self._segments[number], []
-        own = {a.instruction: i for i, a in enumerate(segment.accesses) if a.bytes and a.instruction >= 0}
+        own = {a.instruction: i for i, a in enumerate(segment.accesses) if a.bytes}
         for place, (instruction, kind) in enumerate(
             zip(segment.instructions, self._kinds[number], strict=True)
         ):
@@ -267,21 +244,18 @@ def _facts(
     module: Module,
     segments: Sequence[Segment],
     kinds: Sequence[Sequence[Kind]],
-    parts_of: Sequence[Sequence[int]],
 ) -> SegmentFacts:
     used = [_used_registers(module, i) for i in range(len(module.functions))]
     external = {d.name for d in module.declarations}
-    entries: list[tuple[int, int, int]] = []
+    entries: list[tuple[int, int]] = []
     calls: list[tuple[int, str]] = []
     reads, writes = np.zeros(len(segments), np.int64), np.zeros(len(segments), np.int64)
     for number, segment in enumerate(segments):
         known = used[segment.function]
-        for instruction, kind, part in zip(
-            segment.instructions, kinds[number], parts_of[number], strict=True
-        ):
+        for instruction, kind in zip(segment.instructions, kinds[number], strict=True):
             for type_ in kind.types:
                 place = np.ravel_multi_index((type_, kind.length, kind.data), SHAPE)
-                entries.append((number, part, int(place)))
+                entries.append((number, int(place)))
             if kind.types:
                 reads[number] += _reads(instruction)
                 writes[number] += instruction.name in known
@@ -290,7 +264,7 @@ def _facts(
                 name = instruction.callee[1:].strip('"')
             if name:
                 calls.append((number, name))
-    columns = np.array(entries, dtype=np.int64).reshape(-1, 3).T
+    columns = np.array(entries, dtype=np.int64).reshape(-1, 2).T
     return SegmentFacts(*columns, reads, writes, tuple(calls))
 
 

@@ -1,7 +1,8 @@
 """The file that a profile run writes, as values.
 
-Layout as in ``runtime_shim/profile``: counts of segments, outcomes of branches, reuse of data and code for lines
-of 64 and 128 bytes, parallelism, ranks.
+Layout as in ``runtime_shim/profile``: counts of segments, outcomes of branches, reuse of data and of code for
+lines
+of 64 and 128 bytes, parallelism.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ BINS, GROUPS, HISTORY, LIST = 44, 8, 16, 16
 _CLASSES = 5
 _LINE_SIZES = 2
 _FEWEST = 4
-"""Sampled lines in between that say that a distance is long: neighbours in the sample may be neighbours in the
-run. With half as many, short distances are taken for longer ones; with twice as many, distances below twice the
-bound are not told apart."""
+"""Sampled lines in between that say that a distance is long: neighbours in the sample may be neighbours in
+the run. With half as many, short distances are taken for longer ones; with twice as many, distances below
+twice the bound are not told apart."""
 DISTANCES = np.concatenate([[0], 1 << np.arange(BINS - 1, dtype=np.int64)])
 """int64[BINS]: 0, 1, 2, 4, ..."""
 
@@ -45,19 +46,6 @@ class LineReuse:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RankResult:
-    """What belongs to one rank.
-
-    Attributes:
-        parts: int64[parts], executions of each part of a segment.
-        data: Reuse by line size.
-    """
-
-    parts: Int64
-    data: tuple[LineReuse, ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class RunResult:
     """What a profile run measured.
 
@@ -68,9 +56,6 @@ class RunResult:
         code: Reuse of instructions by line size.
         parallelism: By window; empty if it was not measured.
         is_whole: Parallelism covers the whole run.
-        ranks: By rank; empty if they were not told apart.
-        by_order: Instructions whose rank is that of the next value stored, for want of a closer one.
-        unowned: Instructions without a value that somebody owns near them; they belong to rank 0.
     """
 
     executed: Int64
@@ -79,9 +64,6 @@ class RunResult:
     code: tuple[LineReuse, ...]
     parallelism: tuple[Parallelism, ...]
     is_whole: bool
-    ranks: tuple[RankResult, ...] = ()
-    by_order: int = 0
-    unowned: int = 0
 
 
 class _Reader:
@@ -113,14 +95,13 @@ class _Reader:
         return self.take("<u8", *shape).astype(np.int64)
 
 
-def read_results(path: Path, plan: RunPlan, windows: Sequence[int], ranks: int) -> RunResult:
+def read_results(path: Path, plan: RunPlan, windows: Sequence[int]) -> RunResult:
     """Results of a run.
 
     Args:
         path: File that it wrote.
         plan: What it was told.
         windows: Windows of the parallelism; empty if it was not measured.
-        ranks: How many are told apart, 0 for none.
 
     Raises:
         ProfileError: If the run left no file, or not all of it.
@@ -136,15 +117,7 @@ def read_results(path: Path, plan: RunPlan, windows: Sequence[int], ranks: int) 
     data = tuple(_reuse(reader, 0) for _ in range(_LINE_SIZES))
     code = tuple(_reuse(reader, INSTRUCTION_BYTES) for _ in range(_LINE_SIZES))
     parallelism, is_whole = _parallelism(reader, windows)
-    found, order = [], np.zeros(2, np.int64)
-    if ranks:
-        order = reader.integers(2)
-        for _ in range(ranks):
-            parts = reader.integers(int(plan.parts[-1]))
-            found.append(RankResult(parts, tuple(_reuse(reader, 0) for _ in range(_LINE_SIZES))))
-    return RunResult(
-        executed, branches, data, code, parallelism, is_whole, tuple(found), int(order[0]), int(order[1])
-    )
+    return RunResult(executed, branches, data, code, parallelism, is_whole)
 
 
 def _branches(reader: _Reader) -> Branches:
@@ -242,7 +215,7 @@ def line_reuse(
         np.add.at(short, np.searchsorted(DISTANCES, distances), share * accesses)
         far = max(accesses - lines - short.sum(), 0.0)
         short *= (accesses - lines - far) / max(short.sum(), 1.0)
-        long = groups * (DISTANCES > max(LIST, _FEWEST << shift))
+        long = groups * (max(LIST, _FEWEST << shift) < DISTANCES)
         weights = long.sum(axis=0)
         between = max(far - weights.sum(), 0.0)  # longer than the list, and shorter than a sample can tell
         weights *= (far - between) / max(weights.sum(), 1.0)

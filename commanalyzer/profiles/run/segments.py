@@ -23,13 +23,11 @@ class Access:
     """An access to memory by an instruction.
 
     Attributes:
-        instruction: Place of the instruction in its segment; -1: the call in front of the segment.
+        instruction: Place of the instruction in its segment.
         pointer: Operand that holds the address.
         bytes: How many; 0 if ``length`` says it.
         length: Operand (i64) that holds the number of bytes, empty if it is constant.
         is_write: It is written.
-        is_new: It is no access: the memory is new, and the number of the object is ``new``.
-        new: Identification of the call or local array that the new memory belongs to.
     """
 
     instruction: int
@@ -37,7 +35,6 @@ class Access:
     bytes: int
     length: str = ""
     is_write: bool = False
-    new: str = ""
 
     @property
     def words(self) -> int:
@@ -88,8 +85,8 @@ def ends_segment(instruction: Instruction) -> bool:
 def split_edges(function: Function) -> dict[str, tuple[str, str]]:
     """Blocks that only jump on, with the blocks that lead there and that they lead to.
 
-    The canonical form splits edges with them, machines have none: they are no code. Kept are those without which
-    nobody could tell which way a branch went.
+    The canonical form splits edges with them, machines have none: they are no code. Kept are those without
+    which nobody could tell which way a branch went.
     """
     before: dict[str, list[str]] = {}
     for block in function.blocks:
