@@ -20,7 +20,7 @@ A processor file is TOML::
 
 A rank needs LSys / min(ILP, issue) cycles, and waits for accesses that miss the first cache; as many of
 them overlap as its memory instructions are parallel (ILP0mem). Its lines from memory take their time at the
-bandwidth at least. Caches are fully associative with LRU replacement, so that the reuse distances tell the hits.
+bandwidth at least. Caches are fully associative with LRU replacement: the reuse distances tell the hits.
 
 Reference: R. Jongerius et al., *Analytic multi-core processor model for fast design-space exploration*, IEEE
 Trans. Computers 67(6), 2018 (ExaBounds); this model is simpler: no branches, no sharing of caches.

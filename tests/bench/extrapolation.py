@@ -174,14 +174,14 @@ amounts.
 ## Extrapolation
 
 From p <= 27 to p = 64 and 8 times the cells of the largest run. Mean relative errors of all required metrics;
-functions of reuse distances by the mean difference. *Runs*: training runs that have the class. A class that is
-in runs of one p only has no trend over p.
+functions of reuse distances by the mean difference. *Runs*: training runs that have the class. A class that
+is in runs of one p only has no trend over p.
 
 {errors}
 ## Terms that noise makes grow too fast
 
-The example of Section 2: y = 100 + 10 x, ten values of x from 2 to 32, {data_sets} data sets per noise. A leading
-term is wrong if it grows faster or slower than x; errors are those at 16 times the largest x.
+The example of Section 2: y = 100 + 10 x, ten values of x from 2 to 32, {data_sets} data sets per noise. A
+leading term is wrong if it grows faster or slower than x; errors are those at 16 times the largest x.
 
 {rates}"""
 
