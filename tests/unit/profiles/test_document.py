@@ -108,7 +108,9 @@ def test_reads_the_manuals_examples(tmp_path: Path, caplog: pytest.LogCaptureFix
     assert found.communication.tolist() == [[1, 148736, 226], [3, 148480, 224]]  # 2 - 1, 0 - 1 modulo 4
     expected = set(FIELDS) - {"instructionMix", "dataReuseDistribution", "mpiCommunicationVector"}
     assert rank.missing == expected
-    assert {f for f in FIELDS if any(f" {f} is missing" in r.getMessage() for r in caplog.records)} == expected
+    assert {
+        f for f in FIELDS if any(f" {f} is missing" in r.getMessage() for r in caplog.records)
+    } == expected
 
 
 def test_groups_hold_every_type_once() -> None:
