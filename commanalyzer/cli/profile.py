@@ -39,7 +39,13 @@ from commanalyzer.request import AnalysisRequest, CompilerOptions
     "windows",
     type=click.IntRange(0),
     multiple=True,
-    help="Measure the parallelism of instructions in a window of so many; 0 is no limit; repeatable.",
+    help="Window of the parallelism of instructions; 0 is no limit; repeatable.  [default: 54 and 0]",
+)
+@click.option(
+    "--parallelism/--no-parallelism",
+    default=True,
+    show_default=True,
+    help="Measure the parallelism of instructions, which takes most of the time.",
 )
 @click.option(
     "--division", type=click.Path(path_type=Path), help="Result (*.cmz) whose division tells ranks apart."
@@ -64,6 +70,7 @@ def command(
     scale: tuple[tuple[str, float], ...],
     reuse: str,
     windows: tuple[int, ...],
+    parallelism: bool,
     division: Path | None,
     nodes: int | None,
     cc: str,
@@ -87,7 +94,7 @@ def command(
     from commanalyzer.artifacts import load
     from commanalyzer.profiles.document import profile_text
     from commanalyzer.profiles.ranks import rank_profiles
-    from commanalyzer.profiles.run.measure import ProfileRequest, profile_program
+    from commanalyzer.profiles.run.measure import DEFAULT_WINDOWS, ProfileRequest, profile_program
     from commanalyzer.report.profile_text import show_profile
     from commanalyzer.report.text import make_console
 
@@ -101,6 +108,7 @@ def command(
         timeout_s=timeout,
         memory_limit_bytes=None if memory_limit is None else int(memory_limit),
     )
+    windows = (windows or DEFAULT_WINDOWS) if parallelism else ()
     request = ProfileRequest(program, name, dict(scale), reuse == "exact", windows)
     with shown_progress(quiet) as progress:
         profile = profile_program(request, progress).profile

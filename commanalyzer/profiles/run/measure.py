@@ -159,6 +159,7 @@ def sequential(plan: RunPlan, result: RunResult) -> RankProfile:
         branches=result.branches,
         exchange=Exchange(0, 0, none.astype(np.int64), none, none),
         library_calls=calls,
+        missing=frozenset() if result.parallelism else frozenset(("ilp",)),
     )
 
 
