@@ -97,6 +97,10 @@ class PartitionError(CommAnalyzerError):
     """Partitioning was asked for something impossible, or the partitioner failed."""
 
 
+class ProfileError(CommAnalyzerError):
+    """A profile is not as its format says, or a program cannot be profiled."""
+
+
 class MachineModelError(CommAnalyzerError):
     """A machine parameter is missing, out of range or of an unknown unit."""
 

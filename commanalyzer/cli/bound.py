@@ -10,6 +10,7 @@ import click
 from commanalyzer.cli import options
 from commanalyzer.cli.machine_options import efficiency_option, machine_and_latency_options
 from commanalyzer.cli.output import check_outputs, emit_document, force_option, json_option, quiet_option
+from commanalyzer.errors import ConfigError
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.request import MODELS
 
@@ -32,6 +33,12 @@ if TYPE_CHECKING:
     show_default=True,
     help="Parts that exchange much are close in the network, or anywhere (mean of random placements).",
 )
+@click.option(
+    "--profile",
+    type=click.Path(path_type=Path),
+    help="Predict the throughput from this profile (*.pisa) on --processor.",
+)
+@click.option("--processor", type=click.Path(path_type=Path), help="Core and caches (TOML), with --profile.")
 @efficiency_option
 @json_option
 @force_option
@@ -43,6 +50,8 @@ def command(
     model: str | None,
     method: str,
     placement: Placement,
+    profile: Path | None,
+    processor: Path | None,
     efficiency: float,
     json_output: str | None,
     force: bool,
@@ -59,6 +68,12 @@ def command(
     from commanalyzer.artifacts import load
     from commanalyzer.report.bound_text import bound_text, show_bound
 
+    if (profile is None) != (processor is None):
+        raise ConfigError("expected --profile and --processor together, found one of them")
+    if profile is not None and processor is not None:
+        from commanalyzer.profiles.throughput import load_processor, throughput_of
+
+        machine = machine.updated(throughput=throughput_of(profile, load_processor(processor)))
     loaded = load(result)
     found = loaded.bound(machine, nodes=nodes, model=model or "", method=method, placement=placement)
     emit_document(

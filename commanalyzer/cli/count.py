@@ -27,6 +27,7 @@ class _WithCommand(WithProgramArguments):
 )
 @click.option("--mpicc", default="", help="Compiler wrapper of the program's MPI, if not beside mpiexec.")
 @click.option("--timeout", type=options.seconds, help="Limit of the run: 60, 10min.")
+@click.option("--profile", type=click.Path(path_type=Path), help="Save the ranks' communication (*.pisa).")
 @force_option
 @click.option("--all", "every", is_flag=True, help="Show every kind of call.")
 @quiet_option("Only the table of regions.")
@@ -38,6 +39,7 @@ def command(
     region: str,
     mpicc: str,
     timeout: float | None,
+    profile: Path | None,
     force: bool,
     every: bool,
     quiet: bool,
@@ -48,6 +50,7 @@ def command(
     charged with the least volume that an implementation needs.
     """
     check_outputs(output, json_output, force)
+    check_outputs(profile, None, force)
     from commanalyzer.counting.launch import CountRequest, count
 
     result = count(
@@ -60,3 +63,8 @@ def command(
         )
     )
     emit(result, output, json_output, force=force, every=every, quiet=quiet)
+    if profile is not None:
+        from commanalyzer.profiles.document import write_profile
+        from commanalyzer.profiles.ranks import counted_profile
+
+        write_profile(counted_profile(result, {}), profile, force=force)

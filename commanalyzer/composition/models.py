@@ -6,6 +6,7 @@ measured times. All times are seconds.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -196,7 +197,10 @@ def _orders(
 def _order(factor: Factor) -> tuple[float, float]:
     """Growth x^a log(x)^b of a factor for large x."""
     a = float(factor.exponent)
-    by_form = {"fall": 0.0, "gather": 0.0, "mesh": 1.0, "pairs": max(a, 1.0)}
+    by_form = {
+        **{"fall": 0.0, "gather": 0.0, "mesh": 1.0, "pairs": max(a, 1.0)},
+        "base": math.inf if a > 1 else -math.inf,
+    }
     return by_form.get(factor.form, a), float(factor.log_exponent)
 
 

@@ -7,7 +7,7 @@ Debug information is dropped: its facts are in the site table.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from commanalyzer.abi import hooks
 from commanalyzer.errors import InstrumentationError
@@ -44,17 +44,28 @@ def rewrite(module: Module, plan: ModulePlan) -> str:
             "the module is already instrumented; expected the program's own IR",
             hint="analyse the original source or bitcode",
         )
-    aligned = _word_aligned(module)
-    lines: list[str] = []
-    position = 0
-    for function in module.functions:
-        lines.extend(_outside(aligned[position : function.first_line]))
-        lines.extend(_function(module, function, plan.patches[function.name]))
-        position = function.last_line + 1
-    lines.extend(_outside(aligned[position:]))
+    lines = patched(module, plan.patches, _word_aligned(module))
     lines.extend(_tables(plan))
     lines.extend(hook.declaration() for name, hook in hooks.HOOKS.items() if name in plan.used_hooks)
     return "\n".join(lines) + "\n"
+
+
+def patched(module: Module, patches: Mapping[str, FunctionPatch], text: Sequence[str]) -> list[str]:
+    """Return the module's lines with the patches of all functions in them, without debug information.
+
+    Args:
+        module: The module.
+        patches: By function name.
+        text: Its lines; between functions, they are taken from here.
+    """
+    lines: list[str] = []
+    position = 0
+    for function in module.functions:
+        lines.extend(_outside(text[position : function.first_line]))
+        lines.extend(_function(module, function, patches[function.name]))
+        position = function.last_line + 1
+    lines.extend(_outside(text[position:]))
+    return lines
 
 
 def _word_aligned(module: Module) -> list[str]:

@@ -46,7 +46,7 @@ def laws_json(document: LawsDocument) -> str:
         "program": document.program,
         "confidence": CONFIDENCE,
         "provenance": dict(document.provenance),
-        "laws": [_law(law) for law in document.laws],
+        "laws": [law_content(law) for law in document.laws],
     }
     return json.dumps(content, indent=1) + "\n"
 
@@ -86,7 +86,7 @@ def load_laws(path: Path) -> LawsDocument:
         )
     try:
         return LawsDocument(
-            str(content["program"]), tuple(map(_read_law, content["laws"])), dict(content["provenance"])
+            str(content["program"]), tuple(map(read_law, content["laws"])), dict(content["provenance"])
         )
     except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, FitError) as error:
         raise ArtifactError(
@@ -94,7 +94,8 @@ def load_laws(path: Path) -> LawsDocument:
         ) from error
 
 
-def _law(law: Law) -> dict[str, object]:
+def law_content(law: Law) -> dict[str, object]:
+    """A law as an object of JSON."""
     return {
         "metric": law.metric,
         "name": law_name(law),
@@ -136,7 +137,12 @@ def _factor(factor: Factor, parameters: Sequence[str]) -> dict[str, object]:
     }
 
 
-def _read_law(entry: Mapping[str, Any]) -> Law:
+def read_law(entry: Mapping[str, Any]) -> Law:
+    """The law of :func:`law_content`.
+
+    Raises:
+        LookupError, TypeError, ValueError, ArithmeticError, FitError: If it is none.
+    """
     parameters = tuple(map(str, entry["parameters"]))
     return Law(
         metric=str(entry["metric"]),

@@ -125,11 +125,11 @@ def _ranked(x: Floats, y: Floats, names: list[str], families: Sequence[Family]) 
     """The formulas that predict as well as the best one, the one to use first."""
     # A metric of 0 (one node) must be met as closely as the smallest other value.
     scale = np.maximum(y, y[y > 0].min())
-    holdouts = tuple(_holdouts(x))
+    held = tuple(holdouts(x))
     found: list[Candidate] = []
     for family in families:
         terms, subsets = subsets_of(family, x, y, names.index(NODES) if NODES in names else -1)
-        problem = Problem(columns(terms, x) / scale[:, None], y / scale, holdouts)
+        problem = Problem(columns(terms, x) / scale[:, None], y / scale, held)
         for chosen in subsets(problem):
             # A free exponent costs as much as a term.
             free = len(terms[0]) if family == "power" else 0
@@ -137,7 +137,7 @@ def _ranked(x: Floats, y: Floats, names: list[str], families: Sequence[Family]) 
     return choose(found, len(y)) or [constant(y)]
 
 
-def _holdouts(x: Floats) -> Iterator[NDArray[np.bool_]]:
+def holdouts(x: Floats) -> Iterator[NDArray[np.bool_]]:
     """Rows to predict from the others: the largest value of each parameter, then its larger values.
 
     Two values are left at least, three where the larger half is taken.

@@ -107,6 +107,8 @@ def _text_factor(factor: Factor, name: str) -> str:
         return f"({_text_power(name, factor.exponent)} - 1)"
     if factor.form == "fall":
         return f"(1 - 1/{_text_power(name, factor.exponent)})"
+    if factor.form == "base":
+        return f"{_number(factor.exponent)}^{name}"
     log = f"log2({name})" + (f"^{factor.log_exponent}" if factor.log_exponent != 1 else "")
     power = _text_power(name, factor.exponent) if factor.exponent else ""
     return " ".join(part for part in (power, log if factor.log_exponent else "") if part)
@@ -155,6 +157,8 @@ def _latex_factor(factor: Factor, parameter: str) -> str:
         return rf"({_latex_power(name, factor.exponent)} - 1)"
     if factor.form == "fall":
         return rf"(1 - {_latex_power(name, -factor.exponent)})"
+    if factor.form == "base":
+        return rf"{_number(factor.exponent)}^{{{name}}}"
     exponent = f"^{{{factor.log_exponent}}}" if factor.log_exponent != 1 else ""
     log = rf"\log_2{exponent} {name}"
     power = _latex_power(name, factor.exponent) if factor.exponent else ""
@@ -184,6 +188,8 @@ def _python_factor(factor: Factor, names: Sequence[str]) -> str:
         return f"({power} - 1)"
     if factor.form == "fall":
         return f"(1 - {name} ** (-{factor.exponent}))"
+    if factor.form == "base":
+        return f"{float(factor.exponent)} ** ({name})"
     log = f"math.log2({name}) ** {factor.log_exponent}"
     parts = [power] if factor.exponent else []
     return " * ".join([*parts, log] if factor.log_exponent else parts) or "1.0"

@@ -1,7 +1,8 @@
 """Reads a formula that a person wrote, ``0.03899 * n * log2(n) + 2``, as a law.
 
-The syntax is Python's: numbers, names of parameters, ``+ - * /``, powers with a number, ``log2``, ``sqrt``,
-``cbrt``; sums may be multiplied out. Only what a term of :mod:`commanalyzer.laws.terms` can be is read.
+The syntax is Python's: numbers, names of parameters, ``+ - * /``, powers with a number, ``2**n``, ``log2``,
+``sqrt``, ``cbrt``; sums may be multiplied out. Only what a term of :mod:`commanalyzer.laws.terms` can be is
+read.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ _LARGEST_EXPONENT = 64
 # Products of sums: laws have some ten terms, a polynomial of degree 8 in three parameters has 165. Each
 # product of two such takes 30 ms; without a limit a line of text would take hours.
 _MOST_TERMS = 256
+_BASE = "**"  # in names of exponentials
 
 
 def read_formula(text: str, *, metric: str = "time_s", factor: float = 1.0) -> Law:
@@ -44,15 +46,29 @@ def read_formula(text: str, *, metric: str = "time_s", factor: float = 1.0) -> L
         raise _unreadable(text) from error
     if not np.isfinite(list(polynomial.values())).all():
         raise _unreadable(text)
-    names = tuple(dict.fromkeys(name for powers in polynomial for name, _, _ in powers))
-    terms = tuple(
-        tuple(sorted(Factor(names.index(name), "power", power, log) for name, power, log in powers))
-        for powers in polynomial
-    )
+    names = tuple(dict.fromkeys(_parameter(name) for powers in polynomial for name, _, _ in powers))
+    try:
+        terms = tuple(tuple(sorted(_factor(names, *power) for power in powers)) for powers in polynomial)
+    except (ValueError, OverflowError, ZeroDivisionError) as error:
+        raise _unreadable(text) from error
     coefficients = tuple(factor * c for c in polynomial.values())
     formula = Formula("imported", terms or ((),), coefficients or (0.0,))
     limits = (0.0,) * len(names), (float("inf"),) * len(names)
     return Law(metric, names, formula, (), *limits, 0, ("formula as given",))
+
+
+def _parameter(name: str) -> str:
+    """The parameter of a name; ``2**n`` stands for an exponential of n."""
+    return name.partition(_BASE)[2] or name
+
+
+def _factor(names: tuple[str, ...], name: str, power: Fraction, log: int) -> Factor:
+    base, _, parameter = name.partition(_BASE)
+    if not parameter:
+        return Factor(names.index(name), "power", power, log)
+    if log or power.denominator != 1:
+        raise ValueError("roots and logarithms of exponentials")
+    return Factor(names.index(parameter), "base", Fraction(base) ** power.numerator)
 
 
 def _unreadable(text: str) -> FitError:
@@ -91,6 +107,9 @@ def _operation(node: ast.BinOp, text: str) -> _Polynomial:
             return _product(left, right)
         case ast.Div() if len(right) == 1:
             return _product(left, _power(right, Fraction(-1), text))
+        case ast.Pow() if list(left) == [()] and isinstance(node.right, ast.Name) and left[()] > 0:
+            base = Fraction(left[()]).limit_denominator(1000)
+            return {((f"{base}{_BASE}{node.right.id}", Fraction(1), 0),): 1.0}
         case ast.Pow() if list(right) == [()]:
             exponent = Fraction(right[()]).limit_denominator(12)
             if abs(exponent) > _LARGEST_EXPONENT:

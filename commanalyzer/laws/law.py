@@ -11,7 +11,7 @@ import numpy as np
 from commanalyzer.errors import FitError
 from commanalyzer.laws.terms import Floats, Term, columns, term_complexity
 
-Family = Literal["lattice", "pmnf", "power", "imported"]
+Family = Literal["lattice", "pmnf", "power", "imported", "terms"]
 CONFIDENCE = 0.95
 
 
@@ -21,7 +21,7 @@ class Formula:
 
     Attributes:
         family: ``lattice`` (physical terms), ``pmnf`` (Extra-P's search space), ``power``
-            (one term with free exponents) or ``imported``.
+            (one term with free exponents), ``terms`` (selected from complexity definitions) or ``imported``.
         terms: Terms; parameters are indices into those of the law.
         coefficients: One per term.
         loo_error: Root mean square relative error of the prediction score: rows left out one by one, and the
@@ -54,7 +54,11 @@ class Formula:
 
     def at(self, x: Floats) -> Floats:
         """float64[N], value at the points float64[N, K], never below 0."""
-        return np.maximum(columns(self.terms, x) @ np.array(self.coefficients, dtype=np.float64), 0.0)
+        return np.maximum(self.unbounded(x), 0.0)
+
+    def unbounded(self, x: Floats) -> Floats:
+        """float64[N], the sum itself, which may be negative."""
+        return np.asarray(columns(self.terms, x) @ np.array(self.coefficients, dtype=np.float64))
 
     def half_width(self, x: Floats) -> Floats:
         """float64[N], half the width of the prediction interval at :data:`CONFIDENCE`.

@@ -27,11 +27,21 @@ class Problem:
         table: float64[N, M].
         target: float64[N], 1 where the metric is not 0.
         holdouts: bool[N] each: rows to predict from the others.
+        emphasis: float64[N], what a row is multiplied with in a fit (the square root of its weight); all 1
+            when None. Errors of prediction are measured without it, so that weights can be compared.
+        leave_one_out: Rows are also predicted one by one.
     """
 
     table: Floats
     target: Floats
     holdouts: tuple[NDArray[np.bool_], ...]
+    emphasis: Floats | None = None
+    leave_one_out: bool = True
+
+    @property
+    def row_factors(self) -> Floats:
+        """float64[N], :attr:`emphasis`, 1 where there is none."""
+        return np.ones(len(self.target)) if self.emphasis is None else self.emphasis
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +54,7 @@ class Errors:
         score: float64[C], mean of the squared relative errors of prediction: of rows left out one by one, and
             of the rows of each holdout; infinite where a candidate cannot be fitted.
         spread: float64[C], standard error of the score.
-        rss: float64[C], residual sum of squares.
+        rss: float64[C], residual sum of squares, of the rows with their emphasis.
         lowest: float64[C], least fitted value, relative to the metric.
         holdout: float64[C], root mean square error of the worst holdout (leaving one out without any).
     """
@@ -142,26 +152,35 @@ def prediction_errors(problem: Problem, subsets: Index) -> Errors:
     table = np.moveaxis(problem.table[:, subsets], 1, 0)  # [C, N, t]
     norms = np.sqrt((table**2).sum(axis=1, keepdims=True))
     table = table / np.where(norms > 0, norms, 1.0)
-    q, solution, usable = _least_squares(table, problem.target)
+    factors = problem.row_factors
+    fit_table, fit_target = table * factors[None, :, None], problem.target * factors
+    q, solution, usable = _least_squares(fit_table, fit_target)
     fitted = (table * solution[:, None, :]).sum(axis=2)
     residual = problem.target - fitted
-    leverage = np.minimum((q**2).sum(axis=2), 1.0)
-    parts = [(residual / np.maximum(1.0 - leverage, 1e-6)) ** 2]
+    parts = []
+    if problem.leave_one_out or not problem.holdouts:
+        leverage = np.minimum((q**2).sum(axis=2), 1.0)
+        parts.append((residual / np.maximum(1.0 - leverage, 1e-6)) ** 2)
     for held in problem.holdouts:
-        _, partial, fits = _least_squares(table[:, ~held], problem.target[~held])
+        _, partial, fits = _least_squares(fit_table[:, ~held], fit_target[~held])
         guess = np.maximum((table[:, held] * partial[:, None, :]).sum(axis=2), 0.0)
         parts.append((problem.target[held] - guess) ** 2)
         usable &= fits
     means = np.stack([part.mean(axis=1) for part in parts])
-    errors = np.stack([part.var(axis=1) / part.shape[1] for part in parts])
+    if problem.leave_one_out:
+        errors = np.stack([part.var(axis=1) / part.shape[1] for part in parts])
+        spread = np.sqrt(errors.sum(axis=0)) / len(parts)
+    else:  # parts of single rows have no variance of their own
+        every = np.concatenate(parts, axis=1)
+        spread = every.std(axis=1) / np.sqrt(every.shape[1])
     return Errors(
         chosen=subsets,
         coefficients=solution / np.where(norms > 0, norms, 1.0)[:, 0, :],
         score=np.where(usable, means.mean(axis=0), np.inf),
-        spread=np.sqrt(errors.sum(axis=0)) / len(parts),
-        rss=(residual**2).sum(axis=1),
+        spread=spread,
+        rss=((residual * factors) ** 2).sum(axis=1),
         lowest=fitted.min(axis=1),
-        holdout=np.sqrt(means[1:].max(axis=0) if len(parts) > 1 else means[0]),
+        holdout=np.sqrt(means[-len(problem.holdouts) :].max(axis=0)),
     )
 
 

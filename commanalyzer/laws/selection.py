@@ -1,15 +1,22 @@
-"""Selection: candidates with their errors of prediction -> the formula to use and those as good as it."""
+"""Selection: candidates with their errors of prediction -> the formula to use and those as good as it.
+
+:func:`choose` picks among sums that were all fitted, :func:`select_forward` builds one sum term by term.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from commanalyzer.laws.law import Family, Formula
-from commanalyzer.laws.regression import Errors, Problem
-from commanalyzer.laws.terms import Floats, Term, term_complexity
+from commanalyzer.laws.regression import Errors, Index, Problem, prediction_errors
+from commanalyzer.laws.terms import Floats, Term, columns, term_complexity
+
+Criterion = Literal["ten-fold", "leave-one-out", "leave-largest-out", "bic", "adjusted-r2"]
 
 MOST_ALTERNATIVES = 8
 _EXACT = 1e-6  # relative: a fitted value may be below 0 by that
@@ -18,6 +25,9 @@ _TINY_TERM = 1e-6  # relative: a term that adds less to every row is none
 _LEAST_CHOICES = 100  # the values of a free exponent
 _NEAR = 2.0  # standard errors
 _PRICE = 0.1  # of the score, per unit of complexity
+SIGNIFICANCE = 0.05  # of a term that is added; the manual's 5 %
+_MOST_SELECTED = 10  # terms; more would need more runs than anybody makes
+_EXACT_SCORE = 1e-12  # mean squared relative error of exact data
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,21 +68,35 @@ def candidates_of(
         return
     cut = np.sort(errors.score[usable])[: 4 * MOST_ALTERNATIVES][-1]
     for index in np.flatnonzero(usable & (errors.score <= cut)).tolist():  # a few dozen per family
-        columns = problem.table[:, errors.chosen[index]]
-        degrees = max(len(columns) - columns.shape[1], 0)
-        variance = float(errors.rss[index]) / degrees if degrees else 0.0
-        formula = Formula(
-            family=family,
-            terms=tuple(terms[column] for column in errors.chosen[index].tolist()),
-            coefficients=tuple(errors.coefficients[index].tolist()),
-            loo_error=float(np.sqrt(errors.score[index])),
-            holdout_error=float(errors.holdout[index]),
-            residual_error=float(np.sqrt(variance)),
-            covariance=tuple((variance * np.linalg.pinv(columns.T @ columns)).ravel().tolist()),
-            degrees_of_freedom=degrees,
-        )
+        formula = fitted_formula(family, terms, problem, errors, index)
         score, spread = float(errors.score[index]), float(errors.spread[index])
         yield Candidate(formula, score, spread, len(formula.terms) + free, max(len(terms), _LEAST_CHOICES))
+
+
+def fitted_formula(
+    family: Family, terms: Sequence[Term], problem: Problem, errors: Errors, index: int
+) -> Formula:
+    """Formula of one candidate, with the covariance of its coefficients.
+
+    The rows' relative residuals are taken as equally large; with an emphasis, the coefficients are a linear
+    map of the rows, which carries that over.
+    """
+    chosen, factors = errors.chosen[index], problem.row_factors
+    table = problem.table[:, chosen]
+    residual = problem.target - table @ errors.coefficients[index]
+    degrees = max(len(table) - table.shape[1], 0)
+    variance = float((residual**2).sum()) / degrees if degrees else 0.0
+    solve = np.linalg.pinv(table * factors[:, None]) * factors
+    return Formula(
+        family=family,
+        terms=tuple(terms[column] for column in chosen.tolist()),
+        coefficients=tuple(errors.coefficients[index].tolist()),
+        loo_error=float(np.sqrt(errors.score[index])),
+        holdout_error=float(errors.holdout[index]),
+        residual_error=float(np.sqrt(variance)),
+        covariance=tuple((variance * solve @ solve.T).ravel().tolist()),
+        degrees_of_freedom=degrees,
+    )
 
 
 def choose(found: Sequence[Candidate], num_points: int) -> list[Formula]:
@@ -108,3 +132,197 @@ def constant(y: Floats) -> Formula:
     level = float(y.mean())
     spread = float(y.std() / level) if level else 0.0
     return Formula("lattice", ((),), (level,), spread, spread, spread, (), len(y) - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """How :func:`select_forward` decides.
+
+    Attributes:
+        criterion: What must improve with every term: the error of prediction (of a tenth of the rows from the
+            others, of each row, of the largest values of each parameter), Schwarz's Bayesian information
+            criterion, or the adjusted coefficient of determination.
+        holdouts: bool[N] each, for the criteria of prediction.
+        powers: A row with the metric m has the weight m^-power; the best of several powers is used.
+        accepts: Whether a sum may be chosen; every one may without it.
+        is_shared: The significance is shared among all terms that were tried; else each is tested as if it
+            were the only one.
+    """
+
+    criterion: Criterion
+    holdouts: tuple[NDArray[np.bool_], ...] = ()
+    powers: tuple[float, ...] = (2.0,)
+    accepts: Callable[[Formula], bool] | None = None
+    is_shared: bool = True
+
+
+def select_forward(
+    x: Floats, y: Floats, propose: Callable[[tuple[Term, ...]], Sequence[Term]], search: Search
+) -> Formula | None:
+    """Sum of terms that grows by the best term as long as it is significant; ``None`` if none is accepted.
+
+    It starts with the constant. The term that improves the criterion most is added if an F-test calls it
+    significant at :data:`SIGNIFICANCE`, shared among all terms that were tried: with hundreds to choose from,
+    the best of meaningless terms would pass a test made for one. In the end, terms whose loss does not harm
+    the criterion are dropped, the constant among them.
+
+    Args:
+        x: float64[N, K], points.
+        y: float64[N], metric, not negative.
+        propose: Terms to try, from those that were chosen so far.
+        search: How to decide.
+
+    Reference: G. Mariani et al., *Scaling properties of parallel applications to exascale*, IJPP 44(5), 2016
+    (forward selection, weights); the shared significance and the last step are not in it.
+    """
+    found = [f for power in search.powers if (f := _grown(x, y, propose, search, power)) is not None]
+    return min(found, key=lambda item: item[0])[1] if found else None
+
+
+def fit_terms(x: Floats, y: Floats, terms: Sequence[Term], search: Search) -> Formula | None:
+    """Coefficients of given terms, with the best of the weights; ``None`` if they cannot be told apart."""
+    found: list[tuple[float, Formula]] = []
+    for power in search.powers:
+        problem = weighted_problem(x, y, terms, search, power)
+        errors = prediction_errors(problem, np.arange(len(terms), dtype=np.int64)[None, :])
+        if np.isfinite(errors.score[0]):
+            formula = fitted_formula("terms", terms, problem, errors, 0)
+            found.append((float(errors.score[0]), formula))
+    return min(found, key=lambda item: item[0])[1] if found else None
+
+
+def weighted_problem(x: Floats, y: Floats, terms: Sequence[Term], search: Search, power: float) -> Problem:
+    """Rows divided by the metric, with the weights m^-power in a fit."""
+    scale = np.maximum(y, y[y > 0].min()) if (y > 0).any() else np.ones(len(y))
+    # A row that is divided by m has the weight m^-2 already.
+    emphasis = (scale / np.median(scale)) ** (1.0 - power / 2.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        table = columns(terms, x) / scale[:, None]
+    table = np.where(np.isfinite(table).all(axis=0), table, 0.0)
+    return Problem(table, y / scale, search.holdouts, emphasis, search.criterion == "leave-one-out")
+
+
+def _grown(
+    x: Floats,
+    y: Floats,
+    propose: Callable[[tuple[Term, ...]], Sequence[Term]],
+    search: Search,
+    power: float,
+) -> tuple[float, Formula] | None:
+    chosen: tuple[Term, ...] = ((),)
+    tried = 1
+    while len(chosen) < min(len(y) - 1, _MOST_SELECTED):
+        options = [term for term in propose(chosen) if term not in chosen]
+        terms = [*chosen, *options]
+        problem = weighted_problem(x, y, terms, search, power)
+        own = np.arange(len(chosen), dtype=np.int64)
+        now = prediction_errors(problem, own[None, :])
+        added = np.arange(len(chosen), len(terms), dtype=np.int64)[:, None]
+        errors = prediction_errors(problem, np.concatenate((np.tile(own, (len(added), 1)), added), axis=1))
+        tried = max(tried, len(options)) if search.is_shared else 1
+        index = _best_addition(terms, problem, now, errors, search)
+        if index < 0 or not _is_significant(now, errors, index, len(y), tried):
+            break
+        chosen = (*chosen, options[index])
+    pruned = _pruned(x, y, chosen, search, power)
+    return None if pruned is None else _simplified(x, y, pruned, propose, search, power)
+
+
+def _best_addition(
+    terms: Sequence[Term], problem: Problem, now: Errors, errors: Errors, search: Search
+) -> int:
+    """Number of the candidate with the best criterion that is accepted and better than what is; else -1."""
+    level = _criterion(now, search.criterion, len(problem.target))[0]
+    values = _criterion(errors, search.criterion, len(problem.target))
+    for index in np.argsort(values, kind="stable").tolist():  # ends at the first one that is accepted
+        if not values[index] < level:
+            return -1
+        if search.accepts is None or search.accepts(fitted_formula("terms", terms, problem, errors, index)):
+            return int(index)
+    return -1
+
+
+def _criterion(errors: Errors, criterion: Criterion, rows: int) -> Floats:
+    """float64[C], the less the better."""
+    if criterion not in ("bic", "adjusted-r2"):
+        return errors.score + _EXACT_SCORE
+    count = errors.chosen.shape[1]
+    rss = np.where(np.isfinite(errors.score), errors.rss, np.inf) + rows * _EXACT_SCORE
+    if criterion == "bic":
+        return np.asarray(rows * np.log(rss / rows) + count * np.log(rows))
+    return np.asarray(rss / max(rows - count, 1))  # orders like 1 - adjusted R^2
+
+
+def _is_significant(now: Errors, errors: Errors, index: int, rows: int, tried: int) -> bool:
+    from scipy.special import fdtrc
+
+    degrees = rows - errors.chosen.shape[1]
+    if degrees < 1:
+        return False
+    rest = float(errors.rss[index]) + rows * _EXACT_SCORE
+    ratio = max(float(now.rss[0]) - rest, 0.0) / (rest / degrees)
+    return bool(fdtrc(1, degrees, ratio) < SIGNIFICANCE / tried)
+
+
+def _pruned(
+    x: Floats, y: Floats, chosen: tuple[Term, ...], search: Search, power: float
+) -> tuple[float, Formula] | None:
+    """The sum without terms whose loss does not make the criterion worse, and its error of prediction."""
+    while True:
+        problem = weighted_problem(x, y, chosen, search, power)
+        every: Index = np.arange(len(chosen), dtype=np.int64)[None, :]
+        errors = prediction_errors(problem, every)
+        formula = fitted_formula("terms", chosen, problem, errors, 0)
+        if len(chosen) > 1:
+            fewer = np.stack([np.delete(every[0], i) for i in range(len(chosen))])
+            without = prediction_errors(problem, fewer)
+            values = _criterion(without, search.criterion, len(y))
+            best = int(np.argmin(values))
+            shorter = fitted_formula("terms", chosen, problem, without, best)
+            if values[best] <= _criterion(errors, search.criterion, len(y))[0] and (
+                search.accepts is None or search.accepts(shorter)
+            ):
+                chosen = tuple(chosen[i] for i in fewer[best].tolist())
+                continue
+        if not np.isfinite(errors.score[0]) or (search.accepts and not search.accepts(formula)):
+            return None
+        return float(errors.score[0]), formula
+
+
+def _simplified(
+    x: Floats,
+    y: Floats,
+    found: tuple[float, Formula],
+    propose: Callable[[tuple[Term, ...]], Sequence[Term]],
+    search: Search,
+    power: float,
+) -> tuple[float, Formula]:
+    """The sum with simpler terms where they predict as well, within a standard error of its score.
+
+    Noise decides between terms that are nearly equal in the data (x and x log x); of those, the simpler one
+    is taken. Exact data have no such spread.
+
+    Reference: L. Breiman et al., *Classification and Regression Trees*, 1984 (one-standard-error rule).
+    """
+    for place in range(len(found[1].terms)):
+        own = found[1].terms
+        rest = (*own[:place], *own[place + 1 :])
+        simpler = [
+            t for t in propose(rest) if t not in own and term_complexity(t) < term_complexity(own[place])
+        ]
+        if not simpler:
+            continue
+        terms = [*rest, own[place], *simpler]
+        problem = weighted_problem(x, y, terms, search, power)
+        last = np.arange(len(rest), len(terms), dtype=np.int64)[:, None]
+        base = np.tile(np.arange(len(rest), dtype=np.int64), (len(last), 1))
+        errors = prediction_errors(problem, np.concatenate((base, last), axis=1))
+        limit = errors.score[0] + errors.spread[0] if errors.score[0] > _EXACT_SCORE else errors.score[0]
+        near = np.flatnonzero(errors.score[1:] <= limit) + 1
+        order = sorted(near.tolist(), key=lambda i: (term_complexity(terms[len(rest) + i]), errors.score[i]))
+        for index in order:
+            formula = fitted_formula("terms", terms, problem, errors, index)
+            if search.accepts is None or search.accepts(formula):
+                found = float(errors.score[index]), formula
+                break
+    return found

@@ -14,6 +14,7 @@ pairs      |x - x^a|                                neighbours on a square (a = 
                                                     all pairs of nodes (2)
 gather     (x - 1) (1 - exp(-a / x))                other parts that read a value with a readers at random
 mesh       x (1 - 1/q_1) + ... + x (1 - 1/q_d)      neighbours on the most cubic grid (a = 1/d)
+base       a^x                                      exhaustive searches; the base cannot be fitted
 =========  =======================================  ==================================================
 """
 
@@ -30,8 +31,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats: TypeAlias = NDArray[np.float64]
-Form = Literal["power", "rise", "fall", "grid", "pairs", "mesh", "gather"]
-FORMS: tuple[Form, ...] = ("power", "rise", "fall", "grid", "pairs", "mesh", "gather")
+Form = Literal["power", "rise", "fall", "grid", "pairs", "mesh", "gather", "base"]
+FORMS: tuple[Form, ...] = ("power", "rise", "fall", "grid", "pairs", "mesh", "gather", "base")
 _RARITY: Mapping[Form, float] = {
     "power": 0.0,
     "rise": 0.2,
@@ -40,6 +41,7 @@ _RARITY: Mapping[Form, float] = {
     "pairs": 0.4,
     "mesh": 0.5,
     "gather": 0.8,
+    "base": 1.0,
 }
 _WHOLE = 0.5  # node counts of a grid are rounded to whole numbers
 
@@ -51,7 +53,7 @@ class Factor:
     Attributes:
         parameter: Its index.
         form: See the module.
-        exponent: a; of a grid and a mesh 1/d; of a gather the mean number of readers.
+        exponent: a; of a grid and a mesh 1/d; of a gather the mean number of readers; a base.
         log_exponent: b, 0 except for ``power``.
     """
 
@@ -71,6 +73,9 @@ class Factor:
             return -(x - 1) * np.expm1(-a / x)
         if self.form == "pairs":
             return np.abs(x - x**a)
+        if self.form == "base":
+            with np.errstate(over="ignore"):
+                return a**x
         if self.form == "rise":
             return np.expm1(a * np.log(x))
         if self.form == "fall":
@@ -84,7 +89,7 @@ class Factor:
         rare = 0.0 if self.exponent.denominator <= 2 else 0.5
         if self.exponent.denominator > 3:
             rare = 1.5
-        steep = 0.0 if self.form == "gather" else 0.1 * abs(float(self.exponent))
+        steep = 0.0 if self.form in ("gather", "base") else 0.1 * abs(float(self.exponent))
         return 1.0 + rare + _RARITY[self.form] + steep + 0.75 * abs(self.log_exponent)
 
 

@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 from commanalyzer.errors import InstrumentationError, RuntimeBuildError
@@ -56,14 +57,43 @@ def build_instrumented(ir_text: str, program: FrontendResult, link_flags: Sequen
         RuntimeBuildError: If the shim does not compile or the program does not link.
         InstrumentationError: If the instrumented module is not valid (a bug of this program).
     """
-    bundled = bundled_toolchain()
     source = shim_directory() / "src"
-    flags, headers = (*_FLAGS, *_include()), shim_headers()
+    shim = Shim(tuple(source / name for name in INLINED), separate_sources(), shim_headers())
+    return _build_with(shim, ir_text, program, link_flags)
+
+
+def build_profiled(ir_text: str, program: FrontendResult, link_flags: Sequence[str] = ()) -> Path:
+    """Executable of a profile run; arguments and errors as of :func:`build_instrumented`."""
+    found = sorted((shim_directory() / "profile").iterdir())
+    inlined = tuple(path for path in found if path.name == "hook.c")
+    separate = tuple(path for path in found if path.suffix == ".c" and path not in inlined)
+    shim = Shim(inlined, separate, tuple(path for path in found if path.suffix == ".h"))
+    return _build_with(shim, ir_text, program, link_flags)
+
+
+@dataclass(frozen=True, slots=True)
+class Shim:
+    """Sources of a runtime.
+
+    Attributes:
+        inlined: Those whose functions are inlined into the program.
+        separate: Those that are compiled to objects.
+        headers: What they may include: part of the key of what is cached.
+    """
+
+    inlined: tuple[Path, ...]
+    separate: tuple[Path, ...]
+    headers: tuple[Path, ...]
+
+
+def _build_with(shim: Shim, ir_text: str, program: FrontendResult, link_flags: Sequence[str]) -> Path:
+    bundled = bundled_toolchain()
+    flags = (*_FLAGS, *_include())
     with ThreadPoolExecutor(os.cpu_count()) as compilers:  # the first time; then all are in the cache
-        bitcode = compilers.map(lambda name: _bitcode(bundled, source / name), INLINED)
+        bitcode = compilers.map(lambda path: _bitcode(bundled, path, shim.headers), shim.inlined)
         objects = compilers.map(
-            lambda path: build_object(path, toolchain=bundled, flags=flags, depends_on=headers),
-            separate_sources(),
+            lambda path: build_object(path, toolchain=bundled, flags=flags, depends_on=shim.headers),
+            shim.separate,
         )
     merged = _merge(ir_text, tuple(bitcode))
     return _link(merged, program, (*link_flags, "-rdynamic"), (*objects, *_library_objects(program)))
@@ -93,15 +123,13 @@ def shim_headers() -> tuple[Path, ...]:
     return tuple(path for path in found if path.suffix in (".h", ".inc"))
 
 
-def _bitcode(toolchain: Toolchain, source: Path) -> Path:
+def _bitcode(toolchain: Toolchain, source: Path, headers: Sequence[Path]) -> Path:
     # passes are left to the merged module, where the hooks are inlined
     command = [
         *toolchain.cc, *toolchain.target_flags, *_FLAGS, *_include(),
         "-Xclang", "-disable-llvm-passes", "-emit-llvm", "-c", str(source),
     ]  # fmt: skip
-    key = content_key(
-        ["bitcode", toolchain.version, *command, *(p.read_bytes() for p in (source, *shim_headers()))]
-    )
+    key = content_key(["bitcode", toolchain.version, *command, *(p.read_bytes() for p in (source, *headers))])
 
     def produce(draft: Path) -> None:
         output = run_tool([*command, "-o", str(draft)], timeout_s=_TIMEOUT_S)

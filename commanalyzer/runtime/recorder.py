@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,6 +91,19 @@ class ProgramRuns:
                 hint="allow overcommitted memory (vm.overcommit_memory 0 or 1) and unlimited address space",
             )
         return run
+
+    def profiled(self, instrumented: Path, variables: Mapping[str, str]) -> TargetRun:
+        """Run the program's profile run; what it prints is discarded.
+
+        Args:
+            instrumented: Executable that measures.
+            variables: What it is told, by name without ``COMMANALYZER_``.
+
+        Raises:
+            TargetRunError: As :func:`run_target` says.
+        """
+        environment = {f"COMMANALYZER_{name}": value for name, value in variables.items()}
+        return self._run(instrumented, environment, subprocess.DEVNULL, subprocess.DEVNULL)
 
     def _run(
         self,

@@ -1,0 +1,221 @@
+"""Files of profiles (``*.pisa``): the JSON of Appendix A, written and read.
+
+Input and output: :class:`Profile` and a file. Fields of Table 1 that a file does not have get their defaults
+and are named in :attr:`RankProfile.missing`; what the format does not know (errors of sampled distances,
+branches by length of the history, remarks) stands in fields of its own, which its other readers skip.
+
+Reference: *IBM Exascale Extrapolator manual*, Table 1 and Appendix A.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from commanalyzer.documents import number, parse_json
+from commanalyzer.errors import ProfileError
+from commanalyzer.files import write_text
+from commanalyzer.profiles.fields import (
+    read_branches,
+    read_calls,
+    read_exchange,
+    read_footprint,
+    read_mpi_calls,
+    read_parallelism,
+    read_reuse,
+    write_branches,
+    write_exchange,
+    write_footprint,
+    write_mpi_calls,
+    write_parallelism,
+    write_reuse,
+)
+from commanalyzer.profiles.mix_fields import read_mix, write_mix
+from commanalyzer.profiles.numbers import given_number, plain
+from commanalyzer.profiles.values import Profile, RankProfile
+
+SCHEMA = "commanalyzer.profile/1"
+SUFFIX = ".pisa"
+FIELDS = (
+    *("instructionMix", "openMPinstructionMix", "mpiInstructionMix", "ilp", "dataReuseDistribution"),
+    *("instReuseDistribution", "memoryFootprint", "registerAccesses", "mpiDataExchanged"),
+    *("mpiCommunicationVector", "externalLibraryCallCount"),
+)
+"""Fields of a thread that may be missing (Table 1 without its two mandatory ones)."""
+
+logger = logging.getLogger(__name__)
+
+
+def read_profile(path: Path) -> Profile:
+    """Profile in a file; a warning (logged) names what is missing.
+
+    Raises:
+        ProfileError: If it cannot be read, is no JSON, or a field is not as Appendix A says.
+    """
+    try:
+        content = parse_json(path.read_bytes(), is_finite=True)
+    except OSError as error:
+        raise ProfileError(f"the profile cannot be read: {error.strerror}", where=str(path)) from error
+    except ValueError as error:
+        raise ProfileError(f"expected a profile in JSON, found: {error}", where=str(path)) from error
+    profile = _profile(content, str(path))
+    for field, ranks in missing_fields(profile).items():
+        of = "all threads" if len(ranks) == len(profile.ranks) else f"{len(ranks)} threads"
+        logger.warning("%s: %s is missing in %s; it gets its default", path, field, of)
+    return profile
+
+
+def write_profile(profile: Profile, path: Path, *, force: bool = False) -> None:
+    """Write a profile.
+
+    Raises:
+        ArtifactError: If the file exists and ``force`` is false, or cannot be written.
+    """
+    write_text(path, profile_text(profile), force=force)
+
+
+def profile_text(profile: Profile) -> str:
+    """The document of a profile."""
+    content: dict[str, Any] = {
+        "schema": SCHEMA,
+        "application": profile.application,
+        "appScale": {name: plain(value) for name, value in sorted(profile.scale.items())},
+        "threads": [_thread(rank) for rank in profile.ranks],
+    }
+    if profile.remarks:
+        content["remarks"] = list(profile.remarks)
+    return json.dumps(content, indent=1) + "\n"
+
+
+def read_profiles(paths: Iterable[Path]) -> tuple[Profile, ...]:
+    """Profiles of files and of all ``*.pisa`` files in directories, in the order of their names.
+
+    Raises:
+        ProfileError: As :func:`read_profile`, or if a directory holds none.
+    """
+    found: list[Profile] = []
+    for path in paths:
+        inside = sorted(path.glob(f"*{SUFFIX}")) if path.is_dir() else [path]
+        if not inside:
+            raise ProfileError(f"expected files *{SUFFIX} in the directory, found none", where=str(path))
+        found += map(read_profile, inside)
+    return tuple(found)
+
+
+def missing_fields(profile: Profile) -> dict[str, list[RankProfile]]:
+    """Ranks that do not have a field, by field; fields that all have are not there."""
+    result: dict[str, list[RankProfile]] = {}
+    for field in FIELDS:
+        ranks = [rank for rank in profile.ranks if field in rank.missing]
+        if ranks:
+            result[field] = ranks
+    return result
+
+
+def _profile(content: object, where: str) -> Profile:
+    if not isinstance(content, dict):
+        raise ProfileError(f"expected a JSON object, found {type(content).__name__}", where=where)
+    for field, kind in (("application", str), ("threads", list)):
+        if not isinstance(content.get(field), kind):
+            shown = "nothing" if field not in content else type(content[field]).__name__
+            raise ProfileError(
+                f"expected the mandatory field {field} ({kind.__name__}), found {shown}",
+                where=where,
+                hint="a profile has application, appScale and threads (docs: profile files)",
+            )
+    if "appScale" not in content:
+        logger.warning("%s: appScale is missing; the profile gets no scaling parameters", where)
+    try:
+        scale = {str(k): _number(v) for k, v in dict(content.get("appScale", {})).items()}
+        ranks = tuple(_rank(thread, i, where) for i, thread in enumerate(content["threads"]))
+        remarks = tuple(map(str, _sequence(content.get("remarks", []))))
+        return Profile(content["application"], scale, ranks, remarks)
+    except (ValueError, TypeError) as error:
+        raise ProfileError(f"expected a profile as in Appendix A, found: {error}", where=where) from error
+
+
+def _rank(thread: object, place: int, where: str) -> RankProfile:
+    """Profile of a thread.
+
+    Raises:
+        ProfileError: If a field is not as expected.
+    """
+    if not isinstance(thread, dict):
+        raise ProfileError(f"expected an object in threads[{place}]", where=where)
+    for field in ("processId", "threadId"):
+        if field not in thread:
+            raise ProfileError(f"expected the mandatory field {field} in threads[{place}]", where=where)
+    field = ""
+
+    def given(name: str) -> Any:
+        nonlocal field
+        field = name
+        return thread.get(name)
+
+    try:
+        ids = int(_number(given("processId"))), int(_number(given("threadId")))
+        reads, writes = _registers(given("registerAccesses"))
+        exchanged, vector = thread.get("mpiDataExchanged"), given("mpiCommunicationVector")
+        return RankProfile(
+            process_id=ids[0],
+            thread_id=ids[1],
+            exchange=read_exchange(exchanged, vector),
+            mix=read_mix(given("instructionMix")),
+            register_reads=reads,
+            register_writes=writes,
+            parallelism=read_parallelism(given("ilp")),
+            data_reuse=read_reuse(given("dataReuseDistribution"), "data"),
+            instruction_reuse=read_reuse(given("instReuseDistribution"), "instructions"),
+            footprint=read_footprint(given("memoryFootprint")),
+            branches=read_branches(given("branchEntropy")),
+            mpi_calls=read_mpi_calls(given("mpiInstructionMix")),
+            openmp_calls=read_calls(given("openMPinstructionMix")),
+            library_calls=read_calls(given("externalLibraryCallCount")),
+            missing=frozenset(name for name in FIELDS if name not in thread),
+        )
+    except (ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
+        reason = f"no field {error}" if isinstance(error, KeyError) else str(error)
+        raise ProfileError(
+            f"expected {field} as in Appendix A, found: {reason}", where=f"{where}, threads[{place}]"
+        ) from error
+
+
+def _registers(given: Any) -> tuple[float, float]:
+    return (0.0, 0.0) if given is None else (given_number(given["reads"]), given_number(given["writes"]))
+
+
+def _number(value: object) -> float:
+    """A number; older files have them as text."""
+    return float(value) if isinstance(value, str) else number(value)
+
+
+def _sequence(value: object) -> Sequence[object]:
+    if not isinstance(value, list):
+        raise TypeError(f"expected a list, found {type(value).__name__}")
+    return value
+
+
+def _thread(rank: RankProfile) -> dict[str, Any]:
+    exchanged, vector = write_exchange(rank.exchange)
+    written: dict[str, Any] = {
+        "instructionMix": write_mix(rank.mix),
+        "openMPinstructionMix": {name: plain(v) for name, v in sorted(rank.openmp_calls.items())},
+        "mpiInstructionMix": write_mpi_calls(rank.mpi_calls),
+        "ilp": write_parallelism(rank.parallelism),
+        "dataReuseDistribution": write_reuse(rank.data_reuse, "data"),
+        "instReuseDistribution": write_reuse(rank.instruction_reuse, "instructions"),
+        "memoryFootprint": write_footprint(rank.footprint),
+        "registerAccesses": {"reads": plain(rank.register_reads), "writes": plain(rank.register_writes)},
+        "mpiDataExchanged": exchanged,
+        "mpiCommunicationVector": vector,
+        "externalLibraryCallCount": {name: plain(v) for name, v in sorted(rank.library_calls.items())},
+    }
+    if rank.branches is not None:
+        written["branchEntropy"] = write_branches(rank.branches)
+    if rank.exchange is None:
+        del written["mpiDataExchanged"], written["mpiCommunicationVector"]
+    kept = {name: value for name, value in written.items() if name not in rank.missing}
+    return {"threadId": rank.thread_id, "processId": rank.process_id, **kept}

@@ -1,0 +1,231 @@
+"""Fields of a thread in a profile file, written and read (Sections A.2 to A.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from commanalyzer.profiles.numbers import given_number, objects, plain
+from commanalyzer.profiles.values import (
+    ILP_TYPES,
+    Branches,
+    Exchange,
+    Footprint,
+    Parallelism,
+    Reuse,
+    Spans,
+)
+
+_GROUPS = {
+    "collectiveCommunicationRoutines": (
+        *("Barrier", "Bcast", "Gather", "Gatherv", "Scatter", "Scatterv", "Allgather", "Allgatherv"),
+        *("Alltoall", "Alltoallv", "Alltoallw", "Reduce", "Allreduce", "Reduce_scatter", "Scan", "Exscan"),
+        *("Ibarrier", "Ibcast", "Igather", "Iallgather", "Ialltoall", "Ireduce", "Iallreduce"),
+    ),
+    "p2pCommunicationRoutines": (
+        *("Send", "Recv", "Isend", "Irecv", "Sendrecv", "Ssend", "Bsend", "Rsend", "Issend", "Ibsend"),
+        *("Irsend", "Sendrecv_replace", "Send_init", "Recv_init", "Start", "Startall", "Probe", "Iprobe"),
+        *("Wait", "Waitall", "Waitany", "Waitsome", "Test", "Testall", "Testany", "Testsome"),
+    ),
+}  # fmt: skip
+_OTHERS = "otherRoutines"
+_EXCHANGED = ("sent_bytes", "received_bytes", "sent_messages", "received_messages")
+
+
+def read_calls(given: Any) -> dict[str, float]:
+    """Calls by function."""
+    return {} if given is None else {str(name): given_number(v) for name, v in given.items()}
+
+
+def write_mpi_calls(calls: Mapping[str, float]) -> dict[str, Any]:
+    """``mpiInstructionMix``: calls by group and function, and all of them."""
+    group_of = {f"MPI_{name}": group for group, names in _GROUPS.items() for name in names}
+    groups: dict[str, dict[str, float]] = {group: {} for group in (*_GROUPS, _OTHERS)}
+    for name in ("MPI_Send", "MPI_Recv", "MPI_Isend", "MPI_Irecv", "MPI_Bcast", "MPI_Barrier", "MPI_Reduce"):
+        groups[group_of[name]][name] = 0  # readers of the format expect them
+    for name, count in sorted(calls.items()):
+        groups[group_of.get(name, _OTHERS)][name] = plain(count)
+    return {"MPI_instructions_analyzed": plain(sum(calls.values())), **groups}
+
+
+def read_mpi_calls(given: Any) -> dict[str, float]:
+    """Calls by MPI function; functions that were not called are left out."""
+    result: dict[str, float] = {}
+    for content in () if given is None else given.values():
+        if isinstance(content, dict):
+            result.update({str(name): n for name, v in content.items() if (n := given_number(v))})
+    return result
+
+
+def write_parallelism(entries: Sequence[Parallelism]) -> list[dict[str, Any]]:
+    """``ilp``: one object per window; 0 is no limit."""
+    return [
+        {"windowSize": e.window, "statistics": _spans(e.out_of_order), "in-order": _spans(e.in_order)}
+        for e in entries
+    ]
+
+
+def _spans(spans: Spans) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    for i, name in enumerate(ILP_TYPES):
+        suffix = f"_{name}" if i else ""
+        result[f"span{suffix}"] = plain(spans.span[i])
+        result[f"arithmetic_mean{suffix}"] = float(spans.mean[i])
+    return result
+
+
+def read_parallelism(given: Any) -> tuple[Parallelism, ...]:
+    """Parallelism by window."""
+    return tuple(
+        Parallelism(
+            int(given_number(each["windowSize"])),
+            _read_spans(each["statistics"]),
+            _read_spans(each.get("in-order", {})),
+        )
+        for each in objects([] if given is None else given)
+    )
+
+
+def _read_spans(given: Mapping[str, Any]) -> Spans:
+    suffixes = ["", *(f"_{name}" for name in ILP_TYPES[1:])]
+    span = np.array([given_number(given.get(f"span{s}", 0)) for s in suffixes])
+    mean = np.array([given_number(given.get(f"arithmetic_mean{s}", 0)) for s in suffixes])
+    return Spans(span, mean)
+
+
+def write_reuse(entries: Sequence[Reuse], name: str) -> list[dict[str, Any]]:
+    """``dataReuseDistribution`` (``name`` is ``data``) or ``instReuseDistribution`` (``instructions``)."""
+    result = []
+    for entry in entries:
+        distances = entry.distance.tolist()
+        content: dict[str, Any] = {"cacheLineSize": entry.line_bytes}
+        if entry.instruction_bytes:
+            content["instructionSize"] = entry.instruction_bytes
+        content["statistics"] = {
+            name: [[d, plain(c)] for d, c in zip(distances, entry.count, strict=True)],
+            f"{name}CDF": [[d, float(c)] for d, c in zip(distances, entry.cdf, strict=True)],
+        }
+        content["accesses"] = plain(entry.accesses)
+        content["standardError"] = float(entry.error)
+        result.append(content)
+    return result
+
+
+def read_reuse(given: Any, name: str) -> tuple[Reuse, ...]:
+    """Reuse by line size.
+
+    A file that does not say how many accesses there were (the format has no field for it) tells it by its
+    last entries: the counts' sum over the last value of the cumulative distribution.
+    """
+    result = []
+    for each in objects([] if given is None else given):
+        statistics = each["statistics"]
+        pairs = [(int(given_number(d)), given_number(c)) for d, c in statistics.get(name, [])]
+        cdf = [given_number(c) for _, c in statistics.get(f"{name}CDF", [])]
+        total = sum(c for _, c in pairs)
+        accesses = total / cdf[-1] if cdf and cdf[-1] else total
+        result.append(
+            Reuse(
+                int(given_number(each["cacheLineSize"])),
+                np.array([d for d, _ in pairs], dtype=np.int64),
+                np.array([c for _, c in pairs], dtype=np.float64),
+                given_number(each.get("accesses", accesses)),
+                given_number(each.get("standardError", 0)),
+                int(given_number(each.get("instructionSize", 0))),
+            )
+        )
+    return tuple(result)
+
+
+def write_footprint(footprint: Footprint) -> dict[str, Any]:
+    """``memoryFootprint``."""
+    return {
+        "shared_addresses_byte_granularity": plain(footprint.shared_bytes),
+        "total_distinct_addresses_byte_granularity": plain(footprint.data_bytes),
+        "shared_accesses": plain(footprint.shared_lines),
+        "total_distinct_accesses_starting_addresses": plain(footprint.lines),
+        "cache_line_size": footprint.line_bytes,
+    }
+
+
+def read_footprint(given: Any) -> Footprint:
+    """Memory that is touched."""
+    if given is None:
+        return Footprint()
+    return Footprint(
+        given_number(given["total_distinct_addresses_byte_granularity"]),
+        given_number(given.get("total_distinct_accesses_starting_addresses", 0)),
+        int(given_number(given.get("cache_line_size", Footprint().line_bytes))),
+        given_number(given.get("shared_addresses_byte_granularity", 0)),
+        given_number(given.get("shared_accesses", 0)),
+    )
+
+
+def write_branches(branches: Branches) -> dict[str, Any]:
+    """``branchEntropy``: as the readers of the format know it, and by length of the history."""
+    rows = list(zip(branches.history.tolist(), branches.entropy, branches.misprediction, strict=True))
+    return {
+        "bestMispredictionRate": branches.best_misprediction,
+        "entropies": [{"history": h, "entropy": float(e)} for h, e, _ in rows],
+        "mispredictions": [{"history": h, "rate": float(m)} for h, _, m in rows],
+        "branches": plain(branches.executed),
+    }
+
+
+def read_branches(given: Any) -> Branches | None:
+    """Predictability of branches; a single rate stands for a history of unknown length, written as 0."""
+    if given is None:
+        return None
+    entropies = [[given_number(v) for v in each.values()] for each in objects(given.get("entropies", []))]
+    rates = [[given_number(v) for v in each.values()] for each in objects(given.get("mispredictions", []))]
+    best = given_number(given.get("bestMispredictionRate", 0))
+    history = [int(row[0]) for row in entropies] or [0]
+    entropy = [row[1] for row in entropies] or [0.0]
+    misprediction = [row[1] for row in rates] if len(rates) == len(history) else [best] * len(history)
+    return Branches(
+        np.array(history, dtype=np.int64),
+        np.array(entropy),
+        np.array(misprediction),
+        given_number(given.get("branches", 0)),
+    )
+
+
+def write_exchange(exchange: Exchange | None) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """``mpiDataExchanged`` and ``mpiCommunicationVector``."""
+    if exchange is None:
+        return dict.fromkeys(_EXCHANGED, 0), []
+    received = exchange.received_bytes.sum(), exchange.received_messages.sum()
+    numbers = (exchange.sent_bytes, received[0], exchange.sent_messages, received[1])
+    summary = {name: plain(value) for name, value in zip(_EXCHANGED, numbers, strict=True)}
+    summary.update({name: plain(v) for name, v in sorted(exchange.collective_bytes.items())})
+    columns = (exchange.source.tolist(), exchange.received_bytes, exchange.received_messages)
+    vector = [
+        {"source": source, "received_bytes": plain(size), "received_messages": plain(messages)}
+        for source, size, messages in zip(*columns, strict=True)
+    ]
+    return summary, vector
+
+
+def read_exchange(summary: Any, vector: Any) -> Exchange | None:
+    """Communication of both fields; ``None`` if neither is there."""
+    if summary is None and vector is None:
+        return None
+    rows = sorted(
+        (
+            int(given_number(e["source"])),
+            given_number(e["received_bytes"]),
+            given_number(e["received_messages"]),
+        )
+        for e in objects(vector or [])
+    )
+    known = summary or {}
+    return Exchange(
+        given_number(known.get("sent_bytes", 0)),
+        given_number(known.get("sent_messages", 0)),
+        np.array([row[0] for row in rows], dtype=np.int64),
+        np.array([row[1] for row in rows], dtype=np.float64),
+        np.array([row[2] for row in rows], dtype=np.float64),
+        {name: given_number(v) for name, v in known.items() if name not in _EXCHANGED},
+    )

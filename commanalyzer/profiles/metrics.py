@@ -1,0 +1,111 @@
+"""The metrics of Table 2, computed from a profile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from commanalyzer.profiles.mix import GROUPS
+from commanalyzer.profiles.values import LINE_BYTES, Exchange, RankProfile, Reuse
+
+Float64 = NDArray[np.float64]
+
+MIXES = tuple(GROUPS)
+"""Metrics that are vectorized mixes."""
+FUNCTIONS = ("D0dreuse", "D0dreuse128", "D0ireuse", "F0bestMispredict")
+"""Metrics that are functions of a reuse distance; the last one of the length of the history."""
+_ILP = ("ILP0", "ILP0mem", "ILP0int", "ILP0control", "ILP0fp")
+_EXCHANGED = ("MPIsentBytes", "MPIrecvBytes", "MPIsentMessages", "MPIrecvMessages")
+_COUNTED = {
+    "MPIisend": "MPI_Isend",
+    "MPIirecv": "MPI_Irecv",
+    "MPIsend": "MPI_Send",
+    "MPIrecv": "MPI_Recv",
+    "MPIbcast": "MPI_Bcast",
+    "MPIbarrier": "MPI_Barrier",
+    "MPIreduce": "MPI_Reduce",
+}
+OPTIONAL = ("F0intOnly", "D0dreuse128", "MPIinstructions", *_COUNTED)
+"""Metrics that Table 2 calls optional (those of OpenMP are read and written, but are no metrics here)."""
+SCALARS = (
+    *("LSys", "H0branch", *_ILP, "F0regreads", "F0regwrites", "MPIinstructions", *_COUNTED, *_EXCHANGED),
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Metrics:
+    """Metrics of one rank; a metric that is not known is not there.
+
+    Attributes:
+        scalars: By name (``SCALARS``).
+        mixes: float64[5, 7] by name (``MIXES``): fraction of all instructions per vector and data length
+            (:mod:`commanalyzer.profiles.mix`).
+        functions: By name (``FUNCTIONS``), float64[N, 2]: distance (or length of the history) and value.
+        communication: float64[N, 3] (``MPIcommVector``): number to be added to the own rank, modulo the
+            number of ranks, to get the source; received bytes; received messages.
+    """
+
+    scalars: dict[str, float]
+    mixes: dict[str, Float64]
+    functions: dict[str, Float64]
+    communication: Float64
+
+
+def metrics_of(rank: RankProfile, processes: int) -> Metrics:
+    """Metrics of a rank.
+
+    Args:
+        rank: Its profile.
+        processes: Number of processes of the run.
+
+    Reference: *IBM Exascale Extrapolator manual*, Table 2 and Appendix B.2.
+    """
+    scalars: dict[str, float] = {}
+    mixes: dict[str, Float64] = {}
+    functions: dict[str, Float64] = {}
+    missing = rank.missing
+    total = rank.mix.instructions
+    if "instructionMix" not in missing:
+        scalars["LSys"] = total
+        mixes = {name: rank.mix.group(name) / max(total, 1.0) for name in MIXES}
+    if "registerAccesses" not in missing and total:
+        scalars["F0regreads"] = rank.register_reads / total
+        scalars["F0regwrites"] = rank.register_writes / total
+    parallelism = rank.window()
+    if parallelism is not None:
+        scalars.update(zip(_ILP, map(float, parallelism.out_of_order.mean), strict=True))
+    for name, line in zip(FUNCTIONS, LINE_BYTES, strict=False):
+        if (found := rank.reuse(line)) is not None:
+            functions[name] = _cdf(found)
+    if rank.instruction_reuse:
+        functions["D0ireuse"] = _cdf(rank.instruction_reuse[0])
+    if rank.branches is not None:
+        scalars["H0branch"] = rank.branches.last_entropy
+        history = rank.branches.history.astype(np.float64)
+        functions["F0bestMispredict"] = np.column_stack([history, rank.branches.misprediction])
+    if rank.mpi_calls:
+        scalars["MPIinstructions"] = sum(rank.mpi_calls.values())
+        scalars.update({name: rank.mpi_calls.get(call, 0.0) for name, call in _COUNTED.items()})
+    if rank.exchange is not None:
+        scalars.update(zip(_EXCHANGED, _exchanged(rank.exchange), strict=True))
+    return Metrics(scalars, mixes, functions, _vector(rank, processes))
+
+
+def _cdf(reuse: Reuse) -> Float64:
+    return np.column_stack([reuse.distance.astype(np.float64), reuse.cdf])
+
+
+def _exchanged(exchange: Exchange) -> tuple[float, float, float, float]:
+    received = float(exchange.received_bytes.sum()), float(exchange.received_messages.sum())
+    return exchange.sent_bytes, received[0], exchange.sent_messages, received[1]
+
+
+def _vector(rank: RankProfile, processes: int) -> Float64:
+    exchange = rank.exchange
+    if exchange is None:
+        return np.zeros((0, 3))
+    relative = (exchange.source - rank.process_id) % processes
+    rows = np.column_stack([relative, exchange.received_bytes, exchange.received_messages])
+    return np.asarray(rows[np.argsort(relative, kind="stable")], dtype=np.float64)

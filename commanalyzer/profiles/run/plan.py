@@ -1,0 +1,281 @@
+"""What a profile run is told about a program, and the program's instrumented text.
+
+Input: the canonical module. Output: :class:`RunPlan`, laid out as in
+``runtime_shim/profile/profile.h``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from commanalyzer.instrument.code import FunctionPatch
+from commanalyzer.instrument.rewrite import patched
+from commanalyzer.ir.model import Instruction, Module
+from commanalyzer.profiles.mix import SHAPE
+from commanalyzer.profiles.run.kinds import Kind, kind_of, library_name
+from commanalyzer.profiles.run.segments import (
+    Access,
+    Segment,
+    ends_segment,
+    entered_from,
+    followed,
+    segments_of,
+    split_edges,
+)
+
+Int32 = NDArray[np.int32]
+Int64 = NDArray[np.int64]
+
+INSTRUCTION_BYTES = 4
+"""Bytes of an instruction in the model of instruction memory: that of machines with fixed lengths; those of
+x86-64 have about as many on average. With twice as many, twice as many lines are distinct."""
+_NONE = -1
+_PLAIN, _BRANCH, _CALL, _RETURN = range(4)
+_KINDS = {"phi": 1, "load": 2, "store": 3, "call": 4, "invoke": 4, "ret": 5, "atomicrmw": 6, "cmpxchg": 6}
+_PHI = 1
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentFacts:
+    """What one execution of each segment counts.
+
+    Attributes:
+        mix_segment: int64[M], segment of each entry.
+        mix_type: int64[M], place in the flattened mix.
+        reads: int64[S], registers that are read.
+        writes: int64[S], registers that are written and read somewhere.
+        calls: (segment, name) of every call of an external function.
+    """
+
+    mix_segment: Int64
+    mix_type: Int64
+    reads: Int64
+    writes: Int64
+    calls: tuple[tuple[int, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlan:
+    """A program that is ready to be profiled.
+
+    Attributes:
+        module: The canonical module.
+        segments: Its segments.
+        tables: Arrays of the plan file, in its order.
+        facts: What segments count.
+        num_registers: Registers of all functions.
+    """
+
+    module: Module
+    segments: Sequence[Segment]
+    tables: Mapping[str, Int32]
+    facts: SegmentFacts
+    num_registers: int
+
+    def text(self) -> str:
+        """The instrumented module."""
+        return instrumented_text(self.module, self.segments)
+
+
+def plan_run(module: Module) -> RunPlan:
+    """Plan of a module's profile run.
+
+    Args:
+        module: The canonical module.
+    """
+    segments = segments_of(module)
+    kinds = [[kind_of(i) for i in s.instructions] for s in segments]
+    builder = _Tables(module, segments, kinds)
+    return RunPlan(module, segments, builder.build(), _facts(module, segments, kinds), builder.num_registers)
+
+
+def instrumented_text(module: Module, segments: Sequence[Segment]) -> str:
+    """The module with code that writes the segments it executes and the addresses that they access."""
+    patches = {function.name: FunctionPatch() for function in module.functions}
+    for number, segment in enumerate(segments):
+        patch = patches[module.functions[segment.function].name]
+        lines: list[str] = []
+        room = patch.value(lines, f"call ptr @ca_profile_segment(i64 {number}, i64 {segment.words})")
+        at = 1
+        for access in segment.accesses:
+            line = segment.instructions[access.instruction].first_line
+            _write_words(patch, patch.before.setdefault(line, []), room, at, access)
+            at += access.words
+        if segment.behind is None:
+            patch.tops.setdefault(segment.label, []).extend(lines)
+        else:
+            patch.after.setdefault(segment.behind.last_line, []).extend(lines)
+    lines = patched(module, patches, module.lines)
+    lines.append("declare ptr @ca_profile_segment(i64, i64)")
+    return "\n".join(lines) + "\n"
+
+
+def _write_words(patch: FunctionPatch, lines: list[str], room: str, at: int, access: Access) -> None:
+    slot = patch.value(lines, f"getelementptr inbounds i64, ptr {room}, i64 {at}")
+    lines.append(f"  store ptr {access.pointer}, ptr {slot}, align 8")
+    if access.bytes:
+        return
+    length = access.length
+    if not length.startswith("i64 "):
+        length = f"i64 {patch.value(lines, f'zext {length} to i64')}"
+    slot = patch.value(lines, f"getelementptr inbounds i64, ptr {room}, i64 {at + 1}")
+    lines.append(f"  store {length}, ptr {slot}, align 8")
+
+
+class _Tables:
+    """Builds the arrays of the plan file."""
+
+    def __init__(
+        self,
+        module: Module,
+        segments: Sequence[Segment],
+        kinds: Sequence[Sequence[Kind]],
+    ) -> None:
+        self._module, self._segments, self._kinds = module, segments, kinds
+        self._registers = [_numbered(module, i) for i in range(len(module.functions))]
+        offsets = np.concatenate([[0], np.cumsum([len(r) for r in self._registers])])
+        self._offsets: list[int] = offsets.tolist()
+        self.num_registers = self._offsets[-1]
+        self._entry: dict[tuple[int, str], int] = {}  # segment that each block begins with
+        self._block: dict[tuple[int, str], int] = {}
+        self._edges = [split_edges(function) for function in module.functions]
+        for number, segment in enumerate(segments):
+            self._entry.setdefault((segment.function, segment.label), number)
+            self._block[(segment.function, segment.label)] = segment.block
+        self.operands: list[int] = []
+
+    def build(self) -> dict[str, Int32]:
+        """All arrays."""
+        rows: list[tuple[int, ...]] = []
+        accesses: list[tuple[int, ...]] = []
+        instructions: list[tuple[int, ...]] = []
+        address = 0
+        for number, segment in enumerate(self._segments):
+            first_access, first = len(accesses), len(instructions)
+            accesses += [(a.bytes, int(a.is_write)) for a in segment.accesses]
+            instructions += self._of_segment(number)
+            size = sum(len(kind.types) for kind in self._kinds[number])
+            taken, end = self._end(segment)
+            rows.append(
+                (
+                    *(first_access, len(segment.accesses), first, len(instructions) - first),
+                    *(address, size, segment.block, segment.function),
+                    *(taken, end, int(segment.is_entry), segment.words),
+                )
+            )
+            address += size
+        functions = []
+        for number, function in enumerate(self._module.functions):
+            functions.append((len(self.operands), len(function.parameters)))
+            self.operands += [self._register(number, p.text) for p in function.parameters]
+        found = {
+            "segments": np.array(rows),
+            "accesses": np.array(accesses).reshape(-1, 2),
+            "instructions": np.array(instructions).reshape(-1, 6),
+            "operands": np.array(self.operands),
+            "functions": np.array(functions),
+        }
+        return {name: np.ascontiguousarray(table, dtype=np.int32) for name, table in found.items()}
+
+    def _end(self, segment: Segment) -> tuple[int, int]:
+        last = segment.last
+        if last.opcode == "br" and len(last.targets) == 2:
+            target = followed(last.targets[0], self._edges[segment.function])
+            return self._entry[(segment.function, target)], _BRANCH
+        if last.opcode == "invoke" or ends_segment(last):
+            return _NONE, _CALL
+        return _NONE, _RETURN if last.opcode == "ret" else _PLAIN
+
+    def _register(self, function: int, name: str) -> int:
+        """Number of a register; of constants and global addresses that of one that is always ready."""
+        place = self._registers[function].get(name)
+        return self.num_registers if place is None else self._offsets[function] + place
+
+    def _of_segment(self, number: int) -> list[tuple[int, ...]]:
+        segment, result = self._segments[number], []
+        own = {a.instruction: i for i, a in enumerate(segment.accesses) if a.bytes}
+        for place, (instruction, kind) in enumerate(
+            zip(segment.instructions, self._kinds[number], strict=True)
+        ):
+            if not kind.types:
+                continue
+            code = _KINDS.get(instruction.opcode, 0)
+            first = len(self.operands)
+            count = self._add_operands(segment.function, instruction, code)
+            held = instruction.name in self._registers[segment.function]
+            result_register = self._register(segment.function, instruction.name) if held else _NONE
+            result.append(
+                (kind.parallelism_class, result_register, first, count, own.get(place, _NONE), code)
+            )
+        return result
+
+    def _add_operands(self, function: int, instruction: Instruction, code: int) -> int:
+        operands = instruction.operands
+        if code == _PHI:
+            for value, label in zip(operands, instruction.incoming, strict=True):
+                label = entered_from(label, self._edges[function])
+                self.operands += [
+                    self._block.get((function, label), _NONE),
+                    self._register(function, value.text),
+                ]
+            return len(operands)
+        names = [operand.text for operand in operands]
+        if instruction.callee.startswith("%"):
+            names.append(instruction.callee)
+        if code != _KINDS["call"]:
+            names = [name for name in names if name in self._registers[function]]
+        self.operands += [self._register(function, name) for name in names]
+        return len(names)
+
+
+def _numbered(module: Module, number: int) -> dict[str, int]:
+    """Registers of a function, numbered."""
+    function = module.functions[number]
+    names = [p.text for p in function.parameters]
+    names += [i.name for block in function.blocks for i in block.instructions if i.name]
+    return {name: place for place, name in enumerate(names)}
+
+
+def _facts(
+    module: Module,
+    segments: Sequence[Segment],
+    kinds: Sequence[Sequence[Kind]],
+) -> SegmentFacts:
+    used = [_used_registers(module, i) for i in range(len(module.functions))]
+    external = {d.name for d in module.declarations}
+    entries: list[tuple[int, int]] = []
+    calls: list[tuple[int, str]] = []
+    reads, writes = np.zeros(len(segments), np.int64), np.zeros(len(segments), np.int64)
+    for number, segment in enumerate(segments):
+        known = used[segment.function]
+        for instruction, kind in zip(segment.instructions, kinds[number], strict=True):
+            for type_ in kind.types:
+                place = np.ravel_multi_index((type_, kind.length, kind.data), SHAPE)
+                entries.append((number, int(place)))
+            if kind.types:
+                reads[number] += _reads(instruction)
+                writes[number] += instruction.name in known
+            name = library_name(instruction)
+            if instruction.callee in external and not instruction.callee.startswith("@llvm."):
+                name = instruction.callee[1:].strip('"')
+            if name:
+                calls.append((number, name))
+    columns = np.array(entries, dtype=np.int64).reshape(-1, 2).T
+    return SegmentFacts(*columns, reads, writes, tuple(calls))
+
+
+def _used_registers(module: Module, number: int) -> set[str]:
+    function = module.functions[number]
+    found = {o.text for b in function.blocks for i in b.instructions for o in i.operands if o.is_local}
+    return found | {i.callee for b in function.blocks for i in b.instructions if i.callee.startswith("%")}
+
+
+def _reads(instruction: Instruction) -> int:
+    """Registers that an instruction reads: a phi one, others those among their operands."""
+    if instruction.opcode == "phi":
+        return 1
+    return sum(o.is_local for o in instruction.operands) + instruction.callee.startswith("%")

@@ -1,0 +1,151 @@
+"""Throughput R of a node from a profile and a description of its processor and caches.
+
+A processor file is TOML::
+
+    kind = "commanalyzer.processor"
+    frequency_hz = 2.5e9
+    issue = 4                        # instructions per cycle, at most
+
+    [[cache]]                        # smallest first
+    bytes = 32768
+    latency_cycles = 4
+
+    [[cache]]
+    bytes = 1048576
+    latency_cycles = 14
+
+    [memory]
+    latency_cycles = 200
+    bandwidth_bytes_per_s = 10e9     # that one rank can have
+
+A rank needs LSys / min(ILP, issue) cycles, and waits for accesses that miss the first cache; as many of
+them overlap as its memory instructions are parallel (ILP0mem). Its lines from memory take their time at the
+bandwidth at least. Caches are fully associative with LRU replacement: the reuse distances tell the hits.
+
+Reference: R. Jongerius et al., *Analytic multi-core processor model for fast design-space exploration*, IEEE
+Trans. Computers 67(6), 2018 (ExaBounds); this model is simpler: no branches, no sharing of caches.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from commanalyzer.documents import number, parse_toml
+from commanalyzer.errors import MachineModelError, ProfileError
+from commanalyzer.machine.parameters import Parameter
+from commanalyzer.profiles.document import read_profile
+from commanalyzer.profiles.values import LINE_BYTES, RankProfile
+
+KIND = "commanalyzer.processor"
+_LINE = LINE_BYTES[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Processor:
+    """A core and its caches.
+
+    Attributes:
+        frequency_hz: Cycles per second.
+        issue: Instructions per cycle, at most.
+        caches: Bytes and latency in cycles of each, the smallest first.
+        memory_cycles: Latency of memory.
+        bandwidth: Bytes per second from memory.
+    """
+
+    frequency_hz: float
+    issue: float
+    caches: tuple[tuple[float, float], ...]
+    memory_cycles: float
+    bandwidth: float
+
+
+def load_processor(path: Path) -> Processor:
+    """Processor of a file.
+
+    Raises:
+        MachineModelError: If it cannot be read, or something is missing or not positive.
+    """
+    try:
+        content = parse_toml(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise MachineModelError(f"the processor cannot be read: {error.strerror}", where=str(path)) from error
+    except ValueError as error:
+        raise MachineModelError(f"expected TOML, found: {error}", where=str(path)) from error
+    try:
+        if content.get("kind", KIND) != KIND:
+            raise ValueError(f"the kind {content['kind']}")
+        caches = [(_positive(c, "bytes"), _positive(c, "latency_cycles")) for c in content.get("cache", [])]
+        if caches != sorted(caches) or not caches:
+            raise ValueError("no caches" if not caches else "caches that are not in the order of their sizes")
+        memory = content["memory"]
+        return Processor(
+            _positive(content, "frequency_hz"),
+            _positive(content, "issue"),
+            tuple(caches),
+            _positive(memory, "latency_cycles"),
+            _positive(memory, "bandwidth_bytes_per_s"),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        found = f"no {error}" if isinstance(error, KeyError) else str(error)
+        raise MachineModelError(f"expected a processor, found {found}", where=str(path)) from error
+
+
+def _positive(content: Mapping[str, Any], name: str) -> float:
+    value = number(content[name])
+    if not (math.isfinite(value) and value > 0):
+        raise ValueError(f"{name} = {value:g}")
+    return value
+
+
+def rank_seconds(rank: RankProfile, processor: Processor) -> float:
+    """Time of a rank without communication.
+
+    Raises:
+        ProfileError: If instructions, parallelism or reuse of data are not known.
+    """
+    parallelism, reuse = rank.window(), rank.reuse(_LINE)
+    if parallelism is None or reuse is None or not rank.mix.instructions:
+        raise ProfileError(
+            f"expected instructions, ilp and dataReuseDistribution of {_LINE}-byte lines, found not all",
+            where=f"process {rank.process_id}",
+        )
+    parallel, memory_parallel = (max(float(parallelism.out_of_order.mean[i]), 1.0) for i in (0, 1))
+    accesses = float(rank.mix.group("F0mem").sum())
+    first = processor.caches[0][1]
+    levels = [*processor.caches[1:], (math.inf, processor.memory_cycles)]
+    stalls, held = 0.0, reuse.at_most(processor.caches[0][0] / _LINE)
+    for size, cycles in levels:
+        now = 1.0 if math.isinf(size) else reuse.at_most(size / _LINE)
+        stalls += max(now - held, 0.0) * accesses * max(cycles - first, 0.0)
+        held = max(now, held)
+    missed = accesses * (1.0 - reuse.at_most(processor.caches[-1][0] / _LINE))
+    cycles = rank.mix.instructions / min(parallel, processor.issue) + stalls / memory_parallel
+    return max(cycles / processor.frequency_hz, missed * _LINE / processor.bandwidth)
+
+
+def throughput_of(path: Path, processor: Processor) -> Parameter:
+    """R of a profile's ranks: their operations per second while the slowest one computes.
+
+    Raises:
+        ProfileError: If the profile cannot be read, or has no floating-point instructions.
+    """
+    profile = read_profile(path)
+    counts = _threads(path, len(profile.ranks))
+    flops = sum(c * float(r.mix.group("F0fp").sum()) for c, r in zip(counts, profile.ranks, strict=True))
+    if not flops:
+        raise ProfileError("expected floating-point instructions, found none", where=str(path))
+    seconds = max(rank_seconds(rank, processor) for rank in profile.ranks)
+    value = flops / sum(counts) / seconds
+    return Parameter(value, "Flop/s", "given", note=f"predicted from {path.name} on the described processor")
+
+
+def _threads(path: Path, ranks: int) -> Sequence[float]:
+    """Threads that each rank of a file stands for: extrapolated ones stand for their classes."""
+    threads = json.loads(path.read_text(encoding="utf-8"))["threads"]
+    found = [float(t.get("extrapolated", {}).get("NThreads", 1.0)) for t in threads]
+    return found if len(found) == ranks else [1.0] * ranks

@@ -1,0 +1,1 @@
+"""Classes and models of profiles as text, JSON and pages with figures."""

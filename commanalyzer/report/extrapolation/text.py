@@ -1,0 +1,195 @@
+"""Classes and extrapolation as text for a terminal, and extrapolation as JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from commanalyzer.classification.classes import Classes, Group, RunClasses
+from commanalyzer.extrapolation.accuracy import Accuracy
+from commanalyzer.extrapolation.functions import CDF, END, LARGEST
+from commanalyzer.extrapolation.grid_count import GridCount
+from commanalyzer.extrapolation.models import Part
+from commanalyzer.extrapolation.passes import Made
+from commanalyzer.extrapolation.profiles import ExtrapolatedRun
+from commanalyzer.laws.formula import formula_text
+from commanalyzer.laws.law import Formula, Law
+
+SCHEMA = "commanalyzer.extrapolation/1"
+_MOST_RANKS = 8
+_MOST_GROUPS = 30
+
+
+def scale_text(scale: RunClasses | ExtrapolatedRun) -> str:
+    """``n = 64, p = 8``."""
+    return ", ".join(f"{name} = {value:g}" for name, value in sorted(scale.scale.items()))
+
+
+def show_classes(classes: Classes, console: Console, *, quiet: bool = False) -> None:
+    """Print a table of runs and classes; unless ``quiet``, the communication groups of the last run."""
+    table = Table()
+    table.add_column("run")
+    if any(run.topology for run in classes.runs):
+        table.add_column("pattern", no_wrap=True)
+    for name in classes.names:
+        table.add_column(name, justify="right")
+    for run in classes.runs:
+        members = [_ranks([run.threads[i][0] for i in run.members(c)]) for c in range(len(classes.names))]
+        table.add_row(scale_text(run), *([run.topology] if run.topology else []), *members)
+    console.print(table)
+    if quiet:
+        return
+    for number, name in enumerate(classes.names):
+        present = [len(run.members(number)) > 0 for run in classes.runs]
+        if not all(present):
+            missing = f"class {name} is missing in {present.count(False)} of {len(present)} runs"
+            console.print(Text(f"{missing}: its models see the others only"))
+    groups = classes.runs[-1].groups
+    if groups:
+        console.print(Text(f"groups of {scale_text(classes.runs[-1])}:"))
+        for group in groups[:_MOST_GROUPS]:
+            console.print(Text(f"  {group_text(group)}"))
+        if len(groups) > _MOST_GROUPS:
+            console.print(Text(f"  and {len(groups) - _MOST_GROUPS} more"))
+
+
+def group_text(group: Group) -> str:
+    """``from rank 6: 3 times 1, 2 times 5; receives from +1, +5``."""
+    shape = ", ".join(f"{n} ranks {stride} apart" for stride, n in group.dimensions) or "alone"
+    sources = ", ".join(f"rank {s.relative}" if s.is_absolute else f"+{s.relative}" for s in group.sources)
+    return f"from rank {group.start}: {shape}; receives from {sources or 'nobody'}"
+
+
+def _ranks(ranks: Sequence[int]) -> str:
+    shown = " ".join(map(str, ranks[:_MOST_RANKS]))
+    more = f" ... ({len(ranks)})" if len(ranks) > _MOST_RANKS else ""
+    return shown + more or "-"
+
+
+def show_extrapolation(
+    made: Made, runs: Sequence[ExtrapolatedRun], console: Console, *, quiet: bool = False
+) -> None:
+    """Print the models with their accuracy (only those to be inspected if ``quiet``), and predictions."""
+    shown = [a for a in made.accuracy if a.flags or not quiet]
+    table = Table()
+    for name in ("class", "metric", "type", "model", "terms"):
+        table.add_column(name, overflow="fold")
+    for name in ("R2", "train", "test"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("inspect", style="bold")
+    for a in shown:
+        own = next(c for c in made.models.classes if c.name == a.class_name).models[a.metric]
+        terms = model_text(own.parts)
+        numbers = (f"{a.r2:.3f}", error_text(a.train, own.setup.type), error_text(a.test, own.setup.type))
+        flags = "; ".join(a.flags)
+        table.add_row(a.class_name, a.metric, own.setup.type, own.setup.model, terms, *numbers, flags)
+    if shown:
+        console.print(table)
+    flagged = sum(1 for a in made.accuracy if a.flags)
+    console.print(Text(f"{len(made.accuracy)} models, {flagged} to be inspected"))
+    for run in runs:
+        _show_run(run, console)
+
+
+def _show_run(run: ExtrapolatedRun, console: Console) -> None:
+    console.print(Text(f"{run.application} at {scale_text(run)}"))
+    table = Table()
+    table.add_column("metric")
+    for own in run.classes:
+        table.add_column(f"{own.class_name} x {own.threads:g}", justify="right")
+    names = dict.fromkeys(name for own in run.classes for name in own.metrics if name != "NThreads")
+    for name in names:
+        table.add_row(name, *(_band(own.metrics.get(name)) for own in run.classes))
+    console.print(table)
+    for remark in run.remarks:
+        console.print(Text(f"note: {remark}"))
+
+
+def _band(band: tuple[float, float, float] | None) -> str:
+    if band is None:
+        return ""
+    value, low, high = band
+    return f"{value:.5g} ({low:.4g} ... {high:.4g})"
+
+
+def error_text(error: float, kind: str) -> str:
+    """Relative errors as percentages, those of functions as they are."""
+    if math.isnan(error):
+        return ""
+    return f"{error:.3f} abs" if kind == "memFunction" else f"{100 * error:.2f} %"
+
+
+def model_text(parts: Mapping[str, Part]) -> str:
+    """Formula of a metric; of several components, how many there are and the first one."""
+    if not parts:
+        return "always 0"
+    if CDF in parts:
+        return f"max: {_part_text(parts[LARGEST])}; values: {_part_text(parts[CDF])}"
+    if END in parts:
+        middle = list(parts)[len(parts) // 2]
+        return f"end: {_part_text(parts[END])}; {middle}: {_part_text(parts[middle])}"
+    first = next(iter(parts))
+    text = _part_text(parts[first])
+    return text if len(parts) == 1 else f"{len(parts)} parts; {first}: {text}"
+
+
+def _part_text(part: Part) -> str:
+    if isinstance(part, Law):
+        return formula_text(part.formula, part.parameters)
+    if isinstance(part, GridCount):
+        return f"places on the most cubic {part.dimensions}-D grid of {part.parameter} ranks"
+    terms = [formula_text(Formula("terms", (term,), (1.0,)), part.parameters) for term in part.terms]
+    return f"{part.kind} of {', '.join(terms)}"
+
+
+def extrapolation_json(made: Made, runs: Sequence[ExtrapolatedRun]) -> str:
+    """Document of models, their accuracy and predictions."""
+    models = made.models
+    content = {
+        "schema": SCHEMA,
+        "application": models.application,
+        "parameters": list(models.parameters),
+        "classes": [c.name for c in models.classes],
+        "method": made.classes.method,
+        "models": [_accuracy(a, made) for a in made.accuracy],
+        "predictions": [_prediction(run) for run in runs],
+    }
+    return json.dumps(content, indent=1) + "\n"
+
+
+def _accuracy(a: Accuracy, made: Made) -> dict[str, object]:
+    own = next(c for c in made.models.classes if c.name == a.class_name).models[a.metric]
+    return {
+        "class": a.class_name,
+        "metric": a.metric,
+        "type": own.setup.type,
+        "model": own.setup.model,
+        "terms": model_text(own.parts),
+        "r2": a.r2,
+        "train": a.train,
+        "test": None if math.isnan(a.test) else a.test,
+        "flags": list(a.flags),
+    }
+
+
+def _prediction(run: ExtrapolatedRun) -> dict[str, object]:
+    return {
+        "scale": dict(run.scale),
+        "remarks": list(run.remarks),
+        "classes": [
+            {
+                "class": own.class_name,
+                "threads": own.threads,
+                "metrics": {
+                    name: {"value": value, "low": low, "high": high}
+                    for name, (value, low, high) in own.metrics.items()
+                },
+            }
+            for own in run.classes
+        ],
+    }

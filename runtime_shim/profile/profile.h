@@ -1,0 +1,97 @@
+/* Runtime of profile runs: what instrumented code writes, and what is measured from it.
+ *
+ * Instrumented code appends to one buffer of 64-bit words. A *segment* is a stretch of instructions that are all
+ * executed if the first one is: a basic block, cut behind calls. For every execution of a segment the buffer has
+ *
+ *     number of the segment | word | word | ...
+ *
+ * with one word (address) per access, and two (address, bytes) per access of unknown size. How many words there
+ * are is in the plan, a file written when the program was instrumented (commanalyzer/profiles/run/plan.py), so
+ * words need no tags.
+ */
+#ifndef COMMANALYZER_PROFILE_H
+#define COMMANALYZER_PROFILE_H
+
+#include <stdint.h>
+
+#define NONE (-1)
+#define LINE_SIZES 2
+#define LIST 16         /* lines at the top of a stack that are searched for one by one */
+#define BINS 44         /* distance 0, then up to 2^0, 2^1, ... */
+#define GROUPS 8        /* of sampled lines: their spread is the stated error */
+#define HISTORY 16      /* outcomes of branches that are known */
+#define CLASSES 5       /* of instructions: mem, int, ctrl, fp, other */
+#define MOST_ENGINES 8  /* windows times orders */
+
+enum segment_end { END_PLAIN, END_BRANCH, END_CALL, END_RETURN };
+
+struct segment {
+  int32_t first_access, accesses;
+  int32_t first_instruction, instructions; /* in plan->instructions */
+  int32_t first_address, size;             /* of the code: instructions before it, and its own */
+  int32_t block, function;
+  int32_t taken; /* segment that follows if the branch is taken */
+  int32_t end, is_entry;
+  int32_t words;
+};
+
+struct access {
+  int32_t bytes; /* 0: the next word says how many */
+  int32_t is_write;
+};
+
+struct instruction {
+  int32_t class;
+  int32_t result;   /* register or NONE */
+  int32_t operands; /* first of them */
+  int32_t count;    /* operands; of a phi, pairs of block and register */
+  int32_t access;   /* of its segment, NONE */
+  int32_t kind;     /* see enum instruction_kind */
+};
+
+enum instruction_kind { PLAIN, PHI, LOAD, STORE, CALL, RETURN, UPDATE };
+
+struct function {
+  int32_t parameters; /* first of them in plan->operands */
+  int32_t count;
+};
+
+struct plan {
+  int32_t segments, accesses, instructions, operands, functions, registers, windows;
+  int32_t is_exact, has_parallelism, instruction_bytes, reserved[2];
+  const struct segment *segment;
+  const struct access *access;
+  const struct instruction *instruction;
+  const int32_t *operand;
+  const struct function *function;
+  const int32_t *window;
+};
+
+extern struct plan ca_plan;
+
+/* reuse.c */
+struct reuse {
+  uint64_t limit; /* a line is sampled if its hash is at most this */
+  uint64_t accesses;
+  struct stack *stack;
+};
+static inline uint64_t line_hash(uint64_t line) { return line * 0x9e3779b97f4a7c15ull; }
+struct reuse *ca_reuse_new(unsigned line_bits, int is_exact, int has_bytes);
+void ca_reuse_access(struct reuse *r, uint64_t address, uint64_t bytes);
+void ca_reuse_sampled(struct reuse *r, uint64_t line);
+void ca_reuse_repeat(struct reuse *r, unsigned distance, uint64_t times);
+const uint64_t *ca_reuse_near(const struct reuse *r);
+void ca_reuse_end_burst(struct reuse *r);
+extern int ca_is_burst;
+void ca_reuse_touched(struct reuse *r, uint64_t lines, uint64_t bytes);
+void ca_reuse_write(struct reuse *r, void *stream);
+
+/* parallelism.c */
+void ca_parallelism_start(void);
+void ca_parallelism_segment(const struct segment *s, const uint64_t *words);
+void ca_parallelism_write(void *stream);
+
+void ca_profile_put(void *stream, const void *data, uint64_t bytes);
+void ca_profile_fail(const char *what);
+
+#endif

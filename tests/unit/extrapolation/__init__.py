@@ -1,0 +1,1 @@
+"""Models of profiles, and profiles at other scales."""

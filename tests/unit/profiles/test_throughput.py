@@ -1,0 +1,72 @@
+"""Throughput of a node from a profile, against arithmetic by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from commanalyzer.errors import MachineModelError, ProfileError
+from commanalyzer.profiles.document import write_profile
+from commanalyzer.profiles.mix import DATA_INDEX, INDEX, InstructionMix, no_instructions
+from commanalyzer.profiles.throughput import Processor, load_processor, rank_seconds, throughput_of
+from commanalyzer.profiles.values import Parallelism, Profile, RankProfile, Reuse, Spans
+
+FILE = """
+kind = "commanalyzer.processor"
+frequency_hz = 1e9
+issue = 2
+[[cache]]
+bytes = 256
+latency_cycles = 4
+[[cache]]
+bytes = 4096
+latency_cycles = 14
+[memory]
+latency_cycles = 204
+bandwidth_bytes_per_s = 1e10
+"""
+
+
+def rank(ilp: float = 4.0) -> RankProfile:
+    """100 loads: 50 at a distance below 4 lines, 30 more below 64, 20 miss; 300 additions."""
+    counts = no_instructions()
+    counts[INDEX["load"], 0, DATA_INDEX["float_64bits"]] = 100
+    counts[INDEX["fp_arith_add"], 0, DATA_INDEX["float_64bits"]] = 300
+    spans = Spans(np.zeros(5), np.array([ilp, 2.0, 0, 0, 0]))
+    return RankProfile(
+        mix=InstructionMix(counts),
+        parallelism=(Parallelism(54, spans, spans),),
+        data_reuse=(Reuse(64, np.array([0, 3, 63]), np.array([0.0, 50, 30]), 100.0),),
+    )
+
+
+def test_cycles_are_instructions_and_misses(tmp_path: Path) -> None:
+    path = tmp_path / "core.toml"
+    path.write_text(FILE)
+    processor = load_processor(path)
+    # 400 / 2 cycles; (30 x 10 + 20 x 200) / 2 of waiting
+    assert rank_seconds(rank(), processor) == pytest.approx(2350e-9)
+    assert rank_seconds(rank(ilp=1.0), processor) == pytest.approx(2550e-9)
+    slow = Processor(1e9, 2, processor.caches, 204, 1e8)
+    assert rank_seconds(rank(), slow) == pytest.approx(20 * 64 / 1e8)
+    saved = tmp_path / "run.pisa"
+    write_profile(Profile("made", {"n": 1.0}, (rank(),)), saved)
+    found = throughput_of(saved, processor)
+    assert (found.unit, found.value) == ("Flop/s", pytest.approx(300 / 2350e-9))
+
+
+def test_what_is_missing_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "core.toml"
+    for text in (
+        FILE.replace("issue = 2", "issue = 0"),
+        FILE.replace("[memory]", "[cpu]"),
+        "=",
+        "kind = 'x'",
+    ):
+        path.write_text(text)
+        with pytest.raises(MachineModelError):
+            load_processor(path)
+    with pytest.raises(ProfileError, match="ilp"):
+        rank_seconds(RankProfile(), Processor(1e9, 2, ((256, 4),), 200, 1e10))
