@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from commanalyzer.ir.cfg import control_flow
 from commanalyzer.ir.debug_info import DebugInfo, SourcePlace
 from commanalyzer.ir.loop_places import function_at, loop_function, loop_place, user_place
 from commanalyzer.ir.model import Module
@@ -168,7 +167,7 @@ class _Assembler:
             element = min(int(log.size[g.at].min()) for g in own)
             known = log.objects[group.object]
             name = self._a.names.of_object(known.name)
-            if known.name.startswith("@") and "/" not in known.name or name == "memory":
+            if (known.name.startswith("@") and "/" not in known.name) or name == "memory":
                 name = self._a.names.accessed(int(log.line[group.at[0]]), known.name)
             shape = shape_of(known.size_bytes, element, pitches_of(linears, known.size_bytes))
             taken[name] += 1

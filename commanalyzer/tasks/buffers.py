@@ -1,15 +1,17 @@
 """Shapes of buffers, from the strides with which loops go through them.
 
 An access whose address is a linear function of the iterations of the loops around it is *affine*; its
-coefficients are strides. A stride is the pitch of a dimension if the same access has a smaller one whose loop
-stays within it: ``a[i * n + j]`` with j below n. If no access shows one, those of one loop are compared: a row and
-a column of a symmetric matrix. Pitches that divide neither the buffer nor each other (a diagonal) are none.
+coefficients are strides. A stride is the pitch of a dimension if the same access has a smaller one whose
+loop stays within it: ``a[i * n + j]`` with j below n. If no access shows one, those of one loop are
+compared: a row and a column of a symmetric matrix. Pitches that divide neither the buffer nor each other (a
+diagonal) are none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,7 +103,7 @@ def shape_of(size_bytes: int, element_bytes: int, pitches: set[int]) -> tuple[in
             kept.append(pitch)
     kept = [element_bytes, *kept[1:][-(MOST_DIMENSIONS - 1) :]]
     outer = [-(-size_bytes // kept[-1])]
-    return tuple(outer + [large // small for small, large in zip(kept[:-1], kept[1:], strict=True)][::-1])
+    return tuple(outer + [large // small for small, large in pairwise(kept)][::-1])
 
 
 def coordinates(element: Ints, shape: tuple[int, ...]) -> Ints:
@@ -131,7 +133,7 @@ def private_objects(
     is_foreign = ~is_write & ((source < 0) | (item[source] != item))
     foreign = set(np.unique(word_object[is_foreign]).tolist())
     for index in set(np.unique(word_object).tolist()) - foreign:
-        here = np.flatnonzero((word_object == index))
+        here = np.flatnonzero(word_object == index)
         writes = here[is_write[here]]
         pairs = np.unique(np.stack((word[writes], item[writes])), axis=1)
         is_shared = pairs.shape[1] > len(np.unique(pairs[0]))

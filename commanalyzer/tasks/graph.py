@@ -1,7 +1,7 @@
 """The task graph: what later stages and reports read.
 
-Paper Section 4.1: a computation directed acyclic graph (V, I, O, E); vertices are executions of kernels on the
-whole cluster, edges are data dependences, the schedule is the order of the program.
+Paper Section 4.1: a computation directed acyclic graph (V, I, O, E); vertices are executions of kernels on
+the whole cluster, edges are data dependences, the schedule is the order of the program.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class Kernel:
         place: Where its loop stands.
         order: Its work items run in any order, are combined, or one after the other.
         executions: Number of its tasks.
-        range: First index and the one after the last of its work items, per dimension, of the first execution;
-            empty if its loops are no work items.
+        range: First index and the one after the last of its work items, per dimension, of the first
+            execution; empty if its loops are no work items.
         accesses: Of the first execution; the same mapper of other executions may have another box or buffer.
     """
 

@@ -1,9 +1,10 @@
 """Range mappers from the elements that each work item accessed.
 
-A mapper *covers* accesses if it grants each work item what it accessed. Of those that cover, the one that grants
-fewest elements in all is taken; of equals the first in the order one-to-one, slice, all, neighborhood, fixed.
-Accesses of one buffer by several instructions share a mapper where that grants no more than one mapper for each
-would (a row and a column do not), or is a neighborhood: it adds corners, which blocks of work items have few of.
+A mapper *covers* accesses if it grants each work item what it accessed. Of those that cover, the one that
+grants fewest elements in all is taken; of equals the first in the order one-to-one, slice, all, neighborhood,
+fixed. Accesses of one buffer by several instructions share a mapper where that grants no more than one mapper
+for each would (a row and a column do not), or is a neighborhood: it adds corners, which blocks of work items
+have few of.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from commanalyzer.tasks.buffers import coordinates
 from commanalyzer.tasks.mappers import RangeMapper
 from commanalyzer.tasks.observer import Ints
 
-# Elements that are accessed, of those that a mapper grants, below which accesses whose addresses are no linear
-# functions of the iterations are irregular. Clamped stencils access all that they are granted; a sparse matrix
-# of band b with k entries per row k / (2 b + 1). At 1/4 denser bands become neighborhoods, at 1 any gap is irregular.
+# Elements that are accessed, of those that a mapper grants, below which accesses whose addresses are no
+# linear functions of the iterations are irregular. Clamped stencils access all that they are granted; a
+# sparse matrix of band b with k entries per row k / (2 b + 1). At 1/4 denser bands become neighborhoods, at
+# 1 any gap is irregular.
 LEAST_FILL = 0.5
 _NEAR = frozenset({"one-to-one", "neighborhood"})
 
@@ -55,7 +57,7 @@ class Cover:
         mapper: The mapper.
         granted: Elements that it grants, summed over work items.
         touched: Elements that were accessed, summed over work items.
-        index: Per dimension of the buffer what its index is: ``item0-1..+1``, a number, ``*`` for anything else.
+        index: Per dimension of the buffer what its index is: ``item0-1..+1``, a number, ``*`` for others.
     """
 
     mapper: RangeMapper
@@ -72,7 +74,7 @@ class Cover:
 def covers(parts: Sequence[Accesses], shape: tuple[int, ...]) -> tuple[tuple[int, ...], list[Cover]]:
     """Mappers of one buffer, few and tight, and the extents for which they hold.
 
-    A line of work items that goes through a matrix from its first to its last element sees it as a vector.
+    Work items in a line that go through a matrix from its first to its last element see it as a vector.
     """
     found = _covers(parts, shape)
     if len(shape) > 1 and all(len(part.item) == 1 for part in parts):

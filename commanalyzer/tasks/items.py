@@ -1,8 +1,8 @@
 """Indices of the work items of a kernel.
 
-A work item has the index of the element that it writes, so that a loop from 1 and one from 0 that write the same
-element are the same work item, as they would be in a kernel with an offset. A kernel whose loop writes one row of a
-matrix gets the matrix's dimensions, with an extent of 1 where the index is constant.
+A work item has the index of the element that it writes, so that a loop from 1 and one from 0 that write the
+same element are the same work item, as they would be in a kernel with an offset. A kernel whose loop writes
+one row of a matrix gets the matrix's dimensions, with an extent of 1 where the index is constant.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ def item_indices(iterations: Ints, writes: Iterable[tuple[Ints, Ints]]) -> Ints:
 
     Args:
         iterations: Of the loops over work items, int64[loops, n], for all accesses.
-        writes: Per writing instruction the positions of its accesses in ``iterations``, and the indices of the
-            elements in their buffer, int64[dimensions, m].
+        writes: Per instruction, writing ones first, the positions of its accesses in ``iterations``, and the
+            indices of the elements in their buffer, int64[dimensions, m].
     """
     fallback: dict[int, tuple[int, int]] = {}
     for positions, index in writes:

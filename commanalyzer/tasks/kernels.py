@@ -2,12 +2,13 @@
 
 A *kernel* is an outermost loop whose iterations could be the work items of a data-parallel kernel: nothing
 flows between them but reductions, or what flows is never written again by a later iteration (*ordered*: a
-sweep in place, a recurrence). A loop that carries values which it writes again and again (time steps, solver
-iterations), prints, or ends on what it computes is a *sequence*: its iterations are executions of the kernels in it. The
-further dimensions of the range of work items are the loops directly inside, as long as nothing else is in between
-and they combine nothing.
+sweep in place, a recurrence). A loop that carries values which it writes again and again (time steps,
+solver iterations), prints, or ends on what it computes is a *sequence*: its iterations are executions of
+the kernels in it. The further dimensions of the range of work items are the loops directly inside, as long
+as nothing else is in between and they combine nothing.
 
-What is executed between kernels and touches their buffers is a task of the *host*; so is a sequence without kernels.
+What is executed between kernels and touches their buffers is a task of the *host*; so is a sequence without
+kernels.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ import numpy as np
 
 from commanalyzer.patterns.contexts import Site
 from commanalyzer.patterns.find import FoundPattern
-from commanalyzer.tasks.outside import Outside
 from commanalyzer.tasks.observer import BLOCK, AccessLog, Bools, Ints
+from commanalyzer.tasks.outside import Outside
 from commanalyzer.tasks.words import Words
 
 _IN_ANY_ORDER = frozenset({"do-all", "stencil", "reduction", "task pool"})
@@ -123,12 +124,12 @@ def executions(
     ranks = np.arange(len(inside))
     before = np.maximum.accumulate(np.where(inside, ranks, -1))
     after = np.minimum.accumulate(np.where(inside, ranks, len(ranks))[::-1])[::-1]
-    for site, moved in outside.items():
+    for root, moved in outside.items():
         for lines, near in ((moved.loads, after), (moved.stores, before)):
             here = np.flatnonzero(
                 ~inside & np.isin(log.line, list(lines)) & (near >= 0) & (near < len(ranks))
             )
-            here = here[log.site[root_place[near[here]]] == site]
+            here = here[log.site[root_place[near[here]]] == root]
             root_place[here], depth[here] = root_place[near[here]], depth[near[here]]
     is_task = root_place >= 0
     instance = np.where(is_task, log.instance[root_place], -1)

@@ -1,7 +1,7 @@
 """Bytes between tasks, and between the nodes that execute them.
 
-Every node executes a block of each task's work items and has what these wrote. A read needs the value of the last
-write of its word; if another node has that, it is sent, once per value and node.
+Every node executes a block of each task's work items and has what these wrote. A read needs the value of the
+last write of its word; if another node has that, it is sent, once per value and node.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """Writes down every access of an interpreted run with the iterations that it lies in.
 
-In: a run of the interpreter. Out: :class:`AccessLog`, columns over accesses, places and objects. The flows and
-counts of :class:`~commanalyzer.patterns.flows.FlowObserver` are collected, too; loops are judged by these.
+In: a run of the interpreter. Out: :class:`AccessLog`, columns over accesses, places and objects. The flows
+and counts of :class:`~commanalyzer.patterns.flows.FlowObserver` are collected, too; loops are judged by
+these.
 
-Compilers turn loops that fill or copy into ``memset`` and ``memcpy``. Such a call is written down as the loop that it
-was: an iteration per element.
+Compilers turn loops that fill or copy into ``memset`` and ``memcpy``. Such a call is written down as the loop
+that it was: an iteration per element.
 """
 
 from __future__ import annotations

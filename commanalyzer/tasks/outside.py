@@ -1,7 +1,7 @@
 """Accesses that the compiler moved out of a loop although the source has them inside.
 
-A load whose value the loop uses, and a store of a value that the loop computes, belong to the kernel: work items
-read the one and contribute to the other.
+A load whose value the loop uses, and a store of a value that the loop computes, belong to the kernel: work
+items read the one and contribute to the other.
 """
 
 from __future__ import annotations
