@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,6 +14,9 @@ from commanalyzer.cli.output import check_outputs, force_option, json_option, qu
 from commanalyzer.errors import ConfigError
 from commanalyzer.files import require_writable, write_text
 from commanalyzer.request import AnalysisRequest, CompilerOptions
+
+if TYPE_CHECKING:
+    from commanalyzer.tasks.graph import TaskGraph
 
 _FILE = click.Path(path_type=Path)
 
@@ -71,8 +75,6 @@ def command(
         stdin=stdin,
     )
     from commanalyzer.record import compile_request
-    from commanalyzer.report.task_drawing import save_tasks
-    from commanalyzer.report.task_files import dot_text, graphml_text
     from commanalyzer.report.tasks_text import show_tasks
     from commanalyzer.report.text import make_console
     from commanalyzer.tasks.celerity import celerity_text
@@ -82,27 +84,36 @@ def command(
     _, module = compile_request(request)
     given = b"" if stdin is None else stdin.read_bytes()
     graph = find_tasks(module, request.arguments, given, nodes=nodes, functions=frozenset(functions))
-    texts = ((dot, dot_text), (graphml, graphml_text))
-    written = [path for path, _ in texts if path is not None]
-    for path, make in texts:
+    document = None if json_output in (None, "-") else Path(str(json_output))
+    _write(graph, dot, graphml, picture, document, force)
+    if json_output == "-":
+        sys.stdout.write(tasks_json(graph))
+    elif celerity:
+        sys.stdout.write(celerity_text(graph.kernels))
+    else:
+        show_tasks(graph, make_console(sys.stdout), quiet=quiet)
+        for path in () if quiet else filter(None, (dot, graphml, picture, document)):
+            click.echo(f"wrote {path}")
+
+
+def _write(
+    graph: TaskGraph,
+    dot: Path | None,
+    graphml: Path | None,
+    picture: Path | None,
+    document: Path | None,
+    force: bool,
+) -> None:
+    """Write the files that were asked for."""
+    from commanalyzer.report.task_drawing import save_tasks
+    from commanalyzer.report.task_files import dot_text, graphml_text
+    from commanalyzer.tasks.document import tasks_json
+
+    for path, make in ((dot, dot_text), (graphml, graphml_text), (document, tasks_json)):
         if path is not None:
             write_text(path, make(graph), force=force)
     if picture is not None:
         save_tasks(graph, picture, force=force)
-        written.append(picture)
-    if json_output == "-":
-        sys.stdout.write(tasks_json(graph))
-        return
-    if json_output is not None:
-        write_text(Path(json_output), tasks_json(graph), force=force)
-        written.append(Path(json_output))
-    if celerity:
-        sys.stdout.write(celerity_text(graph.kernels))
-        return
-    show_tasks(graph, make_console(sys.stdout), quiet=quiet)
-    if not quiet:
-        for path in written:
-            click.echo(f"wrote {path}")
 
 
 def _refuse_results(sources: tuple[Path, ...]) -> None:

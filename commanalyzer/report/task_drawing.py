@@ -1,8 +1,9 @@
-"""A task graph with repetitions folded as a picture: tasks from top to bottom, flows as arcs beside them."""
+"""A task graph with repetitions folded as a picture: tasks from top to bottom, flows as lines beside them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,10 +18,31 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_BOX = (2.6, 0.5)  # inches
-_PITCH = 0.85  # from one task to the next
-_ARC = 0.28  # how far an arc stands out per task that it passes
-_WIDEST = 3.2  # of arcs, however many tasks they pass
+_BOX = (2.4, 0.5)  # inches
+_PITCH = 0.8  # from one task to the next
+_LANE = 1.05  # room for a line and its label
+
+
+@dataclass(frozen=True, slots=True)
+class _Lane:
+    """A line from one task to another in a column of its own.
+
+    Attributes:
+        source: Row of the task that it leaves.
+        sink: Row of the task that it leads to.
+        labels: What flows.
+        column: Column on its side, from 0.
+    """
+
+    source: int
+    sink: int
+    labels: tuple[str, ...]
+    column: int
+
+    @property
+    def is_forward(self) -> bool:
+        """It leads to a later task of the same repetition."""
+        return self.sink > self.source
 
 
 def tasks_chart(graph: TaskGraph, name: str = "tasks") -> Chart:
@@ -32,8 +54,8 @@ def tasks_chart(graph: TaskGraph, name: str = "tasks") -> Chart:
     return Chart(
         name,
         "Tasks and what flows between them",
-        f"{len(graph.tasks)} executions of {len(graph.kernels)} kernels; moved: {moved}. Arcs to the right go to"
-        " later tasks, dashed arcs to the left to the next repetition.",
+        f"{len(graph.tasks)} executions of {len(graph.kernels)} kernels; moved: {moved}. Lines on the right"
+        " lead to later tasks, dashed ones on the left to the next repetition.",
         _size(folded),
         lambda figure: _draw(figure.add_subplot(), graph, folded),
         lambda: _numbers(graph, folded),
@@ -54,84 +76,90 @@ def save_tasks(graph: TaskGraph, path: Path, *, force: bool = False) -> None:
         write_atomically(path, lambda draft: figure.savefig(draft, format=kind), force=force)
 
 
+def _lanes(folded: FoldedGraph) -> list[_Lane]:
+    """Lines in as few columns as do without two beside each other in one."""
+    together: dict[tuple[int, int], list[str]] = {}
+    for edge in folded.edges:
+        label = f"{edge.edge.buffer} {format_bytes(edge.bytes)}"
+        together.setdefault((edge.source, edge.sink), []).append(label)
+    lanes: list[_Lane] = []
+    ends: dict[bool, list[int]] = {True: [], False: []}  # last row of each column, by side
+    for source, sink in sorted(together, key=lambda pair: (min(pair), max(pair))):
+        columns = ends[sink > source]
+        first, last = min(source, sink), max(source, sink)
+        column = next((k for k, end in enumerate(columns) if end < first), len(columns))
+        columns[column:] = [last, *columns[column + 1 :]]
+        lanes.append(_Lane(source, sink, tuple(together[source, sink]), column))
+    return lanes
+
+
+def _sides(lanes: list[_Lane]) -> tuple[float, float]:
+    """Room to the left and to the right, inches."""
+    left, right = (
+        max((lane.column + 1 for lane in lanes if lane.is_forward == side), default=0)
+        for side in (False, True)
+    )
+    return _LANE * left + 0.3, _LANE * right + 0.3
+
+
 def _size(folded: FoldedGraph) -> tuple[float, float]:
-    return _BOX[0] + 2 * _WIDEST, max(len(folded.tasks) * _PITCH + 0.4, 1.5)
+    left, right = _sides(_lanes(folded))
+    return _BOX[0] + left + right, max(len(folded.tasks) * _PITCH + 0.4, 1.5)
 
 
 def _draw(ax: Axes, graph: TaskGraph, folded: FoldedGraph) -> None:
-    from matplotlib.patches import FancyBboxPatch
-
-    width, height = _size(folded)
-    ax.set_xlim(-_WIDEST, width - _WIDEST)
-    ax.set_ylim(-height + _PITCH / 2, _PITCH / 2)
+    lanes = _lanes(folded)
+    left, right = _sides(lanes)
+    ax.set_xlim(-left, _BOX[0] + right)
+    ax.set_ylim(-_size(folded)[1] + _PITCH / 2, _PITCH / 2)
     ax.axis("off")
+    _draw_tasks(ax, graph, folded)
+    for lane in lanes:
+        _draw_lane(ax, lane)
+
+
+def _draw_tasks(ax: Axes, graph: TaskGraph, folded: FoldedGraph) -> None:
+    from matplotlib.patches import FancyBboxPatch, Rectangle
+
     work = max(sum(task.instructions for task in graph.tasks), 1)
     path = set(graph.critical_path())
-    for number, task in enumerate(folded.tasks):
-        y = -number * _PITCH
+    middle = _BOX[0] / 2
+    for row, task in enumerate(folded.tasks):
+        y = -row * _PITCH
         edge = SERIES[1] if task.first in path else INK
         style = "round,pad=0,rounding_size=0.08"
         corner = (0.0, y - _BOX[1] / 2)
         ax.add_patch(FancyBboxPatch(corner, *_BOX, boxstyle=style, edgecolor=edge, facecolor="none", lw=1.2))
         times = f" x{task.repeats}" if task.repeats > 1 else ""
         name = graph.tasks[task.first].name
-        ax.text(_BOX[0] / 2, y + 0.09, f"{name}{times}", ha="center", va="center", color=INK)
+        ax.text(middle, y + 0.09, f"{name}{times}", ha="center", va="center", color=INK)
         share = format_percent(task.instructions / work)
-        ax.text(_BOX[0] / 2, y - 0.12, share, ha="center", va="center", color=MUTED, size=FONT_SIZE - 1)
+        ax.text(middle, y - 0.12, share, ha="center", va="center", color=MUTED, size=FONT_SIZE - 1)
     for number, group in enumerate(folded.groups):
         if group.repeats > 1:
-            rows = [k for k, task in enumerate(folded.tasks) if task.group == number]
+            rows = [row for row, task in enumerate(folded.tasks) if task.group == number]
             bottom = -rows[-1] * _PITCH - _BOX[1] / 2 - 0.08
-            tall = (rows[-1] - rows[0]) * _PITCH + _BOX[1] + 0.16
-            corner = (-0.08, bottom)
-            box = FancyBboxPatch(
-                corner,
-                _BOX[0] + 0.16,
-                tall,
-                boxstyle="square,pad=0",
-                edgecolor=LINE,
-                facecolor="none",
-                ls=":",
-            )
-            ax.add_patch(box)
-    _draw_flows(ax, folded)
+            height = (rows[-1] - rows[0]) * _PITCH + _BOX[1] + 0.16
+            frame = Rectangle((-0.08, bottom), _BOX[0] + 0.16, height, ec=LINE, fc="none", ls=":")
+            ax.add_patch(frame)
 
 
-def _draw_flows(ax: Axes, folded: FoldedGraph) -> None:
-    from matplotlib.patches import FancyArrowPatch
-
-    together: dict[tuple[int, int], list[str]] = {}
-    for edge in folded.edges:
-        label = f"{edge.edge.buffer} {format_bytes(edge.bytes)}"
-        together.setdefault((edge.source, edge.sink), []).append(label)
-    for (source, sink), labels in together.items():
-        is_forward = sink > source
-        side = _BOX[0] if is_forward else 0.0
-        begin, end = -source * _PITCH - 0.06, -sink * _PITCH + 0.06
-        bow = min(_ARC * (1 + abs(sink - source)), _WIDEST - 1.2)
-        bend = bow / max(abs(end - begin), 0.12)
-        ax.add_patch(
-            FancyArrowPatch(
-                (side, begin),
-                (side, end),
-                connectionstyle=f"arc3,rad={bend if is_forward else -bend}",
-                arrowstyle="-|>",
-                mutation_scale=8,
-                color=LINE if is_forward else MUTED,
-                ls="-" if is_forward else "--",
-                lw=1.0,
-            )
-        )
-        x = side + (bow / 2 + 0.08) * (1 if is_forward else -1)
-        ax.text(
-            x,
-            (begin + end) / 2,
-            "\n".join(labels),
-            ha="left" if is_forward else "right",
-            va="center",
-            color=MUTED,
-            size=FONT_SIZE - 2,
-        )
+def _draw_lane(ax: Axes, lane: _Lane) -> None:
+    side, sign = (_BOX[0], 1) if lane.is_forward else (0.0, -1)
+    x = side + sign * (0.2 + lane.column * _LANE)
+    begin, end = -lane.source * _PITCH - 0.1, -lane.sink * _PITCH + 0.1
+    style = "-" if lane.is_forward else "--"
+    ax.plot([side, x, x], [begin, begin, end], color=MUTED, ls=style, lw=0.8)
+    ax.annotate(
+        "",
+        (side, end),
+        (x, end),
+        arrowprops={"arrowstyle": "-|>", "color": MUTED, "lw": 0.8, "shrinkA": 0, "shrinkB": 0},
+    )
+    align = "left" if lane.is_forward else "right"
+    text = "\n".join(lane.labels)
+    middle = (begin + end) / 2
+    ax.text(x + sign * 0.05, middle, text, ha=align, va="center", color=MUTED, size=FONT_SIZE - 2)
 
 
 def _numbers(graph: TaskGraph, folded: FoldedGraph) -> Mapping[str, Values]:

@@ -13,8 +13,8 @@ def tasks_chapter(graph: TaskGraph) -> Chapter:
     """Picture, kernels and flows of a task graph."""
     words = Words(
         (
-            f"{len(graph.tasks)} executions of {len(graph.kernels)} kernels in the order of the program. On average "
-            f"{graph.parallelism():.2f} of them could run at once; the critical path is marked.",
+            f"{len(graph.tasks)} executions of {len(graph.kernels)} kernels in the order of the program. On"
+            f" average {graph.parallelism():.2f} of them could run at once; the critical path is marked.",
         )
     )
     sections = (
