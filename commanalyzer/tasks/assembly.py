@@ -125,6 +125,8 @@ class _Assembler:
     def _source(self, site: int) -> tuple[str, SourcePlace]:
         """Function and place of a kernel in the source; inlined copies of a loop have the same."""
         at = self._a.log.sites[site]
+        if at.function not in self._functions:  # a mark
+            return source_name(at.function), SourcePlace()
         function = self._functions[at.function]
         if not at.is_loop:
             return source_name(at.function), self._debug.subprogram_place(function)
