@@ -68,12 +68,21 @@ def assemble(module: Module, analysis: Analysis, nodes: tuple[int, ...]) -> Task
         analysis: Its run, cut into tasks.
         nodes: Numbers of nodes for which moved bytes are counted.
     """
-    return _Assembler(module, analysis, nodes).graph()
+    return assembled(module, analysis, nodes)[0]
+
+
+def assembled(module: Module, analysis: Analysis, nodes: tuple[int, ...]) -> tuple[TaskGraph, Ints]:
+    """The task graph, and the node of each access: int64[numbers of nodes, accesses].
+
+    A read by all nodes, of what all work items need, has the number of nodes.
+    """
+    assembler = _Assembler(module, analysis, nodes)
+    return assembler.graph(), assembler.node
 
 
 class _Assembler:
     def __init__(self, module: Module, analysis: Analysis, nodes: tuple[int, ...]) -> None:
-        self._module, self._a, self._nodes = module, analysis, nodes
+        self._module, self._a, self.nodes = module, analysis, nodes
         self._debug = DebugInfo(module)
         self._functions = {function.name: function for function in module.functions}
         log, task = analysis.log, analysis.execution.task
@@ -85,7 +94,7 @@ class _Assembler:
         self._tasks = [t for t in range(count) if len(self._accesses[t])]
         self._groups = {t: self._grouped(t) for t in self._tasks if analysis.execution.site[t] >= 0}
         self._buffers = self._described()
-        self._node = np.zeros((len(nodes), len(log.address)), np.int64)
+        self.node: Ints = np.zeros((len(nodes), len(log.address)), np.int64)
 
     def graph(self) -> TaskGraph:
         sites = self._a.execution.site
@@ -120,7 +129,7 @@ class _Assembler:
             Kernel(names[k], place, orders[k], executed[k], first[k].range, first[k].accesses)
             for (_, place), k in kernels.items()
         )
-        return TaskGraph(self._nodes, found, tasks, self._edges(accesses))
+        return TaskGraph(self.nodes, found, tasks, self._edges(accesses))
 
     def _source(self, site: int) -> tuple[str, SourcePlace]:
         """Function and place of a kernel in the source; inlined copies of a loop have the same."""
@@ -206,7 +215,7 @@ class _Assembler:
         first, end = extents[split]
         at = self._accesses[task]
         everywhere = at[self._a.execution.is_outside[at] & ~self._a.log.is_write[at]]
-        for row, num_nodes in zip(self._node, self._nodes, strict=True):
+        for row, num_nodes in zip(self.node, self.nodes, strict=True):
             row[inside] = block_of(item[split], first, end - first, num_nodes)
             row[everywhere] = num_nodes
 
@@ -255,7 +264,7 @@ class _Assembler:
         access = words.access[chosen]
         return [
             folded_bytes(a.execution.task[access], words.word[chosen], row[access], words.bytes[chosen])
-            for row in self._node
+            for row in self.node
         ]
 
     def _edges(self, accesses: dict[int, tuple[RangeAccess, ...]]) -> tuple[TaskEdge, ...]:
@@ -272,7 +281,7 @@ class _Assembler:
         whole = edge_bytes(flows, edge, count)
         moved = [
             moved_bytes(flows, edge, count, row[words.access], p)
-            for row, p in zip(self._node, self._nodes, strict=True)
+            for row, p in zip(self.node, self.nodes, strict=True)
         ]
         number = {t: i for i, t in enumerate(self._tasks)}
         result = []
