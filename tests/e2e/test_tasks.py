@@ -13,7 +13,16 @@ from commanalyzer.tasks.graph import TaskGraph
 from commanalyzer.tasks.mappers import parse_mapper
 from commanalyzer.tasks.observer import Ints
 from commanalyzer.vcg.graph import Fold, HomeKind, ValueGraph
-from tests.bench.tasks import NODES, Application, analysed, applications, found_kernel, graph_of, unlike
+from tests.bench.tasks import (
+    NODES,
+    Application,
+    analysed,
+    applications,
+    document,
+    found_kernel,
+    graph_of,
+    unlike,
+)
 from tests.e2e.tasks_oracle import Loop, fields, line, moved_elements, stencil
 from tests.graphs import build, row
 from tests.recorded import record_file
@@ -44,6 +53,10 @@ def test_mappers_are_those_of_the_table_or_the_difference_is_explained(name: str
 @pytest.mark.parametrize("name", sorted(n for n, a in _LISTED.items() if a.moved))
 def test_programs_move_what_theory_says(name: str) -> None:
     assert graph_of(_LISTED[name]).moved_bytes() == _LISTED[name].expected(0)
+
+
+def test_the_written_table_is_that_of_the_command() -> None:
+    assert (WORKLOADS / "MAPPERS.md").read_text() == document()
 
 
 def _described(application: Application) -> list[Loop]:
@@ -118,7 +131,7 @@ def _owners(
     graph: ValueGraph, tasks: TaskGraph, n: int, parts: int
 ) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
     """Owner of each value: the node whose work item writes it; of inputs, their block of rows."""
-    shapes = {a.buffer: a for k in reversed(tasks.kernels) for a in k.accesses}
+    shapes = {a.buffer: a for task in reversed(tasks.tasks) for a in task.accesses}
     part = np.full(graph.num_vertices, -1, np.int64)
     for number, known in enumerate(graph.objects):
         mine = np.flatnonzero(graph.home_object == number)
@@ -137,7 +150,13 @@ def _owners(
         part[graph.source[open_]] = part[sink[open_]]
 
 
-@pytest.mark.parametrize("name", ["syrk", pytest.param("covariance", marks=pytest.mark.extended)])
+_MORE = ("covariance", "correlation", "atax", "bicg", "gesummv", "gemm", "2mm", "sobel5", "vecadd")
+
+
+_COLLAPSED = ("covariance", "correlation")
+
+
+@pytest.mark.parametrize("name", ["syrk", *(pytest.param(n, marks=pytest.mark.extended) for n in _MORE)])
 def test_recorded_graphs_give_the_same_bytes(name: str) -> None:
     application = _LISTED[name]
     graph = graph_of(application)
@@ -145,7 +164,7 @@ def test_recorded_graphs_give_the_same_bytes(name: str) -> None:
     n = int(application.sizes[0])
     recorded = record_file(WORKLOADS / f"{name}.c", str(n), regions=tuple(kernels)).graph
     values = _without_folds(recorded)
-    shapes = {a.buffer for k in graph.kernels for a in k.accesses}
+    shapes = {a.buffer for task in graph.tasks for a in task.accesses}
     buffers = np.array([o.name in shapes for o in values.objects])[values.home_object]
     for k, p in enumerate(NODES):
         owners = _owners(values, graph, n, p)
@@ -153,7 +172,10 @@ def test_recorded_graphs_give_the_same_bytes(name: str) -> None:
         sent = {(int(v), int(owners[s])) for v, s in _reads(values) if not buffers[v] and values.is_input[v]}
         passed = sum(int(values.width_bytes[v]) for v, reader in sent if owners[v] != reader)
         expected = sum(e.moved_bytes[k] for e in graph.edges if graph.tasks[e.sink].name in kernels)
-        assert count_volume(values, owners, p).total_bytes - passed == expected
+        counted = count_volume(values, owners, p)
+        # a bracket where versions of one element that several kernels read are collapsed
+        assert counted.low_bytes - passed <= expected <= counted.high_bytes - passed
+        assert application.name in _COLLAPSED or counted.low_bytes == counted.high_bytes
 
 
 def _reads(graph: ValueGraph) -> list[tuple[int, int]]:
