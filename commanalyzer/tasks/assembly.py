@@ -27,7 +27,7 @@ from commanalyzer.tasks.items import block_of, item_indices
 from commanalyzer.tasks.kernels import Judgement
 from commanalyzer.tasks.mappers import Box, RangeMapper
 from commanalyzer.tasks.movement import edge_bytes, flow_table, folded_bytes, moved_bytes
-from commanalyzer.tasks.observer import BLOCK, Ints
+from commanalyzer.tasks.observer import BLOCK, Bools, Ints
 
 _ORDER: dict[int, KernelOrder] = {Judgement.REDUCTION: "reduction", Judgement.ORDERED: "ordered"}
 
@@ -194,21 +194,31 @@ class _Assembler:
         inside = at[is_inside]
         levels = a.levels[task]
         item = np.zeros((1, len(inside)), np.int64)
-        if levels:
+        if levels and len(inside):
             iterations = log.iteration[a.ancestors[list(levels)][:, log.place[inside]]]
-            rank = {position: i for i, position in enumerate(inside.tolist())}
-            groups = [g for g in self._groups[task] if not g.is_outside]
-            groups.sort(key=lambda g: not g.is_write)  # reads tell only where nothing is written
-            indices = (
-                (np.array([rank[p] for p in g.at.tolist()]), self._index(g, self._buffers[g.object].shape))
-                for g in groups
-                if g.linear is not None
-            )
-            item = item_indices(iterations, indices)
-        items = np.unique(item, axis=1)
-        extents = tuple((int(row.min()), int(row.max()) + 1) for row in items) if items.size else ((0, 1),)
+            item = item_indices(iterations, self._placed_groups(task, inside))
+        items = np.unique(item, axis=1) if len(inside) else np.zeros((1, 1), np.int64)
+        extents = tuple((int(row.min()), int(row.max()) + 1) for row in items)
         self._place(task, inside, item, extents)
         return extents if levels else (), self._accessors(task, inside, item, items)
+
+    def _placed_groups(self, task: int, inside: Ints) -> list[tuple[Ints, Ints, Bools]]:
+        """Accesses that tell the indices of work items, for :func:`item_indices`: writes first."""
+        groups = [g for g in self._groups[task] if not g.is_outside]
+        groups.sort(key=lambda g: not g.is_write)
+        indices = [self._index(g, self._buffers[g.object].shape) for g in groups]
+        spans: dict[tuple[int, bool], Ints] = {}
+        for g, index in zip(groups, indices, strict=True):
+            ends = np.stack((index.min(axis=1), index.max(axis=1)))
+            known = spans.get((g.object, g.is_write), ends)
+            spans[g.object, g.is_write] = np.stack(
+                (np.minimum(known[0], ends[0]), np.maximum(known[1], ends[1]))
+            )
+        return [
+            (np.searchsorted(inside, g.at), index, np.ptp(spans[g.object, g.is_write], axis=0) > 0)
+            for g, index in zip(groups, indices, strict=True)
+            if g.linear is not None
+        ]
 
     def _place(self, task: int, inside: Ints, item: Ints, extents: Box) -> None:
         split = next((d for d, (first, end) in enumerate(extents) if end - first > 1), 0)
