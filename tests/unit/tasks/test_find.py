@@ -134,6 +134,51 @@ def test_workspace_of_work_items_is_no_buffer() -> None:
     assert {a.buffer for k in graph.kernels for a in k.accesses} == {"a"}
 
 
+SWEPT = """
+void rows(int n, double *u, double *c) {
+  for (int i = 0; i < n; i++) {
+    c[0] = u[i * n];
+    for (int j = 1; j < n; j++) c[j] = c[j - 1] * 0.5 + u[i * n + j];
+    u[i * n + n - 1] = c[n - 1];
+    for (int j = n - 2; j >= 0; j--) u[i * n + j] = c[j] - u[i * n + j + 1];
+  }
+}
+int main(void) {
+  int n = 8;
+  double *u = malloc(n * n * 8), *c = malloc(n * 8);
+  for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) u[i * n + j] = i + j;
+  for (int t = 0; t < 2; t++) rows(n, u, c);
+  printf("%g\\n", u[3]);
+}
+"""
+
+
+def test_lines_that_are_swept_are_slices_and_their_scratch_row_is_workspace() -> None:
+    swept = kernel(tasks_of(SWEPT), "rows")
+    assert swept.range == ((0, 8),)  # a line of items, although one store writes the last column only
+    assert mappers(swept) == {("u", "read", "slice(1)"), ("u", "write", "slice(1)")}
+
+
+PLANES = """
+int main(void) {
+  int n = 12;
+  double *a = malloc(n * n * 8), *b = malloc(n * 8);
+  for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) a[i * n + j] = i - j;
+  for (int i = 1; i < n - 1; i++) {
+    double sum = 0;
+    for (int j = 0; j < n; j++) sum += a[(i - 1) * n + j] + a[(i + 1) * n + j];
+    b[i] = sum;
+  }
+  printf("%g\\n", b[3]);
+}
+"""
+
+
+def test_whole_rows_of_neighbours_are_a_neighborhood_as_wide_as_the_row() -> None:
+    graph = tasks_of(PLANES)
+    assert ("a", "read", "neighborhood(1,11)") in mappers(graph.kernels[-1])
+
+
 COPIES = """
 #include <string.h>
 int main(void) {
