@@ -43,6 +43,7 @@ LAYERS = (
     ("paper_view", "views"),
     ("causes",),
     ("record", "decompose", "counting", "patterns"),
+    ("tasks",),
     ("readings",),
     ("pipeline", "simulation"),
     ("profiles",),
