@@ -42,6 +42,7 @@ class PreviewWriter:
         text: Gives a line of the module without debug information.
         is_apart: Its rounds are known apart.
         probe: What is enough to see that one of them is known.
+        may_rename: Rounds may be recorded as those of before with other words.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class PreviewWriter:
         *,
         is_apart: bool = False,
         probe: RoundProbe | None = None,
+        may_rename: bool = True,
     ) -> None:
         self._patch = patch
         self._plan = plan
@@ -74,7 +76,7 @@ class PreviewWriter:
         if is_apart:  # of the round; that of all rounds is made of them
             self._hash_slot = self._num_slots
             self._num_slots += 1
-        path = round_path(plan) if is_apart else None
+        path = round_path(plan) if is_apart and may_rename else None
         self._path = RoundPathWriter(patch, path, self._storage, self._num_slots) if path else None
         if self._path is not None:
             self._num_slots += self._path.num_slots

@@ -30,6 +30,7 @@ from itertools import pairwise
 
 from commanalyzer.instrument.code import FunctionPatch, RepeatedLoop
 from commanalyzer.instrument.loop_code import TOKEN, Collected, LoopCode, inserted_lines, loop_code
+from commanalyzer.instrument.mechanisms import Mechanisms
 from commanalyzer.instrument.nest_events import NestReader, loops_around, offer_nest
 from commanalyzer.instrument.range_events import MOST_OUTER, RangeReader, RangeStore, offer
 from commanalyzer.instrument.repeat_guards import GuardWriter
@@ -50,6 +51,7 @@ def by_polynomials(
     loop: Loop,
     blocks: list[Block],
     used_in: dict[str, set[str]],
+    mechanisms: Mechanisms,
 ) -> RepeatedLoop | None:
     """The loop with a guard that computes its rounds and addresses, if they are polynomials."""
     nest = _nest(values, loop, blocks)
@@ -59,11 +61,13 @@ def by_polynomials(
     rounds = {h: numbers.rounds(nest.loops[h], ends) for h, ends in nest.ends.items()}
     known = {header: found for header, found in rounds.items() if found is not None}
     code = loop_code(patch, blocks, numbers)
+    if code is not None and code.collected and not mechanisms.reduction_events:
+        return None
     if code is None or len(known) != len(rounds) or (code.collected and len(nest.ends) != 1):
         return None
     if is_read_outside(values, loop, nest.ends[loop.header], code, used_in):
         return None
-    return _write(patch, nest, numbers, code, known, identity(values, loop, code))
+    return _write(patch, nest, numbers, code, known, identity(values, loop, code), mechanisms)
 
 
 def identity(values: FunctionValues, loop: Loop, code: LoopCode) -> int:
@@ -161,6 +165,7 @@ def _write(
     code: LoopCode,
     rounds: dict[str, Rounds],
     identity: int,
+    mechanisms: Mechanisms,
 ) -> RepeatedLoop | None:
     """Code of the guard and of what surrounds the copy and the instrumented loop."""
     guard = GuardWriter(patch, numbers.types)
@@ -177,7 +182,7 @@ def _write(
         values = [*made.values(), *(v for span in spans if span is not None for v in span.hashed)]
         key = guard.hashed([str(identity + 1), *dict.fromkeys(values), *code.entering])
         changes = _changes(patch, guard.lines, [span for span in spans if span is not None])
-        offered, taken = _offer(patch, nest, numbers, made, (key, changes, total))
+        offered, taken = _offer(patch, nest, numbers, made, (key, changes, total), mechanisms)
         found = guard.call("ca_repeat_ready" if taken else "ca_repeat_known", key, changes, total)
         known = patch.value(guard.lines, f"icmp ne i32 {found}, 0")
         patch.call(behind, "ca_repeat_end", _changes(patch, behind, [s for s in spans if s is not None]))
@@ -203,6 +208,7 @@ def _offer(
     numbers: NestNumbers,
     made: dict[str, str],
     loop: tuple[str, str, str],
+    mechanisms: Mechanisms,
 ) -> tuple[tuple[str, ...], str]:
     """Code that offers what a loop stores, or sums and stores, to the recorder, and whether it was taken."""
     busy = [block for block in nest.blocks if not _only_counts(patch, block)]
@@ -214,11 +220,13 @@ def _offer(
     guard = GuardWriter(patch, numbers.types)
     taken = None
     reader = NestReader(numbers)
-    if stores := _stores(patch, nest, busy, numbers):
+    if mechanisms.range_events and (stores := _stores(patch, nest, busy, numbers)):
         rounds = {round_number(header): made[header] for header in nest.by_depth}
         taken = offer(patch, guard, stores, rounds, loop)
-    elif (around := loops_around(nest.loops, nest.loop.header)) and _are_read(
-        patch, nest, busy, reader, around
+    elif (
+        mechanisms.nest_events
+        and (around := loops_around(nest.loops, nest.loop.header))
+        and _are_read(patch, nest, busy, reader, around)
     ):
         taken = offer_nest(patch, guard, reader.entries, around, made, loop)
     return (tuple(guard.lines), taken) if taken else ((), "")

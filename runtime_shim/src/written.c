@@ -90,7 +90,7 @@ static bool watch(uint64_t low, uint64_t bytes) {
 uint64_t ca_written_watch(const struct ca_range *ranges, uint32_t count) {
   int saved = errno;
   bool is_possible = owner ? page_map >= 0 && owner == getpid() : open_watcher();
-  is_possible = is_possible && num_watches < MOST_WATCHES;
+  is_possible = is_possible && !(ca_switched_off & CA_WITHOUT_WATCHED_PAGES) && num_watches < MOST_WATCHES;
   num_watches += is_possible;
   for (uint32_t i = 0; is_possible && i < count; i++)
     is_possible = watch(ranges[i].low, ranges[i].bytes);
