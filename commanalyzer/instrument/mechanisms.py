@@ -29,7 +29,6 @@ class Mechanisms:
         watched_pages: The kernel says which of these inputs were written to, where it can.
         iterations: Of a loop whose iterations differ at times, only those that differ run with hooks.
         probes: An iteration is looked at no further when what decides it is as it was.
-        renamings: Iterations that do the same with other words are recorded as such.
         early_end: A recording that shows private temporaries ends, as another one follows.
     """
 
@@ -45,7 +44,6 @@ class Mechanisms:
     watched_pages: bool = True
     iterations: bool = True
     probes: bool = True
-    renamings: bool = True
     early_end: bool = True
 
     @property

@@ -1,0 +1,86 @@
+"""Loops of which some iterations do what they did before with other words: chains are the interpreter's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.graphs import assert_same_graph
+from tests.property.loop_programs import loop_program
+from tests.property.test_flows import check
+from tests.recorded import graph_under, record_source
+
+_CHANGES = ["little changed", "little changed elsewhere", "two exchanged", "to and fro"]
+
+
+def test_chains_of_changed_iterations_equal_the_interpreters() -> None:
+    """Stores, updates and sums at indices of which few change, some to and fro; words of 2, 4 and 8 bytes."""
+    names = ["rounds that gather", "rounds that meet", "rounds with short words", "rounds with packed words"]
+    names += ["rounds with weights", "rounds with weighted sums", "rounds downwards"]
+    text = loop_program([*names, *_CHANGES], 40, 12)
+    check(text, record_source(text))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "rounds beside others",  # words that move, and others of the same array
+        "rounds that copy",
+    ],
+)
+def test_chains_of_iterations_beside_others_equal_the_interpreters(name: str) -> None:
+    text = loop_program([name, *_CHANGES], 40, 12)
+    check(text, record_source(text))
+
+
+_DIAGONAL = """
+#include <stdio.h>
+#define N 40
+static double x[N], y[N], a[8 * N], b[8 * N], w[N];
+int main(void) {
+  for (int i = 0; i < N; i++) { x[i] = i + 0.5; y[i] = 100.5 + i; w[i] = 0.25 * i; }
+  for (int t = 0; t < 12; t++) {
+    for (int i = 0; i < N; i++) { a[(int)x[i]] += w[i]; b[(int)y[i]] += w[i]; }
+    for (int i = 0; i < N; i += 7) if (t > 4) { x[i] += AHEAD; y[i] -= BACK; }
+  }
+  printf("%g %g\\n", a[7], b[101]);
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize(("ahead", "back"), [(1, 1), (3, 1), (5, 3), (7, 5), (2, 2)])
+def test_values_that_change_against_each_other_are_seen_to_change(ahead: int, back: int) -> None:
+    """No sum of both stays what it was."""
+    text = _DIAGONAL.replace("AHEAD", str(ahead)).replace("BACK", str(back))
+    check(text, record_source(text))
+
+
+_WANDERING = """
+#include <stdio.h>
+#define N 60000
+static double grid[4 * N], weight[N];
+static int cell[N];
+int main(void) {
+  for (int i = 0; i < N; i++) { cell[i] = i; weight[i] = 0.5 * i; }
+  for (int t = 0; t < 60; t++) {
+    for (int i = 0; i < N; i++) grid[cell[i]] += 0.5 * weight[i];
+    for (int i = 0; t > 2 && i < N - 1; i++) if (i % 3) cell[i] = (cell[i] * 5 + t) % (4 * N);
+  }
+  printf("%g %g\\n", grid[7], grid[N]);
+  return 0;
+}
+"""
+
+
+def test_columns_may_move_to_the_disk_while_iterations_are_known_apart(tmp_path: Path) -> None:
+    """The graph is the same, wherever in the run the limit of memory is reached."""
+    source = tmp_path / "wandering.c"
+    source.write_text(_WANDERING)
+    kept, statistics = graph_under(source, None)
+    assert statistics.spilled_bytes == 0
+    for percent in (100, 140, 160):
+        graph, spilled = graph_under(source, statistics.peak_rss_bytes * percent // 100)
+        assert spilled.spilled_bytes > 0
+        assert_same_graph(graph, kept)
