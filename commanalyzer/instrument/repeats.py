@@ -29,6 +29,7 @@ from functools import reduce
 from itertools import pairwise
 
 from commanalyzer.instrument.code import FunctionPatch, RepeatedLoop
+from commanalyzer.instrument.events import HookCall
 from commanalyzer.instrument.loop_code import TOKEN, Collected, LoopCode, inserted_lines, loop_code
 from commanalyzer.instrument.mechanisms import Mechanisms
 from commanalyzer.instrument.nest_events import NestReader, loops_around, offer_nest
@@ -187,7 +188,7 @@ def _write(
         known = patch.value(guard.lines, f"icmp ne i32 {found}, 0")
         patch.call(behind, "ca_repeat_end", _changes(patch, behind, [s for s in spans if s is not None]))
     else:
-        known = patch.value(guard.lines, f"icmp ne i64 {total}, 0")
+        known = patch.compute(guard.lines, "icmp ne", total, "0")
     before_copy = _counts(patch, guard, nest, code, made)
     for collected in code.collected:
         written = _collect(patch, guard, nest, collected, made, has_effect=code.has_effect)
@@ -268,7 +269,9 @@ def _are_read(
 
 
 def _only_counts(patch: FunctionPatch, block: Block) -> bool:
-    return all("@ca_count_block(" in line for line in inserted_lines(patch, block))
+    return all(
+        isinstance(line, HookCall) and line.hook == "ca_count_block" for line in inserted_lines(patch, block)
+    )
 
 
 def _ranges(code: LoopCode) -> list[tuple[Polynomial, Polynomial]]:
@@ -339,7 +342,7 @@ def _changes(patch: FunctionPatch, out: list[str], spans: Sequence[_Span]) -> st
     total = "0"
     for span in spans:
         found = patch.call(out, "ca_changes", span.low, span.high)
-        total = found if total == "0" else patch.value(out, f"add i64 {total}, {found}")
+        total = found if total == "0" else patch.compute(out, "add", total, found)
     return total
 
 
@@ -354,8 +357,8 @@ def _counts(
             if block in loop.blocks:
                 factor = made[header]
                 if header in nest.short[block]:
-                    factor = patch.value(lines, f"add i64 {factor}, -1")
-                product = factor if product == "1" else patch.value(lines, f"mul i64 {product}, {factor}")
+                    factor = patch.compute(lines, "add", factor, "-1")
+                product = factor if product == "1" else patch.compute(lines, "mul", product, factor)
         patch.call(lines, "ca_count_blocks", counter, product)
     return lines
 
@@ -393,8 +396,8 @@ def _collect(
 def _is_closed_at_once(patch: FunctionPatch, nest: _Nest, storage: str) -> bool:
     """The first thing that happens behind the loop is that reductions end, this one among them."""
     for line in patch.tops.get(nest.ends[nest.loop.header].exit, ()):
-        if f"@ca_accumulator_close(ptr {storage}," in line:
-            return True
-        if "@ca_accumulator_close(" not in line and "@ca_count_block(" not in line:
+        if not isinstance(line, HookCall) or line.hook not in ("ca_accumulator_close", "ca_count_block"):
             return False
+        if line.hook == "ca_accumulator_close" and line.uses[0] == storage:
+            return True
     return False
