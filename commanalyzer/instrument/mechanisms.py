@@ -26,7 +26,6 @@ class Mechanisms:
         enclosed_reductions: Reductions that begin and end with an inspected loop are part of it.
         private_arrays: Inspectors fill local arrays that each iteration writes before it reads them.
         memoised_inspectors: An inspector whose inputs are as they were is not run again.
-        watched_pages: The kernel says which of these inputs were written to, where it can.
         iterations: Of a loop whose iterations differ at times, only those that differ run with hooks.
         probes: An iteration is looked at no further when what decides it is as it was.
         early_end: A recording that shows private temporaries ends, as another one follows.
@@ -41,7 +40,6 @@ class Mechanisms:
     enclosed_reductions: bool = True
     private_arrays: bool = True
     memoised_inspectors: bool = True
-    watched_pages: bool = True
     iterations: bool = True
     probes: bool = True
     early_end: bool = True
@@ -49,7 +47,7 @@ class Mechanisms:
     @property
     def recorder_word(self) -> int:
         """Bits of those that the recorder has to leave out, as ``CA_WITHOUT_*`` of ``comm_shim.h``."""
-        mine = self.memoisation, self.outcomes, self.watched_pages
+        mine = self.memoisation, self.outcomes
         return sum((not is_on) << bit for bit, is_on in enumerate(mine))
 
 

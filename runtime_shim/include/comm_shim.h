@@ -222,7 +222,6 @@ struct ca_trace_header {
 /* Bits of ca_switched_off; commanalyzer/instrument/mechanisms.py says what they mean. */
 #define CA_WITHOUT_MEMOISATION 1u
 #define CA_WITHOUT_OUTCOMES 2u
-#define CA_WITHOUT_WATCHED_PAGES 4u
 
 /* ---- Tables that the instrumented module defines -------------------------------------------------------- */
 #pragma GCC visibility push(hidden)
