@@ -333,7 +333,7 @@ static const struct {
     {"repeated", repeated},
     {"temporary", temporary},
     {"snapshots", snapshots},
-    {"snapshots", snapshots},
+    {"large_snapshots", large_snapshots},
     {"rows", rows},
     {"many_labels", many_labels},
     {"replication", replication},
