@@ -48,6 +48,7 @@ class Recorded:
     graph: ValueGraph
     work: WorkCounts
     statistics: TraceStatistics
+    num_renamings: int
     trace: Trace
 
 
@@ -104,7 +105,10 @@ def record_file(
         trace: Trace = read_trace(path)
         graph = _checked_graph(trace, plan.sites, has_regions=bool(regions))
         work = work_counts(trace, plan.sites, sites_of(trace, plan.sites), DEFAULT_WEIGHTS)
-        return Recorded(module, frontend, plan, plain, traced, graph, work, trace.statistics, trace)
+        num_renamings = len(trace.renamings)
+        return Recorded(
+            module, frontend, plan, plain, traced, graph, work, trace.statistics, num_renamings, trace
+        )
 
 
 def instrumented(
@@ -119,8 +123,8 @@ def instrumented(
     return module, plan, build_instrumented(rewrite(module, plan), frontend)
 
 
-def graph_under(source: Path, allowed_bytes: int | None) -> tuple[ValueGraph, TraceStatistics]:
-    """Graph and statistics of a recording that may use so much memory."""
+def graph_under(source: Path, allowed_bytes: int | None) -> tuple[ValueGraph, int, TraceStatistics]:
+    """Graph, renamings and statistics of a recording that may use so much memory."""
     _, plan, executable = instrumented(compile_sources([source]))
     path = source.with_suffix(".trace")
     environment = {"COMMANALYZER_TRACE": str(path)}
@@ -131,7 +135,7 @@ def graph_under(source: Path, allowed_bytes: int | None) -> tuple[ValueGraph, Tr
     )
     assert run.exit_status == 0
     trace = read_trace(path)
-    return build_graph(trace, plan.sites), trace.statistics
+    return build_graph(trace, plan.sites), len(trace.renamings), trace.statistics
 
 
 def record_again(recorded: Recorded, mask: NDArray[np.bool_], folder: Path) -> ValueGraph:

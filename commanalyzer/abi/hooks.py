@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-ABI_VERSION = 14
+ABI_VERSION = 13
 
 EXACT_8 = 1 << 63
 EXACT_4 = 1 << 59
@@ -115,7 +115,9 @@ HOOKS: dict[str, Hook] = {
         Hook("ca_round_seen", "void", ("i64",), "what a preview found out about a round"),
         Hook("ca_rounds_extremes", "i64", (), "addresses of the rounds that it knows"),
         Hook("ca_round_known", "i32", ("i64",), "the next round does what it did before"),
-        Hook("ca_rounds_range", "void", ("i64", "i64"), "addresses that the rounds look at"),
+        Hook("ca_rounds_accesses", "i64", (), "where its accesses are written"),
+        Hook("ca_round_found", "i64", ("i64", "i64", "i64"), "the same, of a round that may be renamed"),
+        Hook("ca_rounds_range", "void", ("i64", "i64", "i32"), "addresses that the rounds look at"),
         Hook("ca_rounds_entering", "void", ("i64",), "a label that enters all rounds"),
         Hook("ca_rounds_local", "void", ("i64", "i64"), "a local array of the rounds"),
         Hook("ca_rounds_first", "i64", (), "first round that runs with hooks"),

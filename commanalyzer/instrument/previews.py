@@ -39,7 +39,6 @@ from commanalyzer.ir.model import Block, Instruction, IrType, Operand
 from commanalyzer.ir.polynomials import Polynomial
 
 _MAX_TRACKED = 192
-DECIDING = ("load", "fcmp", "fptosi", "fptoui")  # the rest of a preview is computed from these
 _NOT_TWICE = "addresses or branches from what cannot be done twice"
 Text = Callable[[int], str]
 
@@ -78,10 +77,12 @@ class Previewed:
         overlaps: What must be found apart for the preview to be right.
         steady: Addresses of inner loops that advance by a constant: noted in the first and last round.
         advancing: The same of the loop itself.
+        times: How often a round computes an address of ``tracked`` at most; 0 if that is not constant.
         reads: What it reads, if it need not be made again while that does not change.
         private: Local arrays of its rounds.
         stores: First lines of the stores to them that the preview makes.
         enclosed: Reductions that begin and end with the loop.
+        conditions: Registers that say which labels are taken.
     """
 
     loop: Loop
@@ -94,10 +95,12 @@ class Previewed:
     overlaps: tuple[Overlap, ...]
     steady: dict[str, Steady]
     advancing: dict[str, Steady]
+    times: dict[str, int]
     reads: PreviewReads | None
     private: RoundMemory
     stores: frozenset[int]
     enclosed: tuple[Enclosed, ...]
+    conditions: frozenset[str]
 
     @property
     def watched(self) -> tuple[str, ...]:
@@ -190,7 +193,8 @@ def previewed(
     lines = frozenset(store.first_line for store in stores)
     return Previewed(
         loop, edges, blocks, code, tracked, computed, outside, pairs, steady, advancing,
-        reads, private, lines, enclosed,
+        {name: _times(values, loop, name) for name in tracked}, reads, private, lines, enclosed,
+        frozenset(registers.conditions),
     )  # fmt: skip
 
 
@@ -219,6 +223,20 @@ def _steady(values: FunctionValues, nest: Loop, name: str) -> Steady | None:
     if address is None or stride is None or not stride.is_constant:
         return None
     return Steady(inner.header, ends, address.without([number]), stride.constant, numbers.types)
+
+
+def _times(values: FunctionValues, nest: Loop, name: str) -> int:
+    """How often a round of ``nest`` computes a register at most; 0 if that is not constant."""
+    definition = values.definitions.get(name)
+    times = 1
+    for inner in values.cfg.loops_around(definition.block) if definition is not None else ():
+        if inner.header == nest.header:
+            return times
+        ends = loop_ends(values.cfg, inner)
+        numbers = NestNumbers(values.function, values.cfg, inner)
+        rounds = None if ends is None else numbers.rounds(inner, ends)
+        times *= (rounds.constant if rounds is not None else 0) or 0
+    return 0
 
 
 def _tracked(code: LoopCode) -> dict[str, tuple[int, int]] | None:

@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from commanalyzer.instrument.previews import DECIDING, Previewed
+from commanalyzer.instrument.previews import Previewed
+from commanalyzer.instrument.round_paths import DECIDING
 from commanalyzer.instrument.values import FunctionValues
 from commanalyzer.ir.model import Instruction
 

@@ -1,6 +1,6 @@
 """Compiled loops over the nests of a trace, see :mod:`commanalyzer.vcg.nests`.
 
-Tables are those of :mod:`commanalyzer.vcg.nest_table_kernels`, contents of nests those of ``comm_shim.h``.
+Tables are those of :mod:`commanalyzer.vcg.written_kernels`, contents of nests those of ``comm_shim.h``.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from commanalyzer.abi.trace_layout import (
     ROW_WIDE,
 )
 from commanalyzer.compiled import compiled, compiled_inline
-from commanalyzer.vcg.nest_table_kernels import first_place, kept_label, write_head, write_recorded
 from commanalyzer.vcg.range_kernels import mixed, plain_label, units_of, wide
 from commanalyzer.vcg.trace_kernels import COUNT, FLAGS, LOW, NONE
+from commanalyzer.vcg.written_kernels import first_place, kept_label, write_head, write_recorded
 
 _OTHERS = ROW_FILL | ROW_TEMPORARY | ROW_UPDATE | ROW_RANGE | ROW_NEST  # rows that no nest stands for
 _NUM_LOOPS = 255  # bits of the first word
@@ -222,7 +222,7 @@ def write_nests(columns: Any, is_nested: Any, table: Any, kept: Any, out: Any, e
     Args:
         columns: Of the trace.
         is_nested: bool, per site: nests stand for rows of it.
-        table: As :func:`~commanalyzer.vcg.nest_table_kernels.first_place` has it, with the next three.
+        table: As :func:`~commanalyzer.vcg.written_kernels.first_place` has it, with the next three.
         kept: int64[names].
         out: Columns of the result.
         ends: int64[6].

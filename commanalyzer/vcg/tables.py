@@ -15,6 +15,7 @@ from commanalyzer.trace.reader import Trace
 from commanalyzer.vcg.coding import read_only
 from commanalyzer.vcg.nests import without_nests
 from commanalyzer.vcg.ranges import RangeTable, range_table
+from commanalyzer.vcg.renamings import without_renamings
 
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
@@ -63,7 +64,7 @@ class Tables:
             read_only(np.asarray(trace.listed).view(np.int64)),
         )  # fmt: skip
         names = kept = read_only(np.zeros(0, np.int64))
-        written = without_nests(columns)
+        written = without_renamings(trace, columns) or without_nests(columns)
         if written is not None:
             columns, names, kept = written.columns, written.names, written.kept
         return cls(*columns, range_table(*columns[:3]), names, kept)

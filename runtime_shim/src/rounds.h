@@ -2,10 +2,7 @@
 #ifndef CA_ROUNDS_H
 #define CA_ROUNDS_H
 
-#include "state.h"
-
-#define CA_MOST_ROUNDS (1u << 24)
-#define CA_MEMORIES 64u /* loops whose rounds are known apart */
+#include "renamings.h"
 
 /* A round that was recorded. */
 struct ca_note {
@@ -20,8 +17,9 @@ struct ca_memory {
   uint64_t digest; /* of the shadow that rounds look at */
   uint64_t *hashes;
   struct ca_note *notes;
-  uint64_t num_rounds; /* of the last run */
-  uint64_t rows;       /* of all its rounds */
+  struct ca_round_version *versions; /* of rounds that may be renamed; or 0 */
+  uint64_t num_rounds;               /* of the last run */
+  uint64_t rows;                     /* of all its rounds */
   uint32_t runs;
   uint32_t useless; /* runs in a row */
   uint32_t same;    /* runs in a row */
@@ -43,12 +41,6 @@ void ca_memory_forget_round(struct ca_memory *memory, uint64_t number);
 void ca_memory_forget_from(struct ca_memory *memory, uint64_t first);
 bool ca_memories_have_room(uint64_t rounds);
 void ca_memories_give_up(void);
-
-/* What rounds look at (places.c). */
-void ca_places_begin(void);
-uint64_t ca_places_digest(void);
-bool ca_places_are_local(uint64_t word);
-bool ca_places_may_carry(void);
 #pragma GCC visibility pop
 
 #endif

@@ -1,4 +1,4 @@
-"""Compiled steps of writing out what rows of a trace stand for, see :mod:`commanalyzer.vcg.nests`.
+"""Compiled steps of writing out what rows of a trace stand for, see :mod:`commanalyzer.vcg.written`.
 
 Columns of the trace and of the result are those of :mod:`commanalyzer.vcg.trace_kernels`. A row is *called*
 by its number in the trace; rows that were not recorded are called by the numbers behind these.
