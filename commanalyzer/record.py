@@ -16,6 +16,7 @@ from commanalyzer.errors import TargetRunError
 from commanalyzer.files import scratch_directory
 from commanalyzer.frontend.compile import FrontendResult, compile_sources
 from commanalyzer.frontend.executable import compile_executable, has_executable
+from commanalyzer.instrument.mechanisms import EVERY, Mechanisms
 from commanalyzer.instrument.plan import ModulePlan, PlanOptions, plan_module
 from commanalyzer.instrument.rewrite import rewrite
 from commanalyzer.instrument.sites import SiteTable
@@ -99,13 +100,20 @@ def compile_request(request: AnalysisRequest) -> tuple[FrontendResult, Module]:
     return frontend, with_thunks(parse_module(frontend.ir_text), library)
 
 
-def record(request: AnalysisRequest, progress: Progress, *, whole_runs: bool = False) -> RecordedProgram:
+def record(
+    request: AnalysisRequest,
+    progress: Progress,
+    *,
+    whole_runs: bool = False,
+    mechanisms: Mechanisms = EVERY,
+) -> RecordedProgram:
     """Run the program of ``request`` natively and instrumented, and build its graph.
 
     Args:
         request: What to record.
         progress: Told of every stage.
         whole_runs: No recording ends before the program does: workspaces are found in a whole run.
+        mechanisms: What makes recording fast; the graph does not depend on it.
 
     Raises:
         CommAnalyzerError: A subclass says which stage failed and what to do.
@@ -115,7 +123,8 @@ def record(request: AnalysisRequest, progress: Progress, *, whole_runs: bool = F
     frontend, module = compile_request(request)
     progress.stage("instrument", 1)
     library = library_with(*request.library_models)
-    options = PlanOptions(request.control_flows, frontend.region_functions, library)
+    whole_runs = whole_runs or not mechanisms.early_end
+    options = PlanOptions(request.control_flows, frontend.region_functions, library, mechanisms)
     link_flags = request.compiler.link_flags
     with ThreadPoolExecutor(max_workers=1) as builder:
         building = builder.submit(build_native, frontend, link_flags)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.frontend.compile import FrontendResult, compile_sources
+from commanalyzer.instrument.mechanisms import EVERY, Mechanisms
 from commanalyzer.instrument.plan import ModulePlan, PlanOptions, plan_module
 from commanalyzer.instrument.rewrite import rewrite
 from commanalyzer.instrument.sites import SiteTable
@@ -59,6 +60,7 @@ def record_source(
     control_flows: bool = True,
     flags: tuple[str, ...] = (),
     library_models: tuple[Path, ...] = (),
+    mechanisms: Mechanisms = EVERY,
 ) -> Recorded:
     """Compile, instrument and run ``text``."""
     with tempfile.TemporaryDirectory() as folder:
@@ -71,6 +73,7 @@ def record_source(
             control_flows=control_flows,
             flags=flags,
             library_models=library_models,
+            mechanisms=mechanisms,
         )
 
 
@@ -81,10 +84,11 @@ def record_file(
     control_flows: bool = True,
     flags: tuple[str, ...] = (),
     library_models: tuple[Path, ...] = (),
+    mechanisms: Mechanisms = EVERY,
 ) -> Recorded:
     """Compile, instrument and run the program in ``source``."""
     frontend = compile_sources([source], regions=regions, flags=flags)
-    module, plan, executable = instrumented(frontend, control_flows, library_models)
+    module, plan, executable = instrumented(frontend, control_flows, library_models, mechanisms)
     plain = run_target(
         build_native(frontend), arguments, stdin=subprocess.DEVNULL, limits=LIMITS, capture=True
     )
@@ -108,11 +112,14 @@ def record_file(
 
 
 def instrumented(
-    frontend: FrontendResult, control_flows: bool = True, library_models: tuple[Path, ...] = ()
+    frontend: FrontendResult,
+    control_flows: bool = True,
+    library_models: tuple[Path, ...] = (),
+    mechanisms: Mechanisms = EVERY,
 ) -> tuple[Module, ModulePlan, Path]:
     library = library_with(*library_models)
     module = with_thunks(parse_module(frontend.ir_text), library)
-    plan = plan_module(module, PlanOptions(control_flows, frontend.region_functions, library))
+    plan = plan_module(module, PlanOptions(control_flows, frontend.region_functions, library, mechanisms))
     return module, plan, build_instrumented(rewrite(module, plan), frontend)
 
 

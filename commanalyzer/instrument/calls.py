@@ -65,7 +65,7 @@ class CallPlanner:
         for index, size in self._calls.copied.get(function.name, {}).items():
             slot = argument_slot(index)
             source = self._patch.value(out, f"load i64, ptr {slot}, align 8")
-            target = self._patch.value(out, f"ptrtoint ptr {function.parameters[index].text} to i64")
+            target = self._patch.address(out, function.parameters[index].text)
             record = SiteRecord(function.name, function.parameters[index].text, "copy", 0, SourcePlace())
             self._patch.call(out, "ca_copy_words", self._sites.add_site(record), target, source, size)
 
@@ -99,7 +99,7 @@ class CallPlanner:
         pass_variadics(self._labels, instruction, block, out)
         for index, operand in enumerate(instruction.operands[: hooks.MAX_CALL_ARGUMENTS]):
             if self._calls.is_copied(instruction.callee, index, operand.type):
-                label = self._patch.value(out, f"ptrtoint ptr {operand.text} to i64")
+                label = self._patch.address(out, operand.text)
             elif not holds_value(operand.type) or (demanded is not None and index not in demanded):
                 continue
             else:

@@ -79,10 +79,10 @@ class ChoiceWriter:
         lines = self._patch.phis.setdefault(block, [])
         names = []
         for k in range(max((len(t) for t in texts), default=0)):
-            incoming = ", ".join(
-                f"[ {t[k] if k < len(t) else '0'}, %{p} ]" for t, p in zip(texts, predecessors, strict=True)
-            )
-            names.append(self._patch.value(lines, f"phi i64 {incoming}", result=result))
+            incoming = [
+                (t[k] if k < len(t) else "0", f"%{p}") for t, p in zip(texts, predecessors, strict=True)
+            ]
+            names.append(self._patch.join(lines, incoming, result=result))
         return tuple(names)
 
     def _side(self, side: Labels, exact: Exact, control: tuple[str, ...], out: list[str]) -> tuple[str, ...]:
@@ -102,8 +102,8 @@ class ChoiceWriter:
         """Selected by a value, a register is no plain copy any more."""
         joined = control[0]
         for other in control[1:]:
-            joined = self._patch.value(out, f"or i64 {joined}, {other}")
-        free = self._patch.value(out, f"icmp eq i64 {joined}, 0")
+            joined = self._patch.compute(out, "or", joined, other)
+        free = self._patch.compute(out, "icmp eq", joined, "0")
         stripped = self._book.without_exact(label, out)
         return self._book.chosen(free, label, stripped, out)
 

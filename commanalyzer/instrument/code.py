@@ -11,8 +11,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from commanalyzer.abi.hooks import HOOKS, MAX_LABELS
+from commanalyzer.instrument.events import (
+    SCRATCH,
+    Address,
+    Choice,
+    Computed,
+    Event,
+    HookCall,
+    Joined,
+    Slot,
+    Spilled,
+)
 
-SCRATCH = "%ca.scratch"
 _DEBUG_ATTACHMENT = re.compile(r",? !dbg !\d+")
 
 
@@ -120,32 +130,47 @@ class FunctionPatch:
 
     def call(self, out: list[str], hook: str, *arguments: str | int, result: str = "") -> str:
         """Append a hook call to ``out`` and return its result register (empty for void hooks)."""
-        signature = HOOKS[hook]
         self.used_hooks.add(hook)
-        typed = ", ".join(f"{t} {a}" for t, a in zip(signature.parameters, arguments, strict=True))
-        if signature.returns == "void":
-            out.append(f"  call void @{hook}({typed})")
-            return ""
-        name = result or self.fresh()
-        out.append(f"  {name} = call {signature.returns} @{hook}({typed})")
-        return name
+        result = "" if HOOKS[hook].returns == "void" else result or self.fresh()
+        return _appended(out, HookCall.of(hook, arguments, result))
 
     def value(self, out: list[str], text: str, *, result: str = "") -> str:
-        """Append ``text`` as the right-hand side of a new register and return the register."""
+        """Append ``text`` as the right-hand side of a new register that nothing is known of; return it."""
         name = result or self.fresh()
         out.append(f"  {name} = {text}")
         return name
+
+    def address(self, out: list[str], pointer: str) -> str:
+        """Append the conversion of a pointer to an integer and return its register."""
+        return _appended(out, Address.of(pointer, self.fresh()))
+
+    def compute(
+        self, out: list[str], operation: str, left: str, right: str | int, *, result: str = ""
+    ) -> str:
+        """Append ``left operation right`` of 64-bit integers and return its register."""
+        return _appended(out, Computed.of(operation, left, right, result or self.fresh()))
+
+    def choose(self, out: list[str], condition: str, yes: str, no: str) -> str:
+        """Append the choice of a label and return its register."""
+        return _appended(out, Choice.of(condition, yes, no, self.fresh()))
+
+    def join(self, out: list[str], incoming: Sequence[tuple[str, str]], *, result: str = "") -> str:
+        """Append a phi of labels and the blocks that they come from, and return its register."""
+        return _appended(out, Joined.of(incoming, result or self.fresh()))
 
     def spill(self, out: list[str], labels: Sequence[str]) -> str:
         """Append stores of ``labels`` to the scratch array and return the pointer to pass."""
         assert len(labels) <= MAX_LABELS
         self.needs_scratch = True
         for index, label in enumerate(labels):
-            slot = SCRATCH
-            if index:
-                slot = self.value(out, f"getelementptr inbounds i64, ptr {SCRATCH}, i64 {index}")
-            out.append(f"  store i64 {label}, ptr {slot}, align 8")
+            slot = _appended(out, Slot.of(index, self.fresh())) if index else SCRATCH
+            out.append(Spilled.of(label, slot))
         return SCRATCH
+
+
+def _appended(out: list[str], event: Event) -> str:
+    out.append(event)
+    return event.result
 
 
 def without_debug(line: str) -> str:

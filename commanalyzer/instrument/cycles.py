@@ -72,4 +72,4 @@ class CycleWriter:
             self._choices.carried_phi(instruction, block, result, exact)
 
     def _rename(self, name: str, label: str, result: str) -> None:
-        self._book.patch.value(self._book.anchor(name), f"add i64 {label}, 0", result=result)
+        self._book.patch.compute(self._book.anchor(name), "add", label, "0", result=result)

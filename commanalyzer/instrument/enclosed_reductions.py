@@ -9,20 +9,15 @@ Input: the finished patch of a function and a loop. Output: :class:`Enclosed` pe
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from commanalyzer.instrument.code import FunctionPatch
+from commanalyzer.instrument.events import HookCall
 from commanalyzer.instrument.loop_code import inserted_lines
 from commanalyzer.instrument.values import FunctionValues
 from commanalyzer.ir.induction import LoopEnds
 from commanalyzer.ir.model import Block
-
-_CLOSE = re.compile(
-    r"  (%ca\.\d+) = call i64 @ca_accumulator_close\(ptr (%ca\.accumulator\.\d+), i32 (\d+)\)$"
-)
-_MENTIONED = re.compile(r"@ca_(?:term|collect|accumulator)_\w+\(ptr (%ca\.accumulator\.\d+)[,)]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,16 +49,17 @@ def enclosed_reductions(
         blocks: Its blocks.
     """
     closed = [
-        Enclosed(found[2], int(found[3]), found[1], place)
+        Enclosed(line.uses[0], int(line.uses[1]), line.result, place)
         for place, line in enumerate(patch.tops.get(ends.exit, ()))
-        if (found := _CLOSE.match(line))
+        if isinstance(line, HookCall) and line.hook == "ca_accumulator_close"
     ]
     if not closed:
         return ()
     preheader = next(b for b in values.function.blocks if b.label == ends.preheader)
-    begun = [s for line in patch.before.get(preheader.terminator.first_line, ()) for s in _begun(line)]
-    inside = [s for b in blocks for line in inserted_lines(patch, b) for s in _MENTIONED.findall(line)]
-    everywhere = [s for line in patch.lines() for s in _MENTIONED.findall(line) if "_free(" not in line]
+    before = patch.before.get(preheader.terminator.first_line, ())
+    begun = _accumulators(before, lambda hook: hook == "ca_accumulator_reset")
+    inside = _accumulators((line for b in blocks for line in inserted_lines(patch, b)), _is_of_accumulator)
+    everywhere = _accumulators(patch.lines(), lambda h: _is_of_accumulator(h) and h != "ca_accumulator_free")
     return tuple(
         e
         for e in closed
@@ -71,9 +67,13 @@ def enclosed_reductions(
     )
 
 
-def _begun(line: str) -> Iterator[str]:
-    if "@ca_accumulator_reset(" in line:
-        yield from _MENTIONED.findall(line)
+def _is_of_accumulator(hook: str) -> bool:
+    return hook.startswith(("ca_term_", "ca_collect", "ca_accumulator_"))
+
+
+def _accumulators(lines: Iterable[str], concerns: Callable[[str], bool]) -> list[str]:
+    """Accumulators of the calls of such hooks."""
+    return [line.uses[0] for line in lines if isinstance(line, HookCall) and concerns(line.hook)]
 
 
 def begin(patch: FunctionPatch, reductions: Sequence[Enclosed], out: list[str]) -> list[str]:
@@ -90,8 +90,8 @@ def finish(patch: FunctionPatch, reductions: Sequence[Enclosed], out: list[str])
 def changes(patch: FunctionPatch, reductions: Sequence[Enclosed], out: list[str], total: str) -> str:
     """The digest ``total`` and that of the accumulators' shadow."""
     for e in reductions:
-        address = patch.value(out, f"ptrtoint ptr {e.storage} to i64")
-        total = patch.value(out, f"add i64 {total}, {patch.call(out, 'ca_changes', address, address)}")
+        address = patch.address(out, e.storage)
+        total = patch.compute(out, "add", total, patch.call(out, "ca_changes", address, address))
     return total
 
 

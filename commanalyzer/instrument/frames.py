@@ -125,13 +125,13 @@ def _replace_open(alloca: Instruction, naming: _Naming, patch: FunctionPatch, si
     count = alloca.operands[0] if alloca.operands else None
     text = f"alloca {alloca.element_type}" + (f", {count.type} {count.text}" if count else "")
     slot = patch.value(lines, f"{text}, align {max(16, alignment_bytes(alloca.element_type))}")
-    address = patch.value(lines, f"ptrtoint ptr {slot} to i64")
+    address = patch.address(lines, slot)
     size: str | int = alloc_size_bytes(alloca.element_type)
     if count is not None:
         wide = count.text
         if count.type.bits < 64:
             wide = patch.value(lines, f"zext {count.type} {count.text} to i64")
-        size = patch.value(lines, f"mul i64 {wide}, {size}")
+        size = patch.compute(lines, "mul", wide, size)
     patch.call(lines, "ca_local", number, size, address, result=alloca.name)
     patch.replaced[alloca.first_line] = "\n".join(lines)
 

@@ -75,8 +75,8 @@ def _phi_of_parts(book: LabelBook, instruction: Instruction, block: str) -> Labe
         names = []
         for k in range(max(len(c) for c in columns)):
             texts = [c[k] if k < len(c) else "0" for c in columns]
-            incoming = ", ".join(f"[ {t}, %{p} ]" for t, p in zip(texts, instruction.incoming, strict=True))
-            names.append(book.patch.value(lines, f"phi i64 {incoming}"))
+            incoming = [(t, f"%{p}") for t, p in zip(texts, instruction.incoming, strict=True)]
+            names.append(book.patch.join(lines, incoming))
         parts.append(Labels(tuple(names)))
     return combined(book, parts, book.anchor(instruction.name))
 

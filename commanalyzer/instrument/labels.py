@@ -296,13 +296,13 @@ class LabelBook:
     def with_exact(self, labels: Labels, out: list[str]) -> str:
         """The first label, marked as an exact copy of as many words as the value has."""
         mark = hooks.EXACT_8 - (1 << 64) if labels.words == 2 else hooks.EXACT_4
-        result = self.patch.value(out, f"or i64 {labels.names[0]}, {mark}")
+        result = self.patch.compute(out, "or", labels.names[0], mark)
         self.forms.same(result, labels.names[0])
         return result
 
     def without_exact(self, label: str, out: list[str]) -> str:
         """The label without its EXACT bit."""
-        result = self.patch.value(out, f"and i64 {label}, {_NOT_EXACT}")
+        result = self.patch.compute(out, "and", label, _NOT_EXACT)
         self.forms.same(result, label)
         return result
 
@@ -314,7 +314,7 @@ class LabelBook:
 
     def chosen(self, condition: str, yes: str, no: str, out: list[str]) -> str:
         """The label ``yes`` where the condition holds, else ``no``."""
-        result = self.patch.value(out, f"select i1 {condition}, i64 {yes}, i64 {no}")
+        result = self.patch.choose(out, condition, yes, no)
         self.forms.chosen(result, condition, yes, no)
         return result
 

@@ -215,7 +215,7 @@ class LaneWriter:
         names = []
         for k in range(max(len(t) for t in texts)):
             a, b = (t[k] if k < len(t) else "0" for t in texts)
-            names.append(patch.value(out, f"select i1 {bit}, i64 {a}, i64 {b}"))
+            names.append(patch.choose(out, bit, a, b))
         return Labels(tuple(dict.fromkeys((*names, *control))), Exact.YES if is_copy else Exact.NO)
 
     # ---- words of 64-bit integers --------------------------------------------------------------------------

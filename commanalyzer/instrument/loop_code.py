@@ -1,4 +1,4 @@
-"""What the inserted code of a loop nest does, read from its text: memory that it looks at, labels that enter.
+"""What the inserted code of a loop nest does, read from its events: memory looked at, labels that enter.
 
 Input: the finished patch of a function. Output: :class:`LoopCode`, or ``None`` when the effect of the code
 depends on anything but addresses, entering labels and the shadow.
@@ -8,25 +8,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from commanalyzer.instrument.code import SCRATCH, FunctionPatch
+from commanalyzer.abi.hooks import MAX_INLINE_LABELS
+from commanalyzer.instrument.code import FunctionPatch
+from commanalyzer.instrument.events import SCRATCH, Address, Choice, Computed, Event, HookCall
 from commanalyzer.ir.model import Block, Operand
 from commanalyzer.ir.polynomials import Polynomial
 from commanalyzer.ir.types import I64, PTR
 
 TOKEN = re.compile(r'%(?:[\w.$-]+|"[^"]*")')
-ADDRESS_LINE = re.compile(r"  (%ca\.\d+) = ptrtoint ptr (.+) to i64$")
-OFFSET_LINE = re.compile(r"  (%ca\.\d+) = add i64 (%ca\.\d+), (-?\d+)$")
-CALL_LINE = re.compile(r"  (?:(%ca\.\d+) = )?call (?:void|i64) @(ca_\w+)\((.*)\)$")
-_LABEL_ARITHMETIC = re.compile(r"  (%ca\.\d+) = (?:add|and|or|phi|icmp \w+|select i1 %ca\.\d+,) i64 ")
-_SPILL = re.compile(
-    rf"  (?:store i64 \S+, ptr \S+, align 8|(%ca\.\d+) = getelementptr inbounds i64, ptr {SCRATCH}, i64 \d+)$"
-)
-_CHOICE = re.compile(r"  (%ca\.\d+) = select i1 (%\S+), (i64 \S+, i64 \S+)$")
-_INCOMING = re.compile(r", %(?:[\w.$-]+|\"[^\"]*\") \]")
+_OWN = "%ca."  # registers of the instrumentation
+_ON_LABELS = frozenset({"add", "and", "or", "icmp eq"})
 # position of the address among the arguments, bytes (None: the next argument says how many words)
 _ACCESSES: dict[str, tuple[int, int | None]] = {
     "ca_load": (0, 4),
@@ -39,8 +34,8 @@ _ACCESSES: dict[str, tuple[int, int | None]] = {
     "ca_forget": (0, None),
 }
 _BLOCKS = frozenset({"ca_copy_words", "ca_fill"})
-_PURE = re.compile(r"ca_(?:register_\d|register_many|join|control|address|lower|upper)$")
-_NAMING = re.compile(r"ca_(?:register_\d|register_many|join)$")
+_NAMING = {"ca_register_many", "ca_join", *(f"ca_register_{n}" for n in range(MAX_INLINE_LABELS + 1))}
+_PURE = _NAMING | {"ca_control", "ca_address", "ca_lower", "ca_upper"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +93,15 @@ class Numbers(Protocol):
         """A condition of the loop is known in advance."""
 
 
+def computed_address(line: Event, numbers: Numbers, addresses: Mapping[str, Polynomial]) -> Polynomial | None:
+    """The address that a line computes: of a pointer, or some bytes behind one of ``addresses``."""
+    if isinstance(line, Address):
+        return numbers.polynomial(Operand(PTR, line.pointer))
+    if isinstance(line, Computed) and line.operation == "add" and line.uses[0] in addresses:
+        return None if line.constant is None else addresses[line.uses[0]] + Polynomial.number(line.constant)
+    return None
+
+
 def loop_code(
     patch: FunctionPatch, blocks: list[Block], numbers: Numbers, enclosed: Collection[str] = ()
 ) -> LoopCode | None:
@@ -131,22 +135,24 @@ class _Reader:
 
     def read(self, line: str, block: str) -> bool:
         """Take a line; false if it cannot be followed."""
-        if found := ADDRESS_LINE.match(line):
-            address = self._numbers.polynomial(Operand(PTR, found[2]))
-            if address is None:
-                return False
-            return self._set_address(found[1], address)
-        if (found := OFFSET_LINE.match(line)) and found[2] in self._addresses:
-            return self._set_address(found[1], self._addresses[found[2]] + Polynomial.number(int(found[3])))
-        if found := CALL_LINE.match(line):
-            return self._call(found[1] or "", found[2], found[3], block)
-        if (found := _CHOICE.match(line)) and not found[2].startswith("%ca."):
-            return self._numbers.decides(found[2]) and self._define(found[1]) and self._use(found[3])
-        if found := _LABEL_ARITHMETIC.match(line):
-            return self._define(found[1]) and self._use(_INCOMING.sub(" ]", line.split("=", 1)[1]))
-        if found := _SPILL.match(line):
-            return self._define(found[1] or "") and self._use(line.split("ptr", 1)[0])
-        return False
+        if not isinstance(line, Event):
+            return False
+        address = computed_address(line, self._numbers, self._addresses)
+        if address is not None:
+            return self._set_address(line.result, address)
+        if isinstance(line, HookCall):
+            return self._call(line, block)
+        if isinstance(line, Choice) and not self._is_followed(line.condition):
+            return False
+        if isinstance(line, Address) or (isinstance(line, Computed) and line.operation not in _ON_LABELS):
+            return False
+        return self._define(line.result) and self._use(line.uses)
+
+    def _is_followed(self, condition: str) -> bool:
+        """A condition is computed from labels, or known in advance."""
+        if condition.startswith(_OWN):
+            return self._use((condition,))
+        return condition.startswith("%") and self._numbers.decides(condition)
 
     def finish(self, patch: FunctionPatch) -> LoopCode | None:
         """The code as a whole; ``None`` if reductions begin or end in a way that is not followed."""
@@ -172,13 +178,13 @@ class _Reader:
     def _are_whole(self, patch: FunctionPatch) -> bool:
         """Reductions that begin or end in the loop do both there, and nowhere else."""
         begun_or_ended = Counter((*self._resets, *self._closed))
+        everywhere = Counter(
+            line.uses[0]
+            for line in patch.lines()
+            if isinstance(line, HookCall) and line.hook in ("ca_accumulator_reset", "ca_accumulator_close")
+        )
         for storage, count in begun_or_ended.items():
-            mark = f"ptr {storage},"
-            everywhere = sum(
-                mark in line and ("@ca_accumulator_reset" in line or "@ca_accumulator_close" in line)
-                for line in patch.lines()
-            )
-            if count != everywhere or storage not in self._resets or storage not in self._closed:
+            if count != everywhere[storage] or storage not in self._resets or storage not in self._closed:
                 return False
         return True
 
@@ -199,15 +205,15 @@ class _Reader:
             self._code.defined.add(name)
         return True
 
-    def _use(self, text: str) -> bool:
-        tokens = TOKEN.findall(text)
-        if not all(t.startswith("%ca.") for t in tokens):
+    def _use(self, operands: Iterable[str]) -> bool:
+        registers = [name for name in operands if name.startswith("%")]
+        if not all(name.startswith(_OWN) for name in registers):
             return False
-        self._used.update((t, None) for t in tokens if t != SCRATCH)
+        self._used.update((name, None) for name in registers if name != SCRATCH)
         return True
 
-    def _call(self, result: str, hook: str, text: str, block: str) -> bool:
-        arguments = [a.rsplit(" ", 1)[1] for a in text.split(", ")] if text else []
+    def _call(self, call: HookCall, block: str) -> bool:
+        hook, arguments, result = call.hook, call.uses, call.result
         if hook == "ca_count_block":
             self._code.counters.append((int(arguments[0]), block))
             return True
@@ -218,9 +224,9 @@ class _Reader:
         if hook in _BLOCKS:
             return self._block(arguments)
         self._define(result)
-        if _PURE.match(hook):
-            self._code.has_effect |= bool(_NAMING.match(hook))
-            return self._use(text)
+        if hook in _PURE:
+            self._code.has_effect |= hook in _NAMING
+            return self._use(arguments)
         if hook not in _ACCESSES and not hook.startswith("ca_row_"):
             return False
         position, size = _ACCESSES.get(hook, (1, None))
@@ -233,9 +239,9 @@ class _Reader:
                 self._loads[result] = address
             return True
         self._code.has_effect = True
-        return self._use(" ".join(arguments[position + 1 :]))
+        return self._use(arguments[position + 1 :])
 
-    def _block(self, arguments: list[str]) -> bool:
+    def _block(self, arguments: Sequence[str]) -> bool:
         """Copies and fills: (site, addresses, bytes)."""
         self._code.has_effect = True
         size = self._numbers.polynomial(Operand(I64, arguments[-1]))
@@ -251,12 +257,12 @@ class _Reader:
             return self._addresses[text]
         return None if text in self._code.defined else self._numbers.polynomial(Operand(I64, text))
 
-    def _term(self, hook: str, arguments: list[str]) -> bool:
+    def _term(self, hook: str, arguments: Sequence[str]) -> bool:
         in_memory = hook == "ca_term_many"
         self._terms.setdefault(arguments[0], []).append(("",) if in_memory else tuple(arguments[1:]))
-        return in_memory or self._use(" ".join(arguments[1:]))
+        return in_memory or self._use(arguments[1:])
 
-    def _reduction(self, hook: str, arguments: list[str], result: str) -> bool:
+    def _reduction(self, hook: str, arguments: Sequence[str], result: str) -> bool:
         self._define(result)
         self._code.has_effect = True
         (self._resets if hook == "ca_accumulator_reset" else self._closed).append(arguments[0])

@@ -11,6 +11,7 @@ from dataclasses import replace
 from commanalyzer.instrument.code import FunctionPatch, LoopFinding, RepeatedLoop, plain_text
 from commanalyzer.instrument.enclosed_reductions import enclosed_reductions, take_results
 from commanalyzer.instrument.loop_findings import obstacle, why_not_single_ended
+from commanalyzer.instrument.mechanisms import Mechanisms
 from commanalyzer.instrument.preview_code import PreviewWriter
 from commanalyzer.instrument.preview_reads import may_protect_memory
 from commanalyzer.instrument.previews import Previewed, previewed
@@ -31,13 +32,15 @@ from commanalyzer.ir.induction import LoopEnds, loop_ends
 from commanalyzer.ir.model import Block, Module
 
 
-def plan_repeats(values: FunctionValues, patch: FunctionPatch, module: Module) -> None:
+def plan_repeats(
+    values: FunctionValues, patch: FunctionPatch, module: Module, mechanisms: Mechanisms
+) -> None:
     """Find the loops of a function whose effect can be known in advance, and plan their copies.
 
     Comes last: it reads what was inserted.
     """
     used_in = uses_of_inserted(values, patch)
-    maker = _Maker(values, patch, module, AccessTypes(module.metadata), used_in)
+    maker = _Maker(values, patch, module, AccessTypes(module.metadata), used_in, mechanisms)
     for loop in values.cfg.loops.values():
         found = maker.repeated(loop)
         outer = [f.header for f in patch.findings if f.how in ("known", "previewed")]
@@ -60,12 +63,14 @@ class _Maker:
         module: Module,
         accesses: AccessTypes,
         used_in: dict[str, set[str]],
+        mechanisms: Mechanisms,
     ) -> None:
         self._values = values
         self._patch = patch
         self._module = module
         self._accesses = accesses
         self._used_in = used_in
+        self._mechanisms = mechanisms
         self._is_protecting = may_protect_memory(module)
         self._previews: list[Previewed] = []
 
@@ -80,29 +85,46 @@ class _Maker:
             return other
         if is_short(values, loop, ends):
             return f"fewer than {FEWEST_ROUNDS} rounds, always"
-        found = by_polynomials(values, self._patch, loop, blocks, self._used_in)
+        found = by_polynomials(values, self._patch, loop, blocks, self._used_in, self._mechanisms)
         return found or self._previewed(loop, ends, blocks)
 
     def _previewed(self, loop: Loop, ends: LoopEnds, blocks: list[Block]) -> RepeatedLoop | str:
+        if not self._mechanisms.inspectors:
+            return "inspectors are switched off"
         if any(loop.header in p.loop.blocks for p in self._previews if not p.follows_values):
             return "part of a loop that is previewed"
         lines = self._module.lines
         is_round = any(other.apart and loop.header in other.blocks for other in self._patch.repeated)
-        enclosed = () if is_round else enclosed_reductions(self._values, self._patch, ends, blocks)
+        without = is_round or not self._mechanisms.enclosed_reductions
+        enclosed = () if without else enclosed_reductions(self._values, self._patch, ends, blocks)
         plan = previewed(
-            self._values, self._patch, loop, ends, blocks, self._accesses, lambda n: lines[n], enclosed
+            self._values,
+            self._patch,
+            loop,
+            ends,
+            blocks,
+            self._accesses,
+            lambda n: lines[n],
+            enclosed,
+            fills_private=self._mechanisms.private_arrays,
         )
         if isinstance(plan, str):
             return plan
-        if self._is_protecting:
+        if self._is_protecting or not self._mechanisms.memoised_inspectors:
             plan = replace(plan, reads=None)
         if is_read_outside(self._values, loop, ends, plan.code, self._used_in):
             return "what it computes is read behind it"
         number = len(self._patch.repeated)
-        is_apart = are_known_apart(self._values, self._patch, plan)
-        probe = round_probe(self._values, plan) if is_apart else None
+        is_apart = self._mechanisms.iterations and are_known_apart(self._values, self._patch, plan)
+        probe = round_probe(self._values, plan) if is_apart and self._mechanisms.probes else None
         writer = PreviewWriter(
-            self._patch, plan, number, lambda n: plain_text(lines[n]), is_apart=is_apart, probe=probe
+            self._patch,
+            plan,
+            number,
+            lambda n: plain_text(lines[n]),
+            is_apart=is_apart,
+            probe=probe,
+            may_rename=self._mechanisms.renamings,
         )
         found = writer.write(identity(self._values, loop, plan.code))
         if found is None:

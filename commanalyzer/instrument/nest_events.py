@@ -5,17 +5,17 @@ every sum are known when the outer loop is entered, as the labels of stores are 
 :mod:`commanalyzer.instrument.range_events`. The guard of the outer loop offers all of it (``ca_nest``);
 that of the outermost one where several loops lie around the sums, one in the other.
 
-Input: the lines inserted into the loops. Output: the lines of the offer.
+Input: the events inserted into the loops. Output: the lines of the offer.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from commanalyzer.instrument.code import SCRATCH, FunctionPatch
-from commanalyzer.instrument.loop_code import CALL_LINE, Numbers
+from commanalyzer.instrument.code import FunctionPatch
+from commanalyzer.instrument.events import HookCall, Slot, Spilled
+from commanalyzer.instrument.loop_code import Numbers
 from commanalyzer.instrument.range_events import (
     MOST_OUTER,
     RangeLabel,
@@ -30,9 +30,6 @@ from commanalyzer.ir.cfg import Loop
 from commanalyzer.ir.induction import round_number
 from commanalyzer.ir.polynomials import Polynomial
 
-_SPILLED = re.compile(
-    rf"  (?:store i64 (\S+), ptr \S+, align 8|\S+ = getelementptr inbounds i64, ptr {SCRATCH}, .*)$"
-)
 _IS_LOADED, _INITIAL, _IS_INITIAL_LOADED, _IS_REDUCTION = 40, 48, 52, 62  # bits of a reduction, see nests.c
 _MOST_INITIAL = 8
 
@@ -83,23 +80,22 @@ class NestReader:
 
     def read_outer(self, line: str) -> bool:
         """Take a line of the outer loop; false if it does more than beginning, ending and storing sums."""
-        if spilled := _SPILLED.match(line):
-            self._spilled += [name for name in spilled.groups() if name is not None]
+        if isinstance(line, (Slot, Spilled)):
+            self._spilled += line.uses
             return True
-        found = CALL_LINE.match(line)
-        if found is None or not found[2].startswith(("ca_accumulator_", "ca_term_")):
+        if not isinstance(line, HookCall) or not line.hook.startswith(("ca_accumulator_", "ca_term_")):
             taken = self._outer.read(line)
             known = sum(isinstance(entry, RangeStore) for entry in self.entries)
             self.entries += self._outer.stores[known:]
             return taken and all(self._is_outer(store.labels) for store in self._outer.stores[known:])
-        arguments = [a.rsplit(" ", 1)[1] for a in found[3].split(", ")]
-        if found[2] == "ca_accumulator_reset":
+        arguments = line.uses
+        if line.hook == "ca_accumulator_reset":
             return self._begin(arguments[0], int(arguments[1]))
         terms = self._terms.pop(arguments[0], None)
-        if found[2] != "ca_accumulator_close" or terms is None:
+        if line.hook != "ca_accumulator_close" or terms is None:
             return False
         number = sum(isinstance(entry, NestReduction) for entry in self.entries)
-        self._outer.labels[found[1]] = RangeLabel(number)
+        self._outer.labels[line.result] = RangeLabel(number)
         header, labels = terms
         self.entries.append(NestReduction(arguments[1], header, self._initial[arguments[0]], labels))
         return True
@@ -113,11 +109,10 @@ class NestReader:
     def read_inner(self, line: str, header: str) -> bool:
         """Take a line of the inner loop at ``header``; false if it does more than adding terms."""
         reader = self._inner.setdefault(header, RangeReader(self._numbers))
-        found = CALL_LINE.match(line)
-        if found is None or not found[2].startswith("ca_term_"):
+        if not isinstance(line, HookCall) or not line.hook.startswith("ca_term_"):
             return reader.read(line) and not reader.stores
-        storage, *names = [a.rsplit(" ", 1)[1] for a in found[3].split(", ")]
-        if found[2] == "ca_term_many" or self._terms.get(storage, ()) is not None:
+        storage, *names = line.uses
+        if line.hook == "ca_term_many" or self._terms.get(storage, ()) is not None:
             return False  # not begun, or the second term of a round
         labels = tuple(reader.labels.get(name) or self._outer.label(name) for name in names)
         self._terms[storage] = header, labels

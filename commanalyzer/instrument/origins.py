@@ -37,7 +37,7 @@ def source_labels(book: LabelBook, lanes: LaneWriter, name: str) -> Labels:
         return _load(book, instruction, out, is_split=is_split)
     # atomicrmw, cmpxchg: the old value, read before the instruction replaces it
     before = book.patch.before.setdefault(instruction.first_line, [])
-    address = book.patch.value(before, f"ptrtoint ptr {instruction.operands[0].text} to i64")
+    address = book.patch.address(before, instruction.operands[0].text)
     return Labels((book.patch.call(before, "ca_load", address),))
 
 
@@ -83,14 +83,14 @@ def lane_address(patch: FunctionPatch, out: list[str], pointer: Operand, lane: i
     """Address of a lane: from a vector of pointers, or ``size`` bytes apart behind one pointer."""
     if pointer.type.kind == "vector":
         text = patch.value(out, f"extractelement {pointer.type} {pointer.text}, i64 {lane}")
-        return patch.value(out, f"ptrtoint ptr {text} to i64")
-    first = patch.value(out, f"ptrtoint ptr {pointer.text} to i64")
-    return patch.value(out, f"add i64 {first}, {lane * size}") if lane else first
+        return patch.address(out, text)
+    first = patch.address(out, pointer.text)
+    return patch.compute(out, "add", first, lane * size) if lane else first
 
 
 def _load(book: LabelBook, instruction: Instruction, out: list[str], *, is_split: bool) -> Labels:
     type_ = instruction.type
-    address = book.patch.value(out, f"ptrtoint ptr {instruction.operands[0].text} to i64")
+    address = book.patch.address(out, instruction.operands[0].text)
     book.loaded_from[instruction.name] = address
     is_scalar = type_.kind in ("int", "float")
     size = size_bytes(type_)
@@ -104,7 +104,7 @@ def _load(book: LabelBook, instruction: Instruction, out: list[str], *, is_split
     if is_scalar and (size < 4 or type_.kind == "float"):
         return Labels((book.patch.call(out, "ca_load", address),))
     names = tuple(
-        book.patch.call(out, "ca_load", book.patch.value(out, f"add i64 {address}, {offset}"))
+        book.patch.call(out, "ca_load", book.patch.compute(out, "add", address, offset))
         for offset in _word_offsets(type_)
     )
     if len(names) > hooks.MAX_LABELS:
@@ -121,7 +121,7 @@ def _loaded_parts(book: LabelBook, instruction: Instruction, address: str, out: 
         if leaf.kind == "ptr":
             parts.append(NOTHING)
             continue
-        place = book.patch.value(out, f"add i64 {address}, {offset}") if offset else address
+        place = book.patch.compute(out, "add", address, offset) if offset else address
         label = book.patch.call(out, "ca_load", place)
         size = size_bytes(leaf)
         if size not in (4, 8):

@@ -74,13 +74,13 @@ def _words(book: LabelBook, name: str, number: int, part: Labels, out: list[str]
         return part.names[0], part.high
     if part.exact is Exact.YES and part.words == 2 and part.high:
         low, high = part.names[0], book.high_label(part.high)
-        following = patch.value(out, f"add i64 {low}, 1")
-        is_whole = patch.value(out, f"icmp eq i64 {high}, {following}")
+        following = patch.compute(out, "add", low, "1")
+        is_whole = patch.compute(out, "icmp eq", high, following)
         whole = book.with_exact(part, out)
         halves = [book.with_exact(Labels((n,)), out) for n in (low, high)]
         return (
-            patch.value(out, f"select i1 {is_whole}, i64 {whole}, i64 {halves[0]}"),
-            patch.value(out, f"select i1 {is_whole}, i64 0, i64 {halves[1]}"),
+            patch.choose(out, is_whole, whole, halves[0]),
+            patch.choose(out, is_whole, "0", halves[1]),
         )
     if len(part.parts) == 2 and part.exact is Exact.NO:
         low_part, high_part = part.parts

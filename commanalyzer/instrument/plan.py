@@ -19,6 +19,7 @@ from commanalyzer.instrument.frames import plan_frame
 from commanalyzer.instrument.label_code import write_labels
 from commanalyzer.instrument.labels import LabelBook
 from commanalyzer.instrument.loop_plan import plan_repeats
+from commanalyzer.instrument.mechanisms import EVERY, Mechanisms
 from commanalyzer.instrument.recurrences import Component, components
 from commanalyzer.instrument.regions import Regions, is_mark, plan_marks, resolve_regions
 from commanalyzer.instrument.sites import ObjectRecord, SiteTable
@@ -55,11 +56,13 @@ class PlanOptions:
         regions: Functions (without ``@``) whose calls are the analysed region, and those that stand for the
             begin of a mark; empty for the whole program.
         library: What external functions do.
+        mechanisms: What makes recording fast.
     """
 
     control_flows: bool = True
     regions: tuple[str, ...] = ()
     library: LibraryModel = field(default_factory=default_library)
+    mechanisms: Mechanisms = EVERY
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +111,7 @@ def plan_module(module: Module, options: PlanOptions) -> ModulePlan:
             regions,
             allocators,
         )
+        plan_repeats(facts[function.name], patch, module, options.mechanisms)
         patches[function.name] = patch
     used = frozenset(hook for patch in patches.values() for hook in patch.used_hooks)
     return ModulePlan(patches, sites, options, used)
@@ -155,7 +159,6 @@ def _plan_function(
     if is_region:
         patch.call(patch.entry, "ca_region_enter")
     attribute_work(values, stores.site_of_store, book.site_of, counters, sites, first_site)
-    plan_repeats(values, patch, module)
 
 
 def _wanted(values: FunctionValues, calls: CallFacts, *, has_result: bool = True) -> tuple[str, ...]:

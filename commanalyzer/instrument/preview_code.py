@@ -42,6 +42,7 @@ class PreviewWriter:
         text: Gives a line of the module without debug information.
         is_apart: Its rounds are known apart.
         probe: What is enough to see that one of them is known.
+        may_rename: Rounds may be recorded as those of before with other words.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class PreviewWriter:
         *,
         is_apart: bool = False,
         probe: RoundProbe | None = None,
+        may_rename: bool = True,
     ) -> None:
         self._patch = patch
         self._plan = plan
@@ -74,7 +76,7 @@ class PreviewWriter:
         if is_apart:  # of the round; that of all rounds is made of them
             self._hash_slot = self._num_slots
             self._num_slots += 1
-        path = round_path(plan) if is_apart else None
+        path = round_path(plan) if is_apart and may_rename else None
         self._path = RoundPathWriter(patch, path, self._storage, self._num_slots) if path else None
         if self._path is not None:
             self._num_slots += self._path.num_slots
@@ -139,7 +141,7 @@ class PreviewWriter:
             self._kept.set(start.lines, slot + LEAST, str(_MOST))
             self._kept.set(start.lines, slot + MOST, str(_LEAST))
         for name in (name for name in self._reads if name not in self._plan.computed):
-            address = self._patch.value(start.lines, f"ptrtoint ptr {name} to i64")
+            address = self._patch.address(start.lines, name)
             self._kept.set(start.lines, self._reads[name], address)
             self._kept.set(start.lines, self._reads[name] + 1, address)
         if self._is_apart:
@@ -227,17 +229,17 @@ class PreviewWriter:
         """Hash of what decides a round, as far as it is known when it begins."""
         total = "0"
         for number, value in enumerate(values):
-            term = self._patch.value(out, f"mul i64 {value}, {signed(multiplier(number + 1))}")
-            total = self._patch.value(out, f"add i64 {total}, {term}")
+            term = self._patch.compute(out, "mul", value, signed(multiplier(number + 1)))
+            total = self._patch.compute(out, "add", total, term)
         self._kept.set(out, self._hash_slot, total)
 
     def _counted(self, out: list[str], mark: str) -> str:
         """The hash of a round becomes part of that of the loop; a last round that is shorter has a mark."""
         found = self._kept.get(out, self._hash_slot)
         if mark:
-            found = self._patch.value(out, f"add i64 {found}, {mark}")
-        total = self._patch.value(out, f"mul i64 {self._kept.get(out, _HASH)}, {_MIXER}")
-        self._kept.set(out, _HASH, self._patch.value(out, f"add i64 {total}, {found}"))
+            found = self._patch.compute(out, "add", found, mark)
+        total = self._patch.compute(out, "mul", self._kept.get(out, _HASH), _MIXER)
+        self._kept.set(out, _HASH, self._patch.compute(out, "add", total, found))
         return found
 
     def _round_over(self, mark: str) -> list[str]:
@@ -259,7 +261,7 @@ class PreviewWriter:
                 out, "ca_rounds_range", *self._ranges.of(out, Place(name, first, end)), int(is_moving)
             )
         for name, size in self._plan.private.sizes.items():
-            address = self._patch.value(out, f"ptrtoint ptr {name} to i64")
+            address = self._patch.address(out, name)
             self._patch.call(out, "ca_rounds_local", address, size)
         for label in self._entering:
             self._patch.call(out, "ca_rounds_entering", label)
@@ -341,12 +343,12 @@ class PreviewWriter:
         """Horner's rule per block, as the order of rounds counts; a weight per value of a block."""
         total = self._kept.get(out, self._hash_slot)
         if self._num_hashed == 0:
-            total = self._patch.value(out, f"mul i64 {total}, {_MIXER}")
+            total = self._patch.compute(out, "mul", total, _MIXER)
         # the first one, too: the recorder does not tell hashes apart that differ in their lowest bit
         weight = signed(multiplier(self._num_hashed + 1))
-        value = self._patch.value(out, f"mul i64 {value}, {weight}")
+        value = self._patch.compute(out, "mul", value, weight)
         self._num_hashed += 1
-        self._kept.set(out, self._hash_slot, self._patch.value(out, f"add i64 {total}, {value}"))
+        self._kept.set(out, self._hash_slot, self._patch.compute(out, "add", total, value))
 
     def _before_inner_loop(self, block: str) -> list[str]:
         """The first addresses of the loop that is entered from ``block``."""

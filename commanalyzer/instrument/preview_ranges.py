@@ -35,7 +35,7 @@ class PreviewRanges:
         for name, (first, end) in self._plan.tracked.items():
             low, high = self.of(out, Place(name, first, end))
             found = self._patch.call(out, "ca_changes", low, high)
-            total = found if total == "0" else self._patch.value(out, f"add i64 {total}, {found}")
+            total = found if total == "0" else self._patch.compute(out, "add", total, found)
         return changes(self._patch, self._plan.enclosed, out, total)
 
     def of(self, out: list[str], place: Place) -> tuple[str, str]:
@@ -48,9 +48,9 @@ class PreviewRanges:
             type_ = self._plan.outside.get(name)
             low = high = name
             if type_ is None or type_.kind == "ptr":  # globals, too
-                low = high = self._patch.value(out, f"ptrtoint ptr {name} to i64")
-        low = self._patch.value(out, f"add i64 {low}, {place.first}")
-        return low, self._patch.value(out, f"add i64 {high}, {place.end - 1}")
+                low = high = self._patch.address(out, name)
+        low = self._patch.compute(out, "add", low, place.first)
+        return low, self._patch.compute(out, "add", high, place.end - 1)
 
     def unless_overlapping(self, out: list[str], count: int) -> str:
         """``count``, or 0 if the loop may change what the preview read."""

@@ -37,7 +37,7 @@ class PreviewStorage:
         for side in sides:
             known = self.get(out, slot + side)
             bit = self._patch.value(out, f"icmp {_PREDICATES[side]} i64 {value}, {known}")
-            self.set(out, slot + side, self._patch.value(out, f"select i1 {bit}, i64 {value}, i64 {known}"))
+            self.set(out, slot + side, self._patch.choose(out, bit, value, known))
 
     def _place(self, out: list[str], number: int) -> str:
         place = self._first + number

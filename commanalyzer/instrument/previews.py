@@ -142,6 +142,8 @@ def previewed(
     accesses: AccessTypes,
     text: Text,
     enclosed: tuple[Enclosed, ...] = (),
+    *,
+    fills_private: bool = True,
 ) -> Previewed | str:
     """What a preview of ``loop`` would have to do, or why it cannot know enough or would be useless.
 
@@ -154,6 +156,7 @@ def previewed(
         accesses: Types of accesses.
         text: Gives a line of the module.
         enclosed: Reductions that begin and end with the loop.
+        fills_private: The preview fills local arrays that rounds write before they read them.
     """
     registers = _Registers()
     code = loop_code(patch, blocks, registers, [e.storage for e in enclosed])
@@ -167,7 +170,7 @@ def previewed(
     roots = [*tracked, *registers.conditions]
     roots += [o.text for b in blocks for o in b.terminator.operands if o.is_local]
     defined = {i.name: i for b in blocks for i in b.instructions if i.name}
-    private = round_memory(values, loop, edges)
+    private = round_memory(values, loop, edges) if fills_private else RoundMemory({}, {}, ())
     computed, _ = slice_with_stores(values, roots, defined, private, accesses, text)
     if computed is None:
         return _NOT_TWICE

@@ -11,25 +11,22 @@ guard (:mod:`commanalyzer.instrument.repeats`) offers its stores to the recorder
 
 The same holds for a nest that stores in its innermost loop alone; labels may be loaded in those around it.
 
-Input: the lines inserted into the loops. Output: the lines of the offer. Labels that are computed from others
-get their value of the first round there as they do in the loop, with addresses in place of the shadow.
+Input: the events inserted into the loops. Output: the lines of the offer. Labels that are computed from
+others get their value of the first round there as they do in the loop, with addresses in place of the shadow.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from commanalyzer.abi.hooks import ADDRESS_MASK, MAX_LABELS, WORD_MASK
 from commanalyzer.instrument.code import FunctionPatch
-from commanalyzer.instrument.loop_code import ADDRESS_LINE, CALL_LINE, OFFSET_LINE, Numbers
+from commanalyzer.instrument.events import Computed, Event, HookCall
+from commanalyzer.instrument.loop_code import Numbers, computed_address
 from commanalyzer.instrument.repeat_guards import GuardWriter, signed
-from commanalyzer.ir.model import Operand
 from commanalyzer.ir.polynomials import Polynomial
-from commanalyzer.ir.types import PTR
 
-_MASKED = re.compile(r"  (%ca\.\d+) = (and|or) i64 (%ca\.\d+), (-?\d+)$")
 _ROLES = frozenset({"ca_control", "ca_address"})
 _WORD_BYTES = 4
 MOST_OUTER = 4  # loops around the one that stores, see ranges.c
@@ -75,17 +72,21 @@ class RangeReader:
 
     def read(self, line: str) -> bool:
         """Take a line; false if what it does is more than storing values with such labels."""
-        if found := ADDRESS_LINE.match(line):
-            return self._set_address(found[1], self.numbers.polynomial(Operand(PTR, found[2])))
-        if (found := OFFSET_LINE.match(line)) and found[2] in self.addresses:
-            return self._set_address(found[1], self.addresses[found[2]] + Polynomial.number(int(found[3])))
-        if (found := _MASKED.match(line)) and _is_above_word(found[2], int(found[4])):
-            return self._mark(found[1], found[3], (found[2], found[4]))
-        found = CALL_LINE.match(line)
-        return found is not None and self._call(found[1] or "", found[2], found[3])
+        if not isinstance(line, Event):
+            return False
+        address = computed_address(line, self.numbers, self.addresses)
+        if address is not None:
+            self.addresses[line.result] = address
+            return True
+        if isinstance(line, Computed):
+            if line.operation not in ("and", "or") or line.constant is None:
+                return False
+            is_mark = _is_above_word(line.operation, line.constant)
+            return is_mark and self._mark(line.result, line.uses[0], (line.operation, line.uses[1]))
+        return isinstance(line, HookCall) and self._call(line)
 
-    def _call(self, result: str, hook: str, text: str) -> bool:
-        arguments = [a.rsplit(" ", 1)[1] for a in text.split(", ")] if text else []
+    def _call(self, call: HookCall) -> bool:
+        hook, arguments, result = call.hook, call.uses, call.result
         if hook == "ca_count_block" or hook.startswith("ca_term_"):
             return True
         if hook == "ca_load" and arguments[0] in self.addresses:
@@ -109,11 +110,6 @@ class RangeReader:
         label = self.label(name)
         self.labels[result] = RangeLabel(label.source, (*label.marks, mark))
         return True
-
-    def _set_address(self, name: str, address: Polynomial | None) -> bool:
-        if address is not None:
-            self.addresses[name] = address
-        return address is not None
 
 
 def _is_above_word(operation: str, number: int) -> bool:

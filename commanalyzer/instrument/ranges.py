@@ -12,7 +12,7 @@ _NO_LIMIT = -1
 def pointer_value(patch: FunctionPatch, out: list[str], operand: Operand) -> str:
     """Address in a pointer argument, as an integer register."""
     if operand.type.kind == "ptr":
-        return patch.value(out, f"ptrtoint ptr {operand.text} to i64")
+        return patch.address(out, operand.text)
     return "0"  # a scalar where the model expects a pointer: nothing is written through it
 
 
@@ -29,12 +29,12 @@ def byte_count(
     factors = [_as_i64(patch, out, operands[index]) for index in size.arguments]
     for end, start in size.differences:
         ends = [pointer_value(patch, out, operands[index]) for index in (end, start)]
-        factors.append(patch.value(out, f"sub i64 {ends[0]}, {ends[1]}"))
+        factors.append(patch.compute(out, "sub", ends[0], ends[1]))
     if size.constant != 1 or not factors:
         factors.insert(0, str(size.constant))
     result = factors[0]
     for factor in factors[1:]:
-        result = patch.value(out, f"mul i64 {result}, {factor}")
+        result = patch.compute(out, "mul", result, factor)
     return result
 
 

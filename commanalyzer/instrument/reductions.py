@@ -116,8 +116,8 @@ class ReductionWriter:
         self, condition: str, labels: tuple[str, ...], out: list[str], *, takes: bool
     ) -> tuple[str, ...]:
         """The labels where the condition is ``takes``, 0 elsewhere."""
-        sides = ("i64 {0}, i64 0" if takes else "i64 0, i64 {0}").format
-        return tuple(self._patch.value(out, f"select i1 {condition}, {sides(label)}") for label in labels)
+        sides = [(label, "0") if takes else ("0", label) for label in labels]
+        return tuple(self._patch.choose(out, condition, *both) for both in sides)
 
     def _write_term(self, out: list[str], name: str, storage: str, labels: tuple[str, ...]) -> None:
         if not labels:

@@ -45,7 +45,7 @@ class GuardWriter:
 
     def compute(self, operation: str, left: str, right: str) -> str:
         """``left operation right``."""
-        return self._patch.value(self.lines, f"{operation} i64 {left}, {right}")
+        return self._patch.compute(self.lines, operation, left, right)
 
     def call(self, hook: str, *arguments: str | int) -> str:
         """Result of a hook."""
@@ -61,8 +61,8 @@ class GuardWriter:
     def smaller(self, left: str, right: str, *, wanted: bool = True) -> str:
         """The smaller (or else the larger) of two signed numbers."""
         predicate = "slt" if wanted else "sgt"
-        bit = self._patch.value(self.lines, f"icmp {predicate} i64 {left}, {right}")
-        return self._patch.value(self.lines, f"select i1 {bit}, i64 {left}, i64 {right}")
+        bit = self._patch.compute(self.lines, f"icmp {predicate}", left, right)
+        return self._patch.choose(self.lines, bit, left, right)
 
     def hashed(self, values: Iterable[str]) -> str:
         """Hash of all values given so far and these."""
@@ -89,7 +89,7 @@ class GuardWriter:
 def as_i64(patch: FunctionPatch, out: list[str], name: str, type_: IrType) -> str:
     """A register's value as i64."""
     if type_.kind == "ptr":
-        return patch.value(out, f"ptrtoint ptr {name} to i64")
+        return patch.address(out, name)
     return name if type_.bits == 64 else patch.value(out, f"sext {type_} {name} to i64")
 
 

@@ -29,7 +29,9 @@ from functools import reduce
 from itertools import pairwise
 
 from commanalyzer.instrument.code import FunctionPatch, RepeatedLoop
+from commanalyzer.instrument.events import HookCall
 from commanalyzer.instrument.loop_code import TOKEN, Collected, LoopCode, inserted_lines, loop_code
+from commanalyzer.instrument.mechanisms import Mechanisms
 from commanalyzer.instrument.nest_events import NestReader, loops_around, offer_nest
 from commanalyzer.instrument.range_events import MOST_OUTER, RangeReader, RangeStore, offer
 from commanalyzer.instrument.repeat_guards import GuardWriter
@@ -50,6 +52,7 @@ def by_polynomials(
     loop: Loop,
     blocks: list[Block],
     used_in: dict[str, set[str]],
+    mechanisms: Mechanisms,
 ) -> RepeatedLoop | None:
     """The loop with a guard that computes its rounds and addresses, if they are polynomials."""
     nest = _nest(values, loop, blocks)
@@ -59,11 +62,13 @@ def by_polynomials(
     rounds = {h: numbers.rounds(nest.loops[h], ends) for h, ends in nest.ends.items()}
     known = {header: found for header, found in rounds.items() if found is not None}
     code = loop_code(patch, blocks, numbers)
+    if code is not None and code.collected and not mechanisms.reduction_events:
+        return None
     if code is None or len(known) != len(rounds) or (code.collected and len(nest.ends) != 1):
         return None
     if is_read_outside(values, loop, nest.ends[loop.header], code, used_in):
         return None
-    return _write(patch, nest, numbers, code, known, identity(values, loop, code))
+    return _write(patch, nest, numbers, code, known, identity(values, loop, code), mechanisms)
 
 
 def identity(values: FunctionValues, loop: Loop, code: LoopCode) -> int:
@@ -161,6 +166,7 @@ def _write(
     code: LoopCode,
     rounds: dict[str, Rounds],
     identity: int,
+    mechanisms: Mechanisms,
 ) -> RepeatedLoop | None:
     """Code of the guard and of what surrounds the copy and the instrumented loop."""
     guard = GuardWriter(patch, numbers.types)
@@ -177,12 +183,12 @@ def _write(
         values = [*made.values(), *(v for span in spans if span is not None for v in span.hashed)]
         key = guard.hashed([str(identity + 1), *dict.fromkeys(values), *code.entering])
         changes = _changes(patch, guard.lines, [span for span in spans if span is not None])
-        offered, taken = _offer(patch, nest, numbers, made, (key, changes, total))
+        offered, taken = _offer(patch, nest, numbers, made, (key, changes, total), mechanisms)
         found = guard.call("ca_repeat_ready" if taken else "ca_repeat_known", key, changes, total)
         known = patch.value(guard.lines, f"icmp ne i32 {found}, 0")
         patch.call(behind, "ca_repeat_end", _changes(patch, behind, [s for s in spans if s is not None]))
     else:
-        known = patch.value(guard.lines, f"icmp ne i64 {total}, 0")
+        known = patch.compute(guard.lines, "icmp ne", total, "0")
     before_copy = _counts(patch, guard, nest, code, made)
     for collected in code.collected:
         written = _collect(patch, guard, nest, collected, made, has_effect=code.has_effect)
@@ -203,6 +209,7 @@ def _offer(
     numbers: NestNumbers,
     made: dict[str, str],
     loop: tuple[str, str, str],
+    mechanisms: Mechanisms,
 ) -> tuple[tuple[str, ...], str]:
     """Code that offers what a loop stores, or sums and stores, to the recorder, and whether it was taken."""
     busy = [block for block in nest.blocks if not _only_counts(patch, block)]
@@ -214,11 +221,13 @@ def _offer(
     guard = GuardWriter(patch, numbers.types)
     taken = None
     reader = NestReader(numbers)
-    if stores := _stores(patch, nest, busy, numbers):
+    if mechanisms.range_events and (stores := _stores(patch, nest, busy, numbers)):
         rounds = {round_number(header): made[header] for header in nest.by_depth}
         taken = offer(patch, guard, stores, rounds, loop)
-    elif (around := loops_around(nest.loops, nest.loop.header)) and _are_read(
-        patch, nest, busy, reader, around
+    elif (
+        mechanisms.nest_events
+        and (around := loops_around(nest.loops, nest.loop.header))
+        and _are_read(patch, nest, busy, reader, around)
     ):
         taken = offer_nest(patch, guard, reader.entries, around, made, loop)
     return (tuple(guard.lines), taken) if taken else ((), "")
@@ -260,7 +269,9 @@ def _are_read(
 
 
 def _only_counts(patch: FunctionPatch, block: Block) -> bool:
-    return all("@ca_count_block(" in line for line in inserted_lines(patch, block))
+    return all(
+        isinstance(line, HookCall) and line.hook == "ca_count_block" for line in inserted_lines(patch, block)
+    )
 
 
 def _ranges(code: LoopCode) -> list[tuple[Polynomial, Polynomial]]:
@@ -331,7 +342,7 @@ def _changes(patch: FunctionPatch, out: list[str], spans: Sequence[_Span]) -> st
     total = "0"
     for span in spans:
         found = patch.call(out, "ca_changes", span.low, span.high)
-        total = found if total == "0" else patch.value(out, f"add i64 {total}, {found}")
+        total = found if total == "0" else patch.compute(out, "add", total, found)
     return total
 
 
@@ -346,8 +357,8 @@ def _counts(
             if block in loop.blocks:
                 factor = made[header]
                 if header in nest.short[block]:
-                    factor = patch.value(lines, f"add i64 {factor}, -1")
-                product = factor if product == "1" else patch.value(lines, f"mul i64 {product}, {factor}")
+                    factor = patch.compute(lines, "add", factor, "-1")
+                product = factor if product == "1" else patch.compute(lines, "mul", product, factor)
         patch.call(lines, "ca_count_blocks", counter, product)
     return lines
 
@@ -385,8 +396,8 @@ def _collect(
 def _is_closed_at_once(patch: FunctionPatch, nest: _Nest, storage: str) -> bool:
     """The first thing that happens behind the loop is that reductions end, this one among them."""
     for line in patch.tops.get(nest.ends[nest.loop.header].exit, ()):
-        if f"@ca_accumulator_close(ptr {storage}," in line:
-            return True
-        if "@ca_accumulator_close(" not in line and "@ca_count_block(" not in line:
+        if not isinstance(line, HookCall) or line.hook not in ("ca_accumulator_close", "ca_count_block"):
             return False
+        if line.hook == "ca_accumulator_close" and line.uses[0] == storage:
+            return True
     return False

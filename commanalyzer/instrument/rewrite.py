@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from commanalyzer.abi import hooks
 from commanalyzer.errors import InstrumentationError
 from commanalyzer.frontend.regions import prevent_inlining
-from commanalyzer.instrument.code import SCRATCH, FunctionPatch, plain_text, without_debug
+from commanalyzer.instrument.code import FunctionPatch, plain_text, without_debug
+from commanalyzer.instrument.events import SCRATCH
 from commanalyzer.instrument.loop_copies import LoopCopies
 from commanalyzer.instrument.plan import ModulePlan
 from commanalyzer.ir.model import Block, Function, Module
@@ -171,6 +172,7 @@ def _tables(plan: ModulePlan) -> list[str]:
         f"@ca_external_calls = hidden global [{externals} x i64] zeroinitializer",
         f"@ca_num_external_calls = hidden constant i64 {len(sites.externals)}",
         f"@ca_active = hidden {'global i64 0' if plan.options.regions else 'constant i64 1'}",
+        f"@ca_switched_off = hidden constant i64 {plan.options.mechanisms.recorder_word}",
         f"@ca_num_calls = hidden constant i64 {max(1, len(sites.allocations))}",
         "@ca_context = external hidden global i32",
         f"@ca_num_frames = hidden constant i64 {max(1, len(sites.frames))}",

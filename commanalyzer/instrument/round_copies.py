@@ -13,12 +13,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 from commanalyzer.instrument.code import RepeatedLoop
+from commanalyzer.instrument.events import HookCall
 from commanalyzer.instrument.loop_code import TOKEN
 from commanalyzer.instrument.loop_names import INCOMING, BlockRole, block_at, suffixed
 from commanalyzer.ir.model import Block
 
 _DEFINED = re.compile(r'\s*(%(?:[\w.$-]+|"[^"]*")) = ')
-_COUNTING = re.compile(r"  call void @ca_count_block\(i32 (\d+)\)$")
 
 
 def tally(number: int, counter: int) -> str:
@@ -171,7 +171,9 @@ def _renamed(line: str, names: Mapping[str, str]) -> str:
 
 def _counters(hooked: list[str]) -> list[int]:
     """Counters of the executions of a block."""
-    return [int(found[1]) for line in hooked if (found := _COUNTING.match(line))]
+    return [
+        int(line.uses[0]) for line in hooked if isinstance(line, HookCall) and line.hook == "ca_count_block"
+    ]
 
 
 def _plain_lines(block: Block, counting: list[str], text: Callable[[int], str]) -> list[str]:

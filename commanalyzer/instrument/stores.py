@@ -45,7 +45,7 @@ class StorePlanner:
         """Plan one instruction that writes memory."""
         out = self._patch.after.setdefault(instruction.last_line, [])
         pointer = instruction.operands[1 if instruction.opcode == "store" else 0].text
-        address = self._patch.value(out, f"ptrtoint ptr {pointer} to i64")
+        address = self._patch.address(out, pointer)
         value = instruction.operands[-1 if instruction.predicate == "xchg" else 0]
         if instruction.opcode != "store" and instruction.predicate != "xchg":
             self._plan_atomic(instruction, block, out, address)
@@ -65,7 +65,7 @@ class StorePlanner:
             (block, self._patch.after.setdefault(store.last_line, [])),
             (found.otherwise, self._labels.edge(found.otherwise)),
         ):
-            address = self._patch.value(out, f"ptrtoint ptr {found.pointer.text} to i64")
+            address = self._patch.address(out, found.pointer.text)
             own = self._patch.call(out, "ca_load", address)
             labels = self._labels.clean(found.value.text, place, out)
             self._row(out, site, address, words, (own, *labels))
@@ -143,7 +143,7 @@ class StorePlanner:
         else:
             self._patch.call(out, "ca_copy_4", site, address, first)
             if words == 2:
-                upper = self._patch.value(out, f"add i64 {address}, 4")
+                upper = self._patch.compute(out, "add", address, "4")
                 self._patch.call(out, "ca_forget", upper, 1)
 
     def _accumulation(self, store: Instruction, block: str, labels: Sequence[str]) -> tuple[Fold, str]:
@@ -189,7 +189,7 @@ class StorePlanner:
             self._row(out, self._site(instruction, type_), address, words, labels)
 
     def _offset(self, out: list[str], address: str, offset: int) -> str:
-        return self._patch.value(out, f"add i64 {address}, {offset}") if offset else address
+        return self._patch.compute(out, "add", address, offset) if offset else address
 
     def plan_masked(self, instruction: Instruction, block: str) -> None:
         """Plan ``llvm.masked.store`` or ``scatter`` (value, pointers, mask): lanes that are on are stores."""

@@ -27,7 +27,7 @@ def pass_variadics(book: LabelBook, call: Instruction, block: str, out: list[str
     book.patch.call(out, "ca_pass_variadics", len(arguments))
     for number, operand in enumerate(arguments):
         if (type_ := call.copied.get(first + number)) is not None:
-            address = book.patch.value(out, f"ptrtoint ptr {operand.text} to i64")
+            address = book.patch.address(out, operand.text)
             described = (_COPIED, alloc_size_bytes(type_), 0, address, "0")
         else:
             low, high = words_of(book, operand, block, out)

@@ -237,6 +237,10 @@ struct ca_trace_header {
 /* Sections: cells, heads, labels (32-bit units), groups, runs, listed, extents, block counters, external calls,
  * bases (64-bit), renamings, placed, shifts (32-bit), copies, contexts, blocks. */
 
+/* Bits of ca_switched_off; commanalyzer/instrument/mechanisms.py says what they mean. */
+#define CA_WITHOUT_MEMOISATION 1u
+#define CA_WITHOUT_OUTCOMES 2u
+
 /* ---- Tables that the instrumented module defines -------------------------------------------------------- */
 #pragma GCC visibility push(hidden)
 extern const struct ca_global ca_globals[];
@@ -246,6 +250,7 @@ extern const uint64_t ca_num_block_counters;
 extern uint64_t ca_external_calls[];
 extern const uint64_t ca_num_external_calls;
 extern uint64_t ca_active; /* 1 inside the analysed region; a constant 1 when there are no regions */
+extern const uint64_t ca_switched_off; /* CA_WITHOUT_*: mechanisms that are being measured */
 extern const uint64_t ca_num_frames;
 extern const uint64_t ca_num_calls; /* in paths of allocations, at least 1 */
 extern uint32_t ca_context; /* path of a call to a function that hands out blocks */

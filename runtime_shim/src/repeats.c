@@ -258,7 +258,7 @@ uint64_t ca_recording_since(void) {
 
 /* Remembers a loop that counts one row and has no other effect. */
 CA_SLOW void ca_repeat_row(uint64_t hash, uint64_t changes, uint64_t row) {
-  uint32_t number = ca_repeat_place(hash, changes);
+  uint32_t number = ca_switched_off & CA_WITHOUT_MEMOISATION ? 0 : ca_repeat_place(hash, changes);
   if (!number)
     return;
   struct ca_repeat *repeat = &ca_state.repeats[number];
@@ -287,10 +287,13 @@ static bool keep_outcomes(const struct recording *recording, uint64_t changes, u
     repeat->num_outcomes = 0;
     return true;
   }
-  return ca_outcomes_push(recording->first_change, FEW_OUTCOMES > rows ? FEW_OUTCOMES : rows, repeat);
+  return !(ca_switched_off & CA_WITHOUT_OUTCOMES) &&
+         ca_outcomes_push(recording->first_change, FEW_OUTCOMES > rows ? FEW_OUTCOMES : rows, repeat);
 }
 
 static void remember(const struct recording *recording, uint64_t changes) {
+  if (ca_switched_off & CA_WITHOUT_MEMOISATION)
+    return;
   bool comes_again = ca_repeat_latest(recording->hash);
   uint64_t first = stretches.bytes / sizeof(struct stretch);
   uint32_t count = push_stretches(recording);

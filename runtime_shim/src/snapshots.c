@@ -2,14 +2,13 @@
  *
  * A preview is a function of what enters the loop (its key) and of the memory that it reads. While the key is
  * the same and every byte of that memory is what it was, another preview would find out the same. Memory is
- * compared with a copy, so it does not matter who wrote to it, or what. Pages of large snapshots that are used
- * often are watched: those that nobody wrote to since they were compared (written.c) are as they were.
+ * compared with a copy, so it does not matter who wrote to it, or what.
  *
  * Kept are previews that came to the same result twice in a row and whose loops were recorded, of memory that
  * is always readable, and not much more of it than they looked at. What changed too soon waits twice as long
  * next time.
  */
-#include "written.h"
+#include "state.h"
 #include <string.h>
 
 #define NUM_WAYS 4u
@@ -22,20 +21,19 @@
 #define SHARE_OF_MEMORY 16u
 #define MOST_BYTES (1ull << 32)
 #define PAGE 4096u
-#define FEWEST_WATCHED (1u << 16) /* bytes: less is compared as fast as the kernel answers */
-#define FIRST_WATCHED 8u          /* uses in a row */
-#define RUNS_TOGETHER 16u         /* of written pages */
+
+/* Memory of this process. */
+struct range {
+  uint64_t low;
+  uint64_t bytes;
+};
 
 /* Memory of a snapshot: this, the slots of the preview's storage, the bytes of all ranges. */
 struct snapshot {
   uint64_t bytes; /* of all */
-  uint64_t
-      compared; /* when all was as it is here, as the number of the last loss of what is written; 0: unknown */
-  uint64_t looked_at; /* bytes, the last time */
-  bool is_watched;
   uint32_t num_slots;
   uint32_t num_ranges;
-  struct ca_range ranges[MOST_READS];
+  struct range ranges[MOST_READS];
   uint64_t slots[];
 };
 
@@ -80,52 +78,15 @@ void ca_snapshots_stop(void) {
     drop(&entries[0][0] + i);
 }
 
-/* Compares those pages of a range that were written to since it was compared last. */
-static bool is_equal_where_written(const struct ca_range *range, const unsigned char *copy,
-                                   uint64_t *looked_at) {
-  struct ca_pages pages[RUNS_TOGETHER];
-  uint64_t end = range->low + range->bytes;
-  for (uint64_t at = range->low; at < end;) {
-    uint32_t count;
-    at = ca_written_pages(at, end, pages, RUNS_TOGETHER, &count);
-    for (uint32_t i = 0; i < count; i++) {
-      uint64_t low = pages[i].low > range->low ? pages[i].low : range->low;
-      uint64_t high = pages[i].end < end ? pages[i].end : end;
-      *looked_at += high - low;
-      if (memcmp((const void *)low, copy + (low - range->low), high - low) != 0)
-        return false;
-    }
-  }
-  return true;
-}
-
-static bool is_as_it_was(struct snapshot *snapshot) {
+static bool is_as_it_was(const struct snapshot *snapshot) {
   const unsigned char *copy = (const unsigned char *)(snapshot->slots + snapshot->num_slots);
-  bool is_known = snapshot->is_watched && snapshot->compared == ca_written_losses(), is_equal = true;
-  snapshot->looked_at = 0;
-  for (uint32_t i = 0; is_equal && i < snapshot->num_ranges; i++) {
-    const struct ca_range *range = &snapshot->ranges[i];
-    if (is_known) {
-      is_equal = is_equal_where_written(range, copy, &snapshot->looked_at);
-    } else {
-      snapshot->looked_at += range->bytes;
-      is_equal = !memcmp((const void *)range->low, copy, range->bytes);
-    }
+  for (uint32_t i = 0; i < snapshot->num_ranges; i++) {
+    const struct range *range = &snapshot->ranges[i];
+    if (memcmp((const void *)range->low, copy, range->bytes) != 0)
+      return false;
     copy += range->bytes;
   }
-  snapshot->compared = ca_written_losses();
-  return is_equal;
-}
-
-/* A snapshot that was found to be true just now is watched from its 8th use on, again at the 64th, 512th ... if
- * most of its pages were written to meanwhile. */
-static void watch(struct snapshot *snapshot, uint32_t uses) {
-  uint32_t power = (uint32_t)__builtin_ctz(uses | 1u << 31);
-  bool is_due = uses >= FIRST_WATCHED && uses == 1u << power && power % 3 == 0;
-  if (!is_due || snapshot->looked_at < FEWEST_WATCHED || 2 * snapshot->looked_at < snapshot->bytes)
-    return;
-  snapshot->compared = ca_written_watch(snapshot->ranges, snapshot->num_ranges);
-  snapshot->is_watched = snapshot->compared;
+  return true;
 }
 
 /* 1 if a preview with this key would find out what it did before: that is put into the slots. */
@@ -136,7 +97,7 @@ CA_CALL uint32_t ca_preview_same(uint64_t key, uint64_t *slots) {
   entry->last_use = ++clock;
   if (is_as_it_was(entry->snapshot)) {
     memcpy(slots, entry->snapshot->slots, entry->snapshot->num_slots * sizeof *slots);
-    watch(entry->snapshot, ++entry->in_a_row);
+    entry->in_a_row++;
     return 1;
   }
   entry->patience += entry->in_a_row < FEW_USES && entry->patience < MOST_PATIENCE;
@@ -157,7 +118,7 @@ static bool is_readable(uint64_t low, uint64_t bytes) {
 }
 
 /* Adds a range to those that are sorted and apart. */
-static uint32_t insert(struct ca_range *ranges, uint32_t count, struct ca_range added) {
+static uint32_t insert(struct range *ranges, uint32_t count, struct range added) {
   uint32_t at = count;
   while (at > 0 && ranges[at - 1].low > added.low) {
     ranges[at] = ranges[at - 1];
@@ -177,14 +138,14 @@ static uint32_t insert(struct ca_range *ranges, uint32_t count, struct ca_range 
 
 /* What a preview read, from the least and largest address of each of its reads; UINT32_MAX if that cannot be
  * kept. */
-static uint32_t ranges_of(const uint64_t *slots, uint32_t num_reads, uint64_t sizes, struct ca_range *ranges) {
+static uint32_t ranges_of(const uint64_t *slots, uint32_t num_reads, uint64_t sizes, struct range *ranges) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < num_reads; i++) {
     int64_t low = (int64_t)slots[1 + 2 * i], high = (int64_t)slots[2 + 2 * i];
     if (high < low) /* it read nothing there */
       continue;
     uint64_t size = 1ull << (sizes >> (BITS_PER_SIZE * i)) % (1u << BITS_PER_SIZE);
-    struct ca_range range = {(uint64_t)low, (uint64_t)high - (uint64_t)low + size};
+    struct range range = {(uint64_t)low, (uint64_t)high - (uint64_t)low + size};
     if (!is_readable(range.low, range.bytes))
       return UINT32_MAX;
     count = insert(ranges, count, range);
@@ -194,7 +155,7 @@ static uint32_t ranges_of(const uint64_t *slots, uint32_t num_reads, uint64_t si
 
 static void take(struct entry *entry, const uint64_t *slots, uint32_t num_slots, uint32_t num_reads,
                  uint64_t sizes) {
-  struct ca_range ranges[MOST_READS + 1];
+  struct range ranges[MOST_READS + 1];
   uint32_t count = ranges_of(slots, num_reads, sizes, ranges);
   uint64_t read = 0, allowed = ca_memory_allowed() / SHARE_OF_MEMORY;
   if (count == UINT32_MAX)

@@ -1,6 +1,7 @@
 """All benchmarks in one run: cost of recording, size of graphs, time of the stages, growth, other tools.
 
-    python -m tests.bench [--scale S] [--repeat N] [--only heat2d,cg] [--no-division] [--no-peers] [-o FILE]
+    python -m tests.bench [--scale S] [--repeat N] [--only heat2d,cg] [--no-division] [--no-peers]
+                           [--without NAMES] [-o FILE]
 
 Run from the checkout. Times of one run compare with each other; the history keeps ratios of earlier runs.
 """
@@ -16,6 +17,7 @@ from pathlib import Path
 
 from commanalyzer.files import write_text
 from commanalyzer.heap import keep_freed_memory
+from commanalyzer.instrument.mechanisms import without
 from commanalyzer.provenance import collect_provenance
 from commanalyzer.report.document_files import markdown_text
 from commanalyzer.report.document_text import show_document
@@ -36,7 +38,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print, write."""
     words = list(sys.argv[1:] if argv is None else argv)
     options = _options(words)
-    is_complete = not options.only
+    mechanisms = without(options.without.split(",") if options.without else ())
+    is_complete = not options.only and not options.without
     progress = make_console(sys.stderr)
     pages = page_cost()
     measured: list[Measured] = []
@@ -48,7 +51,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         request = request_of(case.name, case.command(options.scale))
         longer = [request_of(case.name, case.command(options.scale * scale)) for scale in case.longer]
         divide = not options.no_division
-        found = measure(request, case.name, options.repeat, longer=longer, divide=divide)
+        found = measure(
+            request, case.name, options.repeat, longer=longer, divide=divide, mechanisms=mechanisms
+        )
         (extra if case.is_extra else measured).append(found)
     for series in SERIES if is_complete else ():
         progress.print(f"growth of {series.name} in {series.grows}")
@@ -79,6 +84,7 @@ def _options(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--only", default="", help="comma-separated workloads; no growth, tools and history")
     parser.add_argument("--no-division", action="store_true", help="leave out finding divisions")
     parser.add_argument("--no-peers", action="store_true", help="leave out other tools")
+    parser.add_argument("--without", default="", help="comma-separated mechanisms to switch off")
     parser.add_argument("--history", type=Path, default=_HISTORY)
     parser.add_argument("-o", "--output", type=Path, help="Markdown file")
     return parser.parse_args(words)

@@ -16,6 +16,7 @@ from commanalyzer.artifacts import save
 from commanalyzer.communication.totals import totals_of
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.heap import give_back
+from commanalyzer.instrument.mechanisms import EVERY, Mechanisms
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.pipeline import repartition
 from commanalyzer.progress import SilentProgress
@@ -121,9 +122,10 @@ def measure(
     *,
     longer: Sequence[AnalysisRequest] = (),
     divide: bool = True,
+    mechanisms: Mechanisms = EVERY,
 ) -> Measured:
     """Run one workload plainly and recorded, ``repeat`` times in turn; and longer runs likewise."""
-    short, run, graph_s = cost_of(request, name, repeat)
+    short, run, graph_s = cost_of(request, name, repeat, mechanisms)
     stages = Stages(
         run.store.num_flows,
         run.store.nbytes,
@@ -133,17 +135,19 @@ def measure(
         _seconds_of_count(run),
     )
     del run
-    return Measured((short, *(cost_of(one, name, repeat)[0] for one in longer)), stages)
+    return Measured((short, *(cost_of(one, name, repeat, mechanisms)[0] for one in longer)), stages)
 
 
-def cost_of(request: AnalysisRequest, name: str, repeat: int) -> tuple[Cost, RecordedProgram, float]:
+def cost_of(
+    request: AnalysisRequest, name: str, repeat: int, mechanisms: Mechanisms = EVERY
+) -> tuple[Cost, RecordedProgram, float]:
     """Cost of recording, the last recording, and the seconds that building its graph took."""
     plain, recorded, peak_bytes = [], [], 0
     for number in range(repeat):
         clock = StageClock()
         give_back()
         touch_memory()
-        run = record(request, clock)
+        run = record(request, clock, mechanisms=mechanisms)
         clock.stage("")
         plain.append(run.recording.native_s or 0.0)
         recorded.append(run.recording.instrumented_s)

@@ -19,6 +19,7 @@ const uint64_t ca_num_block_counters = 3;
 uint64_t ca_external_calls[2];
 const uint64_t ca_num_external_calls = 2;
 uint64_t ca_active = 1;
+const uint64_t ca_switched_off = 0;
 const uint64_t ca_num_frames = 2;
 const uint64_t ca_num_calls = 8;
 
@@ -332,8 +333,7 @@ static const struct {
     {"repeated", repeated},
     {"temporary", temporary},
     {"snapshots", snapshots},
-    {"watched", watched},
-    {"written", written},
+    {"large_snapshots", large_snapshots},
     {"rows", rows},
     {"many_labels", many_labels},
     {"replication", replication},

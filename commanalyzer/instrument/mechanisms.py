@@ -1,0 +1,74 @@
+"""What makes recording fast, each part of which can be switched off: the graph is the same without.
+
+Input: names of mechanisms. Output: :class:`Mechanisms`, which the planner asks, and one word that the
+instrumented module hands to the recorder (``ca_switched_off`` of ``comm_shim.h``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
+
+from commanalyzer.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class Mechanisms:
+    """Ways to record a loop without running its hooks; all are on unless one is being measured.
+
+    Attributes:
+        memoisation: A loop with the same addresses, labels and shadow as before counts its rows again.
+        outcomes: Loops that change the shadow are memoised, too: their changes are made again.
+        range_events: A loop of affine stores is one row of the log when it is met for the first time.
+        nest_events: The same for loops around reductions.
+        reduction_events: The terms of a reduction over affine loads are handed over as one run.
+        inspectors: Loops whose addresses depend on data are looked through first, to see what they will do.
+        enclosed_reductions: Reductions that begin and end with an inspected loop are part of it.
+        private_arrays: Inspectors fill local arrays that each iteration writes before it reads them.
+        memoised_inspectors: An inspector whose inputs are as they were is not run again.
+        iterations: Of a loop whose iterations differ at times, only those that differ run with hooks.
+        probes: An iteration is looked at no further when what decides it is as it was.
+        renamings: Iterations that do the same with other words are recorded as such.
+        early_end: A recording that shows private temporaries ends, as another one follows.
+    """
+
+    memoisation: bool = True
+    outcomes: bool = True
+    range_events: bool = True
+    nest_events: bool = True
+    reduction_events: bool = True
+    inspectors: bool = True
+    enclosed_reductions: bool = True
+    private_arrays: bool = True
+    memoised_inspectors: bool = True
+    iterations: bool = True
+    probes: bool = True
+    renamings: bool = True
+    early_end: bool = True
+
+    @property
+    def recorder_word(self) -> int:
+        """Bits of those that the recorder has to leave out, as ``CA_WITHOUT_*`` of ``comm_shim.h``."""
+        mine = self.memoisation, self.outcomes
+        return sum((not is_on) << bit for bit, is_on in enumerate(mine))
+
+
+EVERY = Mechanisms()
+
+
+def names() -> tuple[str, ...]:
+    """All mechanisms, in the order in which they are explained."""
+    return tuple(f.name for f in fields(Mechanisms))
+
+
+def without(switched_off: Iterable[str]) -> Mechanisms:
+    """All mechanisms but those.
+
+    Raises:
+        ConfigError: If there is no such mechanism.
+    """
+    wanted = tuple(switched_off)
+    for name in wanted:
+        if name not in names():
+            raise ConfigError(f"no mechanism is called '{name}'", hint="one of " + ", ".join(names()))
+    return replace(EVERY, **dict.fromkeys(wanted, False))
