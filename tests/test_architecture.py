@@ -42,6 +42,7 @@ LAYERS = (
     ("artifacts",),
     ("paper_view", "views"),
     ("record", "decompose", "counting", "patterns"),
+    ("tasks",),
     ("readings",),
     ("pipeline", "simulation"),
     ("sweep",),

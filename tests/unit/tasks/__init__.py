@@ -1,0 +1,1 @@
+"""Tests of kernels, their graph and range mappers."""

@@ -1,0 +1,57 @@
+/*
+ * Edges of an image: size of the gradient by Sobel's operator on 3 x 3 points. Points beyond the border are left out.
+ *
+ *     sobel3 [N]        default: 16
+ */
+#include <math.h>
+
+#include "tasks.h"
+
+/* Smoothing (1, 2, 1) across, difference (1, 0, -1) along. */
+static const float weights[9] = {
+    1, 0, -1,
+    2, 0, -2,
+    1, 0, -1,
+};
+
+void sobel3(int n, const float *in, float *out)
+{
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+            float along = 0.0f;
+            float across = 0.0f;
+            for (int di = 0; di < 3; di++)
+                for (int dj = 0; dj < 3; dj++) {
+                    int row = i + di - 1;
+                    int column = j + dj - 1;
+                    if (row < 0 || row >= n || column < 0 || column >= n)
+                        continue;
+                    float sample = in[row * n + column];
+                    along += weights[3 * di + dj] * sample;
+                    across += weights[3 * dj + di] * sample;
+                }
+            out[i * n + j] = fminf(sqrtf(along * along + across * across) / 8.0f, 1.0f);
+        }
+}
+
+static void initialise(int n, float *in)
+{
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+            in[i * n + j] = (float)((i * 31 + j * 17) % 101) / 101.0f;
+}
+
+int main(int argc, char **argv)
+{
+    int n = size_argument(argc, argv, 1, 16, 3, 8192);
+    size_t bytes = sizeof(float) * (size_t)n * (size_t)n;
+    float *in = malloc(bytes);
+    float *out = malloc(bytes);
+    require(in && out);
+    initialise(n, in);
+    sobel3(n, in, out);
+    print_sum("out", out, n * n);
+    free(in);
+    free(out);
+    return 0;
+}
