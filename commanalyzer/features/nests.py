@@ -3,8 +3,8 @@
 A loop iterates over work items if nothing goes on in a register from one iteration to the next but numbers
 that grow evenly, its number of rounds is decided before it begins, and every store goes to another address in
 every iteration (memory that only the iterations themselves use does not count). The items of a nest are the
-iterations of such loops directly inside each other, from the outermost one that is such a loop. A nest without
-one is one work item.
+iterations of such loops inside each other, from the outermost one that is such a loop, as long as nothing is
+stored around the inner one. A nest without one is one work item.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ class Nest:
         numbers: Polynomials of the registers of the outermost loop around it.
         place: Where it begins in the source.
         owner: Function of the source that it was written in.
+        private: Stack slots that only its iterations use: each worker has a copy.
     """
 
     function: Function
@@ -42,6 +43,7 @@ class Nest:
     numbers: NestNumbers
     place: SourcePlace
     owner: str
+    private: frozenset[str]
 
     @property
     def name(self) -> str:
@@ -52,9 +54,24 @@ class Nest:
 def find_nests(module: Module) -> tuple[Nest, ...]:
     """Kernels of the user's code in a module, in the order of their places."""
     debug = DebugInfo(module)
-    found = [nest for function in module.functions for nest in _Finder(module, debug, function).nests()]
+    found = [nest for f in _reachable(module) for nest in _Finder(module, debug, f).nests()]
     kept = [nest for nest in found if not is_library(nest.place.file)]
     return tuple(sorted(kept, key=lambda n: (n.place.file, n.place.line)))
+
+
+def _reachable(module: Module) -> list[Function]:
+    """Functions that may run: of those that are inlined everywhere, a copy of their own may be left over."""
+    functions = {f.name: f for f in module.functions}
+    waiting, seen = ["@main"] if "@main" in functions else list(functions), set[str]()
+    while waiting:
+        name = waiting.pop()
+        if name in seen or name not in functions:
+            continue
+        seen.add(name)
+        for block in functions[name].blocks:
+            for instruction in block.instructions:
+                waiting += [instruction.callee, *(o.text for o in instruction.operands)]
+    return [f for f in module.functions if f.name in seen]
 
 
 def accessed(instruction: Instruction) -> Operand | None:
@@ -75,7 +92,7 @@ class _Finder:
             for instruction in block.instructions:
                 for operand in instruction.operands:
                     slot = self._slot(operand.text)
-                    if slot and not _is_lifetime(instruction):
+                    if slot and instruction.opcode != "getelementptr" and not _is_lifetime(instruction):
                         self._users.setdefault(slot, set()).add(block.label)
 
     def nests(self) -> Iterator[Nest]:
@@ -92,27 +109,37 @@ class _Finder:
                 yield from self._inside(child, numbers)
             return
         items, inner = [loop], self._children(loop)
-        while len(inner) == 1 and self._is_over_items(inner[0], numbers):
+        while (
+            len(inner) == 1
+            and self._is_over_items(inner[0], numbers)
+            and not self._stores(items[-1], inner[0])
+        ):
             items.append(inner[0])
             inner = self._children(inner[0])
         yield self._nest(loop, tuple(items), numbers)
+
+    def _stores(self, loop: Loop, inner: Loop) -> bool:
+        """A loop stores something around its inner one: then its iterations are the items."""
+        outside = [i for label in loop.blocks - inner.blocks for i in self._blocks[label].instructions]
+        return any(i.opcode == "store" for i in outside)
 
     def _children(self, loop: Loop) -> list[Loop]:
         return [inner for inner in self._cfg.loops.values() if inner.parent == loop.header]
 
     def _nest(self, loop: Loop, items: tuple[Loop, ...], numbers: NestNumbers) -> Nest:
         place = loop_place(self._module, self._debug, self._function, loop.header)
-        return Nest(self._function, self._cfg, loop, items, numbers, place, self._owner(loop))
+        private = frozenset(slot for slot, users in self._users.items() if users <= loop.blocks)
+        return Nest(self._function, self._cfg, loop, items, numbers, place, self._owner(loop), private)
 
     def _owner(self, loop: Loop) -> str:
-        """Function of the source in which most of a loop was written: inlined ones keep their names."""
-        names: list[str] = []
-        for label in loop.blocks:
-            for instruction in self._blocks[label].instructions:
-                scope = self._debug.subprogram_of_variable(instruction.debug_location)
-                name = self._debug.fields(scope).get("name", "") if scope >= 0 else ""
-                names += [name] if name else []
-        return max(sorted(set(names)), key=names.count, default=source_name(self._function.name))
+        """Function of the source that a loop was written in: inlined ones keep their names."""
+        ends = loop_ends(self._cfg, loop)
+        labels = [*([ends.exiting] if ends is not None else []), *loop.latches]
+        for label in labels:
+            scope = self._debug.subprogram_of_variable(self._blocks[label].terminator.debug_location)
+            if scope >= 0:
+                return self._debug.fields(scope).get("name", "")
+        return source_name(self._function.name)
 
     def _is_over_items(self, loop: Loop, numbers: NestNumbers) -> bool:
         ends = loop_ends(self._cfg, loop)

@@ -69,13 +69,29 @@ def _factor(cfg: ControlFlow, loop: Loop, numbers: NestNumbers) -> int:
     return UNKNOWN_ROUNDS if rounds is None else rounds
 
 
+def item_control(nest: Nest) -> set[int]:
+    """Lines of what only controls loops over items: their numbers, the way out, and its condition."""
+    blocks = {b.label: b for b in nest.function.blocks}
+    found: set[int] = set()
+    for loop in nest.items:
+        ends = loop_ends(nest.cfg, loop)
+        assert ends is not None  # else it is no loop over items
+        branch = blocks[ends.exiting].terminator
+        made = {i.name: i for label in loop.blocks for i in blocks[label].instructions if i.name}
+        phis = [i for i in blocks[loop.header].instructions if i.opcode == "phi"]
+        wanted = [*(o.text for i in phis for o in i.operands), *(o.text for o in branch.operands)]
+        found |= {branch.first_line} | {i.first_line for i in phis}
+        found |= {made[text].first_line for text in wanted if text in made}
+    return found
+
+
 class _Body:
     """Counts of one function, or of a nest in it."""
 
     def __init__(self, counter: StaticCounter, function: Function, cfg: ControlFlow, nest: Nest | None):
         self._counter, self._function, self._cfg, self._nest = counter, function, cfg, nest
         self._blocks: Mapping[str, Block] = {b.label: b for b in function.blocks}
-        self._control = self._item_control()
+        self._control = set() if nest is None else item_control(nest)
         self._numbers: dict[str, NestNumbers] = {}
 
     def of_function(self) -> Counts:
@@ -150,17 +166,3 @@ class _Body:
         if loop.header not in self._numbers:
             self._numbers[loop.header] = NestNumbers(self._function, self._cfg, loop)
         return self._numbers[loop.header]
-
-    def _item_control(self) -> set[int]:
-        """Lines of what only controls loops over items: their numbers, the way out, and its condition."""
-        found: set[int] = set()
-        for loop in self._nest.items if self._nest is not None else ():
-            ends = loop_ends(self._cfg, loop)
-            assert ends is not None  # else it is no loop over items
-            branch = self._blocks[ends.exiting].terminator
-            made = {i.name: i for label in loop.blocks for i in self._blocks[label].instructions if i.name}
-            phis = [i for i in self._blocks[loop.header].instructions if i.opcode == "phi"]
-            wanted = [*(o.text for i in phis for o in i.operands), *(o.text for o in branch.operands)]
-            found |= {branch.first_line} | {i.first_line for i in phis}
-            found |= {made[text].first_line for text in wanted if text in made}
-        return found
