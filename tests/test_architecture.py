@@ -41,13 +41,13 @@ LAYERS = (
     ("artifact_header", "artifact_arrays"),
     ("artifacts",),
     ("paper_view", "views"),
-    ("record", "decompose", "counting", "patterns"),
+    ("record", "decompose", "counting", "patterns", "features"),
     ("tasks",),
     ("readings",),
     ("pipeline", "simulation"),
     ("sweep",),
     ("laws",),
-    ("composition",),
+    ("composition", "learning"),
     ("validation",),
     ("api", "report"),
     ("cli",),
@@ -65,6 +65,7 @@ ADAPTERS = {
         "frontend.canonicalize",
         "runtime.merge",
     },  # with Numba; the others are child processes
+    "sklearn": {"learning.training", "learning.insight"},
     "ziglang": set[str](),  # started as a program
 }
 CHILD_PROCESSES = {"frontend.canonicalize", "runtime.merge"}
@@ -81,6 +82,7 @@ HEAVY = (
     "llvmlite",
     "mpi4py",
     "rich",
+    "sklearn",
     "psutil",
     "tomlkit",
 )
