@@ -24,7 +24,7 @@ from commanalyzer.files import write_atomically
 from commanalyzer.laws.terms import Floats
 from commanalyzer.learning.estimators import Array, Estimator, Forest, arrays_of, estimator_of
 from commanalyzer.learning.metrics import Errors
-from commanalyzer.learning.runs import DEVICES, RunTable
+from commanalyzer.learning.runs import DEVICES, PHYSICS_EFFICIENCY, RunTable
 from commanalyzer.learning.scaling import Scaling
 from commanalyzer.version import tool_version
 
@@ -102,7 +102,7 @@ class TrainedModel:
                 where=runs.source,
                 hint="give a column physics, or train a model of the efficiency",
             )
-        inputs = self.scaling.inputs(runs.features)
+        inputs = self.scaling.inputs(runs)
         speedups = restored(self.estimator.predict(inputs), runs, self.target)
         tree_low = tree_high = np.full(len(runs), np.nan)
         if isinstance(self.estimator, Forest):
@@ -116,7 +116,7 @@ class TrainedModel:
             speedups * np.exp(max(high, 0.0)),
             tree_low,
             tree_high,
-            tuple(tuple(self.scaling.outside(row)) for row in runs.features),
+            tuple(self.scaling.outside(runs)),
         )
 
 
@@ -199,7 +199,7 @@ def _arrays(path: Path) -> dict[str, Array]:
 
 def _model(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> TrainedModel:
     names = tuple(map(str, header["features"]))
-    if not names or not set(names) <= set(FEATURES) or header["target"] not in TARGETS:
+    if not names or not set(names) <= {*FEATURES, PHYSICS_EFFICIENCY} or header["target"] not in TARGETS:
         raise ValueError("features or a target that are not known")
     low, high, mean, components = (arrays[f"scaling/{name}"] for name in _SCALING)
     widths = {len(low), len(high), *([len(mean), components.shape[-1]] if len(components) else [])}

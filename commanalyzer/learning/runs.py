@@ -21,6 +21,7 @@ from commanalyzer.laws.terms import Floats
 
 KERNEL, SPEEDUP, TIME, PHYSICS, MACHINE = "kernel", "speedup", "time_s", "physics", "machine"
 DEVICES = "devices"
+PHYSICS_EFFICIENCY = "ln_physics_efficiency"  # what models that correct physics see beside the features
 _HINT = "commanalyzer features SOURCES --run --json gives the features of each kernel"
 
 
@@ -79,7 +80,9 @@ class RunTable:
         return len(self.kernels)
 
     def of(self, feature: str) -> Floats:
-        """float64[N], one feature."""
+        """float64[N], one feature, or the logarithm of the efficiency by physics."""
+        if feature == PHYSICS_EFFICIENCY:
+            return np.asarray(np.log(self.physics / self.of(DEVICES)))
         return self.features[:, FEATURES.index(feature)]
 
     def where(self, mask: NDArray[np.bool_]) -> RunTable:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from commanalyzer.features.kernels import FEATURES, SCALES
+from commanalyzer.features.kernels import SCALES
 from commanalyzer.laws.terms import Floats
+from commanalyzer.learning.runs import RunTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,35 +30,34 @@ class Scaling:
     mean: Floats
     components: Floats
 
-    def inputs(self, features: Floats) -> Floats:
-        """float64[N, K or C], inputs of a model from float64[N, len(FEATURES)].
+    def inputs(self, runs: RunTable) -> Floats:
+        """float64[N, K or C], inputs of a model.
 
         Beyond the range of training the normalised values leave [0, 1].
         """
-        scaled = _scaled(features[:, self._columns()], self.features, self.low, self.high)
+        scaled = _scaled(_own(runs, self.features), self.features, self.low, self.high)
         return (scaled - self.mean) @ self.components.T if len(self.components) else scaled
 
-    def outside(self, features: Floats) -> list[str]:
-        """Features of float64[len(FEATURES)] that lie outside the range of training, with both in words."""
-        values = features[self._columns()]
+    def outside(self, runs: RunTable) -> list[tuple[str, ...]]:
+        """Per run its features that lie outside the range of training, with both in words."""
+        return [self._outside(row) for row in _own(runs, self.features)]
+
+    def _outside(self, values: Floats) -> tuple[str, ...]:
         slack = 1e-9 * np.maximum(np.abs(self.low), np.abs(self.high))
         is_out = (values < self.low - slack) | (values > self.high + slack)
         rows = zip(self.features, values, self.low, self.high, is_out, strict=True)
-        return [f"{n} {v:.4g} (trained {lo:.4g} to {hi:.4g})" for n, v, lo, hi, out in rows if out]
-
-    def _columns(self) -> list[int]:
-        return [FEATURES.index(name) for name in self.features]
+        return tuple(f"{n} {v:.4g} (trained {lo:.4g} to {hi:.4g})" for n, v, lo, hi, out in rows if out)
 
 
-def fit_scaling(features: Floats, names: Sequence[str], components: int = 0) -> Scaling:
-    """Scaling of the features ``names`` from float64[N, len(FEATURES)] of training.
+def fit_scaling(runs: RunTable, names: Sequence[str], components: int = 0) -> Scaling:
+    """Scaling of the features ``names`` in runs of training.
 
     Args:
-        features: Of all runs.
+        runs: All of them.
         names: Which are used.
         components: Principal components; 0 for the features themselves.
     """
-    own = features[:, [FEATURES.index(name) for name in names]]
+    own = _own(runs, names)
     low, high = own.min(axis=0), own.max(axis=0)
     none = np.zeros(0)
     if not components:
@@ -70,14 +70,18 @@ def fit_scaling(features: Floats, names: Sequence[str], components: int = 0) -> 
     return Scaling(tuple(names), low, high, mean, (axes * signs[:, None])[:components])
 
 
+def _own(runs: RunTable, names: Sequence[str]) -> Floats:
+    return np.stack([runs.of(name) for name in names], axis=1)
+
+
 def _scaled(values: Floats, names: Sequence[str], low: Floats, high: Floats) -> Floats:
     found = np.empty_like(values)
     for column, name in enumerate(names):
         x, first, last = values[:, column], float(low[column]), float(high[column])
-        if SCALES[name] == "ratio":
+        if SCALES.get(name, "min-max") == "ratio":
             found[:, column] = x
             continue
-        if SCALES[name] == "log":
+        if SCALES.get(name) == "log":
             x, first, last = _log(x), float(_log(low[column])), float(_log(high[column]))
         found[:, column] = (x - first) / (last - first) if last > first else x - first
     return found
