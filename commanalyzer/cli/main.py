@@ -49,6 +49,7 @@ _COMMANDS = {
     "show": "Print a saved result.",
     "simulate": "Simulate a saved prediction on a cluster (SimGrid).",
     "sweep": "Analyse a program for many sizes, for scaling laws.",
+    "tasks": "Find kernels, what flows between them, and range mappers.",
     "validate": "Compare predictions with the counted MPI programs of the workloads.",
 }
 _COMPILERS = {

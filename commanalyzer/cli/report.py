@@ -67,6 +67,12 @@ PROJECTED_NODES = tuple(2**k for k in range(11))
     "--weak", "weak_parameter", default="", metavar="NAME", help="The parameter that weak scaling grows."
 )
 @click.option(
+    "--tasks",
+    "tasks_file",
+    type=click.Path(path_type=Path),
+    help="Task graph (of tasks --json) to show.",
+)
+@click.option(
     "--figures",
     type=click.Path(path_type=Path),
     help="Directory for all figures as SVG, PDF and PNG, and their numbers as CSV and JSON.",
@@ -83,6 +89,7 @@ def command(
     sizes: tuple[tuple[str, float], ...],
     nodes: tuple[int, ...],
     weak_parameter: str,
+    tasks_file: Path | None,
     figures: Path | None,
     force: bool,
     quiet: bool,
@@ -95,13 +102,19 @@ def command(
     from commanalyzer.machine.catalog import find_machine
     from commanalyzer.report.html.files import require_folder, require_new, write_figures
     from commanalyzer.report.html.page import NamedResult, make_page, render_page
+    from commanalyzer.tasks.document import load_tasks
 
     laws = None if laws_file is None else _laws(laws_file, dict(sizes), nodes, weak_parameter)
     machines = [_named(find_machine(name), name) for name in machine_names]
     named = [NamedResult(path.stem, load(path)) for path in results]
     places = dict.fromkeys([Path(), *folders, *(path.parent for path in results)])
     page = make_page(
-        named, machines=machines, folders=tuple(places), laws=laws, throughput=_throughput(throughput)
+        named,
+        machines=machines,
+        folders=tuple(places),
+        laws=laws,
+        throughput=_throughput(throughput),
+        tasks=None if tasks_file is None else load_tasks(tasks_file),
     )
     if figures is not None:
         require_folder(figures)

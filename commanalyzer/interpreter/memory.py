@@ -159,6 +159,13 @@ class Memory:
         arena, offset = self._block(address)
         return arena.blocks[offset]
 
+    def blocks(self, segment: Segment) -> dict[int, int]:
+        """Objects of a segment, offset to size: the blocks of an allocation site, or the whole segment."""
+        for arena in self._arena_list:
+            if arena.segment is segment:
+                return dict(arena.blocks)
+        return {0: len(segment.data)}
+
     def read(self, address: int, size: int) -> bytes:
         """Return ``size`` bytes at ``address``.
 

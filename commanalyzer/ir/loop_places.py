@@ -17,12 +17,30 @@ def loop_place(module: Module, debug: DebugInfo, function: Function, header: str
 
     A loop of the C++ library begins where the user's code calls it.
     """
+    places = (user_place(debug, location) for location in _locations(module, function, header))
+    return next((place for place in places if place.line), SourcePlace())
+
+
+def loop_function(module: Module, debug: DebugInfo, function: Function, header: str) -> str:
+    """Name of the function in whose source a loop stands, also if that was inlined; empty when unknown."""
+    for location in _locations(module, function, header):
+        if debug.place(location).line:
+            return function_at(debug, location)
+    return ""
+
+
+def function_at(debug: DebugInfo, location: int) -> str:
+    """Name of the function in whose source a location is, also if that was inlined; empty when unknown."""
+    scopes = debug.scopes(location) if location >= 0 else []
+    return debug.fields(scopes[0]).get("name", "") if scopes else ""
+
+
+def _locations(module: Module, function: Function, header: str) -> list[int]:
     blocks = {block.label: block for block in function.blocks}
     backward = (b.terminator for b in function.blocks if header in b.terminator.targets)
     locations = [n for i in backward for n in _starts(module, i)]
     locations += [i.debug_location for i in blocks[header].instructions]
-    places = (user_place(debug, location) for location in locations if location >= 0)
-    return next((place for place in places if place.line), SourcePlace())
+    return [location for location in locations if location >= 0]
 
 
 def user_place(debug: DebugInfo, location: int) -> SourcePlace:

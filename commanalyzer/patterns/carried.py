@@ -82,7 +82,7 @@ class FunctionRegisters:
             return Carried(phi.name, "copy", update)
         if all(self._grows(o.text, phi.name, loop) for o in latches):
             return Carried(phi.name, "induction", update)
-        members = self._ahead(phi.name, loop.blocks)
+        members = self.ahead(phi.name, loop.blocks)
         is_reduction = self._is_reduction(phi.name, members, loop.blocks)
         return Carried(phi.name, "reduction" if is_reduction else "forbids", update)
 
@@ -112,7 +112,7 @@ class FunctionRegisters:
             pending += [o.text for o in self.definition[name].operands if o.is_local]
         return found
 
-    def _ahead(self, name: str, blocks: Set[str] | None) -> set[str]:
+    def ahead(self, name: str, blocks: Set[str] | None) -> set[str]:
         """Registers that are computed from ``name`` in these blocks, itself included."""
         found: set[str] = set()
         pending = [name]
@@ -185,7 +185,7 @@ class FunctionRegisters:
         return found
 
     def _updates(self, load: Instruction, value: str, store: Instruction) -> bool:
-        members = self._ahead(load.name, None)
+        members = self.ahead(load.name, None)
         if value not in members or value == load.name:
             return False
         blocks = set(self.block_of.values())

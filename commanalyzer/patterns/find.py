@@ -23,9 +23,9 @@ compilers for parallel computing*, 1996 (dependence distances).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Generic, Literal, TypeVar
 
 from commanalyzer.interpreter.machine import Machine
 from commanalyzer.interpreter.run import (
@@ -47,6 +47,7 @@ PatternKind = Literal["do-all", "reduction", "stencil", "pipeline", "task pool",
 # An iteration with twice the work of another puts two workers a third apart from their mean. With 1.1, loops
 # over triangles of few rows come in; with 4, only the wildest.
 UNEVEN = 2.0
+Seen = TypeVar("Seen", bound=FlowObserver, covariant=True)
 _FEWEST_SHARING = 3  # iterations that must run before a shared element tells of neighbours
 
 
@@ -160,21 +161,60 @@ def find_patterns(
         UnsupportedIrError: If the program uses what the interpreter does not know.
         TargetRunError: If the program has undefined behaviour that is noticed, or exceeds a limit.
     """
+    run = observe(
+        module,
+        arguments,
+        stdin,
+        FlowObserver,
+        max_instructions=max_instructions,
+        max_memory_bytes=max_memory_bytes,
+    )
+    return _Finder(module, run).found()
+
+
+def loop_patterns(module: Module, run: ObservedRun[FlowObserver]) -> dict[Site, FoundPattern]:
+    """Patterns of the loops that made more than one iteration in a run."""
+    return _Finder(module, run).of_loops()
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedRun(Generic[Seen]):
+    """A run and what its observer has seen.
+
+    Attributes:
+        observer: Its observer.
+        machine: The machine, after the run.
+        registers: Of its functions, by name.
+        updates: Stores that combine a loaded value with others: line -> lines of such loads.
+    """
+
+    observer: Seen
+    machine: Machine
+    registers: Mapping[str, FunctionRegisters]
+    updates: Mapping[int, tuple[int, ...]]
+
+
+def observe(
+    module: Module,
+    arguments: Sequence[str],
+    stdin: bytes,
+    kind: Callable[[Module, Callable[[], Machine]], Seen],
+    *,
+    max_instructions: int = DEFAULT_MAX_INSTRUCTIONS,
+    max_memory_bytes: int = DEFAULT_MAX_MEMORY_BYTES,
+) -> ObservedRun[Seen]:
+    """Interpret a program under an observer; arguments and errors as :func:`find_patterns`."""
     registers = {f.name: FunctionRegisters(f, control_flow(f)) for f in module.functions}
     updates: dict[int, tuple[int, ...]] = {}
     for known in registers.values():
         updates |= known.updates()
     machine: Machine | None = None
 
-    def executed() -> int:
+    def running() -> Machine:
         assert machine is not None
-        return machine.counts.instructions
+        return machine
 
-    def name_of(address: int) -> str:
-        assert machine is not None
-        return machine.memory.segment(address, 1).name
-
-    observer = FlowObserver(module, executed, name_of)
+    observer = kind(module, running)
     observer.watched = updates
     observer.indices = frozenset().union(*(known.index_loads() for known in registers.values()))
     machine = Machine(
@@ -185,35 +225,34 @@ def find_patterns(
         observer=observer,
     )
     interpret_on(machine, arguments)
-    return _Finder(module, registers, observer, updates, machine.counts.instructions).found()
+    return ObservedRun(observer, machine, registers, updates)
 
 
 class _Finder:
-    def __init__(
-        self,
-        module: Module,
-        registers: Mapping[str, FunctionRegisters],
-        observer: FlowObserver,
-        updates: Mapping[int, tuple[int, ...]],
-        instructions: int,
-    ) -> None:
-        self._module, self._registers, self._observer = module, registers, observer
-        self._updates, self._instructions = updates, max(instructions, 1)
-        self._source = SourceNames(module, registers)
+    def __init__(self, module: Module, run: ObservedRun[FlowObserver]) -> None:
+        self._module, self._registers, self._observer = module, run.registers, run.observer
+        self._updates, self._instructions = run.updates, max(run.machine.counts.instructions, 1)
+        self._source = SourceNames(module, run.registers)
         self._of: dict[Site, list[tuple[FlowKey, FlowCount]]] = {}
-        for key, flow in observer.flows.items():
+        for key, flow in run.observer.flows.items():
             self._of.setdefault(key.site, []).append((key, flow))
 
     def found(self) -> tuple[FoundPattern, ...]:
-        result = []
+        result = list(self.of_loops().values())
         for function in self._module.functions:
-            cfg = control_flow(function)
-            for loop in cfg.loops.values():
-                count = self._observer.counts.get(Site(function.name, loop.header))
-                if count is not None and count.iterations > count.instances:
-                    result.append(self._of_loop(function, loop, count))
             result += self._of_recursion(function)
         return tuple(sorted(result, key=lambda p: (p.place.file, p.place.line, not p.is_loop)))
+
+    def of_loops(self) -> dict[Site, FoundPattern]:
+        """Loops that made more than one iteration."""
+        result = {}
+        for function in self._module.functions:
+            for loop in control_flow(function).loops.values():
+                site = Site(function.name, loop.header)
+                count = self._observer.counts.get(site)
+                if count is not None and count.iterations > count.instances:
+                    result[site] = self._of_loop(function, loop, count)
+        return result
 
     def _of_loop(self, function: Function, loop: Loop, count: LoopCount) -> FoundPattern:
         site = Site(function.name, loop.header)

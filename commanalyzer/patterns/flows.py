@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from commanalyzer.interpreter.activation import Frame
+from commanalyzer.interpreter.machine import Machine
 from commanalyzer.ir.cfg import ControlFlow, control_flow
 from commanalyzer.ir.libcalls import CallKind
 from commanalyzer.ir.model import Instruction, Module
@@ -119,12 +120,11 @@ class FlowObserver:
 
     Args:
         module: The program.
-        executed: Number of instructions executed so far.
-        name_of: Name of the object at an address.
+        machine: The machine that runs it, asked for when it runs.
     """
 
-    def __init__(self, module: Module, executed: Callable[[], int], name_of: Callable[[int], str]) -> None:
-        self._executed, self._name_of = executed, name_of
+    def __init__(self, module: Module, machine: Callable[[], Machine]) -> None:
+        self._machine = machine
         self._functions = {function.name: function for function in module.functions}
         self._flow: dict[str, ControlFlow] = {}
         self._around: dict[tuple[str, str], tuple[str, ...]] = {}
@@ -265,9 +265,13 @@ class FlowObserver:
             self._around[function, block] = known
         return known
 
+    def _name_of(self, address: int) -> str:
+        """Name of the object at an address."""
+        return self._machine().memory.segment(address, 1).name
+
     def _settle(self) -> None:
         """Instructions since the last event belong to the present place."""
-        now = self._executed()
+        now = self._machine().counts.instructions
         self._place.instructions += now - self._seen
         self._seen = now
 

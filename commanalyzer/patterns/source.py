@@ -64,7 +64,7 @@ class SourceNames:
         while text and not self._own_name(variables.get(text, -1)):
             step = definition.get(text)
             text = step.operands[0].text if step is not None and step.operands else ""
-        return self._own_name(variables[text]) if text else self._of_object(known)
+        return self._own_name(variables[text]) if text else self.of_object(known)
 
     def _own_name(self, variable: int) -> str:
         """Name of a variable of the user's code; empty for others."""
@@ -73,7 +73,7 @@ class SourceNames:
         name, place = self._debug.variable(variable)
         return "" if is_library(place.file) else name
 
-    def _of_object(self, known: str) -> str:
+    def of_object(self, known: str) -> str:
         """Variable that held the address of a stack or heap object first: ``function/%register``."""
         owner, _, register = known.partition("/")
         function = next((f for f in self._module.functions if f.name == owner), None)

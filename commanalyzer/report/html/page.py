@@ -24,7 +24,9 @@ from commanalyzer.report.html.origin import origin_section, recording_section, w
 from commanalyzer.report.html.overview import overview_section
 from commanalyzer.report.html.subject import MOST_SHOWN_NODES, Subject, machines_of
 from commanalyzer.report.html.talk import talk_section
+from commanalyzer.report.html.tasks import tasks_chapter
 from commanalyzer.results import AnalysisResult
+from commanalyzer.tasks.graph import TaskGraph
 from commanalyzer.version import tool_version
 
 if TYPE_CHECKING:
@@ -66,6 +68,7 @@ def make_page(
     folders: Sequence[Path] = (),
     laws: LawsRequest | None = None,
     throughput: Parameter | None = None,
+    tasks: TaskGraph | None = None,
 ) -> Page:
     """Return the report of one result or several.
 
@@ -75,6 +78,7 @@ def make_page(
         folders: Where source files are looked for.
         laws: Scaling laws to show, and what to project with them.
         throughput: Throughput of one node, Flop/s, for machines that do not say it.
+        tasks: Task graph to show.
 
     Raises:
         FitError: If a law or parameter of the projection is missing.
@@ -89,6 +93,8 @@ def make_page(
     if laws is not None:
         complete = dict.fromkeys(m for subject in subjects for m in subject.machines)
         chapters.append(laws_chapter(laws, tuple(complete)))
+    if tasks is not None:
+        chapters.append(tasks_chapter(tasks))
     chapters = [_with_columns(chapter) for chapter in chapters]
     title = subjects[0].title if len(subjects) == 1 else f"{len(subjects)} results"
     return Page(f"CommAnalyzer: {title}", tuple(chapters))
