@@ -60,7 +60,9 @@ def moved_bytes(
     is_divided = _volumes(written, written).sum() == np.diagonal(_volumes(written, written)).sum()
     homes = written if is_divided else _boxes([_ROWS.region(c, size) for c in chunks(size, len(writing))])
     found = _volumes(homes, wanted)
-    own = np.stack([_volumes(homes, _meet(wanted[[k]], written[[k]]))[:, 0] for k in range(len(wanted))], axis=1)
+    own = np.stack(
+        [_volumes(homes, _meet(wanted[[k]], written[[k]]))[:, 0] for k in range(len(wanted))], axis=1
+    )
     found = found - own
     np.fill_diagonal(found, 0)
     assert found.max(initial=0) <= total

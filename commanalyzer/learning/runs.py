@@ -172,9 +172,7 @@ def _speedups(kernels: NDArray[np.str_], features: Floats, times: Floats, source
     return np.array(base, dtype=np.float64) / times
 
 
-def _of_machine(
-    lines: list[Mapping[str, object]], machine: str, source: str
-) -> list[Mapping[str, object]]:
+def _of_machine(lines: list[Mapping[str, object]], machine: str, source: str) -> list[Mapping[str, object]]:
     names = sorted({str(line[MACHINE]) for line in lines if line.get(MACHINE)})
     if machine and machine not in names:
         raise ConfigError(

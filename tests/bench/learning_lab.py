@@ -87,9 +87,7 @@ _COSTS = {
     **dict.fromkeys(("f64_addsub", "f64_mul"), 2.0),
     **{"f32_div": 8.0, "f64_div": 16.0, "load": 2.0, "store": 2.0, "other": 0.5},
 }
-CPU = Cluster(
-    "fat-tree", "fat-tree", 1, LinkParameters(1.2e10, 1.5e-6, 2.5e11), 2e-5, _COSTS, strided=4.0
-)
+CPU = Cluster("fat-tree", "fat-tree", 1, LinkParameters(1.2e10, 1.5e-6, 2.5e11), 2e-5, _COSTS, strided=4.0)
 GPU = Cluster(
     "dragonfly",
     "dragonfly",
@@ -204,7 +202,10 @@ def _extrapolated(application: str, name: str, n: int) -> Work:
         assert kernel.measured is not None
         run = kernel.runtime
         size = [run["work_items"], run["input_buffers"], run["output_buffers"]]
-        size += [run["input_bytes_per_item"] * run["work_items"], run["output_bytes_per_item"] * run["work_items"]]
+        size += [
+            run["input_bytes_per_item"] * run["work_items"],
+            run["output_bytes_per_item"] * run["work_items"],
+        ]
         return np.concatenate((kernel.measured.counts / kernel.measured.launches, size))
 
     table = np.stack([numbers(seen[k]) for k in _FITTED])
@@ -312,9 +313,7 @@ def _step_lines(
     return lines, 4
 
 
-def kernel_times(
-    platform: Platform, cluster: Cluster, steps: Sequence[Step], p: int
-) -> NDArray[np.float64]:
+def kernel_times(platform: Platform, cluster: Cluster, steps: Sequence[Step], p: int) -> NDArray[np.float64]:
     """float64[steps], seconds of kernels that run alone.
 
     All nodes compute for the same time after their messages, so equal messages are replayed once.

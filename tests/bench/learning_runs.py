@@ -109,7 +109,9 @@ class Lab:
                     "exact": float(exact_s[0, row] / exact_s[column, row]),
                     "bound": bound_speedup(w.counts[TOTAL], matrices[p][row], p, machine),
                     "physics": with_launch(
-                        bound_speedup(operations, matrices[p][row], p, machine), expected_s[row], launch_s[row]
+                        bound_speedup(operations, matrices[p][row], p, machine),
+                        expected_s[row],
+                        launch_s[row],
                     ),
                 }
 
