@@ -37,8 +37,8 @@ def command(
 ) -> None:
     """Count the instructions of every kernel of SOURCES by kind, as learn and predict need them.
 
-    A kernel is a nest of loops over work items. Arguments after -- imply --run; the program is interpreted then:
-    use a small problem.
+    A kernel is a nest of loops over work items. Arguments after -- imply --run; the program is interpreted
+    then: use a small problem.
     """
     check_outputs(None, json_output, force)
     request = AnalysisRequest(

@@ -1,8 +1,8 @@
 """The features of the kernels of a program, and the vector that models learn from.
 
-=========================  ==============  ====================================================================
+=========================  ==============  ===================================================================
 feature                    normalisation   meaning
-=========================  ==============  ====================================================================
+=========================  ==============  ===================================================================
 instructions by kind       ratio (total)   12 kinds of :data:`~commanalyzer.features.kinds.KINDS`
 ``coalesced``              ratio           coalesced accesses over all accesses
 ``total``                  min-max         instructions of one work item
@@ -13,10 +13,10 @@ instructions by kind       ratio (total)   12 kinds of :data:`~commanalyzer.feat
 ``output_bytes_per_item``  min-max
 ``problem_size``           log             bytes of all buffers
 ``devices``                log             nodes or devices that share the work
-=========================  ==============  ====================================================================
+=========================  ==============  ===================================================================
 
-Reference: Stawinoga et al., Section 3.2 and Table 1 (which gives no row for the work items that the text names;
-they span decades like the problem size and are scaled like it).
+Reference: Stawinoga et al., Section 3.2 and Table 1 (which gives no row for the work items that the text
+names; they span decades like the problem size and are scaled like it).
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class KernelFeatures:
 
     @property
     def heuristic_error(self) -> float | None:
-        """Largest difference of a share of the mix between heuristic and run, 0 to 1; ``None`` without a run."""
+        """Largest difference of a share between heuristic and run, 0 to 1; ``None`` without a run."""
         if self.measured is None or not self.measured.counts.any():
             return None
         seen = mix(self.measured.counts)
@@ -101,7 +101,7 @@ class KernelFeatures:
 
 
 def mix(counts: Counts) -> dict[str, float]:
-    """Share of every kind in all instructions; of several paths each kind counts its largest, the total too."""
+    """Share of every kind in all instructions; of several paths each counts its largest, the total too."""
     total = float(counts[PLACE[TOTAL]]) or 1.0
     return {kind: float(counts[PLACE[kind]]) / total for kind in KINDS}
 

@@ -1,7 +1,7 @@
 """What a run executed in each kernel: instructions by kind, work items, buffers and their sizes.
 
-The program is interpreted. Blocks are counted when they are entered, so the mix is exact; a buffer is a range of
-memory that the accesses of a kernel share.
+The program is interpreted. Blocks are counted when they are entered, so the mix is exact; a buffer is a
+range of memory that the accesses of a kernel share.
 """
 
 from __future__ import annotations

@@ -7,12 +7,13 @@ penalty  Eq. 2 times one minus the largest rho: what the text around Eq. 3 descr
 time     T_1 / T_p with T_p the sum of the tasks' times and of the time that the flows between them take
 
 As printed, Eq. 3 multiplies by rho, and rho is 0 where no data moves: with Table 2, an application whose only
-dependencies are one-to-one -> one-to-one (0.001 on Marconi-100) would have a thousandth of its kernels' speed-up,
-one with all -> all (0.986) nearly all of it. "Applies a penalty", "0 means no data movement" and the measured
-curves of Fig. 10 ask for the factor 1 - rho: 0.999 and 0.014.
+dependencies are one-to-one -> one-to-one (0.001 on Marconi-100) would have a thousandth of its kernels'
+speed-up, one with all -> all (0.986) nearly all of it. "Applies a penalty", "0 means no data movement" and
+the measured curves of Fig. 10 ask for the factor 1 - rho: 0.999 and 0.014.
 
-Means of speed-ups are no speed-ups of sums either: tasks with shares w_i of the serial time take w_i / s_i each, so
-the weights belong into a harmonic mean. ``time`` does that, and takes the bytes that flow instead of a factor.
+Means of speed-ups are no speed-ups of sums either: tasks with shares w_i of the serial time take w_i / s_i
+each, so the weights belong into a harmonic mean. ``time`` does that, and takes the bytes that flow instead
+of a factor.
 
 Reference: Stawinoga et al., Section 4.
 """

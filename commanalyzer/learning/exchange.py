@@ -1,10 +1,11 @@
-"""Bytes that move between nodes when a buffer that one task wrote is read by the next, from their range mappers.
+"""Bytes that move between nodes when the next task reads a buffer, from its range mappers.
 
-Every node executes a block of work items along the first dimension, writes what the writing mapper grants to its
-block, and reads what the reading mapper grants. What it reads and has not written is sent to it by the node that
-wrote it; where several wrote an element, by the one whose block of rows holds it.
+Every node executes a block of work items along the first dimension, writes what the writing mapper grants to
+its block, and reads what the reading mapper grants. What it reads and has not written is sent to it by the
+node that wrote it; where several wrote an element, by the one whose block of rows holds it.
 
-Reference: Stawinoga et al., Section 4: volume and kind of message passing depend on the pair of mappers alone.
+Reference: Stawinoga et al., Section 4: volume and kind of message passing depend on the pair of mappers
+alone.
 """
 
 from __future__ import annotations

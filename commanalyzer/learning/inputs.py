@@ -1,4 +1,4 @@
-"""What is to be predicted: kernels of a features document on some numbers of devices, and the tasks that run them."""
+"""What is to be predicted: kernels of a features document on some devices, and the tasks that run them."""
 
 from __future__ import annotations
 

@@ -110,8 +110,8 @@ def cosine_distances(vectors: Floats) -> Floats:
 def rank_features(table: RunTable, count: int = 5) -> tuple[tuple[RankedFeature, ...], float]:
     """Features by greedy forward selection, and R² with all of them.
 
-    A model is trained with those chosen before and one more; that which scores best is next. Runs of a kernel stay
-    together in the folds.
+    A model is trained with those chosen before and one more; that which scores best is next. Runs of a
+    kernel stay together in the folds.
     """
     chosen: list[str] = []
     ranked: list[RankedFeature] = []

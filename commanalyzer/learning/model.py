@@ -1,7 +1,7 @@
 """A trained model: what it predicts, how sure it is, where it was trained; its file.
 
-A file is a ZIP of plain numpy arrays (``*.npz``, read without pickles) with a header in JSON: kind, schema, library
-versions, range of training, errors. Every array is checked before anything computes with it.
+A file is a ZIP of plain numpy arrays (``*.npz``, read without pickles) with a header in JSON: kind, schema,
+library versions, range of training, errors. Every array is checked before anything computes with it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Communication overhead rho of a pair of range mappers: the table that ``machine measure --range-mappers`` writes.
+"""Communication overhead rho of pairs of range mappers: what ``machine measure --range-mappers`` writes.
 
-rho is the share of a matrix addition's time that goes into moving what it reads: 0 where nothing moves, nearly 1
-where moving takes much longer than adding. So 1 - rho is the factor by which moving lowers the speed-up.
+rho is the share of a matrix addition's time that goes into moving what it reads: 0 where nothing moves,
+nearly 1 where moving takes much longer than adding. So 1 - rho is the factor by which moving lowers the
+speed-up.
 
 Reference: Stawinoga et al., Section 4.3 and Table 2.
 """

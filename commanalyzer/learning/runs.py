@@ -1,8 +1,8 @@
 """The table of runs that models are trained on: one line per kernel, size and number of devices.
 
-CSV or JSON Lines with a column ``kernel``, one per feature (:data:`commanalyzer.features.kernels.FEATURES`) and
-``speedup``, or ``time_s`` from which speed-ups over the run on one device are computed. ``machine`` (text) and
-``physics`` (a speed-up from a model of the machine) may be there.
+CSV or JSON Lines with a column ``kernel``, one per feature (:data:`commanalyzer.features.kernels.FEATURES`)
+and ``speedup``, or ``time_s`` from which speed-ups over the run on one device are computed. ``machine``
+(text) and ``physics`` (a speed-up from a model of the machine) may be there.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ class RunTable:
         if bad.any():
             line, column = np.argwhere(bad)[0].tolist()
             raise FitError(
-                f"expected a number as {FEATURES[column]} of run {line + 1} ({self.kernels[line]}), found none",
+                f"expected a number as {FEATURES[column]} of run {line + 1} ({self.kernels[line]}), "
+                "found none",
                 where=self.source,
                 hint=_HINT,
             )

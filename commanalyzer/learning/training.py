@@ -1,9 +1,9 @@
-"""Trains models with scikit-learn: random forest, nearest neighbours, support vectors; grid search, left-out kernels.
+"""Trains models with scikit-learn: forest, neighbours, support vectors; grid search, left-out kernels.
 
-A model may learn the speed-up itself, as the paper does, or the logarithm of the speed-up over a reference: the
-number of devices (then it learns the efficiency) or the speed-up that physics gives (then it learns what physics
-leaves over, the *hybrid*). Relative errors are what counts for a curve from 1 to 64, and those are even on a
-logarithmic scale.
+A model may learn the speed-up itself, as the paper does, or the logarithm of the speed-up over a reference:
+the number of devices (then it learns the efficiency) or the speed-up that physics gives (then it learns what
+physics leaves over, the *hybrid*). Relative errors are what counts for a curve from 1 to 64, and those are
+even on a logarithmic scale.
 
 Reference: Stawinoga et al., Sections 3.3 and 5.2.
 """

@@ -1,9 +1,9 @@
-"""The laboratory of tests.bench.learning: two simulated clusters, the kernels of workloads/tasks, runs of both.
+"""The laboratory of tests.bench.learning: two simulated clusters, the kernels of workloads/tasks, runs.
 
-A kernel reads buffers that blocks of rows of the nodes hold; what its range mappers say it needs beside is sent
-(exact bytes per pair of nodes), then every node computes its share, a time by kind of instruction. SimGrid replays
-the messages with their contention. Applications run their kernels one after another; what a task wrote is where it
-was written, and what was sent once need not be sent again until it is written anew.
+A kernel reads buffers that blocks of rows of the nodes hold; what its range mappers say it needs beside is
+sent (exact bytes per pair of nodes), then every node computes its share, a time by kind of instruction.
+SimGrid replays the messages with their contention. Applications run their kernels one after another; what a
+task wrote is where it was written, and what was sent once need not be sent again until it is written anew.
 
 Work and buffer sizes at any N are polynomials through interpreted runs of small N, checked at another N.
 """
@@ -112,7 +112,7 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A kernel of the workloads: application, function, dimensions of its items, accessors, features by size."""
+    """A kernel of the workloads: application, function, dimensions of its items, accessors."""
 
     application: str
     name: str
@@ -257,7 +257,8 @@ def platform_of(cluster: Cluster) -> Platform:
     if cluster.per_node == 1:
         return made
     # Devices of a node compute side by side and exchange faster than through the network.
-    inside = f'core="{cluster.per_node}" loopback_bw="{4 * cluster.link.bandwidth!r}Bps" loopback_lat="5e-7s" speed='
+    loopback = f'loopback_bw="{4 * cluster.link.bandwidth!r}Bps" loopback_lat="5e-7s"'
+    inside = f'core="{cluster.per_node}" {loopback} speed='
     hosts = tuple(host for host in made.hosts for _ in range(cluster.per_node))
     return replace(made, xml=made.xml.replace("speed=", inside, 1), hosts=hosts)
 
@@ -327,7 +328,7 @@ def kernel_times(platform: Platform, cluster: Cluster, steps: Sequence[Step], p:
 
 def lab_machine(cluster: Cluster, platform: Platform) -> MachineParameters:
     """Parameters of the bound, measured on the simulated network by replayed benchmarks."""
-    order = {p: platform for p in DEVICES}
+    order = dict.fromkeys(DEVICES, platform)
     return measured_machine(platform, order, SimulationOptions(timeout_s=_TIMEOUT_S))
 
 
@@ -337,6 +338,13 @@ def communication(matrices: Sequence[NDArray[np.int64]], p: int) -> Communicatio
     total = sum(matrices, none)
     messages = sum(((m > 0).astype(np.int64) for m in matrices), none)
     return Communication(total, messages, int(total.sum()), int(total.sum()))
+
+
+def exposed_s(matrices: Sequence[NDArray[np.int64]], p: int, machine: MachineParameters) -> float:
+    """Time of the busiest node's messages by the latency-aware bound, seconds."""
+    if p == 1 or not matrices:
+        return 0.0
+    return scaling_bound(1, [("blocks", communication(matrices, p))], machine).points[-1].times.exposed_s
 
 
 def bound_speedup(

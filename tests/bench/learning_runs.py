@@ -83,11 +83,18 @@ class Lab:
         noise = self._random.normal(0.0, self._sigma, (REPEATS, *exact_s.shape))
         return np.asarray(np.median(exact_s * np.exp(noise), axis=0))
 
-    def kernel_lines(self, cluster: Cluster) -> Iterator[Line]:
-        """Runs of all kernels alone, on 1 to 64 devices, in two sizes."""
+    def kernel_lines(self, cluster: Cluster, *, in_place: bool) -> Iterator[Line]:
+        """Runs of all kernels alone, on 1 to 64 devices, in two sizes.
+
+        Args:
+            cluster: Where.
+            in_place: Every node has what it reads, as in the paper's single-task runs; otherwise it has
+            blocks
+                of rows, and the rest is sent.
+        """
         cases = [(kernel, n) for kernel in self.kernels.values() for n in kernel.sizes]
         work = [kernel.at(n) for kernel, n in cases]
-        matrices = {p: [_moving(kernel, n, p) for kernel, n in cases] for p in DEVICES}
+        matrices = {p: [() if in_place else _moving(k, n, p) for k, n in cases] for p in DEVICES}
         serial_s = [cluster.serial_s(w.counts, w.static["coalesced"]) for w in work]
         exact_s = np.stack(
             [
@@ -163,7 +170,7 @@ class Lab:
 def calibrated(
     work: Sequence[Work], names: Sequence[str], serial_s: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """float64[N] each: time on one device without and of the launch, from rates fitted to all *other* kernels.
+    """float64[N] each: time on one device without and of the launch, from rates of all *other* kernels.
 
     Four rates alone (arithmetic, coalesced and other accesses, the rest): what a roofline of a node knows.
     """
