@@ -10,6 +10,7 @@ import hashlib
 import io
 import json
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -37,6 +38,11 @@ _MOST_BYTES = 1 << 28  # unpacked; a forest of 100 trees on 10,000 runs has some
 _HEADER = "header"
 _SCALING = ("low", "high", "mean", "components")
 _SPREAD = (0.05, 0.95)
+# what reading a ZIP, its arrays and its header says of a damaged one
+_DAMAGED = (
+    *(OSError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError),
+    *(KeyError, TypeError, ValueError, AttributeError),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +186,7 @@ def load_model(path: Path) -> TrainedModel:
         if header.get("digest") != _digest(arrays):
             raise ValueError("arrays that were changed")
         return _model(header, arrays)
-    except (OSError, zipfile.BadZipFile, KeyError, TypeError, ValueError, EOFError) as error:
+    except _DAMAGED as error:
         found = getattr(error, "strerror", None) or error
         raise ArtifactError(
             f"expected a saved model of speed-ups, found: {found}",
