@@ -21,8 +21,9 @@ _FILE = click.Path(path_type=Path)
     "--devices", type=options.nodes, default=(1, 2, 4, 8, 16, 32, 64), help="Numbers: 2,4,8 or 1-64:x2."
 )
 @click.option(
-    "--items", type=float, default=0.0, help="Work items of the largest kernel of a larger problem."
+    "--items", type=float, default=0.0, help="Work items of the largest kernel; its buffers grow alike."
 )
+@click.option("--kernel", "names", multiple=True, help="Only this kernel of FEATURES; repeatable.")
 @click.option(
     "--tasks", type=_FILE, help="Task graph (of tasks --json): also the application of these tasks."
 )
@@ -36,6 +37,7 @@ def command(
     inputs: Path,
     devices: tuple[int, ...],
     items: float,
+    names: tuple[str, ...],
     tasks: Path | None,
     overheads: Path | None,
     machine: str,
@@ -61,7 +63,7 @@ def command(
     from commanalyzer.tasks.document import load_tasks
 
     trained = load_model(model)
-    runs = read_inputs(inputs, devices, items)
+    runs = read_inputs(inputs, devices, items, names)
     found = trained.predict(runs)
     application = None
     if tasks is not None:

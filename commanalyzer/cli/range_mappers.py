@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from commanalyzer.files import require_writable
+
+if TYPE_CHECKING:
+    from commanalyzer.learning.overheads import OverheadTable
 
 _TIMEOUT_S = 600.0
 
@@ -31,7 +35,7 @@ def measure_pairs(
     """
     from dataclasses import replace
 
-    from commanalyzer.learning.overheads import OverheadTable, save_overheads
+    from commanalyzer.learning.overheads import save_overheads
     from commanalyzer.report.learning_text import show_overheads
     from commanalyzer.report.text import make_console
 
@@ -57,7 +61,9 @@ def measure_pairs(
     click.echo(f"wrote {output}")
 
 
-def _on_ranks(output: Path, elements: int, repetitions: int, name: str, force: bool, quiet: bool):  # type: ignore[no-untyped-def]
+def _on_ranks(
+    output: Path, elements: int, repetitions: int, name: str, force: bool, quiet: bool
+) -> OverheadTable | None:
     from commanalyzer.learning.range_benchmark import measure_on_ranks
     from commanalyzer.machine.mpi import launcher_rank, world
     from commanalyzer.progress import SilentProgress

@@ -35,13 +35,17 @@ _FEATURES = "commanalyzer.features/1"
 _GROWING = ("work_items", "problem_size")
 
 
-def read_inputs(path: Path, devices: Sequence[int], items: float = 0.0) -> RunTable:
+def read_inputs(
+    path: Path, devices: Sequence[int], items: float = 0.0, names: Sequence[str] = ()
+) -> RunTable:
     """Runs to predict: of a table (CSV, JSON Lines), or of a features document on ``devices``.
 
     Args:
         path: ``*.csv``, ``*.jsonl`` or the JSON document of ``features``.
         devices: Numbers of devices, for a features document.
-        items: Work items of the largest kernel of a larger problem; 0 for the run's own.
+        items: Work items of the largest kernel of a larger problem, whose buffers have as many bytes per item;
+            0 for the run's own.
+        names: Kernels of a features document, with or without line; all if empty.
 
     Raises:
         ArtifactError: If the file is none of these.
@@ -49,7 +53,12 @@ def read_inputs(path: Path, devices: Sequence[int], items: float = 0.0) -> RunTa
     """
     if path.suffix in (".csv", ".jsonl"):
         return read_runs(path)
-    kernels = [k for k in _kernels(path) if k["runtime"]]
+    every = _kernels(path)
+    kernels = [k for k in every if k["runtime"] and (not names or _is_one_of(str(k["name"]), names))]
+    unknown = [n for n in names if not any(_is_one_of(str(k["name"]), (n,)) for k in every)]
+    if unknown:
+        known = ", ".join(str(k["name"]) for k in every) or "none"
+        raise ConfigError(f"expected a kernel of {known}, found {unknown[0]!r}", where=str(path))
     if not kernels:
         raise FitError(
             "expected kernels with run-time features, found none: a program without loops has no kernel, and "
@@ -65,6 +74,10 @@ def read_inputs(path: Path, devices: Sequence[int], items: float = 0.0) -> RunTa
         for p in devices
     ]
     return runs_of(lines, str(path))
+
+
+def _is_one_of(name: str, names: Sequence[str]) -> bool:
+    return name in names or name.partition(":")[0] in names
 
 
 def _kernels(path: Path) -> list[dict[str, Any]]:
@@ -171,7 +184,7 @@ def _curve(task: Task, runs: RunTable, speedups: Floats, devices: Sequence[int])
 
 def _weight(task: Task, runs: RunTable) -> TaskWeight:
     own = int(np.argmax(_matching(task, runs)))
-    return TaskWeight(float(task.num_items), float(runs.of("total")[own]))
+    return TaskWeight(float(runs.of("work_items")[own]), float(runs.of("total")[own]))
 
 
 def _rhos(graph: TaskGraph, overheads: OverheadTable, p: int) -> list[tuple[str, float]]:

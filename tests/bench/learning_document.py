@@ -104,8 +104,8 @@ def _errors(title: str, rows: Mapping[str, Errors], names: Mapping[str, str] | N
 
 def _singles(item: Singles) -> list[str]:
     lines = [f"### {item.cluster}", "", *_errors("model", item.rows)]
-    lines += _errors("forest that sees (efficiency, no search)", item.ablation)
     if item.ranking:
+        lines += _errors("forest that sees these features (efficiency, no search)", item.ablation)
         lines += ["| rank | feature by greedy selection | R2 with those before |", "| ---: | --- | ---: |"]
         lines += [f"| {k} | {r.name} | {r.score:.4f} |" for k, r in enumerate(item.ranking, 1)]
         lines += [f"| | all features | {item.full_score:.4f} |", ""]
