@@ -49,7 +49,7 @@ class Forest:
         while (inner := self.left[node] != _LEAF).any():
             goes_left = x[rows, self.feature[node]] <= self.threshold[node]
             node = np.where(inner, np.where(goes_left, self.left[node], self.right[node]), node)
-        return self.value[node]
+        return np.asarray(self.value[node])
 
     def predict(self, inputs: Floats) -> Floats:
         """float64[N]."""

@@ -43,8 +43,8 @@ def read_inputs(
     Args:
         path: ``*.csv``, ``*.jsonl`` or the JSON document of ``features``.
         devices: Numbers of devices, for a features document.
-        items: Work items of the largest kernel of a larger problem, whose buffers have as many bytes per item;
-            0 for the run's own.
+        items: Work items of the largest kernel of a larger problem, whose buffers have as many bytes per
+            item; 0 for the run's own.
         names: Kernels of a features document, with or without line; all if empty.
 
     Raises:

@@ -122,6 +122,11 @@ def leave_kernels_out(
     return found
 
 
+def unseen_speedups(table: RunTable, rows: RunTable, options: TrainingOptions) -> Floats:
+    """float64[N], speed-ups of ``rows`` by a model of ``table`` with default parameters."""
+    return _predicted(_fit(table, options, _defaults(options.kind)), rows)
+
+
 def search(table: RunTable, options: TrainingOptions) -> dict[str, Any]:
     """Best parameters on the grid by cross-validation in which kernels stay together."""
     from sklearn.model_selection import GridSearchCV, GroupKFold

@@ -17,6 +17,7 @@ from commanalyzer.learning.model import Prediction, TrainedModel
 from commanalyzer.learning.overheads import OverheadTable
 from commanalyzer.learning.runs import DEVICES
 from commanalyzer.quantities import format_bytes, format_seconds
+from commanalyzer.report.html.learning import TRAINING_SCHEMA
 
 PREDICTION_SCHEMA = "commanalyzer.speedups/1"
 _RULES = {
@@ -123,7 +124,7 @@ def prediction_json(found: Prediction, application: Application | None) -> str:
 def model_json(model: TrainedModel, insight: Insight | None) -> str:
     """JSON text of how a model was trained, and what the features tell."""
     content: dict[str, object] = {
-        "schema": "commanalyzer.training/1",
+        "schema": TRAINING_SCHEMA,
         "estimator": model.estimator.kind,
         "target": model.target,
         "parameters": dict(model.parameters),

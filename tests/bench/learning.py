@@ -1,6 +1,6 @@
 """Learned speed-ups on simulated clusters: makes workloads/LEARNING.md.
 
-    python -m tests.bench.learning [--runs DIR] [--sigma 0.055] [-o FILE]
+    python -m tests.bench.learning [--runs DIR] [--sigma 0.055] [--thorough] [-o FILE]
 
 Run from the checkout; needs SimGrid (Debian: libsimgrid-dev). Takes some ten minutes of processor time; with
 --runs the simulated runs are kept there and taken from there. The clusters and how runs are made:
@@ -32,11 +32,18 @@ from commanalyzer.learning.applications import (
 )
 from commanalyzer.learning.insight import kernel_clusters, rank_features
 from commanalyzer.learning.metrics import errors_of
-from commanalyzer.learning.model import load_model, save_model
+from commanalyzer.learning.model import Target, load_model, save_model
 from commanalyzer.learning.overheads import OverheadTable
 from commanalyzer.learning.range_benchmark import measure_on_platform
 from commanalyzer.learning.runs import RunTable, read_runs, runs_of
-from commanalyzer.learning.training import KINDS, TrainingOptions, leave_kernels_out, search, train
+from commanalyzer.learning.training import (
+    KINDS,
+    TrainingOptions,
+    leave_kernels_out,
+    search,
+    train,
+    unseen_speedups,
+)
 from tests.bench.learning_document import Applications, Document, Singles, document
 from tests.bench.learning_lab import CLUSTERS, DEVICES, Cluster, exposed_s
 from tests.bench.learning_runs import APPLICATIONS, SIZES, Lab, calibrated, features_line, save_lines
@@ -54,6 +61,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--runs", type=Path)
     parser.add_argument("--sigma", type=float, default=SIGMA)
+    parser.add_argument("--thorough", action="store_true", help="grid search, PCA, ranked features")
     parser.add_argument("-o", "--output", type=Path, default=Path("workloads/LEARNING.md"))
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
@@ -63,7 +71,11 @@ def main() -> None:
             simulate(folder, options.sigma)
         found = Document(
             options.sigma,
-            tuple(singles(folder, cluster, mode) for mode in ("moved", "in-place") for cluster in CLUSTERS),
+            tuple(
+                singles(folder, cluster, mode, options.thorough)
+                for mode in ("moved", "in-place")
+                for cluster in CLUSTERS
+            ),
             tuple(applications(folder, cluster) for cluster in CLUSTERS),
         )
     options.output.write_text(document(found), encoding="utf-8")
@@ -138,7 +150,7 @@ def _rho(table: OverheadTable | None, pair: tuple, p: int) -> float:  # type: ig
     return 0.0 if table is None else table.rho(*pair, p)
 
 
-def singles(folder: Path, cluster: Cluster, mode: str) -> Singles:
+def singles(folder: Path, cluster: Cluster, mode: str, is_thorough: bool) -> Singles:
     """Errors on left-out kernels of all models, of physics, and of what corrects it."""
     table = read_runs(folder / f"{mode}.jsonl", cluster.name)
     raw = [json.loads(line) for line in (folder / f"{mode}.jsonl").read_text().splitlines()]
@@ -149,23 +161,28 @@ def singles(folder: Path, cluster: Cluster, mode: str) -> Singles:
         "physics: bound, rates and launch fitted": errors_of(table.speedups, table.physics),
     }
     seconds: dict[str, float] = {}
-    for kind in KINDS:
-        for target, components in (("speedup", 0), ("efficiency", 0), ("efficiency", 6)):
-            options = TrainingOptions(kind, target, "all", components)  # type: ignore[arg-type]
-            label = f"{kind}, {target}" + (f", PCA {components}" if components else "")
-            # of forests the paper's parameters, whose grid takes longest and changes least
-            chosen = None if kind == "forest" else search(table, options)
-            rows[label] = errors_of(table.speedups, leave_kernels_out(table, options, chosen))
-    options = TrainingOptions("forest", "residual")
-    rows["hybrid: forest on what physics leaves"] = errors_of(
-        table.speedups, leave_kernels_out(table, options, search(table, options))
-    )
     is_full = mode == "moved"
-    forest = TrainingOptions(search=is_full)
+    for kind in KINDS:
+        targets: tuple[Target, ...] = ("speedup", "efficiency") if is_full else ("efficiency",)
+        for target in targets:
+            options = TrainingOptions(kind, target)
+            chosen = search(table, options) if is_thorough else None
+            rows[f"{kind}, {target}"] = errors_of(table.speedups, leave_kernels_out(table, options, chosen))
+            if is_thorough:
+                options = TrainingOptions(kind, target, "all", 6)
+                found = leave_kernels_out(table, options, search(table, options))
+                rows[f"{kind}, {target}, PCA 6"] = errors_of(table.speedups, found)
+    if is_full:
+        options = TrainingOptions("forest", "residual")
+        shrunk = search(table, options) if is_thorough else {"n_estimators": 100, "min_samples_leaf": 8}
+        rows["hybrid: forest on what physics leaves"] = errors_of(
+            table.speedups, leave_kernels_out(table, options, shrunk)
+        )
+    forest = TrainingOptions(search=is_thorough)
     start = time.process_time()
-    model = train(table, forest, cluster.name)
-    what = "training with search and left-out kernels" if is_full else "training with left-out kernels"
-    seconds[what] = time.process_time() - start
+    unseen_speedups(table, table, forest)
+    seconds["training a forest"] = time.process_time() - start
+    model = train(table, TrainingOptions("neighbours"), cluster.name)
     with tempfile.TemporaryDirectory() as scratch:
         save_model(model, Path(scratch) / "model.npz")
         start = time.process_time()
@@ -176,9 +193,10 @@ def singles(folder: Path, cluster: Cluster, mode: str) -> Singles:
     seconds["predicting a curve"] = time.process_time() - start
     ablation = {
         name: errors_of(table.speedups, leave_kernels_out(table, replace(forest, features=name)))  # type: ignore[arg-type]
-        for name in (("all", "static", "runtime") if is_full else ())
+        for name in (("static", "runtime") if is_full else ())
     }
-    ranking, full = rank_features(table) if is_full else ((), 0.0)
+    ablation = {"all": rows["forest, efficiency"], **ablation} if is_full else {}
+    ranking, full = rank_features(table) if is_full and is_thorough else ((), 0.0)
     _, _, clusters = kernel_clusters(table)
     Console(stderr=True).print(f"{mode}, {cluster.name}: {time.process_time():.0f} s")
     return Singles(cluster.name, mode, rows, ablation, ranking, full, clusters, seconds)
@@ -215,8 +233,7 @@ def _task_curves(run: Mapping[str, list], table: RunTable, options: TrainingOpti
     """float64[T, P], predicted by a model that has seen no kernel of the application."""
     rows = runs_of(run["lines"])
     unseen = np.isin(table.kernels, np.unique(rows.kernels))
-    model = train(table.where(~unseen), replace(options, search=False))
-    return model.predict(rows).speedups.reshape(-1, len(DEVICES))
+    return unseen_speedups(table.where(~unseen), rows, options).reshape(-1, len(DEVICES))
 
 
 def _by_rules(run: Mapping[str, list], curves: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:  # type: ignore[type-arg]

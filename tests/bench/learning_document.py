@@ -104,11 +104,13 @@ def _errors(title: str, rows: Mapping[str, Errors], names: Mapping[str, str] | N
 
 def _singles(item: Singles) -> list[str]:
     lines = [f"### {item.cluster}", "", *_errors("model", item.rows)]
-    if item.ranking:
+    if item.ablation:
         lines += _errors("forest that sees these features (efficiency, no search)", item.ablation)
+    if item.ranking:
         lines += ["| rank | feature by greedy selection | R2 with those before |", "| ---: | --- | ---: |"]
         lines += [f"| {k} | {r.name} | {r.score:.4f} |" for k, r in enumerate(item.ranking, 1)]
         lines += [f"| | all features | {item.full_score:.4f} |", ""]
+    if item.ablation:
         lines += ["Alike by static features: " + "; ".join(", ".join(c) for c in item.clusters) + ".", ""]
     times = ", ".join(f"{name} {s:.3f} s" for name, s in item.seconds.items())
     return [*lines, f"Processor time: {times}.", ""]
