@@ -27,11 +27,11 @@ _FILE = click.Path(path_type=Path)
     "--nodes", type=options.nodes, default=(2, 4), help="Node counts for which moved bytes are counted: 2,4."
 )
 @click.option(
-    "--function",
-    "functions",
+    "--region",
+    "regions",
     multiple=True,
     metavar="NAME",
-    help="Executions of this function are the tasks, not kernel loops; repeatable.",
+    help="Executions of this function or marked region are the tasks, not kernel loops; repeatable.",
 )
 @click.option("--celerity", is_flag=True, help="Print accessor declarations for a port to SYCL/Celerity.")
 @click.option("--dot", type=_FILE, help="Write the graph with repetitions folded, for Graphviz.")
@@ -48,7 +48,7 @@ def command(
     ctx: click.Context,
     sources: tuple[Path, ...],
     nodes: tuple[int, ...],
-    functions: tuple[str, ...],
+    regions: tuple[str, ...],
     celerity: bool,
     dot: Path | None,
     graphml: Path | None,
@@ -73,6 +73,7 @@ def command(
         arguments=program_arguments(ctx),
         compiler=CompilerOptions(cc, cflags),
         stdin=stdin,
+        regions=regions,
     )
     from commanalyzer.record import compile_request
     from commanalyzer.report.tasks_text import show_tasks
@@ -83,7 +84,7 @@ def command(
 
     _, module = compile_request(request)
     given = b"" if stdin is None else stdin.read_bytes()
-    graph = find_tasks(module, request.arguments, given, nodes=nodes, functions=frozenset(functions))
+    graph = find_tasks(module, request.arguments, given, nodes=nodes, regions=frozenset(regions))
     document = None if json_output in (None, "-") else Path(str(json_output))
     _write(graph, dot, graphml, picture, document, force)
     if json_output == "-":

@@ -69,7 +69,7 @@ def find_insight(table: RunTable, options: TrainingOptions, num_ranked: int = 5)
     table.require_speedups()
     kernels, distances, clusters = kernel_clusters(table)
     ranking, full = rank_features(table, num_ranked)
-    ablation = {
+    ablation: dict[str, Errors] = {
         name: errors_of(table.speedups, leave_kernels_out(table, replace(options, features=name)))
         for name in FEATURE_SETS
     }

@@ -147,11 +147,12 @@ def search(table: RunTable, options: TrainingOptions) -> dict[str, Any]:
 
 
 def _defaults(kind: Kind) -> dict[str, Any]:
-    return {
+    found: dict[Kind, dict[str, Any]] = {
         "forest": {"n_estimators": TREES, "criterion": "squared_error"},
         "neighbours": {"n_neighbors": 3},
         "svr": {"kernel": "rbf", "C": 10.0, "epsilon": 0.01},
-    }[kind]
+    }
+    return found[kind]
 
 
 def _prepared(table: RunTable, options: TrainingOptions) -> tuple[Any, Floats]:

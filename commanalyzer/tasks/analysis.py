@@ -51,13 +51,13 @@ class Analysis:
     names: SourceNames
 
 
-def analyse(module: Module, run: ObservedRun[AccessObserver], functions: Set[str] = frozenset()) -> Analysis:
+def analyse(module: Module, run: ObservedRun[AccessObserver], regions: Set[str] = frozenset()) -> Analysis:
     """Cut an observed run into tasks; errors as :func:`find_tasks`."""
     log = run.observer.log()
     words = words_of(log)
     ancestors = log.ancestors()
     judgement = judge(log, words, loop_patterns(module, run), ancestors)
-    is_root = _roots(log, judgement, functions)
+    is_root = _roots(log, judgement, regions)
     execution = executions(log, is_root, ancestors, _outside(module, run, log, is_root))
     is_index = np.isin(log.line, list(run.observer.indices)) & ~log.is_write
     is_plain = ~is_index & ~np.array([o.is_constant for o in log.objects], np.bool_)[log.object]
@@ -86,17 +86,17 @@ def analyse(module: Module, run: ObservedRun[AccessObserver], functions: Set[str
     )
 
 
-def _roots(log: AccessLog, judgement: Ints, functions: Set[str]) -> Bools:
-    if functions:
+def _roots(log: AccessLog, judgement: Ints, regions: Set[str]) -> Bools:
+    if regions:
         names = [source_name(site.function) for site in log.sites]
-        missing = sorted(functions - set(names))
+        missing = sorted(regions - set(names))
         if missing:
             raise ConfigError(
-                f"function {missing[0]} was not executed",
-                hint="the compiler may have inlined it; without --function, loops are the tasks",
+                f"expected region {missing[0]} to be executed, it was not",
+                hint="without --region, the kernel loops are the tasks",
             )
         return np.array(
-            [not s.is_loop and name in functions for s, name in zip(log.sites, names, strict=True)], np.bool_
+            [not s.is_loop and name in regions for s, name in zip(log.sites, names, strict=True)], np.bool_
         )
     is_root = np.isin(judgement, (Judgement.KERNEL, Judgement.REDUCTION, Judgement.ORDERED))
     if not is_root.any():

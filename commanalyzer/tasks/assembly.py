@@ -27,7 +27,7 @@ from commanalyzer.tasks.items import block_of, item_indices
 from commanalyzer.tasks.kernels import Judgement
 from commanalyzer.tasks.mappers import Box, RangeMapper
 from commanalyzer.tasks.movement import edge_bytes, flow_table, folded_bytes, moved_bytes
-from commanalyzer.tasks.observer import BLOCK, Ints
+from commanalyzer.tasks.observer import BLOCK, Bools, Ints
 
 _ORDER: dict[int, KernelOrder] = {Judgement.REDUCTION: "reduction", Judgement.ORDERED: "ordered"}
 
@@ -68,12 +68,21 @@ def assemble(module: Module, analysis: Analysis, nodes: tuple[int, ...]) -> Task
         analysis: Its run, cut into tasks.
         nodes: Numbers of nodes for which moved bytes are counted.
     """
-    return _Assembler(module, analysis, nodes).graph()
+    return assembled(module, analysis, nodes)[0]
+
+
+def assembled(module: Module, analysis: Analysis, nodes: tuple[int, ...]) -> tuple[TaskGraph, Ints]:
+    """The task graph, and the node of each access: int64[numbers of nodes, accesses].
+
+    A read by all nodes, of what all work items need, has the number of nodes.
+    """
+    assembler = _Assembler(module, analysis, nodes)
+    return assembler.graph(), assembler.node
 
 
 class _Assembler:
     def __init__(self, module: Module, analysis: Analysis, nodes: tuple[int, ...]) -> None:
-        self._module, self._a, self._nodes = module, analysis, nodes
+        self._module, self._a, self.nodes = module, analysis, nodes
         self._debug = DebugInfo(module)
         self._functions = {function.name: function for function in module.functions}
         log, task = analysis.log, analysis.execution.task
@@ -85,7 +94,7 @@ class _Assembler:
         self._tasks = [t for t in range(count) if len(self._accesses[t])]
         self._groups = {t: self._grouped(t) for t in self._tasks if analysis.execution.site[t] >= 0}
         self._buffers = self._described()
-        self._node = np.zeros((len(nodes), len(log.address)), np.int64)
+        self.node: Ints = np.zeros((len(nodes), len(log.address)), np.int64)
 
     def graph(self) -> TaskGraph:
         sites = self._a.execution.site
@@ -120,11 +129,13 @@ class _Assembler:
             Kernel(names[k], place, orders[k], executed[k], first[k].range, first[k].accesses)
             for (_, place), k in kernels.items()
         )
-        return TaskGraph(self._nodes, found, tasks, self._edges(accesses))
+        return TaskGraph(self.nodes, found, tasks, self._edges(accesses))
 
     def _source(self, site: int) -> tuple[str, SourcePlace]:
         """Function and place of a kernel in the source; inlined copies of a loop have the same."""
         at = self._a.log.sites[site]
+        if at.function not in self._functions:  # a mark
+            return source_name(at.function), SourcePlace()
         function = self._functions[at.function]
         if not at.is_loop:
             return source_name(at.function), self._debug.subprogram_place(function)
@@ -183,28 +194,38 @@ class _Assembler:
         inside = at[is_inside]
         levels = a.levels[task]
         item = np.zeros((1, len(inside)), np.int64)
-        if levels:
+        if levels and len(inside):
             iterations = log.iteration[a.ancestors[list(levels)][:, log.place[inside]]]
-            rank = {position: i for i, position in enumerate(inside.tolist())}
-            groups = [g for g in self._groups[task] if not g.is_outside]
-            groups.sort(key=lambda g: not g.is_write)  # reads tell only where nothing is written
-            indices = (
-                (np.array([rank[p] for p in g.at.tolist()]), self._index(g, self._buffers[g.object].shape))
-                for g in groups
-                if g.linear is not None
-            )
-            item = item_indices(iterations, indices)
-        items = np.unique(item, axis=1)
-        extents = tuple((int(row.min()), int(row.max()) + 1) for row in items) if items.size else ((0, 1),)
+            item = item_indices(iterations, self._placed_groups(task, inside))
+        items = np.unique(item, axis=1) if len(inside) else np.zeros((1, 1), np.int64)
+        extents = tuple((int(row.min()), int(row.max()) + 1) for row in items)
         self._place(task, inside, item, extents)
         return extents if levels else (), self._accessors(task, inside, item, items)
+
+    def _placed_groups(self, task: int, inside: Ints) -> list[tuple[Ints, Ints, Bools]]:
+        """Accesses that tell the indices of work items, for :func:`item_indices`: writes first."""
+        groups = [g for g in self._groups[task] if not g.is_outside]
+        groups.sort(key=lambda g: not g.is_write)
+        indices = [self._index(g, self._buffers[g.object].shape) for g in groups]
+        spans: dict[tuple[int, bool], Ints] = {}
+        for g, index in zip(groups, indices, strict=True):
+            ends = np.stack((index.min(axis=1), index.max(axis=1)))
+            known = spans.get((g.object, g.is_write), ends)
+            spans[g.object, g.is_write] = np.stack(
+                (np.minimum(known[0], ends[0]), np.maximum(known[1], ends[1]))
+            )
+        return [
+            (np.searchsorted(inside, g.at), index, np.ptp(spans[g.object, g.is_write], axis=0) > 0)
+            for g, index in zip(groups, indices, strict=True)
+            if g.linear is not None
+        ]
 
     def _place(self, task: int, inside: Ints, item: Ints, extents: Box) -> None:
         split = next((d for d, (first, end) in enumerate(extents) if end - first > 1), 0)
         first, end = extents[split]
         at = self._accesses[task]
         everywhere = at[self._a.execution.is_outside[at] & ~self._a.log.is_write[at]]
-        for row, num_nodes in zip(self._node, self._nodes, strict=True):
+        for row, num_nodes in zip(self.node, self.nodes, strict=True):
             row[inside] = block_of(item[split], first, end - first, num_nodes)
             row[everywhere] = num_nodes
 
@@ -253,7 +274,7 @@ class _Assembler:
         access = words.access[chosen]
         return [
             folded_bytes(a.execution.task[access], words.word[chosen], row[access], words.bytes[chosen])
-            for row in self._node
+            for row in self.node
         ]
 
     def _edges(self, accesses: dict[int, tuple[RangeAccess, ...]]) -> tuple[TaskEdge, ...]:
@@ -270,7 +291,7 @@ class _Assembler:
         whole = edge_bytes(flows, edge, count)
         moved = [
             moved_bytes(flows, edge, count, row[words.access], p)
-            for row, p in zip(self._node, self._nodes, strict=True)
+            for row, p in zip(self.node, self.nodes, strict=True)
         ]
         number = {t: i for i, t in enumerate(self._tasks)}
         result = []

@@ -119,7 +119,7 @@ def coordinates(element: Ints, shape: tuple[int, ...]) -> Ints:
 def private_objects(
     task: Ints, word_object: Ints, word: Ints, source: Ints, is_write: Bools, item: Ints
 ) -> set[int]:
-    """Objects that are workspace: of one task, rewritten by its items, never read before the item wrote.
+    """Objects that are workspace: items of a task write the same words and read only what they wrote.
 
     Args:
         task: Per word access.
@@ -133,10 +133,8 @@ def private_objects(
     is_foreign = ~is_write & ((source < 0) | (item[source] != item))
     foreign = set(np.unique(word_object[is_foreign]).tolist())
     for index in set(np.unique(word_object).tolist()) - foreign:
-        here = np.flatnonzero(word_object == index)
-        writes = here[is_write[here]]
-        pairs = np.unique(np.stack((word[writes], item[writes])), axis=1)
-        is_shared = pairs.shape[1] > len(np.unique(pairs[0]))
-        if is_shared and len(np.unique(task[here])) == 1:
+        writes = np.flatnonzero((word_object == index) & is_write)
+        of_items = np.unique(np.stack((task[writes], word[writes], item[writes])), axis=1)
+        if of_items.shape[1] > np.unique(of_items[:2], axis=1).shape[1]:
             found.add(index)
     return found

@@ -22,7 +22,7 @@ def find_tasks(
     stdin: bytes = b"",
     *,
     nodes: Sequence[int] = DEFAULT_NODES,
-    functions: Set[str] = frozenset(),
+    regions: Set[str] = frozenset(),
     max_instructions: int = DEFAULT_MAX_INSTRUCTIONS,
     max_memory_bytes: int = DEFAULT_MAX_MEMORY_BYTES,
 ) -> TaskGraph:
@@ -33,12 +33,13 @@ def find_tasks(
         arguments: Command line after the program name.
         stdin: Standard input.
         nodes: Numbers of nodes for which moved bytes are counted.
-        functions: Functions whose executions are the tasks; by default outermost kernel loops are.
+        regions: Functions and marks whose executions are the tasks; by default outermost kernel loops are.
+            The module must have been compiled with these regions, so that they are still there.
         max_instructions: Refuse to execute more.
         max_memory_bytes: Refuse to use more.
 
     Raises:
-        ConfigError: If there is no kernel: no loop that could be one, or no such function was executed.
+        ConfigError: If there is no kernel: no loop that could be one, or no such region was executed.
         UnsupportedIrError: If the program uses what the interpreter does not know.
         TargetRunError: If the program has undefined behaviour that is noticed, or exceeds a limit.
     """
@@ -54,4 +55,4 @@ def find_tasks(
         max_instructions=max_instructions,
         max_memory_bytes=max_memory_bytes,
     )
-    return assemble(module, analyse(module, run, functions), tuple(nodes))
+    return assemble(module, analyse(module, run, regions), tuple(nodes))

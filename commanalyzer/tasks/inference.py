@@ -146,12 +146,14 @@ def _following(item: Ints, index: Ints, items: Ints, shape: tuple[int, ...]) -> 
             taken = _own(item, others if len(item) >= dimensions else range(len(others)))
             if np.array_equal(index[others], taken):
                 result.append((count * shape[d], RangeMapper("slice", dimension=d)))
-    if len(item) >= dimensions or not index[len(item) :].any():
-        radius = np.abs(index - own).max(axis=1)
+    radius = np.abs(index - own).max(axis=1)
+    last = np.array(shape) - 1
+    is_wide = (radius > 0) & (2 * radius >= last)  # the whole dimension for the items in the middle
+    if np.any((radius > 0) & ~is_wide):
+        radius = np.where(is_wide, last, radius)
         centre = _own(items, range(dimensions))
-        last = np.array(shape)[:, None] - 1
-        low = np.clip(centre - radius[:, None], 0, last)
-        high = np.clip(centre + radius[:, None], 0, last)
+        low = np.clip(centre - radius[:, None], 0, last[:, None])
+        high = np.clip(centre + radius[:, None], 0, last[:, None])
         granted = int(np.prod(high - low + 1, axis=0).sum())
         result.append((granted, RangeMapper("neighborhood", radius=tuple(radius.tolist()))))
     return result

@@ -11,26 +11,32 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from commanalyzer.tasks.observer import Ints
+from commanalyzer.tasks.observer import Bools, Ints
 
 
-def item_indices(iterations: Ints, writes: Iterable[tuple[Ints, Ints]]) -> Ints:
+def item_indices(iterations: Ints, writes: Iterable[tuple[Ints, Ints, Bools]]) -> Ints:
     """Index of each access's work item, int64[dimensions of the range, n].
 
     Args:
         iterations: Of the loops over work items, int64[loops, n], for all accesses.
         writes: Per instruction, writing ones first, the positions of its accesses in ``iterations``, and the
-            indices of the elements in their buffer, int64[dimensions, m].
+            indices of the elements in their buffer, int64[dimensions, m], and which of these dimensions the
+            kernel goes along by other instructions.
     """
     fallback: dict[int, tuple[int, int]] = {}
-    for positions, index in writes:
+    for positions, index, is_longer in writes:
         lines = [_line(iterations[:, positions], row) for row in index]
         loops = [line[0] for line in lines if line[0] >= 0]
         for loop, slope, start in lines:
             if loop >= 0:
                 fallback.setdefault(loop, (slope, start))
         varying = {k for k in range(len(iterations)) if np.ptp(iterations[k])}
-        is_whole = all(line[1] or line[0] == -1 for line in lines) and all(line[0] != -2 for line in lines)
+        is_row = any(line[0] == -1 and longer for line, longer in zip(lines, is_longer, strict=True))
+        is_whole = (
+            not is_row
+            and all(line[1] or line[0] == -1 for line in lines)
+            and all(line[0] != -2 for line in lines)
+        )
         if is_whole and len(set(loops)) == len(loops) and varying <= set(loops):
             rows = [slope * iterations[loop] + start if loop >= 0 else
                     np.full(iterations.shape[1], start) for loop, slope, start in lines]  # fmt: skip

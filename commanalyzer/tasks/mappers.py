@@ -3,14 +3,14 @@
 The words are those of Celerity's built-in range mappers (paper, Section 2.1), and ``irregular`` for what none
 of them says. A mapper is written and read as text:
 
-====================  =================================================================================
-``one-to-one``        each work item accesses the element of its own index
-``neighborhood(1,0)`` and those up to this far away, per dimension
-``slice(1)``          all elements along dimension 1, its own index in the others
-``fixed(2:3,0:8)``    the same box of elements for all, ``first:end`` per dimension
-``all``               the whole buffer
-``irregular``         elements that depend on data
-====================  =================================================================================
+=====================  ================================================================================
+``one-to-one``         each work item accesses the element of its own index
+``neighborhood(1,0)``  and those up to this far away, per dimension
+``slice(1)``           all elements along dimension 1, its own index in the others
+``fixed(2:3,0:8)``     the same box of elements for all, ``first:end`` per dimension
+``all``                the whole buffer
+``irregular``          elements that depend on data
+=====================  ================================================================================
 
 Spellings of Celerity's interface (``one_to_one``, ``neighborhood<2>(1, 1)``) are read, too.
 """

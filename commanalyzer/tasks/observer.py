@@ -18,6 +18,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from commanalyzer.frontend.marks import BEGIN, END
+from commanalyzer.interpreter.activation import Frame
 from commanalyzer.interpreter.machine import Machine
 from commanalyzer.interpreter.memory import Segment
 from commanalyzer.ir.model import Module
@@ -121,6 +123,7 @@ class AccessObserver(FlowObserver):
         self._site_index: dict[Site, int] = {}
         self._segment_index: dict[int, int] = {}
         self._segments: list[Segment] = []
+        self._marked: list[tuple[Place, int]] = []  # open regions, and the number of frames at their begin
         self._begun: dict[int, tuple[int, int]] = {}
         self._work: dict[int, tuple[int, int]] = {}
 
@@ -142,6 +145,24 @@ class AccessObserver(FlowObserver):
             known = self._segment_index[id(segment)] = len(self._segments)
             self._segments.append(segment)
         columns["object"].append(known)
+
+    def left(self, frame: Frame) -> None:
+        """An activation ends; that of a mark begins or ends a region."""
+        name = frame.plan.function.name.removeprefix("@").strip('"')
+        while self._marked and self._marked[-1][1] == len(self._frames):
+            self._end_region()  # the function returns without an end mark
+        super().left(frame)
+        if name.startswith(BEGIN):
+            self._push(Site(f"@{name.removeprefix(BEGIN)}", ""))
+            self._marked.append((self._place, len(self._frames)))
+        elif name.startswith(END) and self._marked and self._marked[-1][1] == len(self._frames):
+            self._end_region()
+
+    def _end_region(self) -> None:
+        place, _ = self._marked.pop()
+        while self._place.instance != place.instance:
+            self._pop()
+        self._pop()
 
     def _push(self, site: Site) -> None:
         super()._push(site)

@@ -44,6 +44,7 @@ from commanalyzer.learning.training import (
     train,
     unseen_speedups,
 )
+from commanalyzer.tasks.mappers import RangeMapper
 from tests.bench.learning_document import Applications, Document, Singles, document
 from tests.bench.learning_lab import CLUSTERS, DEVICES, Cluster, exposed_s
 from tests.bench.learning_runs import APPLICATIONS, SIZES, Lab, calibrated, features_line, save_lines
@@ -146,7 +147,7 @@ def _application_runs(lab: Lab, cluster: Cluster) -> dict[str, object]:
     return {"runs": found}
 
 
-def _rho(table: OverheadTable | None, pair: tuple, p: int) -> float:  # type: ignore[type-arg]
+def _rho(table: OverheadTable | None, pair: tuple[RangeMapper, RangeMapper], p: int) -> float:
     return 0.0 if table is None else table.rho(*pair, p)
 
 
@@ -192,7 +193,7 @@ def singles(folder: Path, cluster: Cluster, mode: str, is_thorough: bool) -> Sin
     model.predict(table.where(np.arange(len(table)) < len(DEVICES)))
     seconds["predicting a curve"] = time.process_time() - start
     ablation = {
-        name: errors_of(table.speedups, leave_kernels_out(table, replace(forest, features=name)))  # type: ignore[arg-type]
+        name: errors_of(table.speedups, leave_kernels_out(table, replace(forest, features=name)))
         for name in (("static", "runtime") if is_full else ())
     }
     ablation = {"all": rows["forest, efficiency"], **ablation} if is_full else {}
@@ -261,7 +262,7 @@ def _corrected(
     off = np.log(actual / physics).reshape(-1, len(DEVICES))
     names = np.array([run["name"] for run in content])
     found = [np.median(off[names != name], axis=0) for name in names]
-    return physics * np.exp(np.concatenate(found))
+    return np.asarray(physics * np.exp(np.concatenate(found)))
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -34,7 +35,11 @@ def forest(table: RunTable) -> TrainedModel:
 def test_arrays_predict_what_scikit_learn_predicts(table: RunTable, kind: str, components: int) -> None:
     options = TrainingOptions(kind, components=components)  # type: ignore[arg-type]
     inputs = fit_scaling(table, options.names, components).inputs(table)
-    parameters = {"forest": {"n_estimators": 20}, "neighbours": {"weights": "distance"}, "svr": {}}[kind]
+    parameters: dict[str, Any] = {
+        "forest": {"n_estimators": 20},
+        "neighbours": {"weights": "distance"},
+        "svr": {},
+    }[kind]
     theirs = _regressor(options.kind, parameters).fit(inputs, table.speedups)
     own = _plain(options.kind, theirs, inputs, table.speedups)
     between = (inputs[:-1] + inputs[1:]) / 2

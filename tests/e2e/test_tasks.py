@@ -1,0 +1,179 @@
+"""The 30 kernels of the task applications: mappers and bytes by theory, an oracle, the exact counter."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from commanalyzer.communication.volume import count_volume
+from commanalyzer.tasks.graph import TaskGraph
+from commanalyzer.tasks.mappers import parse_mapper
+from commanalyzer.tasks.observer import Ints
+from commanalyzer.vcg.graph import Fold, HomeKind, ValueGraph
+from tests.bench.tasks import (
+    NODES,
+    Application,
+    analysed,
+    applications,
+    document,
+    found_kernel,
+    graph_of,
+    unlike,
+)
+from tests.e2e.tasks_oracle import Loop, fields, line, moved_elements, stencil
+from tests.graphs import build, row
+from tests.recorded import record_file
+
+WORKLOADS = Path(__file__).resolve().parents[2] / "workloads" / "tasks"
+_LISTED = {application.name: application for application in applications()}
+
+
+def test_there_are_30_kernels_in_20_applications() -> None:
+    assert len(_LISTED) == 20
+    assert len({k.function for a in _LISTED.values() for k in a.kernels}) == 30
+
+
+@pytest.mark.parametrize("name", sorted(_LISTED))
+def test_mappers_are_those_of_the_table_or_the_difference_is_explained(name: str) -> None:
+    graph = graph_of(_LISTED[name])
+    for listed in _LISTED[name].kernels:
+        found = found_kernel(graph, listed)
+        assert unlike(listed, found, "needed") == []
+        assert len(found.range) == listed.items
+        assert found.executions == listed.tasks
+        assert bool(unlike(listed, found, "published")) <= bool(listed.because), listed.function
+        for access in listed.accesses:
+            for text in (access.published, access.needed):
+                assert text == "fixed" or parse_mapper(text)
+
+
+@pytest.mark.parametrize("name", sorted(n for n, a in _LISTED.items() if a.moved))
+def test_programs_move_what_theory_says(name: str) -> None:
+    assert graph_of(_LISTED[name]).moved_bytes() == _LISTED[name].expected(0)
+
+
+def test_the_written_table_is_that_of_the_command() -> None:
+    assert (WORKLOADS / "MAPPERS.md").read_text() == document()
+
+
+def _described(application: Application) -> list[Loop]:
+    n, *more = map(int, application.sizes[0].split())
+    if application.name == "fdtd2d":
+        return fields(n, more[0])
+    if application.name == "jacobi1d":
+        return line(n)
+    source, sink = {"2dconv": "ab", "jacobi2d": ("a", "res"), "seidel": "aa"}[application.name]
+    return stencil(n, source, sink, star=application.name == "jacobi2d")
+
+
+@pytest.mark.parametrize("name", sorted(n for n, a in _LISTED.items() if not a.moved))
+def test_stencils_with_borders_move_what_their_items_need(name: str) -> None:
+    loops = _described(_LISTED[name])
+    expected = tuple(4 * moved_elements(loops, p) for p in NODES)
+    assert graph_of(_LISTED[name]).moved_bytes() == expected
+
+
+def _counted(source: Ints, reader: Ints, node_of_source: Ints, width: Ints, num_nodes: int) -> int:
+    """Bytes by the exact counter: a value per source, a value per reading node that is computed from it."""
+    sources, first, index = np.unique(source, return_index=True, return_inverse=True)
+    if not len(sources):
+        return 0
+    rows = [row(len(sources) + q, *np.unique(index[reader == q]).tolist()) for q in range(num_nodes)]
+    widths = dict(enumerate(width[first].tolist()))
+    graph = build(len(sources) + num_nodes, rows, widths=widths)
+    part = np.concatenate((node_of_source[first], np.arange(num_nodes))).astype(np.int32)
+    return count_volume(graph, part, num_nodes).total_bytes
+
+
+@pytest.mark.parametrize("name", sorted(_LISTED))
+def test_every_edge_moves_what_the_exact_counter_says(name: str) -> None:
+    analysis, graph, nodes = analysed(_LISTED[name])
+    words, task = analysis.words, analysis.execution.task
+    is_flow = (words.source >= 0) & ~analysis.is_index[words.access] & ~analysis.is_update[words.access]
+    is_flow |= (words.source >= 0) & (task[words.access] != task[words.access[words.source]])
+    is_flow &= analysis.is_buffer[analysis.log.object[words.access]]
+    sink = np.flatnonzero(is_flow)
+    source = words.source[sink]
+    number = np.unique(task[np.isin(analysis.log.object, np.flatnonzero(analysis.is_buffer))])
+    for k, p in enumerate(NODES):
+        node = nodes[k][words.access]
+        everywhere = node[sink] == p
+        readers = np.where(everywhere, 0, node[sink])
+        extra = [np.full(int(everywhere.sum()), q) for q in range(1, p)]
+        flow = np.concatenate((np.arange(len(sink)), *(np.flatnonzero(everywhere) for _ in extra)))
+        reader = np.concatenate((readers, *extra))
+        at = source[flow]
+        whole = _counted(at, reader, node[at], words.bytes[at], p)
+        assert whole == graph.moved_bytes()[k]
+        for edge in graph.edges:
+            mine = (task[words.access[at]] == number[edge.source]) & (
+                task[words.access[sink[flow]]] == number[edge.sink]
+            )
+            needed = _counted(at[mine], reader[mine], node[at[mine]], words.bytes[at[mine]], p)
+            same = [e for e in graph.edges if (e.source, e.sink) == (edge.source, edge.sink)]
+            assert needed == sum(e.needed_bytes[k] for e in same)
+
+
+def _without_folds(graph: ValueGraph) -> ValueGraph:
+    """Work items add up their own sums, as kernels do that are ported as they stand."""
+    return replace(
+        graph,
+        row_fold=np.full_like(graph.row_fold, Fold.NONE),
+        term_ptr=np.arange(graph.num_rows + 1, dtype=np.int64),
+        source_ptr=graph.source_ptr[graph.term_ptr],
+    )
+
+
+def _owners(
+    graph: ValueGraph, tasks: TaskGraph, n: int, parts: int
+) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+    """Owner of each value: the node whose work item writes it; of inputs, their block of rows."""
+    shapes = {a.buffer: a for task in reversed(tasks.tasks) for a in task.accesses}
+    part = np.full(graph.num_vertices, -1, np.int64)
+    for number, known in enumerate(graph.objects):
+        mine = np.flatnonzero(graph.home_object == number)
+        if known.name in shapes and known.kind != HomeKind.REGISTER:
+            access = shapes[known.name]
+            element = graph.home_offset[mine] // access.element_bytes
+            row, column = (element // n, element % n) if len(access.shape) > 1 else (element, element)
+            row = np.minimum(row, column) if known.name == "symmat" else row  # item j1 writes row and column
+            part[mine] = row * parts // n
+    row_of = np.repeat(np.arange(graph.num_rows), np.diff(graph.source_ptr))
+    sink = graph.row_sink[row_of]
+    while True:  # sums in registers are where they are stored
+        open_ = (part[graph.source] < 0) & (part[sink] >= 0)
+        if not open_.any():
+            return np.maximum(part, 0).astype(np.int32)
+        part[graph.source[open_]] = part[sink[open_]]
+
+
+# Where kernels read several versions of an element, or need workspace, the recorded graph collapses these.
+_MORE = ("atax", "bicg", "gesummv", "gemm", "2mm", "sobel5", "vecadd")
+
+
+@pytest.mark.parametrize("name", ["syrk", *(pytest.param(n, marks=pytest.mark.extended) for n in _MORE)])
+def test_recorded_graphs_give_the_same_bytes(name: str) -> None:
+    application = _LISTED[name]
+    graph = graph_of(application)
+    kernels = {k.function for k in application.kernels}
+    n = int(application.sizes[0])
+    recorded = record_file(WORKLOADS / f"{name}.c", str(n), regions=tuple(kernels)).graph
+    values = _without_folds(recorded)
+    shapes = {a.buffer for task in graph.tasks for a in task.accesses}
+    buffers = np.array([o.name in shapes for o in values.objects])[values.home_object]
+    for k, p in enumerate(NODES):
+        owners = _owners(values, graph, n, p)
+        # what main passes to kernels beside buffers, its n, is an input that every other node gets once
+        sent = {(int(v), int(owners[s])) for v, s in _reads(values) if not buffers[v] and values.is_input[v]}
+        passed = sum(int(values.width_bytes[v]) for v, reader in sent if owners[v] != reader)
+        expected = sum(e.moved_bytes[k] for e in graph.edges if graph.tasks[e.sink].name in kernels)
+        assert count_volume(values, owners, p).total_bytes - passed == expected
+
+
+def _reads(graph: ValueGraph) -> list[tuple[int, int]]:
+    """Source and sink of each flow."""
+    row_of = np.repeat(np.arange(graph.num_rows), np.diff(graph.source_ptr))
+    return list(zip(graph.source.tolist(), graph.row_sink[row_of].tolist(), strict=True))
