@@ -30,7 +30,7 @@ class RunTable:
     """Runs of kernels.
 
     Attributes:
-        kernels: str[N], kernel of each run.
+        kernels: Kernel of each run, text of N entries.
         features: float64[N, len(FEATURES)].
         speedups: float64[N] over one device; NaN where it is to be predicted.
         physics: float64[N], speed-up by a model of the machine; NaN where not known.
@@ -81,7 +81,7 @@ class RunTable:
         return len(self.kernels)
 
     def of(self, feature: str) -> Floats:
-        """float64[N], one feature, or the logarithm of the efficiency by physics."""
+        """One feature, float64[N], or the logarithm of the efficiency by physics."""
         if feature == PHYSICS_EFFICIENCY:
             return np.asarray(np.log(self.physics / self.of(DEVICES)))
         return self.features[:, FEATURES.index(feature)]
