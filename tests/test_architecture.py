@@ -42,14 +42,14 @@ LAYERS = (
     ("artifacts",),
     ("paper_view", "views"),
     ("causes",),
-    ("record", "decompose", "counting", "patterns"),
+    ("record", "decompose", "counting", "patterns", "features"),
     ("tasks",),
     ("readings",),
     ("pipeline", "simulation"),
     ("profiles",),
     ("sweep",),
     ("laws",),
-    ("composition", "classification"),
+    ("composition", "classification", "learning"),
     ("extrapolation",),
     ("validation",),
     ("api", "report"),
@@ -69,6 +69,7 @@ ADAPTERS = {
         "frontend.canonicalize",
         "runtime.merge",
     },  # with Numba; the others are child processes
+    "sklearn": {"learning.training", "learning.insight"},
     "ziglang": set[str](),  # started as a program
 }
 CHILD_PROCESSES = {"frontend.canonicalize", "runtime.merge"}
@@ -86,6 +87,7 @@ HEAVY = (
     "llvmlite",
     "mpi4py",
     "rich",
+    "sklearn",
     "psutil",
     "tomlkit",
 )

@@ -95,6 +95,25 @@ class _WithRun(WithProgramArguments):
     metavar="NAME|FILE",
     help="Machine whose parameters are kept where none is measured.",
 )
+@click.option(
+    "--range-mappers",
+    "range_mappers",
+    is_flag=True,
+    help="Instead: overhead of every pair of range mappers (JSON), for predict.",
+)
+@click.option(
+    "--elements",
+    type=click.IntRange(2),
+    default=2048,
+    show_default=True,
+    help="Side of the matrix of --range-mappers.",
+)
+@click.option(
+    "--topology",
+    type=click.Choice(("star", "fat-tree", "torus", "dragonfly")),
+    help="--range-mappers on a simulated network of the machine of --base.",
+)
+@click.option("--nodes", type=options.nodes, default=(16,), help="Node counts of --topology: 4,16,64.")
 @force_option
 @quiet_option("Only say which files were written.")
 @click.pass_context
@@ -109,6 +128,10 @@ def measure(
     program: Path | None,
     runs: int,
     base: str,
+    range_mappers: bool,
+    elements: int,
+    topology: str | None,
+    nodes: tuple[int, ...],
     force: bool,
     quiet: bool,
 ) -> None:
@@ -121,6 +144,14 @@ def measure(
     from commanalyzer.machine.job import MeasurementRequest
 
     run = program_arguments(ctx)
+    if topology and not (range_mappers and base):
+        raise click.UsageError("--topology belongs to --range-mappers and needs --base NAME|FILE")
+    if range_mappers:
+        from commanalyzer.cli.range_mappers import measure_pairs
+
+        called = name or base or output.stem
+        measure_pairs(output, called, elements, repetitions, topology, nodes, base, force, quiet)
+        return
     if (program is None) == bool(run):
         raise click.UsageError("--program RESULT and a command after -- belong together")
     request = MeasurementRequest(

@@ -73,6 +73,12 @@ PROJECTED_NODES = tuple(2**k for k in range(11))
     help="Task graph (of tasks --json) to show.",
 )
 @click.option(
+    "--training",
+    "training_file",
+    type=click.Path(path_type=Path),
+    help="What a model was trained on (of learn --insight --json) to show.",
+)
+@click.option(
     "--figures",
     type=click.Path(path_type=Path),
     help="Directory for all figures as SVG, PDF and PNG, and their numbers as CSV and JSON.",
@@ -90,6 +96,7 @@ def command(
     nodes: tuple[int, ...],
     weak_parameter: str,
     tasks_file: Path | None,
+    training_file: Path | None,
     figures: Path | None,
     force: bool,
     quiet: bool,
@@ -101,6 +108,7 @@ def command(
     from commanalyzer.artifacts import load
     from commanalyzer.machine.catalog import find_machine
     from commanalyzer.report.html.files import require_folder, require_new, write_figures
+    from commanalyzer.report.html.learning import load_training
     from commanalyzer.report.html.page import NamedResult, make_page, render_page
     from commanalyzer.tasks.document import load_tasks
 
@@ -115,6 +123,7 @@ def command(
         laws=laws,
         throughput=_throughput(throughput),
         tasks=None if tasks_file is None else load_tasks(tasks_file),
+        training=None if training_file is None else load_training(training_file),
     )
     if figures is not None:
         require_folder(figures)

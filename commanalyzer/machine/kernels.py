@@ -266,3 +266,34 @@ def _requests(
 def _complete(comm: Communicator[R], requests: Sequence[R]) -> None:
     comm.start(requests)
     comm.wait(requests)
+
+
+def pairwise_times(comm: Communicator[R], comm_bytes: NDArray[np.int64], num_rounds: int) -> Times:
+    """Time of a round in which every pair of ranks exchanges its own number of bytes, all at once.
+
+    Args:
+        comm: Ranks.
+        comm_bytes: int64[p, p], bytes from the rank of the row to that of the column.
+        num_rounds: Timed rounds, after one that is not.
+
+    Returns:
+        float64[rounds], seconds until all messages of this rank are sent and received.
+    """
+    outgoing, incoming = comm_bytes[comm.rank], comm_bytes[:, comm.rank]
+    requests = [
+        comm.prepare_receive(np.zeros(int(incoming[k]), dtype=np.uint8), k)
+        for k in np.flatnonzero(incoming).tolist()
+    ]
+    requests += [
+        comm.prepare_send(np.zeros(int(outgoing[k]), dtype=np.uint8), k)
+        for k in np.flatnonzero(outgoing).tolist()
+    ]
+    times_s = np.empty(num_rounds + 1)
+    for number in range(num_rounds + 1):
+        comm.barrier()
+        start_s = comm.clock_s()
+        comm.start(requests)
+        comm.wait(requests)
+        times_s[number] = comm.clock_s() - start_s
+    comm.release(requests)
+    return times_s[1:]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.quantities import format_bytes, format_count, format_percent, format_work
@@ -20,6 +20,7 @@ from commanalyzer.report.html.counted import counted_chapter
 from commanalyzer.report.html.division import division_section, places_of, shape_of
 from commanalyzer.report.html.efficiency import efficiency_section
 from commanalyzer.report.html.laws import LawsRequest, laws_chapter
+from commanalyzer.report.html.learning import learning_chapter
 from commanalyzer.report.html.origin import origin_section, recording_section, warnings_of
 from commanalyzer.report.html.overview import overview_section
 from commanalyzer.report.html.subject import MOST_SHOWN_NODES, Subject, machines_of
@@ -69,6 +70,7 @@ def make_page(
     laws: LawsRequest | None = None,
     throughput: Parameter | None = None,
     tasks: TaskGraph | None = None,
+    training: Mapping[str, Any] | None = None,
 ) -> Page:
     """Return the report of one result or several.
 
@@ -79,6 +81,7 @@ def make_page(
         laws: Scaling laws to show, and what to project with them.
         throughput: Throughput of one node, Flop/s, for machines that do not say it.
         tasks: Task graph to show.
+        training: What a model was trained on, to show.
 
     Raises:
         FitError: If a law or parameter of the projection is missing.
@@ -95,6 +98,8 @@ def make_page(
         chapters.append(laws_chapter(laws, tuple(complete)))
     if tasks is not None:
         chapters.append(tasks_chapter(tasks))
+    if training is not None:
+        chapters.append(learning_chapter(training))
     chapters = [_with_columns(chapter) for chapter in chapters]
     title = subjects[0].title if len(subjects) == 1 else f"{len(subjects)} results"
     return Page(f"CommAnalyzer: {title}", tuple(chapters))
