@@ -29,13 +29,14 @@ _COLUMNS = (
 )
 _HEAD = """# Cost of profile runs
 
-Made by `python -m tests.bench.profile --scale {scale}`. Times are CPU seconds of one core, over those of the
-native program: the canonical module compiled with `-O2`, which vectorises it, while profile runs execute its
-accesses one by one. *Sampled* is mix, registers, footprint, branches, instruction reuse and sampled data
-reuse for lines of 64 and 128 bytes; *exact* the same with exact data reuse; *parallelism* the sampled
-run with a window of {window}. Lackey counts instructions (`--basic-counts`), and with `--trace-mem=yes` writes the
-addresses that reuse distances would be computed from (to /dev/null). The error is the largest difference
-of the sampled from the exact distribution at {lines} lines, beside the standard error that the run stated.
+Made by `python -m tests.bench.profile --scale {scale}`. Times are CPU seconds of one core, over those of
+the native program: the canonical module compiled with `-O2`, which vectorises it, while profile runs
+execute its accesses one by one. *Sampled* is mix, registers, footprint, branches, instruction reuse and
+sampled data reuse for lines of 64 and 128 bytes; *exact* the same with exact data reuse; *parallelism*
+the sampled run with a window of {window}. Lackey counts instructions (`--basic-counts`), and with
+`--trace-mem=yes` writes the addresses that reuse distances would be computed from (to /dev/null). The
+error is the largest difference of the sampled from the exact distribution at {lines} lines, beside the
+standard error that the run stated.
 
 """
 
