@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,6 +14,9 @@ from commanalyzer.cli.output import check_outputs, force_option, json_option, qu
 from commanalyzer.errors import ConfigError
 from commanalyzer.files import write_text
 from commanalyzer.request import AnalysisRequest, CompilerOptions
+
+if TYPE_CHECKING:
+    from commanalyzer.profiles.values import Profile
 
 
 @click.command(cls=WithProgramArguments)
@@ -92,11 +96,8 @@ def command(
     if nodes is not None and division is None:
         raise ConfigError("expected --division with --nodes, found none", where="--nodes")
     from commanalyzer.artifacts import load
-    from commanalyzer.profiles.document import profile_text
     from commanalyzer.profiles.ranks import rank_profiles
     from commanalyzer.profiles.run.measure import DEFAULT_WINDOWS, ProfileRequest, profile_program
-    from commanalyzer.report.profile_text import show_profile
-    from commanalyzer.report.text import make_console
 
     divided = None if division is None else load(division)
     program = AnalysisRequest(
@@ -114,12 +115,24 @@ def command(
         profile = profile_program(request, progress).profile
     if divided is not None:
         profile = rank_profiles(profile, divided, divided.best(nodes or divided.nodes[0]))
-    text = profile_text(profile)
-    for path in filter(None, (output, None if json_output in (None, "-") else Path(json_output or ""))):
-        write_text(path, text, force=force)
-    if json_output == "-":
+    _emit(profile, output, json_output, force=force, quiet=quiet)
+
+
+def _emit(
+    profile: Profile, output: Path | None, json_output: str | None, *, force: bool, quiet: bool
+) -> None:
+    """Save the profile and show it; its document is the file."""
+    from commanalyzer.profiles.document import profile_text
+    from commanalyzer.report.profile_text import show_profile
+    from commanalyzer.report.text import make_console
+
+    text, to_stdout = profile_text(profile), json_output == "-"
+    for path in (output, None if to_stdout or json_output is None else Path(json_output)):
+        if path is not None:
+            write_text(path, text, force=force)
+    if to_stdout:
         sys.stdout.write(text)
     else:
         show_profile(profile, make_console(sys.stdout), quiet=quiet)
     if output is not None and not quiet:
-        click.echo(f"wrote {output}", err=json_output == "-")
+        click.echo(f"wrote {output}", err=to_stdout)

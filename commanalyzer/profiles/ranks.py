@@ -50,7 +50,7 @@ def rank_profiles(profile: Profile, result: AnalysisResult, division: Decomposit
     graph, part = result.graph, division.part
     work = np.bincount(part, weights=graph.work_flops, minlength=nodes)
     held = np.bincount(part, weights=graph.width_bytes.astype(np.float64), minlength=nodes)
-    by_work, by_bytes = _bounds(work), _bounds(held)
+    by_work, by_bytes = _bounds(work.astype(np.float64)), _bounds(held.astype(np.float64))
     mixes = _divided(whole.mix.counts, by_work)
     numbers = {name: _divided(np.array(getattr(whole, name)), by_work) for name in _COUNTS}
     reuse = {name: [_reuse(r, by_work) for r in getattr(whole, name)] for name in _REUSES}

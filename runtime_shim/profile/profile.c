@@ -250,8 +250,8 @@ __attribute__((constructor(101))) static void start(void) {
   repeated = calloc((uint64_t)ca_plan.segments + 1, 8);
   executed = calloc((uint64_t)ca_plan.segments + 1, 8);
   for (int i = 0; i < LINE_SIZES; i++) {
-    data[i] = ca_reuse_new(6 + (unsigned)i, ca_plan.is_exact, 0);
-    code[i] = ca_reuse_new(6 + (unsigned)i, 1, 0);
+    data[i] = ca_reuse_new(6 + (unsigned)i, ca_plan.is_exact);
+    code[i] = ca_reuse_new(6 + (unsigned)i, 1);
   }
   if (ca_plan.has_parallelism)
     ca_parallelism_start();

@@ -76,7 +76,7 @@ struct reuse {
   struct stack *stack;
 };
 static inline uint64_t line_hash(uint64_t line) { return line * 0x9e3779b97f4a7c15ull; }
-struct reuse *ca_reuse_new(unsigned line_bits, int is_exact, int has_bytes);
+struct reuse *ca_reuse_new(unsigned line_bits, int is_exact);
 void ca_reuse_access(struct reuse *r, uint64_t address, uint64_t bytes);
 void ca_reuse_sampled(struct reuse *r, uint64_t line);
 void ca_reuse_repeat(struct reuse *r, unsigned distance, uint64_t times);

@@ -30,14 +30,13 @@ struct chunk {
   uint64_t number;       /* plus one; 0 is empty */
   uint64_t seen;         /* by line */
   uint32_t stamp[CHUNK]; /* plus one; 0: in the list, or not sampled */
-  uint64_t bytes[CHUNK]; /* touched ones */
 };
 
 struct stack {
   struct reuse gate; /* first: what others see */
   unsigned line_bits;
-  int is_exact, has_bytes;
-  uint64_t list[LIST], list_bytes[LIST]; /* a ring: the latest line is at `head` */
+  int is_exact;
+  uint64_t list[LIST]; /* a ring: the latest line is at `head` */
   unsigned head, listed;
   uint8_t in_list[FILTER]; /* lines in the list, by their last bits */
   struct chunk *chunks;
@@ -65,13 +64,12 @@ static void *room_for(uint64_t count, uint64_t size) {
   return found;
 }
 
-struct reuse *ca_reuse_new(unsigned line_bits, int is_exact, int has_bytes) {
+struct reuse *ca_reuse_new(unsigned line_bits, int is_exact) {
   struct stack *r = room_for(1, sizeof *r);
   r->gate.stack = r;
   r->gate.limit = ~0ull;
   r->line_bits = line_bits;
   r->is_exact = is_exact;
-  r->has_bytes = has_bytes;
   r->room = FIRST_CHUNKS;
   r->chunks = room_for(r->room, sizeof *r->chunks);
   r->stamps = FIRST_STAMPS;
@@ -107,7 +105,7 @@ static void grow(struct stack *r) {
 }
 
 /* The chunk of a line that is touched. */
-static struct chunk *chunk_with(struct stack *r, uint64_t line, uint64_t bytes) {
+static struct chunk *chunk_with(struct stack *r, uint64_t line) {
   uint64_t number = line / CHUNK, bit = 1ull << line % CHUNK;
   struct chunk *c = place_of(r, number);
   if (!c->number) {
@@ -119,7 +117,6 @@ static struct chunk *chunk_with(struct stack *r, uint64_t line, uint64_t bytes) 
   }
   r->lines_used += !(c->seen & bit);
   c->seen |= bit;
-  c->bytes[line % CHUNK] |= bytes;
   return c;
 }
 
@@ -202,8 +199,8 @@ static void halve(struct stack *r) {
 }
 
 /* A line falls out of the list. */
-static void push(struct stack *r, uint64_t line, uint64_t bytes) {
-  struct chunk *c = chunk_with(r, line, bytes);
+static void push(struct stack *r, uint64_t line) {
+  struct chunk *c = chunk_with(r, line);
   if (r->next == r->stamps)
     renumber(r);
   uint32_t stamp = r->next++;
@@ -237,49 +234,40 @@ static void count_far(struct stack *r, uint64_t line) {
 }
 
 /* The line comes to the top of the list from `distance`; those above it move down. */
-static void move_up(struct stack *r, unsigned distance, uint64_t line, uint64_t bytes) {
-  if (r->has_bytes) {
-    bytes |= r->list_bytes[(r->head + distance) % LIST];
-    for (unsigned k = distance; k; k--)
-      r->list_bytes[(r->head + k) % LIST] = r->list_bytes[(r->head + k - 1) % LIST];
-    r->list_bytes[r->head] = bytes;
-  }
+static void move_up(struct stack *r, unsigned distance, uint64_t line) {
   for (unsigned k = distance; k; k--)
     r->list[(r->head + k) % LIST] = r->list[(r->head + k - 1) % LIST];
   r->list[r->head] = line;
 }
 
-static void come_in(struct stack *r, uint64_t line, uint64_t bytes) {
+static void come_in(struct stack *r, uint64_t line) {
   unsigned place = (r->head + LIST - 1) % LIST; /* of the last one, if the list is full */
   if (r->listed == LIST) {
     count_far(r, line);
     r->in_list[r->list[place] % FILTER]--;
-    push(r, r->list[place], r->has_bytes ? r->list_bytes[place] : 0);
+    push(r, r->list[place]);
   } else {
     count_far(r, line); /* lines that were dropped from the sample leave room in the list */
     r->listed++;
   }
   r->head = place;
   r->list[place] = line;
-  r->list_bytes[place] = bytes;
   r->in_list[line % FILTER]++;
 }
 
-static void touch(struct stack *r, uint64_t line, uint64_t bytes) {
+static void touch(struct stack *r, uint64_t line) {
   if (r->list[r->head] == line && r->listed) {
     record(r, line, 0);
-    if (r->has_bytes)
-      r->list_bytes[r->head] |= bytes;
     return;
   }
   if (r->in_list[line % FILTER])
     for (unsigned k = 1; k < r->listed; k++)
       if (r->list[(r->head + k) % LIST] == line) {
         record(r, line, k);
-        move_up(r, k, line, bytes);
+        move_up(r, k, line);
         return;
       }
-  come_in(r, line, bytes);
+  come_in(r, line);
 }
 
 /* The sample has room, and looking up takes a limited share of the run. */
@@ -328,7 +316,7 @@ void ca_reuse_end_burst(struct reuse *reuse) {
 
 /* An access to a line that is sampled; it is counted already. */
 void ca_reuse_sampled(struct reuse *reuse, uint64_t line) {
-  touch(reuse->stack, line, 0);
+  touch(reuse->stack, line);
   limit(reuse->stack);
 }
 
@@ -338,23 +326,16 @@ void ca_reuse_access(struct reuse *reuse, uint64_t address, uint64_t bytes) {
   if (!bytes)
     return;
   uint64_t first = address >> r->line_bits, last = (address + bytes - 1) >> r->line_bits;
-  unsigned size = 1u << r->line_bits;
   for (uint64_t line = first; line <= last; line++) {
-    uint64_t mask = 0;
-    if (r->has_bytes) {
-      unsigned from = line == first ? address & (size - 1) : 0;
-      unsigned to = line == last ? (address + bytes - 1) & (size - 1) : size - 1;
-      mask = (~0ull >> (63 - (to - from))) << from;
-    }
     r->gate.accesses++;
     if (r->is_exact) {
-      touch(r, line, mask);
+      touch(r, line);
       continue;
     }
     if (ca_is_burst)
       burst(r, line);
     if (is_sampled(r, line)) {
-      touch(r, line, mask);
+      touch(r, line);
       limit(r);
     }
   }
@@ -381,16 +362,12 @@ void ca_reuse_touched(struct reuse *reuse, uint64_t lines, uint64_t bytes) {
 void ca_reuse_write(struct reuse *reuse, void *stream) {
   struct stack *r = reuse->stack;
   for (unsigned i = 0; i < r->listed; i++) /* what the list holds belongs to the footprint */
-    chunk_with(r, r->list[(r->head + i) % LIST], r->list_bytes[(r->head + i) % LIST]);
-  uint64_t bytes = 0, exact[BINS] = {0};
-  for (uint64_t i = 0; i < r->room; i++)
-    for (int k = 0; k < CHUNK; k++)
-      bytes += (uint64_t)__builtin_popcountll(r->chunks[i].bytes[k]);
+    chunk_with(r, r->list[(r->head + i) % LIST]);
+  uint64_t exact[BINS] = {0};
   for (unsigned i = 0; i < LIST; i++)
     exact[bin_of(i)] += r->near[i];
   uint64_t lines = r->touched_lines ? r->touched_lines : r->lines_used;
-  bytes = r->touched_bytes ? r->touched_bytes : bytes;
-  uint64_t facts[5] = {1ull << r->line_bits, r->gate.accesses, lines, bytes, r->shift};
+  uint64_t facts[5] = {1ull << r->line_bits, r->gate.accesses, lines, r->touched_bytes, r->shift};
   ca_profile_put(stream, facts, sizeof facts);
   ca_profile_put(stream, exact, sizeof exact);
   ca_profile_put(stream, r->hist, sizeof r->hist);

@@ -9,6 +9,7 @@ import argparse
 import resource
 import shutil
 import subprocess
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,17 +23,21 @@ from tests.bench.cases import CASES, ROOT, Case, request_of
 OUTPUT = ROOT / "workloads" / "PROFILES.md"
 WORKLOADS = ("heat2d", "stencil3d", "matmul", "spmv", "kmeans", "cg", "adi", "pagerank", "fem2d", "hydro3d")
 _LINES = (1 << 9, 1 << 14, 1 << 19)  # caches of 32 KiB, 1 MiB, 32 MiB
+_COLUMNS = (
+    *("workload", "arguments", "instructions", "native", "sampled", "exact", "parallelism"),
+    *("lackey", "lackey, addresses", "error", "stated"),
+)
 _HEAD = """# Cost of profile runs
 
-Made by `python -m tests.bench.profile --scale {scale}`. Times are CPU seconds of one core, over those of the native program: the
-canonical module compiled with `-O2`, which vectorises it; profile runs and lackey execute its accesses one by one. *Sampled* is mix,
-registers, footprint, branches, instruction reuse and sampled data reuse for lines of 64 and 128 bytes; *exact* the same with exact
-data reuse; *parallelism* the sampled run with a window of {window}. Lackey counts instructions (`--basic-counts`), and with
-`--trace-mem=yes` writes the addresses that reuse distances would be computed from (to /dev/null). The error is the largest difference of
-the sampled from the exact distribution at {lines} lines, beside what the run stated.
+Made by `python -m tests.bench.profile --scale {scale}`. Times are CPU seconds of one core, over those of
+the native program: the canonical module compiled with `-O2`, which vectorises it, while profile runs
+execute its accesses one by one. *Sampled* is mix, registers, footprint, branches, instruction reuse and
+sampled data reuse for lines of 64 and 128 bytes; *exact* the same with exact data reuse; *parallelism*
+the sampled run with a window of {window}. Lackey counts instructions (`--basic-counts`), and with
+`--trace-mem=yes` writes the addresses that reuse distances would be computed from (to /dev/null). The
+error is the largest difference of the sampled from the exact distribution at {lines} lines, beside the
+standard error that the run stated.
 
-| workload | arguments | instructions | native | sampled | exact | parallelism | lackey | lackey, addresses | error | stated |
-| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
 """
 
 
@@ -57,10 +62,9 @@ class Row:
         """Line of the table."""
         times = [self.sampled, self.exact, self.parallelism, self.lackey, self.traced]
         shown = " | ".join("-" if t is None else f"{t:.1f}" for t in times)
-        return (
-            f"| {self.case.name} | {' '.join(self.arguments)} | {self.instructions:.3g} | {self.native_s:.3f} s | "
-            f"{shown} | {self.error:.4f} | {self.stated:.4f} |"
-        )
+        words = f"{self.case.name} | {' '.join(self.arguments)}"
+        size = f"{self.instructions:.3g} | {self.native_s:.3f} s"
+        return f"| {words} | {size} | {shown} | {self.error:.4f} | {self.stated:.4f} |"
 
 
 def _lackey(executable: Path, arguments: tuple[str, ...], *options: str) -> float | None:
@@ -97,7 +101,9 @@ def _measure(case: Case, scale: float) -> Row:
         arguments,
         runs[0].profile.ranks[0].mix.instructions,
         native_s,
-        *(run.profile_s / native_s for run in runs),
+        runs[0].profile_s / native_s,
+        runs[1].profile_s / native_s,
+        runs[2].profile_s / native_s,
         None if lackey is None else lackey / native_s,
         None if traced is None else traced / native_s,
         error,
@@ -120,11 +126,12 @@ def main() -> None:
     chosen = parser.parse_args()
     wanted = chosen.only.split(",") if chosen.only else WORKLOADS
     head = _HEAD.format(scale=chosen.scale, window=DEFAULT_WINDOW, lines=", ".join(map(str, _LINES)))
+    head += f"| {' | '.join(_COLUMNS)} |\n|{' --- | --- |' + ' ---: |' * 9}\n"
     lines = []
     for case in CASES:
         if case.name in wanted and not case.is_extra:
             lines.append(_measure(case, chosen.scale).line)
-            print(lines[-1], flush=True)
+            sys.stdout.write(f"{lines[-1]}\n")
             OUTPUT.write_text(head + "\n".join(lines) + "\n", encoding="utf-8")
 
 

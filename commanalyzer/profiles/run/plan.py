@@ -196,7 +196,8 @@ class _Tables:
         return self.num_registers if place is None else self._offsets[function] + place
 
     def _of_segment(self, number: int) -> list[tuple[int, ...]]:
-        segment, result = self._segments[number], []
+        segment = self._segments[number]
+        result: list[tuple[int, ...]] = []
         own = {a.instruction: i for i, a in enumerate(segment.accesses) if a.bytes}
         for place, (instruction, kind) in enumerate(
             zip(segment.instructions, self._kinds[number], strict=True)
@@ -265,7 +266,7 @@ def _facts(
             if name:
                 calls.append((number, name))
     columns = np.array(entries, dtype=np.int64).reshape(-1, 2).T
-    return SegmentFacts(*columns, reads, writes, tuple(calls))
+    return SegmentFacts(columns[0], columns[1], reads, writes, tuple(calls))
 
 
 def _used_registers(module: Module, number: int) -> set[str]:

@@ -29,7 +29,7 @@ def some_mix() -> InstructionMix:
 
 def some_spans(first: float) -> Spans:
     """Spans that differ from each other."""
-    return Spans(first + np.arange(5), 1.0 + np.arange(5) / 8)
+    return Spans(first + np.arange(5.0), 1.0 + np.arange(5.0) / 8.0)
 
 
 def some_rank(process: int = 0) -> RankProfile:
