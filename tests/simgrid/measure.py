@@ -15,7 +15,7 @@ from pathlib import Path
 from commanalyzer.machine.campaign import MeasurementPlan, measure_network
 from commanalyzer.machine.measurement import measure_machine
 from commanalyzer.machine.mpi import MpiCommunicator
-from commanalyzer.machine.placement import RankPlace
+from commanalyzer.machine.hosts import RankPlace
 from commanalyzer.machine.samples import Series, write_samples
 from commanalyzer.progress import SilentProgress
 from tests.simgrid.communicator import SmpiCommunicator, run_ranks
