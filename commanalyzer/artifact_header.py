@@ -43,7 +43,7 @@ def header_of(result: AnalysisResult) -> dict[str, Json]:
         "recording": cast(Json, asdict(result.recording)),
         "singletons": None if result.singletons is None else cast(Json, asdict(result.singletons)),
         "vcg_words": result.vcg_words,
-        "machine": cast(Json, asdict(result.machine)),
+        "machine": _machine_header(result.machine),
         "regions": list(result.regions),
         "warnings": list(result.warnings),
         "left_out": list(result.left_out),
@@ -234,6 +234,12 @@ def _provenance(table: Mapping[str, object]) -> Provenance:
         input_hashes=hashes,
         seed=_int(table["seed"]),
     )
+
+
+def _machine_header(machine: MachineParameters) -> Json:
+    """Parameters of the bounds; units and phase models belong to machine files."""
+    known = {name: asdict(parameter) for name, parameter in machine.parameters.items()}
+    return cast(Json, {"name": machine.name, **dict.fromkeys(KINDS), **known})
 
 
 def _machine(table: Mapping[str, object]) -> MachineParameters:

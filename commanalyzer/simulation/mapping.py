@@ -139,5 +139,5 @@ def host_distances(platform: Platform) -> NDArray[np.int64]:
     """
     count = len(platform.hosts)
     source, target = (index.ravel() for index in np.indices((count, count)))
-    links = network_of(platform).routes(source, target)
-    return np.asarray((links >= 0).sum(axis=1).reshape(count, count))
+    network = network_of(platform)
+    return network.steps(network.routes(source, target)).reshape(count, count)

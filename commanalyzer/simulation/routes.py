@@ -83,6 +83,11 @@ class Network:
         found[source == target] = -1
         return found
 
+    def steps(self, routes: Int64) -> Int64:
+        """int64[F], links of each route that take time: all of them, but interfaces of a torus take none."""
+        links = (routes >= 0).sum(axis=1)
+        return np.asarray(np.maximum(links - 2, 0) if self._is_direct else links)
+
     def latency_s(self, routes: Int64, wire_s: float) -> Floats:
         """float64[F], time of an empty message on each route.
 
@@ -90,10 +95,12 @@ class Network:
             routes: As of :meth:`routes`.
             wire_s: Time between neighbouring nodes (two links; one step of a torus), seconds.
         """
-        links = (routes >= 0).sum(axis=1)
-        if self.topology in ("torus", "hypercube"):
-            return np.asarray(np.maximum(links - 2, 0) * wire_s)
-        return np.asarray(links * wire_s / 2)
+        return np.asarray(self.steps(routes) * (wire_s if self._is_direct else wire_s / 2))
+
+    @property
+    def _is_direct(self) -> bool:
+        """Nodes are linked to each other, not to switches."""
+        return self.topology in ("torus", "hypercube")
 
     def _inner(self, source: Int64, target: Int64) -> list[Int64]:
         first = 2 * self.num_hosts
