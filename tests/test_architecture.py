@@ -46,6 +46,7 @@ LAYERS = (
     ("pipeline", "simulation"),
     ("sweep",),
     ("laws",),
+    ("allocations",),
     ("composition",),
     ("validation",),
     ("api", "report"),
@@ -64,6 +65,7 @@ ADAPTERS = {
         "frontend.canonicalize",
         "runtime.merge",
     },  # with Numba; the others are child processes
+    "statsmodels": {"allocations.fit"},
     "ziglang": set[str](),  # started as a program
 }
 CHILD_PROCESSES = {"frontend.canonicalize", "runtime.merge"}
@@ -82,6 +84,7 @@ HEAVY = (
     "rich",
     "psutil",
     "tomlkit",
+    "statsmodels",
 )
 
 

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 
@@ -190,7 +191,10 @@ def _holdouts(nodes: Floats) -> Iterator[np.ndarray[tuple[int, ...], np.dtype[np
 
 
 def _terms(names: Sequence[str], shape: Sequence[str]) -> list[Term]:
-    """The constant, amounts, and amounts times a modifier: what the paper's tables multiply."""
+    """The constant, amounts, way lengths, and amounts times a modifier: what the paper's tables multiply.
+
+    The number of processes or of switches alone takes no time, and would go wrong where it grows.
+    """
     number = {name: k for k, name in enumerate(names)}
 
     def term(*factors: str) -> Term:
@@ -198,14 +202,12 @@ def _terms(names: Sequence[str], shape: Sequence[str]) -> list[Term]:
 
     amounts = [name for name in _AMOUNTS if name in number]
     modifiers = [name for name in (*_MODIFIERS, *shape) if name in number]
-    singles = [term(name) for name in (*amounts, *modifiers)]
+    singles = [term(name) for name in (*amounts, *(m for m in modifiers if m == "D"))]
     products = [term(a, m) for a, m in itertools.product(amounts, modifiers)]
     return [(), *singles, *products]
 
 
 def _power(parameter: int) -> Factor:
-    from fractions import Fraction
-
     return Factor(parameter, "power", Fraction(1))
 
 
@@ -221,14 +223,16 @@ def _subsets(problem: Problem, count: int) -> Iterator[Index]:
 
 def _robust(formula: Formula, terms: Sequence[Term], problem: Problem) -> Formula:
     """The formula with the coefficients of a robust regression, where all of them are above 0."""
-    from dataclasses import replace
+    import warnings
 
     import statsmodels.api as sm
 
     chosen = [terms.index(term) for term in formula.terms]
     design = problem.table[:, chosen]
     scale = np.sqrt((design**2).mean(axis=0))
-    fitted = sm.RLM(problem.target, design / scale, M=sm.robust.norms.HuberT()).fit()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a scale of 0: half of the phases or more are met exactly
+        fitted = sm.RLM(problem.target, design / scale, M=sm.robust.norms.HuberT()).fit()
     coefficients = np.asarray(fitted.params, dtype=np.float64) / scale
     if not (np.isfinite(coefficients).all() and (coefficients > 0).all()):
         return formula

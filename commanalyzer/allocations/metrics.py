@@ -14,7 +14,7 @@ V       bytes between nodes, all together
 VI      messages between nodes, all together
 LT      link traffic: bytes on the busiest link, over its bandwidth relative to a node's (the *congestion* of
         a mapping, T. Hoefler, M. Snir, ICS 2011); only where routes are known
-D       links that a byte between nodes crosses, on average (*dilation*); only where routes are known
+D       most links that a message crosses (*dilation* of the mapping); only where routes are known
 ======  ======================================================================================
 
 Beside them the number of occupied neighbourhoods of each level of the network (SW switches, R racks, ...), by
@@ -105,8 +105,7 @@ def _routed(
     factors = network.link_factors
     used = routes >= 0
     load = np.bincount(routes[used], np.broadcast_to(size[:, None], routes.shape)[used], len(factors))
-    crossed = float((size * used.sum(axis=1)).sum())
     return {
         "LT": float((load / factors).max(initial=0.0)),
-        "D": crossed / max(float(size.sum()), 1.0),
+        "D": float(network.steps(routes).max(initial=0)),
     }

@@ -15,6 +15,7 @@ from commanalyzer.files import require_writable, write_text
 
 if TYPE_CHECKING:
     from commanalyzer.machine.parameters import MachineParameters, Parameter
+    from commanalyzer.report.allocations_text import AllocationReport
     from commanalyzer.report.html.laws import LawsRequest
 
 PROJECTED_NODES = tuple(2**k for k in range(11))
@@ -67,6 +68,12 @@ PROJECTED_NODES = tuple(2**k for k in range(11))
     "--weak", "weak_parameter", default="", metavar="NAME", help="The parameter that weak scaling grows."
 )
 @click.option(
+    "--allocations",
+    "allocations_file",
+    type=click.Path(path_type=Path),
+    help="Allocations (of advise --allocations --json) to show.",
+)
+@click.option(
     "--figures",
     type=click.Path(path_type=Path),
     help="Directory for all figures as SVG, PDF and PNG, and their numbers as CSV and JSON.",
@@ -83,6 +90,7 @@ def command(
     sizes: tuple[tuple[str, float], ...],
     nodes: tuple[int, ...],
     weak_parameter: str,
+    allocations_file: Path | None,
     figures: Path | None,
     force: bool,
     quiet: bool,
@@ -101,7 +109,12 @@ def command(
     named = [NamedResult(path.stem, load(path)) for path in results]
     places = dict.fromkeys([Path(), *folders, *(path.parent for path in results)])
     page = make_page(
-        named, machines=machines, folders=tuple(places), laws=laws, throughput=_throughput(throughput)
+        named,
+        machines=machines,
+        folders=tuple(places),
+        laws=laws,
+        throughput=_throughput(throughput),
+        allocations=None if allocations_file is None else _allocations(allocations_file),
     )
     if figures is not None:
         require_folder(figures)
@@ -126,6 +139,12 @@ def _laws(path: Path, sizes: dict[str, float], nodes: tuple[int, ...], weak_para
     from commanalyzer.report.html.laws import LawsRequest
 
     return LawsRequest(load_laws(path), sizes, nodes, weak_parameter)
+
+
+def _allocations(path: Path) -> AllocationReport:
+    from commanalyzer.report.allocations_text import load_allocations
+
+    return load_allocations(path)
 
 
 def _named(machine: MachineParameters, name_or_file: str) -> MachineParameters:

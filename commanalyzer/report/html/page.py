@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.quantities import format_bytes, format_count, format_percent, format_work
+from commanalyzer.report.allocations_text import AllocationReport
 from commanalyzer.report.figures.chart import Chart, inline_svg
+from commanalyzer.report.html.allocations import allocations_chapter
 from commanalyzer.report.html.blocks import Chapter, Column, Row, Section, Table, explained
 from commanalyzer.report.html.causes import causes_section
 from commanalyzer.report.html.counted import counted_chapter
@@ -66,6 +68,7 @@ def make_page(
     folders: Sequence[Path] = (),
     laws: LawsRequest | None = None,
     throughput: Parameter | None = None,
+    allocations: AllocationReport | None = None,
 ) -> Page:
     """Return the report of one result or several.
 
@@ -75,6 +78,7 @@ def make_page(
         folders: Where source files are looked for.
         laws: Scaling laws to show, and what to project with them.
         throughput: Throughput of one node, Flop/s, for machines that do not say it.
+        allocations: Allocations to show.
 
     Raises:
         FitError: If a law or parameter of the projection is missing.
@@ -89,6 +93,8 @@ def make_page(
     if laws is not None:
         complete = dict.fromkeys(m for subject in subjects for m in subject.machines)
         chapters.append(laws_chapter(laws, tuple(complete)))
+    if allocations is not None:
+        chapters.append(allocations_chapter(allocations))
     chapters = [_with_columns(chapter) for chapter in chapters]
     title = subjects[0].title if len(subjects) == 1 else f"{len(subjects)} results"
     return Page(f"CommAnalyzer: {title}", tuple(chapters))

@@ -1,0 +1,206 @@
+"""Predicted communication time and allocations on simulated networks: makes workloads/ALLOCATIONS.md.
+
+    python -m tests.bench.allocations [--only torus,dragonfly] [-o FILE]
+
+Phase models are fitted to a campaign on up to 128 nodes of networks with 1,024, and tested on the halos of
+stencil3d, hydro3d and cg on up to 1,024 nodes x 8 processes. Truth is the flow model of
+commanalyzer.simulation.flows; where SimGrid is installed, the flow model is compared with it on 64 processes.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from commanalyzer.allocations.configurations import ComputeRates
+from commanalyzer.allocations.decisions import Configurations, pareto_front
+from commanalyzer.allocations.fit import CampaignData, fit_areas
+from commanalyzer.allocations.injection import fit_injection
+from commanalyzer.allocations.metrics import ROUTED, in_columns, phase_metrics, units_of
+from commanalyzer.allocations.model import PhaseModel
+from commanalyzer.allocations.phases import Halo
+from commanalyzer.allocations.workload import HaloWorkload, Site
+from commanalyzer.machine.phase_campaign import campaign_points
+from commanalyzer.machine.placement import on_nodes
+from commanalyzer.simulation.allocations import allocated, simulated_campaign
+from commanalyzer.simulation.flows import phase_time
+from commanalyzer.simulation.platforms import LinkParameters
+from commanalyzer.simulation.routes import Network, make_network
+from tests.bench.allocations_document import document
+
+ROOT = Path(__file__).resolve().parents[2]
+NETWORKS = ("fat-tree", "torus", "dragonfly", "hypercube")
+HOSTS = 1024
+LINK = LinkParameters(bandwidth=1e9, latency_s=2e-6, throughput=4e9, message_overhead_s=3e-7)
+RATES = ComputeRates(process_flops=4e9, memory_bandwidth=8e10)
+TRAIN_NODES, TRAIN_PROCESSES = (8, 16, 32, 64, 128), (1, 2, 4, 8)
+TEST_NODES, TEST_PROCESSES = (16, 32, 64, 128, 256, 512, 1024), (1, 2, 4, 8)
+MODELS = ("areas with routes", "areas, metrics of the paper", "max-rate")
+
+
+def programs() -> tuple[HaloWorkload, ...]:
+    """Halos of three workloads, three sizes each.
+
+    stencil3d: faces of doubles. hydro3d: three components at nodes, over edges and corners too, and one
+    minimum per step. cg: 7-point matrix, two sums per iteration. Work and memory traffic per point are those
+    of the loops.
+    """
+    found: list[HaloWorkload] = []
+    for n in (96, 192, 384):
+        found += [
+            HaloWorkload(f"stencil3d {n}^3", Halo((n,) * 3), 100, 8, 16),
+            HaloWorkload(f"hydro3d {n}^3", Halo((n,) * 3, 24, 1, "all"), 100, 1500, 1000, allreduces=1),
+            HaloWorkload(f"cg {n}^3", Halo((n,) * 3), 100, 26, 180, allreduces=2),
+        ]
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One program on all configurations of one network; arrays over configurations.
+
+    Attributes:
+        network: Topology.
+        program: Program and size.
+        truth: Simulated.
+        predicted: By each model.
+    """
+
+    network: str
+    program: str
+    truth: Configurations
+    predicted: Mapping[str, Configurations]
+
+
+def main() -> None:
+    """Simulate, fit, compare and write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default=",".join(NETWORKS), help="topologies")
+    parser.add_argument("-o", "--output", type=Path, default=ROOT / "workloads" / "ALLOCATIONS.md")
+    options = parser.parse_args()
+    rows: list[Row] = []
+    formulas: dict[str, str] = {}
+    for topology in options.only.split(","):
+        network = make_network(topology, HOSTS)
+        models = dict(zip(MODELS, fitted(network), strict=True))
+        area = models[MODELS[0]]
+        formulas[topology] = "; ".join(
+            f"{a.name} ({' and '.join(c.text for c in a.where) or 'all'}): {a.formula}"
+            for a in area.times.areas  # type: ignore[attr-defined]
+        )
+        rows += list(tested(network, models))
+        print(topology, "done", flush=True)
+    options.output.write_text(document(rows, formulas), encoding="utf-8")
+    print(f"wrote {options.output}")
+
+
+def fitted(network: Network) -> tuple[PhaseModel, PhaseModel, PhaseModel]:
+    """The models of a campaign on a network, in the order of ``MODELS``."""
+    points = campaign_points(TRAIN_NODES, TRAIN_PROCESSES)
+    units = units_of(network)
+    metrics, times = [], []
+    for messages, placement, time_s in simulated_campaign(points, network, LINK):
+        metrics.append(phase_metrics(messages, placement, units, network))
+        times.append(time_s)
+    table, time_s = in_columns(metrics), np.array(times)
+    plain = {name: values for name, values in table.items() if name not in ROUTED}
+    shape = [unit.name for unit in units]
+    return (
+        fit_areas(CampaignData(table, time_s), shape),
+        fit_areas(CampaignData(plain, time_s), shape),
+        fit_injection(table, time_s),
+    )
+
+
+def tested(network: Network, models: Mapping[str, PhaseModel]) -> Iterator[Row]:
+    """All programs on a network, on consecutive nodes and on fragments."""
+    for number in (0, 1):
+        truth_of_sums: dict[tuple[int, int], tuple[float, dict[str, float]]] = {}
+        for program in programs():
+            name = f"{program.title}{', fragments' if number else ''}"
+            yield _row(name, program, network, models, number, truth_of_sums)
+
+
+def _row(
+    name: str,
+    program: HaloWorkload,
+    network: Network,
+    models: Mapping[str, PhaseModel],
+    number: int,
+    sums: dict[tuple[int, int], tuple[float, dict[str, float]]],
+) -> Row:
+    site = Site(units_of(network), network)
+    rows: list[tuple[float, ...]] = []
+    comm: dict[str, list[float]] = {key: [] for key in models}
+    for n in TEST_NODES:
+        for ppn in TEST_PROCESSES:
+            phases = program.phases(n * ppn)
+            one, each = _times(phases[:1], n, ppn, network, models, number)
+            if len(phases) > 1:
+                # Rounds of a sum are the same for all programs.
+                if (n, ppn) not in sums:
+                    sums[n, ppn] = _times(phases[1:], n, ppn, network, models, number)
+                one += sums[n, ppn][0] * program.allreduces
+                each = {k: v + sums[n, ppn][1][k] * program.allreduces for k, v in each.items()}
+            demand = program.demand(n, ppn, site)
+            assert demand is not None
+            compute_s, is_memory_bound = RATES.seconds(demand, n, ppn)
+            rows.append((n, ppn, compute_s, one * program.steps, is_memory_bound))
+            for key in models:
+                comm[key].append(each[key] * program.steps)
+    table = np.array(rows)
+    truth = _configurations(table, table[:, 3])
+    predicted = {key: _configurations(table, np.array(values)) for key, values in comm.items()}
+    return Row(network.topology, name, truth, predicted)
+
+
+def _times(
+    phases: tuple[object, ...],
+    n: int,
+    ppn: int,
+    network: Network,
+    models: Mapping[str, PhaseModel],
+    number: int,
+) -> tuple[float, dict[str, float]]:
+    """Simulated and predicted time of phases, one after another, seconds."""
+    placement = on_nodes(n, ppn, position=_place(network, n, number))
+    messages = [phase.messages for phase in phases]  # type: ignore[attr-defined]
+    true_s = sum(phase_time(m, placement.rank_position, network, LINK) for m in messages)
+    columns = in_columns([phase_metrics(m, placement, units_of(network), network) for m in messages])
+    return true_s, {key: float(model.predict(columns).time_s.sum()) for key, model in models.items()}
+
+
+@cache
+def _place(network: Network, n: int, number: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+    # Other fragments than those of the campaign.
+    return allocated(network, n, 7 * number)
+
+
+def _configurations(table: np.ndarray[tuple[int, ...], np.dtype[np.float64]], comm_s: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> Configurations:
+    nothing = np.zeros(len(table), dtype=np.bool_)
+    return Configurations(
+        table[:, 0].astype(np.int64),
+        table[:, 1].astype(np.int64),
+        table[:, 2],
+        comm_s,
+        float(table[0, 2] * table[0, 0] * table[0, 1]),
+        np.full(len(table), np.nan),
+        nothing,
+        nothing,
+        table[:, 4] > 0,
+    )
+
+
+def matched(truth: Configurations, predicted: Configurations) -> tuple[int, int, int]:
+    """Points of the true front, of the predicted one, and of both."""
+    true_front, front = (set(pareto_front(c.cores, c.time_s)) for c in (truth, predicted))
+    return len(true_front), len(front), len(true_front & front)
+
+
+if __name__ == "__main__":
+    main()
