@@ -46,6 +46,8 @@ _KEEP = 200
 _BOUND_FACTOR = 4
 _GAIN = 0.9
 """A split must make the error of prediction a tenth smaller: each has a formula to explain more."""
+_NEGLIGIBLE = 1e-3
+"""Relative error of prediction below which models are equally good: no clock is better."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +121,7 @@ def _better(
 ) -> tuple[tuple[AreaFormula, ...] | None, float]:
     """The areas of a split and their error with the price of its formulas, or the best so far."""
     found = _fitted(data, names, shape, split)
-    if found is None or (error := found[1] * _GAIN ** -len(split)) >= so_far[1]:
+    if found is None or (error := (found[1] + _NEGLIGIBLE**2) * _GAIN ** -len(split)) >= so_far[1]:
         return so_far
     return found[0], error
 

@@ -25,6 +25,7 @@ from commanalyzer.machine.parameters import MachineParameters, Parameter
 
 _NEEDED = frozenset({"M", "PT", "NT", "NI"})
 _LEAST_POINTS = 8
+_NODE_STARTS, _PROCESS_STARTS = (1.0, 2.0), (1.0, 0.5, 0.2)  # of the largest rate seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +122,12 @@ def fit_injection(metrics: Mapping[str, Floats], time_s: Floats) -> InjectionMod
 
     start_s = float(np.exp(target.min()))
     rate = float((data["NT"] / np.exp(target)).max())
-    start = np.log([start_s / 2, start_s / 20, start_s / 100, max(rate, 1.0), max(rate, 1.0)])
-    found = least_squares(residual, start, loss="soft_l1", f_scale=0.1)
-    return model(found.x)
+    small_s = [np.log(start_s / part) for part in (2, 20, 100)]
+    # The cost has several minima: which of the rates limits large messages decides.
+    starts = [
+        np.array([*small_s, np.log(max(rate * node, 1.0)), np.log(max(rate * process, 1.0))])
+        for node in _NODE_STARTS
+        for process in _PROCESS_STARTS
+    ]
+    found = [least_squares(residual, start, loss="soft_l1", f_scale=0.1) for start in starts]
+    return model(min(found, key=lambda result: float(result.cost)).x)

@@ -8,6 +8,7 @@ network are counted so that neighbouring numbers are near each other: nodes of a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -18,6 +19,8 @@ from numpy.typing import NDArray
 Int64 = NDArray[np.int64]
 Order = Literal["blocks", "round-robin"]
 ORDERS: tuple[Order, ...] = get_args(Order)
+_NUMBER = re.compile(r"[0-9]+")
+_MOST = 1 << 31
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,18 +84,21 @@ def on_nodes(
 
 
 def of_hosts(hosts: Sequence[str]) -> Placement:
-    """Placement of a job from the name of each rank's host; places in the order of the sorted names.
+    """Placement of a job from the name of each rank's host.
 
-    Names of nodes count through racks and switches nearly everywhere, so that sorting them brings near what
-    is near. Numbers are compared as numbers: ``node-9`` comes before ``node-10``.
+    Places are the last numbers in the names (``nid00017``: 17), for names of nodes count through racks and switches
+    nearly everywhere; where these are not all different, the order of the sorted names.
     """
     names = sorted(set(hosts), key=_natural)
-    number = {name: k for k, name in enumerate(names)}
-    return Placement(np.array([number[name] for name in hosts], dtype=np.int64), np.arange(len(names)))
+    index = {name: k for k, name in enumerate(names)}
+    numbers = [_NUMBER.findall(name) for name in names]
+    last = [int(found[-1]) if found else -1 for found in numbers]
+    is_number = len(set(last)) == len(last) and -1 not in last
+    position = last if is_number and max(last, default=0) < _MOST else range(len(names))
+    return Placement(np.array([index[name] for name in hosts], dtype=np.int64), np.array(position, dtype=np.int64))
 
 
 def _natural(name: str) -> tuple[tuple[bool, int, str], ...]:
-    import re
-
-    parts = re.split(r"(\d+)", name)
-    return tuple((part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts)
+    """Key by which ``node-9`` comes before ``node-10``."""
+    parts = re.split(r"([0-9]+)", name)
+    return tuple((k % 2 == 1, int(part) if k % 2 else 0, part) for k, part in enumerate(parts))

@@ -1,6 +1,9 @@
 """Predicted communication time and allocations on simulated networks: makes workloads/ALLOCATIONS.md.
 
-    python -m tests.bench.allocations [--only torus,dragonfly] [-o FILE]
+    python -m tests.bench.allocations [--only torus,dragonfly] [--keep DIR] [-o FILE]
+
+With --keep, what was simulated of a network is kept in DIR and taken from there; networks can so be simulated
+by several processes.
 
 Phase models are fitted to a campaign on up to 128 nodes of networks with 1,024, and tested on the halos of
 stencil3d, hydro3d and cg on up to 1,024 nodes x 8 processes. Truth is the flow model of
@@ -10,27 +13,29 @@ commanalyzer.simulation.flows; where SimGrid is installed, the flow model is com
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from commanalyzer.allocations.configurations import ComputeRates
-from commanalyzer.allocations.decisions import Configurations, pareto_front
+from commanalyzer.allocations.decisions import Configurations
 from commanalyzer.allocations.fit import CampaignData, fit_areas
-from commanalyzer.allocations.injection import fit_injection
+from commanalyzer.allocations.injection import InjectionModel, fit_injection
 from commanalyzer.allocations.metrics import ROUTED, in_columns, phase_metrics, units_of
-from commanalyzer.allocations.model import PhaseModel
-from commanalyzer.allocations.phases import Halo
+from commanalyzer.allocations.model import AreaModel, PhaseModel
+from commanalyzer.allocations.phases import Halo, Phase
 from commanalyzer.allocations.workload import HaloWorkload, Site
 from commanalyzer.machine.phase_campaign import campaign_points
 from commanalyzer.machine.placement import on_nodes
 from commanalyzer.simulation.allocations import allocated, simulated_campaign
 from commanalyzer.simulation.flows import phase_time
 from commanalyzer.simulation.platforms import LinkParameters
-from commanalyzer.simulation.routes import Network, make_network
+from commanalyzer.simulation.routes import Floats, Int64, Network, make_network
 from tests.bench.allocations_document import document
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,7 +44,7 @@ HOSTS = 1024
 LINK = LinkParameters(bandwidth=1e9, latency_s=2e-6, throughput=4e9, message_overhead_s=3e-7)
 RATES = ComputeRates(process_flops=4e9, memory_bandwidth=8e10)
 TRAIN_NODES, TRAIN_PROCESSES = (8, 16, 32, 64, 128), (1, 2, 4, 8)
-TEST_NODES, TEST_PROCESSES = (16, 32, 64, 128, 256, 512, 1024), (1, 2, 4, 8)
+TEST_NODES, TEST_PROCESSES = (16, 64, 128, 256, 512, 1024), (1, 2, 4, 8)
 MODELS = ("areas with routes", "areas, metrics of the paper", "max-rate")
 
 
@@ -81,25 +86,55 @@ def main() -> None:
     """Simulate, fit, compare and write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default=",".join(NETWORKS), help="topologies")
+    parser.add_argument("--keep", type=Path, help="directory of simulated networks")
     parser.add_argument("-o", "--output", type=Path, default=ROOT / "workloads" / "ALLOCATIONS.md")
     options = parser.parse_args()
     rows: list[Row] = []
     formulas: dict[str, str] = {}
     for topology in options.only.split(","):
-        network = make_network(topology, HOSTS)
-        models = dict(zip(MODELS, fitted(network), strict=True))
-        area = models[MODELS[0]]
-        formulas[topology] = "; ".join(
-            f"{a.name} ({' and '.join(c.text for c in a.where) or 'all'}): {a.formula}"
-            for a in area.times.areas  # type: ignore[attr-defined]
-        )
-        rows += list(tested(network, models))
+        kept = options.keep / f"{topology}.json" if options.keep else None
+        if kept is not None and kept.exists():
+            mine, formulas[topology] = decoded(json.loads(kept.read_text()))
+        else:
+            mine, formulas[topology] = simulated(topology)
+            if kept is not None:
+                kept.parent.mkdir(exist_ok=True)
+                kept.write_text(json.dumps({"rows": [encoded(r) for r in mine], "formula": formulas[topology]}))
+        rows += mine
         print(topology, "done", flush=True)
     options.output.write_text(document(rows, formulas), encoding="utf-8")
     print(f"wrote {options.output}")
 
 
-def fitted(network: Network) -> tuple[PhaseModel, PhaseModel, PhaseModel]:
+def simulated(topology: str) -> tuple[list[Row], str]:
+    """Rows of a network, and the fitted formulas."""
+    network = make_network(topology, HOSTS)
+    models = fitted(network)
+    areas = models[0].times.areas
+    text = "; ".join(f"{a.name} ({' and '.join(c.text for c in a.where) or 'all'}): {a.formula}" for a in areas)
+    return list(tested(network, dict(zip(MODELS, models, strict=True)))), text
+
+
+def encoded(row: Row) -> dict[str, Any]:
+    """A row as JSON."""
+    table = np.column_stack((row.truth.nodes, row.truth.processes, row.truth.compute_s, row.truth.is_memory_bound))
+    comm = {key: found.comm_s.tolist() for key, found in row.predicted.items()}
+    return {"network": row.network, "program": row.program, "table": table.tolist(),
+            "truth": row.truth.comm_s.tolist(), "predicted": comm}  # fmt: skip
+
+
+def decoded(document: dict[str, Any]) -> tuple[list[Row], str]:
+    """Rows that :func:`encoded` made."""
+    rows = []
+    for item in document["rows"]:
+        table = np.insert(np.array(item["table"]), 3, 0.0, axis=1)
+        predicted = {k: _configurations(table, np.array(v)) for k, v in item["predicted"].items()}
+        truth = _configurations(table, np.array(item["truth"]))
+        rows.append(Row(item["network"], item["program"], truth, predicted))
+    return rows, document["formula"]
+
+
+def fitted(network: Network) -> tuple[AreaModel, AreaModel, InjectionModel]:
     """The models of a campaign on a network, in the order of ``MODELS``."""
     points = campaign_points(TRAIN_NODES, TRAIN_PROCESSES)
     units = units_of(network)
@@ -121,7 +156,8 @@ def tested(network: Network, models: Mapping[str, PhaseModel]) -> Iterator[Row]:
     """All programs on a network, on consecutive nodes and on fragments."""
     for number in (0, 1):
         truth_of_sums: dict[tuple[int, int], tuple[float, dict[str, float]]] = {}
-        for program in programs():
+        # Fragments of the middle size only: they make another way to the same nodes.
+        for program in programs()[3:6] if number else programs():
             name = f"{program.title}{', fragments' if number else ''}"
             yield _row(name, program, network, models, number, truth_of_sums)
 
@@ -160,7 +196,7 @@ def _row(
 
 
 def _times(
-    phases: tuple[object, ...],
+    phases: tuple[Phase, ...],
     n: int,
     ppn: int,
     network: Network,
@@ -169,19 +205,19 @@ def _times(
 ) -> tuple[float, dict[str, float]]:
     """Simulated and predicted time of phases, one after another, seconds."""
     placement = on_nodes(n, ppn, position=_place(network, n, number))
-    messages = [phase.messages for phase in phases]  # type: ignore[attr-defined]
+    messages = [phase.messages for phase in phases]
     true_s = sum(phase_time(m, placement.rank_position, network, LINK) for m in messages)
     columns = in_columns([phase_metrics(m, placement, units_of(network), network) for m in messages])
     return true_s, {key: float(model.predict(columns).time_s.sum()) for key, model in models.items()}
 
 
 @cache
-def _place(network: Network, n: int, number: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+def _place(network: Network, n: int, number: int) -> Int64:
     # Other fragments than those of the campaign.
     return allocated(network, n, 7 * number)
 
 
-def _configurations(table: np.ndarray[tuple[int, ...], np.dtype[np.float64]], comm_s: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> Configurations:
+def _configurations(table: Floats, comm_s: Floats) -> Configurations:
     nothing = np.zeros(len(table), dtype=np.bool_)
     return Configurations(
         table[:, 0].astype(np.int64),
@@ -194,12 +230,6 @@ def _configurations(table: np.ndarray[tuple[int, ...], np.dtype[np.float64]], co
         nothing,
         table[:, 4] > 0,
     )
-
-
-def matched(truth: Configurations, predicted: Configurations) -> tuple[int, int, int]:
-    """Points of the true front, of the predicted one, and of both."""
-    true_front, front = (set(pareto_front(c.cores, c.time_s)) for c in (truth, predicted))
-    return len(true_front), len(front), len(true_front & front)
 
 
 if __name__ == "__main__":

@@ -32,8 +32,8 @@ Made by `python -m tests.bench.allocations`. Models of a communication phase are
 1 to 8 processes per node, 1 and 4 messages per process, 64 B to 16 MiB, neighbours on the next nodes or
 anywhere, two allocations) on networks of 1,024 nodes with links of 1 GB/s, 2 us and 0.3 us per send and receive.
 They are tested on halos (by formula) of stencil3d, hydro3d (26 neighbours, a sum per step) and cg (two sums per iteration),
-three sizes each, on 16 to 1,024 nodes x 1 to 8 processes, on consecutive nodes and on other random fragments than those of the
-campaign. **Truth is this package's flow model** (`simulation/flows.py`), not SimGrid itself, which replays each rank as a
+three sizes each, on 16 to 1,024 nodes x 1 to 8 processes, on consecutive nodes, and the middle size also on other random fragments
+than those of the campaign. **Truth is this package's flow model** (`simulation/flows.py`), not SimGrid itself, which replays each rank as a
 thread: 256 nodes x 4 processes took it 29 s per phase. How the two agree is shown below.
 
 ## Communication time within 25 % and 50 %
