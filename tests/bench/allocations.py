@@ -43,8 +43,9 @@ NETWORKS = ("fat-tree", "torus", "dragonfly", "hypercube")
 HOSTS = 1024
 LINK = LinkParameters(bandwidth=1e9, latency_s=2e-6, throughput=4e9, message_overhead_s=3e-7)
 RATES = ComputeRates(process_flops=4e9, memory_bandwidth=8e10)
-TRAIN_NODES, TRAIN_PROCESSES = (8, 16, 32, 64, 128), (1, 2, 4, 8)
-TEST_NODES, TEST_PROCESSES = (16, 64, 128, 256, 512, 1024), (1, 2, 4, 8)
+TRAIN_NODES, TRAIN_PROCESSES = (8, 32, 128), (1, 2, 4, 8)
+TRAIN_SIZES = (64, 1024, 16384, 262144, 4194304)
+TEST_NODES, TEST_PROCESSES = (16, 64, 256, 512, 1024), (1, 2, 4, 8)
 MODELS = ("areas with routes", "areas, metrics of the paper", "max-rate")
 
 
@@ -136,7 +137,7 @@ def decoded(document: dict[str, Any]) -> tuple[list[Row], str]:
 
 def fitted(network: Network) -> tuple[AreaModel, AreaModel, InjectionModel]:
     """The models of a campaign on a network, in the order of ``MODELS``."""
-    points = campaign_points(TRAIN_NODES, TRAIN_PROCESSES)
+    points = campaign_points(TRAIN_NODES, TRAIN_PROCESSES, sizes=TRAIN_SIZES)
     units = units_of(network)
     metrics, times = [], []
     for messages, placement, time_s in simulated_campaign(points, network, LINK):

@@ -28,8 +28,8 @@ def document(rows: Sequence[Row], formulas: Mapping[str, str]) -> str:
 
 _HEAD = """# Allocations: predicted against simulated time
 
-Made by `python -m tests.bench.allocations`. Models of a communication phase are fitted to a campaign (8 to 128 nodes,
-1 to 8 processes per node, 1 and 4 messages per process, 64 B to 16 MiB, neighbours on the next nodes or
+Made by `python -m tests.bench.allocations`. Models of a communication phase are fitted to a campaign (8, 32 and 128 nodes,
+1 to 8 processes per node, 1 and 4 messages per process, 64 B to 4 MiB, neighbours on the next nodes or
 anywhere, two allocations) on networks of 1,024 nodes with links of 1 GB/s, 2 us and 0.3 us per send and receive.
 They are tested on halos (by formula) of stencil3d, hydro3d (26 neighbours, a sum per step) and cg (two sums per iteration),
 three sizes each, on 16 to 1,024 nodes x 1 to 8 processes, on consecutive nodes, and the middle size also on other random fragments
