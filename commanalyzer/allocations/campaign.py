@@ -55,7 +55,8 @@ def machine_of_campaign(
         FitError: If the points are too few.
     """
     data = campaign_data(points, base.units)
-    note = f"campaign of {len(points)} phases on up to {max((p.point.num_nodes for p in points), default=0)} nodes"
+    most = max((found.point.num_nodes for found in points), default=0)
+    note = f"campaign of {len(points)} phases on up to {most} nodes"
     shape = [unit.name for unit in base.units]
     areas = fit_areas(data, shape, bounds=bounds, date=date, note=note)
     physics = fit_injection(data.metrics, data.time_s)

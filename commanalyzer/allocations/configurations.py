@@ -106,7 +106,7 @@ def configurations(
     if not rows:
         raise ConfigError(
             f"expected nodes and processes per node that {workload.title} can run on, found none",
-            hint="results know the numbers of processes that they were divided among; grids need a point each",
+            hint="results know the numbers of processes they were divided among; grids need a point each",
         )
     one = workload.demand(1, 1, site)
     serial_s = rates.seconds(one, 1, 1)[0] if one is not None else float("nan")

@@ -1,7 +1,8 @@
 """Which allocation to ask for: all nodes x processes per node, their times and costs, and what to choose.
 
 The front (Pareto) holds the configurations that no other one beats in both cores and time. Its fastest point
-is the fastest of all; beyond it scalability breaks: more cores are in no point of the front (paper Section 4).
+is the fastest of all; beyond it scalability breaks: more cores are in no point of the front (paper
+Section 4).
 """
 
 from __future__ import annotations
@@ -98,8 +99,7 @@ class Limits:
             "no model": ~np.isfinite(found.time_s),
         }
         return tuple(
-            tuple(name for name, is_broken in checks.items() if is_broken[k])
-            for k in range(len(found.nodes))
+            tuple(name for name, is_broken in checks.items() if is_broken[k]) for k in range(len(found.nodes))
         )
 
 

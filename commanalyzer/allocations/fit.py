@@ -1,7 +1,7 @@
 """Fits area models to a campaign: areas by cross-validation, terms by prediction, coefficients robustly.
 
-1. *Areas.* Candidates are bounds on S, NT or PT at powers of four of the data's bytes, one or two of them. The one is
-   taken that predicts phases on the most nodes best, which were left out, and whose areas are worth their terms.
+1. *Areas.* Candidates are bounds on S, NT or PT at powers of four, one or two of them. Those are taken whose
+   formulas predict phases that were left out best (on the most nodes, and one by one).
 2. *Terms.* The constant, amounts, and amounts times a size of the allocation; all sums of up to three with
    coefficients above 0 are ranked by the regression core of laws, and chosen by errors of prediction.
 3. *Coefficients.* Robust linear regression (Huber's weights) on relative residuals, by statsmodels. Where it
@@ -106,8 +106,7 @@ def fit_areas(
     if best is None:
         raise FitError("expected phases in each area, found too few", where="campaign")
     ranges = tuple(
-        (name, float(metrics[name].min()), float(metrics[name].max()))
-        for name in ("N", "PPN", "M", "S")
+        (name, float(metrics[name].min()), float(metrics[name].max())) for name in ("N", "PPN", "M", "S")
     )
     return read_model(PhaseTimes(best, ranges, "measured", date, note))
 

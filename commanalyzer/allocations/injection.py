@@ -6,9 +6,9 @@ A message takes L; a process is busy o for each message that it sends and each t
 injects at most one message per g and B_node bytes per second, and one of its processes B_process. The maximum
 is the max-rate model: PPN processes share a node's rate as soon as PPN times the rate of one exceeds it.
 
-Reference: A. Alexandrov et al., LogGP, SPAA 1995; W. Gropp, L. N. Olson, P. Samfass, Modeling MPI communication
-performance on SMP nodes: is it time to retire the ping pong test, EuroMPI 2016 (max-rate model). Departure: M
-and NI count single messages, where LogGP and Gropp et al. send one.
+Reference: A. Alexandrov et al., LogGP, SPAA 1995; W. Gropp, L. N. Olson, P. Samfass, Modeling MPI
+communication performance on SMP nodes: is it time to retire the ping pong test, EuroMPI 2016 (max-rate
+model). Departure: M and NI count single messages, where LogGP and Gropp et al. send one.
 """
 
 from __future__ import annotations

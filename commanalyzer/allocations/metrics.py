@@ -94,11 +94,16 @@ def in_columns(rows: Sequence[Mapping[str, float]]) -> dict[str, Floats]:
 
 
 def _routed(
-    messages: Messages, placement: Placement, between: np.ndarray[tuple[int, ...], np.dtype[np.bool_]], network: Network
+    messages: Messages,
+    placement: Placement,
+    between: np.ndarray[tuple[int, ...], np.dtype[np.bool_]],
+    network: Network,
 ) -> dict[str, float]:
     place = placement.rank_position
     pairs, inverse = np.unique(
-        np.stack((place[messages.sender[between]], place[messages.receiver[between]])), axis=1, return_inverse=True
+        np.stack((place[messages.sender[between]], place[messages.receiver[between]])),
+        axis=1,
+        return_inverse=True,
     )
     size = np.bincount(inverse.ravel(), messages.size_bytes[between], pairs.shape[1])
     routes = network.routes(pairs[0], pairs[1])

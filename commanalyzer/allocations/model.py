@@ -160,5 +160,5 @@ def require(metrics: Mapping[str, Floats], needed: frozenset[str], where: str) -
         raise FitError(
             f"expected the metrics {', '.join(sorted(needed))}, found no {', '.join(missing)}",
             where=where,
-            hint="shape metrics need [[units]] in the machine file; LT and D need a network with known routes",
+            hint="shape metrics need [[units]] in the machine file; LT and D need --network",
         )

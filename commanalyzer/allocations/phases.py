@@ -1,4 +1,4 @@
-"""Messages of communication phases: halo exchanges by formula, collectives, predicted and counted matrices."""
+"""Messages of communication phases: halos by formula, collectives, predicted and counted matrices."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def allreduce_phases(num_ranks: int, size_bytes: int) -> tuple[Messages, ...]:
     Reference: R. Thakur, R. Rabenseifner, W. Gropp, Optimization of collective communication operations in
     MPICH, IJHPCA 19(1), 2005.
     """
-    if num_ranks < 2:  # noqa: PLR2004 a rank alone
+    if num_ranks < 2:
         return ()
     core = 1 << (num_ranks.bit_length() - 1)
     rest = np.arange(core, num_ranks)

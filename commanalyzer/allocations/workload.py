@@ -168,7 +168,9 @@ class LawsWorkload:
     def demand(self, num_nodes: int, ranks_per_node: int, site: Site) -> Demand | None:
         """See :class:`Workload`."""
         ranks = num_nodes * ranks_per_node
-        names = ("comm_bytes", "messages") if self.division == "best" else ("regular_bytes", "regular_messages")
+        names = (
+            ("comm_bytes", "messages") if self.division == "best" else ("regular_bytes", "regular_messages")
+        )
         traffic, count, work = (law_of(self.laws, name) for name in (*names, "work_flops"))
 
         def at(law: Law, p: int) -> float:
@@ -277,14 +279,18 @@ def read_halo(path: Path) -> HaloWorkload:
             where=str(path),
             hint="docs/reference/allocations.md lists the keys",
         )
-    if not isinstance(domain, list) or not all(type(n) is int and n > 0 for n in domain) or len(domain) > 3:  # noqa: PLR2004
+    if not isinstance(domain, list) or not all(type(n) is int and n > 0 for n in domain) or len(domain) > 3:
         raise ConfigError(f"expected 1 to 3 numbers of points, found {domain!r}", where=f"{path}: domain")
     found = {name: _number(data.get(name, default), f"{path}: {name}") for name, default in numbers.items()}
     neighbours = data.get("neighbours", "faces")
     if neighbours not in ("faces", "all"):
         raise ConfigError(f"expected faces or all, found {neighbours!r}", where=f"{path}: neighbours")
     halo = Halo(
-        tuple(domain), int(found["point_bytes"]), int(found["width"]), neighbours, data.get("periodic") is True
+        tuple(domain),
+        int(found["point_bytes"]),
+        int(found["width"]),
+        neighbours,
+        data.get("periodic") is True,
     )
     return HaloWorkload(
         str(data.get("name", path.stem)), halo, found["steps"], found["flops_per_point"],

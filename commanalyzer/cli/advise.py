@@ -83,8 +83,9 @@ def command(
 ) -> None:
     """Say how many nodes to ask for, from the LAWS that fit -o has saved.
 
-    With --allocations: how many nodes and processes per node, with predicted times. Else all numbers are bounds from communication: no program with this communication is faster. Strong scaling
-    keeps the problem; weak scaling grows one parameter so that the work per node stays.
+    With --allocations: how many nodes and processes per node, with predicted times. Else all numbers are
+    bounds from communication: no program with this communication is faster. Strong scaling keeps the problem;
+    weak scaling grows one parameter so that the work per node stays.
     """
     check_outputs(None, json_output, force)
     if not 0.0 < efficiency < 1.0:

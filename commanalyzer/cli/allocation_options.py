@@ -31,10 +31,15 @@ _OPTIONS = (
         "result (*.cmz) or a halo file (*.toml).",
     ),
     click.option(
-        "--ppn", type=options.nodes, help="Processes per node to consider: 1..16x2; 1 to all cores if left out."
+        "--ppn",
+        type=options.nodes,
+        help="Processes per node to consider: 1..16x2; 1 to all cores if left out.",
     ),
     click.option(
-        "--steps", default="", metavar="NAME|NUMBER", help="Communication phases of the run: a --param, or a number."
+        "--steps",
+        default="",
+        metavar="NAME|NUMBER",
+        help="Communication phases of the run: a --param, or a number.",
     ),
     click.option(
         "--model",
@@ -51,7 +56,9 @@ _OPTIONS = (
         show_default=True,
         help="Ranks on the nodes.",
     ),
-    click.option("--network", type=click.Choice(_NETWORKS), help="Network with known routes, for models with LT."),
+    click.option(
+        "--network", type=click.Choice(_NETWORKS), help="Network with known routes, for models with LT."
+    ),
     click.option(
         "--memory-traffic", type=float, default=0.0, metavar="B/FLOP", help="Bytes from memory per operation."
     ),
@@ -117,7 +124,9 @@ def advise_allocations(common: Common, asked: AllocationQuestion) -> None:
     model = injection_of(machine) if asked.phase_model == "max-rate" else phase_model(machine)
     cores = int(machine.cores.value) if machine.cores is not None else 1
     if asked.whole_nodes and machine.cores is None:
-        raise ConfigError("expected the cores of a node to charge whole nodes, found none", where="--whole-nodes")
+        raise ConfigError(
+            "expected the cores of a node to charge whole nodes, found none", where="--whole-nodes"
+        )
     found = configurations(
         workload, common.nodes, asked.ppn or _powers(cores), model, rates_of(machine), _site(asked, common)
     )

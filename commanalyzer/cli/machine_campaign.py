@@ -60,7 +60,9 @@ def measure_campaign(
     "-o", "--output", required=True, type=click.Path(path_type=Path), help="Machine file to write (TOML)."
 )
 @click.option("--name", default="", help="What to call the machine.")
-@click.option("--base", default="", metavar="NAME|FILE", help="Machine whose other parameters and units are kept.")
+@click.option(
+    "--base", default="", metavar="NAME|FILE", help="Machine whose other parameters and units are kept."
+)
 @click.option(
     "--areas", default="", help="Bounds of the areas: 'S <= 4096 and NT <= 131072'; found if left out."
 )
@@ -102,11 +104,16 @@ campaign_options = (
     click.option(
         "--nodes", type=options.nodes, default=DEFAULT_NODES, help="Nodes of the campaign; else 8..128x2."
     ),
-    click.option("--ppn", type=options.nodes, default=(1,), help="Processes per node of the campaign; else 1."),
+    click.option(
+        "--ppn", type=options.nodes, default=(1,), help="Processes per node of the campaign; else 1."
+    ),
     click.option(
         "--allocation", default="1", show_default=True, help="Name of this job's nodes in the campaign."
     ),
     click.option(
-        "--slurm", type=click.Path(path_type=Path), metavar="SCRIPT", help="Only write a script of the campaign."
+        "--slurm",
+        type=click.Path(path_type=Path),
+        metavar="SCRIPT",
+        help="Only write a script of the campaign.",
     ),
 )

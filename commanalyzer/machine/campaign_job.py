@@ -35,12 +35,14 @@ cd {folder}
 if [ -z "${{SLURM_JOB_ID:-}}" ]; then
     for allocation in {allocations}; do
         for nodes in {nodes}; do
-            sbatch --dependency=singleton --nodes="$nodes" --ntasks-per-node={most_processes} {name} "$nodes" "$allocation"
+            sbatch --dependency=singleton --nodes="$nodes" --ntasks-per-node={most_processes} \\
+                {name} "$nodes" "$allocation"
         done
     done
     exit
 fi
-exec srun --cpu-bind=cores {tool} machine measure --campaign {table} --nodes "$1" --ppn {processes} --allocation "$2"
+exec srun --cpu-bind=cores {tool} machine measure --campaign {table} \\
+    --nodes "$1" --ppn {processes} --allocation "$2"
 """
 
 
@@ -62,7 +64,7 @@ def run_campaign(
     if comm.size == 1:
         raise MachineModelError(
             "expected at least 2 ranks to measure phases, found 1",
-            hint="mpiexec -n RANKS or srun commanalyzer machine measure --campaign ..., or --slurm for a script",
+            hint="mpiexec -n RANKS commanalyzer machine measure --campaign ..., or --slurm for a script",
         )
     return measure_missing(comm, table, points, allocation, say)
 

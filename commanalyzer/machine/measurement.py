@@ -10,8 +10,8 @@ from typing import TypeVar
 from commanalyzer.machine.campaign import MeasurementPlan, measure_network
 from commanalyzer.machine.communicator import Communicator
 from commanalyzer.machine.estimate import estimate_network
-from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.machine.hosts import JobHosts, RankPlace, this_place
+from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.machine.samples import Series
 from commanalyzer.progress import Progress
 from commanalyzer.version import tool_version

@@ -1,11 +1,12 @@
 """The campaign that phase models are fitted to: nodes x processes per node x messages x sizes.
 
 In a phase every process sends ``num_messages`` messages of one size and receives as many; all are under way
-at once. Neighbours are on the next nodes (``shift``) or anywhere (``ring``): in real programs they are some of
-each. Every finished point is one line of a table, so that a campaign that is killed goes on where it was.
+at once. Neighbours are on the next nodes (``shift``) or anywhere (``ring``): in real programs they are some
+of each. Every finished point is one line of a table, so that a campaign that is killed goes on where it was.
 
-Reference: N. Papadopoulou, G. Goumas, N. Koziris, 2017, Section 3.3 (8 to 128 nodes, 1 to all processes per node,
-1 to 4 or 8 messages, 64 B to 16 MB, two executions). Departure: the paper does not say who exchanges with whom.
+Reference: N. Papadopoulou, G. Goumas, N. Koziris, 2017, Section 3.3 (8 to 128 nodes, 1 to all processes per
+node, 1 to 4 or 8 messages, 64 B to 16 MB, two executions). Departure: the paper does not say who exchanges
+with whom.
 """
 
 from __future__ import annotations

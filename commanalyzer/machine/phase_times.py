@@ -145,14 +145,16 @@ def read_phase_times(entry: object) -> PhaseTimes:
         )
     source = table.get("source", "given")
     if source not in ("measured", "given"):
-        raise MachineModelError(
-            f"expected measured or given, found {source!r}", where="phase_times.source"
-        )
+        raise MachineModelError(f"expected measured or given, found {source!r}", where="phase_times.source")
     areas = tuple(_area(item) for item in _tables(table["areas"], "phase_times.areas"))
     if not areas:
         raise MachineModelError("expected at least one area, found none", where="phase_times.areas")
     return PhaseTimes(
-        areas, _ranges(table.get("ranges", {})), str(source), str(table.get("date", "")), str(table.get("note", ""))
+        areas,
+        _ranges(table.get("ranges", {})),
+        str(source),
+        str(table.get("date", "")),
+        str(table.get("note", "")),
     )
 
 
@@ -172,7 +174,7 @@ def _ranges(entry: object) -> tuple[tuple[str, float, float], ...]:
     for name, ends in _table(entry, "phase_times.ranges").items():
         if (
             not isinstance(ends, list)
-            or len(ends) != 2  # noqa: PLR2004 least and greatest
+            or len(ends) != 2
             or any(isinstance(end, bool) or not isinstance(end, int | float) for end in ends)
             or not all(math.isfinite(end) for end in ends)
             or ends[0] > ends[1]

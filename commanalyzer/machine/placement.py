@@ -86,8 +86,8 @@ def on_nodes(
 def of_hosts(hosts: Sequence[str]) -> Placement:
     """Placement of a job from the name of each rank's host.
 
-    Places are the last numbers in the names (``nid00017``: 17), for names of nodes count through racks and switches
-    nearly everywhere; where these are not all different, the order of the sorted names.
+    Places are the last numbers in the names (``nid00017``: 17), for names of nodes count through racks and
+    switches nearly everywhere; where these are not all different, the order of the sorted names.
     """
     names = sorted(set(hosts), key=_natural)
     index = {name: k for k, name in enumerate(names)}
@@ -95,7 +95,9 @@ def of_hosts(hosts: Sequence[str]) -> Placement:
     last = [int(found[-1]) if found else -1 for found in numbers]
     is_number = len(set(last)) == len(last) and -1 not in last
     position = last if is_number and max(last, default=0) < _MOST else range(len(names))
-    return Placement(np.array([index[name] for name in hosts], dtype=np.int64), np.array(position, dtype=np.int64))
+    return Placement(
+        np.array([index[name] for name in hosts], dtype=np.int64), np.array(position, dtype=np.int64)
+    )
 
 
 def _natural(name: str) -> tuple[tuple[bool, int, str], ...]:

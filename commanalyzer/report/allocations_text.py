@@ -16,7 +16,7 @@ from rich.text import Text
 from commanalyzer.allocations.decisions import Configurations, Decision, Limits, sbatch_lines
 from commanalyzer.documents import number, parse_json
 from commanalyzer.errors import ArtifactError
-from commanalyzer.quantities import format_bytes, format_percent, format_seconds
+from commanalyzer.quantities import format_percent, format_seconds
 
 SCHEMA = "commanalyzer.allocations/1"
 _FLOATS = ("compute_s", "comm_s", "node_bytes")
@@ -48,7 +48,9 @@ class AllocationReport:
 def show_allocations(report: AllocationReport, console: Console, *, every: bool = False) -> None:
     """Print the front (or all configurations), what to ask for, and lines for Slurm."""
     found, decision = report.found, report.decision
-    console.print(Text(f"{report.program} on {report.machine or 'the machine'}, communication by {report.model}"))
+    console.print(
+        Text(f"{report.program} on {report.machine or 'the machine'}, communication by {report.model}")
+    )
     shown = range(len(found.nodes)) if every else decision.front
     console.print(_table(report, list(shown), every=every))
     for line in decision_lines(report):
@@ -120,7 +122,7 @@ def decision_lines(report: AllocationReport) -> list[str]:
         lines.append(f"Scalability breaks after {decision.break_cores} cores: more take longer")
     marked = {
         "beyond the data": "outside of the data of the model or of a law: extrapolated",
-        "formula below 0": "the model's formula is negative there, its time was taken as 0: do not rely on it",
+        "formula below 0": "the formula is negative there, its time was taken as 0: do not rely on it",
     }
     said = {word for k in range(len(found.nodes)) for word in remarks_of(report, k)}
     return [*lines, *(f"{word}: {meaning}" for word, meaning in marked.items() if word in said)]
@@ -198,7 +200,12 @@ def load_allocations(path: Path) -> AllocationReport:
             f"expected a complete document of allocations, found a damaged one: {error!r}", where=str(path)
         ) from error
     return AllocationReport(
-        str(data.get("program", "")), str(data.get("machine", "")), str(data.get("model", "")), found, limits, decision
+        str(data.get("program", "")),
+        str(data.get("machine", "")),
+        str(data.get("model", "")),
+        found,
+        limits,
+        decision,
     )
 
 
@@ -208,7 +215,7 @@ def _limits(entry: Mapping[str, object]) -> Limits:
     return Limits(**{name: int(v) if name in whole else v for name, v in given.items()})  # type: ignore[arg-type]
 
 
-def _plain(value: float | bool) -> float | int | bool | None:  # noqa: FBT001
+def _plain(value: float | bool) -> float | int | bool | None:
     return value if isinstance(value, bool | int) or math.isfinite(value) else None
 
 

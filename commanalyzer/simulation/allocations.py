@@ -42,7 +42,10 @@ def pattern_messages(point: CampaignPoint) -> Messages:
 
 
 def simulated_campaign(
-    points: Sequence[CampaignPoint], network: Network, link: LinkParameters, allocations: Sequence[int] = (0, 1)
+    points: Sequence[CampaignPoint],
+    network: Network,
+    link: LinkParameters,
+    allocations: Sequence[int] = (0, 1),
 ) -> Iterator[tuple[Messages, Placement, float]]:
     """Messages, placement and time (seconds) of every point in every allocation.
 

@@ -14,7 +14,7 @@ _NEVER = np.inf
 
 
 @compiled
-def shared_rates(
+def shared_rates(  # noqa: C901 loops over links and flows
     routes: Int64, active: Int64, count: Floats, penalty: Floats, capacity: Floats, rate: Floats
 ) -> None:
     """Weighted max-min fair rates of the active flows, by progressive filling, into ``rate``.

@@ -45,9 +45,7 @@ class Messages:
             raise ValueError("expected a sender, a receiver and a size of each message")
 
 
-def phase_time(
-    messages: Messages, rank_position: Int64, network: Network, link: LinkParameters
-) -> float:
+def phase_time(messages: Messages, rank_position: Int64, network: Network, link: LinkParameters) -> float:
     """Seconds from the start of a phase to its end on the slowest rank.
 
     Args:
@@ -64,9 +62,7 @@ def phase_time(
     inside = source == target
     arrival = np.empty(len(source))
     sent_s = (turn + 1) * overhead_s
-    arrival[inside] = (
-        sent_s[inside] + MEMORY_LATENCY_S + messages.size_bytes[inside] / MEMORY_BANDWIDTH
-    )
+    arrival[inside] = sent_s[inside] + MEMORY_LATENCY_S + messages.size_bytes[inside] / MEMORY_BANDWIDTH
     outside = ~inside
     if outside.any():
         arrival[outside] = _network_arrivals(

@@ -72,9 +72,7 @@ def near_placement(
     return Placement(node, near_hosts(distances, between, random))
 
 
-def _equal_groups(
-    comm_bytes: NDArray[np.int64], num_groups: int, size: int, seed: int
-) -> NDArray[np.int64]:
+def _equal_groups(comm_bytes: NDArray[np.int64], num_groups: int, size: int, seed: int) -> NDArray[np.int64]:
     """int64[P], groups of exactly ``size`` ranks: parts of METIS, the surplus moved to parts with room."""
     if num_groups == 1 or size == 1:
         return np.arange(num_groups * size) // size

@@ -5,11 +5,11 @@ Every directed link has a number; a route is a row of such numbers, -1 behind it
     star, fat tree, dragonfly    up(host), links between switches, down(host)
     torus, hypercube             up(host), steps in dimension order the short way round, down(host)
 
-Where both ways round a torus are equally long, the one through the nodes between both numbers is taken, so that
-messages there and back share links; SimGrid's shortest paths give the same times.
+Where both ways round a torus are equally long, the one through the nodes between both numbers is taken, so
+that messages there and back share links; SimGrid's shortest paths give the same times.
 
-Reference: D-mod-k routing of fat trees: E. Zahavi, D-Mod-K routing, CCIT report 776, 2010 (a message to host t
-goes up to spine t mod k); minimal routing of dragonflies: J. Kim et al., ISCA 2008.
+Reference: D-mod-k routing of fat trees: E. Zahavi, D-Mod-K routing, CCIT report 776, 2010 (a message to host
+t goes up to spine t mod k); minimal routing of dragonflies: J. Kim et al., ISCA 2008.
 """
 
 from __future__ import annotations
@@ -145,9 +145,7 @@ def _tree_links(source: Int64, target: Int64, sides: tuple[int, ...], first: int
 
 def _dragonfly_links(source: Int64, target: Int64, sides: tuple[int, ...], first: int) -> list[Int64]:
     groups, routers, per_router = sides
-    (from_group, at), (to_group, end) = (
-        np.divmod(host // per_router, routers) for host in (source, target)
-    )
+    (from_group, at), (to_group, end) = (np.divmod(host // per_router, routers) for host in (source, target))
     crosses = from_group != to_group
 
     def local(group: Int64, a: Int64, b: Int64) -> Int64:

@@ -19,8 +19,8 @@ from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.progress import Progress
 from commanalyzer.results import AnalysisResult, Decomposition
 from commanalyzer.roofline.bound import BoundPoint, scaling_bound
-from commanalyzer.simulation.network_benchmark import matching_bandwidth, one_way_latency, pair_bandwidth
 from commanalyzer.simulation.mapping import HostOrder, place
+from commanalyzer.simulation.network_benchmark import matching_bandwidth, one_way_latency, pair_bandwidth
 from commanalyzer.simulation.platforms import Platform
 from commanalyzer.simulation.schedule import Schedule, make_schedule
 from commanalyzer.simulation.smpirun import replay

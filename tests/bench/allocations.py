@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich.console import Console
 
 from commanalyzer.allocations.configurations import ComputeRates
 from commanalyzer.allocations.decisions import Configurations
@@ -90,6 +91,7 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, help="directory of simulated networks")
     parser.add_argument("-o", "--output", type=Path, default=ROOT / "workloads" / "ALLOCATIONS.md")
     options = parser.parse_args()
+    console = Console()
     rows: list[Row] = []
     formulas: dict[str, str] = {}
     for topology in options.only.split(","):
@@ -100,11 +102,13 @@ def main() -> None:
             mine, formulas[topology] = simulated(topology)
             if kept is not None:
                 kept.parent.mkdir(exist_ok=True)
-                kept.write_text(json.dumps({"rows": [encoded(r) for r in mine], "formula": formulas[topology]}))
+                kept.write_text(
+                    json.dumps({"rows": [encoded(r) for r in mine], "formula": formulas[topology]})
+                )
         rows += mine
-        print(topology, "done", flush=True)
+        console.print(f"{topology}: done")
     options.output.write_text(document(rows, formulas), encoding="utf-8")
-    print(f"wrote {options.output}")
+    console.print(f"wrote {options.output}")
 
 
 def simulated(topology: str) -> tuple[list[Row], str]:
@@ -112,13 +116,17 @@ def simulated(topology: str) -> tuple[list[Row], str]:
     network = make_network(topology, HOSTS)
     models = fitted(network)
     areas = models[0].times.areas
-    text = "; ".join(f"{a.name} ({' and '.join(c.text for c in a.where) or 'all'}): {a.formula}" for a in areas)
+    text = "; ".join(
+        f"{a.name} ({' and '.join(c.text for c in a.where) or 'all'}): {a.formula}" for a in areas
+    )
     return list(tested(network, dict(zip(MODELS, models, strict=True)))), text
 
 
 def encoded(row: Row) -> dict[str, Any]:
     """A row as JSON."""
-    table = np.column_stack((row.truth.nodes, row.truth.processes, row.truth.compute_s, row.truth.is_memory_bound))
+    table = np.column_stack(
+        (row.truth.nodes, row.truth.processes, row.truth.compute_s, row.truth.is_memory_bound)
+    )
     comm = {key: found.comm_s.tolist() for key, found in row.predicted.items()}
     return {"network": row.network, "program": row.program, "table": table.tolist(),
             "truth": row.truth.comm_s.tolist(), "predicted": comm}  # fmt: skip

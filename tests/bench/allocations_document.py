@@ -28,32 +28,36 @@ def document(rows: Sequence[Row], formulas: Mapping[str, str]) -> str:
 
 _HEAD = """# Allocations: predicted against simulated time
 
-Made by `python -m tests.bench.allocations`. Models of a communication phase are fitted to a campaign (8, 32 and 128 nodes,
-1 to 8 processes per node, 1 and 4 messages per process, 64 B to 4 MiB, neighbours on the next nodes or
-anywhere, two allocations) on networks of 1,024 nodes with links of 1 GB/s, 2 us and 0.3 us per send and receive.
-They are tested on halos (by formula) of stencil3d, hydro3d (26 neighbours, a sum per step) and cg (two sums per iteration),
-three sizes each, on 16 to 1,024 nodes x 1 to 8 processes, on consecutive nodes, and the middle size also on other random fragments
-than those of the campaign. **Truth is this package's flow model** (`simulation/flows.py`), not SimGrid itself, which replays each rank as a
+Made by `python -m tests.bench.allocations`. Models of a communication phase are fitted to a campaign (8,
+32 and 128 nodes, 1 to 8 processes per node, 1 and 4 messages per process, 64 B to 4 MiB, neighbours on
+the next nodes or anywhere, two allocations) on networks of 1,024 nodes with links of 1 GB/s, 2 us and 0.3
+us per send and receive. They are tested on halos (by formula) of stencil3d, hydro3d (26 neighbours, a sum
+per step) and cg (two sums per iteration), three sizes each, on 16 to 1,024 nodes x 1 to 8 processes, on
+consecutive nodes, and the middle size also on other random fragments than those of the campaign. **Truth
+is this package's flow model** (`simulation/flows.py`), not SimGrid itself, which replays each rank as a
 thread: 256 nodes x 4 processes took it 29 s per phase. How the two agree is shown below.
 
 ## Communication time within 25 % and 50 %
 
-All numbers of nodes, and those beyond the campaign alone (more than 128 nodes). *Areas with routes* know the
-busiest link (LT) and the longest way (D) from the network's routes; *metrics of the paper* do not."""
+All numbers of nodes, and those beyond the campaign alone (more than 128 nodes). *Areas with routes* know
+the busiest link (LT) and the longest way (D) from the network's routes; *metrics of the paper* do not."""
 
-_MIDDLE = """The paper reports 41.3 % and 68.2 % (Vilje), 68.8 % and 92.6 % (Piz Daint) on real machines, with noise and other jobs.
+_MIDDLE = """The paper reports 41.3 % and 68.2 % (Vilje), 68.8 % and 92.6 % (Piz Daint) on real machines, with noise
+and other jobs.
 
 ## Decisions
 
-Computation (the same in both): 4 GFlop/s per process, 80 GB/s of memory per node. *Fastest right*: the configuration of least predicted
-time is the one of least true time; *within 1 %*: its true time is at most 1 % longer. *Front matched*: points of the true Pareto
-front (cores against time) that are on the predicted one, of all its points."""
+Computation (the same in both): 4 GFlop/s per process, 80 GB/s of memory per node. *Fastest right*: the
+configuration of least predicted time is the one of least true time; *within 1 %*: its true time is at
+most 1 % longer. *Front matched*: points of the true Pareto front (cores against time) that are on the
+predicted one, of all its points."""
 
 _FORMULAS = """## Fitted formulas (areas with routes), seconds"""
 
 _TRUTH = """## The flow model against SimGrid
 
-Time of one halo or random exchange, ratio of the flow model to SimGrid's replay (SMPI) on the same platform."""
+Time of one halo or random exchange, ratio of the flow model to SimGrid's replay (SMPI) on the same
+platform."""
 
 
 def _share(rows: Sequence[Row], model: str, bound: float, least_nodes: int) -> float:
@@ -83,7 +87,7 @@ def _accuracy_line(network: str, rows: Sequence[Row], model: str) -> str:
 
 def _decisions(rows: Sequence[Row]) -> str:
     lines = [
-        "| network | model | fastest right | within 1 % | worst loss | fewest core-hours right | front matched |",
+        "| network | model | fastest right | within 1 % | worst loss | core-hours right | front matched |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     for network in (*dict.fromkeys(row.network for row in rows), "all"):
@@ -115,10 +119,11 @@ def _decision_line(network: str, rows: Sequence[Row], model: str) -> str:
 def _paper() -> str:
     parts = [
         "## Tables 6 to 9 of the paper",
-        "Missing in print: measured computation times (the paper takes them as given), process grid, mapping of "
-        "processes to nodes and shape of the allocations. Taken here: one rate per machine from the core-hours of "
-        "the cheapest configuration of 2048^3, a most cubic grid without periodic borders, ranks in blocks, "
-        "consecutive nodes. *Cut off*: configurations whose printed formula is below zero and is taken as 0.",
+        "Missing in print: measured computation times (the paper takes them as given), process grid, "
+        "mapping of processes to nodes, shape of the allocations. Taken here: one rate per machine from the "
+        "core-hours of the cheapest configuration of 2048^3, a most cubic grid without periodic borders, "
+        "ranks in blocks, consecutive nodes. *Cut off*: configurations whose printed formula is below zero "
+        "and is taken as 0.",
     ]
     for printed in (VILJE, DAINT):
         lines = [

@@ -7,8 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from commanalyzer.machine.phase_campaign import COLUMNS, CampaignPoint, campaign_points
-from commanalyzer.machine.phase_campaign import MeasuredPoint, append_point
+from commanalyzer.machine.phase_campaign import (
+    COLUMNS,
+    CampaignPoint,
+    MeasuredPoint,
+    append_point,
+    campaign_points,
+)
 from commanalyzer.machine.placement import on_nodes
 from commanalyzer.simulation.allocations import pattern_messages, simulated_campaign
 from commanalyzer.simulation.platforms import LinkParameters
@@ -34,7 +39,7 @@ LINK = LinkParameters(bandwidth=1e9, latency_s=2e-6, throughput=4e9, message_ove
 @needs_simgrid
 @pytest.mark.parametrize("topology", ["star", "fat-tree", "torus", "dragonfly", "hypercube"])
 def test_flows_share_links_as_the_simulator_does(topology: str) -> None:
-    # Within 5 %: changes of shares within 2 % of the time are made together, links within 1 % are full together.
+    # Within 5 %: changes within 2 % of the time are made together, links within 1 % are full together.
     messages = pattern_messages(CampaignPoint(32, 2, 4, 65536, "shift"))
     assert ratio(topology, messages, 1) == pytest.approx(1.0, rel=0.05)
 
@@ -117,7 +122,17 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
     assert alone.status == 1
     assert "at least 2 ranks" in " ".join(alone.err.split())
     script = commanalyzer(
-        tmp_path, "machine", "measure", "--campaign", "t.csv", "--nodes", "8,16", "--ppn", "1,4", "--slurm", "s.sh"
+        tmp_path,
+        "machine",
+        "measure",
+        "--campaign",
+        "t.csv",
+        "--nodes",
+        "8,16",
+        "--ppn",
+        "1,4",
+        "--slurm",
+        "s.sh",
     )
     assert script.status == 0
     text = (tmp_path / "s.sh").read_text()

@@ -9,14 +9,15 @@ from __future__ import annotations
 import json
 import os
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from commanalyzer.machine.campaign import MeasurementPlan, measure_network
-from commanalyzer.machine.measurement import measure_machine
-from commanalyzer.machine.mpi import MpiCommunicator
 from commanalyzer.machine.campaign_job import measure_missing
 from commanalyzer.machine.hosts import RankPlace
+from commanalyzer.machine.measurement import measure_machine
+from commanalyzer.machine.mpi import MpiCommunicator
 from commanalyzer.machine.phase_campaign import campaign_points
 from commanalyzer.machine.samples import Series, write_samples
 from commanalyzer.progress import SilentProgress
@@ -56,10 +57,8 @@ def _on_host(comm: SmpiCommunicator, host: str) -> SmpiCommunicator:
 
     class WithHosts(SmpiCommunicator):
         def gather_texts(self, text: str) -> tuple[str, ...]:
-            try:
+            with suppress(ValueError):  # another text
                 text = replace(RankPlace.from_text(text), host=host).to_text()
-            except ValueError:  # another text
-                pass
             return super().gather_texts(text)
 
     return WithHosts(comm.library, comm.handle)

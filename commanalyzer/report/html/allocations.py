@@ -83,5 +83,6 @@ def _chart(report: AllocationReport) -> Chart:
             "on_front": [int(k in decision.front) for k in range(len(found.nodes))],
         }
 
-    text = f"Time against cores of {len(found.nodes)} configurations, {len(decision.front)} of them on the front."
+    count = len(decision.front)
+    text = f"Time against cores of {len(found.nodes)} configurations, {count} of them on the front."
     return Chart("allocations-front-figure", "Time against cores", text, (5.2, 3.6), draw, numbers)

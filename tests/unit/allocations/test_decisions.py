@@ -31,19 +31,11 @@ def _found(rows: list[tuple[int, int, float]], serial_s: float = 100.0) -> Confi
 TABLE = _found([(1, 1, 100.0), (1, 4, 40.0), (2, 2, 28.0), (4, 1, 27.0), (4, 4, 10.0), (8, 4, 12.0)])
 
 
-@given(
-    st.lists(
-        st.tuples(st.integers(1, 6), st.integers(1, 6).map(float)), min_size=1, max_size=12
-    )
-)
+@given(st.lists(st.tuples(st.integers(1, 6), st.integers(1, 6).map(float)), min_size=1, max_size=12))
 def test_the_front_is_what_nobody_beats(points: list[tuple[int, float]]) -> None:
     cores, time_s = (np.array(column) for column in zip(*points, strict=True))
     front = pareto_front(cores, time_s)
-    best = {
-        p
-        for p in points
-        if not any(q != p and q[0] <= p[0] and q[1] <= p[1] for q in points)
-    }
+    best = {p for p in points if not any(q != p and q[0] <= p[0] and q[1] <= p[1] for q in points)}
     assert [points[k] for k in front] == sorted(best)
 
 

@@ -94,7 +94,10 @@ def test_max_rate_by_hand() -> None:
 
 def test_injection_of_a_machine() -> None:
     machine = MachineParameters(
-        "m", bandwidth=Parameter(1e9, "B/s"), latency=Parameter(3e-6, "s"), message_overhead=Parameter(5e-7, "s")
+        "m",
+        bandwidth=Parameter(1e9, "B/s"),
+        latency=Parameter(3e-6, "s"),
+        message_overhead=Parameter(5e-7, "s"),
     )
     found = injection_of(machine)
     assert (found.latency_s, found.overhead_s) == (pytest.approx(2e-6), 5e-7)

@@ -62,7 +62,7 @@ def test_halo_sends_what_theory_says(neighbours: str, periodic: bool) -> None:
         assert len(messages.sender) == faces
         assert messages.size_bytes.sum() == faces * 16 * 8
     else:
-        # Edges: 3 orientations x 2 x 2 cuts x 3 blocks x 4 diagonals / 2 x 2 ways; corners: 2 x 2 x 2 x 4 x 2.
+        # Edges: 3 orientations x 4 places x 3 blocks x 4 ways; corners: 8 places x 8 ways.
         edges, corners = 3 * 4 * 3 * 4, 8 * 8
         assert len(messages.sender) == faces + edges + corners
         assert messages.size_bytes.sum() == 8 * (16 * faces + 4 * edges + corners)

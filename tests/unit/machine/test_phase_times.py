@@ -35,10 +35,10 @@ def test_published_models_survive_a_file(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ('phase_times = 3', "expected a table"),
+        ("phase_times = 3", "expected a table"),
         ('[phase_times]\nnote = "x"', "expected areas"),
-        ('[phase_times]\nareas = []', "at least one area"),
-        ('[phase_times]\nareas = [{formula = 3}]', "as text"),
+        ("[phase_times]\nareas = []", "at least one area"),
+        ("[phase_times]\nareas = [{formula = 3}]", "as text"),
         ('[phase_times]\nareas = [{formula = "S", where = "S < 4"}]', "expected conditions"),
         ('[phase_times]\nareas = [{formula = "S"}]\nranges = {N = [8, 2]}', "least, greatest"),
         ('[phase_times]\nsource = "felt"\nareas = [{formula = "S"}]', "measured or given"),
@@ -77,7 +77,9 @@ def test_a_table_that_was_cut_off_is_read_up_to_there(tmp_path: Path) -> None:
     assert read_points(path) == (POINT,)
 
 
-@pytest.mark.parametrize("line", ["2,1,1,64,ring,1,5 9,-1", "2,1,1,64,star,1,5 9,1", "2,1,1,64,ring,1,5,1", "2,1"])
+@pytest.mark.parametrize(
+    "line", ["2,1,1,64,ring,1,5 9,-1", "2,1,1,64,star,1,5 9,1", "2,1,1,64,ring,1,5,1", "2,1"]
+)
 def test_damaged_tables_are_refused(line: str, tmp_path: Path) -> None:
     path = tmp_path / "c.csv"
     path.write_text(f"{','.join(COLUMNS)}\n{line}\n2,1,1,64,ring,1,5 9,1\n")
