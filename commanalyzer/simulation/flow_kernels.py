@@ -120,11 +120,8 @@ def finish_times(
         for k in range(number):
             step = min(step, left[active[k]] / rate[active[k]])
         reach = max(step * (1.0 + precision), step + precision * now)
-        if following < flows and begin_s[order[following]] < now + reach:
-            step = begin_s[order[following]] - now
-            reach = step
-        else:
-            step = reach
+        if following < flows:
+            reach = min(reach, begin_s[order[following]] - now)
         kept = 0
         for k in range(number):
             flow = active[k]
@@ -132,9 +129,9 @@ def finish_times(
             if needs <= reach * (1.0 + 1e-12):
                 end_s[flow] = now + needs
             else:
-                left[flow] -= step * rate[flow]
+                left[flow] -= reach * rate[flow]
                 active[kept] = flow
                 kept += 1
         number = kept
-        now += step
+        now += reach
     return end_s

@@ -42,8 +42,8 @@ thread: 256 nodes x 4 processes took it 29 s per phase. How the two agree is sho
 All numbers of nodes, and those beyond the campaign alone (more than 128 nodes). *Areas with routes* know
 the busiest link (LT) and the longest way (D) from the network's routes; *metrics of the paper* do not."""
 
-_MIDDLE = """The paper reports 41.3 % and 68.2 % (Vilje), 68.8 % and 92.6 % (Piz Daint) on real machines, with noise
-and other jobs.
+_MIDDLE = """The paper reports 41.3 % and 68.2 % (Vilje), 68.8 % and 92.6 % (Piz Daint) on real machines,
+with noise and other jobs.
 
 ## Decisions
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from commanalyzer.machine.phase_campaign import (
@@ -24,6 +25,7 @@ from tests.simgrid.communicator import IS_KNOWN
 from tests.simgrid.platforms import campaign_on, star
 from tests.simgrid.tools import needs_simgrid
 
+SCHEMA = Path(__file__).resolve().parents[2] / "docs" / "reference" / "allocations-1.schema.json"
 HALO = """\
 kind = "commanalyzer.halo"
 name = "Jacobi3D"
@@ -77,6 +79,7 @@ def test_the_fastest_the_cheapest_and_the_lines_to_ask_for(tmp_path: Path) -> No
     for text in ("Pareto front", "Fastest: 256 x 16", "Fewest core-hours: 16 x 1", "#SBATCH --nodes=256"):
         assert text in done.out
     document = json.loads((tmp_path / "a.json").read_text())
+    jsonschema.validate(document, json.loads(SCHEMA.read_text()))
     assert document["schema"] == "commanalyzer.allocations/1"
     table = document["configurations"]
     assert table["cores"] == [16, 256, 64, 1024, 256, 4096]
