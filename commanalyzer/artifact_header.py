@@ -244,7 +244,7 @@ def _machine_header(machine: MachineParameters) -> Json:
 
 def _machine(table: Mapping[str, object]) -> MachineParameters:
     found = {name: _parameter(table[name]) for name in KINDS if name in table}
-    return MachineParameters(_text(table["name"]), **found)
+    return MachineParameters(_text(table["name"])).updated(**found)
 
 
 def _parameter(entry: object) -> Parameter | None:

@@ -204,12 +204,12 @@ def _machine(data: Mapping[str, object]) -> MachineParameters:
         known = ", ".join(("name", *KINDS, "units", "phase_times"))
         raise MachineModelError(f"expected the keys {known}, found {', '.join(sorted(unknown))}")
     found = {name: _parameter(data[name], name, KINDS[name]) for name in KINDS if name in data}
-    return MachineParameters(
+    machine = MachineParameters(
         str(data.get("name", "")),
-        **found,
         units=read_units(data.get("units", [])),
         phase_times=read_phase_times(data["phase_times"]) if "phase_times" in data else None,
     )
+    return machine.updated(**found)
 
 
 def _parameter(entry: object, key: str, kind: ParameterKind) -> Parameter:

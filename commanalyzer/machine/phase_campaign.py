@@ -183,4 +183,9 @@ def _points(lines: Sequence[Sequence[str]], header: Sequence[str], path: Path) -
             raise MachineModelError(
                 f"expected a measured point, found {', '.join(line)!r}: {error}", where=f"{path}:{number}"
             ) from error
-        yield MeasuredPoint(CampaignPoint(*whole, pattern), cells["allocation"], positions, time_s)
+        yield MeasuredPoint(
+            CampaignPoint(whole[0], whole[1], whole[2], whole[3], pattern),
+            cells["allocation"],
+            positions,
+            time_s,
+        )

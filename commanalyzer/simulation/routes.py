@@ -5,8 +5,8 @@ Every directed link has a number; a route is a row of such numbers, -1 behind it
     star, fat tree, dragonfly    up(host), links between switches, down(host)
     torus, hypercube             up(host), steps in dimension order the short way round, down(host)
 
-Where both ways round a torus are equally long, the one through the nodes between both numbers is taken, so
-that messages there and back share links; SimGrid's shortest paths give the same times.
+Where both ways round a torus are equally long, the one whose next node has the smaller number is taken, as
+SimGrid's shortest paths do.
 
 Reference: D-mod-k routing of fat trees: E. Zahavi, D-Mod-K routing, CCIT report 776, 2010 (a message to host
 t goes up to spine t mod k); minimal routing of dragonflies: J. Kim et al., ISCA 2008.
@@ -164,7 +164,7 @@ def _torus_links(source: Int64, target: Int64, sides: tuple[int, ...], first: in
     for dimension, side in enumerate(sides):
         at, end = here // stride % side, target // stride % side
         forward, backward = (end - at) % side, (at - end) % side
-        ahead = (forward < backward) | ((forward == backward) & (at < end))
+        ahead = (forward < backward) | ((forward == backward) & ((at + 1) % side < (at - 1) % side))
         if side == 2:
             ahead = np.ones(len(source), dtype=np.bool_)
         left = np.where(ahead, forward, backward)

@@ -46,19 +46,31 @@ LINK = LinkParameters(bandwidth=1e9, latency_s=2e-6, throughput=4e9, message_ove
 RATES = ComputeRates(process_flops=4e9, memory_bandwidth=8e10)
 TRAIN_NODES, TRAIN_PROCESSES = (8, 32, 128), (1, 2, 4, 8)
 TRAIN_SIZES = (64, 1024, 16384, 262144, 4194304)
-TEST_NODES, TEST_PROCESSES = (16, 64, 256, 512, 1024), (1, 2, 4, 8)
 MODELS = ("areas with routes", "areas, metrics of the paper", "max-rate")
 
 
-def programs() -> tuple[HaloWorkload, ...]:
-    """Halos of three workloads, three sizes each.
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What is tested: nodes, processes per node, extents of the grids."""
+
+    nodes: tuple[int, ...]
+    processes: tuple[int, ...]
+    extents: tuple[int, ...]
+
+
+FULL = Scope((16, 64, 256, 512, 1024), (1, 2, 4, 8), (96, 192, 384))
+QUICK = Scope((16, 64, 256, 1024), (1, 4, 8), (96, 384))
+
+
+def programs(extents: tuple[int, ...]) -> tuple[HaloWorkload, ...]:
+    """Halos of three workloads.
 
     stencil3d: faces of doubles. hydro3d: three components at nodes, over edges and corners too, and one
     minimum per step. cg: 7-point matrix, two sums per iteration. Work and memory traffic per point are those
     of the loops.
     """
     found: list[HaloWorkload] = []
-    for n in (96, 192, 384):
+    for n in extents:
         found += [
             HaloWorkload(f"stencil3d {n}^3", Halo((n,) * 3), 100, 8, 16),
             HaloWorkload(f"hydro3d {n}^3", Halo((n,) * 3, 24, 1, "all"), 100, 1500, 1000, allreduces=1),
@@ -88,6 +100,7 @@ def main() -> None:
     """Simulate, fit, compare and write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default=",".join(NETWORKS), help="topologies")
+    parser.add_argument("--quick", action="store_true", help="fewer configurations and sizes")
     parser.add_argument("--keep", type=Path, help="directory of simulated networks")
     parser.add_argument("-o", "--output", type=Path, default=ROOT / "workloads" / "ALLOCATIONS.md")
     options = parser.parse_args()
@@ -99,7 +112,7 @@ def main() -> None:
         if kept is not None and kept.exists():
             mine, formulas[topology] = decoded(json.loads(kept.read_text()))
         else:
-            mine, formulas[topology] = simulated(topology)
+            mine, formulas[topology] = simulated(topology, QUICK if options.quick else FULL)
             if kept is not None:
                 kept.parent.mkdir(exist_ok=True)
                 kept.write_text(
@@ -111,7 +124,7 @@ def main() -> None:
     console.print(f"wrote {options.output}")
 
 
-def simulated(topology: str) -> tuple[list[Row], str]:
+def simulated(topology: str, scope: Scope) -> tuple[list[Row], str]:
     """Rows of a network, and the fitted formulas."""
     network = make_network(topology, HOSTS)
     models = fitted(network)
@@ -119,7 +132,7 @@ def simulated(topology: str) -> tuple[list[Row], str]:
     text = "; ".join(
         f"{a.name} ({' and '.join(c.text for c in a.where) or 'all'}): {a.formula}" for a in areas
     )
-    return list(tested(network, dict(zip(MODELS, models, strict=True)))), text
+    return list(tested(network, dict(zip(MODELS, models, strict=True)), scope)), text
 
 
 def encoded(row: Row) -> dict[str, Any]:
@@ -161,14 +174,14 @@ def fitted(network: Network) -> tuple[AreaModel, AreaModel, InjectionModel]:
     )
 
 
-def tested(network: Network, models: Mapping[str, PhaseModel]) -> Iterator[Row]:
+def tested(network: Network, models: Mapping[str, PhaseModel], scope: Scope) -> Iterator[Row]:
     """All programs on a network, on consecutive nodes and on fragments."""
     for number in (0, 1):
         truth_of_sums: dict[tuple[int, int], tuple[float, dict[str, float]]] = {}
-        # Fragments of the middle size only: they make another way to the same nodes.
-        for program in programs()[3:6] if number else programs():
+        # Fragments of one size only: they make another way to the same nodes.
+        for program in programs(scope.extents[1:2] if number else scope.extents):
             name = f"{program.title}{', fragments' if number else ''}"
-            yield _row(name, program, network, models, number, truth_of_sums)
+            yield _row(name, program, network, models, (number, scope), truth_of_sums)
 
 
 def _row(
@@ -176,14 +189,15 @@ def _row(
     program: HaloWorkload,
     network: Network,
     models: Mapping[str, PhaseModel],
-    number: int,
+    where: tuple[int, Scope],
     sums: dict[tuple[int, int], tuple[float, dict[str, float]]],
 ) -> Row:
+    number, scope = where
     site = Site(units_of(network), network)
     rows: list[tuple[float, ...]] = []
     comm: dict[str, list[float]] = {key: [] for key in models}
-    for n in TEST_NODES:
-        for ppn in TEST_PROCESSES:
+    for n in scope.nodes:
+        for ppn in scope.processes:
             phases = program.phases(n * ppn)
             one, each = _times(phases[:1], n, ppn, network, models, number)
             if len(phases) > 1:
