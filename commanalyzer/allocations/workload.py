@@ -232,16 +232,15 @@ class ResultWorkload:
         if ranks != 1 and ranks not in self.result.nodes:
             return None
         work = float(self.result.work.amount)
-        known = {
-            "work_flop": work,
-            "memory_bytes": work * self.memory_bytes_per_flop,
-            "resident_bytes": self.resident_bytes,
-        }
-        placement = on_nodes(num_nodes, ranks_per_node, site.order)
-        if ranks == 1:
-            return replace(_of_phases((), placement, site), **known)
-        communication = self.result.best(ranks, "").communication
-        return replace(_of_phases(matrix_phases(communication, self.steps), placement, site), **known)
+        phases: tuple[Phase, ...] = ()
+        if ranks > 1:
+            phases = matrix_phases(self.result.best(ranks, "").communication, self.steps)
+        return replace(
+            _of_phases(phases, on_nodes(num_nodes, ranks_per_node, site.order), site),
+            work_flop=work,
+            memory_bytes=work * self.memory_bytes_per_flop,
+            resident_bytes=self.resident_bytes,
+        )
 
 
 def _of_phases(phases: Sequence[Phase], placement: Placement, site: Site) -> Demand:

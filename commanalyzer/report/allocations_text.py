@@ -184,11 +184,19 @@ def load_allocations(path: Path) -> AllocationReport:
         )
     try:
         table = data["configurations"]
+        numbers = {name: np.array([_read(v) for v in table[name]]) for name in _FLOATS}
+        whole = {name: np.array([int(number(v)) for v in table[name]], dtype=np.int64) for name in _WHOLE}
+        flags = {name: np.array([v is True for v in table[name]], dtype=np.bool_) for name in _FLAGS}
         found = Configurations(
+            nodes=whole["nodes"],
+            processes=whole["processes"],
+            compute_s=numbers["compute_s"],
+            comm_s=numbers["comm_s"],
             serial_s=_read(data["serial_s"]),
-            **{name: np.array([_read(v) for v in table[name]]) for name in _FLOATS},
-            **{name: np.array([int(number(v)) for v in table[name]], dtype=np.int64) for name in _WHOLE},
-            **{name: np.array([v is True for v in table[name]], dtype=np.bool_) for name in _FLAGS},
+            node_bytes=numbers["node_bytes"],
+            is_beyond=flags["is_beyond"],
+            is_clamped=flags["is_clamped"],
+            is_memory_bound=flags["is_memory_bound"],
         )
         lengths = {len(getattr(found, name)) for name in (*_WHOLE, *_FLOATS, *_FLAGS)}
         if lengths != {len(found.nodes)} or not (found.cores > 0).all():

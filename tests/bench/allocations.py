@@ -164,13 +164,13 @@ def fitted(network: Network) -> tuple[AreaModel, AreaModel, InjectionModel]:
     for messages, placement, time_s in simulated_campaign(points, network, LINK):
         metrics.append(phase_metrics(messages, placement, units, network))
         times.append(time_s)
-    table, time_s = in_columns(metrics), np.array(times)
+    table, seconds = in_columns(metrics), np.array(times)
     plain = {name: values for name, values in table.items() if name not in ROUTED}
     shape = [unit.name for unit in units]
     return (
-        fit_areas(CampaignData(table, time_s), shape),
-        fit_areas(CampaignData(plain, time_s), shape),
-        fit_injection(table, time_s),
+        fit_areas(CampaignData(table, seconds), shape),
+        fit_areas(CampaignData(plain, seconds), shape),
+        fit_injection(table, seconds),
     )
 
 

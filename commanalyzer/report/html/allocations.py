@@ -10,7 +10,17 @@ from commanalyzer.quantities import format_percent, format_seconds
 from commanalyzer.report.allocations_text import AllocationReport, decision_lines, remarks_of
 from commanalyzer.report.figures.allocations import draw_front
 from commanalyzer.report.figures.chart import Chart, Values
-from commanalyzer.report.html.blocks import Chapter, Column, Figures, Points, Row, Section, Table, Words
+from commanalyzer.report.html.blocks import (
+    Block,
+    Chapter,
+    Column,
+    Figures,
+    Points,
+    Row,
+    Section,
+    Table,
+    Words,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,7 +30,7 @@ def allocations_chapter(report: AllocationReport) -> Chapter:
     """What to ask for, the front as figure and table, and ``#SBATCH`` lines."""
     found, decision = report.found, report.decision
     lines = tuple(f"{line}." for line in decision_lines(report))
-    blocks = [
+    blocks: list[Block] = [
         Words((f"Communication by {report.model}, on {report.machine or 'the given machine'}.",)),
         Points(lines),
         Figures((_chart(report),)),
