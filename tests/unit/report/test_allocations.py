@@ -17,6 +17,9 @@ from commanalyzer.report.allocations_text import (
 )
 from commanalyzer.report.figures.chart import inline_svg
 from commanalyzer.report.html.allocations import allocations_chapter
+from commanalyzer.report.html.page import NamedResult, make_page, render_page
+from tests.samples import sample_result
+from tests.unit.report.html.pages import read_page
 
 
 def _report() -> AllocationReport:
@@ -73,3 +76,12 @@ def test_damaged_documents_are_refused(damage: str, tmp_path: Path) -> None:
     path.write_text("{}")
     with pytest.raises(ArtifactError, match="schema"):
         load_allocations(path)
+
+
+def test_a_page_shows_allocations_and_loads_nothing() -> None:
+    page = make_page([NamedResult("sample", sample_result())], allocations=_report())
+    text = read_page(render_page(page))
+    assert "Allocations of jacobi" in text.headings
+    assert "Nodes and processes to ask for" in text.headings
+    assert "#SBATCH --nodes=2" in text.text
+    assert text.loaded == []
