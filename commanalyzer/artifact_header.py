@@ -43,7 +43,7 @@ def header_of(result: AnalysisResult) -> dict[str, Json]:
         "recording": cast(Json, asdict(result.recording)),
         "singletons": None if result.singletons is None else cast(Json, asdict(result.singletons)),
         "vcg_words": result.vcg_words,
-        "machine": cast(Json, asdict(result.machine)),
+        "machine": _machine_header(result.machine),
         "regions": list(result.regions),
         "warnings": list(result.warnings),
         "left_out": list(result.left_out),
@@ -236,9 +236,15 @@ def _provenance(table: Mapping[str, object]) -> Provenance:
     )
 
 
+def _machine_header(machine: MachineParameters) -> Json:
+    """Parameters of the bounds; units and phase models belong to machine files."""
+    known = {name: asdict(parameter) for name, parameter in machine.parameters.items()}
+    return cast(Json, {"name": machine.name, **dict.fromkeys(KINDS), **known})
+
+
 def _machine(table: Mapping[str, object]) -> MachineParameters:
     found = {name: _parameter(table[name]) for name in KINDS if name in table}
-    return MachineParameters(_text(table["name"]), **found)
+    return MachineParameters(_text(table["name"])).updated(**found)
 
 
 def _parameter(entry: object) -> Parameter | None:

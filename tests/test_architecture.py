@@ -49,6 +49,7 @@ LAYERS = (
     ("profiles",),
     ("sweep",),
     ("laws",),
+    ("allocations",),
     ("composition", "classification", "learning"),
     ("extrapolation",),
     ("validation",),
@@ -70,6 +71,7 @@ ADAPTERS = {
         "runtime.merge",
     },  # with Numba; the others are child processes
     "sklearn": {"learning.training", "learning.insight"},
+    "statsmodels": {"allocations.fit"},
     "ziglang": set[str](),  # started as a program
 }
 CHILD_PROCESSES = {"frontend.canonicalize", "runtime.merge"}
@@ -90,6 +92,7 @@ HEAVY = (
     "sklearn",
     "psutil",
     "tomlkit",
+    "statsmodels",
 )
 
 

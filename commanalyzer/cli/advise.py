@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from commanalyzer.cli import options
+from commanalyzer.cli.allocation_options import (
+    AllocationQuestion,
+    Common,
+    advise_allocations,
+    allocation_options,
+)
 from commanalyzer.cli.machine_options import efficiency_option, machine_options
 from commanalyzer.cli.output import check_outputs, emit_document, force_option, json_option, quiet_option
 from commanalyzer.machine.parameters import MachineParameters, Parameter
@@ -24,7 +30,7 @@ def _nodes_up_to(text: str | tuple[int, ...]) -> tuple[int, ...]:
 
 
 @click.command()
-@click.argument("laws", type=click.Path(path_type=Path))
+@click.argument("source", type=click.Path(path_type=Path), metavar="LAWS|RESULT|HALO")
 @click.option(
     "--param", "sizes", type=options.setting, multiple=True, help="Size to run: n=4096; repeatable."
 )
@@ -47,6 +53,7 @@ def _nodes_up_to(text: str | tuple[int, ...]) -> tuple[int, ...]:
     show_default=True,
     help="Laws of the cheapest division, or of the cheapest plain blocks.",
 )
+@allocation_options
 @click.option("--deadline", type=options.seconds, help="The run must be done by then: 2h, 30min.")
 @click.option(
     "--cores", type=click.IntRange(1), default=1, show_default=True, help="Cores per node, for core-hours."
@@ -57,7 +64,7 @@ def _nodes_up_to(text: str | tuple[int, ...]) -> tuple[int, ...]:
 @force_option
 @quiet_option("Only the advice.")
 def command(
-    laws: Path,
+    source: Path,
     sizes: tuple[tuple[str, float], ...],
     nodes: tuple[int, ...],
     weak_parameter: str,
@@ -70,20 +77,29 @@ def command(
     json_output: str | None,
     force: bool,
     quiet: bool,
+    is_allocations: bool,
+    **asked: Any,
 ) -> None:
     """Say how many nodes to ask for, from the LAWS that fit -o has saved.
 
-    All numbers are bounds from communication: no program with this communication is faster. Strong scaling
-    keeps the problem; weak scaling grows one parameter so that the work per node stays.
+    With --allocations: how many nodes and processes per node, with predicted times. Else all numbers are
+    bounds from communication: no program with this communication is faster. Strong scaling keeps the problem;
+    weak scaling grows one parameter so that the work per node stays.
     """
     check_outputs(None, json_output, force)
     if not 0.0 < efficiency < 1.0:
         raise click.BadParameter("expected an efficiency between 0 and 1", param_hint="--efficiency")
+    if is_allocations:
+        common = Common(
+            source, dict(sizes), nodes, efficiency, division, deadline, machine, json_output, force
+        )
+        advise_allocations(common, AllocationQuestion(**asked))
+        return
     from commanalyzer.laws.document import load_laws
     from commanalyzer.laws.projection import advise, project
     from commanalyzer.report.projection_text import projection_json, show_projection
 
-    document = load_laws(laws)
+    document = load_laws(source)
     known_gap = None if gap is None else Parameter(gap, "s", "given", note="command line")
     machine = machine.updated(gap=known_gap)
     curves = [

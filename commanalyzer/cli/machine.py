@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from commanalyzer.cli import options
 from commanalyzer.cli.analysis_options import WithProgramArguments, program_arguments
+from commanalyzer.cli.machine_campaign import DEFAULT_NODES, campaign_options, measure_campaign, phases
 from commanalyzer.cli.output import force_option, quiet_option
 from commanalyzer.errors import EXIT_USER_ERROR, CommAnalyzerError, ConfigError
 
@@ -18,9 +20,15 @@ if TYPE_CHECKING:
     from commanalyzer.machine.job import MeasurementRequest
 
 
+F = TypeVar("F", bound=Callable[..., Any])
+
+
 @click.group()
 def command() -> None:
     """Measure this machine, show machine files, list the published ones."""
+
+
+command.add_command(phases)
 
 
 @command.command("list")
@@ -47,6 +55,12 @@ def show(machine: str, every: bool) -> None:
     show_machine(find_machine(machine), make_console(sys.stdout), every=every)
 
 
+def _campaign_options(command: F) -> F:
+    for option in reversed(campaign_options):
+        command = option(command)
+    return command
+
+
 class _WithRun(WithProgramArguments):
     """The command after ``--`` is a plain run of the program."""
 
@@ -58,9 +72,7 @@ class _WithRun(WithProgramArguments):
 
 
 @command.command("measure", cls=_WithRun)
-@click.option(
-    "-o", "--output", required=True, type=click.Path(path_type=Path), help="Machine file to write (TOML)."
-)
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Machine file to write (TOML).")
 @click.option("--name", default="", help="What to call the machine.")
 @click.option(
     "--sizes", type=options.sizes, help="Message sizes: 8,4KiB,1MiB; default 8 B to 2 MiB in factors of 8."
@@ -113,13 +125,13 @@ class _WithRun(WithProgramArguments):
     type=click.Choice(("star", "fat-tree", "torus", "dragonfly")),
     help="--range-mappers on a simulated network of the machine of --base.",
 )
-@click.option("--nodes", type=options.nodes, default=(16,), help="Node counts of --topology: 4,16,64.")
+@_campaign_options
 @force_option
 @quiet_option("Only say which files were written.")
 @click.pass_context
 def measure(
     ctx: click.Context,
-    output: Path,
+    output: Path | None,
     name: str,
     sizes: tuple[int, ...] | None,
     repetitions: int,
@@ -131,7 +143,11 @@ def measure(
     range_mappers: bool,
     elements: int,
     topology: str | None,
-    nodes: tuple[int, ...],
+    campaign: Path | None,
+    nodes: tuple[int, ...] | None,
+    ppn: tuple[int, ...],
+    allocation: str,
+    slurm: Path | None,
     force: bool,
     quiet: bool,
 ) -> None:
@@ -139,7 +155,13 @@ def measure(
 
     Start it with one rank per node, pinned, on the nodes that the program would use; on one rank only the
     throughput is measured. Raw timings are kept beside the machine file (*.samples.json.gz).
+    With --campaign, all ranks take part, and the table is for machine phases.
     """
+    if campaign is not None:
+        measure_campaign(ctx, campaign, nodes or DEFAULT_NODES, ppn, allocation, slurm, sizes, force=force)
+        return
+    if output is None:
+        raise click.UsageError("Missing option '-o' / '--output'.")
     from commanalyzer.machine.campaign import DEFAULT_SIZES_BYTES, MeasurementPlan
     from commanalyzer.machine.job import MeasurementRequest
 
@@ -150,7 +172,9 @@ def measure(
         from commanalyzer.cli.range_mappers import measure_pairs
 
         called = name or base or output.stem
-        measure_pairs(output, called, elements, repetitions, topology, nodes, base, force, quiet)
+        measure_pairs(
+            output, called, elements, repetitions, topology, nodes or SIMULATED_NODES, base, force, quiet
+        )
         return
     if (program is None) == bool(run):
         raise click.UsageError("--program RESULT and a command after -- belong together")

@@ -15,6 +15,7 @@ from commanalyzer.files import require_writable, write_text
 
 if TYPE_CHECKING:
     from commanalyzer.machine.parameters import MachineParameters, Parameter
+    from commanalyzer.report.allocations_text import AllocationReport
     from commanalyzer.report.html.laws import LawsRequest
 
 PROJECTED_NODES = tuple(2**k for k in range(11))
@@ -79,6 +80,12 @@ PROJECTED_NODES = tuple(2**k for k in range(11))
     help="What a model was trained on (of learn --insight --json) to show.",
 )
 @click.option(
+    "--allocations",
+    "allocations_file",
+    type=click.Path(path_type=Path),
+    help="Allocations (of advise --allocations --json) to show.",
+)
+@click.option(
     "--figures",
     type=click.Path(path_type=Path),
     help="Directory for all figures as SVG, PDF and PNG, and their numbers as CSV and JSON.",
@@ -97,6 +104,7 @@ def command(
     weak_parameter: str,
     tasks_file: Path | None,
     training_file: Path | None,
+    allocations_file: Path | None,
     figures: Path | None,
     force: bool,
     quiet: bool,
@@ -124,6 +132,7 @@ def command(
         throughput=_throughput(throughput),
         tasks=None if tasks_file is None else load_tasks(tasks_file),
         training=None if training_file is None else load_training(training_file),
+        allocations=None if allocations_file is None else _allocations(allocations_file),
     )
     if figures is not None:
         require_folder(figures)
@@ -148,6 +157,12 @@ def _laws(path: Path, sizes: dict[str, float], nodes: tuple[int, ...], weak_para
     from commanalyzer.report.html.laws import LawsRequest
 
     return LawsRequest(load_laws(path), sizes, nodes, weak_parameter)
+
+
+def _allocations(path: Path) -> AllocationReport:
+    from commanalyzer.report.allocations_text import load_allocations
+
+    return load_allocations(path)
 
 
 def _named(machine: MachineParameters, name_or_file: str) -> MachineParameters:

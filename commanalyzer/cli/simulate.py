@@ -24,11 +24,11 @@ from commanalyzer.request import MODELS
 if TYPE_CHECKING:
     from commanalyzer.machine.parameters import MachineParameters
     from commanalyzer.results import AnalysisResult, Decomposition
-    from commanalyzer.simulation.placement import Placement
+    from commanalyzer.simulation.mapping import HostOrder
     from commanalyzer.simulation.platforms import Platform
     from commanalyzer.simulation.run import SimulationOptions
 
-_TOPOLOGIES = ("star", "fat-tree", "torus", "dragonfly")
+_TOPOLOGIES = ("star", "fat-tree", "torus", "dragonfly", "hypercube")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ def command(
     machine: MachineParameters,
     platform_nodes: int | None,
     hosts: Path | None,
-    placement: Placement,
+    placement: HostOrder,
     model: str | None,
     method: str,
     rounds: int,

@@ -58,7 +58,7 @@ def estimate_network(
             curve = None
             remarks.append(f"{key} has no values over ranks and message sizes: some of them are noise")
         known[key] = Parameter(p.value, KINDS[key].unit, "measured", date, prefix + p.note, curve)
-    return MachineParameters(name, **known), tuple(remarks)
+    return MachineParameters(name).updated(**known), tuple(remarks)
 
 
 def estimate_throughput(flops: float, times_s: NDArray[np.float64], *, date: str, note: str) -> Parameter:

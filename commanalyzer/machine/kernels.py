@@ -58,6 +58,40 @@ def exchange_times(
     return times_s
 
 
+def pattern_times(
+    comm: Communicator[R], pattern: ExchangePattern, message_bytes: int, num_repetitions: int
+) -> Times:
+    """Time of a phase in which every round of the pattern is a message, all under way at once.
+
+    Args:
+        comm: Ranks of the pattern.
+        pattern: A message to each target.
+        message_bytes: Size of one message.
+        num_repetitions: Timed phases, after one that is not timed.
+
+    Returns:
+        float64[repetitions], seconds.
+    """
+    outgoing = np.zeros(message_bytes, dtype=np.uint8)
+    incoming = np.zeros((pattern.num_rounds, message_bytes), dtype=np.uint8)
+    sources, targets = pattern.sources[:, comm.rank].tolist(), pattern.targets[:, comm.rank].tolist()
+    requests = [
+        comm.prepare_receive(row, source)
+        for row, source in zip(incoming, sources, strict=True)
+        if source != IDLE
+    ]
+    requests += [comm.prepare_send(outgoing, target) for target in targets if target != IDLE]
+    times_s = np.empty(num_repetitions + 1)
+    for index in range(num_repetitions + 1):
+        comm.barrier()
+        start_s = comm.clock_s()
+        comm.start(requests)
+        comm.wait(requests)
+        times_s[index] = comm.clock_s() - start_s
+    comm.release(requests)
+    return times_s[1:]
+
+
 def round_trip_times(comm: Communicator[R], partners: Ranks, message_bytes: int) -> Times:
     """Time of a message to the partner and back, per round, on the lower rank of each pair.
 

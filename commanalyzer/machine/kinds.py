@@ -12,10 +12,13 @@ from dataclasses import dataclass
 
 from commanalyzer.quantities import (
     format_bandwidth,
+    format_bytes,
+    format_count,
     format_percent,
     format_seconds,
     format_throughput,
     parse_bandwidth,
+    parse_bytes,
     parse_fraction,
     parse_seconds,
     parse_throughput,
@@ -74,4 +77,20 @@ KINDS: Mapping[str, ParameterKind] = {
     "gap": _time("least time between two messages of one node g", 1e-10, 1.0, "100ns"),
     "allreduce": _time("time of an allreduce", 1e-8, 1e3, "12us"),
     "bcast": _time("time of a broadcast", 1e-8, 1e3, "8us"),
+    "process_bandwidth": ParameterKind(
+        "bandwidth that one process of a node gets alone R_C",
+        *("B/s", parse_bandwidth, format_bandwidth, 1e3, 1e14, "5GB/s"),
+    ),
+    "memory_bandwidth": ParameterKind(
+        "memory bandwidth of one node",
+        *("B/s", parse_bandwidth, format_bandwidth, 1e6, 1e15, "80GB/s"),
+    ),
+    "memory": ParameterKind(
+        "memory of one node", *("B", parse_bytes, format_bytes, 1e6, 1e16, "64GiB"), needs_unit=False
+    ),
+    "cores": ParameterKind(
+        "cores of one node", *("1", float, format_count, 1.0, 1e6, "16"), needs_unit=False
+    ),
 }
+# What only allocations of nodes depend on; bounds and the document of an analysis do without.
+NODE_KINDS = frozenset({"process_bandwidth", "memory_bandwidth", "memory", "cores"})

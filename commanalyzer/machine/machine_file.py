@@ -15,6 +15,7 @@ _PREFIXES: Mapping[str, Sequence[tuple[float, str]]] = {
     "Flop/s": ((1e12, "TFlop/s"), (1e9, "GFlop/s"), (1e6, "MFlop/s"), (1.0, "Flop/s")),
     "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")),
     "1": ((1.0, ""),),
+    "B": ((1.0, "B"),),
 }
 
 
@@ -50,10 +51,37 @@ def machine_text(machine: MachineParameters, provenance: Mapping[str, object]) -
             table.add(name, tomlkit.item(value))
         document.add(tomlkit.nl())
         document.add(key, table)
+    for key, value in _allocation_entries(machine).items():
+        document.add(tomlkit.nl())
+        document.add(key, tomlkit.item(value))
     if provenance:
         document.add(tomlkit.nl())
         document.add("provenance", tomlkit.item(dict(provenance)))
     return tomlkit.dumps(document)
+
+
+def _allocation_entries(machine: MachineParameters) -> dict[str, object]:
+    """Neighbourhoods of the network and models of phases, where there are any."""
+    found: dict[str, object] = {}
+    if machine.units:
+        found["units"] = [{"name": u.name, "nodes": u.nodes, "meaning": u.meaning} for u in machine.units]
+    model = machine.phase_times
+    if model is not None:
+        found["phase_times"] = {
+            "source": model.source,
+            "date": model.date,
+            "note": model.note,
+            "ranges": {name: [low, high] for name, low, high in model.ranges},
+            "areas": [
+                {
+                    "name": area.name,
+                    "where": " and ".join(condition.text for condition in area.where),
+                    "formula": area.formula,
+                }
+                for area in model.areas
+            ],
+        }
+    return found
 
 
 def _entries(parameter: Parameter, kind: ParameterKind) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""One measurement of a machine: placement, raw timings, parameters and where they come from."""
+"""One measurement of a machine: hosts, raw timings, parameters and where they come from."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TypeVar
 from commanalyzer.machine.campaign import MeasurementPlan, measure_network
 from commanalyzer.machine.communicator import Communicator
 from commanalyzer.machine.estimate import estimate_network
+from commanalyzer.machine.hosts import JobHosts, RankPlace, this_place
 from commanalyzer.machine.parameters import MachineParameters
-from commanalyzer.machine.placement import Placement, RankPlace, this_place
 from commanalyzer.machine.samples import Series
 from commanalyzer.progress import Progress
 from commanalyzer.version import tool_version
@@ -27,7 +27,7 @@ class Measurement:
         machine: Parameters of the network.
         series: Raw timings.
         remarks: What a reader of the numbers must know, one sentence each.
-        provenance: Library, placement, settings, version.
+        provenance: Library, hosts, settings, version.
     """
 
     machine: MachineParameters
@@ -51,8 +51,8 @@ def measure_machine(
         progress: Told of every stage.
     """
     texts = world.gather_texts(this_place().to_text())
-    placement = Placement(tuple(RankPlace.from_text(text) for text in texts))
-    group = world if placement.num_hosts == 1 else world.split(world.rank in placement.leaders)
+    hosts = JobHosts(tuple(RankPlace.from_text(text) for text in texts))
+    group = world if hosts.num_hosts == 1 else world.split(world.rank in hosts.leaders)
     if group is None:
         return None
     series = measure_network(group, plan, progress)
@@ -60,31 +60,31 @@ def measure_machine(
         return None
     today = datetime.datetime.now(datetime.UTC)
     date = today.date().isoformat()
-    machine, remarks = estimate_network(series, name=name, date=date, flags=placement.flags)
-    remarks = (*placement.remarks(), *remarks)
-    return Measurement(machine, series, remarks, _provenance(placement, library, plan, today, remarks))
+    machine, remarks = estimate_network(series, name=name, date=date, flags=hosts.flags)
+    remarks = (*hosts.remarks(), *remarks)
+    return Measurement(machine, series, remarks, _provenance(hosts, library, plan, today, remarks))
 
 
 def _provenance(
-    placement: Placement,
+    hosts: JobHosts,
     library: str,
     plan: MeasurementPlan,
     today: datetime.datetime,
     remarks: tuple[str, ...],
 ) -> dict[str, object]:
-    first = placement.places[0]
+    first = hosts.places[0]
     return {
         "tool_version": tool_version(),
         "created": today.isoformat(timespec="seconds"),
         "library": library,
-        "ranks": len(placement.places),
-        "hosts": placement.num_hosts,
-        "most_ranks_per_host": placement.most_ranks_per_host,
+        "ranks": len(hosts.places),
+        "hosts": hosts.num_hosts,
+        "most_ranks_per_host": hosts.most_ranks_per_host,
         "hardware_threads_per_host": first.host_cpus,
         "cores_per_rank": len(first.cores),
-        "is_pinned": placement.is_pinned,
-        "is_oversubscribed": placement.is_oversubscribed,
-        "is_busy": placement.is_busy,
+        "is_pinned": hosts.is_pinned,
+        "is_oversubscribed": hosts.is_oversubscribed,
+        "is_busy": hosts.is_busy,
         "seed": plan.seed,
         "most_repetitions": plan.num_repetitions,
         "most_messages": plan.num_messages,

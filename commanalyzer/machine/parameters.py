@@ -24,6 +24,10 @@ A machine file is TOML::
     value = 1.5
     unit = "us"               # for values that are written as numbers
 
+    [memory_bandwidth]        # of a node; also memory, cores, process_bandwidth
+    value = "80GB/s"
+
+Neighbourhoods of the network and models of communication phases: :mod:`commanalyzer.machine.phase_times`.
 Only ``value`` is needed; ``latency = "1.5us"`` without a table is short for it. ``kind`` and ``schema`` may
 be left out.
 """
@@ -41,6 +45,7 @@ from commanalyzer.documents import parse_toml
 from commanalyzer.errors import MachineModelError
 from commanalyzer.machine.curves import Curve, Reading
 from commanalyzer.machine.kinds import KINDS, ParameterKind
+from commanalyzer.machine.phase_times import PhaseTimes, Unit, read_phase_times, read_units
 
 FILE_KIND = "commanalyzer.machine"
 FILE_SCHEMA = 1
@@ -90,6 +95,12 @@ class MachineParameters:
         gap: Least time between two messages of one node g, seconds.
         allreduce: Time of an allreduce, seconds.
         bcast: Time of a broadcast, seconds.
+        process_bandwidth: Bandwidth that one process of a node gets when the others are silent, B/s.
+        memory_bandwidth: Memory bandwidth of one node, B/s.
+        memory: Memory of one node, bytes.
+        cores: Cores of one node.
+        units: Neighbourhoods of the network (switches, racks, groups), smallest first.
+        phase_times: Model of the time of a communication phase; ``None`` when there is none.
 
     Raises:
         MachineModelError: If a value is not plausible or has the wrong unit.
@@ -104,6 +115,12 @@ class MachineParameters:
     gap: Parameter | None = None
     allreduce: Parameter | None = None
     bcast: Parameter | None = None
+    process_bandwidth: Parameter | None = None
+    memory_bandwidth: Parameter | None = None
+    memory: Parameter | None = None
+    cores: Parameter | None = None
+    units: tuple[Unit, ...] = ()
+    phase_times: PhaseTimes | None = None
 
     def __post_init__(self) -> None:
         for name, parameter in self.parameters.items():
@@ -132,7 +149,12 @@ class MachineParameters:
 
     def updated_from(self, other: MachineParameters) -> MachineParameters:
         """The machine with all parameters that ``other`` knows replaced, and its name if it has one."""
-        return replace(self.updated(**other.parameters), name=other.name or self.name)
+        return replace(
+            self.updated(**other.parameters),
+            name=other.name or self.name,
+            units=other.units or self.units,
+            phase_times=other.phase_times or self.phase_times,
+        )
 
     def replaced_by(self, other: MachineParameters) -> MachineParameters:
         """The machine that a question about ``other`` means.
@@ -177,12 +199,17 @@ def _machine(data: Mapping[str, object]) -> MachineParameters:
             where="schema",
             hint="a newer version of commanalyzer wrote this file",
         )
-    unknown = set(data) - {"kind", "schema", "name", "provenance", *KINDS}
+    unknown = set(data) - {"kind", "schema", "name", "provenance", "units", "phase_times", *KINDS}
     if unknown:
-        known = ", ".join(("name", *KINDS))
+        known = ", ".join(("name", *KINDS, "units", "phase_times"))
         raise MachineModelError(f"expected the keys {known}, found {', '.join(sorted(unknown))}")
     found = {name: _parameter(data[name], name, KINDS[name]) for name in KINDS if name in data}
-    return MachineParameters(str(data.get("name", "")), **found)
+    machine = MachineParameters(
+        str(data.get("name", "")),
+        units=read_units(data.get("units", [])),
+        phase_times=read_phase_times(data["phase_times"]) if "phase_times" in data else None,
+    )
+    return machine.updated(**found)
 
 
 def _parameter(entry: object, key: str, kind: ParameterKind) -> Parameter:

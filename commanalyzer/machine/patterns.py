@@ -81,6 +81,22 @@ def random_rings(num_ranks: int, num_rounds: int, seed: int) -> ExchangePattern:
     return ExchangePattern("ring", successors, predecessors)
 
 
+def shifts(num_ranks: int, num_rounds: int, stride: int) -> ExchangePattern:
+    """Neighbours at growing distances: in round 0 to r + stride, then to r - stride, r + 2 stride, ...
+
+    Args:
+        num_ranks: Ranks, at least 2.
+        num_rounds: Messages of each rank.
+        stride: Ranks between neighbours: with one node's ranks, neighbours are on the next node.
+    """
+    number = np.arange(num_rounds)
+    offset = (number // 2 + 1) * np.where(number % 2 == 0, stride, -stride)
+    ranks = np.arange(num_ranks, dtype=np.int64)
+    targets, sources = ((ranks + sign * offset[:, None]) % num_ranks for sign in (1, -1))
+    itself = targets == ranks
+    return ExchangePattern("shift", np.where(itself, IDLE, targets), np.where(itself, IDLE, sources))
+
+
 def rank_counts(num_ranks: int) -> tuple[int, ...]:
     """Rank counts to measure at: powers of two up to ``num_ranks``, and ``num_ranks`` itself."""
     powers = [1 << k for k in range(1, num_ranks.bit_length()) if 1 << k <= num_ranks]

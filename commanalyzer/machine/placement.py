@@ -1,166 +1,106 @@
-"""Where the ranks of a measurement run, and what about that spoils the numbers."""
+"""Where ranks run: on which node of an allocation, and where each of these nodes is in the network.
+
+    rank --node--> node of the allocation --position--> place in the network
+
+Measurements read it off the hosts of a job, simulations and models of allocations choose it. Places in the
+network are counted so that neighbouring numbers are near each other: nodes of a switch, then of a rack.
+"""
 
 from __future__ import annotations
 
-import json
-import math
-import os
 import re
-import socket
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Literal, get_args
 
-_BUSY_SHARE = 0.1
-_CPU_MAX = Path("/sys/fs/cgroup/cpu.max")
+import numpy as np
+from numpy.typing import NDArray
 
-
-@dataclass(frozen=True, slots=True)
-class RankPlace:
-    """Where one rank runs.
-
-    Attributes:
-        host: Name of its host.
-        cpus: Hardware threads that it may use.
-        cores: Cores of these threads, each named by its first hardware thread.
-        host_cpus: Hardware threads of the host.
-        load: Processes that ran on the host before the measurement (load average of the last minute).
-        quota: Processors that a container or batch system grants at a time; the host's without a limit.
-    """
-
-    host: str
-    cpus: frozenset[int]
-    cores: frozenset[int]
-    host_cpus: int
-    load: float = 0.0
-    quota: float = math.inf
-
-    def to_text(self) -> str:
-        """Text that :meth:`from_text` reads, to be sent to the other ranks."""
-        quota = min(self.quota, float(self.host_cpus))
-        return json.dumps(
-            [self.host, sorted(self.cpus), sorted(self.cores), self.host_cpus, self.load, quota]
-        )
-
-    @staticmethod
-    def from_text(text: str) -> RankPlace:
-        """Place written by :meth:`to_text`."""
-        host, cpus, cores, host_cpus, load, quota = json.loads(text)
-        return RankPlace(
-            str(host), frozenset(cpus), frozenset(cores), int(host_cpus), float(load), float(quota)
-        )
+Int64 = NDArray[np.int64]
+Order = Literal["blocks", "round-robin"]
+ORDERS: tuple[Order, ...] = get_args(Order)
+_NUMBER = re.compile(r"[0-9]+")
+_MOST = 1 << 31
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where all ranks run, in rank order."""
+    """Ranks on nodes, nodes in a network.
 
-    places: tuple[RankPlace, ...]
+    Attributes:
+        node: int64[P], node of each rank, 0 ... N - 1.
+        position: int64[N], place of each node in the network, all different.
 
-    @property
-    def num_hosts(self) -> int:
-        """Distinct hosts."""
-        return len({place.host for place in self.places})
+    Raises:
+        ValueError: If a rank is on no node, or two nodes are at the same place.
+    """
 
-    @property
-    def most_ranks_per_host(self) -> int:
-        """Ranks of the fullest host."""
-        return max(len(ranks) for ranks in self._by_host().values())
+    node: Int64
+    position: Int64
 
-    @property
-    def leaders(self) -> tuple[int, ...]:
-        """First rank of each host."""
-        return tuple(sorted(ranks[0] for ranks in self._by_host().values()))
-
-    @property
-    def is_oversubscribed(self) -> bool:
-        """Some host has more ranks than cores, or processors granted, that they may use."""
-        return any(len(ranks) > self._processors_for(ranks) for ranks in self._by_host().values())
+    def __post_init__(self) -> None:
+        if len(self.node) and not 0 <= self.node.min() <= self.node.max() < len(self.position):
+            raise ValueError(f"expected nodes 0 to {len(self.position) - 1} of ranks, found others")
+        if len(np.unique(self.position)) != len(self.position) or np.any(self.position < 0):
+            raise ValueError("expected another place in the network for each node")
+        self.node.setflags(write=False)
+        self.position.setflags(write=False)
 
     @property
-    def is_pinned(self) -> bool:
-        """No rank may wander over all of its host, and no two ranks share a hardware thread."""
-        if any(len(p.cpus) == p.host_cpus > 1 for p in self.places):
-            return False
-        groups = self._by_host().values()
-        return all(
-            sum(len(self.places[r].cpus) for r in ranks)
-            == len(frozenset[int]().union(*(self.places[r].cpus for r in ranks)))
-            for ranks in groups
-        )
+    def num_ranks(self) -> int:
+        """P."""
+        return len(self.node)
 
     @property
-    def is_busy(self) -> bool:
-        """Some host had work of others: more than one process, and more than a tenth of its threads."""
-        return any(p.load > max(1.0, _BUSY_SHARE * p.host_cpus) for p in self.places)
+    def num_nodes(self) -> int:
+        """N."""
+        return len(self.position)
 
     @property
-    def flags(self) -> tuple[str, ...]:
-        """The same as :meth:`remarks` in a few words, for the note of every parameter."""
-        found = {
-            "one host": self.num_hosts == 1,
-            "oversubscribed": self.is_oversubscribed,
-            "not pinned": not self.is_pinned,
-            "busy": self.is_busy,
-        }
-        return tuple(name for name, is_so in found.items() if is_so)
+    def ranks_per_node(self) -> int:
+        """PPN, of the fullest node."""
+        return int(np.bincount(self.node).max(initial=0))
 
-    def remarks(self) -> tuple[str, ...]:
-        """What a reader of the numbers must know, one sentence each."""
-        found = []
-        if self.num_hosts == 1:
-            found.append("all ranks share one host: this is its memory, not a network")
-        elif self.most_ranks_per_host > 1:
-            found.append(f"up to {self.most_ranks_per_host} ranks per host: one of each host was measured")
-        if self.is_oversubscribed:
-            found.append("oversubscribed, more ranks than cores: times include waiting for a core")
-        if not self.is_pinned:
-            found.append("ranks are not pinned to cores of their own: times scatter more than they need to")
-        if self.is_busy:
-            found.append("other processes were running: measure again on idle hosts")
-        return tuple(found)
-
-    def _by_host(self) -> dict[str, list[int]]:
-        ranks: dict[str, list[int]] = defaultdict(list)
-        for rank, place in enumerate(self.places):
-            ranks[place.host].append(rank)
-        return ranks
-
-    def _processors_for(self, ranks: Sequence[int]) -> float:
-        """Cores that ranks of one host may use together, as far as they are granted at a time."""
-        places = [self.places[rank] for rank in ranks]
-        cores = frozenset[int]().union(*(place.cores for place in places))
-        return min(len(cores), *(place.quota for place in places))
+    @property
+    def rank_position(self) -> Int64:
+        """int64[P], place of each rank's node in the network."""
+        return np.asarray(self.position[self.node])
 
 
-def this_place() -> RankPlace:
-    """Where this process runs."""
-    cpus = frozenset(os.sched_getaffinity(0))
-    cores = frozenset(_first_sibling(cpu) for cpu in cpus)
-    host_cpus = os.cpu_count() or len(cpus)
-    quota = min(granted_processors(_CPU_MAX), float(host_cpus))
-    return RankPlace(socket.gethostname(), cpus, cores, host_cpus, os.getloadavg()[0], quota)
-
-
-def granted_processors(limit: Path) -> float:
-    """Processors that a control group grants at a time, unlimited where the file does not say.
+def on_nodes(
+    num_nodes: int, ranks_per_node: int, order: Order = "blocks", position: Int64 | None = None
+) -> Placement:
+    """Equally many ranks on every node.
 
     Args:
-        limit: Its file ``cpu.max``: microseconds of processor time (or ``max``) per period, both in the file.
+        num_nodes: N.
+        ranks_per_node: PPN.
+        order: ``blocks``: consecutive ranks fill a node; ``round-robin``: rank r on node r mod N.
+        position: int64[N], places of the nodes; the first ones of the network if left out.
     """
-    try:
-        granted, period = limit.read_text().split()
-        return float(granted) / float(period)
-    except (OSError, ValueError):
-        return math.inf
+    rank = np.arange(num_nodes * ranks_per_node)
+    node = rank // ranks_per_node if order == "blocks" else rank % num_nodes
+    return Placement(node, np.arange(num_nodes) if position is None else position)
 
 
-def _first_sibling(cpu: int) -> int:
-    """First hardware thread of the core of ``cpu``; ``cpu`` itself where the system does not tell."""
-    siblings = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
-    try:
-        match = re.match(r"\d+", siblings.read_text())
-    except OSError:
-        return cpu
-    return int(match.group()) if match else cpu
+def of_hosts(hosts: Sequence[str]) -> Placement:
+    """Placement of a job from the name of each rank's host.
+
+    Places are the last numbers in the names (``nid00017``: 17), for names of nodes count through racks and
+    switches nearly everywhere; where these are not all different, the order of the sorted names.
+    """
+    names = sorted(set(hosts), key=_natural)
+    index = {name: k for k, name in enumerate(names)}
+    numbers = [_NUMBER.findall(name) for name in names]
+    last = [int(found[-1]) if found else -1 for found in numbers]
+    is_number = len(set(last)) == len(last) and -1 not in last
+    position = last if is_number and max(last, default=0) < _MOST else range(len(names))
+    return Placement(
+        np.array([index[name] for name in hosts], dtype=np.int64), np.array(position, dtype=np.int64)
+    )
+
+
+def _natural(name: str) -> tuple[tuple[bool, int, str], ...]:
+    """Key by which ``node-9`` comes before ``node-10``."""
+    parts = re.split(r"([0-9]+)", name)
+    return tuple((k % 2 == 1, int(part) if k % 2 else 0, part) for k, part in enumerate(parts))

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from commanalyzer.artifact_header import Json, collectives_header, counted_header
 from commanalyzer.confidence import Confidence, confidence_of
 from commanalyzer.machine.curves import Curve
-from commanalyzer.machine.kinds import KINDS
+from commanalyzer.machine.kinds import KINDS, NODE_KINDS
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.results import AnalysisResult, Decomposition
 
@@ -92,7 +92,8 @@ def provenance_document(result: AnalysisResult) -> Json:
 
 
 def _machine(machine: MachineParameters) -> Json:
-    return {"name": machine.name, **{name: _parameter(getattr(machine, name)) for name in KINDS}}
+    names = [name for name in KINDS if name not in NODE_KINDS]
+    return {"name": machine.name, **{name: _parameter(getattr(machine, name)) for name in names}}
 
 
 def _parameter(item: Parameter | None) -> Json:

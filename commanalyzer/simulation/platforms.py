@@ -9,6 +9,7 @@ that share a switch takes exactly latency + s / bandwidth.
     star        2                               L             every pattern runs at full speed
     fat tree    2 below one switch, else 4      L or 2 L      a spine for each node of a switch, static routes
     torus       1 per step and 2 at the ends    L per step    dimension order, the short way round
+    hypercube   the same                        L per step    a torus with two nodes along each dimension
     dragonfly   2 in one router, at most 5      L ... 2.5 L   parallel links, minimal routes
 
 Reference: H. Casanova et al., Versatile, scalable, and accurate simulation of distributed applications and
@@ -27,9 +28,13 @@ from commanalyzer.errors import ConfigError, MachineModelError
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.simulation.torus import torus_elements
 
-TOPOLOGIES = ("star", "fat-tree", "torus", "dragonfly")
+TOPOLOGIES = ("star", "fat-tree", "torus", "dragonfly", "hypercube")
 MAX_HOSTS = 65536
 _HOST = "node-"
+MEMORY_LATENCY_S = 5e-7
+"""Time of an empty message within a node; MPI takes 0.2 to 1 us (W. Gropp et al., EuroMPI 2016)."""
+MEMORY_BANDWIDTH = 5e9
+"""Of one message within a node, B/s; messages within a node do not share it."""
 # SimGrid's defaults are factors fitted to one cluster, 5 % of the bandwidth for acknowledgements, and a
 # window of TCP that limits long fast routes.
 _PLAIN_NETWORK = {
@@ -37,6 +42,8 @@ _PLAIN_NETWORK = {
     "smpi/lat-factor": "0:1",
     "network/crosstraffic": "0",
     "network/TCP-gamma": "0",
+    "network/loopback-bw": f"{MEMORY_BANDWIDTH!r}",
+    "network/loopback-lat": f"{MEMORY_LATENCY_S!r}",
 }
 _OVERHEADS = ("smpi/os", "smpi/ois", "smpi/or")  # of a send, a nonblocking send, a receive
 
@@ -82,8 +89,8 @@ class Platform:
         name: Topology, or file.
         xml: SimGrid's description.
         hosts: Names of the nodes, in their order in the network.
-        sides: Numbers that make up a generated topology: leaves and nodes per leaf; sides of the torus;
-            groups, routers per group and nodes per router.
+        sides: Numbers that make up a generated topology: leaves and nodes per leaf; sides of the torus or
+            hypercube; groups, routers per group and nodes per router.
     """
 
     name: str
@@ -122,6 +129,18 @@ def check_topology(topology: str) -> None:
         raise ConfigError(f"expected a platform file or one of {', '.join(TOPOLOGIES)}, found {topology!r}")
 
 
+def topology_sides(topology: str, num_hosts: int) -> tuple[int, ...]:
+    """Numbers that make up the smallest network with at least ``num_hosts`` nodes, see :class:`Platform`.
+
+    Raises:
+        ConfigError: If the topology is unknown or the number of nodes is out of range.
+    """
+    check_topology(topology)
+    if not 1 <= num_hosts <= MAX_HOSTS:
+        raise ConfigError(f"expected 1 to {MAX_HOSTS} nodes, found {num_hosts}")
+    return _shape(topology, num_hosts)[1]
+
+
 def make_platform(topology: str, num_hosts: int, link: LinkParameters) -> Platform:
     """Smallest platform of a topology with at least ``num_hosts`` nodes.
 
@@ -133,12 +152,10 @@ def make_platform(topology: str, num_hosts: int, link: LinkParameters) -> Platfo
     Raises:
         ConfigError: If the topology is unknown or the number of nodes is out of range.
     """
-    check_topology(topology)
-    if not 1 <= num_hosts <= MAX_HOSTS:
-        raise ConfigError(f"expected 1 to {MAX_HOSTS} nodes, found {num_hosts}")
+    topology_sides(topology, num_hosts)  # checks both
     count, sides, attributes = _shape(topology, num_hosts)
     hosts = tuple(f"{_HOST}{number}" for number in range(count))
-    if topology == "torus":
+    if topology in ("torus", "hypercube"):
         zone = torus_elements(_HOST, sides, link.throughput, link.bandwidth, link.wire_s)
         return Platform(topology, _document(zone, link), hosts, sides)
     cluster = {
@@ -150,6 +167,8 @@ def make_platform(topology: str, num_hosts: int, link: LinkParameters) -> Platfo
         "bw": f"{link.bandwidth!r}Bps",
         "lat": f"{link.wire_s / 2!r}s",
         "sharing_policy": "SPLITDUPLEX",
+        "loopback_bw": f"{MEMORY_BANDWIDTH!r}Bps",
+        "loopback_lat": f"{MEMORY_LATENCY_S!r}s",
         **attributes,
     }
     words = " ".join(f"{name}={quoteattr(value)}" for name, value in cluster.items())
@@ -167,6 +186,9 @@ def _shape(topology: str, num_hosts: int) -> tuple[int, tuple[int, ...], Mapping
     if topology == "torus":
         sides = tuple(side for side in _near_cube(max(num_hosts, 2), 3) if side > 1)
         return math.prod(sides), sides, {}
+    if topology == "hypercube":
+        dimensions = max(num_hosts - 1, 1).bit_length()
+        return 1 << dimensions, (2,) * dimensions, {}
     groups, routers, per_router = _near_cube(max(num_hosts, 2), 3)
     # A group needs a router for each other group (one global link per router), hence the order of the sides.
     # Parallel links: as many as random traffic needs, global ones between groups, local ones within a group.

@@ -19,8 +19,8 @@ from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.progress import Progress
 from commanalyzer.results import AnalysisResult, Decomposition
 from commanalyzer.roofline.bound import BoundPoint, scaling_bound
+from commanalyzer.simulation.mapping import HostOrder, place
 from commanalyzer.simulation.network_benchmark import matching_bandwidth, one_way_latency, pair_bandwidth
-from commanalyzer.simulation.placement import Placement, place
 from commanalyzer.simulation.platforms import Platform
 from commanalyzer.simulation.schedule import Schedule, make_schedule
 from commanalyzer.simulation.smpirun import replay
@@ -43,7 +43,7 @@ class SimulationOptions:
     """
 
     seed: int = 1
-    placement: Placement = "order"
+    placement: HostOrder = "order"
     most_rounds: int = 500
     timeout_s: float = 600.0
     keep: Path | None = None

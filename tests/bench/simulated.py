@@ -20,7 +20,7 @@ import commanalyzer as ca
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.roofline.bound import BoundPoint, scaling_bound
-from commanalyzer.simulation.placement import Placement, place
+from commanalyzer.simulation.mapping import HostOrder, place
 from commanalyzer.simulation.platforms import TOPOLOGIES, LinkParameters, Platform, make_platform
 from commanalyzer.simulation.run import SimulationOptions, measured_machine, replayed_time
 from commanalyzer.simulation.schedule import make_schedule
@@ -47,7 +47,7 @@ class Setting:
 
     name: str
     link: LinkParameters
-    placement: Placement
+    placement: HostOrder
 
 
 LARGE = LinkParameters(bandwidth=1e8, latency_s=1e-7, throughput=1e9)
@@ -65,7 +65,7 @@ class Placements:
     def __init__(self) -> None:
         self._hosts: dict[tuple[str, str, bytes], tuple[str, ...]] = {}
 
-    def place(self, platform: Platform, placement: Placement, item: Communication) -> Platform:
+    def place(self, platform: Platform, placement: HostOrder, item: Communication) -> Platform:
         """As :func:`commanalyzer.simulation.placement.place`."""
         key = (platform.name, placement, item.comm_bytes.tobytes())
         if key not in self._hosts:

@@ -9,13 +9,16 @@ from __future__ import annotations
 import json
 import os
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from commanalyzer.machine.campaign import MeasurementPlan, measure_network
+from commanalyzer.machine.campaign_job import measure_missing
+from commanalyzer.machine.hosts import RankPlace
 from commanalyzer.machine.measurement import measure_machine
 from commanalyzer.machine.mpi import MpiCommunicator
-from commanalyzer.machine.placement import RankPlace
+from commanalyzer.machine.phase_campaign import campaign_points
 from commanalyzer.machine.samples import Series, write_samples
 from commanalyzer.progress import SilentProgress
 from tests.simgrid.communicator import SmpiCommunicator, run_ranks
@@ -27,6 +30,9 @@ def main(folder: Path) -> None:
     plan = MeasurementPlan(**job["plan"] | {"message_bytes": tuple(job["plan"]["message_bytes"])})
 
     def rank_main(comm: SmpiCommunicator) -> None:
+        if "campaign" in job:
+            _campaign(comm, folder, job["campaign"], job["hosts"])
+            return
         if job["hosts"]:
             series = _series_of_machine(comm, plan, job["hosts"][comm.rank])
         elif job["mpi4py"]:
@@ -46,15 +52,27 @@ def main(folder: Path) -> None:
     os._exit(1 if failures else 0)
 
 
-def _series_of_machine(comm: SmpiCommunicator, plan: MeasurementPlan, host: str) -> tuple[Series, ...]:
-    """Series of a whole machine, where this rank says that it runs on ``host``."""
+def _on_host(comm: SmpiCommunicator, host: str) -> SmpiCommunicator:
+    """The communicator, where this rank says that it runs on ``host``."""
 
     class WithHosts(SmpiCommunicator):
         def gather_texts(self, text: str) -> tuple[str, ...]:
-            place = replace(RankPlace.from_text(text), host=host)
-            return super().gather_texts(place.to_text())
+            with suppress(ValueError):  # another text
+                text = replace(RankPlace.from_text(text), host=host).to_text()
+            return super().gather_texts(text)
 
-    world = WithHosts(comm.library, comm.handle)
+    return WithHosts(comm.library, comm.handle)
+
+
+def _campaign(comm: SmpiCommunicator, folder: Path, fields: dict[str, list[int]], hosts: list[str]) -> None:
+    """Measure what is missing in the table of a campaign."""
+    points = campaign_points(fields["nodes"], fields["processes"], fields["messages"], fields["sizes"])
+    measure_missing(_on_host(comm, hosts[comm.rank]), folder / "campaign.csv", points, "1", lambda _: None)
+
+
+def _series_of_machine(comm: SmpiCommunicator, plan: MeasurementPlan, host: str) -> tuple[Series, ...]:
+    """Series of a whole machine, where this rank says that it runs on ``host``."""
+    world = _on_host(comm, host)
     found = measure_machine(world, "SMPI", plan, "simulated", SilentProgress())
     return found.series if found is not None else ()
 

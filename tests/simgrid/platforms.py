@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from commanalyzer.machine.phase_campaign import MeasuredPoint, read_points
 from commanalyzer.machine.samples import Series, read_samples
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -61,10 +62,10 @@ def two_leaves(bandwidth: str, latency: str) -> str:
     )
 
 
-def deployment(num_ranks: int) -> str:
-    """One rank per host."""
+def deployment(num_ranks: int, ranks_per_host: int = 1) -> str:
+    """Ranks on the hosts in blocks."""
     actors = "".join(
-        f'<actor host="n{rank}" function="rank"><prop id="instance_id" value="rank"/>'
+        f'<actor host="n{rank // ranks_per_host}" function="rank"><prop id="instance_id" value="rank"/>'
         f'<prop id="rank" value="{rank}"/></actor>\n'
         for rank in range(num_ranks)
     )
@@ -95,6 +96,34 @@ def measure_on(
     (folder / "job.json").write_text(
         json.dumps({"options": IDEAL, "plan": plan, "mpi4py": mpi4py, "hosts": list(hosts)})
     )
+    _run(folder)
+    return read_samples(folder / "samples.json.gz")[0]
+
+
+def campaign_on(
+    folder: Path, platform: str, num_hosts: int, ranks_per_host: int, fields: dict[str, list[int]]
+) -> tuple[MeasuredPoint, ...]:
+    """Points of a campaign, run on ``platform`` with host names node-1, node-2, ...
+
+    Args:
+        folder: Place for files; a table that is there goes on.
+        platform: Platform description.
+        num_hosts: Hosts.
+        ranks_per_host: Ranks on each.
+        fields: ``nodes``, ``processes``, ``messages`` and ``sizes`` of the points.
+    """
+    ranks = num_hosts * ranks_per_host
+    hosts = [f"node-{rank // ranks_per_host + 1}" for rank in range(ranks)]
+    plan = {"message_bytes": [8]}
+    job = {"options": IDEAL, "plan": plan, "mpi4py": "", "hosts": hosts, "campaign": fields}
+    (folder / "platform.xml").write_text(platform)
+    (folder / "deployment.xml").write_text(deployment(ranks, ranks_per_host))
+    (folder / "job.json").write_text(json.dumps(job))
+    _run(folder)
+    return read_points(folder / "campaign.csv")
+
+
+def _run(folder: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tests.simgrid.measure", str(folder)],
         cwd=ROOT,
@@ -104,4 +133,3 @@ def measure_on(
         timeout=300,
     )
     assert done.returncode == 0, done.stderr
-    return read_samples(folder / "samples.json.gz")[0]

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.quantities import format_bytes, format_count, format_percent, format_work
+from commanalyzer.report.allocations_text import AllocationReport
 from commanalyzer.report.figures.chart import Chart, inline_svg
+from commanalyzer.report.html.allocations import allocations_chapter
 from commanalyzer.report.html.blocks import Chapter, Column, Row, Section, Table, explained
 from commanalyzer.report.html.causes import causes_section
 from commanalyzer.report.html.counted import counted_chapter
@@ -71,6 +73,7 @@ def make_page(
     throughput: Parameter | None = None,
     tasks: TaskGraph | None = None,
     training: Mapping[str, Any] | None = None,
+    allocations: AllocationReport | None = None,
 ) -> Page:
     """Return the report of one result or several.
 
@@ -82,6 +85,7 @@ def make_page(
         throughput: Throughput of one node, Flop/s, for machines that do not say it.
         tasks: Task graph to show.
         training: What a model was trained on, to show.
+        allocations: Allocations to show.
 
     Raises:
         FitError: If a law or parameter of the projection is missing.
@@ -100,6 +104,8 @@ def make_page(
         chapters.append(tasks_chapter(tasks))
     if training is not None:
         chapters.append(learning_chapter(training))
+    if allocations is not None:
+        chapters.append(allocations_chapter(allocations))
     chapters = [_with_columns(chapter) for chapter in chapters]
     title = subjects[0].title if len(subjects) == 1 else f"{len(subjects)} results"
     return Page(f"CommAnalyzer: {title}", tuple(chapters))

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from commanalyzer.machine.placement import Placement, RankPlace, granted_processors, this_place
+from commanalyzer.machine.hosts import JobHosts, RankPlace, granted_processors, this_place
 
 ALL = frozenset(range(8))
 
 
-def _placement(*ranks: tuple[str, frozenset[int] | set[int]]) -> Placement:
+def _placement(*ranks: tuple[str, frozenset[int] | set[int]]) -> JobHosts:
     """Ranks on hosts of 4 cores with 2 hardware threads each: 0 and 4, 1 and 5, ..."""
-    return Placement(
+    return JobHosts(
         tuple(RankPlace(host, frozenset(cpus), frozenset(c % 4 for c in cpus), 8) for host, cpus in ranks)
     )
 
@@ -76,7 +76,7 @@ def test_oversubscription(cpus: frozenset[int] | set[int], ranks: int, is_oversu
 )
 def test_work_of_others(load: float, host_cpus: int, is_busy: bool) -> None:
     cpu = frozenset((0,))
-    found = Placement((RankPlace("a", cpu, cpu, host_cpus, load), RankPlace("b", cpu, cpu, host_cpus)))
+    found = JobHosts((RankPlace("a", cpu, cpu, host_cpus, load), RankPlace("b", cpu, cpu, host_cpus)))
     assert found.is_busy == is_busy
     assert found.flags == (("busy",) if is_busy else ())
     assert any("other processes" in remark for remark in found.remarks()) == is_busy
@@ -85,7 +85,7 @@ def test_work_of_others(load: float, host_cpus: int, is_busy: bool) -> None:
 @pytest.mark.parametrize(("quota", "is_oversubscribed"), [(2.0, False), (1.5, True)])
 def test_a_container_may_grant_less_than_its_cores(quota: float, is_oversubscribed: bool) -> None:
     places = [RankPlace("a", frozenset((c,)), frozenset((c,)), 8, quota=quota) for c in (0, 1)]
-    assert Placement(tuple(places)).is_oversubscribed == is_oversubscribed
+    assert JobHosts(tuple(places)).is_oversubscribed == is_oversubscribed
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,13 @@ import numpy as np
 import pytest
 
 from commanalyzer.errors import ConfigError
-from commanalyzer.simulation.placement import host_distances, near_hosts, place
+from commanalyzer.simulation.mapping import host_distances, near_hosts, place
 from commanalyzer.simulation.platforms import LinkParameters, Platform, make_platform
+from commanalyzer.simulation.routes import network_of
 from commanalyzer.simulation.smpirun import replay
 from tests.simgrid.tools import needs_simgrid
 
 LINK = LinkParameters(bandwidth=1e9, latency_s=2e-6, throughput=4e9)
-# Latency of one link.
-LINK_S = {"star": 1e-6, "fat-tree": 1e-6, "torus": 2e-6, "dragonfly": 1e-6}
 
 
 def _sent_in_turn(platform: Platform) -> list[float]:
@@ -25,21 +24,24 @@ def _sent_in_turn(platform: Platform) -> list[float]:
 
 
 @needs_simgrid
-@pytest.mark.parametrize(("topology", "hosts"), [("star", 4), ("fat-tree", 12), ("torus", 16), ("torus", 27)])
-def test_distances_are_latencies(topology: str, hosts: int) -> None:
+@pytest.mark.parametrize(
+    ("topology", "hosts"),
+    [("star", 4), ("fat-tree", 12), ("dragonfly", 64), ("torus", 16), ("torus", 27), ("hypercube", 16)],
+)
+def test_routes_have_the_latencies_of_the_simulator(topology: str, hosts: int) -> None:
     platform = make_platform(topology, hosts, LINK)
-    expected = host_distances(platform)[0, 1:] * LINK_S[topology]
-    assert _sent_in_turn(platform) == pytest.approx(expected.tolist(), rel=0.03)
+    network = network_of(platform)
+    others = np.arange(1, len(platform.hosts))
+    there = network.latency_s(network.routes(np.zeros_like(others), others), LINK.wire_s)
+    back = network.latency_s(network.routes(others, np.zeros_like(others)), LINK.wire_s)
+    assert _sent_in_turn(platform) == pytest.approx(((there + back) / 2).tolist(), rel=0.03)
 
 
-@needs_simgrid
 def test_distances_of_a_dragonfly_are_those_of_its_levels() -> None:
-    platform = make_platform("dragonfly", 64, LINK)
-    distances, found_s = host_distances(platform)[0], [0.0, *_sent_in_turn(platform)]
-    by_level = {count: np.array(found_s)[distances == count] for count in (2, 3, 5)}
-    assert by_level[2] == pytest.approx(np.full(3, 2e-6), rel=0.03)
-    assert by_level[3] == pytest.approx(np.full(12, 3e-6), rel=0.03)
-    assert len(by_level[5]) == 48 and by_level[5].min() > 2.9e-6 and by_level[5].max() < 5.2e-6
+    distances = host_distances(make_platform("dragonfly", 64, LINK))[0]
+    # Itself, own router, own group; of the 12 routers in 3 other groups, 3 are at the end of the own group's
+    # link (and router 0 first goes to the router that has it).
+    assert np.bincount(distances).tolist() == [1, 0, 3, 12, 3 * 4, 9 * 4]
 
 
 def test_a_scattered_ring_is_put_on_a_ring() -> None:

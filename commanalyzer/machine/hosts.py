@@ -1,0 +1,173 @@
+"""Hosts that the ranks of a measurement run on, and what about them spoils the numbers."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import socket
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from commanalyzer.machine.placement import Placement, of_hosts
+
+_BUSY_SHARE = 0.1
+_CPU_MAX = Path("/sys/fs/cgroup/cpu.max")
+
+
+@dataclass(frozen=True, slots=True)
+class RankPlace:
+    """Where one rank runs.
+
+    Attributes:
+        host: Name of its host.
+        cpus: Hardware threads that it may use.
+        cores: Cores of these threads, each named by its first hardware thread.
+        host_cpus: Hardware threads of the host.
+        load: Processes that ran on the host before the measurement (load average of the last minute).
+        quota: Processors that a container or batch system grants at a time; the host's without a limit.
+    """
+
+    host: str
+    cpus: frozenset[int]
+    cores: frozenset[int]
+    host_cpus: int
+    load: float = 0.0
+    quota: float = math.inf
+
+    def to_text(self) -> str:
+        """Text that :meth:`from_text` reads, to be sent to the other ranks."""
+        quota = min(self.quota, float(self.host_cpus))
+        return json.dumps(
+            [self.host, sorted(self.cpus), sorted(self.cores), self.host_cpus, self.load, quota]
+        )
+
+    @staticmethod
+    def from_text(text: str) -> RankPlace:
+        """Place written by :meth:`to_text`."""
+        host, cpus, cores, host_cpus, load, quota = json.loads(text)
+        return RankPlace(
+            str(host), frozenset(cpus), frozenset(cores), int(host_cpus), float(load), float(quota)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class JobHosts:
+    """Where all ranks run, in rank order."""
+
+    places: tuple[RankPlace, ...]
+
+    @property
+    def placement(self) -> Placement:
+        """Ranks on hosts."""
+        return of_hosts([place.host for place in self.places])
+
+    @property
+    def num_hosts(self) -> int:
+        """Distinct hosts."""
+        return self.placement.num_nodes
+
+    @property
+    def most_ranks_per_host(self) -> int:
+        """Ranks of the fullest host."""
+        return self.placement.ranks_per_node
+
+    @property
+    def leaders(self) -> tuple[int, ...]:
+        """First rank of each host."""
+        return tuple(sorted(ranks[0] for ranks in self._by_host().values()))
+
+    @property
+    def is_oversubscribed(self) -> bool:
+        """Some host has more ranks than cores, or processors granted, that they may use."""
+        return any(len(ranks) > self._processors_for(ranks) for ranks in self._by_host().values())
+
+    @property
+    def is_pinned(self) -> bool:
+        """No rank may wander over all of its host, and no two ranks share a hardware thread."""
+        if any(len(p.cpus) == p.host_cpus > 1 for p in self.places):
+            return False
+        groups = self._by_host().values()
+        return all(
+            sum(len(self.places[r].cpus) for r in ranks)
+            == len(frozenset[int]().union(*(self.places[r].cpus for r in ranks)))
+            for ranks in groups
+        )
+
+    @property
+    def is_busy(self) -> bool:
+        """Some host had work of others: more than one process, and more than a tenth of its threads."""
+        return any(p.load > max(1.0, _BUSY_SHARE * p.host_cpus) for p in self.places)
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """The same as :meth:`remarks` in a few words, for the note of every parameter."""
+        found = {
+            "one host": self.num_hosts == 1,
+            "oversubscribed": self.is_oversubscribed,
+            "not pinned": not self.is_pinned,
+            "busy": self.is_busy,
+        }
+        return tuple(name for name, is_so in found.items() if is_so)
+
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader of the numbers must know, one sentence each."""
+        found = []
+        if self.num_hosts == 1:
+            found.append("all ranks share one host: this is its memory, not a network")
+        elif self.most_ranks_per_host > 1:
+            found.append(f"up to {self.most_ranks_per_host} ranks per host: one of each host was measured")
+        if self.is_oversubscribed:
+            found.append("oversubscribed, more ranks than cores: times include waiting for a core")
+        if not self.is_pinned:
+            found.append("ranks are not pinned to cores of their own: times scatter more than they need to")
+        if self.is_busy:
+            found.append("other processes were running: measure again on idle hosts")
+        return tuple(found)
+
+    def _by_host(self) -> dict[str, list[int]]:
+        ranks: dict[str, list[int]] = defaultdict(list)
+        for rank, place in enumerate(self.places):
+            ranks[place.host].append(rank)
+        return ranks
+
+    def _processors_for(self, ranks: Sequence[int]) -> float:
+        """Cores that ranks of one host may use together, as far as they are granted at a time."""
+        places = [self.places[rank] for rank in ranks]
+        cores = frozenset[int]().union(*(place.cores for place in places))
+        return min(len(cores), *(place.quota for place in places))
+
+
+def this_place() -> RankPlace:
+    """Where this process runs."""
+    cpus = frozenset(os.sched_getaffinity(0))
+    cores = frozenset(_first_sibling(cpu) for cpu in cpus)
+    host_cpus = os.cpu_count() or len(cpus)
+    quota = min(granted_processors(_CPU_MAX), float(host_cpus))
+    return RankPlace(socket.gethostname(), cpus, cores, host_cpus, os.getloadavg()[0], quota)
+
+
+def granted_processors(limit: Path) -> float:
+    """Processors that a control group grants at a time, unlimited where the file does not say.
+
+    Args:
+        limit: Its file ``cpu.max``: microseconds of processor time (or ``max``) per period, both in the file.
+    """
+    try:
+        granted, period = limit.read_text().split()
+        return float(granted) / float(period)
+    except (OSError, ValueError):
+        return math.inf
+
+
+def _first_sibling(cpu: int) -> int:
+    """First hardware thread of the core of ``cpu``; ``cpu`` itself where the system does not tell."""
+    siblings = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
+    try:
+        match = re.match(r"\d+", siblings.read_text())
+    except OSError:
+        return cpu
+    return int(match.group()) if match else cpu

@@ -1,0 +1,78 @@
+"""The flow model beside SimGrid's replay of the same phase."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from commanalyzer.allocations.phases import Halo
+from commanalyzer.errors import ConfigError
+from commanalyzer.machine.phase_campaign import CampaignPoint
+from commanalyzer.machine.placement import Placement, on_nodes
+from commanalyzer.simulation.allocations import allocated, pattern_messages
+from commanalyzer.simulation.flows import Messages, phase_time
+from commanalyzer.simulation.mapping import placed
+from commanalyzer.simulation.platforms import LinkParameters, Platform, make_platform
+from commanalyzer.simulation.routes import network_of
+from commanalyzer.simulation.smpirun import replay
+from commanalyzer.simulation.traces import joined, point_to_point
+
+LINK = LinkParameters(bandwidth=1e9, latency_s=2e-6, throughput=4e9, message_overhead_s=3e-7)
+NODES, PROCESSES = 32, 2
+_TIMEOUT_S = 300.0
+
+
+def replayed_phase(messages: Messages, placement: Placement, platform: Platform) -> float:
+    """Seconds of one phase by SimGrid: all receives posted, all sends started, then awaited.
+
+    Raises:
+        ConfigError: If there is no SimGrid.
+    """
+    count = placement.num_ranks
+    waits = np.bincount(np.concatenate((messages.sender, messages.receiver)), minlength=count)
+    busy = np.flatnonzero(waits)
+    traces = joined(
+        count,
+        np.concatenate((messages.receiver, messages.sender, busy)),
+        (np.repeat(np.arange(3), (len(messages.sender), len(messages.sender), len(busy))),),
+        np.concatenate(
+            (
+                point_to_point("irecv", messages.sender, messages.size_bytes),
+                point_to_point("isend", messages.receiver, messages.size_bytes),
+                np.char.add("waitall ", waits[busy].astype(np.str_)),
+            )
+        ),
+    )
+    actions = replay(placed(platform, placement), traces, _TIMEOUT_S)
+    return max(action.end_s for action in actions)
+
+
+def ratio(topology: str, messages: Messages, number: int) -> float:
+    """Time of the flow model over SimGrid's, on 32 nodes x 2 processes of a network of 64."""
+    platform = make_platform(topology, 2 * NODES, LINK)
+    network = network_of(platform)
+    placement = on_nodes(NODES, PROCESSES, position=allocated(network, NODES, number))
+    mine = phase_time(messages, placement.rank_position, network, LINK)
+    return mine / replayed_phase(messages, placement, platform)
+
+
+def comparison() -> str:
+    """Table of ratios, or why there is none."""
+    sizes = (64, 4096, 262144)
+    ranks = NODES * PROCESSES
+    halo = Halo((64, 64, 64), 8, 1, "all").messages(ranks)
+    lines = [
+        "| network | " + " | ".join(f"shift {s} B | ring {s} B" for s in sizes) + " | halo, 26 neighbours |",
+        "| --- |" + " --- |" * (2 * len(sizes) + 1),
+    ]
+    try:
+        for topology in ("star", "fat-tree", "torus", "dragonfly", "hypercube"):
+            cells = [
+                ratio(topology, pattern_messages(CampaignPoint(NODES, PROCESSES, 4, size, pattern)), 1)
+                for size in sizes
+                for pattern in ("shift", "ring")
+            ]
+            cells.append(ratio(topology, halo, 1))
+            lines.append(f"| {topology} | {' | '.join(f'{cell:.3f}' for cell in cells)} |")
+    except ConfigError:
+        return "SimGrid was not installed."
+    return "\n".join(lines)

@@ -1,0 +1,149 @@
+"""Allocations as a user asks for them; campaigns and the flow model against SimGrid."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from commanalyzer.machine.phase_campaign import (
+    COLUMNS,
+    CampaignPoint,
+    MeasuredPoint,
+    append_point,
+    campaign_points,
+)
+from commanalyzer.machine.placement import on_nodes
+from commanalyzer.simulation.allocations import pattern_messages, simulated_campaign
+from commanalyzer.simulation.platforms import LinkParameters
+from commanalyzer.simulation.routes import make_network
+from tests.bench.allocations_simgrid import ratio
+from tests.e2e.command import commanalyzer
+from tests.simgrid.communicator import IS_KNOWN
+from tests.simgrid.platforms import campaign_on, star
+from tests.simgrid.tools import needs_simgrid
+
+SCHEMA = Path(__file__).resolve().parents[2] / "docs" / "reference" / "allocations-1.schema.json"
+HALO = """\
+kind = "commanalyzer.halo"
+name = "Jacobi3D"
+domain = [256, 256, 256]
+steps = 100
+flops_per_point = 8
+memory_bytes_per_point = 16
+resident_bytes_per_point = 16
+"""
+LINK = LinkParameters(bandwidth=1e9, latency_s=2e-6, throughput=4e9, message_overhead_s=3e-7)
+
+
+@needs_simgrid
+@pytest.mark.parametrize("topology", ["star", "fat-tree", "torus", "dragonfly", "hypercube"])
+def test_flows_share_links_as_the_simulator_does(topology: str) -> None:
+    # Within 5 %: changes within 2 % of the time are made together, links within 1 % are full together.
+    messages = pattern_messages(CampaignPoint(32, 2, 4, 65536, "shift"))
+    assert ratio(topology, messages, 1) == pytest.approx(1.0, rel=0.05)
+
+
+@pytest.mark.skipif(not IS_KNOWN, reason="needs SimGrid 3.32 (Debian 12: libsimgrid-dev)")
+def test_a_campaign_runs_on_a_simulated_machine_and_goes_on(tmp_path: Path) -> None:
+    fields = {"nodes": [2, 4], "processes": [1, 2], "messages": [1, 2], "sizes": [1 << 20]}
+    found = campaign_on(tmp_path, star(4, "1GBps", "5us"), 4, 2, fields)
+    assert len(found) == 2 * 2 * 2 * 2
+    shifts = {
+        (p.point.num_nodes, p.point.ranks_per_node, p.point.num_messages): p.time_s
+        for p in found
+        if p.point.pattern == "shift"
+    }
+    # All messages go to other nodes: 10 us, then a node's bytes over its link.
+    for (nodes, processes, messages), time_s in shifts.items():
+        assert time_s == pytest.approx(10e-6 + processes * messages * (1 << 20) / 1e9, rel=0.05), nodes
+    assert found[-1].positions == (1, 2, 3, 4)
+    table = tmp_path / "campaign.csv"
+    lines = table.read_text().splitlines()
+    table.write_text("\n".join([*lines[:-3], lines[-3][:10]]))  # killed in the middle of a line
+    table.write_text("\n".join(lines[:-2]) + "\n")
+    again = campaign_on(tmp_path, star(4, "1GBps", "5us"), 4, 2, fields)
+    assert {p.point for p in again} == {p.point for p in found}
+    assert len(again) == len(found)
+
+
+def test_the_fastest_the_cheapest_and_the_lines_to_ask_for(tmp_path: Path) -> None:
+    (tmp_path / "jacobi.toml").write_text(HALO)
+    arguments = ("jacobi.toml", "--allocations", "--machine", "vilje", "--throughput", "0.8GFlop/s")
+    done = commanalyzer(
+        tmp_path, "advise", *arguments, "--nodes", "16,64,256", "--ppn", "1,16", "--json", "a.json"
+    )
+    assert done.status == 0, done.err
+    for text in ("Pareto front", "Fastest: 256 x 16", "Fewest core-hours: 16 x 1", "#SBATCH --nodes=256"):
+        assert text in done.out
+    document = json.loads((tmp_path / "a.json").read_text())
+    jsonschema.validate(document, json.loads(SCHEMA.read_text()))
+    assert document["schema"] == "commanalyzer.allocations/1"
+    table = document["configurations"]
+    assert table["cores"] == [16, 256, 64, 1024, 256, 4096]
+    assert document["decision"]["front"][-1] == document["decision"]["fastest"]
+    limited = commanalyzer(tmp_path, "advise", *arguments, "--nodes", "16,64", "--most-nodes", "16", "--all")
+    assert "not allowed: queue" in " ".join(limited.out.split())
+    every = commanalyzer(
+        tmp_path, "advise", *arguments, "--nodes", "16,64", "--model", "max-rate", "--json", "-"
+    )
+    assert json.loads(every.out)["model"] == "max-rate"
+
+
+def test_a_campaign_becomes_a_machine_that_advises(tmp_path: Path) -> None:
+    network, table = make_network("torus", 64), tmp_path / "campaign.csv"
+    points = campaign_points((8, 16, 32), (1, 2), (1, 4), (64, 16384, 1048576))
+    for point, (_, placement, time_s) in zip(
+        points, simulated_campaign(points, network, LINK, (0,)), strict=True
+    ):
+        append_point(table, MeasuredPoint(point, "1", tuple(placement.position.tolist()), time_s))
+    made = commanalyzer(tmp_path, "machine", "phases", "campaign.csv", "-o", "torus.toml", "--name", "torus")
+    assert made.status == 0, made.err
+    (tmp_path / "jacobi.toml").write_text(HALO)
+    arguments = ("--allocations", "--machine", "torus.toml", "--throughput", "1GFlop/s", "--nodes", "8,16,64")
+    done = commanalyzer(tmp_path, "advise", "jacobi.toml", *arguments, "--all")
+    assert done.status == 0, done.err
+    assert "beyond the data" in " ".join(done.out.split())  # 64 nodes
+
+
+def test_what_is_wrong_is_said(tmp_path: Path) -> None:
+    (tmp_path / "jacobi.toml").write_text(HALO.replace("steps", "stops"))
+    arguments = ("--allocations", "--machine", "vilje", "--throughput", "1GFlop/s")
+    wrong = commanalyzer(tmp_path, "advise", "jacobi.toml", *arguments)
+    assert wrong.status == 1
+    assert "found no steps" in " ".join(wrong.err.split())
+    (tmp_path / "c.csv").write_text(",".join(COLUMNS[:-1]) + "\n")
+    missing = commanalyzer(tmp_path, "machine", "phases", "c.csv", "-o", "m.toml")
+    assert missing.status == 1
+    assert "found no time_s" in " ".join(missing.err.split())
+    (tmp_path / "jacobi.toml").write_text(HALO)
+    rate = commanalyzer(tmp_path, "advise", "jacobi.toml", "--allocations", "--machine", "vilje")
+    assert "expected the throughput of one process" in " ".join(rate.err.split())
+    alone = commanalyzer(tmp_path, "machine", "measure", "--campaign", "t.csv")
+    assert alone.status == 1
+    assert "at least 2 ranks" in " ".join(alone.err.split())
+    script = commanalyzer(
+        tmp_path,
+        "machine",
+        "measure",
+        "--campaign",
+        "t.csv",
+        "--nodes",
+        "8,16",
+        "--ppn",
+        "1,4",
+        "--slurm",
+        "s.sh",
+    )
+    assert script.status == 0
+    text = (tmp_path / "s.sh").read_text()
+    assert "for nodes in 8 16" in text
+    assert "--ntasks-per-node=4" in text
+
+
+def test_placement_of_a_campaign_is_that_of_the_table() -> None:
+    point = CampaignPoint(4, 2, 1, 8, "shift")
+    assert on_nodes(4, 2).node.tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert (pattern_messages(point).receiver - pattern_messages(point).sender).tolist()[:6] == [2] * 6
