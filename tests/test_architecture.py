@@ -63,14 +63,13 @@ ADAPTERS = {
     "mtkahypar": {"partition.mtkahypar_call"},
     "numba": {"compiled"},
     "h5py": {"artifact_arrays"},
-    "sklearn": {"classification.clusters", "extrapolation.learners"},
     "mpi4py": {"machine.mpi", "sweep.executors"},
     "llvmlite": {
         "compiled",
         "frontend.canonicalize",
         "runtime.merge",
     },  # with Numba; the others are child processes
-    "sklearn": {"learning.training", "learning.insight"},
+    "sklearn": {"classification.clusters", "extrapolation.learners", "learning.training", "learning.insight"},
     "statsmodels": {"allocations.fit"},
     "ziglang": set[str](),  # started as a program
 }
@@ -79,7 +78,6 @@ HEAVY = (
     "numpy",
     "numba",
     "scipy",
-    "sklearn",
     "h5py",
     "matplotlib",
     "jinja2",

@@ -169,7 +169,7 @@ def measure(
     if topology and not (range_mappers and base):
         raise click.UsageError("--topology belongs to --range-mappers and needs --base NAME|FILE")
     if range_mappers:
-        from commanalyzer.cli.range_mappers import measure_pairs
+        from commanalyzer.cli.range_mappers import SIMULATED_NODES, measure_pairs
 
         called = name or base or output.stem
         measure_pairs(

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from commanalyzer.learning.overheads import OverheadTable
 
 _TIMEOUT_S = 600.0
+SIMULATED_NODES = (16,)
 
 
 def measure_pairs(

@@ -21,8 +21,8 @@ class Formula:
 
     Attributes:
         family: ``lattice`` (physical terms), ``pmnf`` (Extra-P's search space), ``power``
-            (one term with free exponents), ``terms`` (selected from complexity definitions), ``areas`` (metrics
-            of communication phases) or ``imported``.
+            (one term with free exponents), ``terms`` (selected from complexity definitions), ``areas``
+            (metrics of communication phases) or ``imported``.
         terms: Terms; parameters are indices into those of the law.
         coefficients: One per term.
         loo_error: Root mean square relative error of the prediction score: rows left out one by one, and the
