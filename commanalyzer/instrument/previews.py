@@ -183,18 +183,21 @@ def previewed(
     computed, stores = slice_with_stores(values, roots, defined, private, accesses, text)
     if computed is None:
         return _NOT_TWICE
-    loads = (i.operands[0].text for i in computed.values() if i.opcode == "load")
-    steady, advancing = _constant_strides(values, loop, [*tracked, *ends, *loads])
+    steady, advancing = _constant_strides(values, loop, [*tracked, *ends, *_loaded(computed)])
     reads = preview_reads(
         values, computed.values(), {name: found.ends for name, found in steady.items()}, private.arrays
     )
     times = {name: _times(values, loop, name) for name in tracked}
     outside = _outside(values, [*roots, *operands_of((*computed.values(), *stores))], defined)
-    lines, conditions = frozenset(store.first_line for store in stores), frozenset(registers.conditions)
     return Previewed(
         loop, edges, blocks, code, tracked, computed, outside, pairs, steady, advancing, times, reads,
-        private, lines, enclosed, conditions,
+        private, frozenset(s.first_line for s in stores), enclosed, frozenset(registers.conditions),
     )  # fmt: skip
+
+
+def _loaded(computed: Mapping[str, Instruction]) -> list[str]:
+    """Addresses that are loaded from."""
+    return [i.operands[0].text for i in computed.values() if i.opcode == "load"]
 
 
 def _constant_strides(
