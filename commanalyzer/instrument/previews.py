@@ -142,7 +142,6 @@ def previewed(
     accesses: AccessTypes,
     text: Text,
     enclosed: tuple[Enclosed, ...] = (),
-    *,
     fills_private: bool = True,
 ) -> Previewed | str:
     """What a preview of ``loop`` would have to do, or why it cannot know enough or would be useless.
@@ -184,18 +183,21 @@ def previewed(
     computed, stores = slice_with_stores(values, roots, defined, private, accesses, text)
     if computed is None:
         return _NOT_TWICE
-    outside = _outside(values, [*roots, *operands_of((*computed.values(), *stores))], defined)
-    names = [*tracked, *ends, *(i.operands[0].text for i in computed.values() if i.opcode == "load")]
-    steady, advancing = _constant_strides(values, loop, names)
+    steady, advancing = _constant_strides(values, loop, [*tracked, *ends, *_loaded(computed)])
     reads = preview_reads(
         values, computed.values(), {name: found.ends for name, found in steady.items()}, private.arrays
     )
-    lines = frozenset(store.first_line for store in stores)
+    times = {name: _times(values, loop, name) for name in tracked}
+    outside = _outside(values, [*roots, *operands_of((*computed.values(), *stores))], defined)
     return Previewed(
-        loop, edges, blocks, code, tracked, computed, outside, pairs, steady, advancing,
-        {name: _times(values, loop, name) for name in tracked}, reads, private, lines, enclosed,
-        frozenset(registers.conditions),
+        loop, edges, blocks, code, tracked, computed, outside, pairs, steady, advancing, times, reads,
+        private, frozenset(s.first_line for s in stores), enclosed, frozenset(registers.conditions),
     )  # fmt: skip
+
+
+def _loaded(computed: Mapping[str, Instruction]) -> list[str]:
+    """Addresses that are loaded from."""
+    return [i.operands[0].text for i in computed.values() if i.opcode == "load"]
 
 
 def _constant_strides(

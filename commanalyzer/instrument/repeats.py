@@ -62,9 +62,9 @@ def by_polynomials(
     rounds = {h: numbers.rounds(nest.loops[h], ends) for h, ends in nest.ends.items()}
     known = {header: found for header, found in rounds.items() if found is not None}
     code = loop_code(patch, blocks, numbers)
-    if code is not None and code.collected and not mechanisms.reduction_events:
+    if code is None or len(known) != len(rounds):
         return None
-    if code is None or len(known) != len(rounds) or (code.collected and len(nest.ends) != 1):
+    if code.collected and (len(nest.ends) != 1 or not mechanisms.reduction_events):
         return None
     if is_read_outside(values, loop, nest.ends[loop.header], code, used_in):
         return None
@@ -224,11 +224,9 @@ def _offer(
     if mechanisms.range_events and (stores := _stores(patch, nest, busy, numbers)):
         rounds = {round_number(header): made[header] for header in nest.by_depth}
         taken = offer(patch, guard, stores, rounds, loop)
-    elif (
-        mechanisms.nest_events
-        and (around := loops_around(nest.loops, nest.loop.header))
-        and _are_read(patch, nest, busy, reader, around)
-    ):
+    elif mechanisms.nest_events and (around := loops_around(nest.loops, nest.loop.header)):
+        if not _are_read(patch, nest, busy, reader, around):
+            return (), ""
         taken = offer_nest(patch, guard, reader.entries, around, made, loop)
     return (tuple(guard.lines), taken) if taken else ((), "")
 
@@ -269,9 +267,8 @@ def _are_read(
 
 
 def _only_counts(patch: FunctionPatch, block: Block) -> bool:
-    return all(
-        isinstance(line, HookCall) and line.hook == "ca_count_block" for line in inserted_lines(patch, block)
-    )
+    lines = inserted_lines(patch, block)
+    return all(isinstance(line, HookCall) and line.hook == "ca_count_block" for line in lines)
 
 
 def _ranges(code: LoopCode) -> list[tuple[Polynomial, Polynomial]]:
