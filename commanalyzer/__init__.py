@@ -19,24 +19,24 @@ if TYPE_CHECKING:
     from commanalyzer.api import load_table as load_table
     from commanalyzer.api import save as save
     from commanalyzer.errors import CommAnalyzerError as CommAnalyzerError
+    from commanalyzer.foundation.work import WorkWeights as WorkWeights
     from commanalyzer.machine.parameters import MachineParameters as MachineParameters
     from commanalyzer.machine.parameters import Parameter as Parameter
     from commanalyzer.machine.parameters import load_machine as load_machine
-    from commanalyzer.results import AnalysisResult as AnalysisResult
-    from commanalyzer.results import Decomposition as Decomposition
+    from commanalyzer.result.results import AnalysisResult as AnalysisResult
+    from commanalyzer.result.results import Decomposition as Decomposition
     from commanalyzer.sweep.table import SweepTable as SweepTable
     from commanalyzer.vcg.graph import ValueGraph as ValueGraph
-    from commanalyzer.work import WorkWeights as WorkWeights
 
 _HOME = {
-    "AnalysisResult": "results",
+    "AnalysisResult": "result.results",
     "CommAnalyzerError": "errors",
-    "Decomposition": "results",
+    "Decomposition": "result.results",
     "MachineParameters": "machine.parameters",
     "Parameter": "machine.parameters",
     "SweepTable": "sweep.table",
     "ValueGraph": "vcg.graph",
-    "WorkWeights": "work",
+    "WorkWeights": "foundation.work",
     "analyze": "api",
     "analyze_function": "api",
     "analyze_sweep": "api",

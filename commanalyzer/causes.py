@@ -12,10 +12,10 @@ import numpy as np
 
 from commanalyzer.communication.attribution import LineTraffic, traffic_of_lines
 from commanalyzer.communication.charges import Charges
-from commanalyzer.communication.transfers import Transfers
+from commanalyzer.communication.messages.transfers import Transfers
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.errors import ConfigError
-from commanalyzer.results import AnalysisResult, Decomposition
+from commanalyzer.result.results import AnalysisResult, Decomposition
 from commanalyzer.vcg.graph import HomeObject, ValueGraph
 from commanalyzer.views import volume_view
 

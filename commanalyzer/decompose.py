@@ -17,13 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.communication.invariants import check_charges, check_matrix
-from commanalyzer.confidence import Confidence, open_brackets
-from commanalyzer.heap import give_back
+from commanalyzer.foundation.heap import give_back
+from commanalyzer.foundation.progress import Progress
+from commanalyzer.foundation.quantities import Bytes, Flop, format_seconds
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.paper_view import paper_view
 from commanalyzer.partition.budget import budget_seconds
 from commanalyzer.partition.coded import Owners
-from commanalyzer.partition.concurrency import (
+from commanalyzer.partition.libraries.concurrency import (
     Caller,
     StoppedError,
     caller_of,
@@ -33,23 +34,22 @@ from commanalyzer.partition.concurrency import (
 from commanalyzer.partition.memory import affordable_jobs, require_memory, tiled_jobs
 from commanalyzer.partition.merging import merge_parts
 from commanalyzer.partition.options import PortfolioOptions, is_large
-from commanalyzer.partition.owner_map import read_owner_map
 from commanalyzer.partition.owners import in_order
 from commanalyzer.partition.portfolio import REFINED, Candidate, Portfolio
-from commanalyzer.partition.rules import parse_rule
+from commanalyzer.partition.regular.owner_map import read_owner_map
+from commanalyzer.partition.regular.rules import parse_rule
 from commanalyzer.partition.selection import best_of, promising
 from commanalyzer.partition.splitting import usual_growth
 from commanalyzer.partition.tiled import TiledPortfolio
-from commanalyzer.progress import Progress
-from commanalyzer.quantities import Bytes, Flop, format_seconds
 from commanalyzer.request import Coarsen, Effort, Model
-from commanalyzer.results import Decomposition, SingletonCounts
+from commanalyzer.result.confidence import Confidence, open_brackets
+from commanalyzer.result.results import Decomposition, SingletonCounts
 from commanalyzer.roofline.equations import communication_intensity, machine_bound
 from commanalyzer.vcg.graph import ValueGraph
 from commanalyzer.vcg.invariants import check_graph
-from commanalyzer.vcg.large import AnyGraph, LargeGraph
-from commanalyzer.vcg.slices import Sliceable
-from commanalyzer.vcg.store import GraphStore
+from commanalyzer.vcg.storage.large import AnyGraph, LargeGraph
+from commanalyzer.vcg.storage.slices import Sliceable
+from commanalyzer.vcg.storage.store import GraphStore
 from commanalyzer.views import View
 
 _MERGED_SHARE = 0.4  # of the bytes between twice as many parts that merging them leaves at least: half of

@@ -8,12 +8,18 @@ from __future__ import annotations
 import numpy as np
 
 from commanalyzer.errors import ConfigError
-from commanalyzer.results import SingletonCounts
-from commanalyzer.vcg.dissolve import DEFAULT_LIMIT, dissolve_registers, dissolving
-from commanalyzer.vcg.edges import distinct_edges
+from commanalyzer.result.results import SingletonCounts
+from commanalyzer.vcg.contraction.dissolve import DEFAULT_LIMIT, dissolve_registers, dissolving
 from commanalyzer.vcg.invariants import check_dissolved, check_singletons
-from commanalyzer.vcg.large import AnyGraph, LargeGraph
-from commanalyzer.vcg.singletons import SingletonKind, find_singletons, paper_counts, passes_on, vcg_words
+from commanalyzer.vcg.storage.large import AnyGraph, LargeGraph
+from commanalyzer.vcg.structure.edges import distinct_edges
+from commanalyzer.vcg.structure.singletons import (
+    SingletonKind,
+    find_singletons,
+    paper_counts,
+    passes_on,
+    vcg_words,
+)
 
 # how much larger the graph of the paper's model may get when it only serves to count singletons
 _SIDE_GROWTH = 4

@@ -7,13 +7,13 @@ import shlex
 from dataclasses import fields, replace
 
 from commanalyzer.decompose import Counted, CountOptions, decompose
+from commanalyzer.foundation.progress import Progress
 from commanalyzer.machine.parameters import MachineParameters, Parameter
-from commanalyzer.progress import Progress
-from commanalyzer.provenance import collect_provenance, file_hash, peak_memory_bytes
 from commanalyzer.readings import decompose_both, widened
 from commanalyzer.record import RecordedProgram, compile_request, record
 from commanalyzer.request import AnalysisRequest, PartitionRequest
-from commanalyzer.results import AnalysisResult, Recording, WorkCounts
+from commanalyzer.result.provenance import collect_provenance, file_hash, peak_memory_bytes
+from commanalyzer.result.results import AnalysisResult, Recording, WorkCounts
 from commanalyzer.vcg.work import weights_in_use, with_weights
 
 _TIMED = "counted operations over CPU time of the plain run"
@@ -103,7 +103,7 @@ def explain_loops(request: AnalysisRequest) -> str:
     Raises:
         CommAnalyzerError: If the program does not compile.
     """
-    from commanalyzer.instrument.loop_findings import loops_text
+    from commanalyzer.instrument.loops.loop_findings import loops_text
     from commanalyzer.instrument.plan import PlanOptions, plan_module
     from commanalyzer.ir.library_files import library_with
 

@@ -16,10 +16,10 @@ from dataclasses import replace
 
 from commanalyzer.decompose import Counted, CountOptions, decompose
 from commanalyzer.errors import ConfigError
-from commanalyzer.progress import Progress
-from commanalyzer.quantities import format_bytes
-from commanalyzer.results import Decomposition
-from commanalyzer.vcg.store import GraphStore
+from commanalyzer.foundation.progress import Progress
+from commanalyzer.foundation.quantities import format_bytes
+from commanalyzer.result.results import Decomposition
+from commanalyzer.vcg.storage.store import GraphStore
 
 _TINY = 1e-9  # instead of nothing: logarithms
 

@@ -13,9 +13,11 @@ from pathlib import Path
 import numpy as np
 
 from commanalyzer.errors import TargetRunError
-from commanalyzer.files import scratch_directory
+from commanalyzer.foundation.files import scratch_directory
+from commanalyzer.foundation.progress import Progress
+from commanalyzer.foundation.work import DEFAULT_WEIGHTS, WorkWeights
 from commanalyzer.frontend.compile import FrontendResult, compile_sources
-from commanalyzer.frontend.executable import compile_executable, has_executable
+from commanalyzer.frontend.inputs.executable import compile_executable, has_executable
 from commanalyzer.instrument.mechanisms import EVERY, Mechanisms
 from commanalyzer.instrument.plan import ModulePlan, PlanOptions, plan_module
 from commanalyzer.instrument.rewrite import rewrite
@@ -24,26 +26,24 @@ from commanalyzer.instrument.thunks import with_thunks
 from commanalyzer.ir.libcalls import LibraryModel
 from commanalyzer.ir.library_files import library_with
 from commanalyzer.ir.model import Module
-from commanalyzer.ir.parser import parse_module
-from commanalyzer.progress import Progress
+from commanalyzer.ir.parsing.parser import parse_module
 from commanalyzer.request import AnalysisRequest
-from commanalyzer.results import Recording, WorkCounts
+from commanalyzer.result.results import Recording, WorkCounts
 from commanalyzer.runtime.build import build_instrumented, build_native
 from commanalyzer.runtime.launch import TargetRun
 from commanalyzer.runtime.recorder import ProgramRuns
 from commanalyzer.trace.reader import Trace, read_trace
 from commanalyzer.vcg.build import build_store
-from commanalyzer.vcg.graph import Bool, Site, ValueGraph
-from commanalyzer.vcg.spill import Spill
-from commanalyzer.vcg.store import GraphStore
-from commanalyzer.vcg.work import all_operations, weights_in_use
-from commanalyzer.vcg.workspaces import (
+from commanalyzer.vcg.contraction.workspaces import (
     doubtful_workspaces,
     find_workspaces,
     places_copied_to,
     write_workspaces,
 )
-from commanalyzer.work import DEFAULT_WEIGHTS, WorkWeights
+from commanalyzer.vcg.graph import Bool, Site, ValueGraph
+from commanalyzer.vcg.storage.spill import Spill
+from commanalyzer.vcg.storage.store import GraphStore
+from commanalyzer.vcg.work import all_operations, weights_in_use
 
 _PROCESSES = frozenset(("fork", "vfork", "clone", "posix_spawn", "posix_spawnp", "system", "popen"))
 

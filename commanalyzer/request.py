@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Literal
 
 from commanalyzer.errors import ConfigError
+from commanalyzer.foundation.work import WorkWeights
 from commanalyzer.machine.parameters import MachineParameters
-from commanalyzer.work import WorkWeights
 
 Model = Literal["volume", "hpdc18"]
 ProgramOutput = Literal["inherit", "stderr", "discard"]
@@ -66,9 +66,9 @@ class AnalysisRequest:
         imbalance: Allowed excess of the largest part's work over the mean, in (0, 1).
         check: Verify conservation laws on the way.
         decompose: Divisions of arrays that the user names, together one more candidate
-            (:mod:`commanalyzer.partition.rules`).
+            (:mod:`commanalyzer.partition.regular.rules`).
         owner_map: File with owners of array elements, one more candidate
-            (:mod:`commanalyzer.partition.owner_map`).
+            (:mod:`commanalyzer.partition.regular.owner_map`).
         coarsen: Find divisions on a coarse graph: of large graphs only (``auto``), ``never``, or always with
             about so many vertices.
         work_weights: What operations of each kind count for; ``None`` for the default, or what it was before.

@@ -14,25 +14,25 @@ import numpy as np
 from commanalyzer.communication.balance import TermWork, imbalance_with_folds, term_work, work_by_value
 from commanalyzer.communication.charges import Charges
 from commanalyzer.communication.collectives import with_collectives
-from commanalyzer.communication.exchanges import Exchanges
 from commanalyzer.communication.hpdc18 import charge_hpdc18, with_singletons
 from commanalyzer.communication.matrix import Communication
-from commanalyzer.communication.phases import StepOrder, step_order, with_phases
+from commanalyzer.communication.messages.exchanges import Exchanges
+from commanalyzer.communication.messages.phases import StepOrder, step_order, with_phases
 from commanalyzer.communication.totals import GraphTotals, totals_of
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.errors import PartitionError
-from commanalyzer.heap import give_back
-from commanalyzer.partition.concurrency import caller_of
+from commanalyzer.foundation.heap import give_back
+from commanalyzer.foundation.quantities import format_count
+from commanalyzer.partition.libraries.concurrency import caller_of
 from commanalyzer.partition.selection import Cost, Latest
-from commanalyzer.quantities import format_count
 from commanalyzer.request import Model
-from commanalyzer.vcg.dissolve import dissolve_registers
+from commanalyzer.vcg.contraction.dissolve import dissolve_registers
+from commanalyzer.vcg.contraction.simplify import simplified
 from commanalyzer.vcg.graph import Bool, Int32
-from commanalyzer.vcg.hubs import find_hubs
-from commanalyzer.vcg.large import AnyGraph, LargeGraph, OneGraph
-from commanalyzer.vcg.simplify import simplified
-from commanalyzer.vcg.singletons import Singletons, find_singletons
-from commanalyzer.vcg.slices import Sliceable
+from commanalyzer.vcg.storage.large import AnyGraph, LargeGraph, OneGraph
+from commanalyzer.vcg.storage.slices import Sliceable
+from commanalyzer.vcg.structure.hubs import find_hubs
+from commanalyzer.vcg.structure.singletons import Singletons, find_singletons
 
 _CHARGES_BYTES = 1 << 27  # that may be remembered at least
 

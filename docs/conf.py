@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from commanalyzer.version import tool_version
+from commanalyzer.foundation.version import tool_version
 
 project = "CommAnalyzer"
 author = "The CommAnalyzer authors"

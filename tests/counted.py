@@ -12,7 +12,7 @@ from commanalyzer.communication.matrix import Communication
 from commanalyzer.counting.merge import counted_result
 from commanalyzer.counting.rank_files import CALL, FINALIZED, TRANSFER, RankCounts
 from commanalyzer.partition.coded import Owners
-from commanalyzer.results import AnalysisResult, Decomposition
+from commanalyzer.result.results import AnalysisResult, Decomposition
 from commanalyzer.runtime.launch import TargetRun
 from tests.samples import sample_result
 

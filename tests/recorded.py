@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from commanalyzer.foundation.work import DEFAULT_WEIGHTS
 from commanalyzer.frontend.compile import FrontendResult, compile_sources
 from commanalyzer.instrument.mechanisms import EVERY, Mechanisms
 from commanalyzer.instrument.plan import ModulePlan, PlanOptions, plan_module
@@ -18,18 +19,17 @@ from commanalyzer.instrument.sites import SiteTable
 from commanalyzer.instrument.thunks import with_thunks
 from commanalyzer.ir.library_files import library_with
 from commanalyzer.ir.model import Module
-from commanalyzer.ir.parser import parse_module
+from commanalyzer.ir.parsing.parser import parse_module
 from commanalyzer.record import work_counts
-from commanalyzer.results import WorkCounts
+from commanalyzer.result.results import WorkCounts
 from commanalyzer.runtime.build import build_instrumented, build_native
 from commanalyzer.runtime.launch import RunLimits, TargetRun, run_target
 from commanalyzer.trace.reader import Trace, TraceStatistics, read_trace
 from commanalyzer.vcg.build import build_graph
+from commanalyzer.vcg.contraction.workspaces import write_workspaces
 from commanalyzer.vcg.graph import ValueGraph
-from commanalyzer.vcg.store import GraphStore
+from commanalyzer.vcg.storage.store import GraphStore
 from commanalyzer.vcg.work import sites_of
-from commanalyzer.vcg.workspaces import write_workspaces
-from commanalyzer.work import DEFAULT_WEIGHTS
 from tests.graphs import assert_same_graph
 from tests.reference.build import build_graph as build_reference
 

@@ -9,7 +9,7 @@ import numpy as np
 from commanalyzer.communication.matrix import Collective, Communication
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.partition.coded import Owners
-from commanalyzer.results import (
+from commanalyzer.result.results import (
     AnalysisResult,
     Decomposition,
     Provenance,
@@ -18,7 +18,7 @@ from commanalyzer.results import (
     WorkCounts,
 )
 from commanalyzer.vcg.graph import Fold, HomeKind, HomeObject, Site, ValueGraph
-from commanalyzer.vcg.store import GraphStore
+from commanalyzer.vcg.storage.store import GraphStore
 
 
 def sample_graph() -> ValueGraph:

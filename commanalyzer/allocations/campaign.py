@@ -10,8 +10,8 @@ import numpy as np
 from commanalyzer.allocations.fit import CampaignData, fit_areas
 from commanalyzer.allocations.injection import InjectionModel, fit_injection
 from commanalyzer.allocations.metrics import in_columns, phase_metrics
+from commanalyzer.machine.measuring.phase_campaign import MeasuredPoint
 from commanalyzer.machine.parameters import MachineParameters, Parameter
-from commanalyzer.machine.phase_campaign import MeasuredPoint
 from commanalyzer.machine.phase_times import Condition, Unit
 from commanalyzer.machine.placement import on_nodes
 from commanalyzer.simulation.allocations import pattern_messages

@@ -27,13 +27,13 @@ import numpy as np
 
 from commanalyzer.allocations.metrics import in_columns, phase_metrics, shape
 from commanalyzer.allocations.phases import Halo, Phase, allreduce_phases, grid_points, matrix_phases
-from commanalyzer.documents import parse_toml
 from commanalyzer.errors import ConfigError
+from commanalyzer.foundation.documents import parse_toml
 from commanalyzer.laws.law import Law, law_of
 from commanalyzer.laws.terms import Floats
 from commanalyzer.machine.phase_times import Unit
 from commanalyzer.machine.placement import Order, Placement, on_nodes
-from commanalyzer.results import AnalysisResult
+from commanalyzer.result.results import AnalysisResult
 from commanalyzer.simulation.flows import Messages
 from commanalyzer.simulation.routes import Network
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from commanalyzer.classification.classes import Classes, Group, RunClasses, Source
-from commanalyzer.documents import number, parse_json
 from commanalyzer.errors import ArtifactError, ProfileError
-from commanalyzer.files import write_text
+from commanalyzer.foundation.documents import number, parse_json
+from commanalyzer.foundation.files import write_text
 
 KIND = "commanalyzer.classes"
 SCHEMA = 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from commanalyzer.cli.compilers import WRAPPERS, run_compiler
-from commanalyzer.heap import keep_freed_memory
+from commanalyzer.foundation.heap import keep_freed_memory
 
 
 def main() -> int:

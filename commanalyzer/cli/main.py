@@ -25,39 +25,48 @@ from commanalyzer.errors import (
     EXIT_USER_ERROR,
     CommAnalyzerError,
 )
-from commanalyzer.version import tool_version
+from commanalyzer.foundation.version import tool_version
 
+# package of the commands -> its heading in --help, and its commands
 _COMMANDS = {
-    "advise": "Project laws to larger problems and machines: how many nodes to ask for.",
-    "analyze": "Analyse a program: communication and efficiency bound per node count.",
-    "bound": "Bounds of efficiency and time per node count on a machine.",
-    "classify": "Find classes of threads that behave alike in profiles of several runs.",
-    "compare": "Compare a prediction with the counted bytes of an MPI run.",
-    "compose": "Predict a parallel system from models of its sequential blocks.",
-    "count": "Count the bytes that an MPI program sends between its ranks.",
-    "diff": "Compare two results: what got better, what worse.",
-    "explain": "Show how the value of one source line came about.",
-    "export": "Write a result in the format of another tool.",
-    "extrapolate": "Extrapolate profiles of small runs to scales that were never run.",
-    "features": "Count the instructions of a program's kernels by kind, for learn and predict.",
-    "fit": "Find scaling laws over node counts and sizes.",
-    "learn": "Train a model of speed-up on a table of measured runs.",
-    "machine": "Measure this machine, show machine files, list the published ones.",
-    "matrix": "Print the communication matrix of a result.",
-    "measure-block": "Measure a sequential block over a range of sizes, for compose.",
-    "model": "Compute the efficiency bound from numbers given by hand.",
-    "partition": "Decompose a saved result for other node counts.",
-    "patterns": "Find the parallel patterns of a program's loops.",
-    "profile": "Measure what a program executes, and what each rank of a division would.",
-    "predict": "Predict the speed-up curve of unseen kernels with a trained model.",
-    "report": "Write results as one HTML page with figures.",
-    "show": "Print a saved result.",
-    "simulate": "Simulate a saved prediction on a cluster (SimGrid).",
-    "sweep": "Analyse a program for many sizes, for scaling laws.",
-    "tasks": "Find kernels, what flows between them, and range mappers.",
-    "validate": "Compare predictions with the counted MPI programs of the workloads.",
-    "why": "Say which variables and lines cause the communication.",
+    "analysis": {
+        "analyze": "Analyse a program: communication and efficiency bound per node count.",
+        "explain": "Show how the value of one source line came about.",
+        "export": "Write a result in the format of another tool.",
+        "features": "Count the instructions of a program's kernels by kind, for learn and predict.",
+        "matrix": "Print the communication matrix of a result.",
+        "partition": "Decompose a saved result for other node counts.",
+        "patterns": "Find the parallel patterns of a program's loops.",
+        "profile": "Measure what a program executes, and what each rank of a division would.",
+        "report": "Write results as one HTML page with figures.",
+        "show": "Print a saved result.",
+        "tasks": "Find kernels, what flows between them, and range mappers.",
+        "why": "Say which variables and lines cause the communication.",
+    },
+    "prediction": {
+        "advise": "Project laws to larger problems and machines: how many nodes to ask for.",
+        "bound": "Bounds of efficiency and time per node count on a machine.",
+        "classify": "Find classes of threads that behave alike in profiles of several runs.",
+        "compose": "Predict a parallel system from models of its sequential blocks.",
+        "extrapolate": "Extrapolate profiles of small runs to scales that were never run.",
+        "fit": "Find scaling laws over node counts and sizes.",
+        "learn": "Train a model of speed-up on a table of measured runs.",
+        "machine": "Measure this machine, show machine files, list the published ones.",
+        "measure-block": "Measure a sequential block over a range of sizes, for compose.",
+        "model": "Compute the efficiency bound from numbers given by hand.",
+        "predict": "Predict the speed-up curve of unseen kernels with a trained model.",
+        "simulate": "Simulate a saved prediction on a cluster (SimGrid).",
+        "sweep": "Analyse a program for many sizes, for scaling laws.",
+    },
+    "checking": {
+        "compare": "Compare a prediction with the counted bytes of an MPI run.",
+        "count": "Count the bytes that an MPI program sends between its ranks.",
+        "diff": "Compare two results: what got better, what worse.",
+        "validate": "Compare predictions with the counted MPI programs of the workloads.",
+    },
 }
+_HEADINGS = {"analysis": "A program", "prediction": "Machines, sizes and designs", "checking": "MPI programs"}
+_PACKAGE = {name: package for package, names in _COMMANDS.items() for name in names}
 _COMPILERS = {
     "cc": "C compiler whose programs can be analysed: make CC=commanalyzer-cc.",
     "c++": "The same for C++; also installed as commanalyzer-cc, commanalyzer-c++.",
@@ -81,10 +90,10 @@ class _LazyGroup(click.Group):
     """Imports a command's module when it is used, so that --help is fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(_COMMANDS)
+        return sorted(_PACKAGE)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _COMMANDS:
+        if cmd_name not in _PACKAGE:
             return None
         command = importlib.import_module(_module(cmd_name)).command
         if not isinstance(command, click.Command):
@@ -102,14 +111,15 @@ class _LazyGroup(click.Group):
             raise
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(sorted(_COMMANDS.items()))
+        for package, commands in _COMMANDS.items():
+            with formatter.section(_HEADINGS[package]):
+                formatter.write_dl(list(commands.items()))
         with formatter.section("Compilers"):
             formatter.write_dl(list(_COMPILERS.items()))
 
 
 def _module(command: str) -> str:
-    return f"commanalyzer.cli.{command.replace('-', '_')}"
+    return f"commanalyzer.cli.{_PACKAGE[command]}.{command.replace('-', '_')}"
 
 
 def _show_include_directory(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> None:

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from commanalyzer.compiled import compiled, frozen
+from commanalyzer.foundation.compiled import compiled, frozen
 from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64, UInt8
-from commanalyzer.vcg.large import AnyGraph
-from commanalyzer.vcg.slices import RowSlice, row_slices
+from commanalyzer.vcg.storage.large import AnyGraph
+from commanalyzer.vcg.storage.slices import RowSlice, row_slices
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from commanalyzer.communication import kernels
-from commanalyzer.communication.exchanges import Exchanges
 from commanalyzer.communication.matrix import Communication, middle_of
+from commanalyzer.communication.messages.exchanges import Exchanges
+from commanalyzer.communication.messages.transfers import Transfers
 from commanalyzer.communication.totals import GraphTotals, totals_of
-from commanalyzer.communication.transfers import Transfers
 from commanalyzer.communication.uses import PairUses
 from commanalyzer.errors import ConfigError
 from commanalyzer.vcg.graph import Bool, Int32, Int64
-from commanalyzer.vcg.large import AnyGraph, versions_of, widths_of
+from commanalyzer.vcg.storage.large import AnyGraph, versions_of, widths_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,11 @@ from typing import Literal
 import numpy as np
 
 from commanalyzer.communication.charges import Charges
-from commanalyzer.communication.exchanges import Exchanges
 from commanalyzer.communication.matrix import Collective, Communication
-from commanalyzer.communication.transfers import Transfers
+from commanalyzer.communication.messages.exchanges import Exchanges
+from commanalyzer.communication.messages.transfers import Transfers
 from commanalyzer.vcg.graph import Bool, Int32
-from commanalyzer.vcg.large import AnyGraph, homes_of
+from commanalyzer.vcg.storage.large import AnyGraph, homes_of
 
 
 def with_collectives(

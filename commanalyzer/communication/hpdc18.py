@@ -10,13 +10,13 @@ import numpy as np
 from commanalyzer.communication import kernels
 from commanalyzer.communication.charges import Charges, check_parts, expand_transfers
 from commanalyzer.communication.matrix import Communication
+from commanalyzer.communication.messages.transfers import Transfers
 from commanalyzer.communication.totals import GraphTotals, totals_of
-from commanalyzer.communication.transfers import Transfers
 from commanalyzer.communication.uses import UseTable, owner_codes
 from commanalyzer.vcg.graph import Bool, Int32, Int64
-from commanalyzer.vcg.large import AnyGraph
-from commanalyzer.vcg.singletons import SingletonKind, Singletons
-from commanalyzer.vcg.slices import row_slices
+from commanalyzer.vcg.storage.large import AnyGraph
+from commanalyzer.vcg.storage.slices import row_slices
+from commanalyzer.vcg.structure.singletons import SingletonKind, Singletons
 
 
 def count_hpdc18(graph: AnyGraph, part: Int32, num_parts: int, singletons: Singletons) -> Communication:
@@ -30,7 +30,7 @@ def count_hpdc18(graph: AnyGraph, part: Int32, num_parts: int, singletons: Singl
         graph: Value graph with dissolved registers.
         part: int32[V], owner of every vertex; the owner of a singleton is the root of its collective.
         num_parts: Number of parts p.
-        singletons: Result of :func:`~commanalyzer.vcg.singletons.find_singletons` on the same graph.
+        singletons: Result of :func:`.singletons.find_singletons` on the same graph.
 
     Raises:
         ConfigError: If ``part`` does not cover the vertices with parts in [0, p).

@@ -8,9 +8,9 @@ from commanalyzer.communication.charges import Charges
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.errors import GraphInvariantError
 from commanalyzer.vcg.graph import Bool, Int32, Int64
-from commanalyzer.vcg.large import AnyGraph
-from commanalyzer.vcg.segments import sink_of_source
-from commanalyzer.vcg.slices import AnyRows, row_slices
+from commanalyzer.vcg.storage.large import AnyGraph
+from commanalyzer.vcg.storage.slices import AnyRows, row_slices
+from commanalyzer.vcg.structure.segments import sink_of_source
 
 
 def check_charges(graph: AnyGraph, part: Int32, charges: Charges, removed: Bool | None = None) -> None:

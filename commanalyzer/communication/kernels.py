@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from commanalyzer.compiled import compiled_in_place, compiled_inline, prefetch
+from commanalyzer.foundation.compiled import compiled_in_place, compiled_inline, prefetch
 
 VALUE, PART, NEXT, LAST = range(4)  # of ``key``
 MOST, TOTAL, FRESH, TERMS = range(2, 6)  # of ``table``; the last two only of contributions

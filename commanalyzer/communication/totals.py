@@ -8,8 +8,8 @@ import numpy as np
 
 from commanalyzer.communication import kernels
 from commanalyzer.vcg.graph import Int32, Int64
-from commanalyzer.vcg.large import AnyGraph
-from commanalyzer.vcg.slices import row_slices
+from commanalyzer.vcg.storage.large import AnyGraph
+from commanalyzer.vcg.storage.slices import row_slices
 
 
 @dataclass(frozen=True, slots=True)

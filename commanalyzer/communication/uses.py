@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.communication import kernels
-from commanalyzer.compiled import frozen
+from commanalyzer.foundation.compiled import frozen
 from commanalyzer.vcg.graph import Bool, Int32, Int64
-from commanalyzer.vcg.slices import AnyRows
+from commanalyzer.vcg.storage.slices import AnyRows
 
 Entry = TypeVar("Entry", bound=np.generic)
 OwnerCodes = NDArray[np.int8] | NDArray[np.int16] | NDArray[np.int32]

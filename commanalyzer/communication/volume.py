@@ -19,7 +19,7 @@ terms at once, by what costs less, unless the work would lie more unevenly. Wher
 are equally rare, the sink's owner computes.
 
 Whether the terms of one (sink, part) are folded or their operands expanded is what costs the least bytes over
-all of them, given the operands that part o receives anyway (:mod:`commanalyzer.communication.cover`).
+all of them, given the operands that part o receives anyway (:mod:`.cover`).
 
 The rows are passed once, in slices where the graph is large. What crosses between parts is found on the way;
 only rows that may be folded are kept for the choice at the end.
@@ -33,17 +33,17 @@ import numpy as np
 
 from commanalyzer.communication.balance import TermWork, imbalance_with_folds, term_work
 from commanalyzer.communication.charges import Charges, check_parts, expand_transfers
+from commanalyzer.communication.combining.open_rows import OpenRows
+from commanalyzer.communication.combining.reductions import has_split_terms, settle
 from commanalyzer.communication.matrix import Communication
-from commanalyzer.communication.open_rows import OpenRows
-from commanalyzer.communication.reductions import has_split_terms, settle
+from commanalyzer.communication.messages.transfers import Transfers
 from commanalyzer.communication.totals import GraphTotals, totals_of
-from commanalyzer.communication.transfers import Transfers
 from commanalyzer.communication.uses import PairUses, UseTable, none_used, owner_codes
-from commanalyzer.compiled import frozen
+from commanalyzer.foundation.compiled import frozen
 from commanalyzer.request import DEFAULT_IMBALANCE
 from commanalyzer.vcg.graph import Bool, Int32, ValueGraph
-from commanalyzer.vcg.large import AnyGraph, widths_of
-from commanalyzer.vcg.slices import AnyRows, Sliceable, row_slices
+from commanalyzer.vcg.storage.large import AnyGraph, widths_of
+from commanalyzer.vcg.storage.slices import AnyRows, Sliceable, row_slices
 
 _REUSED = 8  # flows per value: each is used many times over
 

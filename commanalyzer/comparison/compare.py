@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from commanalyzer.comparison.relabel import Relabelling, best_relabelling, reorder
 from commanalyzer.errors import ConfigError
-from commanalyzer.results import AnalysisResult, Decomposition
+from commanalyzer.result.results import AnalysisResult, Decomposition
 
 Int64 = NDArray[np.int64]
 

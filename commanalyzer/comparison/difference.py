@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from commanalyzer.errors import ConfigError
-from commanalyzer.ir.symbol_names import source_name
-from commanalyzer.results import AnalysisResult, Decomposition
+from commanalyzer.ir.names.symbol_names import source_name
+from commanalyzer.result.results import AnalysisResult, Decomposition
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from commanalyzer.comparison.compare import Comparison
 from commanalyzer.errors import ConfigError, MachineModelError
+from commanalyzer.foundation.quantities import format_seconds, parse_seconds
 from commanalyzer.machine.catalog import as_machine
 from commanalyzer.machine.parameters import MachineParameters, Parameter
-from commanalyzer.quantities import format_seconds, parse_seconds
 from commanalyzer.roofline.bound import BoundPoint, scaling_bound
 
 _LARGEST_MISMATCH = 3.0

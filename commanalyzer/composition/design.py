@@ -38,13 +38,13 @@ from typing import Any
 from commanalyzer.composition.measured import BLOCK_METRIC, load_block
 from commanalyzer.composition.models import BlockModel
 from commanalyzer.composition.systems import System, block_names, count_names, parse_system, with_counts
-from commanalyzer.documents import parse_toml
 from commanalyzer.errors import ArtifactError, CommAnalyzerError, ConfigError
+from commanalyzer.foundation.documents import parse_toml
+from commanalyzer.foundation.quantities import parse_bandwidth, parse_seconds
 from commanalyzer.laws.document import load_laws
 from commanalyzer.laws.formula_reader import read_formula
 from commanalyzer.laws.law import Law, law_of
 from commanalyzer.machine.parameters import load_machine
-from commanalyzer.quantities import parse_bandwidth, parse_seconds
 
 KIND = "commanalyzer.design"
 SCHEMA = 1

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.composition.models import TimeTable
-from commanalyzer.documents import parse_json
 from commanalyzer.errors import ArtifactError, ConfigError
-from commanalyzer.files import write_text
+from commanalyzer.foundation.documents import parse_json
+from commanalyzer.foundation.files import write_text
 from commanalyzer.laws.document import LawsDocument, laws_json, load_laws
 from commanalyzer.laws.law import Law, law_of
 from commanalyzer.machine.statistics import MedianInterval

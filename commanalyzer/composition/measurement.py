@@ -21,13 +21,13 @@ import numpy as np
 
 from commanalyzer.composition.measured import BLOCK_METRIC, MeasuredBlock, SizeTimes
 from commanalyzer.errors import CompileError, ConfigError, TargetRunError
-from commanalyzer.files import scratch_directory
+from commanalyzer.foundation.files import scratch_directory
 from commanalyzer.frontend.subprocesses import run_tool
 from commanalyzer.frontend.toolchain import find_toolchain
 from commanalyzer.laws.fit import fit_law
 from commanalyzer.laws.terms import Floats
 from commanalyzer.machine.statistics import median_interval
-from commanalyzer.provenance import collect_provenance, file_hash
+from commanalyzer.result.provenance import collect_provenance, file_hash
 
 REPETITIONS = 256  # Section IV of the paper
 # Fresh inputs between two readings of the clock. Half as many: more readings, each nearer to the clock's

@@ -15,9 +15,9 @@ from commanalyzer.counting.merge import counted_result
 from commanalyzer.counting.mpi import MpiLibrary, find_mpi
 from commanalyzer.counting.rank_files import RankCounts, read_rank_files
 from commanalyzer.errors import ConfigError, TargetRunError
-from commanalyzer.files import scratch_directory
-from commanalyzer.provenance import collect_provenance
-from commanalyzer.results import AnalysisResult
+from commanalyzer.foundation.files import scratch_directory
+from commanalyzer.result.provenance import collect_provenance
+from commanalyzer.result.results import AnalysisResult
 from commanalyzer.runtime.launch import RunLimits, TargetRun, run_target
 
 

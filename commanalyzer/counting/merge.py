@@ -22,10 +22,10 @@ from commanalyzer.counting.rank_files import (
     RankCounts,
 )
 from commanalyzer.errors import ConfigError, TraceError
+from commanalyzer.foundation.quantities import format_bytes
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.partition.coded import Owners
-from commanalyzer.quantities import format_bytes
-from commanalyzer.results import (
+from commanalyzer.result.results import (
     AnalysisResult,
     Decomposition,
     Provenance,
@@ -35,7 +35,7 @@ from commanalyzer.results import (
 )
 from commanalyzer.runtime.launch import TargetRun
 from commanalyzer.vcg.graph import empty_graph
-from commanalyzer.vcg.store import GraphStore
+from commanalyzer.vcg.storage.store import GraphStore
 
 _OFF_MARK = "\2"
 _UNSEEN = {

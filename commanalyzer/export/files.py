@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from commanalyzer.files import write_atomically
+from commanalyzer.foundation.files import write_atomically
 from commanalyzer.vcg.graph import Int64
-from commanalyzer.vcg.segments import pointer_from_counts
+from commanalyzer.vcg.structure.segments import pointer_from_counts
 
 
 def write_atomic(path: Path, data: bytes) -> None:

@@ -11,10 +11,10 @@ import numpy as np
 
 from commanalyzer.errors import ArtifactError
 from commanalyzer.export.files import interleave, number_lines, write_text
-from commanalyzer.partition.affinity import Adjacency
-from commanalyzer.partition.metis import integer_work
+from commanalyzer.partition.libraries.affinity import Adjacency
+from commanalyzer.partition.libraries.metis import integer_work
 from commanalyzer.vcg.graph import Fold, Int32, Int64, ValueGraph
-from commanalyzer.vcg.segments import (
+from commanalyzer.vcg.structure.segments import (
     count_of_source,
     group_starts,
     pointer_from_counts,

@@ -9,14 +9,14 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from commanalyzer.documents import number, parse_json
 from commanalyzer.errors import ArtifactError, FitError
 from commanalyzer.extrapolation.constraints import Constraints
 from commanalyzer.extrapolation.grid_count import GridCount
 from commanalyzer.extrapolation.learners import Learned
 from commanalyzer.extrapolation.models import ClassModels, MetricModel, Models, Part
 from commanalyzer.extrapolation.setup import MetricSetup
-from commanalyzer.files import write_text
+from commanalyzer.foundation.documents import number, parse_json
+from commanalyzer.foundation.files import write_text
 from commanalyzer.laws.document import law_content, read_law
 from commanalyzer.laws.law import Law
 from commanalyzer.laws.terms import FORMS, Factor

@@ -13,7 +13,7 @@ from commanalyzer.extrapolation.constraints import acceptance
 from commanalyzer.extrapolation.learners import Learned, learn
 from commanalyzer.extrapolation.proposals import default_terms, proposer, read_terms
 from commanalyzer.extrapolation.setup import LEARNED, MetricSetup, Setup
-from commanalyzer.laws.candidates import snapped_power
+from commanalyzer.laws.families.candidates import snapped_power
 from commanalyzer.laws.fit import holdouts
 from commanalyzer.laws.law import Formula, Law
 from commanalyzer.laws.selection import Search, constant, fit_terms, select_forward

@@ -25,10 +25,10 @@ from commanalyzer.extrapolation.profiles import points
 from commanalyzer.extrapolation.setup import Setup, default_setup, read_setup
 from commanalyzer.extrapolation.setup_text import setup_text
 from commanalyzer.extrapolation.train import train
-from commanalyzer.files import write_text
+from commanalyzer.foundation.files import write_text
+from commanalyzer.foundation.progress import Progress
 from commanalyzer.profiles.document import read_profiles
 from commanalyzer.profiles.values import Profile
-from commanalyzer.progress import Progress
 
 SETUP_FILE, CLASSES_FILE, MODELS_FILE = "setup.toml", "classes.json", "models.json"
 

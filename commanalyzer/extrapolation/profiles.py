@@ -18,7 +18,7 @@ from commanalyzer.errors import FitError
 from commanalyzer.extrapolation.data import COUNTS, REST
 from commanalyzer.extrapolation.models import ClassModels, Models
 from commanalyzer.extrapolation.setup import SIZE, THREADS
-from commanalyzer.files import write_text
+from commanalyzer.foundation.files import write_text
 from commanalyzer.laws.terms import Floats
 from commanalyzer.profiles.document import profile_text
 from commanalyzer.profiles.metrics import FUNCTIONS

@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
-from commanalyzer.documents import number, parse_toml
 from commanalyzer.errors import ConfigError
 from commanalyzer.extrapolation.constraints import Constraints
+from commanalyzer.foundation.documents import number, parse_toml
 from commanalyzer.profiles.metrics import FUNCTIONS, MIXES, SCALARS
 
 MetricType = Literal["numeric", "vnumeric", "instrPercentage", "vinstrPercentage", "memFunction"]

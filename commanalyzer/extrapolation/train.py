@@ -24,9 +24,9 @@ from commanalyzer.extrapolation.models import (
     with_counts,
 )
 from commanalyzer.extrapolation.setup import SIZE, THREADS, MetricSetup, Setup
+from commanalyzer.foundation.progress import Progress, SilentProgress
 from commanalyzer.laws.law import Law
 from commanalyzer.laws.terms import Floats
-from commanalyzer.progress import Progress, SilentProgress
 
 _VERSION = 1  # of keys; a change of how models are made must change it
 _INTERNAL = (MetricSetup(COUNTS, "vinstrPercentage"), MetricSetup(REST, "vnumeric"))

@@ -29,8 +29,8 @@ from commanalyzer.features.kinds import COALESCED, KINDS, PLACE, TOTAL, Counts
 from commanalyzer.features.measured import MeasuredKernel, measure_kernels
 from commanalyzer.features.nests import Nest, find_nests
 from commanalyzer.features.static import StaticCounter
-from commanalyzer.ir.debug_info import SourcePlace
 from commanalyzer.ir.model import Module
+from commanalyzer.ir.names.debug_info import SourcePlace
 
 Scale = Literal["ratio", "min-max", "log"]
 STATIC_FEATURES: tuple[str, ...] = (*KINDS, COALESCED, TOTAL)

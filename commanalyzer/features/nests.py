@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from commanalyzer.ir.cfg import ControlFlow, Loop, control_flow
-from commanalyzer.ir.debug_info import DebugInfo, SourcePlace, is_library
-from commanalyzer.ir.induction import NestNumbers, loop_ends, round_number
-from commanalyzer.ir.loop_places import loop_place
+from commanalyzer.ir.loops.induction import NestNumbers, loop_ends, round_number
+from commanalyzer.ir.loops.polynomials import Polynomial
 from commanalyzer.ir.model import Function, Instruction, Module, Operand
-from commanalyzer.ir.polynomials import Polynomial
-from commanalyzer.ir.symbol_names import source_name
+from commanalyzer.ir.names.debug_info import DebugInfo, SourcePlace, is_library
+from commanalyzer.ir.names.loop_places import loop_place
+from commanalyzer.ir.names.symbol_names import source_name
 
 
 @dataclass(frozen=True, slots=True, eq=False)

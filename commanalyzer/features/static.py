@@ -20,7 +20,7 @@ import numpy as np
 from commanalyzer.features.kinds import COALESCED, COUNTED, PLACE, Counts, counts_of
 from commanalyzer.features.nests import Nest, accessed
 from commanalyzer.ir.cfg import ControlFlow, Loop, control_flow
-from commanalyzer.ir.induction import NestNumbers, loop_ends, round_number
+from commanalyzer.ir.loops.induction import NestNumbers, loop_ends, round_number
 from commanalyzer.ir.model import Block, Function, Instruction, Module
 from commanalyzer.ir.types import alloc_size_bytes
 

@@ -17,12 +17,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from commanalyzer.errors import ConfigError, IrError
-from commanalyzer.files import scratch_directory
+from commanalyzer.foundation.files import scratch_directory
 from commanalyzer.frontend.cache import cached_file, content_key
-from commanalyzer.frontend.fortran import FORTRAN_SUFFIXES, compile_fortran, find_fortran, runtime_libraries
+from commanalyzer.frontend.inputs.fortran import (
+    FORTRAN_SUFFIXES,
+    compile_fortran,
+    find_fortran,
+    runtime_libraries,
+)
+from commanalyzer.frontend.inputs.sources import SourceCompiler
 from commanalyzer.frontend.models import fortran_models, uses_fortran
 from commanalyzer.frontend.outcome import CANONICAL_FORM, Outcome, read_outcome
-from commanalyzer.frontend.sources import SourceCompiler
 from commanalyzer.frontend.subprocesses import ToolOutput, run_tool
 from commanalyzer.frontend.toolchain import Language, Toolchain, find_toolchain
 

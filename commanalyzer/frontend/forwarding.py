@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from commanalyzer.ir.cfg import ControlFlow, Loop, control_flow
-from commanalyzer.ir.induction import loop_ends
+from commanalyzer.ir.loops.induction import loop_ends
 from commanalyzer.ir.model import Block, Function, Instruction, Operand
-from commanalyzer.ir.parser import parse_module
+from commanalyzer.ir.parsing.parser import parse_module
 
 _STORED = re.compile(r"^  store \w+ (%[^ ,]+), ptr ", re.MULTILINE)
 _CARRIED = re.compile(r"^  %[^ ]+ = phi .*$", re.MULTILINE)

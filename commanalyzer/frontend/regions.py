@@ -12,7 +12,7 @@ import re
 
 from commanalyzer.errors import ConfigError
 from commanalyzer.frontend.marks import BEGIN, mark_names
-from commanalyzer.ir.symbol_names import source_name
+from commanalyzer.ir.names.symbol_names import source_name
 
 _DEFINE = re.compile(r'^define [^@]*@(?P<name>"[^"]*"|[-\w$.]+)\(')
 _SUBPROGRAM_OF_DEFINE = re.compile(r"!dbg !(\d+)[^()]*\{$")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from commanalyzer.instrument.code import FunctionPatch
 from commanalyzer.instrument.sites import ObjectRecord, SiteTable
 from commanalyzer.ir.allocators import Allocators, call_key
-from commanalyzer.ir.debug_info import DebugInfo
 from commanalyzer.ir.model import Function, Instruction
-from commanalyzer.ir.source_text import user_frames, user_place
+from commanalyzer.ir.names.debug_info import DebugInfo
+from commanalyzer.ir.names.source_text import user_frames, user_place
 
 _OUTER = "%ca.context"
 

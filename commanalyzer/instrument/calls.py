@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from commanalyzer.abi import hooks
 from commanalyzer.instrument.allocations import AllocationPlanner
-from commanalyzer.instrument.demand import Demand
-from commanalyzer.instrument.labels import LabelBook
-from commanalyzer.instrument.library import LibraryPlanner
-from commanalyzer.instrument.passing import argument_slot, pass_value, passed_types, result_slot
-from commanalyzer.instrument.scalars import value_width
-from commanalyzer.instrument.sites import SiteRecord
-from commanalyzer.instrument.values import (
+from commanalyzer.instrument.labelling.demand import Demand
+from commanalyzer.instrument.labelling.labels import LabelBook
+from commanalyzer.instrument.labelling.passing import argument_slot, pass_value, passed_types, result_slot
+from commanalyzer.instrument.labelling.scalars import value_width
+from commanalyzer.instrument.labelling.values import (
     MASKED_LOADS,
     CallFacts,
     holds_value,
 )
-from commanalyzer.instrument.variadics import pass_variadics
-from commanalyzer.ir.debug_info import SourcePlace
+from commanalyzer.instrument.labelling.variadics import pass_variadics
+from commanalyzer.instrument.library import LibraryPlanner
+from commanalyzer.instrument.sites import SiteRecord
 from commanalyzer.ir.libcalls import CallKind
 from commanalyzer.ir.model import Instruction
+from commanalyzer.ir.names.debug_info import SourcePlace
 
 
 class CallPlanner:

@@ -28,7 +28,7 @@ _DEBUG_ATTACHMENT = re.compile(r",? !dbg !\d+")
 
 @dataclass(frozen=True, slots=True)
 class RepeatedLoop:
-    """A loop that also exists without hooks, see :mod:`commanalyzer.instrument.repeats`.
+    """A loop that also exists without hooks, see :mod:`commanalyzer.instrument.loops.repeats`.
 
     Attributes:
         preheader: Block before it; its branch becomes the choice.
@@ -71,7 +71,7 @@ class RepeatedLoop:
 
 @dataclass(frozen=True, slots=True)
 class LoopFinding:
-    """How a loop is run when it repeats, see :mod:`commanalyzer.instrument.repeats`.
+    """How a loop is run when it repeats, see :mod:`commanalyzer.instrument.loops.repeats`.
 
     Attributes:
         header: Its first block.

@@ -1,7 +1,7 @@
 """Lines that the planner inserts, as what they say: calls of hooks, addresses, labels. All are printed here.
 
 Input: registers and numbers as text. Output: IR lines that know what they consist of, so that whoever has to
-know what inserted code does (:mod:`commanalyzer.instrument.loop_code`) looks at fields, not at text.
+know what inserted code does (:mod:`commanalyzer.instrument.loops.loop_code`) looks at fields, not at text.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ from dataclasses import replace
 
 from commanalyzer.instrument.code import FunctionPatch
 from commanalyzer.instrument.sites import ObjectRecord, SiteTable
-from commanalyzer.ir.debug_info import DebugInfo
 from commanalyzer.ir.model import Function, Instruction
+from commanalyzer.ir.names.debug_info import DebugInfo
 from commanalyzer.ir.types import alignment_bytes, alloc_size_bytes, row_strides
 
 _ALIGNMENT = 64

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 from commanalyzer.abi import hooks
 from commanalyzer.instrument.allocations import AllocationPlanner
-from commanalyzer.instrument.labels import LabelBook
-from commanalyzer.instrument.origins import memory_label
+from commanalyzer.instrument.labelling.labels import LabelBook
+from commanalyzer.instrument.labelling.origins import memory_label
+from commanalyzer.instrument.labelling.values import source_arguments
 from commanalyzer.instrument.ranges import byte_count, pointer_value
 from commanalyzer.instrument.sites import SiteRecord
-from commanalyzer.instrument.values import source_arguments
 from commanalyzer.ir.libcalls import CallKind, LibraryCall, MemoryRange
 from commanalyzer.ir.model import Instruction, Operand
 

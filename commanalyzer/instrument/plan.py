@@ -11,20 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from commanalyzer.instrument.allocations import AllocationPlanner
-from commanalyzer.instrument.blocks import plan_blocks
 from commanalyzer.instrument.calls import CallPlanner
 from commanalyzer.instrument.code import FunctionPatch
-from commanalyzer.instrument.demand import Demand, demand
 from commanalyzer.instrument.frames import plan_frame
-from commanalyzer.instrument.label_code import write_labels
-from commanalyzer.instrument.labels import LabelBook
-from commanalyzer.instrument.loop_plan import plan_repeats
-from commanalyzer.instrument.mechanisms import EVERY, Mechanisms
-from commanalyzer.instrument.recurrences import Component, components
-from commanalyzer.instrument.regions import Regions, is_mark, plan_marks, resolve_regions
-from commanalyzer.instrument.sites import ObjectRecord, SiteTable
-from commanalyzer.instrument.stores import StorePlanner
-from commanalyzer.instrument.values import (
+from commanalyzer.instrument.labelling.demand import Demand, demand
+from commanalyzer.instrument.labelling.label_code import write_labels
+from commanalyzer.instrument.labelling.labels import LabelBook
+from commanalyzer.instrument.labelling.recurrences import Component, components
+from commanalyzer.instrument.labelling.values import (
     MASKED_STORES,
     CallFacts,
     FunctionValues,
@@ -32,16 +26,22 @@ from commanalyzer.instrument.values import (
     function_values,
     source_arguments,
 )
-from commanalyzer.instrument.variadics import plan_variadic_function
-from commanalyzer.instrument.work import attribute_work
-from commanalyzer.ir.addresses import ModuleNames
+from commanalyzer.instrument.labelling.variadics import plan_variadic_function
+from commanalyzer.instrument.loops.loop_plan import plan_repeats
+from commanalyzer.instrument.mechanisms import EVERY, Mechanisms
+from commanalyzer.instrument.operations.blocks import plan_blocks
+from commanalyzer.instrument.operations.work import attribute_work
+from commanalyzer.instrument.regions import Regions, is_mark, plan_marks, resolve_regions
+from commanalyzer.instrument.sites import ObjectRecord, SiteTable
+from commanalyzer.instrument.stores import StorePlanner
 from commanalyzer.ir.allocators import Allocators
-from commanalyzer.ir.debug_info import DebugInfo, SourcePlace
-from commanalyzer.ir.extremum_stores import extremum_stores
 from commanalyzer.ir.libcalls import LibraryModel
 from commanalyzer.ir.library_files import default_library
+from commanalyzer.ir.loops.extremum_stores import extremum_stores
 from commanalyzer.ir.model import Module
-from commanalyzer.ir.symbol_names import fortran_name
+from commanalyzer.ir.names.addresses import ModuleNames
+from commanalyzer.ir.names.debug_info import DebugInfo, SourcePlace
+from commanalyzer.ir.names.symbol_names import fortran_name
 from commanalyzer.ir.types import alloc_size_bytes, row_strides
 
 _DEBUG = re.compile(r"!dbg !(\d+)")

@@ -14,7 +14,7 @@ from commanalyzer.errors import InstrumentationError
 from commanalyzer.frontend.regions import prevent_inlining
 from commanalyzer.instrument.code import FunctionPatch, plain_text, without_debug
 from commanalyzer.instrument.events import SCRATCH
-from commanalyzer.instrument.loop_copies import LoopCopies
+from commanalyzer.instrument.loops.loop_copies import LoopCopies
 from commanalyzer.instrument.plan import ModulePlan
 from commanalyzer.ir.model import Block, Function, Module
 

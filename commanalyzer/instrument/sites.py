@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from commanalyzer.ir.debug_info import SourcePlace
-from commanalyzer.ir.holders import Holder
-from commanalyzer.ir.source_text import UserFrame
+from commanalyzer.foundation.work import Operations
+from commanalyzer.ir.names.debug_info import SourcePlace
+from commanalyzer.ir.names.holders import Holder
+from commanalyzer.ir.names.source_text import UserFrame
 from commanalyzer.vcg.graph import Fold
-from commanalyzer.work import Operations
 
 
 @dataclass(frozen=True, slots=True)

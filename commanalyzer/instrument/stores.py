@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from commanalyzer.abi import hooks
-from commanalyzer.instrument.labels import Exact, LabelBook, Labels
-from commanalyzer.instrument.origins import lane_address
-from commanalyzer.instrument.recurrences import fold_of
-from commanalyzer.instrument.scalars import scalar_leaves, value_width
+from commanalyzer.instrument.labelling.labels import Exact, LabelBook, Labels
+from commanalyzer.instrument.labelling.origins import lane_address
+from commanalyzer.instrument.labelling.recurrences import fold_of
+from commanalyzer.instrument.labelling.scalars import scalar_leaves, value_width
+from commanalyzer.instrument.labelling.values import FunctionValues, holds_value
 from commanalyzer.instrument.sites import SiteRecord
-from commanalyzer.instrument.values import FunctionValues, holds_value
-from commanalyzer.ir.extremum_stores import ExtremumStore
+from commanalyzer.ir.loops.extremum_stores import ExtremumStore
 from commanalyzer.ir.model import Instruction, IrType, Operand
 from commanalyzer.ir.types import I32, size_bytes
 from commanalyzer.vcg.graph import Fold

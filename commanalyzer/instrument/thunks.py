@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from commanalyzer.ir.libcalls import CallKind, LibraryModel
 from commanalyzer.ir.model import Declaration, Module
-from commanalyzer.ir.parser import parse_module
+from commanalyzer.ir.parsing.parser import parse_module
 
 _PREFIX = "@ca.thunk."
 _WITHOUT_EFFECT = frozenset({CallKind.IGNORE, CallKind.OUTPUT, CallKind.EXIT, CallKind.THREAD})

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from commanalyzer.errors import TargetRunError
-from commanalyzer.interpreter.codec import decode
+from commanalyzer.interpreter.instructions.codec import decode
 from commanalyzer.interpreter.memory import Memory
 from commanalyzer.interpreter.values import Value
 from commanalyzer.ir.constants import ConstantReader
-from commanalyzer.ir.lexer import Cursor
 from commanalyzer.ir.model import GlobalVariable, IrType, Module, Operand
+from commanalyzer.ir.parsing.lexer import Cursor
 from commanalyzer.ir.types import TypeReader, alloc_size_bytes
 
 _CODE_BASE = 0x40_0000

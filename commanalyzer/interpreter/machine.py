@@ -1,9 +1,9 @@
 """The interpreter proper: frames, control transfer, memory instructions and calls.
 
 The machine executes one instruction after the other; a frame is an activation of a function. Everything
-that computes without side effects is in :mod:`commanalyzer.interpreter.operations`, label rules of memory
+that computes without side effects is in :mod:`.operations`, label rules of memory
 are in :mod:`commanalyzer.interpreter.shadow`, external functions in
-:mod:`commanalyzer.interpreter.external`.
+:mod:`commanalyzer.interpreter.libc.external`.
 """
 
 from __future__ import annotations
@@ -12,13 +12,10 @@ from collections.abc import Callable, Mapping, Sequence, Set
 
 from commanalyzer.errors import TargetRunError, UnsupportedIrError
 from commanalyzer.interpreter.activation import Counts, Frame
-from commanalyzer.interpreter.atomics import modify
-from commanalyzer.interpreter.codec import decode, encode
-from commanalyzer.interpreter.external import Externals
 from commanalyzer.interpreter.image import Image
-from commanalyzer.interpreter.memory import Memory
-from commanalyzer.interpreter.observer import Observer, Unobserved
-from commanalyzer.interpreter.operations import (
+from commanalyzer.interpreter.instructions.atomics import modify
+from commanalyzer.interpreter.instructions.codec import decode, encode
+from commanalyzer.interpreter.instructions.operations import (
     OPERATIONS,
     all_labels,
     compute,
@@ -26,10 +23,13 @@ from commanalyzer.interpreter.operations import (
     select_role,
     without_address_labels,
 )
+from commanalyzer.interpreter.instructions.selecting import select_and_keep
+from commanalyzer.interpreter.libc.external import Externals
+from commanalyzer.interpreter.memory import Memory
+from commanalyzer.interpreter.observer import Observer, Unobserved
 from commanalyzer.interpreter.paths import Paths
 from commanalyzer.interpreter.plan import FunctionPlan, plan_function
 from commanalyzer.interpreter.recording import Recorder
-from commanalyzer.interpreter.selecting import select_and_keep
 from commanalyzer.interpreter.shadow import Shadow
 from commanalyzer.interpreter.values import (
     EXIT_HOME,
@@ -42,9 +42,9 @@ from commanalyzer.interpreter.values import (
     with_role,
 )
 from commanalyzer.ir.constants import signed
-from commanalyzer.ir.extremum_stores import ExtremumStore
 from commanalyzer.ir.libcalls import LibraryModel
 from commanalyzer.ir.library_files import default_library
+from commanalyzer.ir.loops.extremum_stores import ExtremumStore
 from commanalyzer.ir.model import Instruction, IrType, Module, Operand
 from commanalyzer.ir.types import alloc_size_bytes, size_bytes
 from commanalyzer.vcg.graph import SourceRole

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from commanalyzer.ir.cfg import ControlFlow, control_flow
-from commanalyzer.ir.combinations import Combination
-from commanalyzer.ir.extremum_stores import ExtremumStore, extremum_stores
-from commanalyzer.ir.guards import loop_guards
+from commanalyzer.ir.loops.combinations import Combination
+from commanalyzer.ir.loops.extremum_stores import ExtremumStore, extremum_stores
+from commanalyzer.ir.loops.guards import loop_guards
+from commanalyzer.ir.loops.selections import Selection, selections
 from commanalyzer.ir.model import Function, Instruction, Operand
-from commanalyzer.ir.selections import Selection, selections
 
 _COUNTING = frozenset({"add", "sub", "fadd", "fsub", "mul", "fmul", "or", "and", "xor"})
 _EXTREMA = tuple(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from commanalyzer.errors import UnsupportedIrError
-from commanalyzer.interpreter.external import ProgramExit
+from commanalyzer.interpreter.libc.external import ProgramExit
 from commanalyzer.interpreter.machine import Machine
 from commanalyzer.interpreter.recording import Recorder
 from commanalyzer.interpreter.values import Chain, Home, Value, as_int

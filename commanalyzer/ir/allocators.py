@@ -12,14 +12,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from commanalyzer.ir.addresses import ModuleNames, Root
 from commanalyzer.ir.carving import carvers
 from commanalyzer.ir.cfg import control_flow
-from commanalyzer.ir.debug_info import is_fortran, is_library
 from commanalyzer.ir.graphs import strong_components
-from commanalyzer.ir.holders import RESULT, Holder, Holders
 from commanalyzer.ir.libcalls import CallKind, LibraryModel
 from commanalyzer.ir.model import Function, Instruction, Module
+from commanalyzer.ir.names.addresses import ModuleNames, Root
+from commanalyzer.ir.names.debug_info import is_fortran, is_library
+from commanalyzer.ir.names.holders import RESULT, Holder, Holders
 
 _ALLOCATES = frozenset({CallKind.ALLOCATE, CallKind.REALLOCATE, CallKind.MAP})
 _SYMBOL = re.compile(r'@(?:"[^"]*"|[-\w$.]+)')

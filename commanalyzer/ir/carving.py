@@ -7,8 +7,8 @@ would hand out the records of one array.)
 
 from __future__ import annotations
 
-from commanalyzer.ir.addresses import Addresses, ModuleNames
 from commanalyzer.ir.model import Function, Instruction, Module
+from commanalyzer.ir.names.addresses import Addresses, ModuleNames
 
 _COMPUTED = frozenset(
     {

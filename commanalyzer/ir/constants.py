@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from commanalyzer.errors import UnsupportedIrError
-from commanalyzer.ir.lexer import Cursor
 from commanalyzer.ir.model import IrType, Operand
-from commanalyzer.ir.operands import read_operand
+from commanalyzer.ir.parsing.lexer import Cursor
+from commanalyzer.ir.parsing.operands import read_operand
 from commanalyzer.ir.types import (
     TypeReader,
     alloc_size_bytes,

@@ -25,8 +25,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from commanalyzer.documents import parse_toml
 from commanalyzer.errors import ConfigError
+from commanalyzer.foundation.documents import parse_toml
 from commanalyzer.ir.libcalls import ByteCount, CallKind, LibraryCall, LibraryModel, MemoryRange
 
 _BUILT_IN = ("llvm", "libc", "libm", "cxx", "fortran")

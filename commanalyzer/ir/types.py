@@ -9,8 +9,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 from commanalyzer.errors import IrError, UnsupportedIrError
-from commanalyzer.ir.lexer import Cursor
 from commanalyzer.ir.model import IrType
+from commanalyzer.ir.parsing.lexer import Cursor
 
 _FLOAT_BITS = {
     "half": 16,

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.documents import read_csv
 from commanalyzer.errors import ArtifactError, ConfigError, FitError
+from commanalyzer.foundation.documents import read_csv
 from commanalyzer.laws.terms import Floats
-from commanalyzer.results import AnalysisResult
+from commanalyzer.result.results import AnalysisResult
 from commanalyzer.sweep.columns import FIRST, NAMES, PER_POINT
 from commanalyzer.sweep.table import SweepTable, load_table
 
@@ -127,7 +127,7 @@ def _is_one_text(column: NDArray[np.generic], name: str, source: str) -> bool:
 
 
 def _of_results(paths: Sequence[Path], model: str, arguments: Mapping[str, int]) -> Observations:
-    from commanalyzer.artifacts import load
+    from commanalyzer.result.artifacts import load
 
     rows: list[list[float]] = []
     values: dict[str, list[float]] = {name: [] for name in DEFAULT_METRICS}

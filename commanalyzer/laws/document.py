@@ -10,9 +10,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from commanalyzer.documents import number, parse_json
 from commanalyzer.errors import ArtifactError, FitError
-from commanalyzer.files import write_text
+from commanalyzer.foundation.documents import number, parse_json
+from commanalyzer.foundation.files import write_text
 from commanalyzer.laws.formula import formula_text, law_latex, law_python, law_text
 from commanalyzer.laws.law import CONFIDENCE, Family, Formula, Law
 from commanalyzer.laws.naming import law_name

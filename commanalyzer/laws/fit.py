@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.errors import FitError
-from commanalyzer.laws.candidates import subsets_of
+from commanalyzer.laws.families.candidates import subsets_of
 from commanalyzer.laws.law import Family, Formula, Law
 from commanalyzer.laws.regression import Problem, prediction_errors
 from commanalyzer.laws.selection import Candidate, candidates_of, choose, constant

@@ -12,7 +12,7 @@ from commanalyzer.laws.data import ALIASES, DEFAULT_METRICS, Observations
 from commanalyzer.laws.document import LawsDocument
 from commanalyzer.laws.fit import FAMILIES, fit_law
 from commanalyzer.laws.law import Family, Law
-from commanalyzer.provenance import collect_provenance, file_hash
+from commanalyzer.result.provenance import collect_provenance, file_hash
 from commanalyzer.sweep.table import STATE_FILE, TABLE_FILE
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from commanalyzer.documents import parse_json
 from commanalyzer.errors import ArtifactError, ConfigError, FitError
 from commanalyzer.features.kernels import RUNTIME_FEATURES, STATIC_FEATURES
+from commanalyzer.foundation.documents import parse_json
 from commanalyzer.laws.terms import Floats
 from commanalyzer.learning.applications import (
     RULES,

@@ -18,16 +18,16 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from commanalyzer.documents import parse_json
 from commanalyzer.errors import ArtifactError, FitError
 from commanalyzer.features.kernels import FEATURES
-from commanalyzer.files import write_atomically
+from commanalyzer.foundation.documents import parse_json
+from commanalyzer.foundation.files import write_atomically
+from commanalyzer.foundation.version import tool_version
 from commanalyzer.laws.terms import Floats
 from commanalyzer.learning.estimators import Array, Estimator, Forest, arrays_of, estimator_of
 from commanalyzer.learning.metrics import Errors
 from commanalyzer.learning.runs import DEVICES, PHYSICS_EFFICIENCY, RunTable
 from commanalyzer.learning.scaling import Scaling
-from commanalyzer.version import tool_version
 
 KIND = "commanalyzer.speedup-model"
 SCHEMA = 1

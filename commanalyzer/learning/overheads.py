@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from commanalyzer.documents import number, parse_json
 from commanalyzer.errors import ArtifactError, ConfigError
-from commanalyzer.files import write_text
+from commanalyzer.foundation.documents import number, parse_json
+from commanalyzer.foundation.files import write_text
 from commanalyzer.tasks.mappers import RangeMapper, parse_mapper
 
 SCHEMA = "commanalyzer.range-mappers/1"

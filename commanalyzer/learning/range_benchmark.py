@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.errors import ConfigError
+from commanalyzer.foundation.progress import Progress
 from commanalyzer.learning.exchange import Int64, chunks, moved_bytes
 from commanalyzer.learning.overheads import READS, WRITES, OverheadTable, PairOverhead
-from commanalyzer.machine.communicator import Communicator
-from commanalyzer.machine.kernels import pairwise_times
-from commanalyzer.progress import Progress
+from commanalyzer.machine.measuring.communicator import Communicator
+from commanalyzer.machine.measuring.kernels import pairwise_times
 from commanalyzer.simulation.platforms import Platform
 from commanalyzer.simulation.smpirun import replay
 from commanalyzer.simulation.traces import joined, point_to_point

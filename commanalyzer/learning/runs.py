@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.documents import parse_json, read_csv
 from commanalyzer.errors import ArtifactError, ConfigError, FitError
 from commanalyzer.features.kernels import FEATURES, RUNTIME_FEATURES
+from commanalyzer.foundation.documents import parse_json, read_csv
 from commanalyzer.laws.terms import Floats
 
 KERNEL, SPEEDUP, TIME, PHYSICS, MACHINE = "kernel", "speedup", "time_s", "physics", "machine"

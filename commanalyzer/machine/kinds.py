@@ -1,7 +1,7 @@
 """What each machine parameter is: unit, notation, plausible range.
 
 The ranges are wide (the slowest network ever sold to the fastest planned one, and a margin); a value outside
-is a mistaken unit or prefix. Bits and bytes are kept apart by the notation (:mod:`commanalyzer.quantities`),
+is a mistaken unit or prefix. Bits and bytes are kept apart by the notation (:mod:`.quantities`),
 and a number without a unit is refused wherever it could be read in two ways.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from commanalyzer.quantities import (
+from commanalyzer.foundation.quantities import (
     format_bandwidth,
     format_bytes,
     format_count,

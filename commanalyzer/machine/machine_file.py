@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from commanalyzer.files import write_text
+from commanalyzer.foundation.files import write_text
 from commanalyzer.machine.kinds import KINDS, ParameterKind
 from commanalyzer.machine.parameters import FILE_KIND, FILE_SCHEMA, MachineParameters, Parameter
 

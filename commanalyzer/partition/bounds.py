@@ -20,11 +20,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from commanalyzer.partition.shapes import Shaped
+from commanalyzer.partition.regular.shapes import Shaped
 from commanalyzer.vcg.graph import Bool, Float64, Fold, Int64
-from commanalyzer.vcg.large import AnyGraph
-from commanalyzer.vcg.segments import sink_of_source
-from commanalyzer.vcg.slices import AnyRows, row_slices
+from commanalyzer.vcg.storage.large import AnyGraph
+from commanalyzer.vcg.storage.slices import AnyRows, row_slices
+from commanalyzer.vcg.structure.segments import sink_of_source
 
 _MOST = 0.95  # of the points inside have all neighbours
 _PRODUCT_SOURCE = "Irony, Toledo, Tiskin, J. Parallel Distrib. Comput. 64(9), 2004"

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from commanalyzer.vcg.coding import Coded, ColumnWriter, Reader
 from commanalyzer.vcg.graph import Int32
-from commanalyzer.vcg.spill import Spill
+from commanalyzer.vcg.storage.coding import Coded, ColumnWriter, Reader
+from commanalyzer.vcg.storage.spill import Spill
 
 _PIECE = 1 << 20
 _ENTRY_BYTES = 1

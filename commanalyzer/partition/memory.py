@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from commanalyzer.compiled import frozen
 from commanalyzer.errors import ConfigError
+from commanalyzer.foundation.compiled import frozen
+from commanalyzer.foundation.quantities import format_bytes
 from commanalyzer.partition import memory_kernels as kernels
-from commanalyzer.quantities import format_bytes
 from commanalyzer.vcg.graph import Int32
-from commanalyzer.vcg.large import AnyGraph
-from commanalyzer.vcg.slices import row_slices
-from commanalyzer.vcg.spill import machine_bytes
-from commanalyzer.vcg.store import GraphStore
+from commanalyzer.vcg.storage.large import AnyGraph
+from commanalyzer.vcg.storage.slices import row_slices
+from commanalyzer.vcg.storage.spill import machine_bytes
+from commanalyzer.vcg.storage.store import GraphStore
 
 # By what graphs have needed: one division at a time with what all share; each of several, with its helper.
 _VALUE_BYTES = 120  # by tiles, one at a time

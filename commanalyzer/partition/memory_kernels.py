@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from commanalyzer.compiled import compiled_in_place
+from commanalyzer.foundation.compiled import compiled_in_place
 
 
 @compiled_in_place

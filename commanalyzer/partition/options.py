@@ -6,11 +6,11 @@ import math
 from dataclasses import dataclass, field
 
 from commanalyzer.errors import ConfigError
-from commanalyzer.partition.concurrency import Caller
-from commanalyzer.partition.grids import grid_name
-from commanalyzer.partition.owner_map import OwnerMap
-from commanalyzer.partition.rules import Rule
-from commanalyzer.vcg.large import AnyGraph
+from commanalyzer.partition.libraries.concurrency import Caller
+from commanalyzer.partition.regular.grids import grid_name
+from commanalyzer.partition.regular.owner_map import OwnerMap
+from commanalyzer.partition.regular.rules import Rule
+from commanalyzer.vcg.storage.large import AnyGraph
 
 LARGE_FLOWS = 3_000_000
 LARGE_VALUES = 1_000_000

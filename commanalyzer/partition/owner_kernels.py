@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from commanalyzer.compiled import compiled
-from commanalyzer.partition.flow_bytes import flow_bytes
+from commanalyzer.foundation.compiled import compiled
+from commanalyzer.partition.libraries.flow_bytes import flow_bytes
 
 
 @compiled

@@ -12,16 +12,16 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from commanalyzer.compiled import frozen
 from commanalyzer.errors import PartitionError
+from commanalyzer.foundation.compiled import frozen
 from commanalyzer.partition import owner_kernels as kernels
-from commanalyzer.partition.affinity import Affinity, build_affinity
-from commanalyzer.partition.kernels import settle
-from commanalyzer.partition.metis import Objective, Partition, partition
-from commanalyzer.partition.refine import balance_weights
+from commanalyzer.partition.libraries.affinity import Affinity, build_affinity
+from commanalyzer.partition.libraries.metis import Objective, Partition, partition
+from commanalyzer.partition.refinement.kernels import settle
+from commanalyzer.partition.refinement.refine import balance_weights
 from commanalyzer.request import DEFAULT_IMBALANCE
 from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64, ValueGraph
-from commanalyzer.vcg.large import AnyGraph
+from commanalyzer.vcg.storage.large import AnyGraph
 
 _FEW_LINKS = 4096
 
@@ -100,7 +100,7 @@ def partition_values(
         graph: Value graph.
         hubs: bool[V], vertices that must not attract others (hubs or singletons).
         num_parts: Number of parts p.
-        objective: See :func:`~commanalyzer.partition.metis.partition`.
+        objective: See :func:`~commanalyzer.partition.libraries.metis.partition`.
         seed: Seed of the partitioner.
         imbalance: Allowed excess of the largest part.
 

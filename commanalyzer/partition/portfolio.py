@@ -20,23 +20,23 @@ from typing import Protocol
 import numpy as np
 
 from commanalyzer.errors import PartitionError
-from commanalyzer.partition.attempts import Attempt, Partitioners
 from commanalyzer.partition.bounds import Structure, recognise
 from commanalyzer.partition.budget import Budget, Limit
-from commanalyzer.partition.concurrency import CutShortError
-from commanalyzer.partition.divisions import best_divisions, divisions
-from commanalyzer.partition.hypergraph import find_sums
-from commanalyzer.partition.layouts import Layouts
-from commanalyzer.partition.neighbours import find_neighbours
+from commanalyzer.partition.coarsening.neighbours import find_neighbours
+from commanalyzer.partition.libraries.attempts import Attempt, Partitioners
+from commanalyzer.partition.libraries.concurrency import CutShortError
+from commanalyzer.partition.libraries.hypergraph import find_sums
 from commanalyzer.partition.options import PortfolioOptions, check_asked
-from commanalyzer.partition.owner_map import OwnerMap, map_owners
 from commanalyzer.partition.owners import spread_hubs
 from commanalyzer.partition.policy import COSTS
-from commanalyzer.partition.refine import FAR, PASSES, balance_weights, most_work
-from commanalyzer.partition.rules import rule_owners
+from commanalyzer.partition.refinement.refine import FAR, PASSES, balance_weights, most_work
+from commanalyzer.partition.regular.divisions import best_divisions, divisions
+from commanalyzer.partition.regular.layouts import Layouts
+from commanalyzer.partition.regular.owner_map import OwnerMap, map_owners
+from commanalyzer.partition.regular.rules import rule_owners
+from commanalyzer.partition.regular.shapes import Array, Shaped, elements_of, find_arrays, shape_families
+from commanalyzer.partition.regular.sketch import Sketch, hub_bytes, leaders
 from commanalyzer.partition.selection import Cost, best_of
-from commanalyzer.partition.shapes import Array, Shaped, elements_of, find_arrays, shape_families
-from commanalyzer.partition.sketch import Sketch, hub_bytes, leaders
 from commanalyzer.vcg.graph import Bool, Int32, ValueGraph
 
 NEAR = 1.02  # of the bytes of the best refinement; what stays above is not refined further

@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from commanalyzer.vcg.graph import Float64, Int32
-from commanalyzer.vcg.slices import Sliceable
+from commanalyzer.vcg.storage.slices import Sliceable
 
 Entry = TypeVar("Entry")
 _LATEST = 16

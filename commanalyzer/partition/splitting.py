@@ -9,12 +9,12 @@ import math
 
 import numpy as np
 
-from commanalyzer.partition.affinity import Adjacency
 from commanalyzer.partition.budget import Limit
-from commanalyzer.partition.concurrency import Caller
-from commanalyzer.partition.metis import partition
+from commanalyzer.partition.libraries.affinity import Adjacency
+from commanalyzer.partition.libraries.concurrency import Caller
+from commanalyzer.partition.libraries.metis import partition
 from commanalyzer.vcg.graph import Int32
-from commanalyzer.vcg.segments import expand_ranges, pointer_from_counts
+from commanalyzer.vcg.structure.segments import expand_ranges, pointer_from_counts
 
 
 def usual_growth(fewer: int, more: int) -> float:

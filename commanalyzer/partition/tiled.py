@@ -18,32 +18,32 @@ from functools import cached_property, partial
 import numpy as np
 
 from commanalyzer.errors import PartitionError
-from commanalyzer.partition.borders import follow_borders, refine_borders
 from commanalyzer.partition.bounds import Structure, recognise
 from commanalyzer.partition.budget import Budget
-from commanalyzer.partition.coarse import CoarseView, build_coarse, coarse_links
-from commanalyzer.partition.coarse_attempts import CoarsePartitioners
-from commanalyzer.partition.divisions import best_counted
-from commanalyzer.partition.followers import beside_neighbours
-from commanalyzer.partition.layouts import Cut, Layouts
-from commanalyzer.partition.neighbours import Neighbours, find_neighbours
+from commanalyzer.partition.coarsening.coarse import CoarseView, build_coarse, coarse_links
+from commanalyzer.partition.coarsening.coarse_attempts import CoarsePartitioners
+from commanalyzer.partition.coarsening.neighbours import Neighbours, find_neighbours
+from commanalyzer.partition.coarsening.placement import Placement
+from commanalyzer.partition.coarsening.surface import Surface
+from commanalyzer.partition.coarsening.tiles import DEFAULT_VERTICES, LEAST_PER_PART, Tiling, build_tiling
 from commanalyzer.partition.options import PortfolioOptions, check_asked
-from commanalyzer.partition.owner_map import map_owners
-from commanalyzer.partition.placement import Placement
 from commanalyzer.partition.policy import COSTS
 from commanalyzer.partition.portfolio import NEAR, Candidate
-from commanalyzer.partition.refine import (
+from commanalyzer.partition.refinement.borders import follow_borders, refine_borders
+from commanalyzer.partition.refinement.followers import beside_neighbours
+from commanalyzer.partition.refinement.refine import (
     balance_weights,
     most_work,
 )
-from commanalyzer.partition.rules import rule_owners
+from commanalyzer.partition.regular.divisions import best_counted
+from commanalyzer.partition.regular.layouts import Cut, Layouts
+from commanalyzer.partition.regular.owner_map import map_owners
+from commanalyzer.partition.regular.rules import rule_owners
+from commanalyzer.partition.regular.shapes import Array, Shaped, elements_of, find_arrays, shape_families
+from commanalyzer.partition.regular.sketch import Sketch, leaders
 from commanalyzer.partition.selection import Cost, RowCounter, best_of
-from commanalyzer.partition.shapes import Array, Shaped, elements_of, find_arrays, shape_families
-from commanalyzer.partition.sketch import Sketch, leaders
-from commanalyzer.partition.surface import Surface
-from commanalyzer.partition.tiles import DEFAULT_VERTICES, LEAST_PER_PART, Tiling, build_tiling
 from commanalyzer.vcg.graph import Bool, Float64, Int32
-from commanalyzer.vcg.large import AnyGraph
+from commanalyzer.vcg.storage.large import AnyGraph
 
 _MOST_LINKS = 500_000
 _LEAST_PER_PART = 16  # coarse vertices

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from commanalyzer.ir.cfg import ControlFlow, Loop
+from commanalyzer.ir.loops.selections import selections
 from commanalyzer.ir.model import Function, Instruction
-from commanalyzer.ir.selections import selections
 
 _OPERATIONS = {
     "fadd": "+", "fsub": "+", "add": "+", "sub": "+", "fmul": "*", "mul": "*",

@@ -34,9 +34,9 @@ from commanalyzer.interpreter.run import (
     interpret_on,
 )
 from commanalyzer.ir.cfg import Loop, control_flow
-from commanalyzer.ir.debug_info import SourcePlace
 from commanalyzer.ir.model import Function, Module
-from commanalyzer.ir.symbol_names import source_name
+from commanalyzer.ir.names.debug_info import SourcePlace
+from commanalyzer.ir.names.symbol_names import source_name
 from commanalyzer.patterns.carried import Carried, FunctionRegisters
 from commanalyzer.patterns.contexts import Site
 from commanalyzer.patterns.flows import FlowCount, FlowKey, FlowObserver, LoopCount

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from commanalyzer.ir.cfg import Loop, control_flow
-from commanalyzer.ir.debug_info import DebugInfo, SourcePlace, is_library
-from commanalyzer.ir.loop_places import loop_place, user_place
 from commanalyzer.ir.model import Function, Module
+from commanalyzer.ir.names.debug_info import DebugInfo, SourcePlace, is_library
+from commanalyzer.ir.names.loop_places import loop_place, user_place
 from commanalyzer.patterns.carried import FunctionRegisters
 from commanalyzer.patterns.flows import Part
 

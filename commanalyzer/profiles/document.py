@@ -15,9 +15,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from commanalyzer.documents import number, parse_json
 from commanalyzer.errors import ProfileError
-from commanalyzer.files import write_text
+from commanalyzer.foundation.documents import number, parse_json
+from commanalyzer.foundation.files import write_text
 from commanalyzer.profiles.fields import (
     read_branches,
     read_calls,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from commanalyzer.documents import number
+from commanalyzer.foundation.documents import number
 
 
 def plain(value: float) -> int | float:

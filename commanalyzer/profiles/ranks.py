@@ -18,7 +18,7 @@ from commanalyzer.errors import ProfileError
 from commanalyzer.profiles.document import FIELDS
 from commanalyzer.profiles.mix import InstructionMix
 from commanalyzer.profiles.values import Exchange, Footprint, Profile, RankProfile, Reuse
-from commanalyzer.results import AnalysisResult, Decomposition
+from commanalyzer.result.results import AnalysisResult, Decomposition
 
 Float64 = NDArray[np.float64]
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from commanalyzer.foundation.quantities import format_bytes
 from commanalyzer.partition.selection import best_of
-from commanalyzer.quantities import format_bytes
-from commanalyzer.results import Decomposition
+from commanalyzer.result.results import Decomposition
 
 _WORTH_SAYING = 1.1
 

@@ -12,13 +12,13 @@ from commanalyzer.errors import ConfigError
 from commanalyzer.export.extrap import Measurement, write_extrap
 from commanalyzer.export.matrix_files import write_graphml, write_matrix_csv, write_matrix_market
 from commanalyzer.export.metis_files import write_hmetis, write_metis_graph, write_partition
-from commanalyzer.files import write_text
-from commanalyzer.partition.affinity import build_affinity
-from commanalyzer.partition.quality import part_work
+from commanalyzer.foundation.files import write_text
+from commanalyzer.partition.libraries.affinity import build_affinity
+from commanalyzer.partition.libraries.quality import part_work
 from commanalyzer.report.json_document import json_text
-from commanalyzer.results import AnalysisResult, Decomposition
-from commanalyzer.vcg.dissolve import dissolve_registers
-from commanalyzer.vcg.hubs import find_hubs
+from commanalyzer.result.results import AnalysisResult, Decomposition
+from commanalyzer.vcg.contraction.dissolve import dissolve_registers
+from commanalyzer.vcg.structure.hubs import find_hubs
 
 _OF_GRAPHS = frozenset(("metis", "hmetis", "partition"))
 _MATRIX_WRITERS = {"csv": write_matrix_csv, "matrixmarket": write_matrix_market}

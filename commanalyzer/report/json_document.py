@@ -6,12 +6,12 @@ import json
 import math
 from dataclasses import asdict
 
-from commanalyzer.artifact_header import Json, collectives_header, counted_header
-from commanalyzer.confidence import Confidence, confidence_of
 from commanalyzer.machine.curves import Curve
 from commanalyzer.machine.kinds import KINDS, NODE_KINDS
 from commanalyzer.machine.parameters import MachineParameters, Parameter
-from commanalyzer.results import AnalysisResult, Decomposition
+from commanalyzer.result.artifact_header import Json, collectives_header, counted_header
+from commanalyzer.result.confidence import Confidence, confidence_of
+from commanalyzer.result.results import AnalysisResult, Decomposition
 
 SCHEMA = "commanalyzer.analysis/2"
 

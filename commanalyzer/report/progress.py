@@ -9,7 +9,7 @@ from typing import Self, TextIO
 from rich.console import Console
 from rich.status import Status
 
-from commanalyzer.quantities import format_seconds
+from commanalyzer.foundation.quantities import format_seconds
 
 
 class LineProgress:

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
-from commanalyzer.quantities import format_seconds
+from commanalyzer.foundation.quantities import format_seconds
 from commanalyzer.sweep.drive import SweepStatus
 from commanalyzer.sweep.store import PointRecord
 

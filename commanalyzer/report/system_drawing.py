@@ -10,8 +10,8 @@ from commanalyzer.composition.answer import Answer
 from commanalyzer.composition.expressions import element_time
 from commanalyzer.composition.models import Composed
 from commanalyzer.composition.systems import OPERATORS, Block, Pattern, System
-from commanalyzer.files import write_atomically
-from commanalyzer.quantities import format_seconds
+from commanalyzer.foundation.files import write_atomically
+from commanalyzer.foundation.quantities import format_seconds
 from commanalyzer.report.figures.style import FONT_SIZE, INK, LINE, MUTED, SERIES, new_figure, report_style
 
 if TYPE_CHECKING:

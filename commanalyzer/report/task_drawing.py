@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commanalyzer.files import write_atomically
-from commanalyzer.quantities import format_bytes, format_percent
+from commanalyzer.foundation.files import write_atomically
+from commanalyzer.foundation.quantities import format_bytes, format_percent
 from commanalyzer.report.figures.chart import Chart, Values
 from commanalyzer.report.figures.style import FONT_SIZE, INK, LINE, MUTED, SERIES, new_figure, report_style
 from commanalyzer.tasks.folding import FoldedGraph, fold

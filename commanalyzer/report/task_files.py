@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
-from commanalyzer.quantities import format_bytes
+from commanalyzer.foundation.quantities import format_bytes
 from commanalyzer.tasks.folding import fold
 from commanalyzer.tasks.graph import TaskGraph
 

@@ -10,8 +10,16 @@ import numpy as np
 
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.errors import MachineModelError
+from commanalyzer.foundation.quantities import (
+    Bytes,
+    BytesPerSecond,
+    Dimensionless,
+    Flop,
+    FlopPerSecond,
+    Seconds,
+)
+from commanalyzer.foundation.work import WorkUnit
 from commanalyzer.machine.parameters import MachineParameters
-from commanalyzer.quantities import Bytes, BytesPerSecond, Dimensionless, Flop, FlopPerSecond, Seconds
 from commanalyzer.roofline import loggp
 from commanalyzer.roofline.equations import (
     communication_intensity,
@@ -22,7 +30,6 @@ from commanalyzer.roofline.equations import (
 )
 from commanalyzer.roofline.network import Network, network_at
 from commanalyzer.roofline.traffic import NodeTraffic, Placement, node_traffic
-from commanalyzer.work import WorkUnit
 
 
 @dataclass(frozen=True, slots=True)

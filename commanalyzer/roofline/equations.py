@@ -14,9 +14,16 @@ from __future__ import annotations
 import math
 
 from commanalyzer.errors import MachineModelError
+from commanalyzer.foundation.quantities import (
+    Bytes,
+    BytesPerSecond,
+    Dimensionless,
+    Flop,
+    FlopPerSecond,
+    Seconds,
+)
 from commanalyzer.machine.curves import Reading
 from commanalyzer.machine.parameters import MachineParameters
-from commanalyzer.quantities import Bytes, BytesPerSecond, Dimensionless, Flop, FlopPerSecond, Seconds
 
 
 def efficiency(overhead_s: Seconds, serial_s: Seconds) -> Dimensionless:

@@ -25,7 +25,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.quantities import Bytes, BytesPerSecond, Dimensionless, Seconds
+from commanalyzer.foundation.quantities import Bytes, BytesPerSecond, Dimensionless, Seconds
 
 Amount = TypeVar("Amount", float, NDArray[np.float64])
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.communication.matrix import Collective, Communication
-from commanalyzer.quantities import Bytes
+from commanalyzer.foundation.quantities import Bytes
 from commanalyzer.roofline.loggp import collective_rounds, mean_crossing_bytes, phased_amount
 
 Float = NDArray[np.float64]

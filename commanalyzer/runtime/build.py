@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from commanalyzer.errors import InstrumentationError, RuntimeBuildError
-from commanalyzer.files import scratch_directory
+from commanalyzer.foundation.files import scratch_directory
 from commanalyzer.frontend.cache import cached_file, content_key
 from commanalyzer.frontend.compile import FrontendResult
 from commanalyzer.frontend.link import build_executable, build_object

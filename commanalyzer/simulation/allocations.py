@@ -1,4 +1,4 @@
-"""Campaigns on generated networks: the phases of :mod:`commanalyzer.machine.phase_campaign`, simulated.
+"""Campaigns on generated networks: the phases of :mod:`.phase_campaign`, simulated.
 
 The same points as on a real machine; time is that of :mod:`commanalyzer.simulation.flows`.
 """
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from commanalyzer.machine.phase_campaign import CampaignPoint, pattern_of
+from commanalyzer.machine.measuring.phase_campaign import CampaignPoint, pattern_of
 from commanalyzer.machine.placement import Placement, on_nodes
 from commanalyzer.simulation.flows import Messages, phase_time
 from commanalyzer.simulation.platforms import LinkParameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from commanalyzer.compiled import compiled
+from commanalyzer.foundation.compiled import compiled
 from commanalyzer.simulation.routes import Floats, Int64
 
 # Links that are full at nearly the same share are full together: rates are 1 % off at most. Halved, twice

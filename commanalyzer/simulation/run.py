@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from commanalyzer.errors import ConfigError, MachineModelError
+from commanalyzer.foundation.progress import Progress
 from commanalyzer.machine.curves import Curve
 from commanalyzer.machine.parameters import MachineParameters, Parameter
-from commanalyzer.progress import Progress
-from commanalyzer.results import AnalysisResult, Decomposition
+from commanalyzer.result.results import AnalysisResult, Decomposition
 from commanalyzer.roofline.bound import BoundPoint, scaling_bound
 from commanalyzer.simulation.mapping import HostOrder, place
 from commanalyzer.simulation.network_benchmark import matching_bandwidth, one_way_latency, pair_bandwidth

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from commanalyzer.errors import ConfigError, TargetRunError
-from commanalyzer.files import scratch_directory
+from commanalyzer.foundation.files import scratch_directory
 from commanalyzer.simulation.platforms import Platform
 
 _INSTALL = "install SimGrid, on Debian and Ubuntu: apt-get install libsimgrid-dev"

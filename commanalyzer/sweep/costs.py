@@ -12,7 +12,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
-from commanalyzer.results import AnalysisResult
+from commanalyzer.result.results import AnalysisResult
 
 _COMPILING = ("compile", "instrument")
 _GRAPH = "build the value graph"

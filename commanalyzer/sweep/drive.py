@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from commanalyzer.errors import RuntimeBuildError
-from commanalyzer.quantities import format_bytes
+from commanalyzer.foundation.quantities import format_bytes
 from commanalyzer.sweep.estimates import Needs, log_sizes, needs_of
 from commanalyzer.sweep.executors import Engine
 from commanalyzer.sweep.spec import PointSpec

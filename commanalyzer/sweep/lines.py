@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from commanalyzer.results import AnalysisResult, Decomposition
+from commanalyzer.result.results import AnalysisResult, Decomposition
 from commanalyzer.sweep.table import Cell
 
 Costs = Mapping[tuple[int, str], tuple[float, float]]

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from commanalyzer.documents import read_csv
 from commanalyzer.errors import ConfigError
+from commanalyzer.foundation.documents import read_csv
 from commanalyzer.sweep.columns import RESERVED
 
 MOST_POINTS = 10_000

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from commanalyzer.errors import ConfigError
-from commanalyzer.provenance import collect_provenance, file_hash
 from commanalyzer.request import AnalysisRequest
+from commanalyzer.result.provenance import collect_provenance, file_hash
 from commanalyzer.sweep.drive import Drive, SweepStatus, Watch, with_limit
 from commanalyzer.sweep.executors import Engine
 from commanalyzer.sweep.points import Point

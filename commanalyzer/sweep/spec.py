@@ -14,9 +14,9 @@ from pathlib import Path
 
 from commanalyzer.errors import CommAnalyzerError, ConfigError
 from commanalyzer.frontend.cache import content_key
-from commanalyzer.provenance import collect_provenance, file_hash
 from commanalyzer.record import compile_program
 from commanalyzer.request import AnalysisRequest, CompilerOptions, PartitionRequest
+from commanalyzer.result.provenance import collect_provenance, file_hash
 from commanalyzer.sweep.points import Point, names_in
 
 # Options that do not change a result. Sources are in the key as IR.

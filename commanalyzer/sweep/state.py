@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from commanalyzer.errors import ArtifactError
-from commanalyzer.files import write_text
+from commanalyzer.foundation.files import write_text
 from commanalyzer.sweep.store import KIND, SCHEMA, PointRecord, SweepDirectory, read_state
 from commanalyzer.sweep.table import TABLE_FILE, SweepTable, table_from_lines
 

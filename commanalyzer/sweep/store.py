@@ -22,9 +22,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from commanalyzer.documents import parse_json
 from commanalyzer.errors import ArtifactError, CommAnalyzerError, ConfigError
-from commanalyzer.files import write_text
+from commanalyzer.foundation.documents import parse_json
+from commanalyzer.foundation.files import write_text
 from commanalyzer.sweep.table import STATE_FILE, Cell
 
 KIND = "commanalyzer.sweep"

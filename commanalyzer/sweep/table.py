@@ -17,9 +17,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.documents import read_csv
 from commanalyzer.errors import ArtifactError, ConfigError
-from commanalyzer.files import write_text
+from commanalyzer.foundation.documents import read_csv
+from commanalyzer.foundation.files import write_text
 from commanalyzer.sweep.columns import COLUMNS, FIRST, NAMES, RESERVED, Kind
 
 TABLE_FILE = "table.csv"

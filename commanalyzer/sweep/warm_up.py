@@ -6,9 +6,9 @@ from functools import cache
 
 import numpy as np
 
-from commanalyzer.partition.hypergraph import Hypergraph
-from commanalyzer.partition.mtkahypar import partition_hypergraph
-from commanalyzer.partition.refine import connectivity, incidence, refine
+from commanalyzer.partition.libraries.hypergraph import Hypergraph
+from commanalyzer.partition.libraries.mtkahypar import partition_hypergraph
+from commanalyzer.partition.refinement.refine import connectivity, incidence, refine
 
 
 @cache

@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from dataclasses import fields, replace
 
-from commanalyzer.artifacts import load, save
+from commanalyzer.foundation.work import DEFAULT_WEIGHTS
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.pipeline import analyze, repartition, with_throughput
-from commanalyzer.provenance import peak_memory_bytes
 from commanalyzer.request import AnalysisRequest, PartitionRequest
-from commanalyzer.results import AnalysisResult
+from commanalyzer.result.artifacts import load, save
+from commanalyzer.result.provenance import peak_memory_bytes
+from commanalyzer.result.results import AnalysisResult
 from commanalyzer.sweep.costs import (
     StageClock,
     division_costs,
@@ -22,7 +23,6 @@ from commanalyzer.sweep.spec import PointSpec
 from commanalyzer.sweep.store import PointRecord, SweepDirectory, point_error
 from commanalyzer.sweep.table import Cell
 from commanalyzer.sweep.warm_up import warm_up
-from commanalyzer.work import DEFAULT_WEIGHTS
 
 _KEPT_COSTS = (
     "compile_s",

@@ -10,14 +10,14 @@ import numpy as np
 from commanalyzer.errors import ConfigError
 from commanalyzer.ir.cfg import control_flow
 from commanalyzer.ir.model import Module
-from commanalyzer.ir.symbol_names import source_name
+from commanalyzer.ir.names.symbol_names import source_name
 from commanalyzer.patterns.find import ObservedRun, loop_patterns
 from commanalyzer.patterns.source import SourceNames
-from commanalyzer.tasks.buffers import private_objects
-from commanalyzer.tasks.kernels import Execution, Judgement, executions, item_levels, judge
-from commanalyzer.tasks.observer import BLOCK, AccessLog, AccessObserver, Bools, Ints
-from commanalyzer.tasks.outside import Outside, moved_outside
-from commanalyzer.tasks.words import Words, words_of
+from commanalyzer.tasks.accesses.buffers import private_objects
+from commanalyzer.tasks.accesses.kernels import Execution, Judgement, executions, item_levels, judge
+from commanalyzer.tasks.accesses.observer import BLOCK, AccessLog, AccessObserver, Bools, Ints
+from commanalyzer.tasks.accesses.outside import Outside, moved_outside
+from commanalyzer.tasks.accesses.words import Words, words_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Analysis:
         words: These in words.
         ancestors: Of :meth:`AccessLog.ancestors`.
         execution: Task of each access.
-        judgement: Of :func:`commanalyzer.tasks.kernels.judge`.
+        judgement: Of :func:`commanalyzer.tasks.accesses.kernels.judge`.
         levels: Per task the depths of its loops over work items.
         is_buffer: Per object: kernels access it, and it is neither constant nor workspace.
         is_index: Per access: it reads a bound, an index or an address, which is no flow.

@@ -7,12 +7,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from commanalyzer.ir.debug_info import DebugInfo, SourcePlace
-from commanalyzer.ir.loop_places import function_at, loop_function, loop_place, user_place
 from commanalyzer.ir.model import Module
-from commanalyzer.ir.symbol_names import source_name
+from commanalyzer.ir.names.debug_info import DebugInfo, SourcePlace
+from commanalyzer.ir.names.loop_places import function_at, loop_function, loop_place, user_place
+from commanalyzer.ir.names.symbol_names import source_name
+from commanalyzer.tasks.accesses.buffers import (
+    Linear,
+    coordinates,
+    linear,
+    loop_iterations,
+    pitches_of,
+    shape_of,
+)
+from commanalyzer.tasks.accesses.items import block_of, item_indices
+from commanalyzer.tasks.accesses.kernels import Judgement
+from commanalyzer.tasks.accesses.observer import BLOCK, Bools, Ints
 from commanalyzer.tasks.analysis import Analysis
-from commanalyzer.tasks.buffers import Linear, coordinates, linear, loop_iterations, pitches_of, shape_of
 from commanalyzer.tasks.graph import (
     HOST,
     Kernel,
@@ -23,11 +33,8 @@ from commanalyzer.tasks.graph import (
     TaskGraph,
 )
 from commanalyzer.tasks.inference import Accesses, covers
-from commanalyzer.tasks.items import block_of, item_indices
-from commanalyzer.tasks.kernels import Judgement
 from commanalyzer.tasks.mappers import Box, RangeMapper
 from commanalyzer.tasks.movement import edge_bytes, flow_table, folded_bytes, moved_bytes
-from commanalyzer.tasks.observer import BLOCK, Bools, Ints
 
 _ORDER: dict[int, KernelOrder] = {Judgement.REDUCTION: "reduction", Judgement.ORDERED: "ordered"}
 

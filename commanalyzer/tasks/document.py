@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from commanalyzer.documents import parse_json
 from commanalyzer.errors import ConfigError
-from commanalyzer.ir.debug_info import SourcePlace
+from commanalyzer.foundation.documents import parse_json
+from commanalyzer.ir.names.debug_info import SourcePlace
 from commanalyzer.tasks.graph import Kernel, RangeAccess, Task, TaskEdge, TaskGraph
 from commanalyzer.tasks.mappers import Box, RangeMapper, parse_mapper
 

@@ -8,10 +8,10 @@ from commanalyzer.errors import ConfigError
 from commanalyzer.interpreter.run import DEFAULT_MAX_INSTRUCTIONS, DEFAULT_MAX_MEMORY_BYTES
 from commanalyzer.ir.model import Module
 from commanalyzer.patterns.find import observe
+from commanalyzer.tasks.accesses.observer import AccessObserver
 from commanalyzer.tasks.analysis import analyse
 from commanalyzer.tasks.assembly import assemble
 from commanalyzer.tasks.graph import TaskGraph
-from commanalyzer.tasks.observer import AccessObserver
 
 DEFAULT_NODES = (2, 4)
 

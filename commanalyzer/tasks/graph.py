@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from commanalyzer.ir.debug_info import SourcePlace
+from commanalyzer.ir.names.debug_info import SourcePlace
 from commanalyzer.tasks.mappers import Box, RangeMapper
 
 AccessMode = Literal["read", "write"]

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from commanalyzer.tasks.buffers import coordinates
+from commanalyzer.tasks.accesses.buffers import coordinates
+from commanalyzer.tasks.accesses.observer import Ints
 from commanalyzer.tasks.mappers import RangeMapper
-from commanalyzer.tasks.observer import Ints
 
 # Elements that are accessed, of those that a mapper grants, below which accesses whose addresses are no
 # linear functions of the iterations are irregular. Clamped stencils access all that they are granted; a

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from commanalyzer.tasks.observer import Bools, Ints
-from commanalyzer.tasks.words import Words
+from commanalyzer.tasks.accesses.observer import Bools, Ints
+from commanalyzer.tasks.accesses.words import Words
 
 
 @dataclass(frozen=True, slots=True)

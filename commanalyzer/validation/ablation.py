@@ -16,18 +16,18 @@ import numpy as np
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.comparison.compare import accuracy
 from commanalyzer.errors import ConfigError
-from commanalyzer.files import scratch_directory
+from commanalyzer.foundation.files import scratch_directory
+from commanalyzer.foundation.progress import Progress, SilentProgress
 from commanalyzer.pipeline import analyze, repartition
-from commanalyzer.progress import Progress, SilentProgress
 from commanalyzer.request import Model, PartitionRequest
-from commanalyzer.results import AnalysisResult
+from commanalyzer.result.results import AnalysisResult
 from commanalyzer.validation.cases import Workload
 from commanalyzer.validation.jobs import Case, Failure, each_case
 from commanalyzer.validation.mpi_build import build_mpi
 from commanalyzer.validation.owners import owners_by_blocks
 from commanalyzer.validation.run import HIGH, Selection, counted_run, request_for, selected
 from commanalyzer.vcg.graph import Fold, ValueGraph
-from commanalyzer.vcg.store import GraphStore
+from commanalyzer.vcg.storage.store import GraphStore
 from commanalyzer.views import volume_view
 
 _NO_HUBS = 1.0 - 1e-12  # a score that no value reaches

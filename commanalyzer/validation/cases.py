@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from commanalyzer.documents import parse_toml
 from commanalyzer.errors import ConfigError
+from commanalyzer.foundation.documents import parse_toml
 from commanalyzer.validation.formulas import evaluate
 
 Side = Literal["counted", "predicted"]

@@ -10,7 +10,7 @@ from multiprocessing import get_context
 from typing import TypeAlias, TypeVar
 
 from commanalyzer.errors import CommAnalyzerError
-from commanalyzer.progress import Progress
+from commanalyzer.foundation.progress import Progress
 from commanalyzer.validation.cases import Workload
 
 T = TypeVar("T")

@@ -14,7 +14,7 @@ from commanalyzer.errors import ConfigError
 from commanalyzer.validation.cases import ArrayBlocks, Tasks, Workload
 from commanalyzer.validation.formulas import evaluate
 from commanalyzer.vcg.graph import Bool, HomeKind, Int32, Int64, ValueGraph
-from commanalyzer.vcg.segments import sink_of_source
+from commanalyzer.vcg.structure.segments import sink_of_source
 
 _MALLOC_BYTES = 16  # heap blocks are rounded up to this, which is also the size of a header
 _MOST_BLOCKS = 4  # of one allocation site; more would take larger arrays for many small ones

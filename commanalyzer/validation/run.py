@@ -19,14 +19,14 @@ from commanalyzer.comparison.compare import accuracy, compare
 from commanalyzer.counting.launch import CountRequest, count
 from commanalyzer.counting.mpi import find_mpi
 from commanalyzer.errors import ConfigError, TargetRunError
-from commanalyzer.files import scratch_directory
+from commanalyzer.foundation.files import scratch_directory
+from commanalyzer.foundation.progress import Progress, SilentProgress
 from commanalyzer.frontend.toolchain import bundled_toolchain
 from commanalyzer.pipeline import analyze
-from commanalyzer.progress import Progress, SilentProgress
-from commanalyzer.provenance import collect_provenance
 from commanalyzer.record import record
 from commanalyzer.request import MODELS, AnalysisRequest, CompilerOptions, Model
-from commanalyzer.results import AnalysisResult
+from commanalyzer.result.provenance import collect_provenance
+from commanalyzer.result.results import AnalysisResult
 from commanalyzer.validation.cases import Excess, Side, Workload
 from commanalyzer.validation.jobs import Case, Failure, each_case
 from commanalyzer.validation.mpi_build import build_mpi, mpi_tool

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from commanalyzer.instrument.sites import ObjectRecord
-from commanalyzer.ir.addresses import Root, joined_name
 from commanalyzer.ir.allocators import joined_key
-from commanalyzer.ir.holders import RESULT, Holder
-from commanalyzer.ir.source_text import UserFrame
+from commanalyzer.ir.names.addresses import Root, joined_name
+from commanalyzer.ir.names.holders import RESULT, Holder
+from commanalyzer.ir.names.source_text import UserFrame
 from commanalyzer.trace.reader import Trace
 
 HEADER_BYTES = 16  # of heap blocks; what the recorder does not know of begins behind the first one

@@ -12,18 +12,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from commanalyzer.foundation.work import DEFAULT_WEIGHTS, WorkWeights
 from commanalyzer.instrument.sites import SiteTable
 from commanalyzer.trace.reader import Trace
-from commanalyzer.vcg.coded_ranges import CodedRanges
 from commanalyzer.vcg.graph import ValueGraph
 from commanalyzer.vcg.homes import Homes, find_homes
 from commanalyzer.vcg.naming import DefinedNames, Names, name_homes
+from commanalyzer.vcg.reading.coded_ranges import CodedRanges
+from commanalyzer.vcg.reading.tables import CHUNK, Chunk, Tables
 from commanalyzer.vcg.room import Room
-from commanalyzer.vcg.spill import Spill
-from commanalyzer.vcg.store import GraphStore, Rows, StoreWriter
-from commanalyzer.vcg.tables import CHUNK, Chunk, Tables
+from commanalyzer.vcg.storage.spill import Spill
+from commanalyzer.vcg.storage.store import GraphStore, Rows, StoreWriter
 from commanalyzer.vcg.work import sites_of, vertex_work
-from commanalyzer.work import DEFAULT_WEIGHTS, WorkWeights
 
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
@@ -96,7 +96,7 @@ class _Vertices:
 
     Attributes:
         of_row: int32[R], vertex that a row defines, -1 for none; by what labels call the row.
-        state: uint8[V], what happened first (:mod:`commanalyzer.vcg.form_kernels`).
+        state: uint8[V], what happened first (:mod:`commanalyzer.vcg.reading.form_kernels`).
         versions: int64[V], stores.
         producer: int32[V], site of the first store, -1 for none.
     """
@@ -108,7 +108,7 @@ class _Vertices:
 
     @classmethod
     def make(cls, tables: Tables, homes: Homes) -> _Vertices:
-        from commanalyzer.vcg.row_kernels import number_defined
+        from commanalyzer.vcg.reading.row_kernels import number_defined
 
         of_row = np.full(max(tables.num_rows, len(tables.kept)), -1, np.int32)
         count = int(number_defined(tables.heads, tables.names, homes.count, of_row))
@@ -155,8 +155,8 @@ def _form(
     room: Room,
 ) -> Rows:
     """Rows of a chunk in final form, without those that stay coded; notes where these are in its pieces."""
-    from commanalyzer.vcg.form_kernels import count_stores, find_sinks, find_sources, form_rows
-    from commanalyzer.vcg.trace_kernels import CACHED
+    from commanalyzer.vcg.reading.form_kernels import count_stores, find_sinks, find_sources, form_rows
+    from commanalyzer.vcg.reading.trace_kernels import CACHED
 
     ranges = homes.ranges
     num_rows, num_labels = len(chunk.end), len(chunk.label)
@@ -195,7 +195,7 @@ def _fills(chunk: Chunk) -> Int64:
 
 def _add_fills(fills: Int64, homes: Homes, vertices: _Vertices, writer: StoreWriter) -> None:
     """Append a row for every home that a fill covers; filled words that nobody else uses are no values."""
-    from commanalyzer.vcg.row_kernels import next_filled
+    from commanalyzer.vcg.reading.row_kernels import next_filled
 
     ranges = homes.ranges
     fill, dense = 0, 0
@@ -256,8 +256,8 @@ def _add_homes(trace: Trace, names: Names, homes: Homes, writer: _VertexWriter, 
 
     Where only a region was counted, all that were read are: the order inside it is not known.
     """
-    from commanalyzer.vcg.form_kernels import FIRST_READ, READ
-    from commanalyzer.vcg.trace_kernels import next_homes
+    from commanalyzer.vcg.reading.form_kernels import FIRST_READ, READ
+    from commanalyzer.vcg.reading.trace_kernels import next_homes
 
     asked = READ if has_regions else FIRST_READ
     home, width = np.empty(CHUNK, np.int64), np.empty(CHUNK, np.uint8)
@@ -274,7 +274,7 @@ def _add_defined(
     trace: Trace, names: Names, tables: Tables, homes: Homes, sites: _SiteColumns, writer: _VertexWriter
 ) -> None:
     """Append register values and lifetimes in workspaces; inputs are those from outside the region."""
-    from commanalyzer.vcg.row_kernels import next_defined, note_defined
+    from commanalyzer.vcg.reading.row_kernels import next_defined, note_defined
 
     vertices, ranges = writer.vertices, homes.ranges
     rows = tables.heads, tables.names, vertices.of_row

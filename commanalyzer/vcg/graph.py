@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.errors import GraphInvariantError
-from commanalyzer.work import Operations
+from commanalyzer.foundation.work import Operations
 
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
@@ -177,7 +177,7 @@ class ValueGraph:
         is_input: bool[V], a version existed before the first recorded store (or outside the region).
         producer_site: int32[V], index into ``sites`` of the first site that stored there, -1 for none.
         work_flops: float64[V], work of computing its versions: floating-point operations, and others by
-            their weights (:class:`~commanalyzer.work.WorkWeights`).
+            their weights (:class:`~commanalyzer.foundation.work.WorkWeights`).
         row_sink: int32[R], vertex.
         row_count: int64[R], how often the chain happened (> 0).
         row_site: int32[R], index into ``sites``.

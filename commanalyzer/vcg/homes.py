@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from commanalyzer.abi.hooks import ADDRESS_MASK
 from commanalyzer.trace.reader import Trace
-from commanalyzer.vcg.tables import CHUNK, Tables
+from commanalyzer.vcg.reading.tables import CHUNK, Tables
 
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
@@ -103,7 +103,7 @@ def find_homes(trace: Trace, tables: Tables, site_width: Int64) -> Homes:
         tables: Its columns.
         site_width: int64, width of the values of each site, bytes.
     """
-    from commanalyzer.vcg.trace_kernels import number_homes
+    from commanalyzer.vcg.reading.trace_kernels import number_homes
 
     starts, lengths, extent = _named_extents(trace)
     is_large = int(lengths.sum()) > _DENSE_LIMIT
@@ -153,7 +153,7 @@ class _Outside:
 
 def _marked(tables: Tables, ranges: Ranges, site_width: Int64, shift: int) -> tuple[UInt8, Bool, _Outside]:
     """Widths stored and what is read, per dense number or block, and for words in no range."""
-    from commanalyzer.vcg.mark_kernels import mark_ranges
+    from commanalyzer.vcg.reading.mark_kernels import mark_ranges
 
     width, is_read = np.zeros(ranges.size, np.uint8), np.zeros(ranges.size, np.bool_)
     places = ranges.starts, ranges.length, ranges.base, shift
@@ -167,8 +167,8 @@ def _mark_rows(
     tables: Tables, places: tuple[Int64, Int64, Int64, int], site_width: Int64, width: UInt8, is_read: Bool
 ) -> Iterator[tuple[Int64, Int64]]:
     """Mark what rows that are no ranges store and read; yield words in no range, and widths stored there."""
-    from commanalyzer.vcg.mark_kernels import mark_rows
-    from commanalyzer.vcg.trace_kernels import CACHED
+    from commanalyzer.vcg.reading.mark_kernels import mark_rows
+    from commanalyzer.vcg.reading.trace_kernels import CACHED
 
     trace = tables.heads, tables.units, tables.groups, tables.runs, tables.listed, tables.rows_by_name()
     cache, outside = np.zeros(CACHED + 1, np.int64), np.empty((2, CHUNK), np.int64)

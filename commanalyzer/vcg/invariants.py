@@ -11,10 +11,10 @@ import numpy as np
 
 from commanalyzer.errors import GraphInvariantError
 from commanalyzer.vcg.graph import Bool, Fold, SourceRole, ValueGraph
-from commanalyzer.vcg.large import AnyGraph
-from commanalyzer.vcg.segments import sink_of_source
-from commanalyzer.vcg.singletons import Singletons
-from commanalyzer.vcg.slices import AnyRows, row_slices
+from commanalyzer.vcg.storage.large import AnyGraph
+from commanalyzer.vcg.storage.slices import AnyRows, row_slices
+from commanalyzer.vcg.structure.segments import sink_of_source
+from commanalyzer.vcg.structure.singletons import Singletons
 
 
 def check_graph(graph: AnyGraph) -> None:

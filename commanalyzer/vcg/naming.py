@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from commanalyzer.abi.hooks import ADDRESS_MASK
 from commanalyzer.abi.trace_layout import EXTENT_GLOBAL, EXTENT_HEAP, EXTENT_STACK
 from commanalyzer.instrument.sites import ObjectRecord, SiteTable
-from commanalyzer.ir.symbol_names import source_name
+from commanalyzer.ir.names.symbol_names import source_name
 from commanalyzer.trace.reader import Trace
 from commanalyzer.vcg.allocations import Allocations
 from commanalyzer.vcg.graph import HomeKind, HomeObject
 from commanalyzer.vcg.homes import Ranges
 from commanalyzer.vcg.parts import parts_of
-from commanalyzer.vcg.tables import Tables
+from commanalyzer.vcg.reading.tables import Tables
 
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]

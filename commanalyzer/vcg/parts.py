@@ -20,7 +20,7 @@ from commanalyzer.abi.trace_layout import EXTENT_GLOBAL, EXTENT_HEAP, EXTENT_PAR
 from commanalyzer.instrument.sites import ObjectRecord, SiteTable
 from commanalyzer.trace.reader import Trace
 from commanalyzer.vcg.allocations import Allocations, are_fields
-from commanalyzer.vcg.tables import Tables
+from commanalyzer.vcg.reading.tables import Tables
 
 Int64 = NDArray[np.int64]
 Bool = NDArray[np.bool_]

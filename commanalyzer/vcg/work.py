@@ -9,11 +9,11 @@ from operator import add
 import numpy as np
 from numpy.typing import NDArray
 
+from commanalyzer.foundation.work import Operations, WorkWeights
 from commanalyzer.instrument.sites import SiteRecord, SiteTable
 from commanalyzer.trace.reader import Trace
 from commanalyzer.vcg.graph import Float64, Int64, Site
-from commanalyzer.vcg.store import GraphStore
-from commanalyzer.work import Operations, WorkWeights
+from commanalyzer.vcg.storage.store import GraphStore
 
 RowColumns = Callable[[tuple[str, ...]], Iterator[tuple[NDArray[np.generic], ...]]]
 
@@ -60,7 +60,7 @@ def vertex_work(
         num_vertices: V.
         weights: What an operation counts for, as the user said.
     """
-    from commanalyzer.vcg.row_kernels import add_share, add_work
+    from commanalyzer.vcg.reading.row_kernels import add_share, add_work
 
     used = weights_in_use(sites, weights)
     site_work = np.array([used.of(s.operations) for s in sites] or [0], dtype=np.float64)

@@ -1,4 +1,4 @@
-/* Ends a recording early that is only needed to find workspaces (commanalyzer/vcg/workspaces.py).
+/* Ends a recording early that is only needed to find workspaces (commanalyzer/vcg/contraction/workspaces.py).
  *
  * Programs with workspaces are recorded a second time, and the beginning of the first recording tells which
  * words these are: ratios tell, and they do not change with the number of time steps. When the program repeats

@@ -2,7 +2,7 @@
  *
  * A round whose branches are those of its version that was recorded, and whose accesses lie elsewhere because
  * of what it loaded, counts the rows of that version with these words replaced. It runs without hooks: the
- * trace gets what moved, and the rows are made when the graph is built (commanalyzer/vcg/renamings.py).
+ * trace gets what moved, and the rows are made when the graph is built (commanalyzer/vcg/repetitions/renamings.py).
  *
  * That is exact where the replacement is a function of words that keeps different words apart, and nothing else
  * changes: all words hold values of their own, addresses that do not depend on loaded integers and labels that

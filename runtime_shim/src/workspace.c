@@ -6,7 +6,7 @@
  * computed from the one that it overwrites; then it is a new version of the same vertex, so that a state that
  * is carried on stays one vertex, whatever memory it lives in.
  *
- * Which words these are is known from a first recording (commanalyzer/vcg/workspaces.py).
+ * Which words these are is known from a first recording (commanalyzer/vcg/contraction/workspaces.py).
  */
 #define _GNU_SOURCE
 #include "descent.h"

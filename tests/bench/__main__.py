@@ -15,13 +15,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from commanalyzer.files import write_text
-from commanalyzer.heap import keep_freed_memory
+from commanalyzer.foundation.files import write_text
+from commanalyzer.foundation.heap import keep_freed_memory
 from commanalyzer.instrument.mechanisms import without
-from commanalyzer.provenance import collect_provenance
 from commanalyzer.report.document_files import markdown_text
-from commanalyzer.report.document_text import show_document
-from commanalyzer.report.text import make_console
+from commanalyzer.report.terminal.document_text import show_document
+from commanalyzer.report.terminal.text import make_console
+from commanalyzer.result.provenance import collect_provenance
 from tests.bench.cases import ROOT, chosen, request_of
 from tests.bench.document import performance_document
 from tests.bench.exponents import SERIES, growth

@@ -31,7 +31,7 @@ from commanalyzer.allocations.metrics import ROUTED, in_columns, phase_metrics, 
 from commanalyzer.allocations.model import AreaModel, PhaseModel
 from commanalyzer.allocations.phases import Halo, Phase
 from commanalyzer.allocations.workload import HaloWorkload, Site
-from commanalyzer.machine.phase_campaign import campaign_points
+from commanalyzer.machine.measuring.phase_campaign import campaign_points
 from commanalyzer.machine.placement import on_nodes
 from commanalyzer.simulation.allocations import allocated, simulated_campaign
 from commanalyzer.simulation.flows import phase_time

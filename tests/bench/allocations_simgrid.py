@@ -6,7 +6,7 @@ import numpy as np
 
 from commanalyzer.allocations.phases import Halo
 from commanalyzer.errors import ConfigError
-from commanalyzer.machine.phase_campaign import CampaignPoint
+from commanalyzer.machine.measuring.phase_campaign import CampaignPoint
 from commanalyzer.machine.placement import Placement, on_nodes
 from commanalyzer.simulation.allocations import allocated, pattern_messages
 from commanalyzer.simulation.flows import Messages, phase_time

@@ -21,16 +21,16 @@ from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
-from commanalyzer.cli.options import parse_nodes
-from commanalyzer.files import write_text
+from commanalyzer.cli.parameters.options import parse_nodes
+from commanalyzer.foundation.files import write_text
+from commanalyzer.foundation.progress import SilentProgress
 from commanalyzer.pipeline import analyze, repartition
-from commanalyzer.progress import SilentProgress
-from commanalyzer.provenance import collect_provenance
 from commanalyzer.report.document_files import markdown_text
-from commanalyzer.report.document_text import show_document
-from commanalyzer.report.text import make_console
+from commanalyzer.report.terminal.document_text import show_document
+from commanalyzer.report.terminal.text import make_console
 from commanalyzer.request import Coarsen, PartitionRequest
-from commanalyzer.results import AnalysisResult
+from commanalyzer.result.provenance import collect_provenance
+from commanalyzer.result.results import AnalysisResult
 from commanalyzer.validation.document import Document, Section
 from tests.bench.cases import request_of
 

@@ -27,10 +27,10 @@ from pathlib import Path
 from commanalyzer.composition.expressions import element_time
 from commanalyzer.composition.models import Composed
 from commanalyzer.composition.systems import Block, Pattern, System, parse_system
-from commanalyzer.files import write_text
+from commanalyzer.foundation.files import write_text
+from commanalyzer.foundation.quantities import format_seconds
 from commanalyzer.frontend.toolchain import find_toolchain
 from commanalyzer.laws.formula_reader import read_formula
-from commanalyzer.quantities import format_seconds
 from commanalyzer.report.document_files import markdown_text
 from commanalyzer.validation.document import Document, Section
 

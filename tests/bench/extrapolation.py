@@ -20,7 +20,7 @@ from commanalyzer.extrapolation.accuracy import compared, mean_error
 from commanalyzer.extrapolation.data import training_data
 from commanalyzer.extrapolation.setup import default_setup
 from commanalyzer.extrapolation.train import train
-from commanalyzer.files import write_text
+from commanalyzer.foundation.files import write_text
 from commanalyzer.profiles.metrics import FUNCTIONS, OPTIONAL
 from commanalyzer.profiles.values import Profile
 from tests.bench.extrapolation_workloads import workload_cases

@@ -26,9 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import commanalyzer as ca
-from commanalyzer.cli.options import parse_nodes
-from commanalyzer.files import write_text
-from commanalyzer.progress import SilentProgress
+from commanalyzer.cli.parameters.options import parse_nodes
+from commanalyzer.foundation.files import write_text
+from commanalyzer.foundation.progress import SilentProgress
 from commanalyzer.report.document_files import markdown_text
 from commanalyzer.validation.document import Document, Section
 

@@ -17,13 +17,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from commanalyzer.partition.attempts import Partitioners
+from commanalyzer.foundation.progress import SilentProgress
+from commanalyzer.partition.libraries.attempts import Partitioners
 from commanalyzer.partition.options import PortfolioOptions
-from commanalyzer.progress import SilentProgress
 from commanalyzer.record import record
 from commanalyzer.request import AnalysisRequest, CompilerOptions
 from commanalyzer.vcg.graph import HomeKind, Int32, Int64, ValueGraph
-from commanalyzer.vcg.segments import sink_of_source
+from commanalyzer.vcg.structure.segments import sink_of_source
 from commanalyzer.views import View
 from tests.bench.kernel_table import DeclaredArray, Kernel, bare_name, kernels
 

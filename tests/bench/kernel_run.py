@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import commanalyzer as ca
-from commanalyzer.progress import SilentProgress
+from commanalyzer.foundation.progress import SilentProgress
 from commanalyzer.vcg.graph import HomeObject
 from tests.bench.kernel_table import DeclaredArray, Kernel, bare_name
 

@@ -20,12 +20,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from commanalyzer.cli.options import parse_nodes
+from commanalyzer.cli.parameters.options import parse_nodes
 from commanalyzer.errors import CommAnalyzerError
-from commanalyzer.files import write_text
-from commanalyzer.provenance import collect_provenance
+from commanalyzer.foundation.files import write_text
 from commanalyzer.report.document_files import markdown_text
-from commanalyzer.report.text import make_console
+from commanalyzer.report.terminal.text import make_console
+from commanalyzer.result.provenance import collect_provenance
 from commanalyzer.validation.document import Document, Section
 from tests.bench.cases import ROOT
 from tests.bench.kernel_run import Found, Run, run

@@ -25,12 +25,12 @@ from pathlib import Path
 
 import psutil
 
-from commanalyzer.cli.options import parse_nodes
-from commanalyzer.files import write_text
-from commanalyzer.provenance import collect_provenance
+from commanalyzer.cli.parameters.options import parse_nodes
+from commanalyzer.foundation.files import write_text
 from commanalyzer.report.document_files import markdown_text
-from commanalyzer.report.document_text import show_document
-from commanalyzer.report.text import make_console
+from commanalyzer.report.terminal.document_text import show_document
+from commanalyzer.report.terminal.text import make_console
+from commanalyzer.result.provenance import collect_provenance
 from tests.bench.cases import ROOT
 from tests.bench.ladder_cases import Series, chosen_series
 from tests.bench.ladder_document import Rung, ladder_document, rung_of

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from commanalyzer.features.kinds import COUNTED
-from commanalyzer.files import write_text
+from commanalyzer.foundation.files import write_text
 from commanalyzer.learning.exchange import chunks, moved_bytes
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.simulation.platforms import Platform

@@ -12,18 +12,18 @@ from pathlib import Path
 
 import numpy as np
 
-from commanalyzer.artifacts import save
 from commanalyzer.communication.totals import totals_of
 from commanalyzer.communication.volume import charge_volume
-from commanalyzer.heap import give_back
+from commanalyzer.foundation.heap import give_back
+from commanalyzer.foundation.progress import SilentProgress
 from commanalyzer.instrument.mechanisms import EVERY, Mechanisms
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.pipeline import repartition
-from commanalyzer.progress import SilentProgress
-from commanalyzer.provenance import collect_provenance
 from commanalyzer.record import RecordedProgram, compile_request, record
 from commanalyzer.request import AnalysisRequest, PartitionRequest
-from commanalyzer.results import AnalysisResult, SingletonCounts
+from commanalyzer.result.artifacts import save
+from commanalyzer.result.provenance import collect_provenance
+from commanalyzer.result.results import AnalysisResult, SingletonCounts
 from commanalyzer.runtime.build import build_native
 from commanalyzer.runtime.launch import run_target
 from commanalyzer.views import volume_view

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from math import exp, log
 from pathlib import Path
 
-from commanalyzer.files import scratch_directory
+from commanalyzer.foundation.files import scratch_directory
 from commanalyzer.instrument.mechanisms import Mechanisms, names, without
 from commanalyzer.instrument.plan import PlanOptions, plan_module
 from commanalyzer.instrument.rewrite import rewrite

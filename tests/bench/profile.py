@@ -13,9 +13,9 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from commanalyzer.foundation.progress import SilentProgress
 from commanalyzer.profiles.run.measure import ProfileRequest, profile_program
 from commanalyzer.profiles.values import DEFAULT_WINDOW, Profile
-from commanalyzer.progress import SilentProgress
 from commanalyzer.record import compile_program
 from commanalyzer.runtime.build import build_native
 from tests.bench.cases import CASES, ROOT, Case, request_of

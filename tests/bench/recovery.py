@@ -19,9 +19,9 @@ from itertools import product
 
 import numpy as np
 
+from commanalyzer.laws.families.lattice import lattice_terms
+from commanalyzer.laws.families.pmnf import NEGATIVE_PAIRS, PAIRS
 from commanalyzer.laws.fit import fit_law
-from commanalyzer.laws.lattice import lattice_terms
-from commanalyzer.laws.pmnf import NEGATIVE_PAIRS, PAIRS
 from commanalyzer.laws.terms import Factor, Floats, Term, columns
 
 NODES = (4.0, 8.0, 16.0, 27.0, 32.0, 64.0)

@@ -16,10 +16,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from commanalyzer.cli.options import coarsen, parse_nodes
-from commanalyzer.files import write_text
-from commanalyzer.heap import keep_freed_memory
-from commanalyzer.partition.concurrency import usable_cores
+from commanalyzer.cli.parameters.options import coarsen, parse_nodes
+from commanalyzer.foundation.files import write_text
+from commanalyzer.foundation.heap import keep_freed_memory
+from commanalyzer.partition.libraries.concurrency import usable_cores
 from commanalyzer.pipeline import analyze
 from commanalyzer.report.json_document import json_document
 from tests.bench.cases import request_of

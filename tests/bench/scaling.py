@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.errors import CommAnalyzerError
-from commanalyzer.files import write_text
-from commanalyzer.laws.extrap import second_opinion
+from commanalyzer.foundation.files import write_text
+from commanalyzer.laws.families.extrap import second_opinion
 from commanalyzer.laws.fit import fit_law
 from commanalyzer.laws.law import Law
 from commanalyzer.validation.run import versions

@@ -13,7 +13,7 @@ import numpy as np
 
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.errors import ConfigError
-from commanalyzer.progress import SilentProgress
+from commanalyzer.foundation.progress import SilentProgress
 from commanalyzer.record import record
 from commanalyzer.validation.cases import Side, Workload
 from commanalyzer.validation.mpi_build import build_mpi

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from commanalyzer.quantities import format_bandwidth, format_seconds, format_throughput
+from commanalyzer.foundation.quantities import format_bandwidth, format_seconds, format_throughput
 from commanalyzer.simulation.platforms import LinkParameters
 
 ABOVE = 1.02

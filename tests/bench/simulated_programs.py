@@ -12,13 +12,13 @@ from pathlib import Path
 import commanalyzer as ca
 from commanalyzer.communication.collectives import with_collectives
 from commanalyzer.communication.matrix import Communication
-from commanalyzer.communication.phases import step_order, with_phases
+from commanalyzer.communication.messages.phases import step_order, with_phases
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.simulation.platforms import Platform
 from commanalyzer.simulation.smpirun import smpirun
 from commanalyzer.validation.cases import read_cases
 from commanalyzer.validation.owners import owners_by_blocks
-from commanalyzer.vcg.singletons import HIGH
+from commanalyzer.vcg.structure.singletons import HIGH
 from commanalyzer.views import volume_view
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -28,18 +28,18 @@ from commanalyzer.communication.balance import term_work, work_by_value
 from commanalyzer.communication.collectives import with_collectives
 from commanalyzer.communication.totals import totals_of
 from commanalyzer.communication.volume import charge_volume
-from commanalyzer.partition.affinity import build_affinity
-from commanalyzer.partition.hypergraph import build_hypergraph
-from commanalyzer.partition.metis import partition
+from commanalyzer.foundation.progress import SilentProgress
+from commanalyzer.partition.libraries.affinity import build_affinity
+from commanalyzer.partition.libraries.hypergraph import build_hypergraph
+from commanalyzer.partition.libraries.metis import partition
 from commanalyzer.partition.owners import extend_to_hubs, find_hub_links
-from commanalyzer.progress import SilentProgress
 from commanalyzer.record import record
-from commanalyzer.vcg.dissolve import dissolve_registers
-from commanalyzer.vcg.edges import distinct_edges
+from commanalyzer.vcg.contraction.dissolve import dissolve_registers
+from commanalyzer.vcg.contraction.simplify import simplified
 from commanalyzer.vcg.graph import ValueGraph
-from commanalyzer.vcg.hubs import find_hubs
-from commanalyzer.vcg.simplify import simplified
-from commanalyzer.vcg.singletons import find_singletons, vcg_words
+from commanalyzer.vcg.structure.edges import distinct_edges
+from commanalyzer.vcg.structure.hubs import find_hubs
+from commanalyzer.vcg.structure.singletons import find_singletons, vcg_words
 from tests.bench.cases import request_of
 
 CASES = (

@@ -16,11 +16,11 @@ from time import process_time
 from commanalyzer.patterns.find import observe
 from commanalyzer.record import compile_request
 from commanalyzer.request import AnalysisRequest, CompilerOptions
+from commanalyzer.tasks.accesses.observer import AccessObserver, Ints
 from commanalyzer.tasks.analysis import Analysis, analyse
 from commanalyzer.tasks.assembly import assembled
 from commanalyzer.tasks.graph import Kernel, TaskGraph
 from commanalyzer.tasks.mappers import RangeMapper
-from commanalyzer.tasks.observer import AccessObserver, Ints
 
 FOLDER = Path(__file__).resolve().parents[2] / "workloads" / "tasks"
 NODES = (2, 4)

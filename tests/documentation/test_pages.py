@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
-from commanalyzer.cli.export import FORMATS
+from commanalyzer.cli.analysis.export import FORMATS
 from commanalyzer.cli.main import group
 
 ROOT = Path(__file__).resolve().parents[2]

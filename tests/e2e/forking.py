@@ -81,12 +81,6 @@ def forks() -> Forks:
 
 def _serve(connection: socket.socket) -> int:
     """Fork for each request; a fork returns the exit status of its command."""
-    import commanalyzer.artifacts
-    import commanalyzer.cli.main
-    import commanalyzer.pipeline
-    import commanalyzer.report.html.page
-    import commanalyzer.report.progress
-    import commanalyzer.report.text  # noqa: F401 what most commands import
     from tests.e2e.kernels import LoadedKernels
 
     kernels = LoadedKernels()

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.vcg.graph import Int32, ValueGraph
-from commanalyzer.vcg.segments import sink_of_source
+from commanalyzer.vcg.structure.segments import sink_of_source
 
 WORD = 8
 

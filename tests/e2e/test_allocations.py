@@ -8,7 +8,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from commanalyzer.machine.phase_campaign import (
+from commanalyzer.machine.measuring.phase_campaign import (
     COLUMNS,
     CampaignPoint,
     MeasuredPoint,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import commanalyzer as ca
 from commanalyzer.report.json_document import json_document
-from commanalyzer.results import SingletonCounts
+from commanalyzer.result.results import SingletonCounts
 from commanalyzer.vcg.graph import HomeKind
 from tests.e2e import theory
 from tests.e2e.conftest import Analyse

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from commanalyzer.errors import CompileError
-from commanalyzer.frontend.fortran import find_fortran
+from commanalyzer.frontend.inputs.fortran import find_fortran
 from tests.e2e.projects import Project, make_project
 
 

@@ -12,7 +12,7 @@ import pytest
 import commanalyzer as ca
 from commanalyzer.communication.volume import count_volume
 from commanalyzer.errors import CompileError
-from commanalyzer.frontend.fortran import find_fortran
+from commanalyzer.frontend.inputs.fortran import find_fortran
 from commanalyzer.vcg.graph import HomeKind, ValueGraph
 from tests.e2e import theory
 from tests.native import ROOT

@@ -15,7 +15,7 @@ import pytest
 
 import commanalyzer as ca
 from commanalyzer.errors import CompileError
-from commanalyzer.frontend.fortran import find_fortran, installed_compilers
+from commanalyzer.frontend.inputs.fortran import find_fortran, installed_compilers
 from commanalyzer.vcg.graph import HomeKind, HomeObject
 
 FOLDER = Path(__file__).resolve().parent / "fortran"

@@ -116,8 +116,8 @@ def test_weights_can_be_changed_without_another_run(tmp_path: Path) -> None:
 
 
 def _weighted(result: ca.AnalysisResult, weights: ca.WorkWeights) -> ca.AnalysisResult:
+    from commanalyzer.foundation.progress import SilentProgress
     from commanalyzer.pipeline import repartition
-    from commanalyzer.progress import SilentProgress
     from commanalyzer.request import PartitionRequest
 
     return repartition(result, PartitionRequest((P,), work_weights=weights), SilentProgress())

@@ -13,7 +13,7 @@ from _pytest.mark import ParameterSet
 
 import commanalyzer as ca
 from commanalyzer.errors import CompileError
-from commanalyzer.frontend.fortran import find_fortran
+from commanalyzer.frontend.inputs.fortran import find_fortran
 from tests.bench.kernel_plain import counted_at_plain
 from tests.bench.kernel_run import Run, missing_arrays, run
 from tests.bench.kernel_table import NODES as ALL_NODES

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from commanalyzer.cli.main import main
+from commanalyzer.machine.measuring.samples import read_samples
 from commanalyzer.machine.parameters import load_machine
-from commanalyzer.machine.samples import read_samples
 from tests.native import ROOT, compile_c
 
 MPIEXEC = Path(sys.executable).with_name("mpiexec")

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from commanalyzer.progress import SilentProgress
+from commanalyzer.foundation.progress import SilentProgress
 from commanalyzer.record import RecordedProgram, record
 from commanalyzer.request import AnalysisRequest, CompilerOptions, ProgramOutput
 from commanalyzer.trace.reader import Trace, read_trace

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import commanalyzer as ca
-from commanalyzer.results import AnalysisResult
+from commanalyzer.result.results import AnalysisResult
 from commanalyzer.vcg.graph import HomeKind
 
 N, ITERATIONS, PARTS = 1024, 4, 4

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import commanalyzer as ca
-from commanalyzer.progress import SilentProgress
+from commanalyzer.foundation.progress import SilentProgress
 from commanalyzer.record import record
 from commanalyzer.request import AnalysisRequest
 

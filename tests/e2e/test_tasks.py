@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from commanalyzer.communication.volume import count_volume
+from commanalyzer.tasks.accesses.observer import Ints
 from commanalyzer.tasks.graph import TaskGraph
 from commanalyzer.tasks.mappers import parse_mapper
-from commanalyzer.tasks.observer import Ints
 from commanalyzer.vcg.graph import Fold, HomeKind, ValueGraph
 from tests.bench.tasks import (
     NODES,

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from commanalyzer.communication.volume import count_volume
+from commanalyzer.vcg.contraction.workspaces import find_workspaces
 from commanalyzer.vcg.graph import HomeKind, ValueGraph
-from commanalyzer.vcg.store import GraphStore
-from commanalyzer.vcg.workspaces import find_workspaces
+from commanalyzer.vcg.storage.store import GraphStore
 from tests.recorded import record_again, record_source
 
 N, WORD_BYTES = 40, 8

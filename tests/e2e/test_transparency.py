@@ -12,7 +12,7 @@ from commanalyzer.frontend.compile import compile_sources
 from commanalyzer.instrument.plan import PlanOptions, plan_module
 from commanalyzer.instrument.rewrite import rewrite
 from commanalyzer.interpreter.run import interpret
-from commanalyzer.ir.parser import parse_module
+from commanalyzer.ir.parsing.parser import parse_module
 from commanalyzer.runtime.build import build_instrumented, build_native
 from tests.native import ROOT
 from tests.recorded import record_file

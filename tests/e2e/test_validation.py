@@ -10,7 +10,7 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from commanalyzer.progress import SilentProgress
+from commanalyzer.foundation.progress import SilentProgress
 from commanalyzer.validation.cases import Workload, read_cases
 from commanalyzer.validation.run import Row, Selection, validate
 from tests.e2e import irregular_models as models

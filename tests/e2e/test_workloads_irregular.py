@@ -12,7 +12,7 @@ import pytest
 from commanalyzer.frontend.compile import compile_sources
 from commanalyzer.instrument.plan import PlanOptions, plan_module
 from commanalyzer.instrument.rewrite import rewrite
-from commanalyzer.ir.parser import parse_module
+from commanalyzer.ir.parsing.parser import parse_module
 from commanalyzer.runtime.build import build_instrumented, build_native
 from tests.e2e import irregular_models as models
 from tests.e2e import theory_irregular as theory

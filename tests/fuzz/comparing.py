@@ -15,13 +15,13 @@ from commanalyzer.instrument.rewrite import rewrite
 from commanalyzer.instrument.sites import SiteTable
 from commanalyzer.instrument.thunks import with_thunks
 from commanalyzer.ir.library_files import library_with
-from commanalyzer.ir.parser import parse_module
+from commanalyzer.ir.parsing.parser import parse_module
 from commanalyzer.runtime.build import build_instrumented, build_native
 from commanalyzer.runtime.launch import RunLimits, TargetRun, run_target
 from commanalyzer.trace.reader import Trace, read_trace
 from commanalyzer.vcg.build import build_graph
-from commanalyzer.vcg.store import GraphStore
-from commanalyzer.vcg.workspaces import find_workspaces, write_workspaces
+from commanalyzer.vcg.contraction.workspaces import find_workspaces, write_workspaces
+from commanalyzer.vcg.storage.store import GraphStore
 
 PLAIN_LIMITS = RunLimits(timeout_s=2.0)
 TRACED_LIMITS = RunLimits(timeout_s=120.0)

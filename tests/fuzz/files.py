@@ -28,19 +28,19 @@ import tomlkit
 
 from commanalyzer.abi.hooks import ABI_VERSION
 from commanalyzer.abi.trace_layout import HEADER, TRACE_MAGIC
-from commanalyzer.artifacts import save
 from commanalyzer.cli.main import main as command_line
 from commanalyzer.errors import EXIT_INTERNAL, CommAnalyzerError
 from commanalyzer.frontend.drivers.records import Record, decode_records, encode_records
 from commanalyzer.instrument.plan import PlanOptions, plan_module
 from commanalyzer.instrument.rewrite import rewrite
 from commanalyzer.ir.library_files import library_with
-from commanalyzer.ir.parser import parse_module
+from commanalyzer.ir.parsing.parser import parse_module
 from commanalyzer.laws.document import LawsDocument, laws_json
 from commanalyzer.partition.coded import Owners
+from commanalyzer.result.artifacts import save
 from commanalyzer.sweep.points import read_points
 from commanalyzer.trace.reader import read_trace
-from commanalyzer.vcg.store import GraphStore
+from commanalyzer.vcg.storage.store import GraphStore
 from tests.fuzz import mutations
 from tests.graphs import grid
 from tests.native import ROOT

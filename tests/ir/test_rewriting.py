@@ -11,7 +11,7 @@ import pytest
 from commanalyzer.errors import InstrumentationError
 from commanalyzer.instrument.plan import PlanOptions, plan_module
 from commanalyzer.instrument.rewrite import MOST_INLINED, rewrite
-from commanalyzer.ir.parser import parse_module
+from commanalyzer.ir.parsing.parser import parse_module
 
 FOLDER = Path(__file__).parent
 HOOK = re.compile(r"call \w+ @ca_(\w+)\(")

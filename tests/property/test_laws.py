@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from commanalyzer.laws.families.lattice import lattice_terms
 from commanalyzer.laws.fit import fit_law
-from commanalyzer.laws.lattice import lattice_terms
 from commanalyzer.laws.law import Law
 from commanalyzer.laws.terms import columns
 

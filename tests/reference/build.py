@@ -15,7 +15,7 @@ from commanalyzer.abi.trace_layout import ROW_FILL, ROW_REGISTER, ROW_TEMPORARY,
 from commanalyzer.instrument.sites import SiteTable
 from commanalyzer.trace.reader import Trace
 from commanalyzer.vcg.graph import Fold, Site, SourceRole, ValueGraph
-from commanalyzer.vcg.tables import Tables
+from commanalyzer.vcg.reading.tables import Tables
 from tests.reference.chains import Chains, make_chains
 from tests.reference.expand import CHUNK, FlatRows, expand_rows, fill_lengths, pointer, segment_positions
 from tests.reference.homes import WordIndex, home_widths, index_words, number_homes

@@ -9,7 +9,12 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
 from commanalyzer.vcg.graph import Bool, Fold, Int64, ValueGraph
-from commanalyzer.vcg.segments import pointer_from_counts, row_of_term, sink_of_source, sorted_unique
+from commanalyzer.vcg.structure.segments import (
+    pointer_from_counts,
+    row_of_term,
+    sink_of_source,
+    sorted_unique,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 
 from commanalyzer.vcg.graph import Int32, Int64, ValueGraph
-from commanalyzer.vcg.segments import sink_of_source
+from commanalyzer.vcg.structure.segments import sink_of_source
 
 _LAGS = 4
 Tally = dict[tuple[int, int], int]

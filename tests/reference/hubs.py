@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from commanalyzer.vcg.edges import distinct_edges as compressed_edges
-from commanalyzer.vcg.edges import undirected_degree
 from commanalyzer.vcg.graph import Bool, SourceRole, ValueGraph
-from commanalyzer.vcg.segments import sink_of_source
-from commanalyzer.vcg.singletons import degree_centroid, distance_score
+from commanalyzer.vcg.structure.edges import distinct_edges as compressed_edges
+from commanalyzer.vcg.structure.edges import undirected_degree
+from commanalyzer.vcg.structure.segments import sink_of_source
+from commanalyzer.vcg.structure.singletons import degree_centroid, distance_score
 from tests.reference.contraction import (
     contracted_edges,
     distinct_edges,
@@ -21,7 +21,7 @@ _MAX_ROUNDS = 16
 
 
 def hub_mask(graph: ValueGraph, high: float) -> Bool:
-    """Return bool[V], hubs by the rule of :mod:`commanalyzer.vcg.hubs`."""
+    """Return bool[V], hubs by the rule of :mod:`commanalyzer.vcg.structure.hubs`."""
     v = graph.num_vertices
     edges = distinct_edges(graph)
     root = representatives(merge_leaves(graph, edges, merge_registers(graph, edges)))

@@ -1,6 +1,6 @@
 """Refinement of partitions in plain Python, with a table of all nets times all parts.
 
-What the compiled passes of :mod:`commanalyzer.partition.kernels` do with compact tables; same results.
+What the compiled passes of :mod:`.kernels` do with compact tables; same results.
 
     count[e, a]   pins of net e in part a
 """
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from commanalyzer.partition.heap_kernels import put, take
+from commanalyzer.partition.refinement.heap_kernels import put, take
 
 _NO_PART = -1
 

@@ -11,7 +11,7 @@ from commanalyzer.instrument.sites import SiteTable
 from commanalyzer.trace.reader import Trace
 from commanalyzer.vcg.graph import HomeObject
 from commanalyzer.vcg.naming import Names
-from commanalyzer.vcg.tables import Tables
+from commanalyzer.vcg.reading.tables import Tables
 from tests.reference.homes import DenseWords, WordIndex
 
 Int64 = NDArray[np.int64]

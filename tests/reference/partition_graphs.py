@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import coo_array
 
-from commanalyzer.partition.affinity import Adjacency, Affinity
-from commanalyzer.partition.hypergraph import Hypergraph
+from commanalyzer.partition.libraries.affinity import Adjacency, Affinity
+from commanalyzer.partition.libraries.hypergraph import Hypergraph
 from commanalyzer.vcg.graph import Bool, Float64, Fold, Int64, ValueGraph
-from commanalyzer.vcg.segments import (
+from commanalyzer.vcg.structure.segments import (
     count_of_source,
     group_starts,
     pointer_from_counts,

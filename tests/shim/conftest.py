@@ -13,7 +13,7 @@ from commanalyzer.abi.hooks import HOOKS
 from commanalyzer.frontend.shim import shim_directory
 from commanalyzer.frontend.toolchain import bundled_toolchain
 from commanalyzer.ir.model import Module
-from commanalyzer.ir.parser import parse_module
+from commanalyzer.ir.parsing.parser import parse_module
 from commanalyzer.trace.reader import Trace, read_trace
 
 _HERE = Path(__file__).resolve().parent

@@ -10,7 +10,7 @@ import pytest
 from commanalyzer.abi import hooks
 from commanalyzer.abi import trace_layout as layout
 from commanalyzer.trace.reader import Trace
-from commanalyzer.vcg.trace_kernels import expanded
+from commanalyzer.vcg.reading.trace_kernels import expanded
 from tests.shim.conftest import Driver
 
 

@@ -22,11 +22,11 @@ from commanalyzer.instrument.plan import PlanOptions, plan_module
 from commanalyzer.instrument.rewrite import rewrite
 from commanalyzer.instrument.thunks import with_thunks
 from commanalyzer.ir.library_files import library_with
-from commanalyzer.ir.parser import parse_module
+from commanalyzer.ir.parsing.parser import parse_module
 from commanalyzer.trace.reader import read_trace
 from commanalyzer.vcg.build import build_graph
-from commanalyzer.vcg.store import GraphStore
-from commanalyzer.vcg.workspaces import write_workspaces
+from commanalyzer.vcg.contraction.workspaces import write_workspaces
+from commanalyzer.vcg.storage.store import GraphStore
 from tests.native import ROOT
 from tests.recorded import record_file
 from tests.shim import sanitized

@@ -13,14 +13,14 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from commanalyzer.machine.campaign import MeasurementPlan, measure_network
-from commanalyzer.machine.campaign_job import measure_missing
-from commanalyzer.machine.hosts import RankPlace
-from commanalyzer.machine.measurement import measure_machine
-from commanalyzer.machine.mpi import MpiCommunicator
-from commanalyzer.machine.phase_campaign import campaign_points
-from commanalyzer.machine.samples import Series, write_samples
-from commanalyzer.progress import SilentProgress
+from commanalyzer.foundation.progress import SilentProgress
+from commanalyzer.machine.measuring.campaign import MeasurementPlan, measure_network
+from commanalyzer.machine.measuring.campaign_job import measure_missing
+from commanalyzer.machine.measuring.hosts import RankPlace
+from commanalyzer.machine.measuring.measurement import measure_machine
+from commanalyzer.machine.measuring.mpi import MpiCommunicator
+from commanalyzer.machine.measuring.phase_campaign import campaign_points
+from commanalyzer.machine.measuring.samples import Series, write_samples
 from tests.simgrid.communicator import SmpiCommunicator, run_ranks
 
 

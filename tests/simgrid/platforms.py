@@ -8,8 +8,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from commanalyzer.machine.phase_campaign import MeasuredPoint, read_points
-from commanalyzer.machine.samples import Series, read_samples
+from commanalyzer.machine.measuring.phase_campaign import MeasuredPoint, read_points
+from commanalyzer.machine.measuring.samples import Series, read_samples
 
 ROOT = Path(__file__).resolve().parents[2]
 _HEAD = """<?xml version='1.0'?>

@@ -9,7 +9,7 @@ import pytest
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.pipeline import with_throughput
 from commanalyzer.request import AnalysisRequest
-from commanalyzer.results import Recording, WorkCounts
+from commanalyzer.result.results import Recording, WorkCounts
 
 WORK = WorkCounts(flops=3_000_000, loads=1, stores=1, instructions=1)
 SOURCE = (Path("a.c"),)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from commanalyzer.readings import _is_shared_shown
-from commanalyzer.results import Decomposition
+from commanalyzer.result.results import Decomposition
 from tests.samples import sample_decomposition
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from commanalyzer.errors import ConfigError, MachineModelError
 from commanalyzer.machine.parameters import MachineParameters, Parameter
-from commanalyzer.results import WorkCounts
+from commanalyzer.result.results import WorkCounts
 from tests.samples import sample_decomposition, sample_result
 
 RESULT = replace(

@@ -17,9 +17,9 @@ from commanalyzer.frontend.drivers import option_table as table
 from commanalyzer.frontend.drivers.command import Argument, CompilerCommand
 from commanalyzer.frontend.drivers.underlying import SEQUENTIAL_OPENMP, Underlying
 from commanalyzer.frontend.drivers.unknown_options import refused_options
-from commanalyzer.frontend.fortran import compile_fortran, find_fortran
+from commanalyzer.frontend.inputs.fortran import compile_fortran, find_fortran
+from commanalyzer.frontend.inputs.sources import COMPILE_FLAGS
 from commanalyzer.frontend.marks import mark_flags
-from commanalyzer.frontend.sources import COMPILE_FLAGS
 
 _MAX_TRIES = 5
 

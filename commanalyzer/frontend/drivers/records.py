@@ -14,8 +14,8 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Literal
 
-from commanalyzer.documents import parse_json
 from commanalyzer.errors import ConfigError
+from commanalyzer.foundation.documents import parse_json
 
 SECTION = ".commanalyzer"
 _MAGIC = b"CMNLYZR1"

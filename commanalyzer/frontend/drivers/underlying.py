@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from commanalyzer.errors import CompileError
-from commanalyzer.frontend.fortran import find_fortran
+from commanalyzer.frontend.inputs.fortran import find_fortran
 from commanalyzer.frontend.subprocesses import run_tool
 from commanalyzer.frontend.toolchain import BUNDLED_TARGET, Language, bundled_compiler, is_wrapper
 

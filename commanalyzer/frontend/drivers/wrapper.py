@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from commanalyzer.errors import CompileError
-from commanalyzer.files import scratch_directory
+from commanalyzer.foundation.files import scratch_directory
 from commanalyzer.frontend.drivers import option_table as table
 from commanalyzer.frontend.drivers.bitcode import BitcodeCompiler
 from commanalyzer.frontend.drivers.command import STANDARD_INPUT, Argument, CompilerCommand, read_command

@@ -13,14 +13,14 @@ from pathlib import Path
 import numpy as np
 
 from commanalyzer.errors import ProfileError, TargetRunError
-from commanalyzer.files import scratch_directory
+from commanalyzer.foundation.files import scratch_directory
+from commanalyzer.foundation.progress import Progress
 from commanalyzer.ir.library_files import library_with
-from commanalyzer.ir.parser import parse_module
+from commanalyzer.ir.parsing.parser import parse_module
 from commanalyzer.profiles.mix import SHAPE, InstructionMix
 from commanalyzer.profiles.run.plan import INSTRUCTION_BYTES, RunPlan, plan_run
 from commanalyzer.profiles.run.results import RunResult, read_results
 from commanalyzer.profiles.values import DEFAULT_WINDOW, Exchange, Profile, RankProfile
-from commanalyzer.progress import Progress
 from commanalyzer.record import compile_program
 from commanalyzer.request import AnalysisRequest
 from commanalyzer.runtime.build import build_native, build_profiled

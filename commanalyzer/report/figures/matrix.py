@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.quantities import format_bytes
+from commanalyzer.foundation.quantities import format_bytes
 from commanalyzer.report.figures.style import AMOUNTS, FONT_SIZE
 
 if TYPE_CHECKING:

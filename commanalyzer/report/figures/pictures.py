@@ -1,7 +1,7 @@
 """Arrays of a program as pictures of ownership: value graph + owners -> owner of each element, in slices.
 
-Which arrays have a shape is found as for the structured divisions (``partition/shapes.py``). An array is
-shown along two dimensions, one with three along slices of the slowest, a vector as a strip.
+Which arrays have a shape is found as for the structured divisions (``partition/regular/shapes.py``). An array
+is shown along two dimensions, one with three along slices of the slowest, a vector as a strip.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.partition.shapes import Shaped, find_arrays, shape_families
+from commanalyzer.partition.regular.shapes import Shaped, find_arrays, shape_families
 from commanalyzer.vcg.graph import Int32, Int64, ValueGraph
 
 LARGEST_SIDE = 768  # points of a picture; longer vectors are thinned out

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from commanalyzer.foundation.work import WorkUnit
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.report.figures.style import FONT_SIZE, MARKERS, MUTED, SERIES, grid_lines, short_name
 from commanalyzer.roofline.bound import ScalingBound
 from commanalyzer.roofline.equations import machine_bound
-from commanalyzer.work import WorkUnit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.quantities import format_count
+from commanalyzer.foundation.quantities import format_count
 from commanalyzer.report.figures.style import MARKERS, MUTED, SERIES, grid_lines, short_name
 from commanalyzer.roofline.bound import ScalingBound
 

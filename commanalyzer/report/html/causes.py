@@ -10,8 +10,8 @@ import numpy as np
 from commanalyzer.causes import causes_of
 from commanalyzer.communication.attribution import LineTraffic
 from commanalyzer.errors import ConfigError
-from commanalyzer.ir.symbol_names import source_name
-from commanalyzer.quantities import format_bytes, format_percent
+from commanalyzer.foundation.quantities import format_bytes, format_percent
+from commanalyzer.ir.names.symbol_names import source_name
 from commanalyzer.report.html.blocks import Block, Code, CodeLine, Column, Row, Section, Table, Words
 from commanalyzer.report.html.sources import Source, find_source
 from commanalyzer.report.html.subject import Subject, count_nodes, place_of

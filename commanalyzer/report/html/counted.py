@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 
 from commanalyzer.communication.counted import CallCounts, CountedRun
-from commanalyzer.quantities import format_bytes, format_count
+from commanalyzer.foundation.quantities import format_bytes, format_count
 from commanalyzer.report.html.blocks import (
     Block,
     Chapter,

@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from commanalyzer.confidence import confidence_of
-from commanalyzer.machine.parameters import MachineParameters
-from commanalyzer.quantities import (
+from commanalyzer.foundation.quantities import (
     format_bandwidth,
     format_bytes,
     format_count,
@@ -17,14 +15,16 @@ from commanalyzer.quantities import (
     format_seconds,
     format_throughput,
 )
-from commanalyzer.report.confidence_text import COLUMNS, NOT_FOUND, TITLE, confidence_cells
+from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.report.figures.chart import Chart, Values
 from commanalyzer.report.figures.roofline import draw_roofline, roof_of
 from commanalyzer.report.figures.scaling import curves_of, draw_efficiency, draw_speedup
 from commanalyzer.report.html.blocks import Block, Column, Figures, Fold, Row, Section, Table, Words
 from commanalyzer.report.html.subject import Subject, count_nodes, machine_name
-from commanalyzer.report.text import extent
-from commanalyzer.results import Decomposition
+from commanalyzer.report.terminal.confidence_text import COLUMNS, NOT_FOUND, TITLE, confidence_cells
+from commanalyzer.report.terminal.text import extent
+from commanalyzer.result.confidence import confidence_of
+from commanalyzer.result.results import Decomposition
 from commanalyzer.roofline.bound import BETTER, BoundPoint, ScalingBound
 
 if TYPE_CHECKING:

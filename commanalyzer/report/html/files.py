@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from commanalyzer.errors import ArtifactError
-from commanalyzer.files import write_atomically, write_text
+from commanalyzer.foundation.files import write_atomically, write_text
 from commanalyzer.report.figures.chart import FORMATS, Chart, save_chart
 
 SCHEMA = "commanalyzer.figure/1"

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import shlex
 
-from commanalyzer.machine.kinds import KINDS
-from commanalyzer.machine.parameters import MachineParameters, Parameter
-from commanalyzer.quantities import (
+from commanalyzer.foundation.quantities import (
     format_bytes,
     format_count,
     format_seconds,
 )
+from commanalyzer.machine.kinds import KINDS
+from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.report.html.blocks import Block, Column, Facts, Fold, Points, Row, Section, Table, Words
 from commanalyzer.report.html.subject import Subject
-from commanalyzer.report.work_text import work_line
-from commanalyzer.results import AnalysisResult
+from commanalyzer.report.terminal.work_text import work_line
+from commanalyzer.result.results import AnalysisResult
 
 
 def recording_section(subject: Subject) -> Section:

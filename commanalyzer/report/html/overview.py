@@ -8,19 +8,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from commanalyzer.quantities import (
+from commanalyzer.foundation.quantities import (
     format_bytes,
     format_count,
     format_percent,
     format_work,
 )
 from commanalyzer.report.advice import advice_lines
-from commanalyzer.report.confidence_text import NOT_FOUND
 from commanalyzer.report.figures.style import short_name
 from commanalyzer.report.html.blocks import Points, Section, Tile, Tiles
 from commanalyzer.report.html.efficiency import binding
 from commanalyzer.report.html.subject import Subject, count_nodes, machine_name, place_of
-from commanalyzer.results import Decomposition
+from commanalyzer.report.terminal.confidence_text import NOT_FOUND
+from commanalyzer.result.results import Decomposition
 from commanalyzer.roofline.bound import ScalingBound
 from commanalyzer.vcg.graph import HomeKind
 

@@ -11,26 +11,26 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent, format_work
+from commanalyzer.foundation.version import tool_version
 from commanalyzer.machine.parameters import MachineParameters, Parameter
-from commanalyzer.quantities import format_bytes, format_count, format_percent, format_work
-from commanalyzer.report.allocations_text import AllocationReport
 from commanalyzer.report.figures.chart import Chart, inline_svg
-from commanalyzer.report.html.allocations import allocations_chapter
 from commanalyzer.report.html.blocks import Chapter, Column, Row, Section, Table, explained
 from commanalyzer.report.html.causes import causes_section
+from commanalyzer.report.html.chapters.allocations import allocations_chapter
+from commanalyzer.report.html.chapters.laws import LawsRequest, laws_chapter
+from commanalyzer.report.html.chapters.learning import learning_chapter
+from commanalyzer.report.html.chapters.tasks import tasks_chapter
 from commanalyzer.report.html.counted import counted_chapter
 from commanalyzer.report.html.division import division_section, places_of, shape_of
 from commanalyzer.report.html.efficiency import efficiency_section
-from commanalyzer.report.html.laws import LawsRequest, laws_chapter
-from commanalyzer.report.html.learning import learning_chapter
 from commanalyzer.report.html.origin import origin_section, recording_section, warnings_of
 from commanalyzer.report.html.overview import overview_section
 from commanalyzer.report.html.subject import MOST_SHOWN_NODES, Subject, machines_of
 from commanalyzer.report.html.talk import talk_section
-from commanalyzer.report.html.tasks import tasks_chapter
-from commanalyzer.results import AnalysisResult
+from commanalyzer.report.predictions.allocations_text import AllocationReport
+from commanalyzer.result.results import AnalysisResult
 from commanalyzer.tasks.graph import TaskGraph
-from commanalyzer.version import tool_version
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from commanalyzer.provenance import file_hash
-from commanalyzer.results import Provenance
+from commanalyzer.result.provenance import file_hash
+from commanalyzer.result.results import Provenance
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from commanalyzer.machine.parameters import MachineParameters, Parameter
-from commanalyzer.results import AnalysisResult, Decomposition
+from commanalyzer.result.results import AnalysisResult, Decomposition
 from commanalyzer.roofline.bound import ScalingBound, scaling_bound
-from commanalyzer.vcg.dissolve import dissolve_registers
+from commanalyzer.vcg.contraction.dissolve import dissolve_registers
 from commanalyzer.vcg.graph import HomeObject, ValueGraph
 
 MOST_SHOWN_NODES = 4  # node counts with pictures of their own

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.quantities import format_bytes
+from commanalyzer.foundation.quantities import format_bytes
 from commanalyzer.report.figures.chart import Chart, Values
 from commanalyzer.report.figures.matrix import draw_matrix
 from commanalyzer.report.figures.network import FAINTEST, MOST_PARTS, draw_network, exchanged, hidden_pairs

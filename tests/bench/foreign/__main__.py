@@ -16,11 +16,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from commanalyzer.errors import CommAnalyzerError
-from commanalyzer.files import write_text
-from commanalyzer.heap import keep_freed_memory
-from commanalyzer.provenance import collect_provenance
-from commanalyzer.report.document_text import show_document
-from commanalyzer.report.text import make_console
+from commanalyzer.foundation.files import write_text
+from commanalyzer.foundation.heap import keep_freed_memory
+from commanalyzer.report.terminal.document_text import show_document
+from commanalyzer.report.terminal.text import make_console
+from commanalyzer.result.provenance import collect_provenance
 from commanalyzer.validation.document import Document, Section
 from tests.bench.foreign.cases import CASES, Foreign
 from tests.bench.foreign.document import Found, foreign_section, with_section

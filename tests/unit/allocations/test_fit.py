@@ -10,8 +10,8 @@ from commanalyzer.allocations.injection import InjectionModel, fit_injection, in
 from commanalyzer.allocations.metrics import in_columns, phase_metrics
 from commanalyzer.allocations.model import AreaModel
 from commanalyzer.errors import FitError, MachineModelError
+from commanalyzer.machine.measuring.phase_campaign import campaign_points
 from commanalyzer.machine.parameters import MachineParameters, Parameter
-from commanalyzer.machine.phase_campaign import campaign_points
 from commanalyzer.machine.phase_times import Condition
 from commanalyzer.machine.placement import on_nodes
 from commanalyzer.simulation.allocations import pattern_messages

@@ -12,12 +12,12 @@ import pytest
 
 import commanalyzer
 import commanalyzer.sweep.work  # before there is a stub of the pipeline, which it uses
-from commanalyzer.artifacts import load, save
 from commanalyzer.cli.main import main
 from commanalyzer.errors import CompileError, GraphInvariantError, TargetRunError
-from commanalyzer.progress import Progress
+from commanalyzer.foundation.progress import Progress
 from commanalyzer.request import AnalysisRequest, PartitionRequest
-from commanalyzer.results import AnalysisResult
+from commanalyzer.result.artifacts import load, save
+from commanalyzer.result.results import AnalysisResult
 from tests.samples import sample_decomposition, sample_result
 
 Capture = pytest.CaptureFixture[str]

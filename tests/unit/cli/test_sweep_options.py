@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from commanalyzer.cli.main import main
-from commanalyzer.partition.concurrency import usable_cores
+from commanalyzer.partition.libraries.concurrency import usable_cores
 from commanalyzer.sweep import run
 from commanalyzer.sweep.executors import Engine
 from commanalyzer.sweep.run import Sweep

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from commanalyzer.communication.hpdc18 import charge_hpdc18, count_hpdc18, singleton_rounds
 from commanalyzer.communication.invariants import check_charges, check_matrix
 from commanalyzer.vcg.graph import Int32
-from commanalyzer.vcg.singletons import SingletonKind, find_singletons
+from commanalyzer.vcg.structure.singletons import SingletonKind, find_singletons
 from tests.graphs import build, chain, grid, grid_parts, row
 from tests.reference.counting import hpdc18_transfers, matrix_of
 from tests.strategies import Case, cases

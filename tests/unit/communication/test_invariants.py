@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from commanalyzer.communication.invariants import check_charges, check_matrix
-from commanalyzer.communication.transfers import Transfers
+from commanalyzer.communication.messages.transfers import Transfers
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.errors import GraphInvariantError
 from tests.graphs import build, row

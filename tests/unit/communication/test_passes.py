@@ -17,8 +17,8 @@ from commanalyzer.communication.totals import totals_of
 from commanalyzer.communication.uses import owner_codes
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.vcg.graph import Bool, Int32
-from commanalyzer.vcg.large import LargeGraph
-from commanalyzer.vcg.store import GraphStore
+from commanalyzer.vcg.storage.large import LargeGraph
+from commanalyzer.vcg.storage.store import GraphStore
 from tests.graphs import build, folded, row
 from tests.strategies import Case, cases
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 from commanalyzer.communication.invariants import check_charges, check_matrix
-from commanalyzer.communication.transfers import Transfers
+from commanalyzer.communication.messages.transfers import Transfers
 from commanalyzer.communication.volume import charge_volume, count_volume
 from commanalyzer.errors import ConfigError
 from commanalyzer.vcg.graph import Int32, SourceRole

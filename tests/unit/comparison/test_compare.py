@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from commanalyzer.artifacts import load, save
 from commanalyzer.comparison.compare import accuracy, compare, ratio
 from commanalyzer.errors import ConfigError
-from commanalyzer.report.comparison_text import comparison_document, show_comparison
 from commanalyzer.report.json_document import json_text
-from commanalyzer.report.text import make_console, show_result
+from commanalyzer.report.terminal.comparison_text import comparison_document, show_comparison
+from commanalyzer.report.terminal.text import make_console, show_result
+from commanalyzer.result.artifacts import load, save
 from tests.counted import counted_from
 from tests.samples import sample_decomposition, sample_result
 

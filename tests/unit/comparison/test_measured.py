@@ -12,10 +12,10 @@ from commanalyzer.comparison.compare import Comparison, compare
 from commanalyzer.comparison.measured import measured_runs, parse_times
 from commanalyzer.errors import ConfigError, MachineModelError
 from commanalyzer.machine.parameters import MachineParameters, Parameter
-from commanalyzer.report.comparison_text import comparison_text
-from commanalyzer.report.measured_text import show_measured
-from commanalyzer.report.text import make_console
-from commanalyzer.results import AnalysisResult, WorkCounts
+from commanalyzer.report.terminal.comparison_text import comparison_text
+from commanalyzer.report.terminal.measured_text import show_measured
+from commanalyzer.report.terminal.text import make_console
+from commanalyzer.result.results import AnalysisResult, WorkCounts
 from tests.counted import counted_from
 from tests.samples import sample_decomposition, sample_result
 

@@ -12,7 +12,7 @@ import pytest
 
 from commanalyzer.errors import ArtifactError, FitError
 from commanalyzer.export.extrap import Measurement, write_extrap, write_extrap_text
-from commanalyzer.laws.extrap import import_models, measurements, second_opinion
+from commanalyzer.laws.families.extrap import import_models, measurements, second_opinion
 from commanalyzer.laws.formula import law_text
 
 POINTS = [

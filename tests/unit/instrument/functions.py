@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from commanalyzer.instrument.labelling.recurrences import Component, components
+from commanalyzer.instrument.labelling.values import CallFacts, FunctionValues, function_values
 from commanalyzer.instrument.plan import ModulePlan, PlanOptions, plan_module
-from commanalyzer.instrument.recurrences import Component, components
-from commanalyzer.instrument.values import CallFacts, FunctionValues, function_values
-from commanalyzer.ir.parser import parse_module
+from commanalyzer.ir.parsing.parser import parse_module
 
 _LOOP = """
 define void @f(ptr %a, ptr %out, i64 %n) {{

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from commanalyzer.interpreter.run import InterpretedRun, interpret
-from commanalyzer.ir.parser import parse_module
+from commanalyzer.ir.parsing.parser import parse_module
 
 Run = Callable[..., InterpretedRun]
 

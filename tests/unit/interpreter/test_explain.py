@@ -8,7 +8,7 @@ from commanalyzer.errors import ConfigError
 from commanalyzer.interpreter.explain import explain_store, format_explanation
 from commanalyzer.interpreter.values import Home
 from commanalyzer.ir.model import Module
-from commanalyzer.ir.parser import parse_module
+from commanalyzer.ir.parsing.parser import parse_module
 
 TEXT = """
 @u = global [3 x double] [double 1.0, double 2.0, double 4.0]

@@ -8,7 +8,7 @@ import pytest
 
 from commanalyzer.errors import TargetRunError, UnsupportedIrError
 from commanalyzer.interpreter.run import InterpretedRun, interpret
-from commanalyzer.ir.parser import parse_module
+from commanalyzer.ir.parsing.parser import parse_module
 
 Run = Callable[..., InterpretedRun]
 ECHO = """

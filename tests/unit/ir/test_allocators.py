@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from commanalyzer.ir.addresses import ModuleNames
 from commanalyzer.ir.allocators import Allocators
 from commanalyzer.ir.carving import carvers
 from commanalyzer.ir.library_files import default_library
 from commanalyzer.ir.model import Instruction
-from commanalyzer.ir.parser import parse_module
+from commanalyzer.ir.names.addresses import ModuleNames
+from commanalyzer.ir.parsing.parser import parse_module
 
 _DECLARATIONS = """
 declare ptr @malloc(i64)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commanalyzer.ir.cfg import VIRTUAL_EXIT, ControlFlow, control_flow
-from commanalyzer.ir.parser import parse_module
+from commanalyzer.ir.parsing.parser import parse_module
 
 
 def _flow(edges: dict[str, list[str]]) -> ControlFlow:

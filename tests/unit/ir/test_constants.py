@@ -9,8 +9,8 @@ import pytest
 
 from commanalyzer.errors import UnsupportedIrError
 from commanalyzer.ir.constants import ConstantReader, signed, string_constant_bytes
-from commanalyzer.ir.lexer import Cursor
-from commanalyzer.ir.operands import read_operand
+from commanalyzer.ir.parsing.lexer import Cursor
+from commanalyzer.ir.parsing.operands import read_operand
 from commanalyzer.ir.types import TypeReader, parse_type
 
 ADDRESSES = {"@a": 0x1000, "@b": 0x2000}

@@ -8,7 +8,7 @@ import pytest
 from commanalyzer.errors import FitError, MachineModelError
 from commanalyzer.laws.projection import advise, project
 from commanalyzer.machine.parameters import MachineParameters, Parameter
-from commanalyzer.report.projection_text import advice_lines
+from commanalyzer.report.predictions.projection_text import advice_lines
 from tests.unit.laws.samples import HALO, MESSAGES, WORK, factor, law
 
 MACHINE = MachineParameters(

@@ -8,8 +8,7 @@ from commanalyzer.allocations.model import model_of, read_model
 from commanalyzer.errors import MachineModelError
 from commanalyzer.machine.catalog import find_machine
 from commanalyzer.machine.machine_file import write_machine
-from commanalyzer.machine.parameters import load_machine
-from commanalyzer.machine.phase_campaign import (
+from commanalyzer.machine.measuring.phase_campaign import (
     COLUMNS,
     CampaignPoint,
     MeasuredPoint,
@@ -17,6 +16,7 @@ from commanalyzer.machine.phase_campaign import (
     campaign_points,
     read_points,
 )
+from commanalyzer.machine.parameters import load_machine
 from commanalyzer.machine.phase_times import AreaFormula, PhaseTimes, parse_condition, read_phase_times
 
 POINT = MeasuredPoint(CampaignPoint(2, 1, 1, 64, "ring"), "1", (5, 9), 1.25e-6)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from commanalyzer.partition.affinity import Adjacency
 from commanalyzer.partition.budget import (
     Budget,
     budget_seconds,
@@ -13,7 +12,8 @@ from commanalyzer.partition.budget import (
     metis_seconds,
     mtkahypar_seconds,
 )
-from commanalyzer.partition.metis import Prepared, partition
+from commanalyzer.partition.libraries.affinity import Adjacency
+from commanalyzer.partition.libraries.metis import Prepared, partition
 from commanalyzer.partition.policy import COSTS
 
 

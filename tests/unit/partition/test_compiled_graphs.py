@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from commanalyzer.partition.affinity import build_affinity
-from commanalyzer.partition.hypergraph import build_hypergraph
+from commanalyzer.partition.libraries.affinity import build_affinity
+from commanalyzer.partition.libraries.hypergraph import build_hypergraph
 from commanalyzer.vcg.graph import ValueGraph
 from tests.reference import partition_graphs as reference
 from tests.strategies import graphs

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from commanalyzer.decompose import CountOptions, decompose
+from commanalyzer.foundation.progress import SilentProgress
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.partition.merging import merge_parts
-from commanalyzer.progress import SilentProgress
 from commanalyzer.request import Coarsen
 from commanalyzer.vcg.graph import Float64, Int64
-from commanalyzer.vcg.store import GraphStore
-from tests.unit.partition.test_tiles import jacobi
+from commanalyzer.vcg.storage.store import GraphStore
+from tests.unit.partition.coarsening.test_tiles import jacobi
 
 
 def between(traffic: Int64, group: tuple[int, ...]) -> int:

@@ -7,11 +7,11 @@ import pytest
 
 from commanalyzer.communication.volume import count_volume
 from commanalyzer.errors import PartitionError
-from commanalyzer.partition.affinity import build_affinity
-from commanalyzer.partition.metis import Partition
+from commanalyzer.partition.libraries.affinity import build_affinity
+from commanalyzer.partition.libraries.metis import Partition
 from commanalyzer.partition.owners import extend_to_hubs, find_hub_links, partition_values
 from commanalyzer.vcg.graph import SourceRole
-from commanalyzer.vcg.hubs import find_hubs
+from commanalyzer.vcg.structure.hubs import find_hubs
 from tests.graphs import build, chain, folded, row
 
 

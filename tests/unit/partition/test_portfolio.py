@@ -14,9 +14,9 @@ from commanalyzer.communication.balance import imbalance_of_work, term_work, wor
 from commanalyzer.communication.totals import totals_of
 from commanalyzer.communication.volume import charge_volume
 from commanalyzer.errors import PartitionError
-from commanalyzer.partition import attempts
 from commanalyzer.partition import portfolio as module
 from commanalyzer.partition.budget import Budget
+from commanalyzer.partition.libraries import attempts
 from commanalyzer.partition.options import PortfolioOptions
 from commanalyzer.partition.owners import find_hub_links, spread_hubs
 from commanalyzer.partition.portfolio import Portfolio
@@ -24,7 +24,7 @@ from commanalyzer.partition.selection import Cost, Latest, best_of, promising
 from commanalyzer.vcg.graph import Bool, Float64, Int32, ValueGraph
 from tests.graphs import build, folded, row
 from tests.strategies import graphs
-from tests.unit.partition.test_tiles import jacobi
+from tests.unit.partition.coarsening.test_tiles import jacobi
 
 
 def worked(graph: ValueGraph, part: list[int], parts: int, hubs: Bool | None = None) -> Float64:

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from commanalyzer.partition import shape_kernels as kernels
-from commanalyzer.partition import shapes
+from commanalyzer.partition.regular import shape_kernels as kernels
+from commanalyzer.partition.regular import shapes
 from commanalyzer.vcg.graph import ValueGraph
 from tests.graphs import build, row
 from tests.reference import distances

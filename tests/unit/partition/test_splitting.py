@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 from commanalyzer.decompose import CountOptions, decompose
+from commanalyzer.foundation.progress import SilentProgress
 from commanalyzer.machine.parameters import MachineParameters
-from commanalyzer.partition.affinity import build_affinity
 from commanalyzer.partition.budget import Limit
-from commanalyzer.partition.concurrency import Caller
+from commanalyzer.partition.libraries.affinity import build_affinity
+from commanalyzer.partition.libraries.concurrency import Caller
 from commanalyzer.partition.portfolio import Candidate, Portfolio
 from commanalyzer.partition.splitting import split_parts, usual_growth
 from commanalyzer.partition.tiled import TiledPortfolio
-from commanalyzer.progress import SilentProgress
 from commanalyzer.request import Coarsen
-from commanalyzer.vcg.store import GraphStore
-from tests.unit.partition.test_tiles import jacobi
+from commanalyzer.vcg.storage.store import GraphStore
+from tests.unit.partition.coarsening.test_tiles import jacobi
 
 
 def test_every_piece_lies_in_one_part_and_has_its_share() -> None:

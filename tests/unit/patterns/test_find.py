@@ -11,7 +11,7 @@ from commanalyzer.cli.main import main
 from commanalyzer.composition.systems import parse_system
 from commanalyzer.patterns.find import FoundPattern, find_patterns
 from commanalyzer.record import compile_request
-from commanalyzer.report.patterns_text import remarks
+from commanalyzer.report.terminal.patterns_text import remarks
 from commanalyzer.request import AnalysisRequest
 from tests.unit.patterns.loops import LOOPS, Sample, program
 

@@ -14,8 +14,8 @@ from commanalyzer.partition.coded import Owners
 from commanalyzer.profiles.document import FIELDS
 from commanalyzer.profiles.ranks import counted_profile, rank_profiles
 from commanalyzer.profiles.values import Profile
-from commanalyzer.results import AnalysisResult, Decomposition
-from commanalyzer.vcg.store import GraphStore
+from commanalyzer.result.results import AnalysisResult, Decomposition
+from commanalyzer.vcg.storage.store import GraphStore
 from tests.graphs import grid
 from tests.samples import sample_decomposition, sample_result
 from tests.unit.profiles.profiles import some_profile, some_rank

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from commanalyzer.report.advice import advice_lines
-from commanalyzer.report.candidates_text import show_candidates
-from commanalyzer.report.text import make_console
-from commanalyzer.results import Decomposition
+from commanalyzer.report.terminal.candidates_text import show_candidates
+from commanalyzer.report.terminal.text import make_console
+from commanalyzer.result.results import Decomposition
 from tests.samples import sample_decomposition
 
 

@@ -8,16 +8,16 @@ import pytest
 
 from commanalyzer.allocations.decisions import Configurations, Limits, decide
 from commanalyzer.errors import ArtifactError
-from commanalyzer.report.allocations_text import (
+from commanalyzer.report.figures.chart import inline_svg
+from commanalyzer.report.html.chapters.allocations import allocations_chapter
+from commanalyzer.report.html.page import NamedResult, make_page, render_page
+from commanalyzer.report.predictions.allocations_text import (
     AllocationReport,
     allocations_json,
     decision_lines,
     load_allocations,
     remarks_of,
 )
-from commanalyzer.report.figures.chart import inline_svg
-from commanalyzer.report.html.allocations import allocations_chapter
-from commanalyzer.report.html.page import NamedResult, make_page, render_page
 from tests.samples import sample_result
 from tests.unit.report.html.pages import read_page
 

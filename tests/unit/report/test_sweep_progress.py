@@ -7,8 +7,8 @@ from pathlib import Path
 
 from rich.console import Console
 
+from commanalyzer.report.predictions.sweep_text import show_sweep
 from commanalyzer.report.sweep_progress import SweepProgress
-from commanalyzer.report.sweep_text import show_sweep
 from commanalyzer.sweep.drive import SweepStatus
 from commanalyzer.sweep.state import PlannedPoint, SweepOutcome, SweepPlan
 from commanalyzer.sweep.store import PointError, PointRecord

@@ -7,9 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commanalyzer.errors import MachineModelError
+from commanalyzer.foundation.quantities import (
+    Bytes,
+    BytesPerSecond,
+    Dimensionless,
+    Flop,
+    FlopPerSecond,
+    Seconds,
+)
 from commanalyzer.machine.curves import Curve
 from commanalyzer.machine.parameters import MachineParameters, Parameter
-from commanalyzer.quantities import Bytes, BytesPerSecond, Dimensionless, Flop, FlopPerSecond, Seconds
 from commanalyzer.roofline import equations
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from commanalyzer.quantities import Bytes, BytesPerSecond, Dimensionless, Seconds
+from commanalyzer.foundation.quantities import Bytes, BytesPerSecond, Dimensionless, Seconds
 from commanalyzer.roofline import loggp
 from commanalyzer.roofline.equations import efficiency
 

@@ -11,7 +11,7 @@ from commanalyzer.frontend.compile import compile_sources
 from commanalyzer.frontend.shim import shim_directory
 from commanalyzer.instrument.plan import PlanOptions, plan_module
 from commanalyzer.instrument.rewrite import rewrite
-from commanalyzer.ir.parser import parse_module
+from commanalyzer.ir.parsing.parser import parse_module
 from commanalyzer.runtime.build import build_instrumented, shim_headers
 
 

@@ -10,12 +10,12 @@ import jsonschema
 import networkx as nx
 import pytest
 
-from commanalyzer.artifacts import save
 from commanalyzer.cli.main import main
 from commanalyzer.errors import ConfigError
 from commanalyzer.report.html.page import NamedResult, make_page, render_page
 from commanalyzer.report.task_drawing import save_tasks, tasks_chart
 from commanalyzer.report.task_files import dot_text, graphml_text
+from commanalyzer.result.artifacts import save
 from commanalyzer.tasks.celerity import celerity_text
 from commanalyzer.tasks.document import load_tasks, tasks_json
 from commanalyzer.tasks.folding import Group, fold, groups_of

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from commanalyzer.errors import ConfigError
-from commanalyzer.progress import SilentProgress
+from commanalyzer.foundation.progress import SilentProgress
 from commanalyzer.validation.cases import Workload, read_cases
 from commanalyzer.validation.jobs import Case, Failure, each_case
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from commanalyzer.errors import GraphInvariantError
-from commanalyzer.vcg.dissolve import dissolve_registers
+from commanalyzer.vcg.contraction.dissolve import dissolve_registers
 from commanalyzer.vcg.graph import Fold
 from commanalyzer.vcg.invariants import check_dissolved, check_graph, check_singletons
-from commanalyzer.vcg.singletons import find_singletons
+from commanalyzer.vcg.structure.singletons import find_singletons
 from tests.graphs import Row, build, chain, grid, row
 
 

@@ -10,13 +10,14 @@ import pytest
 from commanalyzer.frontend.compile import compile_sources
 from commanalyzer.instrument.plan import PlanOptions, plan_module
 from commanalyzer.instrument.rewrite import rewrite
-from commanalyzer.ir.parser import parse_module
+from commanalyzer.ir.parsing.parser import parse_module
 from commanalyzer.runtime.build import build_instrumented
 from commanalyzer.runtime.launch import run_target
 from commanalyzer.trace.reader import read_trace
-from commanalyzer.vcg import build, homes, tables
+from commanalyzer.vcg import build, homes
 from commanalyzer.vcg.build import build_store
-from commanalyzer.vcg.spill import Spill
+from commanalyzer.vcg.reading import tables
+from commanalyzer.vcg.storage.spill import Spill
 from tests.graphs import assert_same_graph
 from tests.reference.build import build_graph as reference
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from commanalyzer.foundation.progress import SilentProgress
 from commanalyzer.profiles.run.measure import ProfileRequest, profile_program
 from commanalyzer.profiles.values import RankProfile
-from commanalyzer.progress import SilentProgress
 from commanalyzer.request import AnalysisRequest
 
 

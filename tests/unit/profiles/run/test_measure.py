@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from commanalyzer.errors import ProfileError
-from commanalyzer.ir.parser import parse_module
+from commanalyzer.ir.parsing.parser import parse_module
 from commanalyzer.profiles.metrics import metrics_of
 from commanalyzer.profiles.run.measure import ProfileRequest
 from commanalyzer.profiles.run.plan import plan_run

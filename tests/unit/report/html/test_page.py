@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from commanalyzer.ir.symbol_names import source_name
+from commanalyzer.ir.names.symbol_names import source_name
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.partition.coded import Owners
-from commanalyzer.provenance import file_hash
 from commanalyzer.report.html.page import NamedResult, make_page, render_page
-from commanalyzer.results import AnalysisResult
+from commanalyzer.result.provenance import file_hash
+from commanalyzer.result.results import AnalysisResult
 from tests.counted import counted_from
 from tests.samples import sample_decomposition, sample_result
 from tests.unit.report.html.pages import ReadPage, read_page

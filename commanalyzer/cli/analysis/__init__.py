@@ -1,0 +1,1 @@
+"""Commands about one program: what it would send, and why."""

@@ -1,0 +1,58 @@
+"""``commanalyzer explain``: dynamic slice and value-flow chain of one source line (paper Figure 5).
+
+Instead, ``--loops`` tells for each loop whether a recording runs it at native speed when it repeats.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from commanalyzer.cli.parameters import options
+from commanalyzer.cli.parameters.analysis_options import WithProgramArguments, program_arguments
+from commanalyzer.request import AnalysisRequest, CompilerOptions
+
+
+@click.command(cls=WithProgramArguments)
+@click.argument("sources", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--line", type=click.IntRange(1), help="Source line of the store to explain.")
+@click.option(
+    "--loops", is_flag=True, help="Instead, list the loops: which repeat without hooks, which do not, why."
+)
+@click.option(
+    "--occurrence",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Which execution of the line, from 1.",
+)
+@click.option("--cc", default="", help="Your own clang; otherwise $CC or the bundled one.")
+@click.option("--cflags", type=options.flags, default=(), help='Compiler flags: "-DN=100 -Iinclude".')
+@click.option("--stdin", type=click.Path(path_type=Path), help="File for the program's standard input.")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    sources: tuple[Path, ...],
+    line: int | None,
+    loops: bool,
+    occurrence: int,
+    cc: str,
+    cflags: tuple[str, ...],
+    stdin: Path | None,
+) -> None:
+    """Show how the value stored by a line of SOURCES came about; interpreted, so use a small problem."""
+    if (line is None) != loops:
+        raise click.UsageError("give either --line or --loops")
+    request = AnalysisRequest(
+        sources=sources,
+        arguments=program_arguments(ctx),
+        compiler=CompilerOptions(cc, cflags),
+        stdin=stdin,
+    )
+    from commanalyzer.pipeline import explain, explain_loops
+
+    if line is None:
+        click.echo(explain_loops(request))
+    else:
+        click.echo(explain(request, line=line, occurrence=occurrence))

@@ -1,0 +1,1 @@
+"""Commands that compare: with MPI programs that exist, and results with each other."""

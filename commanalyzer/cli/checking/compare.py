@@ -1,0 +1,83 @@
+"""``commanalyzer compare``: predicted and counted communication side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from commanalyzer.cli.parameters.machine_options import machine_and_latency_options
+from commanalyzer.cli.parameters.output import (
+    check_outputs,
+    emit_document,
+    force_option,
+    json_option,
+    quiet_option,
+)
+from commanalyzer.request import MODELS
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from commanalyzer.comparison.compare import Comparison
+    from commanalyzer.comparison.measured import MeasuredRuns
+    from commanalyzer.machine.parameters import MachineParameters
+
+
+@click.command()
+@click.argument("predicted", type=click.Path(path_type=Path))
+@click.argument("counted", type=click.Path(path_type=Path))
+@click.option("--model", type=click.Choice(MODELS), help="Communication model; the leading one if left out.")
+@click.option("--method", default="", help="Predicted decomposition; the cheapest if left out.")
+@click.option("--region", default="", metavar="NAME", help="Marked region of the counted run.")
+@click.option(
+    "--times",
+    metavar="P=SECONDS,...|FILE",
+    help="Measured times of the MPI program: 1=10.2s,4=2.8s, or a file with lines nodes,seconds.",
+)
+@machine_and_latency_options
+@json_option
+@force_option
+@quiet_option("Only the totals.")
+def command(
+    predicted: Path,
+    counted: Path,
+    model: str | None,
+    method: str,
+    region: str,
+    times: str | None,
+    machine: MachineParameters,
+    json_output: str | None,
+    force: bool,
+    quiet: bool,
+) -> None:
+    """Compare the result PREDICTED (analyze -o) with the result COUNTED (count -o) of an MPI run.
+
+    Accuracy is 1 - |predicted - counted| / counted. Parts of a prediction have no natural numbers: the
+    matrices are compared under the numbering that agrees best.
+
+    With --times, measured times are set against the bounds of the machine (see: commanalyzer bound).
+    """
+    check_outputs(None, json_output, force)
+    from commanalyzer.comparison.compare import compare
+    from commanalyzer.report.terminal.comparison_text import comparison_text, show_comparison
+    from commanalyzer.result.artifacts import load
+
+    found = compare(load(predicted), load(counted), model=model or "", method=method, region=region)
+    runs = None if times is None else _measured(found, times, machine)
+
+    def show(console: Console) -> None:
+        show_comparison(found, console, quiet=quiet)
+        if runs is not None:
+            from commanalyzer.report.terminal.measured_text import show_measured
+
+            show_measured(runs, console)
+
+    emit_document(lambda: comparison_text(found, runs), show, json_output, force=force, quiet=quiet)
+
+
+def _measured(comparison: Comparison, times: str, machine: MachineParameters) -> MeasuredRuns:
+    from commanalyzer.comparison.measured import measured_runs, parse_times
+
+    return measured_runs(comparison, parse_times(times), machine)

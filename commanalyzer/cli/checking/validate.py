@@ -1,0 +1,127 @@
+"""``commanalyzer validate``: predictions against counted MPI programs, as a table."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from commanalyzer.cli.parameters import options
+from commanalyzer.cli.parameters.output import force_option, quiet_option, shown_progress
+from commanalyzer.errors import ConfigError
+from commanalyzer.foundation.files import require_writable, write_text
+
+if TYPE_CHECKING:
+    from commanalyzer.validation.document import Document
+    from commanalyzer.validation.run import Selection
+
+_CASES = Path("workloads/validation.toml")
+_MARKDOWN, _HTML = "ACCURACY.md", "accuracy.html"
+_WIDE = 200  # characters of a table when nobody's terminal says otherwise
+
+
+@click.command()
+@click.option("--workloads", default="", metavar="NAMES", help="Workloads: heat2d,cg.  [default: all]")
+@click.option("--nodes", type=options.nodes, default=(), help="Numbers of processes: 4,8.  [default: all]")
+@click.option("--quick", is_flag=True, help="Only the smallest size of each workload, on 4 or 8 processes.")
+@click.option(
+    "--jobs", type=click.IntRange(1), default=1, show_default=True, help="Cases to run side by side."
+)
+@click.option("--ablation", is_flag=True, help="Leave out one rule of the analysis after the other as well.")
+@click.option(
+    "--cases",
+    type=click.Path(path_type=Path),
+    default=_CASES,
+    show_default=True,
+    help="File that describes the cases.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help=f"Directory for {_MARKDOWN} and {_HTML}, or one file (*.md, *.html).",
+)
+@force_option
+@quiet_option("Only the tables; no progress.")
+def command(
+    workloads: str,
+    nodes: tuple[int, ...],
+    quick: bool,
+    jobs: int,
+    ablation: bool,
+    cases: Path,
+    output: Path | None,
+    force: bool,
+    quiet: bool,
+) -> None:
+    """Compare predictions with the counted bytes of the workloads' MPI counterparts.
+
+    Run in a checkout: builds the MPI programs, counts their main loops, analyses the sequential programs,
+    and shows counted and predicted bytes, their ratio and the accuracy. All cases take an hour
+    or more, --quick some minutes.
+    """
+    files = _outputs(output)
+    for path in files:
+        require_writable(path, force)
+    from commanalyzer.report.document_files import html_text, markdown_text
+    from commanalyzer.report.terminal.document_text import show_document
+    from commanalyzer.report.terminal.text import make_console
+    from commanalyzer.validation.run import Selection
+
+    names = tuple(name.strip() for name in workloads.split(",") if name.strip())
+    words = _command(names, nodes, quick, ablation, cases)
+    document = _document(cases, Selection(names, nodes, quick), ablation, words, quiet, jobs)
+    console = make_console(sys.stdout)
+    if not console.is_terminal:
+        console.width = _WIDE
+    show_document(document, console, quiet=quiet)
+    for path in files:
+        write_text(path, html_text(document) if _is_html(path) else markdown_text(document), force=force)
+        if not quiet:
+            click.echo(f"wrote {path}")
+
+
+def _is_html(path: Path) -> bool:
+    return path.suffix in (".html", ".htm")
+
+
+def _outputs(output: Path | None) -> tuple[Path, ...]:
+    if output is None:
+        return ()
+    if output.is_dir():
+        return (output / _MARKDOWN, output / _HTML)
+    if output.suffix not in (".md", ".html", ".htm"):
+        raise ConfigError("expected an existing directory, *.md or *.html", where=f"-o {output}")
+    return (output,)
+
+
+def _command(names: tuple[str, ...], nodes: tuple[int, ...], quick: bool, ablation: bool, cases: Path) -> str:
+    words = ["commanalyzer", "validate"]
+    words += ["--workloads", ",".join(names)] if names else []
+    words += ["--nodes", ",".join(map(str, nodes))] if nodes else []
+    words += ["--quick"] if quick else []
+    words += ["--ablation"] if ablation else []
+    words += ["--cases", str(cases)] if cases != _CASES else []
+    return shlex.join(words)
+
+
+def _document(
+    cases: Path, selection: Selection, ablation: bool, words: str, quiet: bool, jobs: int
+) -> Document:
+    from commanalyzer.validation.ablation import ablate
+    from commanalyzer.validation.cases import read_cases
+    from commanalyzer.validation.document import validation_document
+    from commanalyzer.validation.run import selected, validate, versions
+
+    found = read_cases(cases)
+    selected(found, selection)
+
+    with shown_progress(quiet) as progress:
+        rows = list(validate(found, selection, progress, jobs))
+        smallest = replace(selection, quick=True)
+        left_out = list(ablate(found, smallest, progress, jobs)) if ablation else []
+        return validation_document(rows, left_out, words, versions())

@@ -1,0 +1,1 @@
+"""Options that commands share, and how commands show and save what they made."""

@@ -1,0 +1,205 @@
+"""Options of ``advise --allocations``, and what it does with them."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from commanalyzer.cli.parameters import options
+from commanalyzer.errors import ConfigError
+from commanalyzer.foundation.files import write_text
+from commanalyzer.machine.parameters import MachineParameters
+
+if TYPE_CHECKING:
+    from commanalyzer.allocations.workload import Site, Workload
+
+F = TypeVar("F", bound=Callable[..., Any])
+_NETWORKS = ("star", "fat-tree", "torus", "dragonfly", "hypercube")
+
+_OPTIONS = (
+    click.option(
+        "--allocations",
+        "is_allocations",
+        is_flag=True,
+        help="All nodes x processes per node, with the time of communication phases. SOURCE may also be a "
+        "result (*.cmz) or a halo file (*.toml).",
+    ),
+    click.option(
+        "--ppn",
+        type=options.nodes,
+        help="Processes per node to consider: 1..16x2; 1 to all cores if left out.",
+    ),
+    click.option(
+        "--steps",
+        default="",
+        metavar="NAME|NUMBER",
+        help="Communication phases of the run: a --param, or a number.",
+    ),
+    click.option(
+        "--model",
+        "phase_model",
+        type=click.Choice(["machine", "max-rate"]),
+        default="machine",
+        show_default=True,
+        help="Time of a phase: the machine's areas (max-rate without any), or the max-rate model.",
+    ),
+    click.option(
+        "--order",
+        type=click.Choice(["blocks", "round-robin"]),
+        default="blocks",
+        show_default=True,
+        help="Ranks on the nodes.",
+    ),
+    click.option(
+        "--network", type=click.Choice(_NETWORKS), help="Network with known routes, for models with LT."
+    ),
+    click.option(
+        "--memory-traffic", type=float, default=0.0, metavar="B/FLOP", help="Bytes from memory per operation."
+    ),
+    click.option("--memory", type=options.size, help="Memory that the program takes: 200GB."),
+    click.option("--least-nodes", type=click.IntRange(1), default=1, help="Fewest nodes of the queue."),
+    click.option("--most-nodes", type=click.IntRange(1), help="Most nodes of the queue."),
+    click.option("--budget", type=float, help="Core-hours to spend at most."),
+    click.option("--whole-nodes", is_flag=True, help="Core-hours count all cores of a node."),
+    click.option("--all", "every", is_flag=True, help="Show all configurations, not only the front."),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AllocationQuestion:
+    """Options of the command line that only allocations have; the names are those of the options."""
+
+    ppn: tuple[int, ...] | None
+    steps: str
+    phase_model: str
+    order: str
+    network: str | None
+    memory_traffic: float
+    memory: float | None
+    least_nodes: int
+    most_nodes: int | None
+    budget: float | None
+    whole_nodes: bool
+    every: bool
+
+
+def allocation_options(command: F) -> F:
+    """Add the options; the command takes them as keywords."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+@dataclass(frozen=True, slots=True)
+class Common:
+    """Options that ``advise`` has in both forms."""
+
+    source: Path
+    sizes: dict[str, float]
+    nodes: tuple[int, ...]
+    efficiency: float
+    division: str
+    deadline: float | None
+    machine: MachineParameters
+    json_output: str | None
+    force: bool
+
+
+def advise_allocations(common: Common, asked: AllocationQuestion) -> None:
+    """Find, show and write the allocations."""
+    from commanalyzer.allocations.configurations import configurations, phase_model, rates_of
+    from commanalyzer.allocations.decisions import Limits, decide
+    from commanalyzer.allocations.injection import injection_of
+    from commanalyzer.report.predictions.allocations_text import (
+        AllocationReport,
+        allocations_json,
+        show_allocations,
+    )
+    from commanalyzer.report.terminal.text import make_console
+
+    machine = common.machine
+    workload = _workload(common, asked)
+    model = injection_of(machine) if asked.phase_model == "max-rate" else phase_model(machine)
+    cores = int(machine.cores.value) if machine.cores is not None else 1
+    if asked.whole_nodes and machine.cores is None:
+        raise ConfigError(
+            "expected the cores of a node to charge whole nodes, found none", where="--whole-nodes"
+        )
+    found = configurations(
+        workload, common.nodes, asked.ppn or _powers(cores), model, rates_of(machine), _site(asked, common)
+    )
+    limits = Limits(
+        memory_bytes=machine.memory.value if machine.memory is not None else None,
+        most_nodes=asked.most_nodes,
+        least_nodes=asked.least_nodes,
+        most_s=common.deadline,
+        budget_core_hours=asked.budget,
+        cores_per_node=cores if asked.whole_nodes else 0,
+    )
+    decision = decide(found, limits, common.efficiency)
+    report = AllocationReport(workload.title, machine.name, model.title, found, limits, decision)
+    text = allocations_json(report)
+    if common.json_output == "-":
+        sys.stdout.write(text)
+        return
+    show_allocations(report, make_console(sys.stdout), every=asked.every)
+    if common.json_output is not None:
+        write_text(Path(common.json_output), text, force=common.force)
+        click.echo(f"wrote {common.json_output}")
+
+
+def _site(asked: AllocationQuestion, common: Common) -> Site:
+    from commanalyzer.allocations.metrics import units_of
+    from commanalyzer.allocations.workload import Site
+    from commanalyzer.simulation.routes import make_network
+
+    network = make_network(asked.network, max(common.nodes)) if asked.network else None
+    units = common.machine.units or (units_of(network) if network is not None else ())
+    order: Any = asked.order
+    return Site(units, network, order)
+
+
+def _workload(common: Common, asked: AllocationQuestion) -> Workload:
+    memory = math.nan if asked.memory is None else asked.memory
+    if common.source.suffix == ".toml":
+        from commanalyzer.allocations.workload import read_halo
+
+        return read_halo(common.source)
+    steps = _steps(asked.steps, common.sizes)
+    if common.source.suffix == ".cmz":
+        from commanalyzer.allocations.workload import ResultWorkload
+        from commanalyzer.result.artifacts import load
+
+        return ResultWorkload(load(common.source), max(1, round(steps)), asked.memory_traffic, memory)
+    from commanalyzer.allocations.workload import LawsWorkload
+    from commanalyzer.laws.document import load_laws
+
+    document = load_laws(common.source)
+    return LawsWorkload(
+        document.program, document.laws, common.sizes, steps, asked.memory_traffic, memory, common.division
+    )
+
+
+def _steps(text: str, sizes: dict[str, float]) -> float:
+    try:
+        found = sizes[text] if text in sizes else float(text)
+    except ValueError:
+        found = math.nan
+    if not (math.isfinite(found) and found > 0):
+        raise ConfigError(
+            f"expected the number of communication phases of the run, found {text!r}",
+            where="--steps",
+            hint="a number, or the name of a --param: one exchange per time step is usual",
+        )
+    return found
+
+
+def _powers(most: int) -> Sequence[int]:
+    """1, 2, 4, ... and ``most`` itself."""
+    return sorted({most, *(1 << k for k in range(most.bit_length()) if 1 << k <= most)})

@@ -1,0 +1,146 @@
+"""Options of an analysis, shared by the commands that make one: ``analyze`` and ``sweep``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from commanalyzer.cli.parameters import options
+from commanalyzer.cli.parameters.division_options import division_options
+from commanalyzer.cli.parameters.machine_options import machine_options
+from commanalyzer.request import DEFAULT_NODES, MODELS, AnalysisRequest, CompilerOptions, ProgramOutput
+
+_PROGRAM_ARGUMENTS = "commanalyzer.program_arguments"
+_OPTIONS = (
+    click.option(
+        "--nodes",
+        type=options.nodes,
+        default=DEFAULT_NODES,
+        help="Node counts: 2,4,8-16, 4-64:4, 2..64x2.  [default: 2,4,8,16]",
+    ),
+    click.option(
+        "--model",
+        type=click.Choice([*MODELS, "both"]),
+        default="volume",
+        show_default=True,
+        help="Communication model: exact volume, or the rules of the HPDC'18 paper.",
+    ),
+    click.option(
+        "--high", type=float, default=0.9, show_default=True, help="Threshold of the singleton scores."
+    ),
+    click.option(
+        "--region",
+        "regions",
+        multiple=True,
+        metavar="NAME",
+        help="Only this function, or what lies between marks of this name; repeatable.",
+    ),
+    click.option(
+        "--control-flows/--no-control-flows",
+        default=True,
+        show_default=True,
+        help="Conditions that select between values count as flows.",
+    ),
+    click.option(
+        "--private-temporaries/--no-private-temporaries",
+        default=True,
+        show_default=True,
+        help="Tell memory that is reused for one element after the other from arrays.",
+    ),
+    click.option(
+        "--library-model",
+        "library_models",
+        multiple=True,
+        type=click.Path(path_type=Path),
+        help="TOML file that says what further library functions do; repeatable.",
+    ),
+    click.option("--cc", default="", help="Your own clang; otherwise $CC or the bundled one."),
+    click.option(
+        "--fc", default="", help="Your flang for Fortran; otherwise $COMMANALYZER_FC or one in PATH."
+    ),
+    click.option("--cflags", type=options.flags, default=(), help='Compiler flags: "-DN=100 -Iinclude".'),
+    click.option("--ldflags", type=options.flags, default=(), help="Linker flags."),
+    click.option("--stdin", type=click.Path(path_type=Path), help="File for the program's standard input."),
+    click.option("--timeout", type=options.seconds, help="Limit of each run of the program: 60, 10min."),
+    click.option(
+        "--memory-limit",
+        type=options.size,
+        help="Limit of the recorded program's memory: 8GB. Beyond half of it, what is recorded goes to the "
+        "disk (TMPDIR). A graph that would need more than the limit to be divided is not divided.",
+    ),
+    click.option(
+        "--disk-limit",
+        type=options.size,
+        help="Limit of what one recording takes of the disk (TMPDIR): 20GB.  [default: half of what is free]",
+    ),
+    click.option(
+        "--seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of partitioning."
+    ),
+    click.option("--check", is_flag=True, help="Verify conservation laws on the way."),
+)
+
+
+class WithProgramArguments(click.Command):
+    """A command whose arguments after ``--`` belong to the analysed program."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Set the program's arguments aside, parse the rest."""
+        if "--" in args:
+            split = args.index("--")
+            ctx.meta[_PROGRAM_ARGUMENTS] = tuple(args[split + 1 :])
+            args = args[:split]
+        return super().parse_args(ctx, args)
+
+    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Mention the program's arguments."""
+        formatter.write_usage(ctx.command_path, "[OPTIONS] SOURCES...|EXECUTABLE [-- PROGRAM ARGUMENTS...]")
+
+
+def program_arguments(ctx: click.Context) -> tuple[str, ...]:
+    """What stood after ``--``."""
+    found = ctx.meta.get(_PROGRAM_ARGUMENTS, ())
+    return tuple(str(argument) for argument in found)
+
+
+def analysis_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add everything that :func:`request_from` needs to a command."""
+    command = division_options(machine_options(command))
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def request_from(
+    sources: tuple[Path, ...],
+    arguments: tuple[str, ...],
+    given: dict[str, Any],
+    program_output: ProgramOutput = "inherit",
+) -> AnalysisRequest:
+    """Request of the options added by :func:`analysis_options`.
+
+    Args:
+        sources: The program.
+        arguments: Its arguments.
+        given: Values of the options.
+        program_output: Where its standard output goes.
+
+    Raises:
+        CommAnalyzerError: If a value is out of range or a machine file is not usable.
+    """
+    fields = dict(given)
+    model, memory, disk = (fields.pop(name) for name in ("model", "memory_limit", "disk_limit"))
+    compiler = (fields.pop(name) for name in ("cc", "cflags", "ldflags", "fc"))
+    return AnalysisRequest(
+        sources=sources,
+        arguments=arguments,
+        models=tuple(m for m in MODELS if model in (m, "both")),
+        compiler=CompilerOptions(*compiler),
+        program_output=program_output,
+        timeout_s=fields.pop("timeout"),
+        memory_limit_bytes=None if memory is None else int(memory),
+        disk_limit_bytes=None if disk is None else int(disk),
+        **fields,  # options that are called like the fields of the request
+    )

@@ -1,0 +1,91 @@
+"""Machine options shared by several commands."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar, cast
+
+import click
+from click.shell_completion import CompletionItem
+
+from commanalyzer.cli.parameters import options
+from commanalyzer.machine.catalog import find_machine, published_machines
+from commanalyzer.machine.parameters import MachineParameters, Parameter
+
+
+def _complete_machine(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Published machines that begin so, then files: what shells offer behind --machine."""
+    names = [name for name in published_machines() if name.startswith(incomplete)]
+    return [*map(CompletionItem, names), CompletionItem(incomplete, type="file")]
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+_OPTIONS = (
+    click.option(
+        "--machine",
+        "machine_file",
+        metavar="NAME|FILE",
+        shell_complete=_complete_machine,
+        help="Published machine, or machine file (TOML) with bandwidth, overlap, throughput and more.",
+    ),
+    click.option(
+        "--bandwidth",
+        type=options.bandwidth,
+        help="Bisection bandwidth per node: 12.5GB/s, 100Gbit/s.",
+    ),
+    click.option("--overlap", type=options.fraction, help="Largest communication overlap: 0.57 or 57%."),
+    click.option("--throughput", type=options.throughput, help="Throughput of one node: 3.2GFlop/s."),
+)
+_LATENCY = click.option(
+    "--latency", type=options.latency, help="Time of a small message to another node: 1.5us."
+)
+
+efficiency_option = click.option(
+    "--efficiency",
+    type=options.fraction,
+    default="0.8",
+    show_default=True,
+    help="Least acceptable efficiency.",
+)
+
+
+def machine_options(command: F) -> F:
+    """Add --machine, --bandwidth, --overlap and --throughput; the command takes them as ``machine``."""
+    return _with_options(command, _OPTIONS)
+
+
+def machine_and_latency_options(command: F) -> F:
+    """The same with --latency, for commands that count messages."""
+    return _with_options(command, (*_OPTIONS, _LATENCY))
+
+
+def _with_options(command: F, added: Sequence[Callable[[F], F]]) -> F:
+    @functools.wraps(command)
+    def with_machine(
+        *arguments: Any,
+        machine_file: str | None,
+        bandwidth: float | None,
+        overlap: float | None,
+        throughput: float | None,
+        latency: float | None = None,
+        **others: Any,
+    ) -> Any:
+        machine = find_machine(machine_file) if machine_file is not None else MachineParameters()
+        single = {
+            "bandwidth": _given(bandwidth, "B/s"),
+            "overlap": _given(overlap, "1"),
+            "throughput": _given(throughput, "Flop/s"),
+            "latency": _given(latency, "s"),
+        }
+        return command(*arguments, machine=machine.updated(**single), **others)
+
+    wrapped = cast(F, with_machine)
+    for option in reversed(added):
+        wrapped = option(wrapped)
+    return wrapped
+
+
+def _given(value: float | None, unit: str) -> Parameter | None:
+    """Parameter of the command line; ``None`` when the option was left out."""
+    return None if value is None else Parameter(value, unit, "given", note="command line")

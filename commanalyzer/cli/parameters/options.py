@@ -1,0 +1,160 @@
+"""Option types of the command line: functions that click calls with the text the user gave."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable
+
+import click
+
+from commanalyzer.errors import ConfigError, MachineModelError
+from commanalyzer.foundation.quantities import (
+    parse_bandwidth,
+    parse_bytes,
+    parse_fraction,
+    parse_seconds,
+    parse_throughput,
+)
+from commanalyzer.foundation.work import WorkWeights
+from commanalyzer.request import MAX_NODES, Coarsen
+
+_ITEM = re.compile(r"(\d+)(?:(-|\.\.)(\d+)(?:([:x])(\d+))?)?")
+_MOST_COUNTS = 1000
+
+
+def bandwidth(text: str) -> float:
+    """Bytes per second."""
+    return _quantity(text, parse_bandwidth)
+
+
+def fraction(text: str) -> float:
+    """Fraction."""
+    return _quantity(text, parse_fraction)
+
+
+def seconds(text: str) -> float:
+    """Seconds."""
+    return _quantity(text, parse_seconds)
+
+
+def latency(text: str) -> float:
+    """Seconds; a number alone could be microseconds."""
+    if re.fullmatch(r"[-+.\deE\s]*", text):
+        raise click.BadParameter(f"expected a time with its unit such as 1.5us, found {text!r}")
+    return seconds(text)
+
+
+def size(text: str) -> float:
+    """Bytes."""
+    return _quantity(text, parse_bytes)
+
+
+def sizes(text: str | tuple[int, ...]) -> tuple[int, ...]:
+    """Increasing distinct message sizes, multiples of 8 bytes, from a comma-separated list."""
+    if not isinstance(text, str):
+        return text
+    found = sorted({size(item) for item in text.split(",")})
+    if any(x < 8 or x % 8 for x in found):
+        raise click.BadParameter(f"expected positive multiples of 8 bytes, found {text!r}")
+    return tuple(int(x) for x in found)
+
+
+def throughput(text: str) -> float:
+    """Floating-point operations per second."""
+    return _quantity(text, parse_throughput)
+
+
+def nodes(text: str | tuple[int, ...]) -> tuple[int, ...]:
+    """Node counts; a default passes through."""
+    if not isinstance(text, str):
+        return text
+    try:
+        return parse_nodes(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
+
+
+def flags(text: str | tuple[str, ...]) -> tuple[str, ...]:
+    """Several flags in one string, split as a shell does; a default passes through."""
+    if not isinstance(text, str):
+        return text
+    try:
+        return tuple(shlex.split(text))
+    except ValueError as error:
+        raise click.BadParameter(f"expected flags as in a shell, found {text!r}: {error}") from error
+
+
+def coarsen(text: str) -> Coarsen:
+    """``auto``, ``never`` or a number of vertices."""
+    if text == "auto" or text == "never":
+        return "auto" if text == "auto" else "never"
+    if re.fullmatch(r"[1-9]\d{0,8}", text) is None:
+        raise click.BadParameter(f"expected auto, never or a number of vertices, found {text!r}")
+    return int(text)
+
+
+def work_weights(text: str) -> WorkWeights:
+    """Weights of operations."""
+    try:
+        return WorkWeights.parse(text)
+    except ConfigError as error:
+        raise click.BadParameter(error.message) from error
+
+
+def setting(text: str) -> tuple[str, float]:
+    """``NAME=NUMBER`` as name and number."""
+    name, _, number = text.partition("=")
+    try:
+        if not name.isidentifier():
+            raise ValueError
+        return name, float(number)
+    except ValueError as error:
+        raise click.BadParameter(f"expected NAME=NUMBER, found {text!r}") from error
+
+
+def _quantity(text: str, parse: Callable[[str], float]) -> float:
+    try:
+        return parse(text)
+    except MachineModelError as error:
+        hint = f" ({error.hint})" if error.hint else ""
+        raise click.BadParameter(f"{error.message}{hint}") from error
+
+
+def parse_nodes(text: str) -> tuple[int, ...]:
+    """Increasing distinct node counts of a comma-separated list.
+
+    An item is a count (``4``), a range (``4-8``), a range with a step (``4-16:4``) or a geometric
+    sequence (``2..64x2``).
+
+    Raises:
+        ValueError: If an item has another form, is 0, runs backwards or yields too many counts.
+    """
+    counts: set[int] = set()
+    for item in text.split(","):
+        counts.update(_item_counts(item.strip()))
+    if len(counts) > _MOST_COUNTS:
+        raise ValueError(f"expected at most {_MOST_COUNTS} node counts, found {len(counts)}")
+    return tuple(sorted(counts))
+
+
+def _item_counts(item: str) -> list[int]:
+    match = _ITEM.fullmatch(item)
+    if match is None:
+        raise ValueError(f"expected counts such as 2,4,8-16 or 4-64:4 or 2..64x2, found {item!r}")
+    first, _, last, kind, step_text = match.groups()
+    low = int(first)
+    high = int(last) if last else low
+    step = int(step_text) if step_text else 1
+    if not 1 <= low <= high <= MAX_NODES:
+        raise ValueError(f"expected increasing node counts from 1 to {MAX_NODES}, found {item!r}")
+    if step < (2 if kind == "x" else 1):
+        raise ValueError(f"expected a positive step, or a factor of at least 2, found {item!r}")
+    if kind != "x":
+        if (high - low) // step >= _MOST_COUNTS:
+            raise ValueError(f"expected at most {_MOST_COUNTS} node counts, found {item!r}")
+        return list(range(low, high + 1, step))
+    powers = [low]
+    while powers[-1] * step <= high:
+        powers.append(powers[-1] * step)
+    return powers

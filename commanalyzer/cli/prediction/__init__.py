@@ -1,0 +1,1 @@
+"""Commands about machines, sizes and designs that were not run."""

@@ -1,0 +1,352 @@
+"""Compiled loops of the choice between sending operands and combining them.
+
+*Columns* of rows are the tuple of ``row_sink, row_count, row_accumulates, term_ptr, source_ptr, source``;
+lines, owner codes and ``readers`` are those of :mod:`commanalyzer.communication.kernels`. A *remote term* is
+one that a part may compute which is not the sink's (:func:`~commanalyzer.communication.kernels.home_of`); a
+*run* are remote terms of a row with the same such part that follow each other, others aside. *Items* are
+operands of a run at the sink's owner: lines of what is sent.
+
+An operand that one term only needs at the sink's owner concerns its group alone: its bytes are added up, and
+no line is made for it before it is clear that it is sent.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from commanalyzer.communication.kernels import (
+    MOST,
+    NONE,
+    TERMS,
+    VALUE,
+    enter,
+    find_line,
+    home_of,
+    is_full,
+    line_of,
+    look_ahead,
+    owner_of,
+)
+from commanalyzer.foundation.compiled import compiled_in_place, compiled_inline
+
+_BITS = 16  # parts that are told apart by which operands are seen to be needed once
+
+
+@compiled_inline
+def _once(part: Any) -> Any:
+    """Bit of ``seen`` that says that a part (or one that shares it) needs a value; ``_BITS`` higher: more."""
+    return np.int64(1) << (part & (_BITS - 1))
+
+
+@compiled_in_place
+def has_split_terms(columns: Any, code: Any, readers: Any) -> Any:
+    """Whether a term has operands of several parts and may be computed at the rarest of them."""
+    row_sink, _, _, term_ptr, source_ptr, source = columns
+    for r in range(len(row_sink)):
+        owner = owner_of(code[row_sink[r]])
+        for t in range(term_ptr[r], term_ptr[r + 1]):
+            home = home_of(t, source_ptr, source, code, readers)
+            if home >= 0 and home != owner and home_of(t, source_ptr, source, code, readers[:0]) < 0:
+                return True
+    return False
+
+
+@compiled_in_place
+def note_needed(columns: Any, code: Any, seen: Any) -> None:
+    """Note the values that rows need at other parts than their own, and which of them again there.
+
+    ``seen`` uint32[V], zeros, is the result: one half for the first time, the other for more.
+    """
+    row_sink, _, _, term_ptr, source_ptr, source = columns
+    for r in range(len(row_sink)):
+        owner = owner_of(code[row_sink[r]])
+        bit = _once(owner)
+        for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
+            v = source[i]
+            if owner_of(code[v]) != owner:
+                bits = np.int64(seen[v])
+                seen[v] = bits | (bit << _BITS if bits & bit else bit)
+
+
+@compiled_inline
+def _split_term(t: Any, count: Any, owner: Any, home: Any, columns: Any, code: Any, seen: Any,
+                width_bytes: Any, sent: Any, item: Any, end: Any) -> Any:  # fmt: skip
+    """Note the operands of a term: as items from ``end`` on, or that they are sent.
+
+    Returns:
+        The end of the items, and the bytes of sending those that nothing else needs.
+    """
+    source_ptr, source = columns[4], columns[5]
+    own_bytes = np.int64(0)
+    for i in range(source_ptr[t], source_ptr[t + 1]):
+        v = source[i]
+        if home >= 0 and home != owner:
+            if code[v] < 0 or owner_of(code[v]) == owner:
+                continue
+            look_ahead(i, source, sent)
+            if not (np.int64(seen[v]) >> _BITS) & _once(owner) and find_line(sent, v, owner) < 0:
+                own_bytes += count * np.int64(width_bytes[v])
+                continue
+            item[end] = line_of(sent, v, owner)
+            end += 1
+        elif owner_of(code[v]) != owner:
+            at = line_of(sent, v, owner)
+            sent[0][at, MOST] = max(sent[0][at, MOST], count)
+    return end, own_bytes
+
+
+@compiled_in_place
+def split_rows(
+    columns: Any, begin: Any, code: Any, readers: Any, seen: Any, width_bytes: Any, sent: Any, folds: Any,
+    result: Any, runs: Any,
+) -> Any:  # fmt: skip
+    """Find the runs of rows; operands of other terms are noted in ``sent`` to be needed so often.
+
+    The terms of each contribution are added up.
+
+    An operand that nothing else needs at the sink's owner is no item: most are of this kind.
+
+    Args:
+        columns: Columns of the rows.
+        begin: Row to begin with.
+        code: Owner codes.
+        readers: int32[V], terms that read each value; empty where only common owners matter.
+        seen: uint32[V], what these rows need (:func:`note_needed`).
+        width_bytes: uint8[V].
+        sent: Lines of (value, part it is sent to).
+        folds: Lines of (sink, part that contributes).
+        result: Per run: int32, line of the contribution; int32, its row; int64, where its items end; int64,
+            bytes of sending operands that are no items. And int32, items.
+        runs: Runs that were found before.
+
+    Returns:
+        The row it stopped at, because there may be too few lines, and the number of runs.
+    """
+    fold, row, item_end, own_bytes, item = result
+    row_sink, row_count, _, term_ptr, source_ptr, source = columns
+    end = item_end[runs - 1] if runs else np.int64(0)
+    for r in range(begin, len(row_sink)):
+        if is_full(sent, source_ptr[term_ptr[r + 1]] - source_ptr[term_ptr[r]]):
+            return r, runs
+        if is_full(folds, term_ptr[r + 1] - term_ptr[r]):
+            return r, runs
+        look_ahead(r, row_sink, folds)
+        owner = owner_of(code[row_sink[r]])
+        last_home = np.int64(NONE)
+        for t in range(term_ptr[r], term_ptr[r + 1]):
+            home = home_of(t, source_ptr, source, code, readers)
+            end, own = _split_term(
+                t, row_count[r], owner, home, columns, code, seen, width_bytes, sent, item, end
+            )
+            if home < 0 or home == owner:
+                continue
+            if home != last_home:
+                last_home = home
+                fold[runs], row[runs], own_bytes[runs] = line_of(folds, row_sink[r], home), r, 0
+                runs += 1
+            folds[0][fold[runs - 1], TERMS] += row_count[r]
+            own_bytes[runs - 1] += own
+            item_end[runs - 1] = end
+    return len(row_sink), runs
+
+
+@compiled_in_place
+def number_groups(columns: Any, width_bytes: Any, row: Any, own_bytes: Any, continues: Any, known: Any,
+                  of_row: Any, group: Any, group_line: Any, group_bytes: Any,
+                  group_own: Any) -> Any:  # fmt: skip
+    """Number the groups of runs that one message can carry; return how many there are.
+
+    That is all of an accumulating (sink, part), else those of one row.
+
+    Args:
+        columns: Columns of the rows.
+        width_bytes: uint8[V].
+        row: int32[K], row of each run.
+        own_bytes: int64[K], bytes of sending its operands that are no items.
+        continues: bool[F], zeros, per line of contributions; changed.
+        known: int32[F], -1 for each line; changed.
+        of_row: int32[F], likewise.
+        group: int32[K], line of the contribution of each run; result: its group.
+        group_line: int32[K], result: line of the contributions of each group.
+        group_bytes: int64[K], zeros; result: bytes of the messages of each group.
+        group_own: int64[K], zeros; result: sum of ``own_bytes``.
+    """
+    row_sink, row_count, row_accumulates = columns[0], columns[1], columns[2]
+    for k in range(len(row)):
+        if row_accumulates[row[k]]:
+            continues[group[k]] = True
+    groups = 0
+    for k in range(len(row)):
+        line, r = group[k], row[k]
+        if known[line] < 0 or not (continues[line] or of_row[line] == r):
+            known[line], of_row[line] = groups, r
+            group_line[groups] = line
+            groups += 1
+        group[k] = known[line]
+        size = row_count[r] * np.int64(width_bytes[row_sink[r]])
+        group_bytes[group[k]] = max(group_bytes[group[k]], size)
+        group_own[group[k]] += own_bytes[k]
+    return groups
+
+
+@compiled_in_place
+def pair_up(row_count: Any, row: Any, item_end: Any, item: Any, group_ptr: Any, run_of_group: Any,
+            place: Any, pair_item: Any, pair_group: Any, uses: Any) -> Any:  # fmt: skip
+    """Write the distinct pairs of item and group, and how often the group needs it; return how many.
+
+    Args:
+        row_count: int64[R], how often each row happened.
+        row: int32[K], row of each run.
+        item_end: int64[K], where its items end.
+        item: int32, items.
+        group_ptr: int64[G + 1], where the runs of each group begin.
+        run_of_group: int32[K].
+        place: int32, -1 for each line; changed.
+        pair_item: int32, result.
+        pair_group: int32, result.
+        uses: int64, result.
+    """
+    pairs = 0
+    for g in range(len(group_ptr) - 1):
+        first = pairs
+        for at in range(group_ptr[g], group_ptr[g + 1]):
+            k = run_of_group[at]
+            count = row_count[row[k]]
+            for i in range(item_end[k - 1] if k else np.int64(0), item_end[k]):
+                line = item[i]
+                if place[line] < first:
+                    place[line] = pairs
+                    pair_item[pairs], pair_group[pairs], uses[pairs] = line, g, count
+                    pairs += 1
+                else:
+                    uses[place[line]] = max(uses[place[line]], count)
+    return pairs
+
+
+@compiled_inline
+def _sending_bytes(count: Any, have: Any, versions: Any, width_bytes: Any) -> Any:
+    """Bytes of sending a value ``count`` times where ``have`` times are paid for."""
+    versions = max(versions, 1)
+    if have > 0:
+        count = max(min(count, versions) - min(have, versions), 0)
+    return count * width_bytes
+
+
+@compiled_inline
+def _distinct_uses(uses: Any, pair_of_item: Any, begin: Any, end: Any, order: Any) -> Any:
+    """Write to ``order``, ascending, how often groups need an item; return how many numbers that are."""
+    count = 0
+    for at in range(begin, end):
+        number = uses[pair_of_item[at]]
+        if count == 0 or number > order[count - 1]:
+            order[count] = number
+            count += 1
+            continue
+        low = np.searchsorted(order[:count], number)
+        if order[low] != number:
+            for k in range(count, low, -1):
+                order[k] = order[k - 1]
+            order[low] = number
+            count += 1
+    return count
+
+
+@compiled_in_place
+def cut_steps(item_ptr: Any, pair_of_item: Any, uses: Any, lines: Any, versions: Any, width_bytes: Any,
+              order: Any, step_bytes: Any, step_ptr: Any, first_step: Any,
+              last_step: Any) -> Any:  # fmt: skip
+    """Cut each item into steps, one for each number of times that a group needs it.
+
+    Args:
+        item_ptr: int64[L + 1], where the pairs of each item begin.
+        pair_of_item: int32[E].
+        uses: int64[E], how often the group of the pair needs it.
+        lines: Lines of the items: what is sent in any case.
+        versions: int64[V].
+        width_bytes: uint8[V].
+        order: int64, as long as most pairs of an item; scratch space.
+        step_bytes: int64[E], result: what each step costs in addition to the one before.
+        step_ptr: int64[E + 1], result: where the pairs of each item begin, if each has one step.
+        first_step: int32[E], result: first step of the pair's item.
+        last_step: int32[E], result: the step that the pair needs.
+
+    Returns:
+        The number of steps, and of pairs of a step and a group that needs it.
+    """
+    steps, needed = 0, 0
+    for line in range(len(item_ptr) - 1):
+        begin, end = item_ptr[line], item_ptr[line + 1]
+        if begin == end:
+            continue
+        numbers = _distinct_uses(uses, pair_of_item, begin, end, order)
+        v, have, first, paid = lines[1][line, VALUE], lines[0][line, MOST], steps, np.int64(0)
+        step_ptr[steps] = begin
+        for k in range(numbers):
+            cost = _sending_bytes(order[k], have, versions[v], np.int64(width_bytes[v]))
+            step_bytes[steps] = cost - paid
+            paid = cost
+            steps += 1
+        for at in range(begin, end):
+            e = pair_of_item[at]
+            first_step[e] = first
+            last_step[e] = first
+            if numbers > 1:
+                last_step[e] += np.searchsorted(order[:numbers], uses[e])
+            needed += last_step[e] - first + 1
+    step_ptr[steps] = len(uses)
+    return steps, needed
+
+
+@compiled_in_place
+def write_steps(first_step: Any, last_step: Any, pair_group: Any, step: Any, group: Any) -> None:
+    """Write every pair of a step and a group that needs it."""
+    at = 0
+    for e in range(len(first_step)):
+        for k in range(first_step[e], last_step[e] + 1):
+            step[at], group[at] = k, pair_group[e]
+            at += 1
+
+
+@compiled_inline
+def _enter_term(t: Any, where: Any, row: Any, count: Any, columns: Any, code: Any, sent: Any) -> None:
+    """Enter the operands of a term that is computed ``where``."""
+    source_ptr, source = columns[4], columns[5]
+    for i in range(source_ptr[t], source_ptr[t + 1]):
+        v = source[i]
+        if owner_of(code[v]) != where:
+            look_ahead(i, source, sent)
+            enter(sent, line_of(sent, v, where), row, count, 0)
+
+
+@compiled_in_place
+def enter_rows(columns: Any, begin: Any, first_row: Any, code: Any, readers: Any, sent: Any, folds: Any,
+               group: Any, group_line: Any, is_combined: Any, runs: Any) -> Any:  # fmt: skip
+    """Enter what rows need: operands where terms are computed, and contributions.
+
+    ``group`` int32[K] has the group of each run, in the order of :func:`split_rows`, ``group_line`` the line
+    of its contributions; groups of ``is_combined`` bool[G] are computed where their operands live. ``runs``
+    of them are behind.
+
+    Returns:
+        The row it stopped at, because there may be too few lines, and the runs behind it.
+    """
+    row_sink, row_count, row_accumulates, term_ptr, source_ptr, source = columns
+    for r in range(begin, len(row_sink)):
+        if is_full(sent, source_ptr[term_ptr[r + 1]] - source_ptr[term_ptr[r]]):
+            return r, runs
+        count = row_count[r]
+        fresh = 0 if row_accumulates[r] else count
+        owner, last_home, is_sent = owner_of(code[row_sink[r]]), np.int64(NONE), True
+        for t in range(term_ptr[r], term_ptr[r + 1]):
+            home = home_of(t, source_ptr, source, code, readers)
+            is_remote = home >= 0 and home != owner
+            if is_remote and home != last_home:
+                last_home, is_sent = home, not is_combined[group[runs]]
+                if not is_sent:
+                    enter(folds, np.int64(group_line[group[runs]]), first_row + r, count, fresh)
+                runs += 1
+            where = owner if is_sent or not is_remote else home
+            _enter_term(t, where, first_row + r, count, columns, code, sent)
+    return len(row_sink), runs

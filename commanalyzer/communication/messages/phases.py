@@ -1,0 +1,235 @@
+"""Phases of a step: exchanges that wait for each other, from the order in which statements happened.
+
+A time step may exchange several arrays one after another: forces go to the owners of nodes, then the
+positions that follow from them come back, then gradients of what was received go to neighbours. An exchange
+of a phase sends what is computed from what the phase before delivered, so that the two cannot overlap; and
+where the last phase of a step leads to the first one of the next, steps cannot overlap either.
+
+Exchanges are told apart by the statement that makes the values (a :class:`Site`), and by whether finished
+values go to their readers or contributions to their owner. Rows of a graph are in the order of their first
+occurrence, which for a loop over time is the order within its first step:
+
+    maker before reader, each value stored before it is read   ->  the value of this step is read
+    otherwise                                                  ->  that of the step before
+
+What is assumed: steps repeat that order; if some values of an exchange depend on one before, all do
+(programs exchange whole arrays), and all exchanges of a phase are over before the next one starts. An
+exchange whose phase the dependences leave open belongs to no phase, and an order in which steps could
+overlap has none: fewer phases allow more.
+
+Reference: the longest chain of exchanges is the critical path of a step, as in static timing analysis (as
+soon as possible, as late as possible).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from commanalyzer.communication.charges import Charges
+from commanalyzer.communication.matrix import Communication
+from commanalyzer.communication.messages import phase_kernels as kernels
+from commanalyzer.communication.messages.exchanges import Exchanges
+from commanalyzer.communication.totals import GraphTotals, totals_of
+from commanalyzer.foundation.compiled import frozen
+from commanalyzer.vcg.graph import Bool, Int32, Int64
+from commanalyzer.vcg.storage.large import AnyGraph
+from commanalyzer.vcg.storage.slices import Sliceable, row_slices
+
+_MOST_SITES = 4096  # matrices of sites x sites
+# Share of the rounds of the most frequent exchange. It may have one more, for the first state.
+_EVERY_STEP = 0.9
+_LEAST_SHARE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class StepOrder:
+    """Which statement reads what of which other one, in a step of the outermost loop over time.
+
+    Attributes:
+        totals: Totals of the graph; ``site`` is what makes each value (the last one that adds to it).
+        first_row: int64[N], first row of each site.
+        now: bool[N, N], the column site reads values that the row site made in the same step.
+        reach: bool[N, N], the column site depends on the row site within a step; every site on itself.
+        reach_next: bool[N, N], likewise on the row site in the step before.
+        before: bool[N, N], the column site reads values that the row site made in the step before.
+    """
+
+    totals: GraphTotals
+    first_row: Int64
+    now: Bool
+    before: Bool
+    reach: Bool
+    reach_next: Bool
+
+
+def step_order(graph: AnyGraph, totals: GraphTotals | None = None) -> StepOrder | None:
+    """Order of the statements of ``graph``; ``None`` without statements, or with too many to relate them all.
+
+    Args:
+        graph: Value graph, rows in the order of their first occurrence.
+        totals: Its totals; computed if not given.
+
+    Time O(S + N^3 / word) for S source entries and N sites.
+    """
+    n = len(graph.sites)
+    if not 0 < n <= _MOST_SITES or not graph.num_flows:
+        return None
+    totals = totals or totals_of(graph)
+    main = totals.site
+    first_row = np.full(n, graph.num_rows)
+    first_store = np.full(graph.num_vertices, graph.num_rows, np.int64)
+    begin = 0
+    for rows in row_slices(graph):
+        kernels.note_first(rows.row_sink, rows.row_site, begin, first_store, first_row)
+        begin += rows.num_rows
+    read, old = np.zeros((n, n), np.bool_), np.zeros((n, n), np.bool_)
+    adds, begin = np.zeros(graph.num_vertices, dtype=np.bool_), 0
+    for rows in row_slices(graph):
+        flows = (rows.row_site, rows.term_ptr, rows.source_ptr, rows.source)
+        kernels.note_reads(*flows, frozen(main, np.int32), first_store, begin, read, old)
+        adds[rows.row_sink[rows.row_accumulates & (rows.row_site == main[rows.row_sink])]] = True
+        begin += rows.num_rows
+    read |= _continued(graph, main, adds)
+    now = read & ~old & (first_row[:, None] < first_row[None, :])
+    before = read & ~now
+    reach = _closure(now, np.argsort(first_row, kind="stable"))
+    return StepOrder(totals, first_row, now, before, reach, _product(_product(reach, before), reach))
+
+
+def _continued(graph: AnyGraph, main: Int32, adds: Bool) -> Bool:
+    """bool[N, N], the column site adds to values that the row site made (``x = a; x += b``).
+
+    ``adds`` bool[V]: the site of ``main`` adds to the value.
+    """
+    found = np.zeros((len(graph.sites),) * 2, dtype=np.bool_)
+    for rows in row_slices(graph) if adds.any() else ():
+        row = np.flatnonzero(adds[rows.row_sink])
+        found[rows.row_site[row], main[rows.row_sink[row]]] = True
+    np.fill_diagonal(found, False)
+    return found
+
+
+def _closure(now: Bool, order: Int64) -> Bool:
+    """bool[N, N], reflexive and transitive closure of ``now``, all of whose pairs follow ``order``."""
+    reach = np.eye(len(now), dtype=np.bool_)
+    for site in order[::-1].tolist():
+        reach[site] |= reach[now[site]].any(axis=0)
+    return reach
+
+
+def _product(left: Bool, right: Bool) -> Bool:
+    return np.asarray(left.astype(np.float32) @ right.astype(np.float32) > 0)
+
+
+def with_phases(
+    communication: Communication,
+    charges: Charges,
+    exchanges: Exchanges,
+    graph: AnyGraph,
+    part: Int32,
+    hubs: Bool,
+    order: StepOrder | None,
+    rows: Sliceable | None = None,
+) -> Communication:
+    """``communication`` that also says which of it is exchanged one after another in every step.
+
+    Args:
+        communication: Communication of ``charges``.
+        charges: Every transfer of the decomposition.
+        exchanges: The same, hubs told apart.
+        graph: The graph that was charged.
+        part: int32[V], owner of each value.
+        hubs: bool[V], values that travel by collectives: they belong to no phase.
+        order: Order of the statements of ``graph``.
+        rows: Rows of ``graph`` to look at: all others have one owner each. None for all rows.
+    """
+    if order is None:
+        return communication
+    number = np.where((exchanges.site >= 0) & ~exchanges.is_hub, 2 * exchanges.site + exchanges.is_expand, -1)
+    groups = _every_step(number, exchanges.rounds)
+    if len(groups) < 2:
+        return communication
+    readers = _remote_readers(graph, part, charges, hubs, order, rows)
+    phase = _phases(groups, readers, order)
+    count = int(phase.max(initial=-1)) + 1
+    if count < 2:
+        return communication
+    members = [np.isin(number, groups[phase == k]) for k in range(count)]
+    parts = [exchanges.chosen(m).communication() for m in members]
+    return replace(
+        communication,
+        phase_bytes=np.stack([item.comm_bytes for item in parts]),
+        phase_messages=np.stack([item.messages for item in parts]),
+    )
+
+
+def _every_step(number: Int64, rounds: Int64) -> Int64:
+    """Groups of exchanges that happen about as often as the most frequent one, ascending.
+
+    Args:
+        number: int64[N], group of each exchange: 2 site, and 1 more where values are sent; -1 for none.
+        rounds: int64[N], rounds of each.
+    """
+    groups, place = np.unique(number[number >= 0], return_inverse=True)
+    most_rounds = np.zeros(len(groups), dtype=np.int64)
+    np.maximum.at(most_rounds, place, rounds[number >= 0])
+    most = int(most_rounds.max(initial=0))
+    return groups[most_rounds >= max(_EVERY_STEP * most - 1.0, _LEAST_SHARE * most)]
+
+
+def _remote_readers(
+    graph: AnyGraph, part: Int32, charges: Charges, hubs: Bool, order: StepOrder, some: Sliceable | None
+) -> Bool:
+    """bool[N, N], the column site reads values of the row site that were sent to its node; hubs aside."""
+    n, sent, main = len(graph.sites), charges.expand.value, order.totals.site
+    mine = (main[sent] >= 0) & ~hubs[sent]
+    found = np.zeros((n, n), dtype=np.bool_)
+    if not np.any(mine):
+        return found
+    is_sent, makes = np.zeros(graph.num_vertices, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
+    is_sent[sent[mine]] = True
+    makes[main[sent[mine]]] = True
+    most = int(np.count_nonzero((order.now | order.before)[makes]))  # rows can give no others
+    arriving = sent.astype(np.int64) * charges.num_parts + charges.expand.receiver  # ascending, as they are
+    for rows in row_slices(graph if some is None else some):
+        kernels.note_arrivals(
+            *(rows.row_sink, rows.row_site, rows.term_ptr, rows.source_ptr, rows.source),
+            *(frozen(part, np.int32), is_sent, arriving, charges.num_parts, main, found),
+        )
+        if np.count_nonzero(found) == most:
+            break
+    return found
+
+
+def _phases(groups: Int64, readers: Bool, order: StepOrder) -> Int64:
+    """int64[G], phase of each exchange, -1 where it is open; all of them where steps could overlap."""
+    site, is_expand = groups // 2, groups % 2 == 1
+    soon = np.where(is_expand[:, None], _product(readers & order.now, order.reach)[site], order.reach[site])
+    later = np.where(
+        is_expand[:, None],
+        (_product(readers & order.now, order.reach_next) | _product(readers & order.before, order.reach))[
+            site
+        ],
+        order.reach_next[site],
+    )
+    # Contributions come in before a value is finished, and a value is finished before it goes out.
+    rank = np.lexsort((is_expand, order.first_row[site]))
+    place = np.argsort(rank)
+    precedes = soon[:, site] & (place[:, None] < place[None, :])
+    head, tail = _longest(precedes, rank), _longest(precedes.T, rank[::-1])
+    count = int(head.max())
+    critical = head + tail - 1 == count
+    first, last = critical & (head == 1), critical & (tail == 1)
+    chained = _closure(precedes, rank)
+    closes = (later[:, site] & last[:, None] & first[None, :]).T & chained
+    return np.where(critical, head - 1, -1) if closes.any() else np.full(len(groups), -1)
+
+
+def _longest(precedes: Bool, rank: Int64) -> Int64:
+    """int64[G], exchanges on the longest chain that ends with each one."""
+    length = np.ones(len(precedes), dtype=np.int64)
+    for k in rank.tolist():
+        length[k] += length[precedes[:, k]].max(initial=0)
+    return length

@@ -1,0 +1,1 @@
+"""What users hand in: C and C++ sources, Fortran, executables of the wrappers, Python functions."""

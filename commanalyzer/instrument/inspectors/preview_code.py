@@ -1,0 +1,383 @@
+"""Writes previews, see :mod:`.previews`: code only, nothing is decided here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from commanalyzer.instrument.code import FunctionPatch, RepeatedLoop
+from commanalyzer.instrument.inspectors.preview_ranges import PreviewRanges
+from commanalyzer.instrument.inspectors.preview_reads import PreviewReads
+from commanalyzer.instrument.inspectors.preview_slices import Place
+from commanalyzer.instrument.inspectors.preview_storage import LEAST, MOST, PreviewStorage
+from commanalyzer.instrument.inspectors.previews import Previewed
+from commanalyzer.instrument.iterations.round_copies import tally
+from commanalyzer.instrument.iterations.round_path_code import RoundPathWriter
+from commanalyzer.instrument.iterations.round_paths import DECIDING, round_path
+from commanalyzer.instrument.iterations.round_probe_code import RoundProbeWriter
+from commanalyzer.instrument.iterations.round_probes import RoundProbe
+from commanalyzer.instrument.iterations.rounds import outside_places
+from commanalyzer.instrument.labelling.enclosed_reductions import begin, finish
+from commanalyzer.instrument.loops.loop_code import TOKEN
+from commanalyzer.instrument.loops.loop_names import block_at, suffixed
+from commanalyzer.instrument.loops.repeat_guards import GuardWriter, as_i64, multiplier, signed
+from commanalyzer.ir.loops.polynomials import Polynomial
+from commanalyzer.ir.model import Block, Instruction, Operand
+
+_MAX_COUNTERS = 256
+_HASH, _FIRST_SLOT = 0, 1  # of a preview's storage: then addresses of reads, then those of accesses
+_MIXER = signed(0xD6E8FEB86659FD93)
+_LAST = signed(0xA0761D6478BD642F)
+_LEAST, _MOST = -(1 << 63), (1 << 63) - 1
+
+Text = Callable[[int], str]
+
+
+class PreviewWriter:
+    """Writes a preview and what surrounds it.
+
+    Args:
+        patch: Receives the storage and gives names to registers.
+        plan: What to write.
+        number: Of the loop in its function.
+        text: Gives a line of the module without debug information.
+        is_apart: Its rounds are known apart.
+        probe: What is enough to see that one of them is known.
+        may_rename: Rounds may be recorded as those of before with other words.
+    """
+
+    def __init__(
+        self,
+        patch: FunctionPatch,
+        plan: Previewed,
+        number: int,
+        text: Text,
+        *,
+        is_apart: bool = False,
+        probe: RoundProbe | None = None,
+        may_rename: bool = True,
+    ) -> None:
+        self._patch = patch
+        self._plan = plan
+        self._number = number
+        self._text = text
+        self._is_apart = is_apart
+        self._entering: list[str] = []  # labels
+        self._storage = f"%ca.look.{number}"
+        self._kept = PreviewStorage(patch, self._storage)
+        self._num_hashed = 0  # in the block that is written
+        reads = plan.reads.sizes if plan.reads is not None else ()
+        self._reads = {name: _FIRST_SLOT + 2 * k for k, name in enumerate(reads)}
+        first = _FIRST_SLOT + 2 * len(reads)
+        self._slots = {name: first + 2 * k for k, name in enumerate(plan.watched)}
+        self._num_slots = first + 2 * len(self._slots)
+        self._extremes = range(first, self._num_slots)
+        self._ranges = PreviewRanges(patch, plan, self._kept, self._slots)
+        self._hash_slot = _HASH
+        if is_apart:  # of the round; that of all rounds is made of them
+            self._hash_slot = self._num_slots
+            self._num_slots += 1
+        path = round_path(plan) if is_apart and may_rename else None
+        self._path = RoundPathWriter(patch, path, self._storage, self._num_slots) if path else None
+        if self._path is not None:
+            self._num_slots += self._path.num_slots
+        names = [f"%{label}" for label in plan.loop.blocks] + list(plan.computed)
+        self._renamed = {name: suffixed(name, f".ca.{number}.p") for name in names}
+        self._renamed[f"%{plan.ends.preheader}"] = block_at("look", plan.loop.header, number)
+        behind = block_at("guard" if plan.reads is None else "seen", plan.loop.header, number)
+        self._behind = behind
+        self._probe = RoundProbeWriter(patch, plan, probe, number, self._name) if probe else None
+        self._latch = plan.loop.latches[0]
+        is_over = is_apart and self._latch != plan.ends.exiting
+        self._renamed[f"%{plan.ends.exit}"] = (
+            block_at("over", plan.loop.header, number) if is_over else behind
+        )
+
+    def write(self, identity: int) -> RepeatedLoop | None:
+        """The loop as it will be; ``identity`` is the block counter of its header."""
+        plan = self._plan
+        counters = [number for number, _ in plan.code.counters]
+        first, count = min(counters), max(counters) - min(counters) + 1
+        if count > _MAX_COUNTERS:
+            return None
+        self._patch.entry += [
+            f"  {self._storage} = alloca [{self._num_slots} x i64], align 16",
+            f"  store [{self._num_slots} x i64] zeroinitializer, ptr {self._storage}, align 16",
+        ]
+        due: list[str] = []
+        self._entering = [*plan.code.entering, *begin(self._patch, plan.enclosed, due)]
+        asked = self._patch.call(due, "ca_preview_due", identity)
+        is_due = self._patch.value(due, f"icmp ne i32 {asked}, 0")
+        guard: list[str] = []
+        if self._probe is not None:
+            self._probe.keep(guard, self._kept, self._extremes)
+        looked_at, key = self._ranges.changes(guard), self._kept.get(guard, _HASH)
+        number = self._ranges.unless_overlapping(guard, count)
+        apart = known = ""
+        if self._is_apart:
+            self._tell_rounds(guard)
+            apart = self._patch.call(guard, "ca_repeat_apart", identity, key, looked_at, first, number)
+            self._patch.used_hooks |= {"ca_rounds_first", "ca_round_end", "ca_rounds_end", "ca_count_blocks"}
+            self._patch.entry += [f"  {tally(self._number, c)} = alloca i64, align 8" for c in counters]
+        else:
+            found = self._patch.call(guard, "ca_repeat_previewed", identity, key, looked_at, first, number)
+            known = self._patch.value(guard, f"icmp ne i32 {found}, 0")
+        behind: list[str] = []
+        finish(self._patch, plan.enclosed, behind)
+        self._patch.call(behind, "ca_repeat_end", self._ranges.changes(behind))
+        return RepeatedLoop(
+            plan.ends.preheader, plan.loop.header, plan.ends.exiting, plan.ends.exit,
+            tuple(b.label for b in plan.blocks), self._number, tuple(guard), known, (), tuple(behind),
+            tuple(due), is_due, tuple(self._blocks(identity)), apart=apart, latch=self._latch,
+        )  # fmt: skip
+
+    def _blocks(self, identity: int) -> Iterator[str]:
+        look = block_at("look", self._plan.loop.header, self._number)
+        start = GuardWriter(self._patch, self._plan.outside)
+        integers = [name for name, type_ in self._plan.outside.items() if type_.kind != "float"]
+        entering = [start.value(Polynomial.of(name)) for name in integers]
+        key = start.hashed([str(identity + 1), *entering, *self._entering])
+        self._kept.set(start.lines, _HASH, key)
+        for slot in (*self._reads.values(), *self._slots.values()):
+            self._kept.set(start.lines, slot + LEAST, str(_MOST))
+            self._kept.set(start.lines, slot + MOST, str(_LEAST))
+        for name in (name for name in self._reads if name not in self._plan.computed):
+            address = self._patch.address(start.lines, name)
+            self._kept.set(start.lines, self._reads[name], address)
+            self._kept.set(start.lines, self._reads[name] + 1, address)
+        if self._is_apart:
+            self._patch.call(start.lines, "ca_rounds_look", identity, key)
+            if self._path is not None:
+                self._path.begin(start.lines)
+            if self._probe is not None:
+                self._probe.begin(start.lines, self._kept, self._extremes)
+        self._begin_advancing(start.lines)
+        first = self._name(f"%{self._plan.loop.header}") if self._probe is None else self._probe.label
+        yield from ("", f"{look[1:]}:", *start.lines)
+        if self._plan.reads is None:
+            yield f"  br label {first}"
+        else:
+            yield from self._unless_same(key, first, self._plan.reads)
+        for block in self._plan.blocks:
+            yield from self._block(block)
+        if self._is_apart and self._latch != self._plan.ends.exiting:
+            over = block_at("over", self._plan.loop.header, self._number)
+            yield from ("", f"{over[1:]}:", *self._round_over(str(_LAST)), f"  br label {self._behind}")
+
+    def _block(self, block: Block) -> Iterator[str]:
+        """A block of the preview."""
+        self._num_hashed = 0
+        if self._path is not None:
+            self._path.begin_block()
+        phis = [i for i in block.instructions if i.opcode == "phi" and i.name in self._plan.computed]
+        is_first = block.label == self._plan.loop.header
+        if is_first and self._probe is not None:
+            yield from self._probed(self._probe, phis)
+        else:
+            yield from ("", f"{self._name(f'%{block.label}')[1:]}:", *(self._copied(phi) for phi in phis))
+        for phi in phis:
+            yield from self._noted(phi)
+        if self._is_apart and is_first:
+            yield from self._round_begun(phis)
+        yield from self._behind_inner_loop(block.label)
+        for instruction in block.instructions[:-1]:
+            if instruction.name in self._plan.computed and instruction.opcode != "phi":
+                if self._probe is None or instruction.name not in self._probe.written:
+                    yield self._copied(instruction)
+                yield from self._noted(instruction)
+            elif instruction.opcode == "store" and instruction.first_line in self._plan.stores:
+                yield self._copied(instruction)
+        yield from self._before_inner_loop(block.label)
+        if self._is_apart and block.label == self._latch:
+            yield from self._round_over("")
+        end = self._copied(block.terminator)
+        yield end if self._probe is None else self._probe.terminated(end)
+
+    def _probed(self, probe: RoundProbeWriter, phis: list[Instruction]) -> Iterator[str]:
+        """The beginning of a round, which is all of it if it is known."""
+        first = [probe.entering(phi, self._copied(phi)) for phi in phis]
+        first += [self._copied(instruction) for instruction in probe.instructions]
+        self._decided(first, [*self._entering_round(first, phis), *probe.roots(first)])
+        over: list[str] = []
+        self._counted(over, "")
+        end = next(b.terminator for b in self._plan.blocks if b.label == self._plan.ends.exiting)
+        found = self._kept.get(first, self._hash_slot)
+        yield from probe.blocks(first, found, over, self._copied(end), self._behind)
+
+    def _begin_advancing(self, out: list[str]) -> None:
+        """The first addresses of those that advance; each round writes over the last ones."""
+        for name, advancing in self._plan.advancing.items():
+            if name in self._slots:
+                writer = GuardWriter(self._patch, advancing.types)
+                value = writer.value(advancing.first)
+                out += writer.lines
+                self._kept.set(out, self._slots[name] + (advancing.stride < 0), value)
+
+    def _round_begun(self, phis: list[Instruction]) -> list[str]:
+        """A round is decided by what enters it in registers, and by what it finds."""
+        out: list[str] = []
+        if self._probe is None:
+            self._decided(out, self._entering_round(out, phis))
+        if self._path is not None:
+            self._path.begin_round(out)
+        return out
+
+    def _entering_round(self, out: list[str], phis: list[Instruction]) -> list[str]:
+        whole = [phi for phi in phis if phi.type.kind != "float"]
+        return [as_i64(self._patch, out, self._name(phi.name), phi.type) for phi in whole]
+
+    def _decided(self, out: list[str], values: list[str]) -> None:
+        """Hash of what decides a round, as far as it is known when it begins."""
+        total = "0"
+        for number, value in enumerate(values):
+            term = self._patch.compute(out, "mul", value, signed(multiplier(number + 1)))
+            total = self._patch.compute(out, "add", total, term)
+        self._kept.set(out, self._hash_slot, total)
+
+    def _counted(self, out: list[str], mark: str) -> str:
+        """The hash of a round becomes part of that of the loop; a last round that is shorter has a mark."""
+        found = self._kept.get(out, self._hash_slot)
+        if mark:
+            found = self._patch.compute(out, "add", found, mark)
+        total = self._patch.compute(out, "mul", self._kept.get(out, _HASH), _MIXER)
+        self._kept.set(out, _HASH, self._patch.compute(out, "add", total, found))
+        return found
+
+    def _round_over(self, mark: str) -> list[str]:
+        """The recorder is told about a round that was looked at."""
+        out: list[str] = []
+        found = self._counted(out, mark)
+        if self._path is None:
+            self._patch.call(out, "ca_round_seen", found)
+        else:
+            self._path.end_round(out, found)
+        return out
+
+    def _tell_rounds(self, out: list[str]) -> None:
+        """Tells the recorder which memory rounds look at, and which labels enter the loop."""
+        for name in outside_places(self._plan):
+            first, end = self._plan.tracked[name]
+            is_moving = self._path is not None and self._path.is_moving(name)
+            self._patch.call(
+                out, "ca_rounds_range", *self._ranges.of(out, Place(name, first, end)), int(is_moving)
+            )
+        for name, size in self._plan.private.sizes.items():
+            address = self._patch.address(out, name)
+            self._patch.call(out, "ca_rounds_local", address, size)
+        for label in self._entering:
+            self._patch.call(out, "ca_rounds_entering", label)
+
+    def _unless_same(self, key: str, first: str, reads: PreviewReads) -> Iterator[str]:
+        """The preview at ``first`` is made only if what it reads has changed, see ``snapshots.c``.
+
+        What it found out is passed in memory of its own, so that the preview itself works in registers.
+        """
+        loop, patch = self._plan.loop, self._patch
+        passed = f"%ca.found.{self._number}"
+        patch.entry.append(f"  {passed} = alloca [{self._num_slots} x i64], align 16")
+        asked: list[str] = []
+        same = patch.call(asked, "ca_preview_same", key, passed)
+        is_same = patch.value(asked, f"icmp ne i32 {same}, 0")
+        recall = block_at("recall", loop.header, self._number)
+        seen = block_at("seen", loop.header, self._number)
+        yield from (*asked, f"  br i1 {is_same}, label {recall}, label {first}")
+        guard = f"  br label {block_at('guard', loop.header, self._number)}"
+        yield from ("", f"{recall[1:]}:", *self._moved(passed, self._storage), guard)
+        told = self._moved(self._storage, passed)
+        sizes = signed(reads.packed_sizes)
+        patch.call(told, "ca_preview_seen", key, passed, self._num_slots, len(self._reads), sizes)
+        yield from ("", f"{seen[1:]}:", *told, guard)
+
+    def _moved(self, source: str, target: str) -> list[str]:
+        out: list[str] = []
+        for number in range(self._num_slots):
+            place = self._patch.value(out, f"getelementptr inbounds i64, ptr {source}, i64 {number}")
+            value = self._patch.value(out, f"load i64, ptr {place}, align 8")
+            place = self._patch.value(out, f"getelementptr inbounds i64, ptr {target}, i64 {number}")
+            out.append(f"  store i64 {value}, ptr {place}, align 8")
+        return out
+
+    def _name(self, text: str) -> str:
+        """Name of a register or label in the preview."""
+        return self._renamed.get(text, text)
+
+    def _copied(self, instruction: Instruction) -> str:
+        lines = [self._text(n) for n in range(instruction.first_line, instruction.last_line + 1)]
+        return TOKEN.sub(lambda m: self._name(m[0]), "\n".join(lines))
+
+    def _noted(self, instruction: Instruction) -> list[str]:
+        """What is done about a register of the preview: what decides is hashed, addresses are noted."""
+        out: list[str] = []
+        value = ""
+        is_noted = instruction.name in self._slots and instruction.name not in self._plan.steady
+        is_deciding = instruction.opcode in DECIDING and instruction.type.kind != "float"
+        is_hashed = is_deciding and self._probe is None
+        is_in_path = self._path is not None and self._path.has(instruction.name)
+        if is_hashed or is_noted or is_in_path:
+            value = as_i64(self._patch, out, self._renamed[instruction.name], instruction.type)
+        if is_hashed:
+            self._hash(out, value)
+        if is_noted and instruction.name in self._plan.advancing:
+            side = MOST if self._plan.advancing[instruction.name].stride >= 0 else LEAST
+            if self._probe is None:
+                self._kept.set(out, self._slots[instruction.name] + side, value)
+            else:  # known rounds may come behind this one
+                self._kept.note(out, self._slots[instruction.name], value, [side])
+        elif is_noted:
+            self._kept.note(out, self._slots[instruction.name], value)
+        if self._path is not None:
+            self._path.note(out, instruction.name, value)
+        if instruction.opcode == "load":
+            self._note_read(out, instruction.operands[0])
+        return out
+
+    def _note_read(self, out: list[str], address: Operand) -> None:
+        """Where a load reads is noted when it does: an address that is only computed may lead nowhere."""
+        reads = self._plan.reads
+        if reads is None or address.text not in reads.sizes or address.text in reads.steady:
+            return
+        if address.text in self._plan.computed:
+            value = as_i64(self._patch, out, self._renamed[address.text], address.type)
+            self._kept.note(out, self._reads[address.text], value)
+
+    def _hash(self, out: list[str], value: str) -> None:
+        """Horner's rule per block, as the order of rounds counts; a weight per value of a block."""
+        total = self._kept.get(out, self._hash_slot)
+        if self._num_hashed == 0:
+            total = self._patch.compute(out, "mul", total, _MIXER)
+        # the first one, too: the recorder does not tell hashes apart that differ in their lowest bit
+        weight = signed(multiplier(self._num_hashed + 1))
+        value = self._patch.compute(out, "mul", value, weight)
+        self._num_hashed += 1
+        self._kept.set(out, self._hash_slot, self._patch.compute(out, "add", total, value))
+
+    def _before_inner_loop(self, block: str) -> list[str]:
+        """The first addresses of the loop that is entered from ``block``."""
+        out: list[str] = []
+        for name, steady in self._plan.steady.items():
+            slots = self._steady_slots(name)
+            if steady.ends.preheader == block and slots:
+                writer = GuardWriter(self._patch, steady.types)
+                value = writer.value(steady.first)
+                out += [TOKEN.sub(lambda m: self._renamed.get(m[0], m[0]), line) for line in writer.lines]
+                for slot in slots:
+                    self._kept.note(out, slot, self._renamed.get(value, value))
+        return out
+
+    def _behind_inner_loop(self, block: str) -> list[str]:
+        """The last addresses of the loop that leads to ``block``."""
+        out: list[str] = []
+        for name, steady in self._plan.steady.items():
+            slots = self._steady_slots(name)
+            if steady.ends.exit == block and slots:
+                value = as_i64(self._patch, out, self._renamed[name], self._plan.computed[name].type)
+                for slot in slots:
+                    self._kept.note(out, slot, value)
+        return out
+
+    def _steady_slots(self, name: str) -> list[int]:
+        """Slots of an address that is noted in the first and last round of its loop."""
+        reads = self._plan.reads
+        found = [self._slots[name]] if name in self._slots else []
+        if reads is not None and name in reads.steady:
+            found.append(self._reads[name])
+        return found

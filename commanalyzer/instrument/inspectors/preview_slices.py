@@ -1,0 +1,258 @@
+"""What a preview computes, and whether the loop's stores leave alone what it reads.
+
+Input: facts of a function and a loop. Output: the instructions that addresses and conditions come from, and
+the pairs of accesses that must lie apart for the preview to see what the loop will see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from commanalyzer.instrument.iterations.round_memory import RoundMemory
+from commanalyzer.instrument.labelling.values import FunctionValues
+from commanalyzer.ir.access_types import AccessTypes
+from commanalyzer.ir.cfg import Loop
+from commanalyzer.ir.libcalls import CallKind
+from commanalyzer.ir.loops.induction import NestNumbers, round_number
+from commanalyzer.ir.model import Block, Instruction, IrType
+from commanalyzer.ir.types import alloc_size_bytes
+
+MOST_OVERLAPS = 128
+_COMPUTING = frozenset(
+    {
+        "phi", "add", "sub", "mul", "shl", "lshr", "ashr", "and", "or", "xor", "udiv", "sdiv", "urem", "srem",
+        "icmp", "select", "sext", "zext", "trunc", "getelementptr", "ptrtoint", "inttoptr", "freeze", "load",
+        "fadd", "fsub", "fmul", "fdiv", "frem", "fneg", "fcmp", "fpext", "fptrunc", "sitofp", "uitofp",
+        "fptosi", "fptoui",
+    }
+)  # fmt: skip
+_INTEGER_CALLS = ("@llvm.smax.", "@llvm.smin.", "@llvm.umax.", "@llvm.umin.", "@llvm.abs.")
+_BLOCK_CALLS = ("@llvm.memcpy.", "@llvm.memmove.", "@llvm.memset.")  # (target, source or byte, size, ...)
+
+Text = Callable[[int], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Bytes ``first`` to ``end`` (exclusive) from the address in a register."""
+
+    address: str
+    first: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """What a preview reads and what its loop writes, which are apart unless the program says otherwise."""
+
+    read: Place
+    written: Place
+
+
+def operands_of(instructions: Iterable[Instruction]) -> Iterator[str]:
+    """Registers that the instructions read."""
+    for instruction in instructions:
+        yield from (o.text for o in instruction.operands if o.is_local)
+
+
+def preview_slice(
+    values: FunctionValues, roots: Iterable[str], defined: dict[str, Instruction]
+) -> dict[str, Instruction] | None:
+    """Instructions that the roots are computed by; ``None`` if some of them cannot be done twice."""
+    found: dict[str, Instruction] = {}
+    pending = list(roots)
+    while pending:
+        name = pending.pop()
+        if name not in defined or name in found:
+            continue
+        instruction = defined[name]
+        if not is_number(instruction.type) or not _is_computing(values, instruction):
+            return None
+        found[name] = instruction
+        pending.extend(operands_of([instruction]))
+    return found
+
+
+def slice_with_stores(
+    values: FunctionValues,
+    roots: Iterable[str],
+    defined: dict[str, Instruction],
+    private: RoundMemory,
+    accesses: AccessTypes,
+    text: Text,
+) -> tuple[dict[str, Instruction] | None, tuple[Instruction, ...]]:
+    """The same through the local arrays of rounds: with the stores that its loads may read."""
+    needed = list(roots)
+    stores: dict[int, Instruction] = {}
+    while True:
+        found = preview_slice(values, needed, defined)
+        if found is None:
+            return None, ()
+        loads = [i for i in found.values() if i.opcode == "load" and i.operands[0].text in private.arrays]
+        added = [
+            store
+            for store in private.stores
+            if store.first_line not in stores
+            and any(_may_read(private, x, store, accesses, text) for x in loads)
+        ]
+        if not added:
+            return found, tuple(stores.values())
+        stores.update((store.first_line, store) for store in added)
+        if not all(is_number(store.operands[0].type) for store in added):
+            return None, ()
+        needed += operands_of(added)
+
+
+def _may_read(
+    private: RoundMemory, load: Instruction, store: Instruction, accesses: AccessTypes, text: Text
+) -> bool:
+    if private.arrays[load.operands[0].text] != private.arrays[store.operands[1].text]:
+        return False
+    return not accesses.are_apart(text(load.first_line), text(store.first_line))
+
+
+def is_number(type_: IrType) -> bool:
+    """A preview can hold such a value."""
+    if type_.kind == "float":
+        return type_.text in ("float", "double")
+    return type_.kind in ("int", "ptr") and type_.bits <= 64
+
+
+def _is_computing(values: FunctionValues, instruction: Instruction) -> bool:
+    if instruction.opcode in _COMPUTING or instruction.callee.startswith(_INTEGER_CALLS):
+        return True
+    if instruction.opcode != "call" or instruction.type.kind != "float":
+        return False
+    known = values.calls.effect(instruction)
+    if known is None or known.kind is not CallKind.PURE or known.reads or known.writes or known.calls:
+        return False
+    return all(is_number(o.type) for o in instruction.operands)
+
+
+def overlaps(
+    values: FunctionValues,
+    loop: Loop,
+    blocks: Sequence[Block],
+    computed: dict[str, Instruction],
+    accesses: AccessTypes,
+    text: Text,
+    private: RoundMemory,
+) -> tuple[Overlap, ...] | None:
+    """Pairs of places that must be found apart before the preview is believed.
+
+    Args:
+        values: Facts of the function.
+        loop: The loop.
+        blocks: Its blocks.
+        computed: What the preview computes.
+        accesses: Types of accesses: most pairs are apart by them.
+        text: Gives a line of the module.
+        private: Local arrays of rounds: the preview does with them what the loop does.
+
+    Returns:
+        ``None`` if there are too many, or some that certainly meet.
+    """
+    numbers = NestNumbers(values.function, values.cfg, loop)
+    loads = [i for i in computed.values() if i.opcode == "load" and i.operands[0].text not in private.arrays]
+    found: dict[Overlap, None] = {}
+    for written in (i for b in blocks for i in b.instructions if i.opcode in ("store", "call")):
+        place = _written(values, written)
+        if place is None:
+            return None
+        for load in loads if place.end and place.address not in private.arrays else ():
+            if accesses.are_apart(text(load.first_line), text(written.first_line)):
+                continue
+            if _is_read_before(values, loop, numbers, load, written):
+                continue
+            if _are_interleaved(loop, numbers, load, written):
+                continue
+            read = Place(load.operands[0].text, 0, alloc_size_bytes(load.type))
+            if _base(values, read.address) == _base(values, place.address):
+                return None
+            found[Overlap(read, place)] = None
+    return tuple(found) if len(found) <= MOST_OVERLAPS else None
+
+
+def _written(values: FunctionValues, instruction: Instruction) -> Place | None:
+    """Bytes that a store or call writes: none for other calls; ``None`` if they are not known."""
+    if instruction.opcode == "store":
+        value, address = instruction.operands
+        return Place(address.text, 0, alloc_size_bytes(value.type))
+    known = values.calls.effect(instruction)
+    if known is None or known.kind not in (CallKind.COPY, CallKind.FILL):
+        return Place("", 0, 0)
+    size = instruction.operands[2].text if len(instruction.operands) > 2 else ""
+    if (
+        not instruction.callee.startswith(("@llvm.mem", "@memcpy", "@memmove", "@memset"))
+        or not size.isdigit()
+    ):
+        return None
+    return Place(instruction.operands[0].text, 0, int(size))
+
+
+def _base(values: FunctionValues, name: str) -> str:
+    """The pointer that an address is computed from."""
+    while name in values.definitions:
+        instruction = values.definitions[name].instruction
+        if instruction.opcode != "getelementptr":
+            break
+        name = instruction.operands[0].text
+    return name
+
+
+def _is_read_before(
+    values: FunctionValues, loop: Loop, numbers: NestNumbers, load: Instruction, store: Instruction
+) -> bool:
+    """An update in place: each round reads before it writes, and no later round reads what it wrote."""
+    if store.opcode != "store":
+        return False
+    definition = values.definitions[load.name]
+    written_in = _block_of_store(values, store)
+    if {values.cfg.innermost_loop[definition.block], values.cfg.innermost_loop[written_in]} != {loop.header}:
+        return False
+    if definition.block == written_in:
+        if load.first_line > store.first_line:
+            return False
+    elif not values.cfg.dominates(definition.block, written_in):
+        return False
+    read = numbers.polynomial(load.operands[0])
+    written = numbers.polynomial(store.operands[1])
+    if read is None or written is None or not (ahead := read - written).is_constant:
+        return False
+    stride = written.coefficient(round_number(loop.header))
+    if stride is None or not stride.is_constant:
+        return False
+    size = max(alloc_size_bytes(load.type), alloc_size_bytes(store.operands[0].type))
+    return abs(stride.constant) >= size and stride.constant * ahead.constant >= 0
+
+
+def _are_interleaved(loop: Loop, numbers: NestNumbers, load: Instruction, store: Instruction) -> bool:
+    """Different members of structures that lie one behind the other: apart in all rounds."""
+    if store.opcode != "store":
+        return False
+    read = numbers.polynomial(load.operands[0])
+    written = numbers.polynomial(store.operands[1])
+    if read is None or written is None or not (ahead := read - written).is_constant:
+        return False
+    stride = written.coefficient(round_number(loop.header))
+    if stride is None or not stride.is_constant or not stride.constant:
+        return False
+    if written.symbols & {round_number(inner) for inner in loop.blocks - {loop.header}}:
+        return False  # rounds of an inner loop may make up for those of this one
+    inside = ahead.constant % abs(stride.constant)
+    size = alloc_size_bytes(store.operands[0].type)
+    return inside >= size and inside + alloc_size_bytes(load.type) <= abs(stride.constant)
+
+
+def _block_of_store(values: FunctionValues, store: Instruction) -> str:
+    return next(b.label for b in values.function.blocks if b.first_line <= store.first_line <= b.last_line)
+
+
+def merged_places(places: Iterable[Place]) -> dict[str, tuple[int, int]]:
+    """Per address register, first byte and end of everything there."""
+    result: dict[str, tuple[int, int]] = {}
+    for place in places:
+        first, end = result.get(place.address, (place.first, place.end))
+        result[place.address] = min(first, place.first), max(end, place.end)
+    return result

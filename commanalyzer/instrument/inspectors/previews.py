@@ -1,0 +1,280 @@
+"""Previews: loops whose addresses depend on index arrays or values, run once without their stores.
+
+Where the addresses and branches of a loop nest are no polynomials, but are computed from what the nest loads
+and does not write, a copy of the nest that does nothing else runs first. It hashes the integers and pointers
+that it loads and the outcomes of comparisons of other numbers, and notes the lowest and highest address of
+every access; then the loop's effect may be known as in :mod:`commanalyzer.instrument.loops.repeats`, with the
+executions of its blocks.
+
+A preview does what the loop is going to do if no store of the nest changes what the preview loads: by the
+types of the accesses, because a round reads before it writes, or because the ranges of addresses that the
+preview noted are apart (:mod:`.preview_slices`). A time loop is not previewed as a
+whole: its rounds repeat, it does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from commanalyzer.instrument.code import FunctionPatch
+from commanalyzer.instrument.inspectors.preview_reads import PreviewReads, preview_reads
+from commanalyzer.instrument.inspectors.preview_slices import (
+    Overlap,
+    Place,
+    merged_places,
+    operands_of,
+    overlaps,
+    preview_slice,
+    slice_with_stores,
+)
+from commanalyzer.instrument.iterations.round_memory import RoundMemory, round_memory
+from commanalyzer.instrument.labelling.enclosed_reductions import Enclosed
+from commanalyzer.instrument.labelling.values import FunctionValues
+from commanalyzer.instrument.loops.loop_code import LoopCode, loop_code
+from commanalyzer.ir.access_types import AccessTypes
+from commanalyzer.ir.cfg import Loop
+from commanalyzer.ir.loops.induction import LoopEnds, NestNumbers, loop_ends, round_number
+from commanalyzer.ir.loops.polynomials import Polynomial
+from commanalyzer.ir.model import Block, Instruction, IrType, Operand
+
+_MAX_TRACKED = 192
+_NOT_TWICE = "addresses or branches from what cannot be done twice"
+Text = Callable[[int], str]
+
+
+class _Registers:
+    """Integers and addresses as they stand in the program; which conditions were asked for."""
+
+    def __init__(self) -> None:
+        self.conditions: dict[str, None] = {}  # in the order of the program: the same text in every run
+
+    def polynomial(self, operand: Operand) -> Polynomial | None:
+        text = operand.text
+        if operand.type.kind not in ("int", "ptr") or operand.type.bits > 64:
+            return None
+        if text.lstrip("-").isdigit():
+            return Polynomial.number(int(text))
+        return Polynomial.of(text)
+
+    def decides(self, condition: str) -> bool:
+        self.conditions[condition] = None
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Previewed:
+    """A loop that can be previewed.
+
+    Attributes:
+        loop: The loop.
+        ends: Its edges.
+        blocks: Its blocks, in printed order.
+        code: What its inserted code does.
+        tracked: Per address register, first byte and end of what is accessed there.
+        computed: Instructions of the preview.
+        outside: Registers from outside that it reads, with their types.
+        overlaps: What must be found apart for the preview to be right.
+        steady: Addresses of inner loops that advance by a constant: noted in the first and last round.
+        advancing: The same of the loop itself.
+        times: How often a round computes an address of ``tracked`` at most; 0 if that is not constant.
+        reads: What it reads, if it need not be made again while that does not change.
+        private: Local arrays of its rounds.
+        stores: First lines of the stores to them that the preview makes.
+        enclosed: Reductions that begin and end with the loop.
+        conditions: Registers that say which labels are taken.
+    """
+
+    loop: Loop
+    ends: LoopEnds
+    blocks: list[Block]
+    code: LoopCode
+    tracked: dict[str, tuple[int, int]]
+    computed: dict[str, Instruction]
+    outside: dict[str, IrType]
+    overlaps: tuple[Overlap, ...]
+    steady: dict[str, Steady]
+    advancing: dict[str, Steady]
+    times: dict[str, int]
+    reads: PreviewReads | None
+    private: RoundMemory
+    stores: frozenset[int]
+    enclosed: tuple[Enclosed, ...]
+    conditions: frozenset[str]
+
+    @property
+    def watched(self) -> tuple[str, ...]:
+        """Registers of the preview whose least and largest value is noted."""
+        ends = [p.address for o in self.overlaps for p in (o.read, o.written)]
+        return tuple(name for name in dict.fromkeys([*self.tracked, *ends]) if name in self.computed)
+
+    @property
+    def follows_values(self) -> bool:
+        """What the loop does depends on numbers that are computed, too: it may differ every time."""
+        return any(o.type.kind == "float" for i in self.computed.values() for o in i.operands)
+
+
+@dataclass(frozen=True, slots=True)
+class Steady:
+    """An address that advances by a constant in a loop.
+
+    Attributes:
+        header: Of that loop.
+        ends: Its edges.
+        first: The address in its first round.
+        stride: Bytes per round.
+        types: Types of the registers in ``first``.
+    """
+
+    header: str
+    ends: LoopEnds
+    first: Polynomial
+    stride: int
+    types: Mapping[str, IrType]
+
+
+def previewed(
+    values: FunctionValues,
+    patch: FunctionPatch,
+    loop: Loop,
+    edges: LoopEnds,
+    blocks: list[Block],
+    accesses: AccessTypes,
+    text: Text,
+    enclosed: tuple[Enclosed, ...] = (),
+    fills_private: bool = True,
+) -> Previewed | str:
+    """What a preview of ``loop`` would have to do, or why it cannot know enough or would be useless.
+
+    Args:
+        values: Facts of the function.
+        patch: What was inserted.
+        loop: A loop without side effects other than stores.
+        edges: Its edges.
+        blocks: Its blocks.
+        accesses: Types of accesses.
+        text: Gives a line of the module.
+        enclosed: Reductions that begin and end with the loop.
+        fills_private: The preview fills local arrays that rounds write before they read them.
+    """
+    registers = _Registers()
+    code = loop_code(patch, blocks, registers, [e.storage for e in enclosed])
+    if code is None:
+        return "what is recorded in it does not follow from addresses"
+    if not code.has_effect or code.collected:
+        return "a sum goes on behind it" if code.collected else "nothing to record"
+    tracked = _tracked(code)
+    if tracked is None or len(tracked) > _MAX_TRACKED:
+        return "addresses that cannot be noted" if tracked is None else "too many addresses"
+    roots = [*tracked, *registers.conditions]
+    roots += [o.text for b in blocks for o in b.terminator.operands if o.is_local]
+    defined = {i.name: i for b in blocks for i in b.instructions if i.name}
+    private = round_memory(values, loop, edges) if fills_private else RoundMemory({}, {}, ())
+    computed, _ = slice_with_stores(values, roots, defined, private, accesses, text)
+    if computed is None:
+        return _NOT_TWICE
+    if not _advances(values, loop, tracked, defined):
+        return "its rounds look at the same addresses, as time steps do"
+    pairs = overlaps(values, loop, blocks, computed, accesses, text, private)
+    if pairs is None:
+        return "its stores may change its addresses or branches"
+    ends = [p.address for pair in pairs for p in (pair.read, pair.written)]
+    roots += [name for name in ends if name not in roots]
+    computed, stores = slice_with_stores(values, roots, defined, private, accesses, text)
+    if computed is None:
+        return _NOT_TWICE
+    steady, advancing = _constant_strides(values, loop, [*tracked, *ends, *_loaded(computed)])
+    reads = preview_reads(
+        values, computed.values(), {name: found.ends for name, found in steady.items()}, private.arrays
+    )
+    times = {name: _times(values, loop, name) for name in tracked}
+    outside = _outside(values, [*roots, *operands_of((*computed.values(), *stores))], defined)
+    return Previewed(
+        loop, edges, blocks, code, tracked, computed, outside, pairs, steady, advancing, times, reads,
+        private, frozenset(s.first_line for s in stores), enclosed, frozenset(registers.conditions),
+    )  # fmt: skip
+
+
+def _loaded(computed: Mapping[str, Instruction]) -> list[str]:
+    """Addresses that are loaded from."""
+    return [i.operands[0].text for i in computed.values() if i.opcode == "load"]
+
+
+def _constant_strides(
+    values: FunctionValues, nest: Loop, names: Iterable[str]
+) -> tuple[dict[str, Steady], dict[str, Steady]]:
+    """Which addresses advance by a constant in loops inside of ``nest``, and in that loop itself."""
+    found = {name: steady for name in names if (steady := _steady(values, nest, name)) is not None}
+    own = {name for name in found if found[name].header == nest.header}
+    return {n: s for n, s in found.items() if n not in own}, {n: found[n] for n in found if n in own}
+
+
+def _steady(values: FunctionValues, nest: Loop, name: str) -> Steady | None:
+    """How an address register advances in the loop of the nest that computes it."""
+    definition = values.definitions.get(name)
+    inner = values.cfg.loop_of(definition.block) if definition is not None else None
+    if definition is None or inner is None or inner.header not in nest.blocks:
+        return None
+    ends = loop_ends(values.cfg, inner)
+    if ends is None or not values.cfg.dominates(definition.block, ends.exiting):
+        return None
+    numbers = NestNumbers(values.function, values.cfg, inner)
+    address = numbers.polynomial(Operand(definition.instruction.type, name))
+    number = round_number(inner.header)
+    stride = None if address is None else address.coefficient(number)
+    if address is None or stride is None or not stride.is_constant:
+        return None
+    return Steady(inner.header, ends, address.without([number]), stride.constant, numbers.types)
+
+
+def _times(values: FunctionValues, nest: Loop, name: str) -> int:
+    """How often a round of ``nest`` computes a register at most; 0 if that is not constant."""
+    definition = values.definitions.get(name)
+    times = 1
+    for inner in values.cfg.loops_around(definition.block) if definition is not None else ():
+        if inner.header == nest.header:
+            return times
+        ends = loop_ends(values.cfg, inner)
+        numbers = NestNumbers(values.function, values.cfg, inner)
+        rounds = None if ends is None else numbers.rounds(inner, ends)
+        times *= (rounds.constant if rounds is not None else 0) or 0
+    return 0
+
+
+def _tracked(code: LoopCode) -> dict[str, tuple[int, int]] | None:
+    places = []
+    if any(not size.is_constant for _, size in code.blocks):
+        return None
+    for address, size in (*code.accesses, *((a, s.constant) for a, s in code.blocks)):
+        symbols = [m for m in address.terms if m]
+        if len(symbols) != 1 or len(symbols[0]) != 1 or address.terms[symbols[0]] != 1:
+            return None
+        places.append(Place(symbols[0][0], address.constant, address.constant + size))
+    return merged_places(places)
+
+
+def _advances(
+    values: FunctionValues, loop: Loop, tracked: Iterable[str], defined: dict[str, Instruction]
+) -> bool:
+    """Addresses differ from round to round, and not because pointers are exchanged: no time loop."""
+    phis = [i for i in defined.values() if i.opcode == "phi" and values.block_of(i.name) == loop.header]
+    feeding = preview_slice(values, tracked, defined) or {}
+    steps = [p for p in phis if p.name in feeding]
+    for phi in steps:
+        if phi.type.kind == "ptr":
+            around = [o.text for o, p in zip(phi.operands, phi.incoming, strict=True) if p in loop.blocks]
+            if any(name not in defined or defined[name].opcode != "getelementptr" for name in around):
+                return False
+    return bool(steps)
+
+
+def _outside(
+    values: FunctionValues, names: Iterable[str], defined: dict[str, Instruction]
+) -> dict[str, IrType]:
+    types = {p.text: p.type for p in values.function.parameters}
+    found = {}
+    for name in dict.fromkeys(names):
+        if name.startswith("%") and name not in defined and not name.startswith("%ca."):
+            definition = values.definitions.get(name)
+            found[name] = types[name] if definition is None else definition.instruction.type
+    return found

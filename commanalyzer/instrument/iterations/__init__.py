@@ -1,0 +1,1 @@
+"""Loops whose iterations are known apart: in each run only few do something new."""

@@ -1,0 +1,44 @@
+"""Loops whose rounds are known apart: in each run, only few of them do something else than before.
+
+A loop over particles is never known as a whole when some of them move to other cells in every time step. Then
+the recorder keeps what the preview found out per round, and only rounds in which that has changed run with
+hooks (:mod:`commanalyzer.instrument.iterations.round_copies`, ``runtime_shim/src/rounds.c``).
+
+A round does what it did before if its addresses and branches are the same and it finds the same shadow. The
+preview tells the former. The latter holds where no round changes the shadow, but for local arrays that each
+round fills before it reads them (:mod:`.round_memory`): the recorder checks that. No
+label may pass from round to round in a register.
+"""
+
+from __future__ import annotations
+
+from commanalyzer.instrument.code import FunctionPatch
+from commanalyzer.instrument.inspectors.previews import Previewed
+from commanalyzer.instrument.labelling.values import FunctionValues
+
+_MOST_INSTRUCTIONS = 600  # the loop is written out twice more
+_MOST_PLACES = 32
+_MOST_ARRAYS = 8
+
+
+def are_known_apart(values: FunctionValues, patch: FunctionPatch, plan: Previewed) -> bool:
+    """Whether rounds of a previewed loop can be known apart.
+
+    Args:
+        values: Facts of the function.
+        patch: What was inserted.
+        plan: The loop.
+    """
+    loop = plan.loop
+    if patch.phis.get(loop.header) or plan.enclosed:
+        return False
+    if not any(i.opcode == "load" for i in plan.computed.values()):
+        return False  # what decides does not change
+    if sum(len(b.instructions) for b in plan.blocks) > _MOST_INSTRUCTIONS:
+        return False
+    return len(outside_places(plan)) <= _MOST_PLACES and len(plan.private.sizes) <= _MOST_ARRAYS
+
+
+def outside_places(plan: Previewed) -> list[str]:
+    """Addresses that the loop looks at, but for local arrays of its rounds."""
+    return [name for name in plan.tracked if name not in plan.private.arrays]

@@ -1,0 +1,88 @@
+"""Label code of a function: fills the label book, component by component.
+
+Input: the classified components, each behind all that it depends on. Output: lines in the patch and, per
+register, :class:`Labels` in the book.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from commanalyzer.instrument.labelling.choices import ChoiceWriter
+from commanalyzer.instrument.labelling.cycles import CycleWriter
+from commanalyzer.instrument.labelling.labels import LabelBook, Labels
+from commanalyzer.instrument.labelling.lanes import LaneWriter, combined, part_types
+from commanalyzer.instrument.labelling.origins import source_labels
+from commanalyzer.instrument.labelling.recurrences import Component
+from commanalyzer.instrument.labelling.reductions import ReductionWriter
+from commanalyzer.instrument.labelling.values import Flow
+from commanalyzer.ir.model import Instruction
+
+
+def write_labels(book: LabelBook, components: Sequence[Component]) -> None:
+    """Write the label code of all components, in their order."""
+    choices = ChoiceWriter(book)
+    cycles = CycleWriter(book, choices)
+    reductions = ReductionWriter(book, choices)
+    lanes = LaneWriter(book)
+    for component in components:
+        if component.accumulator is not None:
+            reductions.write(component.accumulator)
+        elif component.kind != "plain":
+            cycles.write(component)
+        elif component.members[0] not in book:
+            book[component.members[0]] = _plain(book, choices, lanes, component.members[0])
+
+
+def _plain(book: LabelBook, choices: ChoiceWriter, lanes: LaneWriter, name: str) -> Labels:
+    """Labels of a register that does not depend on itself."""
+    flow = book.values.flows[name]
+    if flow is Flow.SOURCE:
+        return source_labels(book, lanes, name)
+    instruction = book.values.definitions[name].instruction
+    block = book.values.block_of(name)
+    apart = lanes.write(instruction, block)
+    if apart is not None:
+        return apart
+    if flow is Flow.UNION:
+        return Labels(
+            book.united([o.text for o in book.values.data_operands(name)], block, book.anchor(name))
+        )
+    if flow is Flow.COPY:
+        return book.labels(instruction.operands[0].text, block)
+    if flow is Flow.SELECT:
+        return choices.select(instruction, block)
+    if len(book.values.cfg.predecessors[block]) == 1:
+        return book.labels(instruction.operands[0].text, instruction.incoming[0])
+    if part_types(instruction.type):
+        return _phi_of_parts(book, instruction, block)
+    return choices.phi(instruction, block)
+
+
+def _phi_of_parts(book: LabelBook, instruction: Instruction, block: str) -> Labels:
+    """A phi per label of every part; what is chosen is taken as computed."""
+    count = len(part_types(instruction.type))
+    edges = list(zip(instruction.operands, instruction.incoming, strict=True))
+    sides = [book.parts(o.text, count, p) for o, p in edges]
+    controls = [_edge_control(book, block, p) for p in instruction.incoming]
+    lines = book.patch.phis.setdefault(block, [])
+    parts = []
+    for lane in range(count):
+        columns = [
+            (*book.clean_part(side[lane], book.edge(p)), *control)
+            for side, p, control in zip(sides, instruction.incoming, controls, strict=True)
+        ]
+        names = []
+        for k in range(max(len(c) for c in columns)):
+            texts = [c[k] if k < len(c) else "0" for c in columns]
+            incoming = [(t, f"%{p}") for t, p in zip(texts, instruction.incoming, strict=True)]
+            names.append(book.patch.join(lines, incoming))
+        parts.append(Labels(tuple(names)))
+    return combined(book, parts, book.anchor(instruction.name))
+
+
+def _edge_control(book: LabelBook, block: str, predecessor: str) -> tuple[str, ...]:
+    out = book.edge(predecessor)
+    conditions = book.values.edge_conditions(block, predecessor)
+    labels = [label for c in conditions for label in book.clean(c, predecessor, out)]
+    return tuple(book.control(label, out) for label in labels)

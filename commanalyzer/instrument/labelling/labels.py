@@ -1,0 +1,330 @@
+"""Labels of registers while one function is planned, and what other planners may ask about them.
+
+A register's labels name the values it was computed from. In straight-line code they are a fixed tuple of
+label registers, so nothing dynamic is needed. :mod:`label_code` fills the book; stores, calls and returns
+read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from commanalyzer.abi import hooks
+from commanalyzer.instrument.code import FunctionPatch
+from commanalyzer.instrument.labelling.redundancy import LabelForms
+from commanalyzer.instrument.labelling.scalars import value_width
+from commanalyzer.instrument.labelling.values import Flow, FunctionValues
+from commanalyzer.instrument.sites import SiteRecord, SiteTable
+from commanalyzer.ir.model import Instruction, IrType, Operand
+from commanalyzer.ir.names.debug_info import DebugInfo, SourcePlace
+from commanalyzer.vcg.graph import Fold
+
+MAX_STATIC_LABELS = 32
+_NOT_EXACT = ~hooks.EXACT & ((1 << 64) - 1)
+
+
+class Exact(Enum):
+    """Whether a register is an unchanged copy of the value that its first label names."""
+
+    NO = "no"
+    YES = "yes"
+    DYNAMIC = "dynamic"  # the EXACT bits of the first label tell
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Labels of a register.
+
+    Attributes:
+        names: Label registers (i64).
+        exact: Whether it is an exact copy.
+        words: Words of the copied value, when ``exact`` is ``YES``.
+        high: Register that was loaded, to find the label of its second word; empty if the second word
+            belongs to the same value.
+        parts: Labels of the scalars inside a vector or aggregate, or of the two words of 64 bits, where
+            they are known apart; else empty. ``names`` are those of all parts.
+    """
+
+    names: tuple[str, ...] = ()
+    exact: Exact = Exact.NO
+    words: int = 1
+    high: str = ""
+    parts: tuple[Labels, ...] = ()
+
+
+NOTHING = Labels()
+
+
+class LabelBook:
+    """Labels of one function's registers; code that they need goes to the patch.
+
+    Args:
+        values: Facts of the function.
+        patch: Receives the code.
+        sites: Receives sites of register values.
+        debug: Source places.
+    """
+
+    def __init__(
+        self, values: FunctionValues, patch: FunctionPatch, sites: SiteTable, debug: DebugInfo
+    ) -> None:
+        self.values = values
+        self.patch = patch
+        self.site_of: dict[str, int] = {}  # register -> site that names it
+        self.accumulators: list[str] = []  # storage of every accumulator of the function
+        self.sites = sites
+        self.debug = debug
+        self.variables = debug.variables_of(values.function)
+        self.forms = LabelForms()  # of label registers
+        self._labels: dict[str, Labels] = {}
+        self.loaded_from: dict[str, str] = {}  # loaded register -> register with its address
+        self.read_by_library: dict[int, str] = {}  # line of a call -> label of the memory that it reads
+        self._joined: dict[str, Labels] = {}
+        self._high: dict[str, str] = {}  # loaded register -> label of its second word
+        self._terminators = {b.label: b.terminator for b in values.function.blocks}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._labels
+
+    def __setitem__(self, name: str, labels: Labels) -> None:
+        self._labels[name] = labels
+
+    def labels(self, name: str, block: str) -> Labels:
+        """Labels of ``name`` as read in ``block``.
+
+        A value with several sources that is read in a loop it was not computed in is named once, instead of
+        passing all its sources to every iteration.
+        """
+        found = self._labels.get(name, NOTHING)
+        if len(found.names) > 1 and self._enters_loop(name, block):
+            return self.joined(name)
+        return found
+
+    def clean(self, name: str, block: str, out: list[str]) -> tuple[str, ...]:
+        """Label registers of ``name`` without EXACT bits; code that is needed goes to ``out``."""
+        found = self.labels(name, block)
+        if found.exact is not Exact.DYNAMIC:
+            return found.names
+        return (self.without_exact(found.names[0], out), *found.names[1:])
+
+    def parts(self, name: str, count: int, block: str) -> tuple[Labels, ...]:
+        """Labels of the ``count`` scalars inside ``name`` as read in ``block``; constants have none."""
+        if name not in self.values.carrying:
+            return (NOTHING,) * count
+        found = self._labels.get(name, NOTHING)
+        if len(found.parts) != count:
+            return (self.labels(name, block),) * count
+        if any(len(part.names) > 1 for part in found.parts) and self._enters_loop(name, block):
+            return tuple(self._joined_part(name, k, part) for k, part in enumerate(found.parts))
+        return found.parts
+
+    def clean_part(self, part: Labels, out: list[str]) -> tuple[str, ...]:
+        """Label registers of a part without EXACT bits."""
+        if part.exact is not Exact.DYNAMIC:
+            return part.names
+        return (self.without_exact(part.names[0], out), *part.names[1:])
+
+    def united_parts(self, parts: Sequence[Labels], out: list[str]) -> Labels:
+        """Labels of what is computed from ``parts``."""
+        return Labels(tuple(dict.fromkeys(label for p in parts for label in self.clean_part(p, out))))
+
+    def passed_part(self, name: str, number: int, part: Labels, out: list[str]) -> str:
+        """One label for a part that goes through a call or return; ``0`` for none."""
+        if not part.names:
+            return "0"
+        if len(part.names) > 1:
+            site = self.site(name, f"{name}.{number}.passed")
+            return self.name_value(out, site, self.clean_part(part, out))
+        return self.with_exact(part, out) if part.exact is Exact.YES else part.names[0]
+
+    def _joined_part(self, name: str, number: int, part: Labels) -> Labels:
+        key = f"{name}\0{number}"
+        if len(part.names) < 2:
+            return part
+        if key not in self._joined:
+            out = self.anchor(name)
+            label = self.name_value(out, self.site(name, f"{name}.{number}"), self.clean_part(part, out))
+            self._joined[key] = Labels((label,))
+        return self._joined[key]
+
+    def united(self, names: Sequence[str], block: str, out: list[str]) -> tuple[str, ...]:
+        """Clean labels of all registers together, each once; named first when there are too many."""
+        everything = dict.fromkeys(label for n in names for label in self.clean(n, block, out))
+        if len(everything) <= MAX_STATIC_LABELS:
+            return tuple(everything)
+        several = [n for n in names if len(self.labels(n, block).names) > 1]
+        everything = dict.fromkeys(
+            label
+            for n in names
+            for label in (self.joined(n).names if n in several else self.clean(n, block, out))
+        )
+        return tuple(everything)
+
+    def passed(self, name: str, block: str, out: list[str]) -> str:
+        """One label for a call or return: exactness in its EXACT bit; ``0`` for none."""
+        found = self.labels(name, block)
+        if not found.names:
+            return "0"
+        if len(found.names) > 1:
+            found = self.joined(name)
+        if found.exact is Exact.YES:
+            return self.with_exact(found, out)
+        return found.names[0]
+
+    def high_label(self, loaded: str) -> str:
+        """Label of the second word of a loaded register (or of its part ``register NUL number``)."""
+        if loaded not in self._high:
+            address = self.loaded_from[loaded]
+            anchor = self.anchor(loaded.partition("\0")[0])  # right behind the load
+            self._high[loaded] = self.patch.call(anchor, "ca_load_high", address)
+        return self._high[loaded]
+
+    def joined(self, name: str) -> Labels:
+        """The register as a value of its own (one label)."""
+        if name not in self._joined:
+            found = self._labels[name]
+            out = self.anchor(name)
+            origin = self._origin(name)
+            if origin != name and found.exact is Exact.NO:
+                whole = self.joined(origin)
+                label = whole.names[0]
+                if whole.exact is Exact.DYNAMIC:
+                    label = self.without_exact(label, out)
+                self._joined[name] = Labels((label,))
+            elif found.exact is Exact.DYNAMIC:
+                label = self.join(out, name, found.names)
+                self._joined[name] = Labels((label,), Exact.DYNAMIC)
+            else:
+                label = self.name_value(out, self.register_site(name), found.names)
+                self._joined[name] = Labels((label,))
+        return self._joined[name]
+
+    def _origin(self, name: str) -> str:
+        """Register that ``name`` has all its labels from: ``-alpha`` is no value beside ``alpha``."""
+        while self.values.flows[name] in (Flow.UNION, Flow.COPY):
+            inputs = self.values.data_inputs(name)
+            if len(inputs) != 1 or self._labels[inputs[0]].names != self._labels[name].names:
+                break
+            name = inputs[0]
+        return name
+
+    def name_value(self, out: list[str], site: int, labels: Sequence[str]) -> str:
+        """Code that names a register value with these labels."""
+        labels = self.forms.distinct(self._at_most(hooks.MAX_LABELS, site, labels, out))
+        count = len(labels)
+        if count <= hooks.MAX_INLINE_LABELS:
+            return self.patch.call(out, f"ca_register_{count}", site, *labels)
+        return self.patch.call(out, "ca_register_many", site, count, self.patch.spill(out, labels))
+
+    def register_site(self, name: str, fold: Fold = Fold.NONE) -> int:
+        """Site of a register that becomes a value."""
+        if name not in self.site_of:
+            self.site_of[name] = self.site(name, name, fold)
+        return self.site_of[name]
+
+    def site(self, name: str, result: str, fold: Fold = Fold.NONE) -> int:
+        """A new site called ``result`` for values of the type and source place of register ``name``."""
+        definition = self.values.definitions.get(name)
+        location = -1 if definition is None else definition.instruction.debug_location
+        type_ = self.type_of(name)
+        width = value_width(type_) if type_.kind in ("int", "float") else 8
+        place = self.debug.place(location)
+        function = self.values.function.name
+        variable, _ = self.debug.variable(self.variables.get(name, -1))
+        return self.sites.add_site(
+            SiteRecord(function, result, "register", width, place, fold, variable=variable)
+        )
+
+    def place(self, instruction: Instruction) -> SourcePlace:
+        """Where the source has ``instruction``."""
+        return self.debug.place(instruction.debug_location)
+
+    def read_site(self, instruction: Instruction, width: int) -> int:
+        """A new site for what a library call computes from memory."""
+        result = instruction.name or f"{instruction.callee[1:]} in line {instruction.first_line}"
+        place = self.place(instruction)
+        return self.sites.add_site(
+            SiteRecord(self.values.function.name, result, "register", width, place, Fold.NONE)
+        )
+
+    def argument_site(self, call: Instruction, operand: Operand, number: int) -> int:
+        """A new site for an argument as a value of its own."""
+        width = value_width(operand.type) if operand.type.kind in ("int", "float") else 8
+        place = self.place(call)
+        result = f"{call.callee}.{number}"
+        record = SiteRecord(self.values.function.name, result, "register", width, place)
+        return self.sites.add_site(record)
+
+    def anchor(self, name: str) -> list[str]:
+        """Lines right behind the definition of ``name``."""
+        definition = self.values.definitions.get(name)
+        if definition is None:
+            return self.patch.tops.setdefault(self.values.cfg.entry, [])
+        instruction = definition.instruction
+        if instruction.opcode == "phi":
+            return self.patch.tops.setdefault(definition.block, [])
+        if instruction.opcode == "invoke":
+            return self.patch.tops.setdefault(instruction.targets[0], [])
+        return self.patch.after.setdefault(instruction.last_line, [])
+
+    def edge(self, predecessor: str) -> list[str]:
+        """Lines before the terminator of ``predecessor``."""
+        return self.patch.before.setdefault(self._terminators[predecessor].first_line, [])
+
+    def single(self, name: str) -> Labels:
+        """The register's only label, or the register as a value of its own."""
+        found = self._labels[name]
+        return self.joined(name) if len(found.names) > 1 else found
+
+    def join(self, out: list[str], name: str, labels: Sequence[str], result: str = "") -> str:
+        """Code for one label in place of several, some of which may be absent at run time."""
+        site = self.register_site(name)
+        labels = self._at_most(hooks.MAX_LABELS, site, labels, out)
+        pointer = self.patch.spill(out, labels)
+        return self.patch.call(out, "ca_join", site, len(labels), pointer, result=result)
+
+    def _at_most(self, count: int, site: int, labels: Sequence[str], out: list[str]) -> tuple[str, ...]:
+        """The labels, as many of them joined as it takes to have no more than ``count``."""
+        rest = list(labels)
+        while len(rest) > count:
+            pointer = self.patch.spill(out, rest[:count])
+            rest[:count] = [self.patch.call(out, "ca_join", site, count, pointer)]
+        return tuple(rest)
+
+    def with_exact(self, labels: Labels, out: list[str]) -> str:
+        """The first label, marked as an exact copy of as many words as the value has."""
+        mark = hooks.EXACT_8 - (1 << 64) if labels.words == 2 else hooks.EXACT_4
+        result = self.patch.compute(out, "or", labels.names[0], mark)
+        self.forms.same(result, labels.names[0])
+        return result
+
+    def without_exact(self, label: str, out: list[str]) -> str:
+        """The label without its EXACT bit."""
+        result = self.patch.compute(out, "and", label, _NOT_EXACT)
+        self.forms.same(result, label)
+        return result
+
+    def control(self, label: str, out: list[str]) -> str:
+        """The label in the role of selecting."""
+        result = self.patch.call(out, "ca_control", label)
+        self.forms.control(result, label)
+        return result
+
+    def chosen(self, condition: str, yes: str, no: str, out: list[str]) -> str:
+        """The label ``yes`` where the condition holds, else ``no``."""
+        result = self.patch.choose(out, condition, yes, no)
+        self.forms.chosen(result, condition, yes, no)
+        return result
+
+    def type_of(self, name: str) -> IrType:
+        """Type of a register or parameter."""
+        definition = self.values.definitions.get(name)
+        if definition is not None:
+            return definition.instruction.type
+        return self.values.function.parameters[self.values.parameters[name]].type
+
+    def _enters_loop(self, name: str, block: str) -> bool:
+        loop = self.values.cfg.loop_of(block) if block else None
+        return loop is not None and self.values.block_of(name) not in loop.blocks

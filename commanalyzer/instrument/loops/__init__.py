@@ -1,0 +1,1 @@
+"""Loops in versions: which run without hooks when they repeat, and the code that decides."""

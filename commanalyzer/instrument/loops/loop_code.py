@@ -1,0 +1,269 @@
+"""What the inserted code of a loop nest does, read from its events: memory looked at, labels that enter.
+
+Input: the finished patch of a function. Output: :class:`LoopCode`, or ``None`` when the effect of the code
+depends on anything but addresses, entering labels and the shadow.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from commanalyzer.abi.hooks import MAX_INLINE_LABELS
+from commanalyzer.instrument.code import FunctionPatch
+from commanalyzer.instrument.events import SCRATCH, Address, Choice, Computed, Event, HookCall
+from commanalyzer.ir.loops.polynomials import Polynomial
+from commanalyzer.ir.model import Block, Operand
+from commanalyzer.ir.types import I64, PTR
+
+TOKEN = re.compile(r'%(?:[\w.$-]+|"[^"]*")')
+_OWN = "%ca."  # registers of the instrumentation
+_ON_LABELS = frozenset({"add", "and", "or", "icmp eq"})
+# position of the address among the arguments, bytes (None: the next argument says how many words)
+_ACCESSES: dict[str, tuple[int, int | None]] = {
+    "ca_load": (0, 4),
+    "ca_load_high": (0, 8),
+    "ca_copy_4": (1, 4),
+    "ca_copy_8": (1, 8),
+    "ca_copy_value": (1, 8),
+    "ca_store_unknown": (1, None),
+    "ca_store_pair": (1, 8),
+    "ca_forget": (0, None),
+}
+_BLOCKS = frozenset({"ca_copy_words", "ca_fill"})
+_NAMING = {"ca_register_many", "ca_join", *(f"ca_register_{n}" for n in range(MAX_INLINE_LABELS + 1))}
+_PURE = _NAMING | {"ca_control", "ca_address", "ca_lower", "ca_upper"}
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """Terms of a reduction that goes on behind the loop.
+
+    Attributes:
+        storage: The accumulator.
+        labels: Per label of a term: the address that is loaded from, or a label from outside the loop.
+    """
+
+    storage: str
+    labels: tuple[Polynomial | str, ...]
+
+
+@dataclass(slots=True)
+class LoopCode:
+    """What the inserted code of a loop does.
+
+    Attributes:
+        accesses: Addresses whose shadow it reads or writes, with the number of bytes.
+        blocks: First address and number of bytes of whole blocks of memory that it looks at.
+        entering: Label registers from outside.
+        counters: Number of each block counter and the block that counts.
+        collected: Terms for reductions that go on.
+        defined: Registers that it defines.
+        has_effect: It counts rows, names values or changes the shadow.
+    """
+
+    accesses: list[tuple[Polynomial, int]] = field(default_factory=list)
+    blocks: list[tuple[Polynomial, Polynomial]] = field(default_factory=list)
+    entering: dict[str, None] = field(default_factory=dict)
+    counters: list[tuple[int, str]] = field(default_factory=list)
+    collected: list[Collected] = field(default_factory=list)
+    defined: set[str] = field(default_factory=set)
+    has_effect: bool = False
+
+
+def inserted_lines(patch: FunctionPatch, block: Block) -> Iterator[str]:
+    """Lines that the patch inserts into a block."""
+    yield from patch.phis.get(block.label, ())
+    yield from patch.tops.get(block.label, ())
+    for instruction in block.instructions:
+        yield from patch.before.get(instruction.first_line, ())
+        yield from patch.after.get(instruction.last_line, ())
+
+
+class Numbers(Protocol):
+    """What is known about integers and addresses in a loop."""
+
+    def polynomial(self, operand: Operand) -> Polynomial | None:
+        """Value of an integer or pointer; ``None`` if it is not known in advance."""
+
+    def decides(self, condition: str) -> bool:
+        """A condition of the loop is known in advance."""
+
+
+def computed_address(line: Event, numbers: Numbers, addresses: Mapping[str, Polynomial]) -> Polynomial | None:
+    """The address that a line computes: of a pointer, or some bytes behind one of ``addresses``."""
+    if isinstance(line, Address):
+        return numbers.polynomial(Operand(PTR, line.pointer))
+    if isinstance(line, Computed) and line.operation == "add" and line.uses[0] in addresses:
+        return None if line.constant is None else addresses[line.uses[0]] + Polynomial.number(line.constant)
+    return None
+
+
+def loop_code(
+    patch: FunctionPatch, blocks: list[Block], numbers: Numbers, enclosed: Collection[str] = ()
+) -> LoopCode | None:
+    """Read the code that was inserted into ``blocks``, a loop nest.
+
+    Args:
+        patch: What was inserted.
+        blocks: Blocks of the nest.
+        numbers: What is known about integers and addresses.
+        enclosed: Accumulators whose reductions belong to the loop as a whole.
+    """
+    reader = _Reader(numbers, enclosed)
+    for block in blocks:
+        for line in inserted_lines(patch, block):
+            if not reader.read(line, block.label):
+                return None
+    return reader.finish(patch)
+
+
+class _Reader:
+    def __init__(self, numbers: Numbers, enclosed: Collection[str]) -> None:
+        self._numbers = numbers
+        self._enclosed = enclosed
+        self._code = LoopCode()
+        self._addresses: dict[str, Polynomial] = {}
+        self._loads: dict[str, Polynomial] = {}  # label register -> address
+        self._used: dict[str, None] = {}
+        self._terms: dict[str, list[tuple[str, ...]]] = {}  # by storage
+        self._resets: list[str] = []
+        self._closed: list[str] = []
+
+    def read(self, line: str, block: str) -> bool:
+        """Take a line; false if it cannot be followed."""
+        if not isinstance(line, Event):
+            return False
+        address = computed_address(line, self._numbers, self._addresses)
+        if address is not None:
+            return self._set_address(line.result, address)
+        if isinstance(line, HookCall):
+            return self._call(line, block)
+        if isinstance(line, Choice) and not self._is_followed(line.condition):
+            return False
+        if isinstance(line, Address) or (isinstance(line, Computed) and line.operation not in _ON_LABELS):
+            return False
+        return self._define(line.result) and self._use(line.uses)
+
+    def _is_followed(self, condition: str) -> bool:
+        """A condition is computed from labels, or known in advance."""
+        if condition.startswith(_OWN):
+            return self._use((condition,))
+        return condition.startswith("%") and self._numbers.decides(condition)
+
+    def finish(self, patch: FunctionPatch) -> LoopCode | None:
+        """The code as a whole; ``None`` if reductions begin or end in a way that is not followed."""
+        code = self._code
+        code.entering = {name: None for name in self._used if name not in code.defined}
+        inside = {*self._resets, *self._closed}
+        for storage, terms in self._terms.items():
+            if storage in self._enclosed:
+                code.has_effect = True
+                continue
+            if storage in inside:
+                continue
+            if len(terms) != 1:
+                return None
+            labels = [self._collected(label) for label in terms[0]]
+            if any(label is None for label in labels):
+                return None
+            code.collected.append(Collected(storage, tuple(label for label in labels if label is not None)))
+        if inside and not self._are_whole(patch):
+            return None
+        return code
+
+    def _are_whole(self, patch: FunctionPatch) -> bool:
+        """Reductions that begin or end in the loop do both there, and nowhere else."""
+        begun_or_ended = Counter((*self._resets, *self._closed))
+        everywhere = Counter(
+            line.uses[0]
+            for line in patch.lines()
+            if isinstance(line, HookCall) and line.hook in ("ca_accumulator_reset", "ca_accumulator_close")
+        )
+        for storage, count in begun_or_ended.items():
+            if count != everywhere[storage] or storage not in self._resets or storage not in self._closed:
+                return False
+        return True
+
+    def _collected(self, label: str) -> Polynomial | str | None:
+        """Where a label comes from; ``None`` if it is computed in the loop or was passed in memory."""
+        if not label:
+            return None
+        if label in self._loads:
+            return self._loads[label]
+        return None if label in self._code.defined else label
+
+    def _set_address(self, name: str, address: Polynomial) -> bool:
+        self._addresses[name] = address
+        return self._define(name)
+
+    def _define(self, name: str) -> bool:
+        if name:
+            self._code.defined.add(name)
+        return True
+
+    def _use(self, operands: Iterable[str]) -> bool:
+        registers = [name for name in operands if name.startswith("%")]
+        if not all(name.startswith(_OWN) for name in registers):
+            return False
+        self._used.update((name, None) for name in registers if name != SCRATCH)
+        return True
+
+    def _call(self, call: HookCall, block: str) -> bool:
+        hook, arguments, result = call.hook, call.uses, call.result
+        if hook == "ca_count_block":
+            self._code.counters.append((int(arguments[0]), block))
+            return True
+        if hook.startswith("ca_term_"):
+            return self._term(hook, arguments)
+        if hook in ("ca_accumulator_reset", "ca_accumulator_close"):
+            return self._reduction(hook, arguments, result)
+        if hook in _BLOCKS:
+            return self._block(arguments)
+        self._define(result)
+        if hook in _PURE:
+            self._code.has_effect |= hook in _NAMING
+            return self._use(arguments)
+        if hook not in _ACCESSES and not hook.startswith("ca_row_"):
+            return False
+        position, size = _ACCESSES.get(hook, (1, None))
+        address = self._address(arguments[position])
+        if address is None:
+            return False
+        self._code.accesses.append((address, int(arguments[position + 1]) * 4 if size is None else size))
+        if hook in ("ca_load", "ca_load_high"):
+            if hook == "ca_load":
+                self._loads[result] = address
+            return True
+        self._code.has_effect = True
+        return self._use(arguments[position + 1 :])
+
+    def _block(self, arguments: Sequence[str]) -> bool:
+        """Copies and fills: (site, addresses, bytes)."""
+        self._code.has_effect = True
+        size = self._numbers.polynomial(Operand(I64, arguments[-1]))
+        for text in arguments[1:-1]:
+            address = self._address(text)
+            if address is None or size is None:
+                return False
+            self._code.blocks.append((address, size))
+        return True
+
+    def _address(self, text: str) -> Polynomial | None:
+        if text in self._addresses:
+            return self._addresses[text]
+        return None if text in self._code.defined else self._numbers.polynomial(Operand(I64, text))
+
+    def _term(self, hook: str, arguments: Sequence[str]) -> bool:
+        in_memory = hook == "ca_term_many"
+        self._terms.setdefault(arguments[0], []).append(("",) if in_memory else tuple(arguments[1:]))
+        return in_memory or self._use(arguments[1:])
+
+    def _reduction(self, hook: str, arguments: Sequence[str], result: str) -> bool:
+        self._define(result)
+        self._code.has_effect = True
+        (self._resets if hook == "ca_accumulator_reset" else self._closed).append(arguments[0])
+        return True

@@ -1,0 +1,400 @@
+"""Loops whose effect on the recording is known before they run: when it was recorded before.
+
+What the hooks inside a loop do is a function of the addresses that they get, the labels that enter the loop
+and the shadow of the words it touches. In a loop whose addresses and numbers of rounds are polynomials of
+invariants (:mod:`.induction`), all of this is known when the loop is entered: it is hashed,
+and if a run with the same hash found the same shadow and left it unchanged, it counted rows that would be
+counted again. Then the loop's original code runs, without hooks. This holds for single loops and for nests.
+
+    preheader --> guard: hash, changes of the shadow so far
+                   | known              | unknown
+            counts, terms               |
+                   |                    |
+            original loop       instrumented loop
+                   |                    |
+                   |              changes again: remember
+                   +----------> exit <--+
+
+Aliasing is harmless: the instrumented loop itself says what happens, whatever the addresses are, and a loop
+that changes the shadow (a copy that is new) is not remembered. Terms of reductions that go on behind a loop
+are collected from the addresses alone, before the original code runs; loops that collect them do not change
+the shadow, or their effect is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import pairwise
+
+from commanalyzer.instrument.code import FunctionPatch, RepeatedLoop
+from commanalyzer.instrument.events import HookCall
+from commanalyzer.instrument.labelling.values import FunctionValues
+from commanalyzer.instrument.loops.loop_code import TOKEN, Collected, LoopCode, inserted_lines, loop_code
+from commanalyzer.instrument.loops.nest_events import NestReader, loops_around, offer_nest
+from commanalyzer.instrument.loops.range_events import MOST_OUTER, RangeReader, RangeStore, offer
+from commanalyzer.instrument.loops.repeat_guards import GuardWriter
+from commanalyzer.instrument.mechanisms import Mechanisms
+from commanalyzer.ir.cfg import Loop
+from commanalyzer.ir.loops.induction import LoopEnds, NestNumbers, Rounds, loop_ends, round_number
+from commanalyzer.ir.loops.polynomials import Polynomial
+from commanalyzer.ir.model import Block
+
+MAX_RANGES = 32
+FEWEST_ROUNDS = 8  # of a loop whose rounds are constant: a guard would cost more
+_NEAR_BYTES = 4096  # accesses at constant distances up to this are one range
+
+
+def by_polynomials(
+    values: FunctionValues,
+    patch: FunctionPatch,
+    loop: Loop,
+    blocks: list[Block],
+    used_in: dict[str, set[str]],
+    mechanisms: Mechanisms,
+) -> RepeatedLoop | None:
+    """The loop with a guard that computes its rounds and addresses, if they are polynomials."""
+    nest = _nest(values, loop, blocks)
+    if nest is None:
+        return None
+    numbers = NestNumbers(values.function, values.cfg, loop)
+    rounds = {h: numbers.rounds(nest.loops[h], ends) for h, ends in nest.ends.items()}
+    known = {header: found for header, found in rounds.items() if found is not None}
+    code = loop_code(patch, blocks, numbers)
+    if code is None or len(known) != len(rounds):
+        return None
+    if code.collected and (len(nest.ends) != 1 or not mechanisms.reduction_events):
+        return None
+    if is_read_outside(values, loop, nest.ends[loop.header], code, used_in):
+        return None
+    return _write(patch, nest, numbers, code, known, identity(values, loop, code), mechanisms)
+
+
+def identity(values: FunctionValues, loop: Loop, code: LoopCode) -> int:
+    """A block counter that belongs to this loop alone."""
+    return next(number for number, block in code.counters if values.cfg.innermost_loop[block] == loop.header)
+
+
+def is_short(values: FunctionValues, loop: Loop, ends: LoopEnds) -> bool:
+    """A loop without inner ones makes few rounds, always."""
+    if any(inner.parent == loop.header for inner in values.cfg.loops.values()):
+        return False
+    rounds = NestNumbers(values.function, values.cfg, loop).rounds(loop, ends)
+    count = None if rounds is None else rounds.constant
+    return count is not None and count < FEWEST_ROUNDS
+
+
+@dataclass(frozen=True, slots=True)
+class _Nest:
+    """A loop with the loops inside it; nothing but their ends branches."""
+
+    loop: Loop
+    loops: dict[str, Loop]
+    ends: dict[str, LoopEnds]
+    blocks: list[Block]
+    short: dict[str, frozenset[str]]  # per block, loops in whose last round it is not executed
+    behind: dict[str, frozenset[str]]  # per block, those that come after it in every round
+
+    @property
+    def by_depth(self) -> list[str]:
+        """Headers, those of outer loops first."""
+        return sorted(self.loops, key=lambda header: -len(self.loops[header].blocks))
+
+
+def _nest(values: FunctionValues, loop: Loop, blocks: list[Block]) -> _Nest | None:
+    cfg = values.cfg
+    loops = {h: inner for h, inner in cfg.loops.items() if h in loop.blocks}
+    ends = {}
+    for header, inner in loops.items():
+        found = loop_ends(cfg, inner)
+        if found is None or cfg.innermost_loop[found.exiting] != header:
+            return None
+        ends[header] = found
+    exiting = {e.exiting for e in ends.values()}
+    if any(len(cfg.successors[b.label]) != 1 and b.label not in exiting for b in blocks):
+        return None
+    short = {
+        b.label: frozenset(h for h, e in ends.items() if _is_behind(values, b.label, loops[h], e))
+        for b in blocks
+    }
+    if any(short[header] for header in loops):
+        return None  # a loop that is not entered in the last round would have to have rounds all the same
+    behind = {
+        b.label: frozenset(o.label for o in blocks if o is not b and cfg.dominates(b.label, o.label))
+        for b in blocks
+    }
+    return _Nest(loop, loops, ends, blocks, short, behind)
+
+
+def _is_behind(values: FunctionValues, block: str, loop: Loop, ends: LoopEnds) -> bool:
+    """The block is executed after the loop was found to go on."""
+    if block not in loop.blocks or block == ends.exiting:
+        return False
+    return values.cfg.dominates(ends.exiting, block)
+
+
+def uses_of_inserted(values: FunctionValues, patch: FunctionPatch) -> dict[str, set[str]]:
+    """Blocks whose inserted code mentions a register (or a label of a block)."""
+    found: dict[str, set[str]] = {}
+    for block in values.function.blocks:
+        for line in inserted_lines(patch, block):
+            for token in TOKEN.findall(line):
+                found.setdefault(token, set()).add(block.label)
+    return found
+
+
+def is_read_outside(
+    values: FunctionValues, loop: Loop, ends: LoopEnds, code: LoopCode, used_in: dict[str, set[str]]
+) -> bool:
+    """Something defined in the loop is read outside, other than by phis of the exit."""
+    inside = loop.blocks
+    registers = [name for name, d in values.definitions.items() if d.block in inside]
+    if any(used_in.get(name, set()) - inside for name in (*registers, *code.defined)):
+        return True
+    return any(
+        use.block not in inside and not (use.block == ends.exit and use.user.opcode == "phi")
+        for name in registers
+        for use in values.uses.get(name, ())
+    )
+
+
+def _write(
+    patch: FunctionPatch,
+    nest: _Nest,
+    numbers: NestNumbers,
+    code: LoopCode,
+    rounds: dict[str, Rounds],
+    identity: int,
+    mechanisms: Mechanisms,
+) -> RepeatedLoop | None:
+    """Code of the guard and of what surrounds the copy and the instrumented loop."""
+    guard = GuardWriter(patch, numbers.types)
+    made = {header: guard.rounds(found) for header, found in rounds.items()}
+    total = reduce(lambda a, b: guard.compute("mul", a, b), made.values())
+    behind: list[str] = []
+    offered: tuple[str, ...] = ()
+    taken = ""
+    if code.has_effect:
+        spans = [_span(guard, nest, made, *found) for found in _ranges(code)]
+        spans += [_span(guard, nest, made, *found) for found in code.blocks]
+        if any(span is None for span in spans) or len(spans) > MAX_RANGES:
+            return None
+        values = [*made.values(), *(v for span in spans if span is not None for v in span.hashed)]
+        key = guard.hashed([str(identity + 1), *dict.fromkeys(values), *code.entering])
+        changes = _changes(patch, guard.lines, [span for span in spans if span is not None])
+        offered, taken = _offer(patch, nest, numbers, made, (key, changes, total), mechanisms)
+        found = guard.call("ca_repeat_ready" if taken else "ca_repeat_known", key, changes, total)
+        known = patch.value(guard.lines, f"icmp ne i32 {found}, 0")
+        patch.call(behind, "ca_repeat_end", _changes(patch, behind, [s for s in spans if s is not None]))
+    else:
+        known = patch.compute(guard.lines, "icmp ne", total, "0")
+    before_copy = _counts(patch, guard, nest, code, made)
+    for collected in code.collected:
+        written = _collect(patch, guard, nest, collected, made, has_effect=code.has_effect)
+        if written is None:
+            return None
+        before_copy += written
+    ends = nest.ends[nest.loop.header]
+    return RepeatedLoop(
+        ends.preheader, nest.loop.header, ends.exiting, ends.exit, tuple(b.label for b in nest.blocks),
+        len(patch.repeated), tuple(guard.lines), known, tuple(before_copy), tuple(behind),
+        offer=offered, is_taken=taken,
+    )  # fmt: skip
+
+
+def _offer(
+    patch: FunctionPatch,
+    nest: _Nest,
+    numbers: NestNumbers,
+    made: dict[str, str],
+    loop: tuple[str, str, str],
+    mechanisms: Mechanisms,
+) -> tuple[tuple[str, ...], str]:
+    """Code that offers what a loop stores, or sums and stores, to the recorder, and whether it was taken."""
+    busy = [block for block in nest.blocks if not _only_counts(patch, block)]
+    busy.sort(key=lambda block: -len(nest.behind[block.label]))
+    if any(nest.short[block.label] for block in busy):
+        return (), ""
+    if any(later.label not in nest.behind[block.label] for block, later in pairwise(busy)):
+        return (), ""  # some may be left out
+    guard = GuardWriter(patch, numbers.types)
+    taken = None
+    reader = NestReader(numbers)
+    if mechanisms.range_events and (stores := _stores(patch, nest, busy, numbers)):
+        rounds = {round_number(header): made[header] for header in nest.by_depth}
+        taken = offer(patch, guard, stores, rounds, loop)
+    elif mechanisms.nest_events and (around := loops_around(nest.loops, nest.loop.header)):
+        if not _are_read(patch, nest, busy, reader, around):
+            return (), ""
+        taken = offer_nest(patch, guard, reader.entries, around, made, loop)
+    return (tuple(guard.lines), taken) if taken else ((), "")
+
+
+def _stores(
+    patch: FunctionPatch, nest: _Nest, busy: list[Block], numbers: NestNumbers
+) -> Sequence[RangeStore]:
+    """Stores of the innermost loop, if the nest does nothing else and is one loop in the other."""
+    *_, innermost = nest.by_depth
+    is_chain = all(nest.loops[inner].parent == outer for outer, inner in pairwise(nest.by_depth))
+    if not is_chain or len(nest.loops) > 1 + MOST_OUTER:
+        return ()
+    reader = RangeReader(numbers)
+    for block in busy:
+        known = len(reader.stores)
+        if not all(reader.read(line) for line in inserted_lines(patch, block)):
+            return ()
+        if len(reader.stores) > known and block.label not in nest.loops[innermost].blocks:
+            return ()
+    return reader.stores
+
+
+def _are_read(
+    patch: FunctionPatch, nest: _Nest, busy: list[Block], reader: NestReader, around: Sequence[str]
+) -> bool:
+    """The reader can follow the blocks of the loops ``around`` reductions, and of those."""
+    inside = {label: h for h, inner in nest.loops.items() if h not in around for label in inner.blocks}
+    outer = nest.loops[around[-1]].blocks
+    for block in busy:
+        for line in inserted_lines(patch, block):
+            if block.label in inside:
+                is_read = reader.read_inner(line, inside[block.label])
+            else:
+                is_read = (reader.read_outer if block.label in outer else reader.read_around)(line)
+            if not is_read:
+                return False
+    return any(isinstance(entry, RangeStore) for entry in reader.entries)
+
+
+def _only_counts(patch: FunctionPatch, block: Block) -> bool:
+    lines = inserted_lines(patch, block)
+    return all(isinstance(line, HookCall) and line.hook == "ca_count_block" for line in lines)
+
+
+def _ranges(code: LoopCode) -> list[tuple[Polynomial, Polynomial]]:
+    """Addresses that advance together: where they start, and bytes from there on."""
+    by_shape: dict[frozenset[object], tuple[Polynomial, list[tuple[int, int]]]] = {}
+    for address, size in code.accesses:
+        shape = address.without_constant()
+        entry = by_shape.setdefault(frozenset(shape.terms.items()), (shape, []))
+        entry[1].append((address.constant, address.constant + size))
+    result = []
+    for shape, pieces in by_shape.values():
+        pieces.sort()
+        first, end = pieces[0]
+        for start, stop in pieces[1:]:
+            if start > end + _NEAR_BYTES:
+                result.append((shape + Polynomial.number(first), Polynomial.number(end - first)))
+                first, end = start, stop
+            end = max(end, stop)
+        result.append((shape + Polynomial.number(first), Polynomial.number(end - first)))
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """Addresses that a nest looks at: registers with the first and last byte, and what determines them."""
+
+    low: str
+    high: str
+    hashed: tuple[str, ...]
+
+
+def _span(
+    guard: GuardWriter, nest: _Nest, made: dict[str, str], start: Polynomial, size: Polynomial
+) -> _Span | None:
+    if any(symbol.startswith("#") for symbol in size.symbols):
+        return None
+    shape = start.without_constant()
+    base = guard.value(shape.without(round_number(h) for h in nest.loops))
+    hashed, low, high = [base], base, base
+    if not size.is_constant:
+        hashed.append(guard.value(size))
+    for header in nest.loops:
+        stride = shape.coefficient(round_number(header))
+        if stride is None or any(s.startswith("#") for s in stride.symbols):
+            return None
+        if not stride.terms:
+            continue
+        step = guard.value(stride)
+        way = guard.compute("mul", step, guard.compute("add", made[header], "-1"))
+        if stride.is_constant:
+            low, high = (
+                (low, guard.compute("add", high, way))
+                if stride.constant > 0
+                else (guard.compute("add", low, way), high)
+            )
+            continue
+        hashed.append(step)
+        low = guard.compute("add", low, guard.smaller(way, "0"))
+        high = guard.compute("add", high, guard.smaller(way, "0", wanted=False))
+    if start.constant:
+        low = guard.compute("add", low, str(start.constant))
+    high = guard.compute("add", high, guard.value(size + Polynomial.number(start.constant - 1)))
+    return _Span(low, high, tuple(hashed))
+
+
+def _changes(patch: FunctionPatch, out: list[str], spans: Sequence[_Span]) -> str:
+    """How often the shadow of these addresses has changed so far."""
+    total = "0"
+    for span in spans:
+        found = patch.call(out, "ca_changes", span.low, span.high)
+        total = found if total == "0" else patch.compute(out, "add", total, found)
+    return total
+
+
+def _counts(
+    patch: FunctionPatch, guard: GuardWriter, nest: _Nest, code: LoopCode, made: dict[str, str]
+) -> list[str]:
+    """Executions of blocks, all at once."""
+    lines: list[str] = []
+    for counter, block in code.counters:
+        product = "1"
+        for header, loop in nest.loops.items():
+            if block in loop.blocks:
+                factor = made[header]
+                if header in nest.short[block]:
+                    factor = patch.compute(lines, "add", factor, "-1")
+                product = factor if product == "1" else patch.compute(lines, "mul", product, factor)
+        patch.call(lines, "ca_count_blocks", counter, product)
+    return lines
+
+
+def _collect(
+    patch: FunctionPatch,
+    guard: GuardWriter,
+    nest: _Nest,
+    collected: Collected,
+    made: dict[str, str],
+    *,
+    has_effect: bool,
+) -> list[str] | None:
+    """Terms of a reduction, from the addresses of what is loaded."""
+    number = round_number(nest.loop.header)
+    words: list[str] = []
+    loaded = 0
+    for position, label in enumerate(collected.labels):
+        if isinstance(label, str):
+            words += [label, "0"]
+            continue
+        stride = label.coefficient(number)
+        if stride is None:
+            return None
+        words += [guard.value(label.without([number])), guard.value(stride)]
+        loaded |= 1 << position
+    lines: list[str] = []
+    pointer = patch.spill(lines, words)
+    later = not has_effect and _is_closed_at_once(patch, nest, collected.storage)
+    hook = "ca_collect_later" if later else "ca_collect"
+    patch.call(lines, hook, collected.storage, made[nest.loop.header], len(collected.labels), loaded, pointer)
+    return lines
+
+
+def _is_closed_at_once(patch: FunctionPatch, nest: _Nest, storage: str) -> bool:
+    """The first thing that happens behind the loop is that reductions end, this one among them."""
+    for line in patch.tops.get(nest.ends[nest.loop.header].exit, ()):
+        if not isinstance(line, HookCall) or line.hook not in ("ca_accumulator_close", "ca_count_block"):
+            return False
+        if line.hook == "ca_accumulator_close" and line.uses[0] == storage:
+            return True
+    return False

@@ -1,0 +1,1 @@
+"""Instructions that compute: data in, data and labels out."""

@@ -1,0 +1,1 @@
+"""Library functions as the interpreter executes them, with what they do to labels."""

@@ -1,0 +1,1 @@
+"""Facts about loops and what they carry: induction polynomials, guards, selections, extrema."""

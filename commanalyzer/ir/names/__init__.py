@@ -1,0 +1,4 @@
+"""What the source calls things.
+
+Debug information, who holds an address, names of symbols and of places.
+"""

@@ -1,0 +1,1 @@
+"""Text of LLVM IR -> parsed module: tokens, operands, one reader per opcode."""

@@ -1,0 +1,1 @@
+"""The measurement of a machine: campaign, timed kernels, raw timings, summaries."""

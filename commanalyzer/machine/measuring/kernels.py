@@ -1,0 +1,333 @@
+"""Timed communication: pattern in, this rank's times out. No statistics, no decisions.
+
+Every kernel is called by all ranks of the communicator. Each repetition begins with one barrier; what takes
+no part in a repetition is NaN. Loops in Python are over repetitions only: what is timed is one call into
+the library, or two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from commanalyzer.machine.measuring.communicator import Buffer, Communicator
+from commanalyzer.machine.measuring.patterns import IDLE, ExchangePattern, Ranks
+
+Times = NDArray[np.float64]
+Role = Literal["send", "receive", "exchange"]
+Collective = Literal["allreduce", "bcast"]
+R = TypeVar("R")
+_DOUBLE_BYTES = 8
+
+
+def exchange_times(
+    comm: Communicator[R], pattern: ExchangePattern, message_bytes: int, num_messages: int
+) -> Times:
+    """Time of ``num_messages`` messages per direction that are all under way at once, per round.
+
+    Before each timed round the partners exchange one message, so that connections exist.
+
+    Args:
+        comm: Ranks of the pattern.
+        pattern: Who sends to whom.
+        message_bytes: Size of one message.
+        num_messages: Messages from each rank per round.
+
+    Returns:
+        float64[rounds], seconds for all messages; NaN where this rank is idle.
+    """
+    outgoing = np.zeros(message_bytes, dtype=np.uint8)
+    incoming = np.zeros((num_messages, message_bytes), dtype=np.uint8)
+    times_s = np.full(pattern.num_rounds, np.nan)
+    for index in range(pattern.num_rounds):
+        target = int(pattern.targets[index, comm.rank])
+        source = int(pattern.sources[index, comm.rank])
+        receives, sends = _requests(comm, outgoing, incoming, target, source)
+        _complete(comm, [*receives[:1], *sends[:1]])
+        requests = [*receives, *sends]
+        comm.barrier()
+        start_s = comm.clock_s()
+        comm.start(requests)
+        comm.wait(requests)
+        if requests:
+            times_s[index] = comm.clock_s() - start_s
+        comm.release(requests)
+    return times_s
+
+
+def pattern_times(
+    comm: Communicator[R], pattern: ExchangePattern, message_bytes: int, num_repetitions: int
+) -> Times:
+    """Time of a phase in which every round of the pattern is a message, all under way at once.
+
+    Args:
+        comm: Ranks of the pattern.
+        pattern: A message to each target.
+        message_bytes: Size of one message.
+        num_repetitions: Timed phases, after one that is not timed.
+
+    Returns:
+        float64[repetitions], seconds.
+    """
+    outgoing = np.zeros(message_bytes, dtype=np.uint8)
+    incoming = np.zeros((pattern.num_rounds, message_bytes), dtype=np.uint8)
+    sources, targets = pattern.sources[:, comm.rank].tolist(), pattern.targets[:, comm.rank].tolist()
+    requests = [
+        comm.prepare_receive(row, source)
+        for row, source in zip(incoming, sources, strict=True)
+        if source != IDLE
+    ]
+    requests += [comm.prepare_send(outgoing, target) for target in targets if target != IDLE]
+    times_s = np.empty(num_repetitions + 1)
+    for index in range(num_repetitions + 1):
+        comm.barrier()
+        start_s = comm.clock_s()
+        comm.start(requests)
+        comm.wait(requests)
+        times_s[index] = comm.clock_s() - start_s
+    comm.release(requests)
+    return times_s[1:]
+
+
+def round_trip_times(comm: Communicator[R], partners: Ranks, message_bytes: int) -> Times:
+    """Time of a message to the partner and back, per round, on the lower rank of each pair.
+
+    One round trip that is not timed goes before each timed one.
+
+    Args:
+        comm: Ranks of the matchings.
+        partners: int64[rounds, ranks], partner of each rank, ``IDLE`` for none.
+        message_bytes: Size of the message.
+
+    Returns:
+        float64[rounds], seconds; NaN on the higher ranks.
+    """
+    buffer = np.zeros(message_bytes, dtype=np.uint8)
+    times_s = np.full(len(partners), np.nan)
+    for index, partner in enumerate(partners[:, comm.rank].tolist()):
+        comm.barrier()
+        if partner == IDLE:
+            continue
+        if comm.rank > partner:
+            for _ in range(2):
+                comm.receive(buffer, partner)
+                comm.send(buffer, partner)
+            continue
+        comm.send(buffer, partner)
+        comm.receive(buffer, partner)
+        start_s = comm.clock_s()
+        comm.send(buffer, partner)
+        comm.receive(buffer, partner)
+        times_s[index] = comm.clock_s() - start_s
+    return times_s
+
+
+def call_times(comm: Communicator[R], num_calls: int, num_repetitions: int) -> Times:
+    """Time of one call that sends nothing, float64[repetitions], seconds."""
+    buffer = np.zeros(1, dtype=np.uint8)
+    times_s = np.empty(num_repetitions)
+    for index in range(num_repetitions):
+        comm.barrier()
+        start_s = comm.clock_s()
+        for _ in range(num_calls):
+            comm.send_to_nobody(buffer)
+        times_s[index] = (comm.clock_s() - start_s) / num_calls
+    return times_s
+
+
+def overhead_times(
+    comm: Communicator[R], partners: Ranks, message_bytes: int, num_messages: int
+) -> tuple[Times, Times]:
+    """Time that the processor needs to post sends, and to take in messages that have arrived.
+
+    The lower rank of each pair posts ``num_messages`` sends and is timed; after a barrier the higher one
+    receives and is timed. The messages are small, so that they arrive without the receiver's help.
+
+    Args:
+        comm: Ranks of the matchings.
+        partners: int64[rounds, ranks], partner of each rank.
+        message_bytes: Size of one message.
+        num_messages: Messages per repetition.
+
+    Returns:
+        Send times and receive times, float64[rounds] each, seconds for all messages; NaN on the rank that
+        was not timed.
+    """
+    outgoing = np.zeros(message_bytes, dtype=np.uint8)
+    incoming = np.zeros((num_messages, message_bytes), dtype=np.uint8)
+    send_s, receive_s = np.full((2, len(partners)), np.nan)
+    for index, partner in enumerate(partners[:, comm.rank].tolist()):
+        is_sender = comm.rank < partner
+        target, source = (partner, IDLE) if is_sender else (IDLE, partner)
+        receives, sends = _requests(comm, outgoing, incoming, target, source)
+        comm.barrier()
+        start_s = comm.clock_s()
+        comm.start(sends)
+        if sends:
+            send_s[index] = comm.clock_s() - start_s
+        comm.barrier()
+        start_s = comm.clock_s()
+        comm.start(receives)
+        comm.wait(receives)
+        if receives:
+            receive_s[index] = comm.clock_s() - start_s
+        comm.wait(sends)
+        comm.release([*receives, *sends])
+    return send_s, receive_s
+
+
+def stream_times(comm: Communicator[R], partners: Ranks, message_bytes: int, num_messages: int) -> Times:
+    """Time until ``num_messages`` small messages, sent at once, are there; on the higher rank of each pair.
+
+    Args:
+        comm: Ranks of the matchings.
+        partners: int64[rounds, ranks], partner of each rank.
+        message_bytes: Size of one message.
+        num_messages: Messages per repetition.
+
+    Returns:
+        float64[rounds], seconds for all messages; NaN on the senders.
+    """
+    outgoing = np.zeros(message_bytes, dtype=np.uint8)
+    incoming = np.zeros((num_messages, message_bytes), dtype=np.uint8)
+    times_s = np.full(len(partners), np.nan)
+    for index, partner in enumerate(partners[:, comm.rank].tolist()):
+        target, source = (partner, IDLE) if comm.rank < partner else (IDLE, partner)
+        receives, sends = _requests(comm, outgoing, incoming, target, source)
+        comm.start(receives)
+        comm.barrier()
+        start_s = comm.clock_s()
+        comm.start(sends)
+        comm.wait([*receives, *sends])
+        if receives:
+            times_s[index] = comm.clock_s() - start_s
+        comm.release([*receives, *sends])
+    return times_s
+
+
+def overlapped_times(
+    comm: Communicator[R], partners: Ranks, role: Role, message_bytes: int, work_units: int
+) -> Times:
+    """Time of post, work, wait, per round, on the rank that works.
+
+    Args:
+        comm: Ranks of the matchings.
+        partners: int64[rounds, ranks], partner of each rank.
+        role: What the working rank does: the lower rank of each pair sends or receives while the other one
+            only communicates; or both ranks send, receive and work.
+        message_bytes: Size of the message.
+        work_units: Work between posting and waiting; 0 times the transfer alone.
+
+    Returns:
+        float64[rounds], seconds; NaN on the ranks that do not work.
+    """
+    outgoing = np.zeros(message_bytes, dtype=np.uint8)
+    incoming = np.zeros((1, message_bytes), dtype=np.uint8)
+    times_s = np.full(len(partners), np.nan)
+    for index, partner in enumerate(partners[:, comm.rank].tolist()):
+        is_measured = partner != IDLE and (role == "exchange" or comm.rank < partner)
+        sends_here = role == "exchange" or (role == "send") == is_measured
+        receives_here = role == "exchange" or not sends_here
+        receives, sends = _requests(
+            comm, outgoing, incoming, partner if sends_here else IDLE, partner if receives_here else IDLE
+        )
+        requests = [*receives, *sends]
+        _complete(comm, requests)
+        comm.barrier()
+        start_s = comm.clock_s()
+        comm.start(requests)
+        if is_measured and work_units:
+            comm.work(work_units)
+        comm.wait(requests)
+        if is_measured:
+            times_s[index] = comm.clock_s() - start_s
+        comm.release(requests)
+    return times_s
+
+
+def work_times(comm: Communicator[R], work_units: int, num_repetitions: int) -> Times:
+    """Time of the work alone, float64[repetitions], seconds."""
+    times_s = np.empty(num_repetitions)
+    for index in range(num_repetitions):
+        comm.barrier()
+        start_s = comm.clock_s()
+        comm.work(work_units)
+        times_s[index] = comm.clock_s() - start_s
+    return times_s
+
+
+def collective_times(
+    comm: Communicator[R], operation: Collective, message_bytes: int, num_repetitions: int
+) -> Times:
+    """Time of one collective operation, per repetition, on this rank.
+
+    Args:
+        comm: Ranks that take part.
+        operation: ``allreduce`` (sum of doubles) or ``bcast`` (from rank 0).
+        message_bytes: Size of the contribution of one rank; a multiple of 8 for ``allreduce``.
+        num_repetitions: Timed repetitions, after one that is not timed.
+
+    Returns:
+        float64[repetitions], seconds.
+    """
+    values = np.ones(max(1, message_bytes // _DOUBLE_BYTES))
+    result = np.empty_like(values)
+    buffer = np.zeros(message_bytes, dtype=np.uint8)
+    times_s = np.empty(num_repetitions + 1)
+    for index in range(num_repetitions + 1):
+        comm.barrier()
+        start_s = comm.clock_s()
+        if operation == "allreduce":
+            comm.allreduce(values, result)
+        else:
+            comm.broadcast(buffer)
+        times_s[index] = comm.clock_s() - start_s
+    return times_s[1:]
+
+
+def _requests(
+    comm: Communicator[R], outgoing: Buffer, incoming: Buffer, target: int, source: int
+) -> tuple[list[R], list[R]]:
+    """Receives and sends, one per row of ``incoming``; none for an idle partner."""
+    receives = [comm.prepare_receive(row, source) for row in incoming] if source != IDLE else []
+    sends = [comm.prepare_send(outgoing, target) for _ in incoming] if target != IDLE else []
+    return receives, sends
+
+
+def _complete(comm: Communicator[R], requests: Sequence[R]) -> None:
+    comm.start(requests)
+    comm.wait(requests)
+
+
+def pairwise_times(comm: Communicator[R], comm_bytes: NDArray[np.int64], num_rounds: int) -> Times:
+    """Time of a round in which every pair of ranks exchanges its own number of bytes, all at once.
+
+    Args:
+        comm: Ranks.
+        comm_bytes: int64[p, p], bytes from the rank of the row to that of the column.
+        num_rounds: Timed rounds, after one that is not.
+
+    Returns:
+        float64[rounds], seconds until all messages of this rank are sent and received.
+    """
+    outgoing, incoming = comm_bytes[comm.rank], comm_bytes[:, comm.rank]
+    requests = [
+        comm.prepare_receive(np.zeros(int(incoming[k]), dtype=np.uint8), k)
+        for k in np.flatnonzero(incoming).tolist()
+    ]
+    requests += [
+        comm.prepare_send(np.zeros(int(outgoing[k]), dtype=np.uint8), k)
+        for k in np.flatnonzero(outgoing).tolist()
+    ]
+    times_s = np.empty(num_rounds + 1)
+    for number in range(num_rounds + 1):
+        comm.barrier()
+        start_s = comm.clock_s()
+        comm.start(requests)
+        comm.wait(requests)
+        times_s[number] = comm.clock_s() - start_s
+    comm.release(requests)
+    return times_s[1:]

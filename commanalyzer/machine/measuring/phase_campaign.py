@@ -1,0 +1,191 @@
+"""The campaign that phase models are fitted to: nodes x processes per node x messages x sizes.
+
+In a phase every process sends ``num_messages`` messages of one size and receives as many; all are under way
+at once. Neighbours are on the next nodes (``shift``) or anywhere (``ring``): in real programs they are some
+of each. Every finished point is one line of a table, so that a campaign that is killed goes on where it was.
+
+Reference: N. Papadopoulou, G. Goumas, N. Koziris, 2017, Section 3.3 (8 to 128 nodes, 1 to all processes per
+node, 1 to 4 or 8 messages, 64 B to 16 MB, two executions). Departure: the paper does not say who exchanges
+with whom.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import astuple, dataclass, fields
+from itertools import product
+from pathlib import Path
+from typing import Literal, TypeVar, get_args
+
+import numpy as np
+
+from commanalyzer.errors import MachineModelError
+from commanalyzer.foundation.documents import read_csv
+from commanalyzer.machine.measuring.communicator import Communicator
+from commanalyzer.machine.measuring.kernels import pattern_times
+from commanalyzer.machine.measuring.patterns import ExchangePattern, random_rings, shifts
+
+R = TypeVar("R")
+Pattern = Literal["shift", "ring"]
+SIZES_BYTES = (64, 1024, 16384, 262144, 4194304, 16777216)
+NUM_MESSAGES = (1, 4)
+_REPETITIONS = 7
+_LEAST_NODES = 2
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class CampaignPoint:
+    """One phase.
+
+    Attributes:
+        num_nodes: N.
+        ranks_per_node: PPN.
+        num_messages: M, of each process.
+        message_bytes: S.
+        pattern: Who exchanges with whom.
+    """
+
+    num_nodes: int
+    ranks_per_node: int
+    num_messages: int
+    message_bytes: int
+    pattern: Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredPoint:
+    """A point and what was measured.
+
+    Attributes:
+        point: The phase.
+        allocation: Name of the job, to tell allocations apart.
+        positions: Places of the nodes in the network, in the order of the ranks' nodes.
+        time_s: Median over repetitions of the slowest rank's time, seconds.
+    """
+
+    point: CampaignPoint
+    allocation: str
+    positions: tuple[int, ...]
+    time_s: float
+
+
+COLUMNS = (*(field.name for field in fields(CampaignPoint)), "allocation", "positions", "time_s")
+
+
+def campaign_points(
+    nodes: Sequence[int],
+    processes: Sequence[int],
+    messages: Sequence[int] = NUM_MESSAGES,
+    sizes: Sequence[int] = SIZES_BYTES,
+) -> tuple[CampaignPoint, ...]:
+    """All points, small ones first; without those on one node, which use no network."""
+    found = [
+        CampaignPoint(n, ppn, m, size, pattern)
+        for n, ppn, m, size, pattern in product(nodes, processes, messages, sizes, get_args(Pattern))
+        if n >= _LEAST_NODES
+    ]
+    return tuple(sorted(found))
+
+
+def pattern_of(point: CampaignPoint) -> ExchangePattern:
+    """Who sends to whom, the same on all ranks."""
+    ranks = point.num_nodes * point.ranks_per_node
+    if point.pattern == "shift":
+        return shifts(ranks, point.num_messages, point.ranks_per_node)
+    return random_rings(ranks, point.num_messages, ranks + point.num_messages)
+
+
+def measure_points(
+    world: Communicator[R],
+    node: Sequence[int],
+    positions: Sequence[int],
+    points: Sequence[CampaignPoint],
+    allocation: str,
+    keep: Callable[[MeasuredPoint], None],
+) -> None:
+    """Measure points on a communicator; ``keep`` is called on rank 0 as soon as one is done.
+
+    Args:
+        world: All ranks of the job.
+        node: Node of every rank, 0 ... N - 1.
+        positions: Place of each node in the network.
+        points: Same on all ranks; those that need more nodes or processes than there are, are left out.
+        allocation: Name of the job.
+        keep: Writes a point.
+    """
+    layout = np.asarray(node)
+    slot = np.array([int((layout[:r] == layout[r]).sum()) for r in range(len(layout))])
+    full = np.bincount(layout)
+    for n, ppn in sorted({(p.num_nodes, p.ranks_per_node) for p in points}):
+        if n > len(full) or ppn > int(full[:n].min()):
+            continue
+        members = (layout < n) & (slot < ppn)
+        # Ranks of a node stay together: blocks.
+        group = world.split(bool(members[world.rank]))
+        if group is None:
+            continue
+        for point in (p for p in points if (p.num_nodes, p.ranks_per_node) == (n, ppn)):
+            times_s = pattern_times(group, pattern_of(point), point.message_bytes, _REPETITIONS)
+            slowest = group.gather(times_s)
+            if group.rank == 0:
+                time_s = float(np.median(slowest.max(axis=0)))
+                keep(MeasuredPoint(point, allocation, tuple(positions[:n]), time_s))
+
+
+def append_point(path: Path, found: MeasuredPoint) -> None:
+    """Add a line to the table, with its header where it is new."""
+    line = io.StringIO()
+    writer = csv.writer(line)
+    if not path.exists() or not path.stat().st_size:
+        writer.writerow(COLUMNS)
+    place = " ".join(map(str, found.positions))
+    writer.writerow((*astuple(found.point), found.allocation, place, f"{found.time_s:.9e}"))
+    with path.open("a", encoding="utf-8", newline="") as stream:
+        stream.write(line.getvalue())
+
+
+def read_points(path: Path) -> tuple[MeasuredPoint, ...]:
+    """Points of a table; a last line that was cut off is left out.
+
+    Raises:
+        MachineModelError: If it cannot be read, columns are missing, or a cell cannot be read.
+    """
+    try:
+        lines = read_csv(path)
+    except (OSError, ValueError) as error:
+        raise MachineModelError(f"expected a table of a campaign, found: {error}", where=str(path)) from error
+    header = lines[0] if lines else []
+    missing = [name for name in COLUMNS if name not in header]
+    if missing:
+        raise MachineModelError(
+            f"expected the columns {', '.join(COLUMNS)}, found no {', '.join(missing)}",
+            where=str(path),
+            hint="commanalyzer machine measure --campaign writes such a table",
+        )
+    return tuple(_points(lines, header, path))
+
+
+def _points(lines: Sequence[Sequence[str]], header: Sequence[str], path: Path) -> Iterator[MeasuredPoint]:
+    for number, line in enumerate(lines[1:], start=2):
+        cells = dict(zip(header, line, strict=False))
+        try:
+            pattern = get_args(Pattern)[get_args(Pattern).index(cells["pattern"])]
+            whole = [int(cells[name]) for name in COLUMNS[:4]]
+            positions = tuple(int(word) for word in cells["positions"].split())
+            time_s = float(cells["time_s"])
+            if min(whole) < 1 or len(positions) != whole[0] or not 0.0 < time_s < float("inf"):
+                raise ValueError("a number out of range")
+        except (KeyError, ValueError) as error:
+            if number == len(lines):
+                return  # a job that was killed in the middle of a line
+            raise MachineModelError(
+                f"expected a measured point, found {', '.join(line)!r}: {error}", where=f"{path}:{number}"
+            ) from error
+        yield MeasuredPoint(
+            CampaignPoint(whole[0], whole[1], whole[2], whole[3], pattern),
+            cells["allocation"],
+            positions,
+            time_s,
+        )

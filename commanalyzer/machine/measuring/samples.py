@@ -1,0 +1,125 @@
+"""Raw timings of the measurements, and the file that keeps them beside a machine file."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from commanalyzer.errors import MachineModelError
+from commanalyzer.foundation.documents import parse_json
+from commanalyzer.foundation.files import write_atomically
+
+SAMPLES_KIND = "commanalyzer.machine-samples"
+SAMPLES_SCHEMA = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Repetitions of one measurement.
+
+    Attributes:
+        benchmark: ``matching``, ``ring``, ``round_trip``, ``call``, ``send_overhead``, ``receive_overhead``,
+            ``gap``, ``allreduce``, ``bcast``, ``program``, or ``overlap.ROLE.PART`` with the roles ``send``,
+            ``receive``, ``exchange`` and the parts ``base``, ``work``, ``elapsed``.
+        num_ranks: Ranks that took part.
+        message_bytes: Size of one message, bytes.
+        num_messages: Messages that one rank sends in one repetition.
+        times_s: float64[ranks, repetitions], seconds; NaN where a rank was not timed.
+    """
+
+    benchmark: str
+    num_ranks: int
+    message_bytes: int
+    num_messages: int
+    times_s: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        if self.times_s.ndim != 2:
+            raise ValueError(f"expected times of ranks and repetitions, found shape {self.times_s.shape}")
+        self.times_s.setflags(write=False)
+
+
+def write_samples(
+    path: Path, series: Iterable[Series], provenance: Mapping[str, object], *, force: bool = False
+) -> None:
+    """Write all raw timings as compressed JSON.
+
+    Args:
+        path: File to write (``*.json.gz``).
+        series: All of them.
+        provenance: Where they come from: library, placement of the ranks, seed, version.
+        force: Replace an existing file.
+
+    Raises:
+        ArtifactError: If the file exists or cannot be written.
+    """
+    document = {
+        "kind": SAMPLES_KIND,
+        "schema": SAMPLES_SCHEMA,
+        "provenance": dict(provenance),
+        "unit": "s",
+        "series": [_encoded(item) for item in series],
+    }
+    data = gzip.compress(json.dumps(document).encode(), mtime=0)
+    write_atomically(path, lambda draft: _put(draft, data), force=force)
+
+
+def read_samples(path: Path) -> tuple[tuple[Series, ...], dict[str, object]]:
+    """Series and provenance of a file of raw timings.
+
+    Raises:
+        MachineModelError: If the file is not readable or of another kind or a newer schema.
+    """
+    try:
+        document = parse_json(gzip.decompress(path.read_bytes()))
+    except (OSError, EOFError, ValueError) as error:
+        raise MachineModelError(f"expected a file of raw timings, found: {error}", where=str(path)) from error
+    if not isinstance(document, dict):
+        raise MachineModelError("expected a file of raw timings, found another document", where=str(path))
+    kind, schema = document.get("kind"), document.get("schema")
+    if kind != SAMPLES_KIND or schema != SAMPLES_SCHEMA:
+        raise MachineModelError(
+            f"expected kind {SAMPLES_KIND}, schema {SAMPLES_SCHEMA}, found {kind!r}, {schema!r}",
+            where=str(path),
+        )
+    try:
+        return tuple(_decoded(item) for item in document["series"]), dict(document["provenance"])
+    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
+        raise MachineModelError(
+            f"expected complete raw timings, found damaged ones: {error!r}", where=str(path)
+        ) from error
+
+
+def _encoded(series: Series) -> dict[str, object]:
+    # JSON has no NaN; 7 digits are finer than any clock here.
+    rows = [
+        [float(f"{t:.6e}") if timed else None for t, timed in zip(row, ok, strict=True)]
+        for row, ok in zip(series.times_s.tolist(), np.isfinite(series.times_s).tolist(), strict=True)
+    ]
+    return {
+        "benchmark": series.benchmark,
+        "ranks": series.num_ranks,
+        "message_bytes": series.message_bytes,
+        "messages": series.num_messages,
+        "times": rows,
+    }
+
+
+def _decoded(item: Mapping[str, object]) -> Series:
+    return Series(
+        benchmark=str(item["benchmark"]),
+        num_ranks=int(str(item["ranks"])),
+        message_bytes=int(str(item["message_bytes"])),
+        num_messages=int(str(item["messages"])),
+        times_s=np.array(item["times"], dtype=np.float64),
+    )
+
+
+def _put(path: Path, data: bytes) -> None:
+    path.write_bytes(data)

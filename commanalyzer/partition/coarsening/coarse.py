@@ -1,0 +1,266 @@
+"""Coarse view of a large graph: value graph + coarse vertices -> affinity graphs and nets between them.
+
+All flows are passed over in slices, and only what lies between coarse vertices is kept: links added up in a
+hash table, and nets whose pins are the same coarse vertices made one. Inside a coarse vertex there is no
+communication, so the nets count a division into whole coarse vertices nearly exactly (each value with its
+most frequent use).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from commanalyzer.foundation.compiled import frozen
+from commanalyzer.partition.coarsening import net_kernels as kernels
+from commanalyzer.partition.coarsening.links import Links, find_links
+from commanalyzer.partition.coarsening.neighbours import Neighbours
+from commanalyzer.partition.coarsening.tiles import Tiling
+from commanalyzer.partition.libraries.affinity import Adjacency
+from commanalyzer.partition.libraries.hypergraph import Hypergraph
+from commanalyzer.partition.refinement.border_kernels import add_work
+from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64
+from commanalyzer.vcg.storage.large import AnyGraph
+from commanalyzer.vcg.storage.slices import Sliceable, row_slices
+from commanalyzer.vcg.structure.segments import pointer_from_counts
+
+_MOST_ROUNDS = 16
+_LEAST_DROPPED = 1 << 23  # pins among which those that are listed again are looked for
+_MOST_PINS = 60_000_000  # beyond, there are no nets: their list would take gigabytes
+
+
+@dataclass(frozen=True, slots=True)
+class HubTraffic:
+    """Bytes between hubs and coarse vertices.
+
+    Attributes:
+        hub: int64[H], vertices of the value graph.
+        group: int64[H], label of hubs that flow into each other: they share an owner.
+        link_group: int64[L], group of each link.
+        link_vertex: int64[L], coarse vertex of each link.
+        link_bytes: int64[L].
+    """
+
+    hub: Int64
+    group: Int64
+    link_group: Int64
+    link_vertex: Int64
+    link_bytes: Int64
+
+    def owners(self, part: Int32, num_parts: int) -> Int32:
+        """Return int32[H], for each hub the part with most bytes to and from its group, lowest on a tie."""
+        groups = int(self.group.max(initial=-1)) + 1
+        cell = self.link_group * num_parts + part[self.link_vertex]
+        distinct, dense = np.unique(cell, return_inverse=True)
+        total = np.bincount(dense, self.link_bytes, len(distinct))
+        where, which = np.divmod(distinct, num_parts)
+        order = np.lexsort((-which, total, where))  # the last of each group is the heaviest
+        chosen = np.zeros(groups, np.int32)
+        chosen[where[order]] = which[order]
+        return chosen[self.group]
+
+
+@dataclass(frozen=True, slots=True)
+class CoarseView:
+    """Everything that divides and counts coarse vertices.
+
+    Attributes:
+        tiling: Coarse vertices.
+        adjacency: Affinity graph, edges weigh bytes.
+        shared: The same with the bytes of a value shared by its readers.
+        hubs: Traffic of the values that take no part.
+        hypergraph: Nets; ``None`` where there would be too many pins.
+    """
+
+    tiling: Tiling
+    adjacency: Adjacency
+    shared: Adjacency
+    hubs: HubTraffic
+    hypergraph: Hypergraph | None
+
+
+def coarse_links(graph: AnyGraph, removed: Bool, tiling: Tiling, most: int | None = None) -> Links | None:
+    """Return the links between the coarse vertices of ``tiling`` and hubs; ``None`` if more than ``most``."""
+    n, hubs = tiling.num_vertices, int(np.count_nonzero(removed))
+    return find_links(graph, _numbers(removed, tiling), n, n + hubs, tiling.neighbours.readers, most=most)
+
+
+def _numbers(removed: Bool, tiling: Tiling) -> Int32:
+    """Return int32[V], coarse vertices, and numbers from N on for hubs."""
+    number, hub = tiling.vertex.copy(), np.flatnonzero(removed)
+    number[hub] = tiling.num_vertices + np.arange(len(hub), dtype=np.int32)
+    return number
+
+
+def build_coarse(graph: AnyGraph, removed: Bool, tiling: Tiling, links: Links | None = None) -> CoarseView:
+    """Return the coarse view of ``graph`` for the coarse vertices of ``tiling``; hubs are ``removed``.
+
+    Args:
+        graph: Value graph.
+        removed: bool[V], hubs.
+        tiling: Coarse vertices.
+        links: What :func:`coarse_links` found; found if not given.
+    """
+    n, hub, number = tiling.num_vertices, np.flatnonzero(removed), _numbers(removed, tiling)
+    links = links or coarse_links(graph, removed, tiling)
+    assert links is not None
+    work = _work(graph, number, n, hub, links)
+    inner = links.other < n
+    one, other, sums = links.one[inner], links.other[inner], links.sums[inner]
+    return CoarseView(
+        tiling,
+        _adjacency(one, other, sums[:, 0], work),
+        _adjacency(one, other, sums[:, 1], work),
+        _hub_traffic(links, n, hub),
+        build_nets(graph, number, n, tiling.neighbours, work),
+    )
+
+
+def _work(graph: AnyGraph, number: Int32, n: int, hub: Int64, links: Links) -> Float64:
+    """Return float64[N], work; that of hubs is spread over what they are computed from, by uses."""
+    work, work_flops = np.zeros(n), graph.work_flops
+    add_work(number, work_flops, work)
+    into = np.flatnonzero((links.sums[:, 2] > 0) & (links.one < n))
+    which, uses = links.other[into] - n, links.sums[into, 2].astype(np.float64)
+    total = np.bincount(which, uses, len(hub))
+    share = uses / total[which] * work_flops[hub][which] if len(into) else uses
+    return np.asarray(work + np.bincount(links.one[into], share, n))
+
+
+def _adjacency(one: Int64, other: Int64, weight: Int64, work: Float64) -> Adjacency:
+    ends = (np.concatenate((one, other)), np.concatenate((other, one)))
+    matrix = coo_array((np.concatenate((weight, weight)), ends), shape=(len(work), len(work))).tocsr()
+    matrix.sum_duplicates()
+    return Adjacency(
+        matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data.astype(np.int64), work
+    )
+
+
+def _hub_traffic(links: Links, n: int, hub: Int64) -> HubTraffic:
+    both = links.one >= n
+    ends = (links.one[both] - n, links.other[both] - n)
+    linked = coo_array((np.ones(int(both.sum()), np.int8), ends), shape=(len(hub), len(hub)))
+    _, group = connected_components(linked, directed=False)
+    mixed = (links.one < n) & (links.other >= n)
+    return HubTraffic(
+        hub,
+        group.astype(np.int64),
+        group[links.other[mixed] - n].astype(np.int64),
+        links.one[mixed],
+        links.sums[mixed, 0],
+    )
+
+
+def build_nets(
+    graph: AnyGraph,
+    number: Int32,
+    num_coarse: int,
+    near: Neighbours,
+    work: Float64,
+    rows: Sliceable | None = None,
+    most_nets: int = _MOST_PINS,
+    side: Int32 | None = None,
+) -> Hypergraph | None:
+    """Return the nets between coarse vertices; ``None`` where they are too many or have too many pins.
+
+    Args:
+        graph: Value graph.
+        number: int32[V], coarse vertices, hubs from ``num_coarse`` on.
+        num_coarse: Number of coarse vertices N.
+        near: Uses of the values.
+        work: float64[N], work of the coarse vertices.
+        rows: Rows of the graph among which are all that have pins; None for all.
+        most_nets: Nets that there may be.
+        side: int32[V], parts: terms of reductions whose operands are in one part are computed there, though
+            these are several vertices; None for vertices instead.
+    """
+    sides = frozen(number if side is None else side, np.int32)
+    pins = _pins(graph, number, num_coarse, near.readers, sides, rows)
+    if pins is None:
+        return None
+    count = int(kernels.count_nets(pins))
+    slots, nets = np.full(1 << (2 * count + 1).bit_length(), -1, np.int32), np.empty((count, 4), np.int64)
+    places = frozen(number, np.int32)
+    used = kernels.merge_nets(
+        *(pins, places, near.most, near.most_folded, graph.versions, graph.width_bytes, slots, nets),
+        most_nets,
+    )
+    del slots
+    if used < 0:
+        return None
+    nets = nets[:used]
+    _, net_bytes, first, last = np.ascontiguousarray(nets[nets[:, 1] > 0].T)
+    pointer = pointer_from_counts(last - first + 1)
+    pin = np.empty(int(pointer[-1]), np.int64)
+    kernels.write_pins(pins, places, first, last, pointer, pin)
+    return Hypergraph(pointer, pin, net_bytes, work)
+
+
+def _pins(
+    graph: AnyGraph,
+    number: Int32,
+    num_coarse: int,
+    readers: Int32,
+    side: Int32,
+    rows: Sliceable | None,
+) -> Int64 | None:
+    """Return the distinct pins of all nets but those of the values themselves, sorted; none if too many.
+
+    Most pins that would be listed again are not (see :func:`.net_kernels.list_pins`);
+    those that are, are dropped before they take more memory than the distinct ones.
+    """
+    found, waiting, most, v = [np.zeros(0, np.int64)], 0, _LEAST_DROPPED, graph.num_vertices
+    last, last_folded, place = np.full(v, -1, np.int32), np.zeros(0, np.int32), np.zeros(v + 1, np.int32)
+    for piece in row_slices(graph if rows is None else rows):
+        begin, end = np.zeros(1, np.int64), np.array([piece.num_rows])
+        flows = piece.source_ptr[piece.term_ptr[end]] - piece.source_ptr[piece.term_ptr[begin]]
+        out = np.empty(int(flows.sum()), np.int64)
+        if not len(last_folded) and piece.row_fold.any():
+            last_folded, place = np.full(v, -1, np.int32), np.zeros(2 * v + 1, np.int32)
+        count = kernels.list_pins(
+            *(begin, end, piece.row_sink, piece.row_fold, piece.term_ptr, piece.source_ptr, piece.source),
+            *(readers, number, side, num_coarse, last, last_folded, out),
+        )
+        found.append(out[:count].copy())
+        waiting += count
+        if waiting > most:
+            found, waiting = [_distinct(found, place)], 0
+            most = max(_LEAST_DROPPED, len(found[0]))
+            if len(found[0]) > _MOST_PINS:
+                return None
+    pins = _distinct(found, place)
+    return pins if len(pins) <= _MOST_PINS else None
+
+
+def _distinct(pins: list[Int64], place: Int32) -> Int64:
+    """Return the distinct ones of some lists of pins, sorted; empties the list of lists, they are many.
+
+    ``place`` is room for a number per net, see :func:`.net_kernels.order_pins`.
+    """
+    every = np.concatenate(pins)
+    pins.clear()
+    return every[: kernels.order_pins(every, place, np.empty(len(every), np.int32))]
+
+
+def voted(adjacency: Adjacency, part: Int32, num_parts: int) -> Int32:
+    """Return ``part`` with the missing ones (-1) filled in: where most bytes of a vertex go, round by round.
+
+    Vertices that are linked to none with a part are laid side by side, evenly.
+    """
+    owner, one = part.copy(), adjacency.vertex_of_edge()
+    for _ in range(_MOST_ROUNDS):
+        asks = np.flatnonzero((owner[one] < 0) & (owner[adjacency.neighbour] >= 0))
+        if not len(asks):
+            break
+        cell = one[asks] * num_parts + owner[adjacency.neighbour[asks]]
+        distinct, number = np.unique(cell, return_inverse=True)
+        total = np.bincount(number, adjacency.edge_bytes[asks], len(distinct))
+        vertex, which = np.divmod(distinct, num_parts)
+        order = np.lexsort((-which, total, vertex))  # the last of each vertex is the heaviest
+        owner[vertex[order]] = which[order]
+    left = np.flatnonzero(owner < 0)
+    owner[left] = np.arange(len(left)) * num_parts // max(len(left), 1)
+    return owner

@@ -1,0 +1,142 @@
+"""Compiled passes over the flows of a large graph that add up what is between coarse vertices.
+
+What a pass adds up is kept in a hash table that maps a pair of coarse vertices to sums.
+
+    table   slot h: keys[h] (-1 for an empty slot), sums[h, :]; a power of two slots, linear probing
+    key     (smaller number << 32) | larger number
+    count   int64[2], entries of the table, and those between coarse vertices
+    number  coarse vertices 0 .. N - 1, then hubs, one number for each
+    kind    uint8 of each number: links between 0 and 1 are asked for, 2 has none; empty where all links are
+    linked  int32, for each number the one it was last linked to as a source, -1 before
+    place   int32, the slot of that link, -1 where it is not asked for
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from commanalyzer.foundation.compiled import compiled, compiled_in_place
+from commanalyzer.partition.libraries.flow_bytes import flow_bytes, shared_bytes
+
+EMPTY = -1
+MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+ENTRIES, INNER = 0, 1  # of the table; those between two coarse vertices
+
+
+@compiled_in_place
+def first_slot(key: Any, mask: Any) -> Any:
+    """Return where ``key`` is looked for first; both of its halves reach the lowest bits."""
+    mixed = np.uint64(key) * MULTIPLIER
+    return np.int64(mixed ^ (mixed >> np.uint64(32))) & mask
+
+
+@compiled_in_place
+def slot(keys: Any, key: Any) -> Any:
+    """Return the slot of ``key``, or the empty one where it belongs."""
+    mask = len(keys) - 1
+    h = first_slot(key, mask)
+    while keys[h] != key and keys[h] != EMPTY:
+        h = (h + 1) & mask
+    return h
+
+
+@compiled
+def grown(keys: Any, sums: Any) -> Any:
+    """Return a table of twice the slots with the same entries."""
+    wider = np.full(2 * len(keys), EMPTY, np.int64)
+    moved = np.zeros((2 * len(keys), sums.shape[1]), np.int64)
+    for h in range(len(keys)):
+        if keys[h] != EMPTY:
+            at = slot(wider, keys[h])
+            wider[at] = keys[h]
+            for c in range(sums.shape[1]):
+                moved[at, c] = sums[h, c]
+    return wider, moved
+
+
+@compiled_in_place
+def _entry(keys: Any, count: Any, one: Any, other: Any, num_coarse: Any) -> Any:
+    """Return the slot of a pair, which gets an entry if it is new; there must be room."""
+    larger = max(one, other)
+    key = (np.int64(min(one, other)) << 32) | np.int64(larger)
+    h = slot(keys, key)
+    if keys[h] == EMPTY:
+        keys[h] = key
+        count[ENTRIES] += 1
+        count[INNER] += larger < num_coarse
+    return h
+
+
+@compiled_in_place
+def _is_wanted(kind: Any, one: Any, other: Any) -> Any:
+    """Whether a link is asked for: all of them, or those between the two kinds."""
+    return len(kind) == 0 or kind[one] + kind[other] == 1
+
+
+@compiled_in_place
+def _link_operands(
+    t: Any, times: Any, source_ptr: Any, source: Any, versions: Any, width: Any, readers: Any,
+    number: Any, num_coarse: Any, kind: Any, keys: Any, sums: Any, count: Any,
+) -> None:  # fmt: skip
+    """Add the links between the operands of a term of a hub, each with the next elsewhere."""
+    before, before_volume = -1, 0
+    for i in range(source_ptr[t], source_ptr[t + 1]):
+        s = source[i]
+        a = number[s]
+        if a >= num_coarse:
+            continue
+        volume = flow_bytes(times, versions[s], width[s])
+        if before >= 0 and before != a and _is_wanted(kind, before, a):
+            h = _entry(keys, count, before, a, num_coarse)
+            less = min(volume, before_volume)
+            sums[h, 0] += less
+            sums[h, 1] += shared_bytes(less, readers[s])
+        before, before_volume = a, volume
+
+
+@compiled_in_place
+def add_links(
+    row: Any, term: Any, row_sink: Any, row_count: Any, row_fold: Any, term_ptr: Any, source_ptr: Any,
+    source: Any, versions: Any, width: Any, readers: Any, number: Any, num_coarse: Any, kind: Any,
+    keys: Any, sums: Any, count: Any, linked: Any, place: Any,
+) -> Any:  # fmt: skip
+    """Add the links of a slice to the table: bytes, bytes shared by readers, uses by a hub.
+
+    The operands of one term of a hub are linked to each other, as in the affinity graph. Rows of one place
+    read the same places again and again: the slot of the last link of each number is kept.
+
+    It begins with one row and one of its terms.
+
+    Returns:
+        The row and the term that the table may be too small for; the number of rows if it was not.
+    """
+    for r in range(row, len(row_sink)):
+        k, times = number[row_sink[r]], row_count[r]
+        first = max(term, term_ptr[r]) if r == row else term_ptr[r]
+        for t in range(first, term_ptr[r + 1]):
+            if 2 * (count[ENTRIES] + 2 * (source_ptr[t + 1] - source_ptr[t])) > len(keys):
+                return r, t
+            for i in range(source_ptr[t], source_ptr[t + 1]):
+                s = source[i]
+                a = number[s]
+                if a == k:
+                    continue
+                if linked[a] != k:
+                    linked[a] = k
+                    place[a] = _entry(keys, count, a, k, num_coarse) if _is_wanted(kind, a, k) else EMPTY
+                h = place[a]
+                if h < 0:
+                    continue
+                volume = flow_bytes(times, versions[s], width[s])
+                sums[h, 0] += volume
+                sums[h, 1] += shared_bytes(volume, readers[s])
+                if k >= num_coarse > a:
+                    sums[h, 2] += times
+            if k >= num_coarse and row_fold[r] != 0:
+                _link_operands(
+                    t, times, source_ptr, source, versions, width, readers, number, num_coarse, kind, keys,
+                    sums, count,
+                )  # fmt: skip
+    return len(row_sink), 0

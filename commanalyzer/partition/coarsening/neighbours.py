@@ -1,0 +1,204 @@
+"""What every value follows, and how often it is read: value graph + hubs -> anchors, in passes over its rows.
+
+Private values (registers, temporaries) follow what they are computed for, leaves (matrix entries) follow
+their only reader, what is only passed on follows what is made of it: the array value at the end of that chain
+is their *anchor*. What takes part in no flow follows any.
+
+Reference: Padberg and Rinaldi, An efficient algorithm for the minimum capacity cut problem, 1990.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from commanalyzer.partition.coarsening import tile_kernels as kernels
+from commanalyzer.vcg.graph import Bool, Int32, Int64
+from commanalyzer.vcg.storage.large import AnyGraph
+from commanalyzer.vcg.storage.slices import row_slices
+
+_DENSE = 32  # flows per anchor: from it on, nearly every tile is linked to many others
+_FEW_VERTICES = 4096
+_MOST_ROUNDS = 4
+_TASK_SHARE = 0.002  # of all values: larger tasks are chains through the program
+_LEAST_TASK = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """What is known of every vertex after one pass over all flows.
+
+    Attributes:
+        anchor: int32[V], the vertex whose owner each vertex gets: itself, or the end of what it follows.
+        readers: int32[V], source entries that read it.
+        most: int32[V], largest count of a row that reads it.
+        most_folded: int32[V], largest count of a reduction into it.
+        flows: Flows of the graph.
+        task_anchor: int32[V], anchors where private values that feed each other stay together as tasks; empty
+            where none do, and once tiles are made.
+        num_anchors: Number of anchors that are no hubs.
+        idle: int64[I], values without any flow or work: they follow what they have nothing to do with.
+    """
+
+    anchor: Int32
+    readers: Int32
+    most: Int32
+    most_folded: Int32
+    flows: int
+    task_anchor: Int32
+    num_anchors: int
+    idle: Int64
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether nearly every tile will be linked to many others."""
+        return self.flows > _DENSE * self.num_anchors
+
+    def tiles_wanted(self, wanted: int) -> int:
+        """Return ``wanted``, or fewer tiles of a dense graph."""
+        return min(wanted, _FEW_VERTICES) if self.is_dense else wanted
+
+
+def find_neighbours(graph: AnyGraph, removed: Bool) -> Neighbours:
+    """Return anchors and uses of all values; hubs (``removed``) follow nothing and nothing follows them."""
+    v = graph.num_vertices
+    private = (graph.is_register | graph.is_temporary) & ~removed
+    follow, rank = np.full(v, -1, np.int32), np.zeros(v, np.int8)
+    several, computed = np.zeros(v, np.uint8), np.zeros(v, np.uint8)
+    readers, most, most_folded = np.zeros(v, np.int32), np.zeros(v, np.int32), np.zeros(v, np.int32)
+    flows = 0
+    for piece in row_slices(graph):
+        flows += piece.num_flows
+        kernels.note_readers(
+            *(piece.row_sink, piece.row_count, piece.row_fold, piece.term_ptr, piece.source_ptr),
+            *(piece.source, private, removed, follow, rank, several, computed, readers, most, most_folded),
+        )
+    private &= (readers > 0) | (computed > 0)  # others neither lead nor follow
+    is_computed = computed > 0
+    leaf = ~is_computed & (graph.versions - graph.is_input <= 1) & ~removed
+    ahead = (private & (rank > kernels.TO_SUM)) | (leaf & (several == 0))
+    parent = np.where(ahead & (follow >= 0), follow, np.arange(v, dtype=np.int32))
+    last = np.where(private & (rank == kernels.TO_SUM), follow, np.int32(-1))
+    passed = _passed_on(graph, ahead | private | removed, (several == 0) & (readers == 1), follow)
+    parent = np.where(passed, follow, parent)
+    del follow, rank, computed, ahead, passed
+    anchor = _settled(graph, removed, private, parent, last, readers)
+    parent = _beside_readers(graph, removed, leaf & (several != 0) & ~private, anchor, parent)
+    task_anchor = np.zeros(0, np.int32)
+    if private.any():
+        task_anchor = _joined_tasks(graph, private, parent)
+    own = np.arange(v, dtype=np.int32)
+    kernels.find_anchors(np.where(anchor != own, anchor, parent), anchor)
+    idle = (readers == 0) & ~is_computed & ~removed & (graph.work_flops == 0)
+    others, idle = np.flatnonzero(~idle & ~removed), np.flatnonzero(idle)
+    for found in (anchor, task_anchor) if len(task_anchor) else (anchor,):
+        _lay_beside(graph, others, idle, found)
+    num_anchors = int(np.count_nonzero(~removed & (anchor == own)))
+    return Neighbours(anchor, readers, most, most_folded, flows, task_anchor, num_anchors, idle)
+
+
+def _passed_on(graph: AnyGraph, others: Bool, is_read_once: Bool, follow: Int32) -> Bool:
+    """Return bool[V], values that are only read to compute another one that has no other source.
+
+    Both in one part cost no more than both apart: what the second one sends, the first would have to send to
+    it (Padberg and Rinaldi, 1990). Pairs only: whole chains would be work that cannot be divided.
+
+    Args:
+        graph: Value graph.
+        others: bool[V], values that cannot be the first or the second one.
+        is_read_once: bool[V].
+        follow: int32[V], the reader of each value.
+    """
+    only, several = np.full(len(follow), kernels.EMPTY, np.int32), np.zeros(len(follow), np.bool_)
+    for piece in row_slices(graph):
+        kernels.note_sources(*(piece.row_sink, piece.term_ptr, piece.source_ptr, piece.source, only, several))
+    first = np.flatnonzero(is_read_once & ~others & (follow >= 0))
+    second = follow[first]
+    linked = (only[second] == first) & ~several[second] & ~others[second]
+    linked &= graph.versions[second] <= graph.versions[first]
+    linked &= graph.width_bytes[second] <= graph.width_bytes[first]
+    passed = np.zeros(len(follow), np.bool_)
+    passed[first[linked]] = True
+    before = np.zeros(len(follow), np.bool_)
+    before[second[linked]] = True
+    return passed & ~before & ~np.where(follow >= 0, passed[np.maximum(follow, 0)], False)
+
+
+def _lay_beside(graph: AnyGraph, others: Int64, idle: Int64, anchor: Int32) -> None:
+    """Let ``idle`` values follow the one before them in their array, in place; whole arrays lie along all.
+
+    They move nothing wherever they are. As vertices of their own they would take the room of those that
+    matter: the columns of a sparse matrix are most values of its program.
+    """
+    if not len(idle) or not len(others):
+        return
+    before = np.maximum(np.searchsorted(others, idle) - 1, 0)
+    home = graph.home_object
+    alone = np.flatnonzero(home[others[before]] != home[idle])
+    before[alone] = np.arange(len(alone)) * len(others) // max(len(alone), 1)
+    anchor[idle] = anchor[others[before]]
+
+
+def _joined_tasks(graph: AnyGraph, private: Bool, parent: Int32) -> Int32:
+    """Return int32[V], anchors where private values that feed each other stay together; empty if none do."""
+    v = graph.num_vertices
+    root, size = np.arange(v, dtype=np.int32), np.ones(v, np.int32)
+    most = max(int(_TASK_SHARE * v), _LEAST_TASK)
+    for piece in row_slices(graph):
+        kernels.unite(
+            *(piece.row_sink, piece.term_ptr, piece.source_ptr, piece.source, private, root, size, most)
+        )
+    if (size == 1).all():
+        return np.zeros(0, np.int32)
+    kernels.find_anchors(np.where(private, root, parent), root)
+    return root
+
+
+def _beside_readers(graph: AnyGraph, removed: Bool, leaf: Bool, anchor: Int32, parent: Int32) -> Int32:
+    """Return ``parent`` with leaves that several private values of one place read in that place, too.
+
+    The entries of a matrix that several products of the program read are such.
+    """
+    if not leaf.any():
+        return parent
+    place, elsewhere = np.full(len(parent), -1, np.int32), np.zeros(len(parent), np.bool_)
+    for piece in row_slices(graph):
+        kernels.note_places(
+            *(piece.row_sink, piece.term_ptr, piece.source_ptr, piece.source),
+            *(removed, leaf, anchor, place, elsewhere),
+        )
+    return np.where((place >= 0) & ~elsewhere, place, parent)
+
+
+def _settled(
+    graph: AnyGraph, removed: Bool, private: Bool, parent: Int32, last: Int32, readers: Int32
+) -> Int32:
+    """Return int32[V], anchors; private values that end no array value go beside what they are computed from.
+
+    Contributions to sums are such: they are computed where their operands are, and wait for those that are
+    settled later. Those without any operand that is settled follow the sum itself (``last``).
+    """
+    own = np.arange(len(parent), dtype=np.int32)
+    anchor = np.empty(len(parent), np.int32)
+    kernels.find_anchors(parent, anchor)
+    waits = True
+    for more in reversed(range(_MOST_ROUNDS)):
+        is_open = private & (anchor == own)
+        if not is_open.any():
+            return anchor
+        producer, fewest = np.full(len(own), -1, np.int32), np.zeros(len(own), np.int32)
+        for piece in row_slices(graph):
+            kernels.note_producers(
+                *(piece.row_sink, piece.term_ptr, piece.source_ptr, piece.source),
+                *(removed, readers, anchor, is_open, waits, producer, fewest),
+            )
+        found = is_open & (producer >= 0) & ~is_open[producer]
+        if not (waits or found.any()):
+            break
+        waits = more > 1 and bool(found.any())
+        parent = np.where(found, producer, parent)
+        kernels.find_anchors(parent, anchor)
+    left = private & (anchor == own) & (last >= 0)
+    kernels.find_anchors(np.where(left, last, parent), anchor)
+    return anchor

@@ -1,0 +1,74 @@
+"""Tiles of tasks: private values that feed each other go where most of what they exchange is.
+
+Input: tiles of all values by place. Output: tiles in which each task is whole.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from commanalyzer.partition.coarsening import tile_kernels as kernels
+from commanalyzer.partition.coarsening.links import find_links
+from commanalyzer.vcg.graph import Bool, Int32, Int64
+from commanalyzer.vcg.storage.large import AnyGraph
+
+
+def with_tasks(graph: AnyGraph, removed: Bool, anchor: Int32, readers: Int32, tile: Int32) -> Int32:
+    """Return tiles where each task is in the one that it exchanges most bytes with.
+
+    Bytes of a value are shared by its readers: what belongs to an element decides, not the nodes that it
+    shares with others.
+
+    Args:
+        graph: Value graph.
+        removed: bool[V], hubs.
+        anchor: int32[V], anchors where tasks stay together.
+        readers: int32[V], source entries that read each value.
+        tile: int32[V], tiles without tasks.
+    """
+    private = (graph.is_register | graph.is_temporary) & ~removed
+    placed = tile.copy()
+    anchors = np.flatnonzero(~removed & (anchor == np.arange(len(anchor), dtype=np.int32)))
+    if not len(anchors):
+        return placed
+    first, label = groups_of(tile[anchors], anchors)
+    number = np.full(len(anchor), len(first), np.int32)
+    number[anchors] = label
+    number = number[anchor]
+    number[removed] = len(first)
+    best = _best_tiles(graph, number, private[first], readers)
+    of_task = np.where(best >= 0, best, np.arange(len(first)))
+    placed[anchors] = tile[first][of_task[label]]
+    return placed
+
+
+def groups_of(tile: Int32, chosen: Int64) -> tuple[Int64, Int32]:
+    """Return the first of ``chosen`` in each tile, tiles ascending, and the position of each one's tile.
+
+    Linear in the number of tiles: they are many, and most are in use.
+
+    Args:
+        tile: int32[n], tile of each chosen value; at least one.
+        chosen: int64[n], ascending.
+    """
+    least = int(tile.min())
+    used = np.zeros(int(tile.max()) - least + 1, np.bool_)
+    used[tile - least] = True
+    label = np.cumsum(used, dtype=np.int32)[tile - least] - 1
+    first = np.empty(int(label.max()) + 1, np.int64)
+    first[label[::-1]] = chosen[::-1]
+    return first, label
+
+
+def _best_tiles(graph: AnyGraph, number: Int32, is_task: Bool, readers: Int32) -> Int64:
+    """Return int64[N], for each task the number that it exchanges most shared bytes with, -1 for others.
+
+    ``number`` int32[V] is N for hubs.
+    """
+    count = len(is_task)
+    kind = np.append(is_task.astype(np.uint8), np.uint8(kernels.NO_KIND))
+    links = find_links(graph, number, count, count + 1, readers, kind=kind)
+    assert links is not None
+    best = np.full(count, -1, np.int64)
+    kernels.note_heaviest(links.one, links.other, links.sums, is_task, np.zeros(count, np.int64), best)
+    return best

@@ -1,0 +1,283 @@
+"""Compiled passes over the flows of a large graph: what follows what, which bytes tiles cut.
+
+Each pass takes the rows of one slice; what it adds up is kept in arrays over the vertices. Nothing here is as
+large as the flows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from commanalyzer.foundation.compiled import compiled
+from commanalyzer.partition.libraries.flow_bytes import flow_bytes
+
+EMPTY = -1
+_ON_PATH = -2
+TO_ARRAY, TO_PRIVATE, TO_SUM = 3, 2, 1  # reasons to follow a reader, the best is the largest
+NO_KIND = 2  # of hubs: neither a task nor a place of one
+
+
+@compiled
+def note_readers(
+    row_sink: Any,
+    row_count: Any,
+    row_fold: Any,
+    term_ptr: Any,
+    source_ptr: Any,
+    source: Any,
+    private: Any,
+    removed: Any,
+    follow: Any,
+    rank: Any,
+    several: Any,
+    computed: Any,
+    readers: Any,
+    most: Any,
+    most_folded: Any,
+) -> None:
+    """Note for every vertex the best reader to follow, the number of readers, and how often rows use it.
+
+    Of readers for the same reason the first vertex is best, so that the order of rows does not matter.
+    """
+    for r in range(len(row_sink)):
+        sink = row_sink[r]
+        folds = row_fold[r] != 0
+        first, last = source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]
+        if last > first:
+            computed[sink] = 1
+        count = min(row_count[r], 2147483647)
+        if folds:
+            most_folded[sink] = max(most_folded[sink], count)
+        reason = TO_SUM if folds else (TO_PRIVATE if private[sink] else TO_ARRAY)
+        for i in range(first, last):
+            s = source[i]
+            readers[s] += 1
+            most[s] = max(most[s], count)
+            if removed[s] or removed[sink] or s == sink:
+                continue
+            if follow[s] >= 0 and follow[s] != sink:
+                several[s] = 1
+            if reason > rank[s] or (reason == rank[s] and sink < follow[s]):
+                rank[s] = reason
+                follow[s] = sink
+
+
+@compiled
+def note_sources(
+    row_sink: Any, term_ptr: Any, source_ptr: Any, source: Any, only: Any, has_others: Any
+) -> None:
+    """Note for every vertex the first other one that it is computed from, and whether there are others."""
+    for r in range(len(row_sink)):
+        sink = row_sink[r]
+        for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
+            if only[sink] == EMPTY and source[i] != sink:
+                only[sink] = source[i]
+            elif source[i] != sink and source[i] != only[sink]:
+                has_others[sink] = True
+
+
+@compiled
+def note_places(
+    row_sink: Any,
+    term_ptr: Any,
+    source_ptr: Any,
+    source: Any,
+    removed: Any,
+    leaf: Any,
+    anchor: Any,
+    place: Any,
+    elsewhere: Any,
+) -> None:
+    """Note for every leaf where its first reader is anchored, and whether another reader is elsewhere."""
+    for r in range(len(row_sink)):
+        if removed[row_sink[r]]:
+            continue
+        at = anchor[row_sink[r]]
+        for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
+            s = source[i]
+            if leaf[s]:
+                if place[s] < 0:
+                    place[s] = at
+                elif place[s] != at:
+                    elsewhere[s] = True
+
+
+@compiled
+def note_producers(
+    row_sink: Any,
+    term_ptr: Any,
+    source_ptr: Any,
+    source: Any,
+    removed: Any,
+    readers: Any,
+    anchor: Any,
+    is_open: Any,
+    waits: Any,
+    producer: Any,
+    fewest: Any,
+) -> None:
+    """Note for every open anchor the anchor that it is computed from and that has the fewest readers.
+
+    What few others read is what belongs to it: the data of an element rather than those of its nodes. Of
+    anchors that are open themselves only those are noted that it ``waits`` for.
+    """
+    for r in range(len(row_sink)):
+        root = anchor[row_sink[r]]
+        if not is_open[root]:
+            continue
+        for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
+            s = source[i]
+            a = anchor[s]
+            if removed[s] or a == root or (is_open[a] and not waits):
+                continue
+            fewer = producer[root] < 0 or readers[s] < fewest[root]
+            if fewer or (readers[s] == fewest[root] and a < producer[root]):
+                producer[root] = a
+                fewest[root] = readers[s]
+
+
+@compiled
+def _root(parent: Any, v: Any) -> Any:
+    while parent[v] != v:
+        parent[v] = parent[parent[v]]
+        v = parent[v]
+    return v
+
+
+@compiled
+def unite(
+    row_sink: Any,
+    term_ptr: Any,
+    source_ptr: Any,
+    source: Any,
+    private: Any,
+    parent: Any,
+    size: Any,
+    most: Any,
+) -> None:
+    """Join private values that feed each other into tasks of at most ``most`` values, first value as root."""
+    for r in range(len(row_sink)):
+        if not private[row_sink[r]]:
+            continue
+        for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
+            if not private[source[i]]:
+                continue
+            one, other = _root(parent, row_sink[r]), _root(parent, source[i])
+            if one != other and size[one] + size[other] <= most:
+                first = min(one, other)
+                size[first] = size[one] + size[other]
+                parent[max(one, other)] = first
+
+
+@compiled
+def find_anchors(parent: Any, anchor: Any) -> None:
+    """Fill ``anchor`` with the end of the chain of parents of each vertex; a cycle ends where it is entered.
+
+    A vertex that is its own parent ends a chain.
+    """
+    anchor[:] = EMPTY
+    for v in range(len(parent)):
+        u = v
+        while anchor[u] == EMPTY and parent[u] != u:
+            anchor[u] = _ON_PATH
+            u = parent[u]
+        if anchor[u] == EMPTY:
+            anchor[u] = u
+        root = u if anchor[u] == _ON_PATH else anchor[u]
+        u = v
+        while anchor[u] == _ON_PATH:
+            anchor[u] = root
+            u = parent[u]
+
+
+@compiled
+def note_parts(vertex: Any, anchor: Any, part: Any, leads: Any, coarse: Any) -> None:
+    """Note a part of each coarse vertex: that of its last value with one.
+
+    Args:
+        vertex: Coarse vertex of each vertex, -1 for hubs.
+        anchor: The vertex whose owner each vertex gets.
+        part: Part of each vertex, -1 where it is not given.
+        leads: Whether a vertex goes with its anchor if that has a part.
+        coarse: Output, -1 before.
+    """
+    for v in range(len(vertex)):
+        if vertex[v] < 0:
+            continue
+        found = part[anchor[v]] if leads else part[v]
+        if found < 0:
+            found = part[v]
+        if found >= 0:
+            coarse[vertex[v]] = found
+
+
+@compiled
+def note_heaviest(one: Any, other: Any, sums: Any, is_task: Any, heaviest: Any, best: Any) -> None:
+    """Note for each task the number it shares most bytes with, the lowest on a tie.
+
+    Args:
+        one: One end of each link between a task and a number that is none.
+        other: The other end.
+        sums: Sums of each link, shared bytes in column 1.
+        is_task: Whether each number is a task.
+        heaviest: Most bytes so far of each number, zeros before; changed.
+        best: The other end of that link, -1 before; changed.
+    """
+    for i in range(len(one)):
+        task, near = (one[i], other[i]) if is_task[one[i]] else (other[i], one[i])
+        weight = sums[i, 1]
+        is_tie = best[task] >= 0 and weight == heaviest[task] and near < best[task]
+        if weight > heaviest[task] or best[task] < 0 or is_tie:
+            heaviest[task] = weight
+            best[task] = near
+
+
+@compiled
+def crossing_bytes(
+    row_sink: Any,
+    row_count: Any,
+    term_ptr: Any,
+    source_ptr: Any,
+    source: Any,
+    versions: Any,
+    width: Any,
+    anchor: Any,
+    one: Any,
+    other: Any,
+    found: Any,
+) -> None:
+    """Add the bytes that flow between different anchors, and between different tiles by two tilings.
+
+    Args:
+        row_sink: Columns of the slice, up to ``source``.
+        row_count: As above.
+        term_ptr: As above.
+        source_ptr: As above.
+        source: As above.
+        versions: Versions of each vertex.
+        width: Bytes of each vertex.
+        anchor: Anchor of each vertex.
+        one: Tile of each vertex, -1 for hubs.
+        other: The same of another tiling.
+        found: int64[3], sums; changed.
+    """
+    between, by_one, by_other = 0, 0, 0
+    for r in range(len(row_sink)):
+        sink = row_sink[r]
+        here, there = one[sink], other[sink]
+        if here < 0:
+            continue
+        for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
+            s = source[i]
+            if one[s] < 0:
+                continue
+            volume = flow_bytes(row_count[r], versions[s], width[s])
+            if one[s] != here:
+                by_one += volume
+            if other[s] != there:
+                by_other += volume
+            if anchor[s] != anchor[sink]:
+                between += volume
+    found[0] += between
+    found[1] += by_one
+    found[2] += by_other

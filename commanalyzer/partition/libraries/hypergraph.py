@@ -1,0 +1,173 @@
+"""Hypergraph of a value graph: its connectivity metric is the communication volume.
+
+One *expand net* per value: the value and everything computed from it; parts it touches beyond the owner's
+each get a copy. One *fold net* per reduction: the sink and the terms it combines; parts beyond the sink's
+each send one combined number. A term that the parts of its operands or of the sink may compute is a pin of
+its own, with its share of the work: it joins the nets of its operands to the fold net of its sink. Where all
+of several operands have other readers as well, about as many as the sink has terms, the sink's part computes
+the term. The weight of a net is the
+bytes that one more part costs, summed over versions.
+
+Vertices are those of the affinity graph, then the terms. Reference: paper Section 4.2.2; expand and fold nets
+follow the model of :mod:`commanalyzer.communication.volume`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from commanalyzer.foundation.compiled import frozen
+from commanalyzer.partition.libraries import hypergraph_kernels as kernels
+from commanalyzer.partition.libraries.affinity import Affinity
+from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64, ValueGraph
+from commanalyzer.vcg.structure.segments import pointer_from_counts
+
+
+@dataclass(frozen=True, slots=True)
+class Hypergraph:
+    """Weighted hypergraph in compressed sparse row form.
+
+    Attributes:
+        net_pointer: int64[M + 1].
+        pin: int64[P], vertices of each net, ascending and distinct, at least two per net.
+        net_bytes: int64[M], positive: bytes that one more part costs.
+        work_flops: float64[N], work of each vertex; terms have none.
+    """
+
+    net_pointer: Int64
+    pin: Int64
+    net_bytes: Int64
+    work_flops: Float64
+
+    def __post_init__(self) -> None:
+        for f in fields(self):
+            getattr(self, f.name).setflags(write=False)
+
+    @property
+    def num_vertices(self) -> int:
+        """Number of vertices N."""
+        return len(self.work_flops)
+
+    @property
+    def num_nets(self) -> int:
+        """Number of nets M."""
+        return len(self.net_bytes)
+
+    @property
+    def num_pins(self) -> int:
+        """Number of pins P."""
+        return len(self.pin)
+
+
+def build_hypergraph(graph: ValueGraph, affinity: Affinity) -> Hypergraph:
+    """Return the hypergraph of the values that take part in the partitioning.
+
+    Args:
+        graph: Value graph.
+        affinity: Its affinity graph, for the merges of vertices and the work.
+    """
+    base = affinity.adjacency.num_vertices
+    vertex = frozen(affinity.vertex, np.int64)
+    readers = frozen(np.bincount(graph.source, minlength=graph.num_vertices), np.int64)
+    terms = (graph.row_fold, _sink_terms(graph), graph.term_ptr, graph.source_ptr, graph.source)
+    size = base + kernels.count_terms(graph.row_sink, *terms, vertex, readers)
+    columns = (
+        graph.row_sink,
+        graph.row_count,
+        *terms,
+        graph.versions,
+        graph.width_bytes,
+        vertex,
+        readers,
+        base,
+    )
+    net_bytes = np.zeros(2 * graph.num_vertices, dtype=np.int64)
+    pins, nothing = np.zeros(size, dtype=np.int64), np.zeros(0, dtype=np.int32)
+    kernels.collect_pins(*columns, True, net_bytes, pins, nothing)
+    kernels.pin_owners(vertex, net_bytes, True, pins, nothing)
+    place = pointer_from_counts(pins)
+    nets = np.empty(place[-1], dtype=np.int32)
+    filled = place[:-1].copy()
+    kernels.collect_pins(*columns, False, net_bytes, filled, nets)
+    kernels.pin_owners(vertex, net_bytes, False, filled, nets)
+    work = _work(graph, affinity, vertex, readers, size)
+    return _assemble(place, nets, net_bytes, work)
+
+
+def _sink_terms(graph: ValueGraph) -> Int64:
+    """Return int64[V], terms that are folded into each value."""
+    terms = np.zeros(graph.num_vertices, np.int64)
+    kernels.count_sink_terms(graph.row_sink, graph.row_fold, graph.term_ptr, terms)
+    return frozen(terms, np.int64)
+
+
+def term_operands(graph: ValueGraph, affinity: Affinity) -> Int64:
+    """Return int64[T], of each term that is a vertex of its own the operand that the fewest others read."""
+    vertex = frozen(affinity.vertex, np.int64)
+    readers = frozen(np.bincount(graph.source, minlength=graph.num_vertices), np.int64)
+    folded = _sink_terms(graph)
+    terms = (graph.row_sink, graph.row_fold, folded, graph.term_ptr, graph.source_ptr, graph.source)
+    found = np.empty(kernels.count_terms(*terms, vertex, readers), np.int64)
+    kernels.list_operands(*terms, vertex, readers, found)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """Sums of products.
+
+    Attributes:
+        comm_bytes: Bytes of one number for each of them.
+        is_factor: bool[V], values that are multiplied with others in them, and are no such sums.
+    """
+
+    comm_bytes: int
+    is_factor: Bool
+
+
+def find_sums(graph: ValueGraph) -> Sums:
+    """Return what folds several terms of several operands each."""
+    is_factor, is_sum = np.zeros(graph.num_vertices, np.bool_), np.zeros(graph.num_vertices, np.bool_)
+    folded = _sink_terms(graph)
+    rows = (graph.row_sink, graph.row_fold, folded, graph.term_ptr, graph.source_ptr, graph.source)
+    kernels.mark_sums(*rows, is_factor, is_sum)
+    return Sums(int(graph.width_bytes[is_sum].astype(np.int64).sum()), is_factor & ~is_sum)
+
+
+def _work(graph: ValueGraph, affinity: Affinity, vertex: Int64, readers: Int64, size: int) -> Float64:
+    """Return float64[size], work of all vertices: that of a term where it is computed, not at its sink."""
+    base = affinity.adjacency.work_flops
+    taken, given = np.zeros(len(base)), np.zeros(size)
+    kernels.move_work(
+        graph.row_sink,
+        graph.row_count,
+        graph.row_fold,
+        _sink_terms(graph),
+        graph.term_ptr,
+        graph.source_ptr,
+        graph.source,
+        graph.work_flops,
+        vertex,
+        readers,
+        len(base),
+        np.zeros(graph.num_vertices),
+        taken,
+        given,
+    )
+    given[: len(base)] += base - taken
+    return np.maximum(given, 0.0)
+
+
+def _assemble(place: Int64, nets: Int32, net_bytes: Int64, work: Float64) -> Hypergraph:
+    """Collect the pins of nets, each once, and drop nets of one vertex."""
+    count = np.zeros(len(net_bytes), dtype=np.int64)
+    kernels.count_distinct_pins(place, nets, count)
+    kept = np.flatnonzero((count > 1) & (net_bytes > 0))
+    number = np.full(len(net_bytes), -1, dtype=np.int64)
+    number[kept] = np.arange(len(kept))
+    pointer = pointer_from_counts(count[kept])
+    pin = np.empty(pointer[-1], dtype=np.int64)
+    kernels.place_pins(place, nets, number, pointer.copy(), pin)
+    return Hypergraph(pointer, pin, net_bytes[kept], work)

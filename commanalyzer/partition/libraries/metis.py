@@ -1,0 +1,397 @@
+"""METIS adapter: affinity graph -> partition.
+
+METIS checks nothing: short arrays are read past their end, asymmetric graphs and bad weights pass silently,
+and an impossible number of parts is "unknown exception". Everything is therefore validated before the
+call (:class:`.affinity.Adjacency` checks itself), and cut and balance are recomputed
+after it.
+
+Reference: paper Section 4.2.2 (multilevel partitioning, balance, cut, connected parts).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from threading import Lock
+from typing import Literal
+
+import numpy as np
+
+from commanalyzer.errors import PartitionError
+from commanalyzer.foundation.compiled import frozen
+from commanalyzer.partition.budget import Limit, metis_seconds
+from commanalyzer.partition.libraries import merge_kernels as merging
+from commanalyzer.partition.libraries import metis_call
+from commanalyzer.partition.libraries.affinity import Adjacency, both_ways
+from commanalyzer.partition.libraries.concurrency import Caller
+from commanalyzer.partition.libraries.quality import component_labels, edge_cut, imbalance
+from commanalyzer.request import DEFAULT_IMBALANCE
+from commanalyzer.vcg.graph import Float64, Int32, Int64
+from commanalyzer.vcg.structure.segments import pointer_from_counts
+
+Objective = Literal["cut", "volume"]
+
+_OBJECTIVE_CODE = {"cut": 0, "volume": 1}
+_MEAN_WORK_WEIGHT = 1000.0
+_IDLE_SHARE = 0.01
+_PACK_SHARE = 0.25
+_MESH_DEGREE = 32  # links per vertex; from it on, nearly every vertex is at a border
+_MESH_DEPTH = 0.5  # of the cube root of the vertices: steps across a cube; random links leave their logarithm
+_CENTRE = 16  # times the mean degree: ways through such vertices are no ways through a mesh
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """Owners of values.
+
+    Attributes:
+        part: int32[V], part of each vertex, in [0, num_parts).
+        num_parts: Number of parts p.
+        method: What made it, for example ``metis``.
+        objective: What was minimised.
+        seed: Seed of the partitioner.
+        edge_cut: Bytes of the affinity edges between parts, recomputed.
+        imbalance: Largest work of a part over the mean, recomputed; 1.0 is perfect.
+    """
+
+    part: Int32
+    num_parts: int
+    method: str
+    objective: str
+    seed: int
+    edge_cut: int
+    imbalance: float
+
+    def __post_init__(self) -> None:
+        if len(self.part) and (self.part.min() < 0 or self.part.max() >= self.num_parts):
+            raise PartitionError(f"partition has parts outside [0, {self.num_parts})")
+        self.part.setflags(write=False)
+
+
+def partition(
+    graph: Adjacency | Prepared,
+    num_parts: int,
+    *,
+    objective: Objective = "cut",
+    seed: int = 1,
+    imbalance: float = DEFAULT_IMBALANCE,
+    caller: Caller | None = None,
+    limit: Limit | None = None,
+) -> Partition:
+    """Return a balanced partition with a small cut or communication volume.
+
+    Vertices with one neighbour (matrix entries of a row) go where that neighbour goes, as long as all of
+    them are small against a part. Where all components are small against a part, they are kept whole and
+    laid side by side in index order, since nothing needs to be cut. Otherwise METIS divides the graph,
+    with the small components put together in bags, and with contiguous parts where the graph is a
+    connected mesh. Vertices without work get a small weight, because METIS mishandles zero weights: parts
+    may differ in the number of such vertices, not in work. Parts are numbered by the mean index of their
+    vertices.
+
+    Args:
+        graph: Affinity graph; prepared where it is divided several times.
+        num_parts: Number of parts p, 1 <= p <= max(N, 1).
+        objective: ``cut`` (weighted edge cut) or ``volume`` (METIS communication volume).
+        seed: Seed, not negative.
+        imbalance: Allowed excess of the largest part over the mean, for example 0.03.
+        caller: What calls METIS; None to call it here.
+        limit: How long METIS may take; by an estimate if not given.
+
+    Raises:
+        PartitionError: If the request is impossible or METIS fails.
+    """
+    prepared = graph if isinstance(graph, Prepared) else Prepared(graph)
+    adjacency = prepared.adjacency
+    _check_request(adjacency, num_parts, objective, seed, imbalance)
+    if num_parts == 1:
+        part = np.zeros(adjacency.num_vertices, dtype=np.int32)
+    else:
+        known = limit or Limit(prepared.seconds(num_parts, objective))
+        request = _Request(num_parts, objective, seed, imbalance, caller or Caller(), known)
+        part = _divide(prepared, request)
+        part = _number_by_position(_fill_empty(part, num_parts), num_parts)
+    return Partition(
+        part,
+        num_parts,
+        "metis",
+        objective,
+        seed,
+        edge_cut(adjacency, part),
+        _recomputed_imbalance(adjacency, part, num_parts),
+    )
+
+
+def _recomputed_imbalance(adjacency: Adjacency, part: Int32, num_parts: int) -> float:
+    return imbalance(adjacency.work_flops, part, num_parts)
+
+
+def _check_request(adjacency: Adjacency, num_parts: int, objective: str, seed: int, slack: float) -> None:
+    if num_parts < 1:
+        raise PartitionError(f"number of parts must be at least 1, found {num_parts}")
+    if num_parts > max(adjacency.num_vertices, 1):
+        raise PartitionError(
+            f"cannot divide {adjacency.num_vertices} values among {num_parts} parts",
+            hint=(
+                "use fewer nodes or a larger problem size"
+                if adjacency.num_vertices
+                else "the program, or the region, stores no values that could be distributed"
+            ),
+        )
+    if objective not in _OBJECTIVE_CODE:
+        raise PartitionError(f"objective must be 'cut' or 'volume', found {objective!r}")
+    if seed < 0:
+        raise PartitionError(f"seed must not be negative, found {seed}")
+    if not 0.0 < slack < 10.0:
+        raise PartitionError(
+            f"allowed imbalance must lie between 0 and 10, found {slack}", hint="0.03 is usual"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Joined:
+    """A graph whose leaves are joined to their neighbours, None for ``number`` where there are none."""
+
+    number: Int64 | None
+    adjacency: Adjacency
+    weight: Int64
+    num_components: int
+    component: Int64
+
+    @classmethod
+    def of(cls, number: Int64 | None, adjacency: Adjacency) -> _Joined:
+        return cls(number, adjacency, integer_work(adjacency.work_flops), *component_labels(adjacency))
+
+
+class Prepared:
+    """An affinity graph, and what divisions of it share; threads may use it at the same time."""
+
+    def __init__(self, adjacency: Adjacency) -> None:
+        self.adjacency = adjacency
+        self._lock = Lock()
+        self._known: dict[bytes, _Joined] = {}
+        self._latest: tuple[_Joined, Int64, Adjacency] | None = None
+
+    def joined(self, num_parts: int, slack: float) -> _Joined:
+        """Join the leaves of a vertex to it, unless they carry more work than the allowed excess of a part.
+
+        Args:
+            num_parts: Number of parts p; with fewer vertices than that, all stay apart.
+            slack: Allowed excess of the largest part over the mean.
+        """
+        with self._lock:
+            leaf, centre, carried = self._leaves
+            light = (carried <= slack * self._total / num_parts)[centre]
+            key = np.packbits(light).tobytes()
+            if key not in self._known:
+                self._known[key] = self._joining(leaf[light], centre[light])
+            found = self._known[key]
+            if found.adjacency.num_vertices >= num_parts or found.number is None:
+                return found
+        return _Joined.of(None, self.adjacency)
+
+    def bagged(self, joined: _Joined, number: Int64, count: int) -> Adjacency:
+        """Return the ``joined`` graph with its vertices put together as numbered, below ``count``.
+
+        Other objectives, and most other numbers of parts, ask for the same: the latest is remembered.
+        """
+        with self._lock:
+            latest = self._latest
+            if latest is None or latest[0] is not joined or not np.array_equal(latest[1], number):
+                self._latest = latest = joined, number, _contract(joined.adjacency, number, count)
+            return latest[2]
+
+    @cached_property
+    def is_mesh(self) -> bool:
+        """Whether parts can have short borders: as many steps from end to end as through a cube of vertices.
+
+        Otherwise (random links, small worlds) nearly all vertices of a part are at its border.
+        """
+        graph = self.adjacency
+        if graph.num_edges > _MESH_DEGREE * graph.num_vertices:
+            return False
+        degree = np.diff(graph.pointer)
+        most = _CENTRE * max(float(degree.mean()), 1.0) if len(degree) else 0.0
+        reached = merging.steps_across(graph.pointer, graph.neighbour, most)
+        return bool(reached[0] >= _MESH_DEPTH * max(reached[1], 1) ** (1 / 3))
+
+    def seconds(self, num_parts: int, objective: str) -> float:
+        """Return about how long METIS takes."""
+        is_volume = objective == "volume"
+        return metis_seconds(self.adjacency.num_edges, num_parts, for_volume=is_volume, is_mesh=self.is_mesh)
+
+    @property
+    def _load(self) -> Float64:
+        work = self.adjacency.work_flops
+        return work if work.sum() > 0 else np.ones(len(work), dtype=np.float64)
+
+    @cached_property
+    def _total(self) -> float:
+        return float(self._load.sum())
+
+    @cached_property
+    def _leaves(self) -> tuple[Int64, Int32, Float64]:
+        """Vertices with one neighbour that has others, these neighbours, and the work that each carries."""
+        adjacency = self.adjacency
+        degree = np.diff(adjacency.pointer)
+        leaf = np.flatnonzero(degree == 1)
+        centre = adjacency.neighbour[adjacency.pointer[leaf]].astype(np.int32)
+        inner = degree[centre] > 1
+        leaf, centre = leaf[inner], centre[inner]
+        carried = np.bincount(centre, self._load[leaf], minlength=len(degree)).astype(np.float64)
+        return leaf.astype(np.int64), centre, carried
+
+    def _joining(self, leaf: Int64, centre: Int32) -> _Joined:
+        count = self.adjacency.num_vertices
+        if not len(leaf):
+            return _Joined.of(None, self.adjacency)
+        target = np.arange(count, dtype=np.int64)
+        target[leaf] = centre
+        is_kept = target == np.arange(count)
+        number = (np.cumsum(is_kept) - 1)[target]
+        return _Joined.of(number, _contract(self.adjacency, number, int(is_kept.sum())))
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What METIS is asked for, and what calls it."""
+
+    num_parts: int
+    objective: str
+    seed: int
+    slack: float
+    caller: Caller
+    limit: Limit
+
+
+def _divide(prepared: Prepared, request: _Request) -> Int32:
+    """Return parts, with leaves kept where their only neighbour is."""
+    joined = prepared.joined(request.num_parts, request.slack)
+    part = _divide_joined(prepared, joined, request)
+    return part if joined.number is None else part[joined.number]
+
+
+def _divide_joined(prepared: Prepared, joined: _Joined, request: _Request) -> Int32:
+    """Return parts, with small components packed whole or handed to METIS in bags."""
+    num_parts, slack = request.num_parts, request.slack
+    adjacency, weight, label = joined.adjacency, joined.weight, joined.component
+    count = joined.num_components
+    size = np.bincount(label, weight, minlength=count).astype(np.float64)
+    part_size = float(size.sum()) / num_parts
+    if size.max() <= _PACK_SHARE * part_size:
+        part = _pack(size, part_size, num_parts)[label]
+        load = np.bincount(part, weight, minlength=num_parts)
+        if load.max() <= (1.0 + slack) * part_size:
+            return part
+    number, bagged = _bag(label, size, slack * part_size)
+    if num_parts <= bagged < adjacency.num_vertices:
+        rest = prepared.bagged(joined, number, bagged)
+        bag_weight = np.bincount(number, weight, minlength=bagged).astype(np.int64)
+        return _metis(rest, bag_weight, request, contiguous=False)[number]
+    # Keeping parts contiguous takes METIS a search through a part for each vertex at its border: with long
+    # borders (random links) it takes minutes, and of dense graphs almost any part is.
+    contiguous = count == 1 and prepared.is_mesh
+    return _metis(adjacency, weight, request, contiguous=contiguous)
+
+
+def _pack(size: Float64, part_size: float, num_parts: int) -> Int32:
+    """Return int32[C], the part of each component when they are laid side by side and divided evenly.
+
+    Components are numbered by their first vertex, so neighbours in memory stay together.
+    """
+    middle = np.cumsum(size) - size / 2
+    return np.minimum(middle / part_size, num_parts - 1).astype(np.int32)
+
+
+def _bag(label: Int64, size: Float64, bag_size: float) -> tuple[Int64, int]:
+    """Return int64[N], new numbers with components smaller than a bag put into bags, and how many there are.
+
+    METIS does not match vertices without neighbours, so thousands of loose values would never be coarsened.
+    """
+    small = size <= bag_size
+    loose = np.where(small, size, 0.0)
+    bag = ((np.cumsum(loose) - loose / 2) / bag_size).astype(np.int64)
+    core = ~small[label]
+    name = np.where(core, np.cumsum(core) - 1, int(core.sum()) + bag[label])
+    distinct, number = np.unique(name, return_inverse=True)
+    return number.astype(np.int64), len(distinct)
+
+
+def _contract(adjacency: Adjacency, number: Int64, count: int) -> Adjacency:
+    """Return the graph of the new numbers; edges inside a group disappear, no two others become parallel."""
+    places = frozen(number, np.int64)
+    found = np.zeros(count, dtype=np.int64)
+    merging.count_links(adjacency.pointer, adjacency.neighbour, places, found)
+    place = pointer_from_counts(found)
+    upper, link_bytes = np.empty(place[-1], dtype=np.int32), np.empty(place[-1], dtype=np.int64)
+    edges = (adjacency.pointer, adjacency.neighbour, adjacency.edge_bytes)
+    merging.put_links(*edges, places, place.copy(), upper, link_bytes)
+    pointer, neighbour, edge_bytes = both_ways(place, upper, link_bytes)
+    work = np.bincount(number, adjacency.work_flops, minlength=count).astype(np.float64)
+    return Adjacency(pointer, neighbour, edge_bytes, work)
+
+
+def integer_work(work_flops: Float64) -> Int64:
+    """Return int64[N], weights >= 1 in the order of the work; mean of the vertices with work 1000 or more.
+
+    Vertices without work weigh 1 each and about a hundredth of the whole together at most, so that a part
+    cannot have them instead of work.
+    """
+    positive = work_flops > 0
+    count = int(positive.sum())
+    if count == 0:
+        return np.ones(len(work_flops), dtype=np.int64)
+    mean = max(_MEAN_WORK_WEIGHT, (len(work_flops) - count) / (_IDLE_SHARE * count))
+    return _scaled(work_flops * (mean / float(work_flops[positive].mean())))
+
+
+def _scaled(weight: Float64) -> Int64:
+    """Return int64 weights >= 1 whose sum fits the integers of METIS; scaling never reverses an order."""
+    index_bits = np.iinfo(metis_call.INDEX).bits
+    room = 2.0 ** (index_bits - 3) - len(weight)
+    factor = min(1.0, room / max(float(weight.sum()), 1.0))
+    return np.maximum(np.rint(weight * factor), 1.0).astype(np.int64)
+
+
+def _metis(adjacency: Adjacency, weight: Int64, request: _Request, *, contiguous: bool) -> Int32:
+    """Call METIS k-way on validated input."""
+    index = metis_call.INDEX
+    if len(adjacency.neighbour) > np.iinfo(index).max:
+        raise PartitionError(f"{adjacency.num_edges} edges exceed the index range of this METIS build")
+    options = {
+        "objtype": _OBJECTIVE_CODE[request.objective],
+        "seed": request.seed,
+        "ufactor": max(1, round(request.slack * 1000)),
+        "contig": int(contiguous),
+    }
+    edge_weight = adjacency.edge_bytes
+    if edge_weight.sum(dtype=np.float64) > 2.0 ** (np.iinfo(index).bits - 3):
+        edge_weight = _scaled(edge_weight.astype(np.float64))
+    graph = adjacency.pointer, adjacency.neighbour, weight, edge_weight
+    num_parts, call = request.num_parts, request.caller.call
+    try:
+        return call(metis_call.divide, request.limit, num_parts, *graph, options)
+    except (RuntimeError, ValueError, TypeError) as error:
+        raise PartitionError(
+            f"METIS failed on {adjacency.num_vertices} vertices and {num_parts} parts: {error}"
+        ) from error
+
+
+def _fill_empty(part: Int32, num_parts: int) -> Int32:
+    """Return the partition with the last vertex of the most populous part moved into each empty part."""
+    sizes = np.bincount(part, minlength=num_parts)
+    moved = part.copy()
+    for empty in np.flatnonzero(sizes == 0):
+        donor = int(np.argmax(sizes))
+        moved[np.flatnonzero(moved == donor)[-1]] = empty
+        sizes[donor] -= 1
+        sizes[empty] += 1
+    return moved
+
+
+def _number_by_position(part: Int32, num_parts: int) -> Int32:
+    """Return the same parts, numbered by the mean index of their vertices."""
+    position = np.bincount(part, np.arange(len(part), dtype=np.float64), minlength=num_parts)
+    mean = position / np.bincount(part, minlength=num_parts)
+    rank = np.empty(num_parts, dtype=np.int32)
+    rank[np.argsort(mean, kind="stable")] = np.arange(num_parts, dtype=np.int32)
+    return rank[part]

@@ -1,0 +1,1 @@
+"""Refinement for the communication volume: moves of vertices, borders of parts, followers."""

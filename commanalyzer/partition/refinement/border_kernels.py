@@ -1,0 +1,78 @@
+"""Compiled loops over the values of a large graph beside borders.
+
+vertex[v]   coarse vertex of value v, -1 for hubs
+anchor[v]   the value whose owner v gets
+number[v]   vertex of the hypergraph: parts first, then groups that move together, then hubs
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from commanalyzer.foundation.compiled import compiled
+
+
+@compiled
+def mark_mixed(vertex: Any, part: Any, coarse: Any, mixed: Any) -> None:
+    """Note the last part of each coarse vertex in ``coarse`` (-1 before), mark those with several."""
+    for v in range(len(vertex)):
+        k = vertex[v]
+        if k < 0:
+            continue
+        if coarse[k] >= 0 and coarse[k] != part[v]:
+            mixed[k] = True
+        coarse[k] = part[v]
+
+
+@compiled
+def list_movable(vertex: Any, anchor: Any, beside: Any, chosen: Any) -> Any:
+    """Write the anchors in the marked coarse vertices to ``chosen``; return how many."""
+    n = 0
+    for v in range(len(vertex)):
+        if vertex[v] >= 0 and beside[vertex[v]] and anchor[v] == v:
+            chosen[n] = v
+            n += 1
+    return n
+
+
+@compiled
+def mark_ends(
+    row_sink: Any,
+    term_ptr: Any,
+    source_ptr: Any,
+    source: Any,
+    vertex: Any,
+    anchor: Any,
+    part: Any,
+    marked: Any,
+) -> None:
+    """Mark the anchors at both ends of the flows between parts, of a slice of rows."""
+    for r in range(len(row_sink)):
+        sink = row_sink[r]
+        if vertex[sink] < 0:
+            continue
+        for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
+            s = source[i]
+            if vertex[s] >= 0 and part[s] != part[sink]:
+                marked[anchor[s]] = True
+                marked[anchor[sink]] = True
+
+
+@compiled
+def number_values(vertex: Any, anchor: Any, single: Any, first_hub: Any, number: Any) -> None:
+    """Number values like their anchors (``single``), hubs one by one from ``first_hub`` on."""
+    hubs = 0
+    for v in range(len(vertex)):
+        if vertex[v] < 0:
+            number[v] = first_hub + hubs
+            hubs += 1
+        else:
+            number[v] = single[anchor[v]]
+
+
+@compiled
+def add_work(number: Any, work_flops: Any, work: Any) -> None:
+    """Add the work of each value that is no hub to that of its number."""
+    for v in range(len(number)):
+        if number[v] < len(work):
+            work[number[v]] += work_flops[v]

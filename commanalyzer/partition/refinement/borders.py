@@ -1,0 +1,308 @@
+"""Refinement beside the borders of parts: owners of all values -> owners that move fewer bytes.
+
+Single values may change sides in the coarse vertices that lie at a border; everything else of a part is one
+vertex that stays. So the hypergraph is as large as the borders, not as the graph.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+
+from commanalyzer.partition.budget import least_gain
+from commanalyzer.partition.coarsening.coarse import build_nets
+from commanalyzer.partition.coarsening.surface import Surface
+from commanalyzer.partition.coarsening.tasks import groups_of
+from commanalyzer.partition.coarsening.tiles import Tiling, tiles_of
+from commanalyzer.partition.libraries.hypergraph import Hypergraph
+from commanalyzer.partition.refinement import border_kernels as kernels
+from commanalyzer.partition.refinement.refine import (
+    LEAST_GAIN,
+    MOST_COUNTS,
+    connectivity,
+    incidence,
+    most_work,
+    refine,
+)
+from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64
+from commanalyzer.vcg.storage.large import AnyGraph
+
+_MOST_MOVABLE = 2_000_000
+_MOST_DENSE_FLOWS = 1 << 24  # where nearly everything is at a border, all flows are looked at, to save little
+_ROUNDS = 3
+_GAIN_PER_VERTEX = 4e-9  # of the metric: a pass over more vertices takes longer and has to save more
+_LEAST_ROUND = 4  # times what a pass has to save: a round that saves less is the last
+_SAMPLED, _SURELY = 8, 0.8  # one part of so many; how wrong the nets between their vertices may be
+_PATIENCE, _MOST_MOVES = 0.1, 16384
+
+
+@dataclass(frozen=True, slots=True)
+class Refined:
+    """Owners after a refinement.
+
+    Attributes:
+        part: int32[V].
+        net_bytes: Connectivity metric, bytes.
+    """
+
+    part: Int32
+    net_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Border:
+    """Hypergraph of what is beside the borders; its first p vertices are all else of each part.
+
+    Attributes:
+        number: int32[V], vertex of each value, hubs beyond the last.
+        start: int32[N], owners of the vertices.
+        first: int64[N - p], the value that stands for each vertex after the first p.
+        nets: Nets; work of what may move.
+        settled: float64[p], work of all else.
+    """
+
+    number: Int32
+    start: Int32
+    first: Int64
+    nets: Hypergraph
+    settled: Float64
+
+    def owners(self, found: Int32, part: Int32, tiling: Tiling) -> Int32:
+        """Return int32[V], ``part`` with what ``found`` (int32[N]) says of the vertices."""
+        chosen = found[np.minimum(self.number, len(found) - 1)]
+        return np.where(tiling.vertex >= 0, chosen, part).astype(np.int32)
+
+    def most_load(self, owners: Int32, num_parts: int) -> float:
+        """Return the work of the part with most."""
+        return float((np.bincount(owners, self.nets.work_flops, num_parts) + self.settled).max())
+
+
+def follow_borders(
+    surface: Surface,
+    part: Int32,
+    num_parts: int,
+    allowed_imbalance: float,
+    work_flops: Callable[[], Float64],
+    is_free: Bool,
+) -> Int32 | None:
+    """Return owners where single free values beside borders follow the others; ``None`` if borders are long.
+
+    Args:
+        surface: Graph and coarse view.
+        part: int32[V], owners.
+        num_parts: Number of parts p.
+        allowed_imbalance: Allowed excess of the largest part's work over the mean.
+        work_flops: () -> float64[V], work where each value is owned.
+        is_free: bool[V], values that follow.
+    """
+    border = _border(surface, part, num_parts, work_flops)
+    if border is None:
+        return None
+    start = border.start.copy()
+    start[num_parts:][is_free[border.first]] = -1
+    found = _refined(border, start, num_parts, allowed_imbalance, fixed=start >= 0)
+    return border.owners(found, part, surface.view.tiling)
+
+
+def refine_borders(
+    surface: Surface,
+    part: Int32,
+    num_parts: int,
+    allowed_imbalance: float,
+    *,
+    work_flops: Callable[[], Float64] | None = None,
+    hopeless_bytes: float = math.inf,
+    budget_s: float = math.inf,
+) -> Refined | None:
+    """Return better owners of all values; ``None`` if none were found or borders are too long.
+
+    Those are better that move fewer bytes or, where a part has too much work, share it more evenly.
+
+    Args:
+        surface: Graph and coarse view.
+        part: int32[V], owners.
+        num_parts: Number of parts p.
+        allowed_imbalance: Allowed excess of the largest part's work over the mean.
+        work_flops: () -> float64[V], work where each value is owned, asked for once if there is something to
+            refine; None for that of the graph.
+        hopeless_bytes: Metric above which no further round is worth its time.
+        budget_s: CPU seconds that all of dividing may take: passes have to save more where they take long.
+    """
+    work = cache(work_flops or (lambda: surface.graph.work_flops))
+    best: Refined | None = None
+    for _ in range(_ROUNDS):
+        better, goes_on = _refined_once(
+            *(surface, part, num_parts, allowed_imbalance, work, hopeless_bytes, budget_s),
+            is_first=best is None,
+        )
+        if better is None:
+            break
+        best, part = better, better.part
+        if not goes_on:
+            break
+    return best
+
+
+def _refined_once(
+    surface: Surface,
+    part: Int32,
+    num_parts: int,
+    allowed_imbalance: float,
+    work_flops: Callable[[], Float64],
+    hopeless_bytes: float,
+    budget_s: float,
+    *,
+    is_first: bool,
+) -> tuple[Refined | None, bool]:
+    """Return better owners if some were found, and whether another round is worth its time."""
+    border = _border(surface, part, num_parts, work_flops, is_first=is_first)
+    if border is None:
+        return None, False
+    nets, start = border.nets, border.start
+    before = connectivity(nets, start, num_parts)
+    fixed = np.arange(len(start)) < num_parts
+    hopeless = hopeless_bytes / max(before, 1)
+    least = max(_least_gain(len(start)), least_gain(nets.num_pins, num_parts, budget_s))
+    limits = {"least": least, "hopeless": hopeless}
+    found = _refined(border, start, num_parts, allowed_imbalance, fixed=fixed, **limits)
+    after = connectivity(nets, found, num_parts)
+    most = most_work(nets.work_flops, num_parts, allowed_imbalance, float(border.settled.sum()))
+    is_relieved = border.most_load(found, num_parts) < border.most_load(start, num_parts) > most
+    if after >= before and not is_relieved:
+        return None, False
+    goes_on = before - after >= _LEAST_ROUND * least * before and after <= hopeless_bytes
+    return Refined(border.owners(found, part, surface.view.tiling), after), goes_on
+
+
+def _least_gain(num_vertices: int) -> float:
+    """Return the share of the metric that a pass over so many vertices has to save."""
+    return max(LEAST_GAIN, _GAIN_PER_VERTEX * num_vertices)
+
+
+def _refined(
+    border: _Border,
+    start: Int32,
+    num_parts: int,
+    imbalance: float,
+    *,
+    fixed: Bool,
+    least: float = 0.0,
+    hopeless: float = math.inf,
+) -> Int32:
+    return refine(
+        border.nets,
+        incidence(border.nets),
+        start,
+        num_parts,
+        imbalance=imbalance,
+        fixed=fixed,
+        settled=border.settled,
+        patience=min(_PATIENCE, _MOST_MOVES / len(start)),
+        least_gain=max(least, _least_gain(len(start))),
+        hopeless=hopeless,
+    )
+
+
+def _border(
+    surface: Surface, part: Int32, num_parts: int, work_flops: Callable[[], Float64], *, is_first: bool = True
+) -> _Border | None:
+    """Return what is beside the borders; ``None`` where nothing is, or too much.
+
+    Later borders of a division, not ``is_first``, are hardly longer: whether they are is not guessed before.
+    """
+    graph, view = surface.graph, surface.view
+    tiling = view.tiling
+    anchor = tiling.neighbours.anchor
+    beside = surface.beside(part)
+    chosen = surface.movable(beside)
+    if _is_everywhere(tiling, len(chosen)):
+        return None
+    small, label = _small_tiles(graph, tiling, chosen, int(beside.sum()))
+    # Coarse vertices that hold values of many places are nearly all at borders.
+    if len(small) > _MOST_MOVABLE:
+        chosen = surface.ends(part, num_parts)
+        small, label = _small_tiles(graph, tiling, chosen, int(beside.sum()))
+    if not 0 < len(small) <= _MOST_MOVABLE:
+        return None
+    single = part.copy()
+    single[chosen] = num_parts + label
+    total = num_parts + len(small)
+    number = np.empty(len(anchor), np.int32)
+    kernels.number_values(tiling.vertex, anchor, single, total, number)
+    most = MOST_COUNTS // num_parts
+    may_be_many = is_first and 2 * len(chosen) > most
+    if may_be_many and _nets_by_sample(surface, number, total, part, num_parts, chosen) > most:
+        return None
+    rows = surface.rows_with_pins(number, total, beside)
+    nets = build_nets(graph, number, total, tiling.neighbours, np.zeros(total), rows, most, part)
+    if nets is None or not nets.num_nets:
+        return None
+    work, own = np.zeros(total), work_flops()
+    kernels.add_work(number, own, work)
+    settled = work[:num_parts] + _hub_work(view.hubs.hub, part, own, num_parts)
+    work[:num_parts] = 0.0
+    nets = replace(nets, work_flops=work)
+    start = np.concatenate((np.arange(num_parts, dtype=np.int32), part[small]))
+    return _Border(number, start, small, nets, settled)
+
+
+def _nets_by_sample(
+    surface: Surface, number: Int32, total: int, part: Int32, num_parts: int, chosen: Int64
+) -> float:
+    """Return about how many nets there are at least, by those between vertices of some parts.
+
+    A value has at most two. Nets that differ in vertices of other parts only are one here.
+
+    Args:
+        surface: Graph and coarse view.
+        number: int32[V], vertex of each value.
+        total: Number of vertices.
+        part: int32[V], owners.
+        num_parts: Number of parts p.
+        chosen: int64, anchors that may move, at least one.
+    """
+    q, tiling = np.arange(num_parts), surface.view.tiling
+    sampled = q % _SAMPLED == q // _SAMPLED % _SAMPLED  # not all at one side of a grid of parts
+    inside = np.where(sampled[part], number, np.int32(total))
+    seen = chosen[sampled[part[chosen]]]
+    beside = np.zeros(tiling.num_vertices, np.bool_)
+    beside[tiling.vertex[seen]] = True
+    rows = surface.rows_with_pins(inside, total, beside)
+    nets = build_nets(surface.graph, inside, total, tiling.neighbours, np.zeros(total), rows, side=part)
+    return math.inf if nets is None else _SURELY * nets.num_nets * len(chosen) / max(len(seen), 1)
+
+
+def _hub_work(hub: Int64, part: Int32, work_flops: Float64, num_parts: int) -> Float64:
+    """Return float64[p], work of the hubs of each part."""
+    return np.bincount(part[hub], work_flops[hub], num_parts).astype(np.float64)
+
+
+def _is_everywhere(tiling: Tiling, movable: int) -> bool:
+    """Whether most of a large dense graph (a matrix product) is at a border: single moves save little.
+
+    Args:
+        tiling: Coarse vertices.
+        movable: Anchors beside a border.
+    """
+    near = tiling.neighbours
+    return near.is_dense and near.flows > _MOST_DENSE_FLOWS and 2 * movable > near.num_anchors
+
+
+def _small_tiles(graph: AnyGraph, tiling: Tiling, chosen: Int64, num_tiles: int) -> tuple[Int64, Int32]:
+    """Return a value of each group that moves together, and int32, the group of each chosen value.
+
+    Elements at the same place of arrays of one family move together; where there would be too many, tiles as
+    small as their number allows.
+    """
+    if not tiling.groups or not len(chosen):
+        return chosen, np.arange(len(chosen), dtype=np.int32)
+    points = max(math.prod(group.extents) for group in tiling.groups)
+    most = _MOST_MOVABLE // 4 // max(num_tiles, 1) * tiling.num_vertices
+    is_chosen = np.zeros(graph.num_vertices, np.bool_)
+    is_chosen[chosen] = True
+    tile = tiles_of(graph, tiling.groups, max(min(points, most), 1), is_chosen)
+    return groups_of(tile[chosen], chosen)

@@ -1,0 +1,79 @@
+"""Compiled passes that ask values which part they exchange most bytes with.
+
+anchor[v]      the value whose owner v gets
+owner[v]       of an anchor: its part, or ~i if it is the free anchor number i
+leader[i]      part that leads at the free anchor i, -1 before anything is known
+lead_bytes[i]  by how many bytes
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from commanalyzer.foundation.compiled import compiled
+from commanalyzer.partition.libraries.flow_bytes import flow_bytes
+
+
+@compiled
+def number_free(anchor: Any, given: Any, owner: Any) -> Any:
+    """Fill ``owner``: parts of anchors that are given, numbers of the others; return how many these are."""
+    free = 0
+    for v in range(len(anchor)):
+        owner[v] = given[v]
+        if given[v] < 0 and anchor[v] == v:
+            owner[v] = ~free
+            free += 1
+    return free
+
+
+@compiled
+def poll(
+    row_sink: Any, row_count: Any, term_ptr: Any, source_ptr: Any, source: Any, versions: Any, width: Any,
+    vertex: Any, anchor: Any, owner: Any, leader: Any, lead_bytes: Any,
+) -> None:  # fmt: skip
+    """Let the flows of a slice between an anchor with a part and a free one vote for the part of the latter.
+
+    Columns of the slice, versions and bytes of the vertices, and coarse vertices, which are -1 for hubs; the
+    rest is described above. ``leader`` and ``lead_bytes`` change.
+    """
+    for r in range(len(row_sink)):
+        sink = row_sink[r]
+        if vertex[sink] < 0:
+            continue
+        here = owner[anchor[sink]]
+        for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
+            s = source[i]
+            there = owner[anchor[s]]
+            if vertex[s] < 0 or (here < 0) == (there < 0):
+                continue
+            volume = flow_bytes(row_count[r], versions[s], width[s])
+            free, part = (~here, there) if here < 0 else (~there, here)
+            if leader[free] == part:
+                lead_bytes[free] += volume
+            elif lead_bytes[free] >= volume:
+                lead_bytes[free] -= volume
+            else:
+                leader[free] = part
+                lead_bytes[free] = volume - lead_bytes[free]
+
+
+@compiled
+def settle(anchor: Any, leader: Any, owner: Any) -> Any:
+    """Give the free anchors where a part leads to that part; return how many."""
+    settled = 0
+    for v in range(len(anchor)):
+        if anchor[v] == v and owner[v] < 0 and leader[~owner[v]] >= 0:
+            owner[v] = leader[~owner[v]]
+            settled += 1
+    return settled
+
+
+@compiled
+def place(vertex: Any, anchor: Any, given: Any, owner: Any, otherwise: Any, part: Any) -> None:
+    """Fill ``part``: what is given, else the part of the anchor, else (hubs as well) ``otherwise``."""
+    for v in range(len(part)):
+        part[v] = given[v]
+        if part[v] < 0 and vertex[v] >= 0:
+            part[v] = owner[anchor[v]]
+        if part[v] < 0:
+            part[v] = otherwise[v]

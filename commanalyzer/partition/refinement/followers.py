@@ -1,0 +1,49 @@
+"""Values that follow others: owners of some values -> owners of all, beside what they exchange bytes with.
+
+Coarse vertices place what follows only as finely as they are themselves, and where a program's arrays differ
+in order, they hold values of many parts. Here every value is asked for itself, in passes over all flows:
+those whose neighbours have owners go where most of their bytes go, then those beside these.
+
+Of each value only the part that leads and its lead are kept, whatever the number of parts: the part with more
+than half of the bytes always wins (Boyer and Moore, MJRTY, 1981, with weights); where no part has that many,
+one of those with many does.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from commanalyzer.partition.coarsening.tiles import Tiling
+from commanalyzer.partition.refinement import follower_kernels as kernels
+from commanalyzer.vcg.graph import Int32
+from commanalyzer.vcg.storage.large import AnyGraph
+from commanalyzer.vcg.storage.slices import row_slices
+
+_MOST_ROUNDS = 16
+
+
+def beside_neighbours(graph: AnyGraph, tiling: Tiling, given: Int32, otherwise: Int32) -> Int32:
+    """Return int32[V], owners of all values: given ones, and for others where most of their bytes go.
+
+    Args:
+        graph: Value graph.
+        tiling: Anchors: values that follow the same one have one owner, hubs have no say.
+        given: int32[V], owners, -1 for values that follow.
+        otherwise: int32[V], owners of what exchanges bytes with no value that has an owner.
+    """
+    anchor = tiling.neighbours.anchor
+    owner = np.empty(len(given), np.int32)
+    free = kernels.number_free(anchor, given, owner)
+    leader, lead_bytes = np.full(free, -1, np.int32), np.zeros(free, np.int64)
+    versions, width_bytes = graph.versions, graph.width_bytes
+    for _ in range(_MOST_ROUNDS):
+        for piece in row_slices(graph):
+            kernels.poll(
+                *(piece.row_sink, piece.row_count, piece.term_ptr, piece.source_ptr, piece.source),
+                *(versions, width_bytes, tiling.vertex, anchor, owner, leader, lead_bytes),
+            )
+        if not kernels.settle(anchor, leader, owner):
+            break
+    part = np.empty(len(given), np.int32)
+    kernels.place(tiling.vertex, anchor, given, owner, otherwise, part)
+    return part

@@ -1,0 +1,319 @@
+"""Compiled loops of the hypergraph refinement: moves of single vertices that lower the connectivity metric.
+
+Hypergraphs (*hyper*), tables of the parts that nets touch (*touch*) and moves are those of
+:mod:`commanalyzer.partition.refinement.touched_kernels`.
+
+Reference: C. M. Fiduccia, R. M. Mattheyses, A linear-time heuristic for improving network partitions, DAC
+1982; k-way with connectivity gains as in L. A. Sanchis, IEEE Transactions on Computers 38(1), 1989.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from commanalyzer.foundation.compiled import compiled, compiled_in_place, compiled_inline
+from commanalyzer.partition.refinement.heap_kernels import put, take
+from commanalyzer.partition.refinement.touched_kernels import (
+    BYTES,
+    FIRST,
+    PART,
+    PINS,
+    PLACED,
+    TOUCHED,
+    add_pin,
+    best_move,
+    is_inner,
+    move,
+    pins_in,
+)
+
+_NO_PART = -1
+
+
+@compiled_in_place
+def _vote(v: Any, hyper: Any, touch: Any, votes: Any, near: Any) -> Any:
+    """Let the placed pins of the nets of ``v`` vote for their parts; return how many parts, and all bytes.
+
+    Each net has its bytes as votes, which its placed pins share.
+    """
+    _, vertex_pointer, net = hyper
+    state, slot = touch
+    count, total = 0, 0.0
+    for j in range(vertex_pointer[v], vertex_pointer[v + 1]):
+        e = net[j]
+        first = state[e, FIRST]
+        total += state[e, BYTES]
+        if state[e, PLACED] == 0:
+            continue
+        share = state[e, BYTES] / state[e, PLACED]
+        for k in range(first, first + state[e, TOUCHED]):
+            b = slot[k, PART]
+            if votes[b] == 0.0:
+                near[count] = b
+                count += 1
+            votes[b] += share * slot[k, PINS]
+    return count, total
+
+
+@compiled_in_place
+def _choice(v: Any, hyper: Any, touch: Any, confidence: Any, votes: Any, near: Any) -> Any:
+    """Return the part that leads the second by ``confidence`` of all bytes of ``v``; -1 if there is none."""
+    count, total = _vote(v, hyper, touch, votes, near)
+    best, lead, second = _NO_PART, 0.0, 0.0
+    for i in range(count):
+        b = near[i]
+        if votes[b] > lead or (votes[b] == lead and b < best):
+            best, lead, second = b, votes[b], max(second, lead)
+        else:
+            second = max(second, votes[b])
+    for i in range(count):
+        votes[near[i]] = 0.0
+    return best if lead > 0.0 and lead - second >= confidence * total else _NO_PART
+
+
+@compiled_in_place
+def _settled(chosen: Any, choice: Any, hyper: Any, touch: Any, part: Any, seen: Any, waiting: Any) -> Any:
+    """Give ``chosen`` vertices their parts; list in ``waiting`` those without one that nets link to them.
+
+    ``seen`` has stamps of nets and of vertices: each is listed once.
+
+    Returns:
+        How many are listed.
+    """
+    pin, vertex_pointer, net = hyper
+    of_nets, of_vertices, stamp = seen
+    stamp[0] += 1
+    for i in range(len(chosen)):
+        part[chosen[i]] = choice[i]
+        for j in range(vertex_pointer[chosen[i]], vertex_pointer[chosen[i] + 1]):
+            add_pin(net[j], choice[i], touch)
+    count = 0
+    for v in chosen:
+        for j in range(vertex_pointer[v], vertex_pointer[v + 1]):
+            e = net[j]
+            if of_nets[e] == stamp[0]:
+                continue
+            of_nets[e] = stamp[0]
+            for k in range(touch[0][e, FIRST], touch[0][e + 1, FIRST]):
+                u = pin[k]
+                if part[u] < 0 and of_vertices[u] != stamp[0]:
+                    of_vertices[u] = stamp[0]
+                    waiting[count] = u
+                    count += 1
+    return count
+
+
+@compiled
+def place(hyper: Any, part: Any, parts: Any, touch: Any, confidence: Any, most_rounds: Any) -> None:
+    """Give parts to vertices without one (-1) that know where they belong, and keep the tables.
+
+    Each net votes with its bytes for the parts of its placed pins, in proportion. A vertex is placed when the
+    best part leads the second by ``confidence`` of all its bytes. Those of a round are placed after all have
+    chosen, so that the order of vertices does not matter; later rounds ask those whose votes have changed.
+    """
+    n = len(part)
+    votes, near = np.zeros(parts, np.float64), np.empty(parts, np.int64)
+    seen = np.zeros(len(touch[0]), np.int32), np.zeros(n, np.int32), np.zeros(1, np.int32)
+    waiting, chosen, choice = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int32)
+    found = waiting, chosen, choice
+    _place(hyper, part, touch, confidence, most_rounds, (votes, near), seen, found)
+
+
+@compiled_in_place
+def _place(
+    hyper: Any, part: Any, touch: Any, confidence: Any, most_rounds: Any, scratch: Any, seen: Any, found: Any
+) -> None:
+    votes, near = scratch
+    waiting, chosen, choice = found
+    size = 0
+    for v in range(len(part)):
+        if part[v] < 0:
+            waiting[size] = v
+            size += 1
+    for _ in range(most_rounds):
+        count = 0
+        for v in waiting[:size]:
+            b = _choice(v, hyper, touch, confidence, votes, near)
+            if b >= 0:
+                chosen[count], choice[count] = v, b
+                count += 1
+        if count == 0:
+            return
+        size = _settled(chosen[:count], choice, hyper, touch, part, seen, waiting)
+
+
+@compiled_inline
+def _requeue(
+    v: Any,
+    here: Any,
+    hyper: Any,
+    touch: Any,
+    part: Any,
+    free: Any,
+    weight: Any,
+    load: Any,
+    most: Any,
+    scratch: Any,
+    queue: Any,
+    size: Any,
+    looked: Any,
+    number: Any,
+) -> Any:
+    """Update the keys of free vertices that gain by a move of ``v``; return the size of the queue.
+
+    Those are the last pin in ``here``, the part that was left, and all pins of nets new in the other; losses
+    are seen when a vertex is taken. Each is looked at once for a move: ``number`` is that of the move.
+    """
+    pin, vertex_pointer, net = hyper
+    heap, at, key = queue
+    to = part[v]
+    for j in range(vertex_pointer[v], vertex_pointer[v + 1]):
+        e = net[j]
+        is_new = pins_in(e, to, touch) == 1
+        if not is_new and pins_in(e, here, touch) != 1:
+            continue
+        for i in range(touch[0][e, FIRST], touch[0][e + 1, FIRST]):
+            u = pin[i]
+            if not free[u] or looked[u] == number or not (is_new or part[u] == here):
+                continue
+            looked[u] = number
+            gain, target = best_move(u, hyper, touch, part, weight, load, most, scratch, False)
+            if target >= 0:
+                size = put(heap, at, key, size, u, gain)
+    return size
+
+
+@compiled
+def improve(
+    hyper: Any, touch: Any, part: Any, free: Any, weight: Any, load: Any, most: Any, patience: Any
+) -> Any:
+    """One pass of single moves, the best first, each vertex once; keep the best prefix; return what it saves.
+
+    Moves may lose for a while (at most ``patience`` moves since the best state), which gets over small hills.
+    ``free`` says which vertices may move; it is changed.
+    """
+    n = len(part)
+    scratch = np.zeros((2, len(load)), np.int64)
+    heap, at, key = np.empty(n, np.int32), np.full(n, -1, np.int32), np.zeros(n, np.int64)
+    queue, looked = (heap, at, key), np.full(n, -1, np.int32)
+    moved = np.empty(n, np.int64), np.empty(n, np.int32)
+    return _improve(hyper, touch, part, free, weight, load, most, patience, scratch, queue, looked, moved)
+
+
+@compiled_in_place
+def _improve(
+    hyper: Any,
+    touch: Any,
+    part: Any,
+    free: Any,
+    weight: Any,
+    load: Any,
+    most: Any,
+    patience: Any,
+    scratch: Any,
+    queue: Any,
+    looked: Any,
+    history: Any,
+) -> Any:
+    heap, at, key = queue
+    moved, origin = history
+    size = 0
+    for v in range(len(part)):
+        if free[v] and not is_inner(v, hyper, touch):
+            gain, to = best_move(v, hyper, touch, part, weight, load, most, scratch, False)
+            if to >= 0:
+                size = put(heap, at, key, size, v, gain)
+    moves, saved, best, best_at = 0, 0, 0, 0
+    while size > 0 and moves - best_at <= patience:
+        v = take(heap, at, key, size)
+        size -= 1
+        gain, to = best_move(v, hyper, touch, part, weight, load, most, scratch, False)
+        if to < 0:
+            continue
+        if gain < key[v]:
+            size = put(heap, at, key, size, v, gain)
+            continue
+        moved[moves], origin[moves] = v, part[v]
+        moves += 1
+        move(v, to, hyper, touch, part, weight, load)
+        free[v] = False
+        saved += gain
+        if saved > best:
+            best, best_at = saved, moves
+        size = _requeue(
+            v, origin[moves - 1], hyper, touch, part, free, weight, load, most, scratch, queue, size, looked,
+            moves,
+        )  # fmt: skip
+    while moves > best_at:
+        moves -= 1
+        move(moved[moves], origin[moves], hyper, touch, part, weight, load)
+    return best
+
+
+@compiled
+def relieve(hyper: Any, touch: Any, part: Any, movable: Any, weight: Any, load: Any, most: Any) -> None:
+    """Move vertices out of parts with more than ``most`` work, those that cost least per work first."""
+    n = len(part)
+    scratch = np.zeros((2, len(load)), np.int64)
+    heap = np.empty(n, np.int64)
+    at = np.full(n, -1, np.int64)
+    key = np.zeros(n, np.float64)
+    _relieve(hyper, touch, part, movable, weight, load, most, scratch, (heap, at, key))
+
+
+@compiled_in_place
+def _relieve(
+    hyper: Any,
+    touch: Any,
+    part: Any,
+    movable: Any,
+    weight: Any,
+    load: Any,
+    most: Any,
+    scratch: Any,
+    queue: Any,
+) -> None:
+    heap, at, key = queue
+    size = 0
+    for v in range(len(part)):
+        if movable[v] and weight[v] > 0.0 and load[part[v]] > most:
+            gain, to = best_move(v, hyper, touch, part, weight, load, most, scratch, True)
+            if to >= 0:
+                size = put(heap, at, key, size, v, gain / weight[v])
+    while size > 0:
+        v = take(heap, at, key, size)
+        size -= 1
+        if load[part[v]] <= most:
+            continue
+        gain, to = best_move(v, hyper, touch, part, weight, load, most, scratch, True)
+        if to < 0:
+            continue
+        if gain / weight[v] < key[v]:
+            size = put(heap, at, key, size, v, gain / weight[v])
+            continue
+        move(v, to, hyper, touch, part, weight, load)
+
+
+@compiled_in_place
+def settle(order: Any, work: Any, traffic: Any, load: Any, most: Any, part: Any) -> None:
+    """Give the items of ``order`` the part with most traffic that has room for their work, else the idlest.
+
+    ``part`` and ``load`` are changed; among equals, an item stays where it is.
+    """
+    for i in order:
+        best = _NO_PART
+        idlest = part[i]
+        for b in range(len(load)):
+            if load[b] < load[idlest]:
+                idlest = b
+            if load[b] + work[i] > most:
+                continue
+            stays = best >= 0 and b == part[i] and traffic[i, b] == traffic[i, best]
+            if best < 0 or traffic[i, b] > traffic[i, best] or stays:
+                best = b
+        if best < 0:
+            best = idlest
+        part[i] = best
+        load[best] += work[i]

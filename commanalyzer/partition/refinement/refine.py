@@ -1,0 +1,183 @@
+"""Refinement of partitions for the communication volume: hypergraph + owners -> owners that move fewer bytes.
+
+Three steps, all on the connectivity metric: vertices without an owner get one (:func:`place`), parts with too
+much work give some away, single moves lower the metric. Vertices may be fixed: with arrays divided as a
+programmer would, only what follows them is placed.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from commanalyzer.errors import PartitionError
+from commanalyzer.foundation.compiled import frozen
+from commanalyzer.partition.libraries.hypergraph import Hypergraph
+from commanalyzer.partition.refinement import kernels
+from commanalyzer.partition.refinement import touched_kernels as touched
+from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64
+from commanalyzer.vcg.structure.segments import pointer_from_counts
+
+_Hyper = tuple[Int32, Int64, Int32]
+_Touch = tuple[Int64, Int32]
+
+PASSES = 12
+_CONFIDENCES = (0.5, 0.2, 0.05, 0.0)  # lead of the best part over the second, of all bytes of a vertex
+_MOST_ROUNDS = 20
+PATIENCE = 0.02  # of all vertices
+_LEAST_PATIENCE = 200
+_OUTLOOK = 3.0  # passes save less and less
+FAR = 4.0  # times the aim: no passes come so far
+LEAST_GAIN = 0.0002
+"""Of large graphs: passes that save a smaller share of the metric are not worth their time."""
+MOST_COUNTS = 150_000_000  # nets times parts
+
+
+@dataclass(frozen=True, slots=True)
+class Incidence:
+    """Nets of each vertex of a hypergraph, compressed sparse rows.
+
+    Attributes:
+        pointer: int64[N + 1].
+        net: int64[P].
+    """
+
+    pointer: Int64
+    net: Int64
+
+
+def incidence(hypergraph: Hypergraph) -> Incidence:
+    """Return the nets of each vertex."""
+    counts = np.bincount(hypergraph.pin, minlength=hypergraph.num_vertices).astype(np.int64)
+    pointer, net = pointer_from_counts(counts), np.empty(hypergraph.num_pins, np.int64)
+    touched.list_nets(hypergraph.net_pointer, hypergraph.pin, pointer[:-1].copy(), net)
+    return Incidence(pointer, net)
+
+
+def balance_weights(work_flops: Float64) -> Float64:
+    """Return float64[N], what is balanced: the work, or vertices where there is no work at all."""
+    return work_flops if work_flops.sum() > 0 else np.ones(len(work_flops), dtype=np.float64)
+
+
+def most_work(weight: Float64, num_parts: int, imbalance: float, settled: float = 0.0) -> float:
+    """Return how much work a part may have: ``1 + imbalance`` times the mean, or what grains allow.
+
+    Where vertices are coarse (10 equal ones for 4 parts), a part has to take a whole number of them.
+    ``settled`` is work beyond that of the vertices.
+    """
+    if not len(weight):
+        return 0.0
+    mean, grain = (float(weight.sum()) + settled) / num_parts, float(weight.max())
+    whole = grain * float(np.ceil(round(mean / grain, 9))) if grain > 0 else 0.0
+    return max((1.0 + imbalance) * mean, whole) * (1.0 + 1e-9)
+
+
+def refine(
+    hypergraph: Hypergraph,
+    nets: Incidence,
+    part: Int32,
+    num_parts: int,
+    *,
+    imbalance: float,
+    fixed: Bool | None = None,
+    num_values: int | None = None,
+    work_flops: Float64 | None = None,
+    settled: Float64 | None = None,
+    passes: int = PASSES,
+    patience: float = PATIENCE,
+    least_gain: float = 0.0,
+    hopeless: float = math.inf,
+    hopeless_bytes: float = math.inf,
+) -> Int32:
+    """Return owners with a smaller connectivity metric.
+
+    Args:
+        hypergraph: Nets and work.
+        nets: Its :func:`incidence`.
+        part: int32[N], part of each vertex, -1 for those to be placed.
+        num_parts: Number of parts p.
+        imbalance: Allowed excess of the largest part's work over the mean.
+        fixed: bool[N], vertices that keep their part; None for none.
+        num_values: Vertices from it on are terms, which are where their operands are and do not move for the
+            balance; None where all may.
+        work_flops: float64[N], work to be balanced; None for that of the hypergraph.
+        settled: float64[p], work of each part that no vertex stands for; None for none.
+        passes: Most passes of moves that lower the metric; 0 only places and balances.
+        patience: Moves since the best state after which a pass ends, of all vertices.
+        least_gain: Share of the metric that a pass has to save if another one is to follow.
+        hopeless: What has to be within reach if another pass is to follow, over the metric at first:
+            all of them are taken to save at most ``_OUTLOOK`` times what the last one saved.
+        hopeless_bytes: The same in bytes; without a pass if the metric is more than ``FAR`` times as much.
+
+    Raises:
+        PartitionError: If ``part`` has another length, or nets times parts exceed what fits into memory.
+    """
+    n, owner = _checked(hypergraph, part, num_parts)
+    weight = frozen(balance_weights(hypergraph.work_flops if work_flops is None else work_flops), np.float64)
+    base = np.zeros(num_parts) if settled is None else settled
+    hyper, touch = _tables(hypergraph, nets)
+    _place(hyper, owner, num_parts, touch)
+    load = np.bincount(owner, weight, num_parts) + base
+    movable = np.ones(n, np.bool_) if fixed is None else ~fixed
+    relieved = movable if num_values is None else movable & (np.arange(n) < num_values)
+    most = _most_beside(weight, owner, ~relieved, num_parts, imbalance, float(base.sum()))
+    kernels.relieve(hyper, touch, owner, relieved, weight, load, most)
+    is_judged = least_gain > 0.0 or min(hopeless, hopeless_bytes) < math.inf
+    metric = connectivity(hypergraph, owner, num_parts) if is_judged else 0
+    aim = min(hopeless * metric, hopeless_bytes) if metric else math.inf
+    moves = max(_LEAST_PATIENCE, int(patience * n))
+    for _ in range(passes if metric <= FAR * aim else 0):
+        saved = int(kernels.improve(hyper, touch, owner, movable.copy(), weight, load, most, moves))
+        metric -= saved
+        if saved <= least_gain * metric or metric - _OUTLOOK * saved > aim:
+            break
+    return owner
+
+
+def _checked(hypergraph: Hypergraph, part: Int32, num_parts: int) -> tuple[int, Int32]:
+    """Return the number of vertices, and a copy of their parts."""
+    if len(part) != (n := hypergraph.num_vertices):
+        raise PartitionError(f"expected a part for each of {n} vertices, found {len(part)}")
+    if hypergraph.num_nets * num_parts > MOST_COUNTS:
+        raise PartitionError(f"expected at most {MOST_COUNTS} nets times parts, found more")
+    return n, part.astype(np.int32)
+
+
+def _most_beside(
+    weight: Float64, owner: Int32, settled: Bool, num_parts: int, imbalance: float, more: float
+) -> float:
+    """Return how much work a part may have: where that of ``settled`` is uneven, the rest cannot mend it."""
+    given = np.bincount(owner[settled], weight[settled], num_parts).max(initial=0.0)
+    slack = imbalance * (float(weight.sum()) + more) / num_parts
+    return max(most_work(weight, num_parts, imbalance, more), float(given) + slack)
+
+
+def _tables(hypergraph: Hypergraph, nets: Incidence) -> tuple[_Hyper, _Touch]:
+    """Return the hypergraph as kernels take it, and room for the parts that nets touch."""
+    h = hypergraph
+    state = np.zeros((h.num_nets + 1, touched.STATES), np.int64)
+    state[:, touched.FIRST], state[:-1, touched.BYTES] = h.net_pointer, h.net_bytes
+    hyper = h.pin.astype(np.int32), nets.pointer, nets.net.astype(np.int32)
+    return hyper, (state, np.empty((h.num_pins, 2), np.int32))
+
+
+def _place(hyper: _Hyper, owner: Int32, num_parts: int, touch: _Touch) -> None:
+    """Give parts to vertices without one, in place: first those whose neighbours leave no doubt."""
+    touched.count_pins(hyper, owner, num_parts, touch)
+    if (owner >= 0).all():
+        return
+    for confidence in _CONFIDENCES:
+        kernels.place(hyper, owner, num_parts, touch, confidence, _MOST_ROUNDS)
+    alone = np.flatnonzero(owner < 0)
+    if not len(alone):
+        return
+    owner[alone] = np.arange(len(alone)) % num_parts
+    touched.count_pins(hyper, owner, num_parts, touch)
+
+
+def connectivity(hypergraph: Hypergraph, part: Int32, num_parts: int) -> int:
+    """Return the connectivity metric in bytes: sum over nets of weight times (parts touched - 1)."""
+    h = hypergraph
+    return int(touched.connectivity(h.net_pointer, h.pin, h.net_bytes, part, num_parts))

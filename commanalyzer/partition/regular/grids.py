@@ -1,0 +1,217 @@
+"""Divisions a programmer would write: arrays with shapes + process grid -> owner of every element.
+
+Each dimension is cut into equal numbers of points, or where the work on them is shared evenly; arrays of the
+same extents are cut at the same places. Points that are never computed (halos) do not count, they join
+their neighbours.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+import numpy as np
+
+from commanalyzer.foundation.compiled import frozen
+from commanalyzer.partition.refinement.refine import most_work
+from commanalyzer.partition.regular import grid_kernels as kernels
+from commanalyzer.partition.regular.shapes import Shaped
+from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64
+from commanalyzer.vcg.storage.large import AnyGraph
+
+
+def process_grids(num_parts: int, dims: int) -> tuple[tuple[int, ...], ...]:
+    """Return every way to write ``num_parts`` as a product of ``dims`` factors, in order."""
+    if dims == 1:
+        return ((num_parts,),)
+    divisors = [d for d in range(1, num_parts + 1) if num_parts % d == 0]
+    return tuple((d, *rest) for d in divisors for rest in process_grids(num_parts // d, dims - 1))
+
+
+def surface(grid: tuple[int, ...], extents: tuple[int, ...]) -> float:
+    """Return points beside cuts over all points: what a stencil would send, the first guess of the cost."""
+    return sum((g - 1) / e for g, e in zip(grid, extents, strict=True))
+
+
+def fits(grid: tuple[int, ...], extents: tuple[int, ...]) -> bool:
+    """Whether every part gets at least one point."""
+    return all(g <= e for g, e in zip(grid, extents, strict=True))
+
+
+Spread = Literal["points", "work", "cyclic"]
+"""Equal numbers of points in turn, equal shares of the work, or points dealt out one by one.
+
+The latter to and fro: what rises or falls along a dimension, as the work on a triangle does, is the same for
+all (reflected wrap mapping: Geist, Heath, in Hypercube Multiprocessors, SIAM 1986)."""
+
+
+class Blocks:
+    """Divisions of one family into blocks: what does not depend on the process grid is computed once.
+
+    Args:
+        graph: Value graph.
+        family: Arrays of related shapes.
+    """
+
+    def __init__(self, graph: AnyGraph, family: Sequence[Shaped]) -> None:
+        self._graph = graph
+        self.members = tuple(family)
+        self.extents = family[0].extents
+        self._groups = _by_extents(family)
+        self._along: dict[bool, tuple[Float64, ...]] = {}
+
+    def cuts(
+        self, grid: tuple[int, ...], spread: Spread = "points", order: tuple[int, ...] = ()
+    ) -> tuple[Int64, ...]:
+        """Return what each coordinate adds to the number of the part, for every extents of the family.
+
+        Args:
+            grid: Number of blocks along each dimension.
+            spread: Where to cut.
+            order: Dimensions, the one whose next block has the next part last; as they are if not given.
+        """
+        strides = np.ones(len(grid), np.int64)
+        axes = order or tuple(range(len(grid)))
+        strides[list(axes[:-1])] = np.cumprod([grid[d] for d in reversed(axes[1:])])[::-1]
+        if spread == "cyclic":
+            blocks = [_to_and_fro(extents, grid) for extents, _ in self._groups]
+        else:
+            self.weigh((spread == "work",))
+            pairs = zip(self._groups, self._along[spread == "work"], strict=True)
+            blocks = [_all_cuts(along, extents, grid) for (extents, _), along in pairs]
+        each = zip(self._groups, blocks, strict=True)
+        return tuple(frozen(np.repeat(strides, extents) * block, np.int64) for (extents, _), block in each)
+
+    def weigh(self, by_work: Sequence[bool] = (False, True)) -> None:
+        """Find the weights that :meth:`cuts` cuts by, before several are asked for at the same time."""
+        for each in by_work:
+            if each not in self._along:
+                self._along[each] = tuple(self._work_along(e, m, each) for e, m in self._groups)
+
+    def grain(self, grid: tuple[int, ...]) -> float:
+        """Return the work of the largest block over the mean that whole rows make.
+
+        A block takes whole rows, as many as the heaviest ones would be for the mean; that is at most what one
+        row more than the mean makes, so that a row with most of the work excuses nothing. Rows that nothing
+        computes, such as halos, are none.
+        """
+        self.weigh((True,))
+        found = 1.0
+        ends = np.cumsum(self._groups[0][0])[:-1]
+        for count, along in zip(grid, np.split(self._along[True][0], ends), strict=True):  # dimensions
+            rows = along[along > 0] if along.any() else np.ones(len(along))
+            whole = most_work(rows, count, 0.0) * count / float(rows.sum())
+            found *= min(whole, 1.0 + count / max(count, len(rows)))
+        return found
+
+    def owners(self, cuts: Sequence[Int64]) -> Int32:
+        """Return int32[V], owner of each element for these cuts; -1 for all other values."""
+        owner = np.full(self._graph.num_vertices, -1, np.int32)
+        self.fill(cuts, owner)
+        return owner
+
+    def fill(
+        self, cuts: Sequence[Int64], owner: Int32, first: int = 0, is_wanted: Bool | None = None
+    ) -> None:
+        """Write the owners of all elements to ``owner`` (int32[V]), those of block 0 as ``first``.
+
+        With ``is_wanted`` (bool[V]), only those of some values.
+        """
+        wanted = frozen(np.zeros(0) if is_wanted is None else is_wanted, np.bool_)
+        for (extents, members), block in zip(self._groups, cuts, strict=True):
+            places = (_numbers(extents), block, _places(extents))
+            for s in members:  # one step per array
+                elements = (s.array.vertex, s.array.index)
+                kernels.fill_blocks(*elements, s.components, *places, first, wanted, owner)
+
+    def points(self) -> Iterator[tuple[int, Shaped]]:
+        """Yield the arrays, each with the number of its extents among :meth:`cuts`."""
+        for number, (_, members) in enumerate(self._groups):
+            for member in members:
+                yield number, member
+
+    def _work_along(self, extents: tuple[int, ...], members: Sequence[Shaped], by_work: bool) -> Float64:
+        """Return the weights of all coordinates, dimension after dimension.
+
+        Elements that change as often as others of their array weigh 1, halos 0. Where most coordinates of a
+        dimension would weigh nothing, these are no halos (one array may be several, or larger than what is
+        used of it): all with elements weigh the same.
+        """
+        value = self._graph.work_flops if by_work else self._graph.versions
+        value = frozen(value, value.dtype)
+        along, used = np.zeros(sum(extents)), np.zeros(sum(extents))
+        for s in members:  # one step per array
+            full = -1 if by_work else kernels.largest(value, s.array.vertex)
+            elements = (s.array.vertex, s.array.index, s.components, _numbers(extents))
+            kernels.add_along(*elements, value, full, _places(extents), along)
+            if not by_work:
+                kernels.add_along(*elements, value, 0, _places(extents), used)
+        if not by_work:
+            ends = np.cumsum(extents)[:-1]
+            for part, lines in zip(np.split(along, ends), np.split(used, ends), strict=True):  # dimensions
+                if 2 * np.count_nonzero(part) < len(part):
+                    part[:] = lines > 0
+        return along
+
+
+def block_owners(
+    graph: AnyGraph, family: Sequence[Shaped], grid: tuple[int, ...], *, by_work: bool = False
+) -> Int32:
+    """Return int32[V], owner of each element in blocks; -1 for all other values; see :class:`Blocks`."""
+    blocks = Blocks(graph, family)
+    return blocks.owners(blocks.cuts(grid, "work" if by_work else "points"))
+
+
+def _to_and_fro(extents: tuple[int, ...], grid: tuple[int, ...]) -> Int64:
+    """Return the block of each coordinate, dimension after dimension, where they are dealt out to and fro."""
+    found = []
+    for extent, count in zip(extents, grid, strict=True):
+        turn, place = np.divmod(np.arange(extent), count)
+        found.append(np.where(turn % 2 == 1, count - 1 - place, place))
+    return np.concatenate(found)
+
+
+def _numbers(numbers: tuple[int, ...]) -> Int64:
+    return frozen(np.array(numbers), np.int64)
+
+
+def _places(extents: tuple[int, ...]) -> Int64:
+    """Return where the coordinates of each dimension begin."""
+    return frozen(np.cumsum((0, *extents[:-1])), np.int64)
+
+
+def _all_cuts(along: Float64, extents: tuple[int, ...], grid: tuple[int, ...]) -> Int64:
+    parts = np.split(along, np.cumsum(extents)[:-1])
+    return frozen(np.concatenate([_cuts(w, count) for w, count in zip(parts, grid, strict=True)]), np.int64)
+
+
+def cyclic_owners(
+    graph: AnyGraph, family: Sequence[Shaped], grid: tuple[int, ...], blocks: tuple[int, ...]
+) -> Int32:
+    """Return int32[V], owner of each element where blocks of ``blocks`` points are dealt out in turn."""
+    owner = np.full(graph.num_vertices, -1, np.int32)
+    for shaped in family:
+        part = np.zeros(len(shaped.array.vertex), np.int64)
+        for at, count, block in zip(shaped.coordinates(), grid, blocks, strict=True):
+            part = part * count + (at // block) % count
+        owner[shaped.array.vertex] = part
+    return owner
+
+
+def _by_extents(family: Sequence[Shaped]) -> list[tuple[tuple[int, ...], list[Shaped]]]:
+    ordered = sorted(family, key=lambda s: s.extents)
+    return [(e, list(members)) for e, members in itertools.groupby(ordered, key=lambda s: s.extents)]
+
+
+def _cuts(work: Float64, count: int) -> Int64:
+    """Return int64[extent], block of each point of one dimension: equal shares of ``work`` or points."""
+    weight = work if work.sum() > 0 else np.ones(len(work))
+    middle = (np.cumsum(weight) - 0.5 * weight) / weight.sum()
+    block: Int64 = np.minimum(np.floor(middle * count + 1e-9), count - 1).astype(np.int64)
+    return block
+
+
+def grid_name(grid: tuple[int, ...]) -> str:
+    """``4x4``."""
+    return "x".join(map(str, grid))

@@ -1,0 +1,1 @@
+"""Chapters of the page that are not about one result: laws, tasks, learning, allocations."""

@@ -1,0 +1,217 @@
+"""Chapter of scaling laws: formulas, and what they project for larger problems and more nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent, format_seconds
+from commanalyzer.laws.document import LawsDocument
+from commanalyzer.laws.formula import accuracy_text, law_text
+from commanalyzer.laws.law import CONFIDENCE, Law
+from commanalyzer.laws.naming import law_name
+from commanalyzer.laws.projection import NODES, Projection, advise, project
+from commanalyzer.machine.parameters import MachineParameters
+from commanalyzer.report.figures.chart import Chart, Values
+from commanalyzer.report.figures.scaling import ScalingCurve, draw_efficiency, draw_speedup
+from commanalyzer.report.html.blocks import (
+    Block,
+    Chapter,
+    Column,
+    Figures,
+    Points,
+    Row,
+    Section,
+    Table,
+    Words,
+)
+from commanalyzer.report.html.subject import machine_name
+from commanalyzer.report.predictions.projection_text import advice_lines
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+GOOD_EFFICIENCY = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class LawsRequest:
+    """Laws to show and what to project.
+
+    Attributes:
+        document: The laws.
+        sizes: Problem of the projection, values of the program's parameters; empty for no projection.
+        nodes: Node counts of the projection.
+        weak_parameter: Parameter that weak scaling grows; empty for strong scaling only.
+    """
+
+    document: LawsDocument
+    sizes: Mapping[str, float] = field(default_factory=dict)
+    nodes: tuple[int, ...] = ()
+    weak_parameter: str = ""
+
+
+def laws_chapter(request: LawsRequest, machines: Sequence[MachineParameters]) -> Chapter:
+    """Laws, and projections on each machine.
+
+    Raises:
+        FitError: If a law that the projection needs, or a parameter, is missing.
+    """
+    document = request.document
+    sections = [Section("laws-formulas", "Scaling laws", (_laws_table(document.laws), _notes(document.laws)))]
+    needs = sorted({name for law in document.laws for name in law.parameters if name != NODES})
+    if not machines:
+        why = "No projection: give a machine with bandwidth and throughput (--machine NAME|FILE)."
+        sections.append(Section("laws-projection", "Projection", (Words((why,)),)))
+    elif not request.sizes and needs:
+        why = f"No projection: give the problem, such as --param {needs[0]}=4096."
+        sections.append(Section("laws-projection", "Projection", (Words((why,)),)))
+    else:
+        sections += [_projection(request, machine, k) for k, machine in enumerate(machines)]
+    title = f"Laws of {PurePath(document.program).name}"
+    return Chapter("laws", title, "Fitted to smaller runs", tuple(sections))
+
+
+def _laws_table(laws: Sequence[Law]) -> Table:
+    columns = (
+        Column("metric", is_number=False),
+        Column("law", is_number=False, meaning="p: nodes; other letters: parameters of the program"),
+        Column("reads as", is_number=False, meaning="what usually grows so"),
+        Column("prediction error", meaning="of rows and largest values that were left out of the fit"),
+        Column("points"),
+        Column("fitted on", is_number=False),
+    )
+    rows = [
+        Row(
+            (
+                law.metric,
+                law_text(law),
+                law_name(law),
+                accuracy_text(law.formula),
+                str(law.num_points),
+                _range(law),
+            )
+        )
+        for law in laws
+    ]
+    return Table("Formulas, in bytes, messages and floating-point operations", columns, tuple(rows))
+
+
+def _range(law: Law) -> str:
+    ranges = zip(law.parameters, law.lowest, law.highest, strict=True)
+    return ", ".join(f"{name} {low:g} to {high:g}" for name, low, high in ranges)
+
+
+def _notes(laws: Sequence[Law]) -> Points:
+    notes = [f"`{law.metric}`: {note}" for law in laws for note in law.notes]
+    notes += [
+        f"`{law.metric}`: {len(law.alternatives)} other formulas explain the data as well; bands include them"
+        for law in laws
+        if law.alternatives
+    ]
+    return Points(tuple(f"{note}." for note in notes))
+
+
+def _projection(request: LawsRequest, machine: MachineParameters, number: int) -> Section:
+    laws, name = request.document.laws, machine_name(machine)
+    curves = [project(laws, machine, request.nodes, request.sizes)]
+    if request.weak_parameter:
+        weak = request.weak_parameter
+        curves.append(project(laws, machine, request.nodes, request.sizes, weak_parameter=weak))
+    advice = [line.strip() for line in advice_lines(curves[0], advise(curves[0], GOOD_EFFICIENCY))]
+    problem = ", ".join(f"{key} = {value:g}" for key, value in request.sizes.items())
+    blocks: list[Block] = [
+        Words((f"Bounds for {problem or 'the fitted problem'} on {name}, with bands of {CONFIDENCE:.0%}.",)),
+        Points(tuple(advice)),
+        Figures(_charts(curves, number, name)),
+        *(_table(curve) for curve in curves),
+    ]
+    return Section(f"laws-projection-{number}", f"Projection on {name}", tuple(blocks))
+
+
+def _table(curve: Projection) -> Table:
+    growing = [name for name, values in curve.sizes.items() if values[-1] != values[0]]
+    columns = (
+        Column("nodes", meaning="with a star: outside of the data of a law"),
+        *(Column(name) for name in growing),
+        Column("work"),
+        Column("bytes"),
+        Column("efficiency", meaning="best possible"),
+        Column("band"),
+        Column("least time"),
+        Column("speed-up"),
+    )
+    rows = [
+        Row(
+            (
+                f"{format_count(nodes)}{' *' if curve.is_beyond[i] else ''}",
+                *(f"{curve.sizes[name][i]:.6g}" for name in growing),
+                format_count(curve.work_flop[i]),
+                format_bytes(curve.comm_bytes[i]),
+                format_percent(curve.efficiency[i]),
+                f"{format_percent(curve.efficiency_low[i])} to {format_percent(curve.efficiency_high[i])}",
+                format_seconds(curve.time_s[i]),
+                f"{curve.speedup[i]:.3g}",
+            )
+        )
+        for i, nodes in enumerate(curve.nodes.tolist())
+    ]
+    return Table(f"{curve.kind.capitalize()} scaling; * outside of the data", columns, tuple(rows))
+
+
+def _charts(projections: Sequence[Projection], number: int, machine: str) -> tuple[Chart, ...]:
+    curves = [
+        ScalingCurve(
+            f"{p.kind} scaling",
+            p.nodes.astype(np.float64),
+            p.efficiency,
+            p.efficiency_low,
+            p.efficiency_high,
+            group=group,
+        )
+        for group, p in enumerate(projections)
+    ]
+    last = projections[0]
+    end = f"{format_percent(last.efficiency[-1])} on {format_count(int(last.nodes[-1]))} nodes of {machine}"
+
+    def numbers() -> dict[str, Values]:
+        return _numbers(projections)
+
+    def faster(figure: Figure) -> None:
+        draw_speedup(figure.subplots(), curves)
+
+    def share(figure: Figure) -> None:
+        draw_efficiency(figure.subplots(), curves)
+
+    speedup = f"Strong scaling: at best {float(last.speedup[-1]):.3g} times one node, shaded: band."
+    return (
+        Chart(f"laws-speedup-{number}", "Projected speed-up", speedup, (3.9, 3.3), faster, numbers),
+        Chart(
+            f"laws-efficiency-{number}",
+            "Projected efficiency",
+            f"Strong scaling: at best {end}, shaded: band.",
+            (3.9, 3.3),
+            share,
+            numbers,
+        ),
+    )
+
+
+def _numbers(projections: Sequence[Projection]) -> dict[str, Values]:
+    def joined(name: str) -> list[float]:
+        parts = [np.asarray(getattr(p, name), dtype=np.float64) for p in projections]
+        return [float(value) for value in np.concatenate(parts)]
+
+    return {
+        "scaling": [p.kind for p in projections for _ in p.nodes],
+        "nodes": [int(n) for p in projections for n in p.nodes],
+        "comm_bytes": joined("comm_bytes"),
+        "efficiency": joined("efficiency"),
+        "efficiency_low": joined("efficiency_low"),
+        "efficiency_high": joined("efficiency_high"),
+        "time_s": joined("time_s"),
+    }

@@ -1,0 +1,1 @@
+"""Predictions as text and JSON: bounds, laws, projections, allocations, simulations, designs."""

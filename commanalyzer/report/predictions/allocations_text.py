@@ -1,0 +1,231 @@
+"""Allocations as text for a terminal, and as a JSON document."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from commanalyzer.allocations.decisions import Configurations, Decision, Limits, sbatch_lines
+from commanalyzer.errors import ArtifactError
+from commanalyzer.foundation.documents import number, parse_json
+from commanalyzer.foundation.quantities import format_percent, format_seconds
+
+SCHEMA = "commanalyzer.allocations/1"
+_FLOATS = ("compute_s", "comm_s", "node_bytes")
+_WHOLE = ("nodes", "processes")
+_FLAGS = ("is_beyond", "is_clamped", "is_memory_bound")
+
+
+@dataclass(frozen=True, slots=True)
+class AllocationReport:
+    """Configurations of a program on a machine, and what was chosen.
+
+    Attributes:
+        program: Its name.
+        machine: Name of the machine.
+        model: What predicted communication.
+        found: All configurations.
+        limits: What they must keep to.
+        decision: The choice.
+    """
+
+    program: str
+    machine: str
+    model: str
+    found: Configurations
+    limits: Limits
+    decision: Decision
+
+
+def show_allocations(report: AllocationReport, console: Console, *, every: bool = False) -> None:
+    """Print the front (or all configurations), what to ask for, and lines for Slurm."""
+    found, decision = report.found, report.decision
+    console.print(
+        Text(f"{report.program} on {report.machine or 'the machine'}, communication by {report.model}")
+    )
+    shown = range(len(found.nodes)) if every else decision.front
+    console.print(_table(report, list(shown), every=every))
+    for line in decision_lines(report):
+        console.print(Text(line))
+    if decision.fastest is not None:
+        console.print(Text("\nFor the fastest (half as much time again as predicted):"))
+        for line in sbatch_lines(found, decision.fastest):
+            console.print(Text(line))
+        if decision.cheapest != decision.fastest and decision.cheapest is not None:
+            console.print(Text("For the cheapest:"))
+            for line in sbatch_lines(found, decision.cheapest):
+                console.print(Text(line))
+
+
+def _table(report: AllocationReport, shown: Sequence[int], *, every: bool) -> Table:
+    found = report.found
+    title = "All configurations (front: *)" if every else "Fewest cores for each time (Pareto front)"
+    table = Table(title=title, title_justify="left")
+    heads = ("nodes", "per node", "cores", "compute", "communication", "time", "efficiency", "core-hours")
+    for name in (*heads, "remarks"):
+        table.add_column(name, justify="left" if name == "remarks" else "right")
+    hours = found.core_hours(report.limits.cores_per_node)
+    for k in shown:
+        star = " *" if every and k in report.decision.front else ""
+        table.add_row(
+            f"{found.nodes[k]}{star}",
+            str(found.processes[k]),
+            str(found.cores[k]),
+            format_seconds(found.compute_s[k]),
+            format_seconds(found.comm_s[k]) if math.isfinite(found.comm_s[k]) else "?",
+            format_seconds(found.time_s[k]) if math.isfinite(found.time_s[k]) else "?",
+            format_percent(found.efficiency[k]) if math.isfinite(found.efficiency[k]) else "?",
+            f"{hours[k]:.3g}",
+            ", ".join(remarks_of(report, k)),
+        )
+    return table
+
+
+def remarks_of(report: AllocationReport, index: int) -> list[str]:
+    """What to know about a configuration, a few words each."""
+    found = report.found
+    flags = {
+        "beyond the data": found.is_beyond[index],
+        "formula below 0": found.is_clamped[index],
+        "memory-bound": found.is_memory_bound[index],
+    }
+    return [*(name for name, is_so in flags.items() if is_so), *(
+        f"not allowed: {why}" for why in report.decision.reasons[index]
+    )]  # fmt: skip
+
+
+def decision_lines(report: AllocationReport) -> list[str]:
+    """What to ask for, in words."""
+    found, decision = report.found, report.decision
+    if decision.fastest is None or decision.cheapest is None:
+        return ["No configuration keeps to the limits"]
+    hours = found.core_hours(report.limits.cores_per_node)
+    lines = [
+        f"Fastest: {_name(found, decision.fastest)}, {format_seconds(found.time_s[decision.fastest])}",
+        f"Fewest core-hours: {_name(found, decision.cheapest)}, {hours[decision.cheapest]:.4g} core-hours, "
+        f"{format_seconds(found.time_s[decision.cheapest])}",
+    ]
+    wanted = format_percent(decision.least_efficiency)
+    if decision.largest is None:
+        lines.append(f"No configuration reaches an efficiency of {wanted}")
+    else:
+        lines.append(f"Largest with an efficiency of {wanted}: {_name(found, decision.largest)}")
+    if decision.break_cores is not None:
+        lines.append(f"Scalability breaks after {decision.break_cores} cores: more take longer")
+    marked = {
+        "beyond the data": "outside of the data of the model or of a law: extrapolated",
+        "formula below 0": "the formula is negative there, its time was taken as 0: do not rely on it",
+    }
+    said = {word for k in range(len(found.nodes)) for word in remarks_of(report, k)}
+    return [*lines, *(f"{word}: {meaning}" for word, meaning in marked.items() if word in said)]
+
+
+def _name(found: Configurations, index: int) -> str:
+    return f"{found.nodes[index]} x {found.processes[index]} (nodes x processes per node)"
+
+
+def allocations_json(report: AllocationReport) -> str:
+    """JSON text; NaN, which JSON has not, is null."""
+    found, decision = report.found, report.decision
+    names = (*_WHOLE, *_FLOATS, *_FLAGS)
+    content = {
+        "schema": SCHEMA,
+        "program": report.program,
+        "machine": report.machine,
+        "model": report.model,
+        "serial_s": _plain(found.serial_s),
+        "configurations": {
+            **{name: [_plain(v) for v in getattr(found, name).tolist()] for name in names},
+            "cores": found.cores.tolist(),
+            "time_s": [_plain(v) for v in found.time_s.tolist()],
+            "efficiency": [_plain(v) for v in found.efficiency.tolist()],
+            "core_hours": [_plain(v) for v in found.core_hours(report.limits.cores_per_node).tolist()],
+            "not_allowed": [list(why) for why in decision.reasons],
+        },
+        "limits": {name: getattr(report.limits, name) for name in Limits.__dataclass_fields__},
+        "decision": {
+            "front": list(decision.front),
+            "fastest": decision.fastest,
+            "cheapest": decision.cheapest,
+            "largest": decision.largest,
+            "least_efficiency": decision.least_efficiency,
+            "break_cores": decision.break_cores,
+        },
+        "sbatch": list(sbatch_lines(found, decision.fastest)) if decision.fastest is not None else [],
+    }
+    return json.dumps(content, indent=1) + "\n"
+
+
+def load_allocations(path: Path) -> AllocationReport:
+    """Report of a JSON document that :func:`allocations_json` made.
+
+    Raises:
+        ArtifactError: If it is missing, of another schema or damaged.
+    """
+    from commanalyzer.allocations.decisions import decide
+
+    try:
+        data = parse_json(path.read_text(encoding="utf-8"), is_finite=True)
+    except (OSError, ValueError) as error:
+        raise ArtifactError(f"expected allocations (JSON), found: {error}", where=str(path)) from error
+    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+        raise ArtifactError(
+            f"expected a document of schema {SCHEMA}, found another",
+            where=str(path),
+            hint="write one with: commanalyzer advise ... --allocations --json allocations.json",
+        )
+    try:
+        table = data["configurations"]
+        numbers = {name: np.array([_read(v) for v in table[name]]) for name in _FLOATS}
+        whole = {name: np.array([int(number(v)) for v in table[name]], dtype=np.int64) for name in _WHOLE}
+        flags = {name: np.array([v is True for v in table[name]], dtype=np.bool_) for name in _FLAGS}
+        found = Configurations(
+            nodes=whole["nodes"],
+            processes=whole["processes"],
+            compute_s=numbers["compute_s"],
+            comm_s=numbers["comm_s"],
+            serial_s=_read(data["serial_s"]),
+            node_bytes=numbers["node_bytes"],
+            is_beyond=flags["is_beyond"],
+            is_clamped=flags["is_clamped"],
+            is_memory_bound=flags["is_memory_bound"],
+        )
+        lengths = {len(getattr(found, name)) for name in (*_WHOLE, *_FLOATS, *_FLAGS)}
+        if lengths != {len(found.nodes)} or not (found.cores > 0).all():
+            raise ValueError("columns of one length, with nodes and processes above 0")
+        limits = _limits(data["limits"])
+        decision = decide(found, limits, number(data["decision"]["least_efficiency"]))
+    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
+        raise ArtifactError(
+            f"expected a complete document of allocations, found a damaged one: {error!r}", where=str(path)
+        ) from error
+    return AllocationReport(
+        str(data.get("program", "")),
+        str(data.get("machine", "")),
+        str(data.get("model", "")),
+        found,
+        limits,
+        decision,
+    )
+
+
+def _limits(entry: Mapping[str, object]) -> Limits:
+    given = {name: number(value) for name, value in entry.items() if value is not None}
+    whole = {"most_nodes", "least_nodes", "cores_per_node"}
+    return Limits(**{name: int(v) if name in whole else v for name, v in given.items()})  # type: ignore[arg-type]
+
+
+def _plain(value: float | bool) -> float | int | bool | None:
+    return value if isinstance(value, bool | int) or math.isfinite(value) else None
+
+
+def _read(value: object) -> float:
+    return math.nan if value is None else number(value)

@@ -1,0 +1,185 @@
+"""Trained models, predictions, insight and overheads as text for a terminal, and as JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from commanalyzer.foundation.quantities import format_bytes, format_seconds
+from commanalyzer.learning.inputs import Application
+from commanalyzer.learning.insight import Insight
+from commanalyzer.learning.metrics import Errors
+from commanalyzer.learning.model import Prediction, TrainedModel
+from commanalyzer.learning.overheads import OverheadTable
+from commanalyzer.learning.runs import DEVICES
+from commanalyzer.report.html.chapters.learning import TRAINING_SCHEMA
+
+PREDICTION_SCHEMA = "commanalyzer.speedups/1"
+_RULES = {
+    "mean": "Eq. 1, mean",
+    "weighted": "Eq. 2, weighted",
+    "printed": "Eq. 3 as printed",
+    "penalty": "Eq. 3 with 1 - rho",
+    "time": "times and bytes",
+}
+
+
+def show_model(model: TrainedModel, console: Console) -> None:
+    """Print how a model was trained and how it does on kernels that it had not seen."""
+    parameters = ", ".join(f"{name} {value}" for name, value in model.parameters.items())
+    where = f" on {model.machine}" if model.machine else ""
+    console.print(
+        Text(f"{model.estimator.kind} of {model.num_runs} runs of {len(model.kernels)} kernels{where}")
+    )
+    console.print(Text(f"learned the {model.target}; {parameters}"))
+    console.print(Text(f"kernels left out one by one: {errors_text(model.left_out)}"))
+    low, high = (math.exp(e) for e in model.log_error)
+    console.print(Text(f"9 of 10 measured speed-ups are {low:.2f} to {high:.2f} times the predicted one"))
+
+
+def errors_text(errors: Errors) -> str:
+    """Errors in one line."""
+    return f"MSE {errors.mse:.3g}, MSLE {errors.msle:.3g}, MAPE {errors.mape:.2f} %, R2 {errors.r2:.3f}"
+
+
+def show_prediction(found: Prediction, application: Application | None, console: Console) -> None:
+    """Print predicted curves, and those of the application."""
+    table = Table()
+    for name in ("kernel", "devices", "speed-up", "90 % of left-out runs", "90 % of trees"):
+        table.add_column(name, justify="left" if name == "kernel" else "right", no_wrap=name == "kernel")
+    rows = zip(
+        found.runs.kernels.tolist(),
+        found.runs.of(DEVICES),
+        found.speedups,
+        found.low,
+        found.high,
+        found.tree_low,
+        found.tree_high,
+        found.outside,
+        strict=True,
+    )
+    for kernel, p, speedup, low, high, tree_low, tree_high, outside in rows:
+        trees = "" if math.isnan(tree_low) else f"{tree_low:.2f} to {tree_high:.2f}"
+        mark = " *" if outside else ""
+        table.add_row(kernel, f"{p:.0f}", f"{speedup:.2f}{mark}", f"{low:.2f} to {high:.2f}", trees)
+    console.print(table)
+    outside_all = dict.fromkeys(text for texts in found.outside for text in texts)
+    if outside_all:
+        console.print(Text("* outside of what the model was trained on; such predictions are guesses:"))
+        for text in outside_all:
+            console.print(Text(f"  {text}"))
+    if application is not None:
+        _show_application(application, console)
+
+
+def _show_application(found: Application, console: Console) -> None:
+    table = Table(title="application")
+    table.add_column("rule")
+    for p in found.devices:
+        table.add_column(f"p = {p}", justify="right")
+    for rule, values in found.speedups.items():
+        table.add_row(_RULES[rule], *(f"{v:.3g}" for v in values))
+    if found.overheads is not None:
+        table.add_row("largest rho", *(f"{v:.3f}" for v in found.overheads))
+    console.print(table)
+    shares = ", ".join(f"{n} {w:.3f}" for n, w in zip(found.tasks, found.shares, strict=True))
+    console.print(Text(f"weights: {shares}"))
+    if "printed" in found.speedups:
+        console.print(
+            Text("As printed, Eq. 3 gives 0 where nothing moves (rho = 0); 1 - rho is what its text says.")
+        )
+
+
+def prediction_json(found: Prediction, application: Application | None) -> str:
+    """JSON text of predictions."""
+    rows = zip(
+        found.runs.kernels.tolist(),
+        found.runs.of(DEVICES).tolist(),
+        *(a.tolist() for a in (found.speedups, found.low, found.high, found.tree_low, found.tree_high)),
+        found.outside,
+        strict=True,
+    )
+    names = ("kernel", "devices", "speedup", "low", "high", "tree_low", "tree_high", "outside")
+    points = [
+        {n: None if isinstance(v, float) and math.isnan(v) else v for n, v in zip(names, row, strict=True)}
+        for row in rows
+    ]
+    content: dict[str, object] = {"schema": PREDICTION_SCHEMA, "points": points}
+    if application is not None:
+        content["application"] = {
+            "devices": list(application.devices),
+            "tasks": list(application.tasks),
+            "weights": application.shares.tolist(),
+            "speedups": {rule: values.tolist() for rule, values in application.speedups.items()},
+            "largest_rho": None if application.overheads is None else application.overheads.tolist(),
+        }
+    return json.dumps(content, indent=1) + "\n"
+
+
+def model_json(model: TrainedModel, insight: Insight | None) -> str:
+    """JSON text of how a model was trained, and what the features tell."""
+    content: dict[str, object] = {
+        "schema": TRAINING_SCHEMA,
+        "estimator": model.estimator.kind,
+        "target": model.target,
+        "parameters": dict(model.parameters),
+        "machine": model.machine,
+        "kernels": list(model.kernels),
+        "runs": model.num_runs,
+        "left_out": asdict(model.left_out),
+        "log_error": list(model.log_error),
+        "range": {
+            name: [low, high]
+            for name, low, high in zip(
+                model.scaling.features, model.scaling.low.tolist(), model.scaling.high.tolist(), strict=True
+            )
+        },
+        "versions": dict(model.versions),
+    }
+    if insight is not None:
+        content["insight"] = {
+            "kernels": list(insight.kernels),
+            "distances": insight.distances.tolist(),
+            "clusters": [list(c) for c in insight.clusters],
+            "ranking": [asdict(r) for r in insight.ranking],
+            "full_score": insight.full_score,
+            "ablation": {name: asdict(e) for name, e in insight.ablation.items()},
+        }
+    return json.dumps(content, indent=1) + "\n"
+
+
+def show_insight(insight: Insight, console: Console) -> None:
+    """Print clusters, ranking and ablation."""
+    for number, cluster in enumerate(insight.clusters, 1):
+        console.print(Text(f"alike {number}: {', '.join(cluster)}"))
+    ranking = Table(title="features by greedy selection")
+    for name in ("rank", "feature", "R2 with those before"):
+        ranking.add_column(name)
+    for rank, item in enumerate(insight.ranking, 1):
+        ranking.add_row(str(rank), item.name, f"{item.score:.4f}")
+    ranking.add_row("", "all features", f"{insight.full_score:.4f}")
+    console.print(ranking)
+    for name, errors in insight.ablation.items():
+        console.print(Text(f"features {name}: {errors_text(errors)}"))
+
+
+def show_overheads(table: OverheadTable, console: Console) -> None:
+    """Print the overheads of range mappers, the largest first."""
+    shown = Table(title=f"{table.machine}, {table.elements} x {table.elements} floats")
+    for name in ("write -> read", "nodes", "moved", "moving", "adding", "rho"):
+        shown.add_column(name, justify="left" if name == "write -> read" else "right")
+    for p in sorted(table.pairs, key=lambda p: (p.num_nodes, -p.rho)):
+        shown.add_row(
+            f"{p.write} -> {p.read}",
+            str(p.num_nodes),
+            format_bytes(p.moved_bytes),
+            format_seconds(p.moving_s),
+            format_seconds(p.adding_s),
+            f"{p.rho:.3f}",
+        )
+    console.print(shown)

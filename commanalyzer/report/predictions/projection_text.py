@@ -1,0 +1,169 @@
+"""Projections and advice as text for a terminal, and as a JSON document."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent, format_seconds
+from commanalyzer.laws.document import LawsDocument
+from commanalyzer.laws.law import CONFIDENCE
+from commanalyzer.laws.projection import Advice, Projection, on_nodes
+from commanalyzer.machine.parameters import MachineParameters
+from commanalyzer.report.predictions.bound_text import machine_line
+
+SCHEMA = "commanalyzer.projection/1"
+
+
+def show_projection(
+    document: LawsDocument,
+    machine: MachineParameters,
+    curves: Sequence[Projection],
+    advice: Advice,
+    cores_per_node: int,
+    console: Console,
+    *,
+    quiet: bool = False,
+) -> None:
+    """Print curves and advice; only the advice with ``quiet``.
+
+    Args:
+        document: Laws.
+        machine: Machine.
+        curves: Strong scaling, which the advice is about, and others.
+        advice: What to ask for.
+        cores_per_node: For core-hours.
+        console: Where to print.
+        quiet: Leave out the curves.
+    """
+    if not quiet:
+        console.print(Text(f"{document.program} on {machine_line(machine)}"))
+        for curve in curves:
+            console.print(_table(curve, cores_per_node))
+    for line in [*advice_lines(curves[0], advice, cores_per_node), *_remarks(curves)]:
+        console.print(Text(line))
+
+
+def _table(curve: Projection, cores_per_node: int) -> Table:
+    sizes = ", ".join(f"{name} = {values[0]:g}" for name, values in curve.sizes.items())
+    growing = [name for name, values in curve.sizes.items() if values[-1] != values[0]]
+    title = f"{curve.kind} scaling, {sizes}" + (f", {growing[0]} growing" if growing else "")
+    table = Table(title=title, title_justify="left")
+    heads = ["nodes", *growing, "work", "bytes", "efficiency", f"{100 * CONFIDENCE:.0f} % band", "least time"]
+    for name in (*heads, "speed-up", "core-hours"):
+        table.add_column(name, justify="right")
+    hours = curve.core_hours(cores_per_node)
+    for i, nodes in enumerate(curve.nodes.tolist()):
+        band = f"{format_percent(curve.efficiency_low[i])} - {format_percent(curve.efficiency_high[i])}"
+        table.add_row(
+            f"{nodes}{' *' if curve.is_beyond[i] else ''}",
+            *(f"{curve.sizes[name][i]:.6g}" for name in growing),
+            format_count(curve.work_flop[i]),
+            format_bytes(curve.comm_bytes[i]),
+            format_percent(curve.efficiency[i]),
+            band,
+            format_seconds(curve.time_s[i]),
+            f"{curve.speedup[i]:.3g}",
+            f"{hours[i]:.3g}",
+        )
+    return table
+
+
+def advice_lines(curve: Projection, advice: Advice, cores_per_node: int = 1) -> list[str]:
+    """What to ask for, in words."""
+    wanted = format_percent(advice.least_efficiency)
+    if advice.largest is None:
+        lines = [f"No node count reaches an efficiency of {wanted}"]
+    else:
+        certain = "" if advice.largest_certain == advice.largest else _less_certain(advice)
+        where = _at(curve, advice.largest)
+        lines = [
+            f"Largest sensible: {_nodes(advice.largest)} with an efficiency of {wanted}{certain}: {where}"
+        ]
+    if advice.largest == curve.nodes[-1]:
+        lines.append(f"  (no more were considered: try --nodes ..{16 * int(curve.nodes[-1])})")
+    lines.append(f"Fastest: {_nodes(advice.fastest)}: {_at(curve, advice.fastest)}")
+    if advice.cheapest is None:
+        lines.append(f"No node count is done within {format_seconds(advice.deadline_s or 0.0)}")
+    else:
+        hours = float(curve.core_hours(cores_per_node)[on_nodes(curve, advice.cheapest)])
+        within = f" within {format_seconds(advice.deadline_s)}" if advice.deadline_s is not None else ""
+        lines.append(
+            f"Fewest core-hours{within}: {_nodes(advice.cheapest)}, {hours:.3g} core-hours: "
+            f"{_at(curve, advice.cheapest)}"
+        )
+    return lines
+
+
+def _less_certain(advice: Advice) -> str:
+    if advice.largest_certain is None:
+        return " (not certain on any)"
+    return f" (certain on {advice.largest_certain})"
+
+
+def _nodes(count: int) -> str:
+    return f"{count} node{'s' if count != 1 else ''}"
+
+
+def _at(curve: Projection, nodes: int) -> str:
+    i = on_nodes(curve, nodes)
+    efficiency = format_percent(curve.efficiency[i])
+    return f"{format_seconds(curve.time_s[i])} at least, efficiency {efficiency} at most"
+
+
+def _remarks(curves: Sequence[Projection]) -> list[str]:
+    lines = []
+    if any(curve.is_beyond.any() for curve in curves):
+        lines.append("* outside of the data of the laws: extrapolated")
+    if not any(curve.has_messages for curve in curves):
+        lines.append("Time per message is left out: it needs a law of messages and a gap or message_overhead")
+    return lines
+
+
+def projection_json(
+    document: LawsDocument,
+    machine: MachineParameters,
+    curves: Sequence[Projection],
+    advice: Advice,
+    cores_per_node: int,
+) -> str:
+    """JSON text: machine, advice, and the arrays of each curve."""
+    content = {
+        "schema": SCHEMA,
+        "program": document.program,
+        "confidence": CONFIDENCE,
+        "machine": asdict(machine),
+        "laws": {law.metric: law.parameters for law in document.laws},
+        "provenance": dict(document.provenance),
+        "advice": asdict(advice),
+        "cores_per_node": cores_per_node,
+        "curves": [curve_arrays(curve, cores_per_node) for curve in curves],
+    }
+    return json.dumps(content, indent=1) + "\n"
+
+
+def curve_arrays(curve: Projection, cores_per_node: int = 1) -> dict[str, object]:
+    """Plain lists of one curve by name, for figures and files."""
+    return {
+        "kind": curve.kind,
+        "nodes": curve.nodes.tolist(),
+        "sizes": {name: values.tolist() for name, values in curve.sizes.items()},
+        "work_flop": curve.work_flop.tolist(),
+        "comm_bytes": curve.comm_bytes.tolist(),
+        "comm_bytes_low": curve.comm_bytes_low.tolist(),
+        "comm_bytes_high": curve.comm_bytes_high.tolist(),
+        "efficiency": curve.efficiency.tolist(),
+        "efficiency_low": curve.efficiency_low.tolist(),
+        "efficiency_high": curve.efficiency_high.tolist(),
+        "time_s": curve.time_s.tolist(),
+        "time_low_s": curve.time_low_s.tolist(),
+        "time_high_s": curve.time_high_s.tolist(),
+        "speedup": curve.speedup.tolist(),
+        "core_hours": curve.core_hours(cores_per_node).tolist(),
+        "is_beyond": curve.is_beyond.tolist(),
+    }

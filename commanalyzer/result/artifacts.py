@@ -1,0 +1,281 @@
+"""Saves and loads an analysis result: one HDF5 file, ``*.cmz``.
+
+Layout, schema 4 (3 had no digest, 2 the plain arrays of the graph, 1 no ``graph/is_temporary``)::
+
+    /            attributes kind, schema, digest (:class:`.artifact_arrays.Digest` of all below)
+    /header      JSON text: all scalars, texts and small tuples of the result
+    /graph/pages int64[P + 1, 3], rows, terms and flows before each place where the graph may be cut
+    /graph/tables, /graph/literals/NAME
+                 coded columns (:mod:`commanalyzer.vcg.storage.packing`): tables of all, one after the other;
+                 literals of those that have any
+    /graph/columns
+                 int64[columns, 2], bytes of the tables of each column; CRC-32 of its tables and literals
+    /graph/text  uint8, UTF-8 of all distinct strings of objects and sites, separated by NUL
+    /graph/objects, /graph/sites
+                 int64 tables, one row per entry; strings are indices into text
+    /graph/site_operations
+                 int64[sites, 2], integer and memory operations; files of older versions have none
+    /decompositions/0, 1, ...
+                 comm_bytes, messages, part, object_bytes, and with collectives peer_bytes, peer_messages,
+                 with phases phase_bytes, phase_messages;
+                 scalars are in the header
+
+Datasets carry checksums (fletcher32) and all of them the digest, so a damaged file is refused, never misread.
+Types, shapes and ranges are those of the tables in :mod:`commanalyzer.result.artifact_arrays`.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from commanalyzer.errors import ArtifactError, CommAnalyzerError
+from commanalyzer.foundation.files import write_atomically
+from commanalyzer.result.artifact_arrays import (
+    DECOMPOSITION,
+    GRAPH,
+    HEADER,
+    NAMES,
+    PLAIN_GRAPH,
+    Arrays,
+    Digest,
+    Group,
+    file_image,
+    member,
+    open_file,
+    read_arrays,
+    write_arrays,
+)
+from commanalyzer.result.artifact_header import header_of, result_from_header
+from commanalyzer.result.results import AnalysisResult
+from commanalyzer.vcg.graph import Fold, HomeKind, HomeObject, Site, ValueGraph
+from commanalyzer.vcg.storage.columns import COLUMNS
+from commanalyzer.vcg.storage.packing import pack, unpack
+from commanalyzer.vcg.storage.soundness import require_sound
+from commanalyzer.vcg.storage.store import GraphStore
+
+KIND = "commanalyzer.analysis"
+SCHEMA = 4
+_CODED, _DIGESTED = 3, 4  # schemas since which the graph is coded, and all is digested
+_COLUMNS = tuple(column.name for column in COLUMNS)
+_SIGNATURE = b"\x89HDF\r\n\x1a\n"
+_DAMAGE = (OSError, LookupError, TypeError, ValueError, ArithmeticError, RuntimeError, CommAnalyzerError)
+
+
+def save(result: AnalysisResult, path: Path, *, force: bool = False) -> None:
+    """Write ``result`` to ``path``, completely or not at all.
+
+    Args:
+        result: Result to save.
+        path: File to write, by convention ``*.cmz``.
+        force: Replace an existing file.
+
+    Raises:
+        ArtifactError: If the file exists and ``force`` is false, or it cannot be written.
+    """
+    write_atomically(path, lambda draft: _write(result, draft), force=force)
+
+
+def load(path: Path) -> AnalysisResult:
+    """Result saved in ``path``.
+
+    Raises:
+        ArtifactError: If it is missing, of another kind, of a newer schema, truncated or damaged.
+    """
+    _require_hdf5(path)
+    try:
+        with open_file(path) as file:
+            kind, schema = (file.attrs.get(name) for name in ("kind", "schema"))
+            _check_kind(kind, schema, path)
+            return _read(file, int(schema))
+    except ArtifactError:
+        raise
+    except _DAMAGE as error:
+        raise ArtifactError(
+            f"expected a complete result file, found a truncated or damaged one: {error}",
+            where=str(path),
+            hint="analyse again",
+        ) from error
+
+
+def _require_hdf5(path: Path) -> None:
+    try:
+        with path.open("rb") as stream:
+            start = stream.read(len(_SIGNATURE))
+    except OSError as error:
+        raise ArtifactError(f"expected a result file, found: {error.strerror}", where=str(path)) from error
+    if start != _SIGNATURE:
+        raise ArtifactError(
+            "expected a result file (*.cmz), found another kind of file",
+            where=str(path),
+            hint="write one with: commanalyzer analyze ... -o result.cmz",
+        )
+
+
+def _check_kind(kind: object, schema: object, path: Path) -> None:
+    if kind != KIND:
+        raise ArtifactError(f"expected an HDF5 file of kind {KIND}, found {kind!r}", where=str(path))
+    if not isinstance(schema, np.integer) or not 1 <= schema <= SCHEMA:
+        raise ArtifactError(
+            f"expected schema {SCHEMA} or older, found {schema}",
+            where=str(path),
+            hint="read it with the version of commanalyzer that wrote it, or a newer one",
+        )
+
+
+def _write(result: AnalysisResult, draft: Path) -> None:
+    draft.write_bytes(file_image(lambda file: _put(result, file)))
+
+
+def _put(result: AnalysisResult, file: Group) -> None:
+    digest = Digest()
+    file.attrs["kind"] = KIND
+    file.attrs["schema"] = SCHEMA
+    header = json.dumps(header_of(result), sort_keys=True)
+    write_arrays(file, HEADER, {"header": np.frombuffer(header.encode(), dtype=np.uint8)}, digest)
+    graph = file.create_group("graph")
+    write_arrays(graph, GRAPH, _store_arrays(result.store), digest)
+    write_arrays(graph, NAMES, _name_arrays(result.store), digest)
+    for index, item in enumerate(result.decompositions):
+        traffic = item.communication
+        arrays = {s.name: getattr(traffic, s.name, None) for s in DECOMPOSITION}
+        arrays |= {"part": item.part, "object_bytes": item.object_bytes}
+        write_arrays(file.create_group(f"decompositions/{index}"), DECOMPOSITION, arrays, digest)
+    file.attrs["digest"] = digest.text
+
+
+def _store_arrays(graph: GraphStore) -> Arrays:
+    """What :data:`GRAPH` holds."""
+    tables, columns, literals = [], [], {}
+    for name in _COLUMNS:
+        table, literal = pack(graph.columns[name])
+        tables.append(table)
+        columns.append((len(table), _checksum(table, literal)))
+        if len(literal):
+            literals[f"literals/{name}"] = literal
+    sizes = np.array(columns, dtype=np.int64)
+    return {"pages": graph.pages, "tables": np.concatenate(tables), "columns": sizes, **literals}
+
+
+def _name_arrays(graph: GraphStore) -> Arrays:
+    """What :data:`NAMES` holds."""
+    numbers: dict[str, int] = {}
+
+    def number(text: str) -> int:
+        # NUL separates the strings in the file.
+        return numbers.setdefault(text.replace("\0", " "), len(numbers))
+
+    objects = [
+        (
+            int(o.kind),
+            number(o.name),
+            number(o.function),
+            number(o.file),
+            o.line,
+            o.size_bytes,
+            number(o.key),
+            o.depth,
+        )
+        for o in graph.objects
+    ]
+    sites = [
+        (number(s.function), number(s.file), s.line, number(s.kind), s.width_bytes, int(s.fold), s.flops)
+        for s in graph.sites
+    ]
+    done = [(s.integer_ops, s.memory_ops) for s in graph.sites]
+    strides = [number(" ".join(map(str, o.strides))) if o.strides else -1 for o in graph.objects]
+    return {
+        "objects": np.array(objects, dtype=np.int64).reshape(len(objects), 8),
+        "sites": np.array(sites, dtype=np.int64).reshape(len(sites), 7),
+        "site_operations": np.array(done, dtype=np.int64).reshape(len(done), 2),
+        "object_strides": np.array(strides, dtype=np.int64),
+        "text": np.frombuffer("\0".join(numbers).encode(), dtype=np.uint8),
+    }
+
+
+def _read(file: Group, schema: int) -> AnalysisResult:
+    digest = Digest()
+    header: object = json.loads(read_arrays(file, HEADER, digest)["header"].tobytes())
+    group = member(file, "graph")
+    is_coded = member(group, "columns") is not None
+    if is_coded != (schema >= _CODED):
+        raise ValueError(f"expected the graph of a file of schema {schema}, found another")
+    arrays = read_arrays(group, GRAPH if is_coded else PLAIN_GRAPH, digest)
+    names = _names(read_arrays(group, NAMES, digest))
+    parts: list[Arrays] = []
+    groups = member(file, "decompositions")
+    while (part := member(groups, str(len(parts)))) is not None:
+        parts.append(read_arrays(part, DECOMPOSITION, digest))
+    if schema >= _DIGESTED and file.attrs.get("digest") != digest.text:
+        raise ValueError("it was changed after it was written")
+    graph = _store(arrays, *names) if is_coded else _plain(arrays, *names)
+    require_sound(graph)
+    result = result_from_header(header, graph, parts)
+    _require_sizes(result)
+    return result
+
+
+def _require_sizes(result: AnalysisResult) -> None:
+    """Raise unless every decomposition is one of this graph."""
+    for item in result.decompositions:
+        if item.model == "volume" and item.owners.coded.length != result.store.num_vertices:
+            raise ValueError(
+                f"expected an owner for each of {result.store.num_vertices} values, "
+                f"found {item.owners.coded.length}"
+            )
+        if len(item.object_bytes) not in (0, len(result.store.objects)):
+            raise ValueError(
+                f"expected bytes of {len(result.store.objects)} objects, found {len(item.object_bytes)}"
+            )
+
+
+def _store(arrays: Arrays, objects: tuple[HomeObject, ...], sites: tuple[Site, ...]) -> GraphStore:
+    columns, begin = {}, 0
+    for name, (size, checksum) in zip(_COLUMNS, arrays["columns"].tolist(), strict=True):
+        literal = arrays.get(f"literals/{name}", np.zeros(0, np.uint8))
+        table = arrays["tables"][begin : begin + size]
+        if _checksum(table, literal) != checksum:
+            raise ValueError(f"column {name} was changed after it was written")
+        columns[name] = unpack(table, literal)
+        begin += size
+    return GraphStore(columns, arrays["pages"], objects, sites)
+
+
+def _checksum(tables: NDArray[np.uint8], literal: NDArray[np.uint8]) -> int:
+    return zlib.crc32(literal.data, zlib.crc32(tables.data))
+
+
+def _plain(arrays: Arrays, objects: tuple[HomeObject, ...], sites: tuple[Site, ...]) -> GraphStore:
+    """Graph of a file of schema 2 or 1."""
+    arrays.setdefault("is_temporary", np.zeros(len(arrays["is_input"]), dtype=np.bool_))
+    return GraphStore.of(ValueGraph(**arrays, objects=objects, sites=sites))
+
+
+def _names(arrays: Arrays) -> tuple[tuple[HomeObject, ...], tuple[Site, ...]]:
+    texts = arrays["text"].tobytes().decode().split("\0")
+
+    def text(number: int) -> str:
+        if number < 0:
+            raise IndexError(f"expected the number of a text, found {number}")
+        return texts[number]
+
+    rows = arrays["objects"].tolist()
+    strides = arrays["object_strides"].tolist() if "object_strides" in arrays else [-1] * len(rows)
+    objects = tuple(
+        HomeObject(
+            *(HomeKind(kind), text(name), text(function), text(file), line, size, text(key), depth),
+            tuple(map(int, text(stride).split())) if stride >= 0 else (),
+        )
+        for (kind, name, function, file, line, size, key, depth), stride in zip(rows, strides, strict=True)
+    )
+    entries = arrays["sites"].tolist()
+    done = arrays["site_operations"].tolist() if "site_operations" in arrays else [(0, 0)] * len(entries)
+    sites = tuple(
+        Site(text(function), text(file), line, text(kind), width, Fold(fold), flops, *others)
+        for (function, file, line, kind, width, fold, flops), others in zip(entries, done, strict=True)
+    )
+    return objects, sites

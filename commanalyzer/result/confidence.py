@@ -1,0 +1,155 @@
+"""How far the best division of a node count can be trusted: what else was found, and what is provable.
+
+Input: all decompositions of one node count and model. Output: :class:`Confidence`, and a sentence where
+methods that know nothing of each other disagree.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from commanalyzer.foundation.quantities import format_bytes
+from commanalyzer.partition.selection import best_of
+from commanalyzer.result.results import Decomposition
+
+_DISAGREE = 1.5
+"""Times the bytes of the best from which on another method's best disagrees with it.
+
+In 22 cases of the project's workloads (4 and 16 nodes), the two nearest methods are within 1.2 of each
+other in 19 and within 1.5 in 21. With 1.25 two more would be doubted, with 3 none.
+"""
+_NEAR_BOUND = 2.0
+"""Times the provable minimum up to which there is no doubt: proofs for blocks lose about as much."""
+_FAR_FROM_BOUND = 6.0
+"""Times the provable minimum above which methods that agree may all miss something.
+
+Blocks of a grid send 2 d (p^(1/d) - 1) faces where the proof says p^(1/d): up to 4 times in two dimensions,
+6 in three (:mod:`commanalyzer.partition.bounds`). With half of it blocks of cubes would be doubted, with
+twice of it a division as bad as slabs on some hundred nodes would not.
+"""
+_WORTH_SAYING = 0.8
+"""Share of the bytes up to which a regular division beyond the balance limit is worth a word."""
+_NEARLY_BALANCED = 1.25
+"""Imbalance up to which it is: beyond, it costs more time than it can save on most machines."""
+_METHODS = {"metis": "METIS", "mt-kahypar": "Mt-KaHyPar", "blocks": "regular", "slabs": "regular"}
+
+
+@dataclass(frozen=True, slots=True)
+class Confidence:
+    """The best division beside what else is known.
+
+    Attributes:
+        best: The best division.
+        regular: The cheapest division of the arrays into blocks or slabs, balanced if there is such a one.
+        other: The cheapest that a method found which is not that of the best; balanced likewise.
+    """
+
+    best: Decomposition
+    regular: Decomposition | None
+    other: Decomposition | None
+
+    @classmethod
+    def of(cls, candidates: Sequence[Decomposition]) -> Confidence:
+        """Return what is known of ``candidates``: all of one node count and model, one of them best."""
+        best = next(d for d in candidates if d.best)
+        own = method_of(best)
+        return cls(
+            best,
+            _cheapest([d for d in candidates if d.grid]),
+            _cheapest([d for d in candidates if method_of(d) != own]),
+        )
+
+    def ratio(self, other: Decomposition) -> float:
+        """Bytes of another division over those of the best; infinite if the best sends nothing."""
+        if other.ranked_bytes == self.best.ranked_bytes:
+            return 1.0
+        return other.ranked_bytes / self.best.ranked_bytes if self.best.ranked_bytes else math.inf
+
+    @property
+    def times_bound(self) -> float | None:
+        """Bytes of the best over the provable minimum; ``None`` where none is known."""
+        bound = self.best.lower_bound_bytes
+        return self.best.comm_bytes / bound if bound else None
+
+    @property
+    def doubt(self) -> str:
+        """What speaks against the best division, as a sentence; empty if nothing does."""
+        regular, other, nodes = self.regular, self.other, self.best.nodes
+        if regular is not None and self._is_cheaper(regular):
+            less = 1.0 - self.ratio(regular)
+            return (
+                f"{nodes} nodes ({self.best.model}): the regular division {regular.method} sends "
+                f"{100 * less:.0f} % less than this, with {regular.imbalance:.2f} times the mean work in one "
+                "part: allow that with --imbalance, or ask with --effort thorough"
+            )
+        if self.times_bound is not None and self.times_bound > _FAR_FROM_BOUND:
+            return self._far_from_bound(self.times_bound)
+        near = self.times_bound is not None and self.times_bound <= _NEAR_BOUND
+        plain = (
+            method_of(self.best) == method_of(regular) if regular is not None else False
+        )  # as people divide
+        if near or plain or not self.best.comm_bytes or other is None or self.ratio(other) < _DISAGREE:
+            return ""
+        known = (
+            "no minimum is known" if self.times_bound is None else f"{self.times_bound:.1f} times the minimum"
+        )
+        return (
+            f"{nodes} nodes ({self.best.model}): only one method found this ({self.best.method}; {known}), "
+            f"what others found sends {self.ratio(other):.1f} times as much ({other.method}): "
+            "ask with --effort thorough"
+        )
+
+    def _far_from_bound(self, times: float) -> str:
+        """What speaks against a division far above what is provable, whoever found it."""
+        other, bound = self.other, self.best.lower_bound_bytes
+        is_shared = other is not None and self.ratio(other) < _DISAGREE
+        agree = "methods that know nothing of each other agree, but the best" if is_shared else "the best"
+        return (
+            f"{self.best.nodes} nodes ({self.best.model}): {agree} division sends {times:.1f} times the "
+            f"provable minimum of {format_bytes(bound or 0)} ({self.best.bound_source}), where blocks are "
+            f"within {_FAR_FROM_BOUND:g} times: a division that none of them looks for may be much better "
+            "(--decompose, --owner-map)"
+        )
+
+    def _is_cheaper(self, regular: Decomposition) -> bool:
+        return (
+            self.ratio(regular) <= _WORTH_SAYING
+            and self.best.imbalance < regular.imbalance <= _NEARLY_BALANCED
+        )
+
+
+def confidence_of(decompositions: Iterable[Decomposition]) -> tuple[Confidence, ...]:
+    """Return what is known for each node count (of at least two) and model, in the order of the divisions."""
+    groups = groupby(decompositions, key=lambda d: (d.nodes, d.model))
+    return tuple(Confidence.of(list(group)) for (nodes, _), group in groups if nodes > 1)
+
+
+def open_brackets(found: Sequence[Decomposition]) -> list[str]:
+    """Return a sentence about brackets of best divisions that are not tight; nothing if all are."""
+    best = [d for d in found if d.best]
+    open_brackets = [d for d in best if d.communication.high_bytes > 1.01 * d.communication.low_bytes]
+    if not open_brackets:
+        return []
+    worst = max(open_brackets, key=lambda d: d.communication.high_bytes / max(1, d.communication.low_bytes))
+    c = worst.communication
+    return [
+        "how often values cross is not certain where their readers change over time: "
+        f"at {worst.nodes} nodes between {c.low_bytes} and {c.high_bytes} bytes ({worst.model}); "
+        "the lower end is reported"
+    ]
+
+
+def method_of(item: Decomposition) -> str:
+    """Return what found a division, without its options and refinements: ``METIS``, ``regular``, ..."""
+    first = item.method.split(",")[0].split()[0]
+    return _METHODS.get(first, "given")
+
+
+def _cheapest(items: Sequence[Decomposition]) -> Decomposition | None:
+    if not items:
+        return None
+    balanced = [d for d in items if d.is_balanced] or items
+    return balanced[best_of([d.ranked_bytes for d in balanced], [d.imbalance for d in balanced], math.inf)]

@@ -1,0 +1,400 @@
+"""Result of an analysis: everything that reports, notebooks and files need, and nothing to compute later."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from commanalyzer.communication.counted import CountedRun
+from commanalyzer.communication.matrix import Communication
+from commanalyzer.errors import ConfigError, GraphInvariantError
+from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent
+from commanalyzer.foundation.work import WorkCounts as WorkCounts
+from commanalyzer.machine.catalog import as_machine
+from commanalyzer.machine.parameters import MachineParameters
+from commanalyzer.partition.coded import Owners
+from commanalyzer.report.figures.methods import PlotMethods
+from commanalyzer.roofline.bound import ScalingBound, scaling_bound
+from commanalyzer.roofline.traffic import Placement
+from commanalyzer.vcg.graph import ValueGraph
+from commanalyzer.vcg.storage.store import GraphStore
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+# Names of regular divisions, with all remarks: blocks 4x4 of 24x24 and slabs 16 of x, entries follow by work.
+_REGULAR = re.compile(r"(?:blocks|slabs|cyclic) ([\dx]+)( of [^,]+?)?(, \w+ follow)?( by work)?(?<! refined)")
+_HTML_TITLES = ("nodes", "model", "method", "communication", "efficiency bound")
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """How the recording went.
+
+    Attributes:
+        native_s: CPU time of the plain program, seconds; ``None`` when it was not run.
+        instrumented_s: CPU time of the instrumented program, seconds.
+        peak_rss_bytes: Peak resident memory of the instrumented program, bytes.
+        exit_status: Exit status of the program.
+        unmodelled_calls: External functions without a model, with the number of calls.
+        dropped_events: Events that could not be recorded.
+        warnings: What the user should know about the recording, one sentence each.
+        spilled_bytes: What the recorder kept in its file instead of in memory while the program ran, bytes.
+        doubt: Bytes if private temporaries in doubt are read the other way, over those shown; else 1.
+    """
+
+    native_s: float | None
+    instrumented_s: float
+    peak_rss_bytes: int
+    exit_status: int = 0
+    unmodelled_calls: tuple[tuple[str, int], ...] = ()
+    dropped_events: int = 0
+    warnings: tuple[str, ...] = ()
+    spilled_bytes: int = 0
+    doubt: float = 1.0
+
+    @property
+    def slowdown(self) -> float | None:
+        """Instrumented over plain CPU time; ``None`` when unknown or too short to be meaningful."""
+        if self.native_s is None or self.native_s < 1e-3:
+            return None
+        return self.instrumented_s / self.native_s
+
+
+@dataclass(frozen=True, slots=True)
+class SingletonCounts:
+    """Singleton values by direction (paper Definitions 4.2 and 4.3)."""
+
+    source: int = 0
+    sink: int = 0
+    reduction: int = 0
+
+    @property
+    def total(self) -> int:
+        """All singletons."""
+        return self.source + self.sink + self.reduction
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where a result comes from.
+
+    Attributes:
+        tool_version: Version of this package.
+        git_revision: Commit of the tool's working tree, empty when there is none.
+        created: Time, UTC, ISO 8601.
+        host_class: Operating system, architecture and processor model; never the host's name.
+        compiler: Compiler version line.
+        flags: The user's compiler flags.
+        input_hashes: (path as given, SHA-256) of each source.
+        seed: Seed of the random choices.
+    """
+
+    tool_version: str
+    git_revision: str = ""
+    created: str = ""
+    host_class: str = ""
+    compiler: str = ""
+    flags: tuple[str, ...] = ()
+    input_hashes: tuple[tuple[str, str], ...] = ()
+    seed: int = 0
+
+
+def _no_traffic() -> NDArray[np.int64]:
+    return np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Decomposition:
+    """One way to distribute the values over nodes, and what it costs.
+
+    Attributes:
+        nodes: Node count p.
+        model: Communication model, ``volume`` or ``hpdc18``; ``counted`` for the bytes of an MPI run.
+        method: What made it (``metis cut``, ``blocks 2D`` ...).
+        best: It moves the least bytes of its (nodes, model) within the balance limit.
+        communication: Matrix, messages and bracket.
+        owners: Owner of each vertex of the graph the model counts on, in coded form (see :attr:`part`).
+        intensity: I_c, bytes per operation of W (infinite without any, NaN when not known).
+        imbalance: Largest part's work over mean work, >= 1; NaN when not known.
+        efficiency_bound: Paper Eq. 4; ``None`` when the machine is not known.
+        object_bytes: int64[len(objects)], bytes moved per home object; empty when not counted.
+        lower_bound_bytes: Bytes that no balanced division stays below, 0 when none is known.
+        bound_source: Where that is proved.
+        seconds: Time that finding it took, seconds (differs from run to run).
+        coarse_vertices: Vertices of the coarse graph it was found on, 0 for the values themselves.
+        is_balanced: Its imbalance is within the limit.
+
+    Raises:
+        GraphInvariantError: If sizes contradict each other.
+    """
+
+    nodes: int
+    model: str
+    method: str
+    best: bool
+    communication: Communication
+    owners: Owners
+    intensity: float
+    imbalance: float
+    efficiency_bound: float | None = None
+    object_bytes: NDArray[np.int64] = field(default_factory=_no_traffic)
+    seconds: float = 0.0
+    lower_bound_bytes: int = 0
+    bound_source: str = ""
+    coarse_vertices: int = 0
+    is_balanced: bool = True
+
+    def __post_init__(self) -> None:
+        if self.communication.num_parts != self.nodes:
+            raise GraphInvariantError(
+                f"expected a {self.nodes} x {self.nodes} matrix, found {self.communication.num_parts} parts"
+            )
+        if not 0 <= self.owners.least <= self.owners.most + 1 <= self.nodes:
+            raise GraphInvariantError(f"expected owners in [0, {self.nodes}), found others")
+        self.object_bytes.setflags(write=False)
+
+    @property
+    def part(self) -> NDArray[np.int32]:
+        """int32[V] owner of each vertex of the graph the model counts on; expanded in every call."""
+        return self.owners.expand()
+
+    @property
+    def comm_bytes(self) -> int:
+        """Communication C, bytes."""
+        return self.communication.total_bytes
+
+    @property
+    def ranked_bytes(self) -> int:
+        """Bytes that it is ranked by, the middle of its bracket."""
+        return self.communication.middle_bytes
+
+    @property
+    def neighbours(self) -> NDArray[np.int64]:
+        """int64[p], number of parts that each part exchanges anything with."""
+        m = self.communication.comm_bytes
+        return np.asarray(((m + m.T) > 0).sum(axis=1, dtype=np.int64))
+
+    @property
+    def grid(self) -> tuple[int, ...]:
+        """Nodes per dimension where arrays are divided into plain blocks or slabs; empty for others."""
+        match = _REGULAR.fullmatch(self.method)
+        return tuple(int(extent) for extent in match.group(1).split("x")) if match else ()
+
+    def __repr__(self) -> str:
+        bound = "" if self.efficiency_bound is None else f", bound {format_percent(self.efficiency_bound)}"
+        size = (
+            format_bytes(self.comm_bytes)
+            + bound
+            + (", best" if self.best else "")
+            + ("" if self.is_balanced else ", not balanced")
+        )
+        return f"Decomposition(p={self.nodes}, {self.model}, {self.method}, {size})"
+
+
+@dataclass(frozen=True, slots=True)
+class AnalysisResult(PlotMethods):
+    """Result of one analysis.
+
+    Attributes:
+        program: Name of the program (its main source file).
+        command: Program and arguments as analysed.
+        provenance: Origin.
+        work: Operation counts.
+        recording: Recording quality.
+        store: Value communication graph in coded form.
+        singletons: Singleton counts of the paper's rule; ``None`` where the graph is too large to count them
+            for nothing but this number.
+        vcg_words: Size of the graph in the unit of the paper's Table 2, 0 when not counted.
+        machine: Machine of the efficiency bounds.
+        decompositions: All candidates, ordered by nodes; exactly one best per (nodes, model).
+        regions: Functions the analysis was restricted to.
+        warnings: What the user should know, one sentence each.
+        left_out: Methods that did not fit into the budget, one sentence each.
+        peak_memory_bytes: Peak resident memory of this tool during the analysis, bytes; 0 when not known.
+        counted: How an MPI run was counted: then there is no value graph, no work and no machine, and
+            decompositions are regions of the run.
+
+    Raises:
+        GraphInvariantError: If a (nodes, model) has not exactly one best decomposition.
+    """
+
+    program: str
+    command: tuple[str, ...]
+    provenance: Provenance
+    work: WorkCounts
+    recording: Recording
+    store: GraphStore
+    singletons: SingletonCounts | None
+    vcg_words: int
+    machine: MachineParameters
+    decompositions: tuple[Decomposition, ...]
+    regions: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    counted: CountedRun | None = None
+    left_out: tuple[str, ...] = ()
+    peak_memory_bytes: int = 0
+
+    def __post_init__(self) -> None:
+        for nodes, model in {(d.nodes, d.model) for d in self.decompositions}:
+            bests = sum(d.best for d in self.decompositions if (d.nodes, d.model) == (nodes, model))
+            if bests != 1:
+                found = f"for {nodes} nodes and model {model}, found {bests}"
+                raise GraphInvariantError(f"expected one best decomposition {found}")
+
+    @property
+    def graph(self) -> ValueGraph:
+        """Value communication graph, expanded (:meth:`GraphStore.graph`)."""
+        return self.store.graph()
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        """Analysed node counts, increasing."""
+        return tuple(sorted({d.nodes for d in self.decompositions}))
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Models counted with, in order of appearance."""
+        return tuple(dict.fromkeys(d.model for d in self.decompositions))
+
+    def best(self, nodes: int, model: str = "") -> Decomposition:
+        """The cheapest decomposition.
+
+        Args:
+            nodes: Node count.
+            model: ``volume`` or ``hpdc18``; empty for the first model that was counted.
+
+        Raises:
+            ConfigError: If this node count or model was not analysed.
+        """
+        return self.decomposition(nodes, model)
+
+    def regular(self, nodes: int, model: str = "") -> Decomposition | None:
+        """The cheapest division of the arrays into plain blocks or slabs; ``None`` if none was found."""
+        wanted = (nodes, model or (self.models[0] if self.models else ""))
+        found = (d for d in self.decompositions if (d.nodes, d.model) == wanted and d.grid)
+        return min(found, key=lambda d: d.ranked_bytes, default=None)
+
+    def decomposition(self, nodes: int, model: str = "", method: str = "") -> Decomposition:
+        """One decomposition; the cheapest when no method is named.
+
+        Raises:
+            ConfigError: If there is none like it.
+        """
+        wanted = model or (self.models[0] if self.models else "")
+        for item in self.decompositions:
+            fits = item.best if not method else item.method == method
+            if (item.nodes, item.model) == (nodes, wanted) and fits:
+                return item
+        known = [d.method for d in self.decompositions if (d.nodes, d.model) == (nodes, wanted)]
+        if known:
+            raise ConfigError(f"expected on {nodes} nodes one of {', '.join(known)}, found {method!r}")
+        counts, models = ", ".join(map(str, self.nodes)), " and ".join(self.models)
+        raise ConfigError(
+            f"expected {counts or 'no'} nodes ({models}), found {nodes} ({wanted or 'any model'})",
+            hint=f"others, without running the program again: commanalyzer partition RESULT --nodes {nodes}",
+        )
+
+    def matrix(self, nodes: int, model: str = "", method: str = "") -> NDArray[np.int64]:
+        """int64[p, p] bytes that the row's node sends to the column's node.
+
+        Raises:
+            ConfigError: If there is no such decomposition.
+        """
+        return self.decomposition(nodes, model, method).communication.comm_bytes
+
+    def bound(
+        self,
+        machine: MachineParameters | str | os.PathLike[str] | None = None,
+        *,
+        nodes: Iterable[int] | None = None,
+        model: str = "",
+        method: str = "",
+        placement: Placement = "best",
+    ) -> ScalingBound:
+        """Bounds of efficiency and time over the analysed node counts.
+
+        Args:
+            machine: Machine, its file or name, that goes before :attr:`machine`, the one of the analysis.
+            nodes: Node counts; all analysed ones when ``None``.
+            model: ``volume`` or ``hpdc18``; empty for the first model that was counted.
+            method: Only this decomposition; empty for the best of all.
+            placement: Neighbours are ``best`` placed in the network or at ``random``.
+
+        Raises:
+            ConfigError: If a node count, the model or the decomposition is not in the result.
+            MachineModelError: If bandwidth or throughput is not known, or there is no work.
+        """
+        wanted = model or (self.models[0] if self.models else "")
+        fitting = [d for d in self.decompositions if d.model == wanted and method in ("", d.method)]
+        known = {d.nodes for d in fitting}
+        if not known:
+            counted = ", ".join(dict.fromkeys(f"{d.model} {d.method}" for d in self.decompositions)) or "none"
+            raise ConfigError(
+                f"expected one of the decompositions {counted}, found {wanted} {method}".rstrip()
+            )
+        counts = known if nodes is None else set(nodes) - {1}
+        if not counts <= known:
+            missing = ",".join(map(str, sorted(counts - known)))
+            raise ConfigError(
+                f"expected some of the analysed node counts {', '.join(map(str, sorted(known)))}, "
+                f"found a request for {missing}",
+                hint=f"make them from the same result with: commanalyzer partition RESULT --nodes {missing}",
+            )
+        items = [(d.method, d.communication) for d in fitting if d.nodes in counts]
+        judged = self.machine.replaced_by(as_machine(machine))
+        return scaling_bound(self.work.amount, items, judged, placement, self.work.unit)
+
+    def to_frame(self) -> DataFrame:
+        """All decompositions as a pandas table: one row each, units in the column names.
+
+        Raises:
+            ConfigError: If pandas is not installed.
+        """
+        try:
+            import pandas
+        except ImportError as error:
+            hint = "install it: pip install pandas"
+            raise ConfigError("expected pandas for to_frame(), found none", hint=hint) from error
+        return pandas.DataFrame([_frame_row(item) for item in self.decompositions], columns=_FRAME_COLUMNS)
+
+    def __repr__(self) -> str:
+        return (
+            f"AnalysisResult({self.program}, {format_count(self.work.amount)} {self.work.unit}, "
+            f"{format_count(self.store.num_vertices)} values, nodes {list(self.nodes)})"
+        )
+
+    def _repr_html_(self) -> str:
+        """Small table for notebooks: the best decomposition of each node count."""
+        rows = [_html_cells(d) for d in self.decompositions if d.best]
+        head = "".join(f"<th>{title}</th>" for title in _HTML_TITLES)
+        body = "".join("<tr>" + "".join(f"<td>{escape(c)}</td>" for c in row) + "</tr>" for row in rows)
+        return f"<p>{escape(repr(self))}</p><table><tr>{head}</tr>{body}</table>"
+
+
+_FRAME_COLUMNS = [
+    *("nodes", "model", "method", "best", "comm_bytes", "low_bytes", "high_bytes", "messages"),
+    *("intensity", "imbalance", "neighbours_mean", "neighbours_max", "efficiency_bound", "seconds"),
+]
+
+
+def _frame_row(item: Decomposition) -> tuple[object, ...]:
+    traffic, neighbours = item.communication, item.neighbours
+    return (
+        *(item.nodes, item.model, item.method, item.best),
+        *(traffic.total_bytes, traffic.low_bytes, traffic.high_bytes, traffic.total_messages),
+        *(item.intensity, item.imbalance, float(neighbours.mean()), int(neighbours.max())),
+        *(item.efficiency_bound, item.seconds),
+    )
+
+
+def _html_cells(item: Decomposition) -> tuple[str, ...]:
+    bound = "" if item.efficiency_bound is None else format_percent(item.efficiency_bound)
+    return (str(item.nodes), item.model, item.method, format_bytes(item.comm_bytes), bound)

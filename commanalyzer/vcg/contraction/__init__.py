@@ -1,0 +1,1 @@
+"""One value, one vertex: contraction, workspaces, dissolving of registers, nested reductions."""

@@ -1,0 +1,208 @@
+"""Compiled loops that find which vertices of a value graph merge: see :mod:`.contract`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from commanalyzer.foundation.compiled import compiled
+
+NO_FOLD, SEVERAL_SLICES = -1, -2
+
+
+@compiled
+def note_uses(
+    row_sink: Any,
+    row_fold: Any,
+    term_ptr: Any,
+    source_ptr: Any,
+    source: Any,
+    source_role: Any,
+    address: Any,
+    number: Any,
+    private: Any,
+    reader: Any,
+    has_others: Any,
+    contributes: Any,
+    is_computed: Any,
+    is_counter: Any,
+    entries: Any,
+    fold_slice: Any,
+) -> None:
+    """Note the uses of a slice, the ``number``-th; arrays as in :class:`.contract.Uses`."""
+    for r in range(len(row_sink)):
+        t = row_sink[r]
+        folds = row_fold[r] != 0
+        if folds and fold_slice[t] != number:
+            fold_slice[t] = number if fold_slice[t] == NO_FOLD else SEVERAL_SLICES
+        first, last = source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]
+        if last > first:
+            is_computed[t] = True
+        for i in range(first, last):
+            s = source[i]
+            entries[s] = min(entries[s] + 1, 2)
+            if source_role[i] == address:
+                is_counter[t] = True
+            if folds:
+                contributes[s] = True
+            if private[s]:
+                if reader[s] < 0:
+                    reader[s] = t
+                elif reader[s] != t:
+                    has_others[s] = True
+
+
+@compiled
+def point_leaves_to_sinks(
+    row_sink: Any, row_fold: Any, term_ptr: Any, source_ptr: Any, source: Any, leaf: Any, target: Any
+) -> None:
+    """Set the target of leaves of rows that do not fold to the sink."""
+    for r in range(len(row_sink)):
+        if row_fold[r]:
+            continue
+        for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
+            if leaf[source[i]]:
+                target[source[i]] = row_sink[r]
+
+
+@compiled
+def _has_leaf(term: Any, source_ptr: Any, source: Any, leaf: Any) -> Any:
+    """Whether a term of several operands has a leaf among them."""
+    if source_ptr[term + 1] - source_ptr[term] < 2:
+        return False
+    found = False
+    for i in range(source_ptr[term], source_ptr[term + 1]):
+        found |= leaf[source[i]]
+    return found
+
+
+@compiled
+def _point_to_partner(term: Any, source_ptr: Any, source: Any, leaf: Any, times: Any, target: Any) -> None:
+    """Set the target of the leaves of a term to its first operand used once, if possible not a leaf."""
+    partner, is_leaf = np.int64(-1), True
+    for i in range(source_ptr[term], source_ptr[term + 1]):
+        v = source[i]
+        if times[v] == 1 and (partner < 0 or (is_leaf and not leaf[v])):
+            partner, is_leaf = np.int64(v), leaf[v]
+    if partner < 0:
+        return
+    for i in range(source_ptr[term], source_ptr[term + 1]):
+        if leaf[source[i]]:
+            target[source[i]] = partner
+
+
+@compiled
+def _count_operands(
+    row: Any, term_ptr: Any, source_ptr: Any, source: Any, leaf: Any, sink: Any, latest: Any, times: Any
+) -> None:
+    """Count how often values are operands of terms with leaves; ``latest``: the sink they were seen at."""
+    for t in range(term_ptr[row], term_ptr[row + 1]):
+        if not _has_leaf(t, source_ptr, source, leaf):
+            continue
+        for i in range(source_ptr[t], source_ptr[t + 1]):
+            v = source[i]
+            if latest[v] != sink:
+                latest[v] = sink
+                times[v] = 0
+            times[v] += 1
+
+
+@compiled
+def mark_rows_with_leaves(
+    row_sink: Any, row_fold: Any, term_ptr: Any, source_ptr: Any, source: Any, leaf: Any, wanted: Any
+) -> None:
+    """Mark the rows that fold and have a leaf in a term of several operands."""
+    for r in range(len(row_sink)):
+        if row_fold[r]:
+            for t in range(term_ptr[r], term_ptr[r + 1]):
+                if _has_leaf(t, source_ptr, source, leaf):
+                    wanted[r] = True
+                    break
+
+
+@compiled
+def point_leaves_to_operands(
+    row_order: Any,
+    row_sink: Any,
+    row_fold: Any,
+    term_ptr: Any,
+    source_ptr: Any,
+    source: Any,
+    leaf: Any,
+    times: Any,
+    latest: Any,
+    target: Any,
+) -> None:
+    """Set the target of leaves in terms of several operands to an operand that enters the sink once.
+
+    ``row_order`` lists the rows by sink, all of a sink. What a sink uses repeatedly is counted in its terms
+    with leaves, in ``times`` for the sink in ``latest`` (-1 before).
+    """
+    begin = 0
+    while begin < len(row_order):
+        sink = row_sink[row_order[begin]]
+        end = begin
+        while end < len(row_order) and row_sink[row_order[end]] == sink:
+            if row_fold[row_order[end]]:
+                _count_operands(row_order[end], term_ptr, source_ptr, source, leaf, sink, latest, times)
+            end += 1
+        for r in row_order[begin:end]:
+            for t in range(term_ptr[r], term_ptr[r + 1]):
+                if row_fold[r] and _has_leaf(t, source_ptr, source, leaf):
+                    _point_to_partner(t, source_ptr, source, leaf, times, target)
+        begin = end
+
+
+@compiled
+def _root(parent: Any, v: Any) -> Any:
+    while parent[v] != v:
+        parent[v] = parent[parent[v]]
+        v = parent[v]
+    return v
+
+
+@compiled
+def _unite(parent: Any, a: Any, b: Any) -> None:
+    """Join two sets; the smallest member is the root."""
+    a, b = _root(parent, a), _root(parent, b)
+    if a < b:
+        parent[b] = a
+    elif b < a:
+        parent[a] = b
+
+
+@compiled
+def unite_targets(target: Any, parent: Any) -> None:
+    """Write the first vertex of the set of each vertex that its target connects it with to ``parent``."""
+    for v in range(len(target)):
+        parent[v] = v
+    for v in range(len(target)):
+        if target[v] != v:
+            _unite(parent, v, np.int64(target[v]))
+    for v in range(len(target)):
+        parent[v] = _root(parent, v)
+
+
+@compiled
+def unite_flows(
+    row_sink: Any,
+    row_fold: Any,
+    term_ptr: Any,
+    source_ptr: Any,
+    source: Any,
+    private: Any,
+    with_folds: Any,
+    parent: Any,
+) -> None:
+    """Write the first vertex of the set that flows between private values connect to ``parent``."""
+    for v in range(len(private)):
+        parent[v] = v
+    for r in range(len(row_sink)):
+        if not private[row_sink[r]] or (row_fold[r] and not with_folds):
+            continue
+        for i in range(source_ptr[term_ptr[r]], source_ptr[term_ptr[r + 1]]):
+            if private[source[i]]:
+                _unite(parent, np.int64(row_sink[r]), np.int64(source[i]))
+    for v in range(len(private)):
+        parent[v] = _root(parent, v)

@@ -1,0 +1,261 @@
+"""One value, one vertex; nested reductions made one: value graph -> value graph with the same vertices.
+
+A register value that is stored unchanged (``u[k] = d[k] + c * u[k + 1]``, the recurrence runs in a register)
+would be a vertex beside its home, and be sent twice: the home takes its place. ``f[n] += sx`` where ``sx`` is
+a sum kept in a register reduces the terms of ``sx`` into ``f[n]``: a node sends one number for all its terms,
+those of other stores to ``f[n]`` included. A register that only serves as a term of a reduction of the same
+kind is replaced by its own terms. Vertices that lose their rows and readers keep their numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from commanalyzer.vcg.graph import Bool, Float64, Fold, Int32, Int64, UInt8
+from commanalyzer.vcg.storage.large import AnyGraph, LargeGraph, OneGraph, recoded
+from commanalyzer.vcg.storage.rows import chosen_rows, joined_rows
+from commanalyzer.vcg.storage.slices import AnyRows, RowSlice, row_slices
+from commanalyzer.vcg.structure.segments import expand_ranges, pointer_from_counts, row_of_term
+
+_MAX_DEPTH = 8
+_SEVERAL = 2  # counters of definitions and readers stop there
+
+
+def simplified(graph: OneGraph) -> OneGraph:
+    """Return the graph that the ``volume`` model divides and counts: both rules of this module applied."""
+    return flatten_reductions(merge_stored_registers(graph))
+
+
+def merge_stored_registers(graph: OneGraph) -> OneGraph:
+    """Return ``graph`` with values that are stored unchanged merged into their homes.
+
+    Only where it is certain: one row defines the value, one row stores it, and as often as it is made.
+    """
+    named = graph.is_register | graph.is_temporary
+    is_copy = np.array([s.kind == "copy" for s in graph.sites] or [False])
+    if not named.any() or not is_copy.any():
+        return graph
+    target = _stored(graph, named, is_copy)
+    is_gone = target != np.arange(len(target))
+    if not is_gone.any():
+        return graph
+    gone = np.flatnonzero(is_gone)
+    work = graph.work_flops.copy()
+    np.add.at(work, target[gone], work[gone])
+    work[gone] = 0.0
+    return _rewritten(graph, _renamed_slices(graph, target, is_gone, is_copy), work, [])
+
+
+def _rewritten(
+    graph: OneGraph, slices: Iterator[RowSlice], work: Float64, taken: list[tuple[Int32, Int32]]
+) -> OneGraph:
+    """Return ``graph`` with other rows and work; ``taken``: values whose work goes to others, known then."""
+    if isinstance(graph, LargeGraph):
+        return recoded(graph, slices, lambda: _work_moved(work, taken))
+    joined = joined_rows(list(slices))
+    columns = {f.name: getattr(joined, f.name) for f in fields(RowSlice)}
+    return replace(graph, work_flops=_work_moved(work, taken), **columns)
+
+
+def _work_moved(work: Float64, taken: list[tuple[Int32, Int32]]) -> Float64:
+    before = work.copy() if taken else work
+    for value, sink in taken:  # one step per slice
+        np.add.at(work, sink, before[value])
+    for value, _ in taken:  # one step per slice
+        work[value] = 0.0
+    return work
+
+
+@dataclass(frozen=True, slots=True)
+class _Defined:
+    """How vertices are defined.
+
+    Attributes:
+        times: uint8[V], rows that define the vertex, 2 for more.
+        count: int64[V], count of the last of them.
+    """
+
+    times: UInt8
+    count: Int64
+
+
+def _note_definitions(rows: AnyRows, chosen: Bool, found: _Defined) -> Int64:
+    """Note the definitions of ``chosen`` (bool[V]) vertices; return the rows, which are theirs."""
+    row = np.flatnonzero(chosen[rows.row_sink])
+    _count(rows.row_sink[row], found.times)
+    found.count[rows.row_sink[row]] = rows.row_count[row]
+    return row
+
+
+def _count(vertex: Int32, times: UInt8) -> None:
+    distinct, often = np.unique(vertex, return_counts=True)
+    times[distinct] = np.minimum(times[distinct] + often, _SEVERAL)
+
+
+def _copies(rows: AnyRows, is_copy: Bool) -> Int64:
+    """Return the rows that store a value unchanged."""
+    start = rows.source_ptr[rows.term_ptr]
+    return np.flatnonzero(is_copy[rows.row_site] & (np.diff(start) == 1) & ~rows.row_accumulates)
+
+
+def _copied(rows: AnyRows, row: Int64) -> Int32:
+    """Return the only sources of some rows."""
+    return np.asarray(rows.source[rows.source_ptr[rows.term_ptr[row]]])
+
+
+def _stored(graph: AnyGraph, named: Bool, is_copy: Bool) -> Int32:
+    """Return int32[V], the home of each value that only serves to be stored there, others themselves."""
+    v = graph.num_vertices
+    defined = _Defined(np.zeros(v, np.uint8), np.zeros(v, np.int64))
+    copies, stored = np.zeros(v, np.uint8), np.zeros(v, np.int64)
+    home = np.full(v, -1, np.int32)
+    for rows in row_slices(graph):
+        _note_definitions(rows, named, defined)
+        row = _copies(rows, is_copy)
+        value = _copied(rows, row)
+        row, value = row[named[value]], value[named[value]]
+        _count(value, copies)
+        home[value], stored[value] = rows.row_sink[row], rows.row_count[row]
+    own, width = np.arange(v, dtype=np.int32), graph.width_bytes
+    fits = (defined.times == 1) & (copies == 1) & (defined.count == stored)
+    at = np.flatnonzero(fits)
+    at = at[~named[home[at]] & (width[at] == width[home[at]])]
+    own[at] = home[at]
+    return own
+
+
+def _renamed_slices(graph: AnyGraph, target: Int32, is_gone: Bool, is_copy: Bool) -> Iterator[RowSlice]:
+    for rows in row_slices(graph):
+        row = _copies(rows, is_copy)
+        kept = np.ones(rows.num_rows, np.bool_)
+        kept[row[is_gone[_copied(rows, row)]]] = False
+        yield _renamed(rows, target, kept)
+
+
+def _renamed(rows: AnyRows, target: Int32, kept_row: Bool) -> RowSlice:
+    """Vertices replaced by ``target``, rows ``kept_row`` (bool[R]) only; self-sources become flags."""
+    sink, source = target[rows.row_sink], target[rows.source]
+    row_of_term_ = row_of_term(rows)
+    term_of_source = np.repeat(np.arange(len(rows.source_ptr) - 1), np.diff(rows.source_ptr))
+    row = row_of_term_[term_of_source]
+    own = source == sink[row]
+    kept = kept_row[row] & ~own
+    accumulates = rows.row_accumulates.copy()
+    accumulates[row[own & kept_row[row]]] = True
+    per_term = np.bincount(term_of_source[kept], minlength=len(rows.source_ptr) - 1)
+    filled = per_term > 0
+    per_row = np.bincount(row_of_term_[filled], minlength=rows.num_rows)[kept_row]
+    return RowSlice(
+        row_sink=sink[kept_row],
+        row_count=rows.row_count[kept_row],
+        row_site=rows.row_site[kept_row],
+        row_fold=rows.row_fold[kept_row],
+        row_accumulates=accumulates[kept_row],
+        term_ptr=pointer_from_counts(per_row.astype(np.int64)),
+        source_ptr=pointer_from_counts(per_term[filled].astype(np.int64)),
+        source=source[kept],
+        source_role=rows.source_role[kept],
+    )
+
+
+def flatten_reductions(graph: OneGraph) -> OneGraph:
+    """Return ``graph`` with the terms of nested reductions in the outermost one (to a depth of 8)."""
+    register = graph.is_register
+    for _ in range(_MAX_DEPTH if register.any() else 0):
+        nested = _nested(graph, register)
+        if not nested.is_inner.any():
+            return graph
+        work, taken = graph.work_flops.copy(), list[tuple[Int32, Int32]]()
+        graph = _rewritten(graph, _inlined_slices(graph, nested, taken), work, taken)
+    return graph
+
+
+@dataclass(frozen=True, slots=True)
+class _Nested:
+    """Registers that are one term each of another reduction.
+
+    Attributes:
+        is_inner: bool[V].
+        carried: The rows of those that are defined in another slice than the one that reads them.
+    """
+
+    is_inner: Bool
+    carried: AnyRows | None
+
+
+def _nested(graph: AnyGraph, register: Bool) -> _Nested:
+    v = graph.num_vertices
+    defined = _Defined(np.zeros(v, np.uint8), np.zeros(v, np.int64))
+    readers, fold, place = np.zeros(v, np.uint8), np.zeros(v, np.uint8), np.full(v, -1, np.int32)
+    for number, rows in enumerate(row_slices(graph)):
+        _count(rows.source[register[rows.source]], readers)
+        row = _note_definitions(rows, register, defined)
+        sink = rows.row_sink[row]
+        usable = ~rows.row_accumulates[row] & (np.diff(rows.term_ptr)[row] > 0)
+        fold[sink], place[sink] = np.where(usable, rows.row_fold[row], int(Fold.NONE)), number
+    simple = register & (readers == 1) & (defined.times == 1) & (fold != int(Fold.NONE))
+    is_inner, receives, elsewhere = (np.zeros(v, np.bool_) for _ in range(3))
+    for number, rows in enumerate(row_slices(graph) if simple.any() else ()):
+        value, row, _ = _lone_terms(rows, simple)
+        fits = (rows.row_fold[row] == fold[value]) & (rows.row_count[row] == defined.count[value])
+        is_inner[value[fits]] = True
+        receives[rows.row_sink[row[fits]]] = True
+        elsewhere[value[fits & (place[value] != number)]] = True
+    # one level at a time: a register that takes in others now is taken in itself in the next round
+    is_inner &= ~receives
+    elsewhere &= is_inner
+    if not elsewhere.any():
+        return _Nested(is_inner, None)
+    found = [chosen_rows(rows, elsewhere[rows.row_sink]) for rows in row_slices(graph)]
+    return _Nested(is_inner, joined_rows(found))
+
+
+def _lone_terms(rows: AnyRows, chosen: Bool) -> tuple[Int32, Int64, Int64]:
+    """Return the ``chosen`` (bool[V]) values that are terms alone, as data; their rows; their terms."""
+    alone = np.flatnonzero(np.diff(rows.source_ptr) == 1)
+    entry = rows.source_ptr[alone]
+    fits = chosen[rows.source[entry]] & (rows.source_role[entry] == 0)
+    return rows.source[entry[fits]], row_of_term(rows)[alone[fits]], alone[fits]
+
+
+def _inlined_slices(graph: AnyGraph, nested: _Nested, taken: list[tuple[Int32, Int32]]) -> Iterator[RowSlice]:
+    """Yield rows with the terms of inner rows in the place of these; note (value, sink) in ``taken``."""
+    same = np.arange(graph.num_vertices, dtype=np.int32)
+    row_of = np.full(graph.num_vertices, -1, np.int32)
+    for rows in row_slices(graph):
+        value, row, term = _lone_terms(rows, nested.is_inner)
+        taken.append((value, rows.row_sink[row]))
+        every = rows if nested.carried is None else joined_rows((rows, nested.carried))
+        row_of[every.row_sink] = np.arange(every.num_rows, dtype=np.int32)
+        kept = np.zeros(every.num_rows, np.bool_)
+        kept[: rows.num_rows] = ~nested.is_inner[rows.row_sink]
+        found = _inlined(every, row_of[value], term, kept)
+        # a register that took in the sink's own value: s = min(m, a); m = min(s, b)
+        yield _renamed(found, same, np.ones(found.num_rows, np.bool_)) if len(term) else found
+
+
+def _inlined(rows: AnyRows, inner_row: Int32, term: Int64, kept: Bool) -> RowSlice:
+    """Put the terms of ``inner_row[i]`` in the place of ``term[i]``; ``kept`` rows (bool[R]) only."""
+    num_terms = len(rows.source_ptr) - 1
+    first, length = np.arange(num_terms), np.ones(num_terms, dtype=np.int64)
+    first[term] = rows.term_ptr[inner_row]
+    length[term] = np.diff(rows.term_ptr)[inner_row]
+    of_kept = kept[row_of_term(rows)]
+    per_row = np.bincount(row_of_term(rows), length, rows.num_rows).astype(np.int64)[kept]
+    chosen = expand_ranges(first[of_kept], length[of_kept])
+    sources = np.diff(rows.source_ptr)[chosen]
+    entry = expand_ranges(rows.source_ptr[chosen], sources)
+    return RowSlice(
+        row_sink=rows.row_sink[kept],
+        row_count=rows.row_count[kept],
+        row_site=rows.row_site[kept],
+        row_fold=rows.row_fold[kept],
+        row_accumulates=rows.row_accumulates[kept],
+        term_ptr=pointer_from_counts(per_row),
+        source_ptr=pointer_from_counts(sources),
+        source=rows.source[entry],
+        source_role=rows.source_role[entry],
+    )

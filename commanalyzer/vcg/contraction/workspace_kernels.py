@@ -1,0 +1,210 @@
+"""Compiled loops over what words held, see :mod:`commanalyzer.vcg.contraction.workspaces`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from commanalyzer.foundation.compiled import compiled, compiled_in_place, compiled_inline
+
+
+@compiled_in_place
+def add_contents(
+    row_sink: Any,
+    row_count: Any,
+    row_accumulates: Any,
+    has_sources: Any,
+    begun: Any,
+    sourced: Any,
+    first: Any,
+    any_: Any,
+) -> None:
+    """Add the rows of a part to the lifetimes of vertices, and keep the most occurrences of one with sources.
+
+    Args:
+        row_sink: int32[R].
+        row_count: int64[R].
+        row_accumulates: bool[R].
+        has_sources: bool[R].
+        begun: int64[V], lifetimes.
+        sourced: int64[V], those that began with sources.
+        first: int64[V], occurrences of the commonest of the rows that they began with.
+        any_: int64[V], of the commonest of all.
+    """
+    for row in range(len(row_sink)):
+        sink, count = row_sink[row], row_count[row]
+        if has_sources[row]:
+            any_[sink] = max(any_[sink], count)
+        if not row_accumulates[row]:
+            begun[sink] += count
+            if has_sources[row]:
+                sourced[sink] += count
+                first[sink] = max(first[sink], count)
+
+
+@compiled_in_place
+def add_reads(row_sink: Any, row_count: Any, term_ptr: Any, source_ptr: Any, source: Any, reads: Any) -> None:
+    """Add up how often values are read by others than their successors, for the rows of a part."""
+    for row in range(len(row_sink)):
+        for at in range(source_ptr[term_ptr[row]], source_ptr[term_ptr[row + 1]]):
+            if source[at] != row_sink[row]:
+                reads[source[at]] += row_count[row]
+
+
+@compiled_in_place
+def add_known_contents(
+    row_sink: Any,
+    row_count: Any,
+    row_accumulates: Any,
+    term_ptr: Any,
+    source_ptr: Any,
+    source: Any,
+    is_named: Any,
+    sourced: Any,
+    first: Any,
+    any_: Any,
+) -> None:
+    """As :func:`add_contents`, of rows with sources none of which is named after a copied word (bool[V])."""
+    for row in range(len(row_sink)):
+        begin, end = source_ptr[term_ptr[row]], source_ptr[term_ptr[row + 1]]
+        if begin == end or _has_any(source[begin:end], is_named):
+            continue
+        sink, count = row_sink[row], row_count[row]
+        any_[sink] = max(any_[sink], count)
+        if not row_accumulates[row]:
+            sourced[sink] += count
+            first[sink] = max(first[sink], count)
+
+
+@compiled_inline
+def _has_any(source: Any, chosen: Any) -> Any:
+    """Whether a chosen vertex is among these."""
+    found = False
+    for at in range(len(source)):
+        found |= chosen[source[at]]
+    return found
+
+
+@compiled_in_place
+def hand_on(
+    row_sink: Any,
+    term_ptr: Any,
+    source_ptr: Any,
+    source: Any,
+    is_defined: Any,
+    fresh: Any,
+    is_named: Any,
+) -> None:
+    """Give defined values the highest freshness and the names of their sources, for the rows of a part."""
+    for row in range(len(row_sink)):
+        sink = row_sink[row]
+        if is_defined[sink]:
+            begin, end = source_ptr[term_ptr[row]], source_ptr[term_ptr[row + 1]]
+            is_named[sink] |= _has_any(source[begin:end], is_named)
+            most = fresh[sink]
+            for at in range(begin, end):
+                most = max(most, fresh[source[at]])
+            fresh[sink] = most
+
+
+@compiled_in_place
+def note_companions(rows: Any, candidates: Any, lifetimes: Any, fresh: Any, factor: Any, found: Any) -> None:
+    """Add up how often candidates are computed with and without a companion, for the rows of a part.
+
+    The values of a word that is copied to many places are known by its name everywhere: what is computed from
+    these differs, although the chain is always the same. Such chains tell nothing about words that are known
+    by other chains, and are all that tells about copied words.
+
+    Args:
+        rows: Sink, count, whether it accumulates, terms and sources of rows.
+        candidates: bool[V] each: words that are known by their chains; words whose values are copied to many
+            places; values with the name of such a word; of the first only rows that begin lifetimes count.
+        lifetimes: int64[V].
+        fresh: int64[V], how often a value is renewed, 0 if that is not known.
+        factor: Companions are renewed less than so many times more or less often than the word.
+        found: Results: float64[V], logarithms of how often the other sources are renewed that are no
+            candidates, added up; int64[V] each: their number; occurrences without and with companions.
+    """
+    row_sink, row_count, row_accumulates, term_ptr, source_ptr, source = rows
+    is_varied, is_copied, is_named, reads_at_first = candidates
+    logarithm, others, apart, together = found
+    for row in range(len(row_sink)):
+        sink = row_sink[row]
+        if not (is_varied[sink] or is_copied[sink]):
+            continue
+        begin, end = source_ptr[term_ptr[row]], source_ptr[term_ptr[row + 1]]
+        has_name = _has_any(source[begin:end], is_named)
+        if is_varied[sink]:
+            is_telling = not has_name and not (row_accumulates[row] and reads_at_first[sink])
+        else:
+            is_telling = has_name or row_accumulates[row]
+        if not is_telling or begin == end:
+            continue
+        has_companion = False
+        for at in range(begin, end):
+            other = source[at]
+            if other == sink or fresh[other] == 0:
+                continue
+            is_fresh = fresh[other] * factor > lifetimes[sink]
+            if is_fresh and fresh[other] < factor * lifetimes[sink]:
+                has_companion = True
+            elif not is_varied[other]:
+                logarithm[sink] += np.log(np.float64(fresh[other]))
+                others[sink] += 1
+        if has_companion:
+            together[sink] += row_count[row]
+        else:
+            apart[sink] += row_count[row]
+
+
+@compiled_in_place
+def count_links(row_sink: Any, term_ptr: Any, source_ptr: Any, source: Any, chosen: Any, start: Any) -> None:
+    """Count the flows from each chosen vertex to chosen ones, behind it in ``start``."""
+    for row in range(len(row_sink)):
+        if chosen[row_sink[row]]:
+            for at in range(source_ptr[term_ptr[row]], source_ptr[term_ptr[row + 1]]):
+                start[source[at] + 1] += chosen[source[at]]
+
+
+@compiled_in_place
+def place_links(
+    row_sink: Any, term_ptr: Any, source_ptr: Any, source: Any, chosen: Any, end: Any, sink: Any
+) -> None:
+    """Put the sinks of these flows behind those that are there, up to ``end`` (int64[V])."""
+    for row in range(len(row_sink)):
+        if chosen[row_sink[row]]:
+            for at in range(source_ptr[term_ptr[row]], source_ptr[term_ptr[row + 1]]):
+                if chosen[source[at]]:
+                    sink[end[source[at]]] = row_sink[row]
+                    end[source[at]] += 1
+
+
+@compiled
+def pass_on(start: Any, sink: Any, origins: Any, most: Any, value: Any) -> None:
+    """Lower values to the least that reaches them; ``origins`` come in the order of their values.
+
+    Args:
+        start: int64[V + 1], first link of each vertex.
+        sink: int32[F].
+        origins: int64, vertices.
+        most: int64[V], no value above it is taken.
+        value: int64[V], result.
+    """
+    stack, is_done = np.empty(len(value), np.int64), np.zeros(len(value), np.bool_)
+    for origin in origins:
+        if is_done[origin]:
+            continue
+        is_done[origin] = True
+        depth, passed = 1, value[origin]
+        stack[0] = origin
+        while depth > 0:
+            depth -= 1
+            v = stack[depth]
+            for at in range(start[v], start[v + 1]):
+                reached = sink[at]
+                if not is_done[reached] and passed <= most[reached]:
+                    is_done[reached] = True
+                    value[reached] = min(value[reached], passed)
+                    stack[depth] = reached
+                    depth += 1

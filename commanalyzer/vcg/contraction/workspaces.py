@@ -1,0 +1,399 @@
+"""Which memory is a workspace: used for one element after the other, home of none.
+
+Input: the graph of a first recording, in which every word is one vertex, and how many places values were
+copied to. Output: the vertices whose words are workspaces, and the pieces of objects they cover, for a
+second recording that gives each of their lifetimes a vertex of its own (``runtime_shim/src/workspace.c``).
+
+A lifetime begins with a store that does not read the word. What tells are facts about a word and the data
+that it is computed from, not about other arrays. Its lifetimes *differ*: one place in the code stored chains
+with different sources there, none of them in more than a quarter of the lifetimes. Or its values are *copied*
+to at least four places, each of which got versions of its own: its name then stands for the values of all
+elements, and hides what differs. And it has no *companion*, a source that is renewed about as often as it is
+(less than four times more or less often): a word of an array is renewed together with the words of the same
+element that it is computed from, whatever else changes; a workspace is renewed once for each element.
+
+Or it is computed from a workspace, and begins at least four times as many lifetimes as the data of one
+element (gather, compute, compute, scatter: only the first level differs in the homes of its sources).
+
+Where half or twice of this finds other words, both readings are recorded (:func:`doubtful_workspaces`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from commanalyzer.abi.hooks import ADDRESS_MASK
+from commanalyzer.abi.trace_layout import EXTENT_GLOBAL, EXTENT_HEAP, EXTENT_STACK, PIECE, WORKSPACE
+from commanalyzer.instrument.sites import SiteTable
+from commanalyzer.trace.reader import Trace
+from commanalyzer.vcg.allocations import HEADER_BYTES, Allocations
+from commanalyzer.vcg.graph import Bool, HomeKind, Int64, ValueGraph
+from commanalyzer.vcg.storage.large import LargeGraph
+from commanalyzer.vcg.storage.store import GraphStore
+
+FACTOR = 4
+"""How many times as often as the data of an element a workspace is renewed, at least.
+
+A word that is renewed for two or three kinds of data may be an array of stages; with four it is hardly one.
+Half takes stages for elements, twice misses workspaces of up to seven: reported as doubt where it matters.
+"""
+
+# Rows of the second recording per row of the first: a guard against states that escape detection. Few where
+# the first may be the answer alone: a new row costs what 100 rounds of a loop do. Half: 0.6 of the cost.
+MOST_ROWS, DOUBTFUL_ROWS, SPARE_ROWS = 64, 0.125, 1 << 20
+
+_NEVER = np.iinfo(np.int64).max
+_MEMORY = (int(HomeKind.GLOBAL), int(HomeKind.HEAP), int(HomeKind.STACK))
+
+
+@dataclass(frozen=True, slots=True)
+class _Contents:
+    """What words held one after the other.
+
+    Attributes:
+        begun: int64[V], how often something new began there.
+        differing: int64[V], lifetimes that began with sources; all where most began without.
+        commonest: int64[V], occurrences of the commonest chain in them.
+        reads_at_first: bool[V], most lifetimes began with sources: only chains that begin them are contents.
+    """
+
+    begun: Int64
+    differing: Int64
+    commonest: Int64
+    reads_at_first: Bool
+
+    @classmethod
+    def of(cls, store: GraphStore) -> _Contents:
+        """Contents by vertex."""
+        from commanalyzer.vcg.contraction.workspace_kernels import add_contents
+
+        begun, sourced, first, any_ = (np.zeros(store.num_vertices, np.int64) for _ in range(4))
+        for part in store.row_summaries():
+            add_contents(
+                *(part.row_sink, part.row_count, part.row_accumulates, part.has_sources),
+                *(begun, sourced, first, any_),
+            )
+        return cls._chosen(begun, 2 * sourced >= begun, sourced, first, any_)
+
+    def known(self, store: GraphStore, is_named: Bool) -> _Contents:
+        """Contents without chains that read what is named after copied words: these hide what differs."""
+        from commanalyzer.vcg.contraction.workspace_kernels import add_known_contents
+
+        sourced, first, any_ = (np.zeros(store.num_vertices, np.int64) for _ in range(3))
+        for part in store.slices():
+            add_known_contents(
+                *(part.row_sink, part.row_count, part.row_accumulates),
+                *(part.term_ptr, part.source_ptr, part.source, is_named, sourced, first, any_),
+            )
+        return self._chosen(self.begun, self.reads_at_first, sourced, first, any_)
+
+    @classmethod
+    def _chosen(
+        cls, begun: Int64, reads_at_first: Bool, sourced: Int64, first: Int64, any_: Int64
+    ) -> _Contents:
+        differing = np.where(reads_at_first, sourced, begun)
+        return cls(begun, differing, np.where(reads_at_first, first, any_), reads_at_first)
+
+    def varied(self, factor: int) -> Bool:
+        """bool[V], no chain is more than one in ``factor`` lifetimes."""
+        return np.asarray((self.commonest > 0) & (self.differing >= factor * self.commonest))
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """Vertices of a graph as far as it matters here.
+
+    Attributes:
+        is_word: bool[V], the vertex is a word of named memory without named lifetimes.
+        is_defined: bool[V], a row defines the vertex: a register value or a named lifetime.
+        is_lifetime: bool[V], of these the lifetimes.
+        stored: int64[V], how often something was stored there.
+        places: int64[V], how many places its values were copied to.
+    """
+
+    is_word: Bool
+    is_defined: Bool
+    is_lifetime: Bool
+    stored: Int64
+    places: Int64
+
+    @classmethod
+    def of(cls, graph: LargeGraph, places: Int64 | None) -> _Words:
+        """The vertices of ``graph``."""
+        kinds = np.array([int(o.kind) for o in graph.objects] or [0], dtype=np.int64)
+        in_memory = np.isin(kinds, _MEMORY)[graph.home_object]
+        is_lifetime = graph.is_temporary
+        return cls(
+            is_word=np.asarray(in_memory & ~is_lifetime),
+            is_defined=graph.is_register | is_lifetime,
+            is_lifetime=is_lifetime,
+            stored=np.asarray(graph.versions - graph.is_input),
+            places=np.zeros(graph.num_vertices, np.int64) if places is None else places,
+        )
+
+    def copied(self, factor: int) -> Bool:
+        """bool[V], values were copied to ``factor`` places, with a version for each."""
+        return np.asarray(self.is_word & (self.places >= factor) & (self.stored >= self.places))
+
+
+def find_workspaces(store: GraphStore, places: Int64 | None = None, factor: int = FACTOR) -> Bool:
+    """Return bool[V], the vertex is a word of a workspace that no lifetimes are named of yet.
+
+    Args:
+        store: Graph of a recording; expanded slice by slice.
+        places: int64[V], how many places the values of a word were copied to; default is none.
+        factor: What :data:`FACTOR` says.
+    """
+    graph, contents = LargeGraph(store), _Contents.of(store)
+    words = _Words.of(graph, places)
+    copied = words.copied(factor)
+    if not copied.any() and not (words.is_word & contents.varied(factor)).any():
+        return np.zeros(store.num_vertices, np.bool_)
+    fresh, is_named = _handed_on(graph, words, copied)
+    if copied.any():
+        contents = contents.known(store, is_named)
+    varied = words.is_word & contents.varied(factor)
+    if varied.any():
+        varied &= _differs(store, varied)
+    period = _periods(graph, words, contents, (varied, copied & ~varied, is_named), fresh, factor)
+    return _closed(graph, words, contents, period, factor)
+
+
+def doubtful_workspaces(store: GraphStore, places: Int64 | None = None) -> tuple[Bool, Bool]:
+    """Return bool[V] twice: words that are workspaces beyond doubt, and all that may be."""
+    possible = find_workspaces(store, places, FACTOR // 2)
+    return (find_workspaces(store, places, 2 * FACTOR) if possible.any() else possible), possible
+
+
+def _differs(store: GraphStore, candidates: Bool) -> Bool:
+    """bool[V], one place in the code stored chains with different sources there; only for ``candidates``."""
+    num_sites = max(len(store.sites), 1)
+    keys = [np.zeros(0, np.int64)]
+    for part in store.slices():
+        has_sources = np.diff(part.source_ptr[part.term_ptr]) > 0
+        rows = np.flatnonzero(has_sources & candidates[part.row_sink])
+        keys.append(part.row_sink[rows].astype(np.int64) * num_sites + part.row_site[rows])
+    distinct, count = np.unique(np.concatenate(keys), return_counts=True)
+    result = np.zeros(len(candidates), np.bool_)
+    result[distinct[count > 1] // num_sites] = True
+    return result
+
+
+def _handed_on(graph: LargeGraph, words: _Words, copied: Bool) -> tuple[Int64, Bool]:
+    """How often values are renewed, and which have the name of a copied word.
+
+    Words are renewed as often as they are stored to; versions that nobody reads (partial sums) do not count.
+    Register values and lifetimes are as fresh as what they are computed from. For copied words it is not
+    known: their names stand for values of other words.
+
+    Returns:
+        int64[V], 0 where it is not known, and bool[V].
+    """
+    from commanalyzer.vcg.contraction.workspace_kernels import add_reads, hand_on
+
+    is_defined, reads = words.is_defined, np.zeros(graph.num_vertices, np.int64)
+    for part in graph.store.slices():
+        add_reads(part.row_sink, part.row_count, part.term_ptr, part.source_ptr, part.source, reads)
+    fresh = np.where(is_defined | copied, 0, np.maximum(np.minimum(words.stored, reads), 1))
+    is_named = copied.copy()
+    if not is_defined.any():
+        return fresh, is_named
+    for part in graph.store.slices():
+        hand_on(part.row_sink, part.term_ptr, part.source_ptr, part.source, is_defined, fresh, is_named)
+    links, none = _Links.of(graph, is_defined), np.zeros(len(fresh), np.int64)
+    fresh = -links.least(-fresh, none, np.flatnonzero(is_defined & (fresh > 0)))
+    unnamed = links.least(1 - is_named.astype(np.int64), none, np.flatnonzero(is_defined & is_named))
+    return fresh, unnamed == 0
+
+
+def _periods(
+    graph: LargeGraph,
+    words: _Words,
+    contents: _Contents,
+    candidates: tuple[Bool, Bool, Bool],
+    fresh: Int64,
+    factor: int,
+) -> Int64:
+    """int64[V], how often the data of one element are renewed, for words without companions; 0 for others.
+
+    Of several sources the geometric mean is typical: parameters are not renewed, some are workspaces.
+
+    Args:
+        graph: The graph.
+        words: Its vertices.
+        contents: What is known of what they held.
+        candidates: bool[V] each: varied words, copied words, values that are named after copied words.
+        fresh: int64[V].
+        factor: See :data:`FACTOR`.
+    """
+    from commanalyzer.vcg.contraction.workspace_kernels import note_companions
+
+    varied, copied, _ = candidates
+    lifetimes, chosen = (
+        np.where(varied, contents.differing, words.stored),
+        (*candidates, contents.reads_at_first),
+    )
+    logarithm = np.zeros(len(fresh))
+    others, apart, together = (np.zeros(len(fresh), np.int64) for _ in range(3))
+    for part in graph.store.slices():
+        rows = (
+            part.row_sink,
+            part.row_count,
+            part.row_accumulates,
+            part.term_ptr,
+            part.source_ptr,
+            part.source,
+        )
+        note_companions(rows, chosen, lifetimes, fresh, factor, (logarithm, others, apart, together))
+    # versions that only go on with a lifetime belong to its element as well
+    per_element = np.where(varied, contents.commonest, 1) * words.stored
+    per_element //= np.maximum(np.where(varied, contents.differing, words.places), 1)
+    typical = np.exp(logarithm / np.maximum(others, 1)).astype(np.int64)
+    period = np.maximum(np.maximum(typical, per_element), 1)
+    return np.where((varied | copied) & (apart > 0) & (together <= apart), period, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Links:
+    """Flows from some vertices to some, by their source.
+
+    Attributes:
+        start: int64[V + 1], first flow of each vertex.
+        sink: int32[F].
+    """
+
+    start: Int64
+    sink: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, graph: LargeGraph, chosen: Bool) -> _Links:
+        """The flows between ``chosen`` (bool[V]) vertices."""
+        from commanalyzer.vcg.contraction.workspace_kernels import count_links, place_links
+
+        start = np.zeros(graph.num_vertices + 1, np.int64)
+        for part in graph.store.slices():
+            count_links(part.row_sink, part.term_ptr, part.source_ptr, part.source, chosen, start)
+        np.cumsum(start, out=start)
+        sink, end = np.empty(int(start[-1]), np.int32), start[:-1].copy()
+        for part in graph.store.slices():
+            place_links(part.row_sink, part.term_ptr, part.source_ptr, part.source, chosen, end, sink)
+        return cls(start, sink)
+
+    def least(self, value: Int64, most: Int64, origins: Int64) -> Int64:
+        """int64[V], the least value of any vertex that each can be reached from, or its own.
+
+        In linear time, but for sorting: values are passed on in order, so each is final when it arrives.
+
+        Args:
+            value: int64[V].
+            most: int64[V], vertices take and pass on no value above this.
+            origins: int64, vertices whose values are passed on.
+        """
+        from commanalyzer.vcg.contraction.workspace_kernels import pass_on
+
+        result = value.copy()
+        pass_on(self.start, self.sink, origins[np.argsort(value[origins], kind="stable")], most, result)
+        return result
+
+
+def _closed(graph: LargeGraph, words: _Words, contents: _Contents, period: Int64, factor: int) -> Bool:
+    """bool[V], words with a period, and what is computed from them, through register values.
+
+    Each passes on how often the data of one element are renewed; a word that begins ``factor`` times as many
+    lifetimes held values of several elements.
+    """
+    found = np.asarray(period > 0)
+    if not found.any():
+        return found
+    most = np.where(words.is_word, contents.begun // factor, 0)
+    most[found | (words.is_defined & ~words.is_lifetime)] = _NEVER
+    links = _Links.of(graph, (most > 0) | found)
+    reached = links.least(np.where(found, period, _NEVER), most, np.flatnonzero(found))
+    return np.asarray(words.is_word & (reached < _NEVER))
+
+
+def places_copied_to(trace: Trace, graph: ValueGraph, sites: SiteTable) -> Int64:
+    """Return int64[V], how many places the values of each word were copied to, if several.
+
+    Args:
+        trace: Recording.
+        graph: Vertices of its graph.
+        sites: Site table of the module that was recorded.
+    """
+    result = np.zeros(graph.num_vertices, np.int64)
+    if not len(trace.copies):
+        return result
+    word = trace.copies["word"].astype(np.int64)
+    extents = np.asarray(trace.extents)
+    start = ((extents["start"] & np.uint64(ADDRESS_MASK)) >> np.uint64(2)).astype(np.int64)
+    order = np.lexsort((extents["size"], start))
+    extents, start = extents[order], start[order]
+    which = np.searchsorted(start, word, side="right") - 1
+    extent = extents[np.maximum(which, 0)]
+    within = 4 * (word - start[np.maximum(which, 0)])
+    inside = (which >= 0) & (within < extent["size"].astype(np.int64))
+    offset = (within + extent["offset"].astype(np.int64))[inside]
+    copied = np.stack([*(extent[inside][n].astype(np.int64) for n in ("kind", "object", "depth")), offset], 1)
+    place = _places(graph, sites, trace)[graph.home_object]
+    place[:, 3] += graph.home_offset
+    keys, number = np.unique(np.concatenate([place, copied]), axis=0, return_inverse=True)
+    places = np.zeros(len(keys), np.int64)
+    number = number.reshape(-1)
+    places[number[len(place) :]] = trace.copies["places"][inside]
+    return places[number[: len(place)]]
+
+
+def workspace_pieces(graph: ValueGraph, mask: Bool, sites: SiteTable, trace: Trace) -> NDArray[np.void]:
+    """Return the bytes of objects that the vertices in ``mask`` cover, as the recorder reads them.
+
+    Args:
+        graph: The graph that ``mask`` is about; its rows do not matter.
+        mask: bool[V].
+        sites: Site table of the module that was recorded.
+        trace: That recording.
+
+    Returns:
+        Sorted array of :data:`commanalyzer.abi.trace_layout.PIECE`.
+    """
+    chosen = np.flatnonzero(mask)
+    place = _places(graph, sites, trace)
+    object_of = graph.home_object[chosen]
+    pieces = np.zeros(len(chosen), PIECE)
+    for name, column in (("kind", 0), ("object", 1), ("depth", 2)):
+        pieces[name] = place[object_of, column]
+    first = graph.home_offset[chosen] + place[object_of, 3]
+    pieces["first"] = first
+    pieces["last"] = first + np.maximum(graph.width_bytes[chosen], 4)
+    pieces.sort(order=("kind", "object", "depth", "first"))
+    return pieces
+
+
+def write_workspaces(
+    path: Path, store: GraphStore, mask: Bool, sites: SiteTable, trace: Trace, *, is_optional: bool = False
+) -> None:
+    """Write the file that ``COMMANALYZER_WORKSPACE`` names; optional recordings end if they are long."""
+    pieces = workspace_pieces(store.vertices(), mask, sites, trace)
+    most = int((DOUBTFUL_ROWS if is_optional else MOST_ROWS) * store.num_rows) + SPARE_ROWS
+    path.write_bytes(np.array((most, len(pieces), is_optional), dtype=WORKSPACE).tobytes() + pieces.tobytes())
+
+
+def _places(graph: ValueGraph, sites: SiteTable, trace: Trace) -> Int64:
+    """int64[objects, 4]: kind and number of the extent, depth, first byte of the object in it."""
+    known: dict[tuple[HomeKind, str], tuple[int, int, int]] = {}
+    for number, variable in enumerate(sites.globals):
+        known[HomeKind.GLOBAL, variable.key] = (EXTENT_GLOBAL, number, 0)
+    for number, block in Allocations(sites.allocations, trace).records():
+        known[HomeKind.HEAP, block.key.partition("+")[0]] = (EXTENT_HEAP, number, HEADER_BYTES)
+    for number, frame in enumerate(sites.frames):
+        for record in frame:
+            known[HomeKind.STACK, record.key] = (EXTENT_STACK, number, record.offset)
+    rows = []
+    for item in graph.objects:
+        key, _, start = item.key.partition("+")  # where it begins, if it is not what begins there
+        extent, number, first = known.get((item.kind, key), (0, 0, 0))
+        rows.append((extent, number, item.depth, int(start) if start else first))
+    return np.array(rows, dtype=np.int64).reshape(-1, 4)

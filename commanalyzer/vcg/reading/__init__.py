@@ -1,0 +1,1 @@
+"""Trace -> rows of the graph, ranges written out or kept as patterns."""

@@ -1,0 +1,190 @@
+"""A trace as tables of integers, and its rows in chunks with their labels written out.
+
+Input: a :class:`Trace`. Output: :class:`Chunk` values, one at a time. Labels are still those of the shim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from commanalyzer.trace.reader import Trace
+from commanalyzer.vcg.reading.ranges import RangeTable, range_table
+from commanalyzer.vcg.repetitions.nests import without_nests
+from commanalyzer.vcg.repetitions.renamings import without_renamings
+from commanalyzer.vcg.storage.coding import read_only
+
+Int64 = NDArray[np.int64]
+Int32 = NDArray[np.int32]
+Bool = NDArray[np.bool_]
+
+CHUNK = 1 << 20  # labels and rows handled at once
+PIECE_COLUMNS = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """Columns of a trace; what they hold says :mod:`commanalyzer.vcg.reading.trace_kernels`.
+
+    Attributes:
+        heads: int64[R, 2].
+        cells: int64[R, 2].
+        units: int32[U].
+        groups: int64[G, 4], in the order of their rows.
+        runs: int64[N, 2].
+        listed: int64[L].
+        ranges: Rows that stand for others.
+        names: int64, by what labels call each row; empty if that is its place.
+        kept: int64, per name that of the first row that equals it; empty if there are no names.
+    """
+
+    heads: Int64
+    cells: Int64
+    units: Int32
+    groups: Int64
+    runs: Int64
+    listed: Int64
+    ranges: RangeTable | None
+    names: Int64
+    kept: Int64
+
+    @classmethod
+    def of(cls, trace: Trace) -> Tables:
+        """Columns of ``trace``, without a copy where it is mapped."""
+        groups = _words(trace.groups, 4)
+        row = groups[:, 0]
+        if len(row) and np.any(row[1:] < row[:-1]):
+            groups = groups[np.argsort(row, kind="stable")]
+        heads, cells, runs = _words(trace.heads, 2), _words(trace.cells, 2), _words(trace.runs, 2)
+        columns = (
+            heads, cells, read_only(np.asarray(trace.labels)), read_only(groups), runs,
+            read_only(np.asarray(trace.listed).view(np.int64)),
+        )  # fmt: skip
+        names = kept = read_only(np.zeros(0, np.int64))
+        written = without_renamings(trace, columns) or without_nests(columns)
+        if written is not None:
+            columns, names, kept = written.columns, written.names, written.kept
+        return cls(*columns, range_table(*columns[:3]), names, kept)
+
+    def names_of(self, rows: Int64) -> Int64:
+        """By what labels call ``rows``."""
+        return self.names[rows] if len(self.names) else rows
+
+    def rows_by_name(self) -> Int64:
+        """Row that labels call by each name, -1 for none; empty if that is its place."""
+        result = np.full(int(self.names.max(initial=-1)) + 1, -1, np.int64)
+        result[self.names] = np.arange(len(self.names))
+        return result
+
+    @property
+    def num_rows(self) -> int:
+        """Number of recorded rows."""
+        return len(self.heads)
+
+    def flags(self, first: int, last: int) -> Int64:
+        """int64[last - first], flags of rows."""
+        return self.heads[first:last, 1] >> 48
+
+    def chunks(self, is_kept: Bool | None = None) -> Iterator[Chunk]:
+        """All rows, some at a time; a chunk is valid until the next one is asked for.
+
+        Args:
+            is_kept: bool[N], segments of ranges that are not written out; default is none.
+        """
+        if self.ranges is None:
+            return self._recorded()
+        return self._written_out(
+            self.ranges, np.zeros(len(self.ranges.rounds), np.bool_) if is_kept is None else is_kept
+        )
+
+    def _recorded(self) -> Iterator[Chunk]:
+        """Rows as they were recorded: none is a range."""
+        from commanalyzer.vcg.reading.trace_kernels import chunk_end, write_labels
+
+        first, group, unit = 0, 0, 0
+        end, filled = np.empty(CHUNK, np.int64), np.empty(CHUNK, np.int64)
+        label, none = np.empty(0, np.int64), np.empty((0, PIECE_COLUMNS), np.int64)
+        while first < self.num_rows:
+            last, next_group, labels, units = chunk_end(self.heads, self.groups, first, group, CHUNK, CHUNK)
+            if labels > len(label):
+                label = np.empty(max(labels, CHUNK), np.int64)
+            rows = last - first
+            chunk = Chunk(
+                self.heads[first:last], self.cells[first:last], np.arange(first, last), group,
+                label[:labels], end[:rows], filled[:rows], none,
+            )  # fmt: skip
+            part = self.units[unit : unit + units]
+            write_labels(
+                self.heads, part, self.groups, self.runs, self.listed, first, last, group, chunk.label,
+                chunk.end, chunk.filled,
+            )  # fmt: skip
+            yield chunk
+            first, group, unit = last, next_group, unit + units
+
+    def _written_out(self, ranges: RangeTable, is_kept: Bool) -> Iterator[Chunk]:
+        """Rows with ranges written out, each where it comes first."""
+        from commanalyzer.vcg.reading.range_kernels import chunk_end, write_rows
+
+        at, group, unit, place = (0, 0, 0), 0, 0, 0  # row, segment, round; and others
+        table = ranges.columns
+        heads, cells, origin, end, filled = _row_columns(0)
+        label = np.empty(0, np.int64)
+        while at[0] < self.num_rows:
+            *behind, next_group, labels, rows = chunk_end(
+                self.heads, self.groups, table, (*at, group), CHUNK, CHUNK
+            )
+            if labels > len(label):
+                label = np.empty(max(labels, CHUNK), np.int64)
+            if rows > len(heads):
+                heads, cells, origin, end, filled = _row_columns(max(rows, CHUNK))
+            pieces = np.zeros((behind[1] - at[1] + 1, PIECE_COLUMNS), np.int64)
+            rows, labels, found, unit, place = write_rows(
+                (self.heads, self.cells, self.units, self.groups, self.runs, self.listed), table, is_kept,
+                (*at, group, unit, place), tuple(behind),
+                (heads, cells, origin, label, end, filled, pieces),
+            )  # fmt: skip
+            yield Chunk(
+                read_only(heads[:rows]), read_only(cells[:rows]), origin[:rows], group,
+                label[:labels], end[:rows], filled[:rows], pieces[:found],
+            )  # fmt: skip
+            at, group = (behind[0], behind[1], behind[2]), next_group
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Consecutive rows.
+
+    Attributes:
+        heads: int64[r, 2].
+        cells: int64[r, 2].
+        origin: int64[r], row of the trace that each comes from.
+        group: First group of these rows or later ones.
+        label: int64, labels of these rows: the plain ones of a row in recorded order, then its groups'.
+        end: int64[r], where the labels of each row end.
+        filled: int64[r], words that each fill covers.
+        pieces: int64[k, 7], rounds of ranges that are not written out (:mod:`.form_kernels`).
+    """
+
+    heads: Int64
+    cells: Int64
+    origin: Int64
+    group: int
+    label: Int64
+    end: Int64
+    filled: Int64
+    pieces: Int64
+
+
+def _row_columns(rows: int) -> tuple[Int64, Int64, Int64, Int64, Int64]:
+    """Room for heads, cells, origins, ends and fills."""
+    pairs = np.empty((rows, 2), np.int64), np.empty((rows, 2), np.int64)
+    return *pairs, np.empty(rows, np.int64), np.empty(rows, np.int64), np.empty(rows, np.int64)
+
+
+def _words(records: NDArray[np.void], columns: int) -> Int64:
+    """Records of ``columns`` 8-byte words as a table."""
+    plain = np.asarray(records).view(np.int64)
+    return read_only(plain.reshape(-1, columns))

@@ -1,0 +1,1 @@
+"""Rows of a trace that stand for others: nests and renamed iterations, written out."""

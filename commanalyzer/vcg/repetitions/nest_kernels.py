@@ -1,0 +1,245 @@
+"""Compiled loops over the nests of a trace, see :mod:`commanalyzer.vcg.repetitions.nests`.
+
+Tables are those of :mod:`.written_kernels`, contents of nests those of ``comm_shim.h``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from commanalyzer.abi.hooks import REGISTER
+from commanalyzer.abi.trace_layout import (
+    ROW_FILL,
+    ROW_NEST,
+    ROW_RANGE,
+    ROW_REGISTER,
+    ROW_TEMPORARY,
+    ROW_UPDATE,
+    ROW_WIDE,
+)
+from commanalyzer.foundation.compiled import compiled, compiled_inline
+from commanalyzer.vcg.reading.range_kernels import mixed, plain_label, units_of, wide
+from commanalyzer.vcg.reading.trace_kernels import COUNT, FLAGS, LOW, NONE
+from commanalyzer.vcg.repetitions.written_kernels import first_place, kept_label, write_head, write_recorded
+
+_OTHERS = ROW_FILL | ROW_TEMPORARY | ROW_UPDATE | ROW_RANGE | ROW_NEST  # rows that no nest stands for
+_NUM_LOOPS = 255  # bits of the first word
+_INITIAL = 40  # bit of the number of initial labels of a reduction
+_ENTRIES = 48  # bits of the number of entries in the first word
+_LABELS = 255
+_RESULTS = 40
+
+
+@compiled
+def has_nests(heads: Any) -> Any:
+    """Whether any row is a nest."""
+    row = 0
+    while row < len(heads) and not (heads[row, 1] >> FLAGS) & ROW_NEST:
+        row += 1
+    return row < len(heads)
+
+
+@compiled_inline
+def _behind_entry(units: Any, at: Any, loops: Any) -> Any:
+    """Where the next entry begins."""
+    head = wide(units, at)
+    labels = (head >> 32) & _LABELS
+    if head < 0:
+        return at + 2 * (2 + ((head >> _INITIAL) & _LABELS) * (1 + loops) + labels * (2 + loops))
+    return at + 2 * (1 + (1 + labels) * (1 + loops))
+
+
+@compiled_inline
+def _loops(units: Any, unit: Any) -> Any:
+    """Number of loops around the reductions."""
+    return wide(units, unit) & _NUM_LOOPS
+
+
+@compiled
+def _rounds(units: Any, unit: Any) -> Any:
+    """Rounds of these loops, multiplied."""
+    rounds = np.int64(1)
+    for d in range(_loops(units, unit)):
+        rounds *= wide(units, unit + 2 + 2 * d)
+    return rounds
+
+
+@compiled
+def count_nests(heads: Any, units: Any, is_nested: Any) -> Any:
+    """Numbers of rows, units, groups and runs that nests stand for; mark their sites."""
+    rows, labels, groups, runs, unit = 0, 0, 0, 0, 0
+    for row in range(len(heads)):
+        if (heads[row, 1] >> FLAGS) & ROW_NEST:
+            rounds, loops = _rounds(units, unit), _loops(units, unit)
+            at = unit + 2 + 2 * loops
+            for _ in range(wide(units, unit) >> _ENTRIES):
+                head = wide(units, at)
+                width = (head >> 32) & _LABELS
+                is_nested[head & LOW] = True
+                rows += rounds
+                if head < 0:
+                    groups += rounds
+                    runs += rounds * width
+                    labels += rounds * ((head >> _INITIAL) & _LABELS)
+                else:
+                    labels += rounds * width
+                at = _behind_entry(units, at, loops)
+        unit += units_of(heads[row, 1])
+    return rows, 2 * labels, groups, runs
+
+
+@compiled
+def largest_site(heads: Any, units: Any) -> Any:
+    """Greatest number of a site."""
+    largest, unit = np.int64(0), 0
+    for row in range(len(heads)):
+        largest = max(largest, heads[row, 1] & LOW)
+        if (heads[row, 1] >> FLAGS) & ROW_NEST:
+            loops = _loops(units, unit)
+            at = unit + 2 + 2 * loops
+            for _ in range(wide(units, unit) >> _ENTRIES):
+                largest = max(largest, wide(units, at) & LOW)
+                at = _behind_entry(units, at, loops)
+        unit += units_of(heads[row, 1])
+    return largest
+
+
+@compiled
+def _hash_of_row(columns: Any, row: Any, unit: Any, group: Any, kept: Any) -> Any:
+    """Hash of a recorded row whose units and groups begin at ``unit`` and ``group``."""
+    heads, _, units, groups, runs, listed = columns
+    is_register = (heads[row, 1] >> FLAGS) & ROW_REGISTER
+    hash_ = mixed(heads[row, 1] & LOW, np.int64(NONE) if is_register else heads[row, 0])
+    for k in range((heads[row, 1] >> 32) & COUNT):
+        hash_ = mixed(hash_, kept_label(plain_label(heads, row, units, unit, k), kept))
+    while group < len(groups) and groups[group, 0] == row:
+        first, width = groups[group, 1], groups[group, 3] & LOW
+        hash_ = mixed(mixed(hash_, groups[group, 2]), groups[group, 3])
+        if groups[group, 3] >> 32:
+            for k in range(first, first + groups[group, 2] * width):
+                hash_ = mixed(hash_, kept_label(listed[k], kept))
+        else:
+            for k in range(first, first + width):
+                hash_ = mixed(mixed(hash_, kept_label(runs[k, 0], kept)), runs[k, 1])
+        group += 1
+    return hash_
+
+
+@compiled_inline
+def _moved(units: Any, at: Any, round_: Any) -> Any:
+    """What strides from ``at`` on add in a round of each loop."""
+    total = np.int64(0)
+    for d in range(len(round_)):
+        total += round_[d] * wide(units, at + 2 * d)
+    return total
+
+
+@compiled
+def _write_reduction(
+    units: Any, at: Any, round_: Any, count: Any, table: Any, kept: Any, out: Any, ends: Any
+) -> None:
+    """Write the register value of an entry in a round, unless it is known."""
+    unit, groups, runs = out[2], out[3], out[4]
+    _, u, g, n, _, name = ends
+    head, terms = wide(units, at), wide(units, at + 2)
+    site, width, initial = head & LOW, (head >> 32) & _LABELS, (head >> _INITIAL) & _LABELS
+    hash_, place = mixed(site, np.int64(NONE)), at + 4
+    for k in range(initial):
+        label = kept_label(wide(units, place) + _moved(units, place + 2, round_), kept)
+        hash_ = mixed(hash_, label)
+        unit[u + 2 * k], unit[u + 2 * k + 1] = label & LOW, label >> 32
+        place += 2 + 2 * len(round_)
+    hash_ = mixed(mixed(hash_, terms), width)
+    for k in range(width):
+        first = wide(units, place) + _moved(units, place + 4, round_)
+        runs[n + k, 0], runs[n + k, 1] = first, wide(units, place + 2)
+        hash_ = mixed(mixed(hash_, kept_label(first, kept)), runs[n + k, 1])
+        place += 4 + 2 * len(round_)
+    if first_place(table, hash_, name, count, kept, out, ends) == ends[0]:
+        flags = (ROW_REGISTER | (ROW_WIDE if initial else 0)) << FLAGS
+        row = write_head(0, site | initial << 32 | flags, (hash_, count), name, out, ends)
+        groups[g, 0], groups[g, 1], groups[g, 2], groups[g, 3] = row, n, terms, width
+        ends[1], ends[2], ends[3] = u + 2 * initial, g + 1, n + width
+
+
+@compiled
+def _write_store(
+    units: Any, at: Any, round_: Any, results: Any, count: Any, table: Any, kept: Any, out: Any, ends: Any
+) -> None:
+    """Write the store of an entry in a round, unless it is known."""
+    unit, u, name = out[2], ends[1], ends[5]
+    head, size = wide(units, at), 2 + 2 * len(round_)
+    site, labels = head & LOW, (head >> 32) & _LABELS
+    place = at + 2
+    sink = wide(units, place) + _moved(units, place + 2, round_)
+    hash_ = mixed(site, sink)
+    for k in range(labels):
+        place += size
+        label = wide(units, place)
+        if (head >> (_RESULTS + k)) & 1:
+            label = REGISTER | results[label]
+        else:
+            label += _moved(units, place + 2, round_)
+        label = kept_label(label, kept)
+        hash_ = mixed(hash_, label)
+        unit[u + 2 * k], unit[u + 2 * k + 1] = label & LOW, label >> 32
+    if first_place(table, hash_, name, count, kept, out, ends) == ends[0]:
+        write_head(sink, site | labels << 32 | ROW_WIDE << FLAGS, (hash_, count), name, out, ends)
+        ends[1] = u + 2 * labels
+
+
+@compiled
+def _write_nest(units: Any, unit: Any, count: Any, table: Any, kept: Any, out: Any, ends: Any) -> None:
+    """Write all rows of a nest."""
+    entries, loops = wide(units, unit) >> _ENTRIES, _loops(units, unit)
+    results, round_ = np.empty(entries, np.int64), np.zeros(loops, np.int64)
+    for _ in range(_rounds(units, unit)):
+        at, found = unit + 2 + 2 * loops, 0
+        for _ in range(entries):
+            if wide(units, at) < 0:
+                _write_reduction(units, at, round_, count, table, kept, out, ends)
+                results[found] = kept[ends[5]]
+                found += 1
+            else:
+                _write_store(units, at, round_, results, count, table, kept, out, ends)
+            ends[5] += 1
+            at = _behind_entry(units, at, loops)
+        d = loops - 1
+        while d >= 0:
+            round_[d] += 1
+            if round_[d] < wide(units, unit + 2 + 2 * d):
+                break
+            round_[d] = 0
+            d -= 1
+
+
+@compiled
+def write_nests(columns: Any, is_nested: Any, table: Any, kept: Any, out: Any, ends: Any) -> None:
+    """Write all rows, those of nests one by one, each where it comes first.
+
+    Args:
+        columns: Of the trace.
+        is_nested: bool, per site: nests stand for rows of it.
+        table: As :func:`.written_kernels.first_place` has it, with the next three.
+        kept: int64[names].
+        out: Columns of the result.
+        ends: int64[6].
+    """
+    heads, cells, units, groups, _, _ = columns
+    unit, group = 0, 0
+    for row in range(len(heads)):
+        flags, count = heads[row, 1] >> FLAGS, cells[row, 1]
+        if flags & ROW_NEST:
+            _write_nest(units, unit, count, table, kept, out, ends)
+        else:
+            at, hash_ = ends[0], cells[row, 0]
+            if is_nested[heads[row, 1] & LOW] and not flags & _OTHERS:
+                hash_ = _hash_of_row(columns, row, unit, group, kept)
+                at = first_place(table, hash_, row, count, kept, out, ends)
+            if at == ends[0]:
+                write_recorded(columns, row, unit, group, (hash_, count), out, ends)
+        unit += units_of(heads[row, 1])
+        while group < len(groups) and groups[group, 0] == row:
+            group += 1

@@ -1,0 +1,184 @@
+"""A value graph of which only what is looked at is expanded: columns of vertices, one slice of rows.
+
+Input: :class:`GraphStore`. Output: :class:`LargeGraph`, which has the vertex columns of a
+:class:`ValueGraph` and gives its rows slice by slice.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from commanalyzer.vcg.graph import (
+    Bool,
+    Float64,
+    HomeKind,
+    HomeObject,
+    Int32,
+    Int64,
+    Site,
+    UInt8,
+    ValueGraph,
+)
+from commanalyzer.vcg.storage.columns import coded
+from commanalyzer.vcg.storage.slices import SLICE_FLOWS, RowSlice
+from commanalyzer.vcg.storage.spill import Spill
+from commanalyzer.vcg.storage.store import GraphStore, Rows, StoreWriter
+
+
+@dataclass(frozen=True, slots=True)
+class LargeGraph:
+    """Columns as in :class:`ValueGraph`; each is expanded when it is asked for, and forgotten with its user.
+
+    Attributes:
+        store: The graph in coded form.
+        slice_flows: Flows that are expanded at once, 0 for :data:`SLICE_FLOWS`.
+    """
+
+    store: GraphStore
+    slice_flows: int = 0
+    _seen: dict[str, weakref.ref[NDArray[np.generic]]] = field(
+        init=False, default_factory=dict, compare=False, repr=False
+    )
+
+    @property
+    def num_vertices(self) -> int:
+        """Number of homes."""
+        return self.store.num_vertices
+
+    @property
+    def num_rows(self) -> int:
+        """Number of distinct value-flow chains."""
+        return self.store.num_rows
+
+    @property
+    def num_flows(self) -> int:
+        """Number of distinct (row, source) pairs."""
+        return self.store.num_flows
+
+    @property
+    def objects(self) -> tuple[HomeObject, ...]:
+        """Home objects."""
+        return self.store.objects
+
+    @property
+    def sites(self) -> tuple[Site, ...]:
+        """Sites."""
+        return self.store.sites
+
+    @property
+    def home_object(self) -> Int32:
+        """int32[V]."""
+        return cast(Int32, self._column("home_object"))
+
+    @property
+    def home_offset(self) -> Int64:
+        """int64[V], bytes."""
+        return cast(Int64, self._column("home_offset"))
+
+    @property
+    def width_bytes(self) -> UInt8:
+        """uint8[V]."""
+        return cast(UInt8, self._column("width_bytes"))
+
+    @property
+    def versions(self) -> Int64:
+        """int64[V]."""
+        return cast(Int64, self._column("versions"))
+
+    @property
+    def is_temporary(self) -> Bool:
+        """bool[V]."""
+        return cast(Bool, self._column("is_temporary"))
+
+    @property
+    def is_input(self) -> Bool:
+        """bool[V]."""
+        return cast(Bool, self._column("is_input"))
+
+    @property
+    def producer_site(self) -> Int32:
+        """int32[V]."""
+        return cast(Int32, self._column("producer_site"))
+
+    @property
+    def work_flops(self) -> Float64:
+        """float64[V]."""
+        return cast(Float64, self._column("work_flops"))
+
+    @property
+    def is_register(self) -> Bool:
+        """bool[V], the vertex is a named register value, not a memory location."""
+        named = np.array([o.kind == HomeKind.REGISTER for o in self.objects] or [False], dtype=np.bool_)
+        if not named.any():
+            return np.zeros(self.num_vertices, dtype=np.bool_)
+        return np.asarray(named[self.home_object])
+
+    def slices(self, flows: int = 0, wanted: Bool | None = None) -> Iterator[RowSlice]:
+        """Yield rows in order; arguments as of :func:`commanalyzer.vcg.storage.slices.row_slices`."""
+        return self.store.slices(flows or self.slice_flows or SLICE_FLOWS, wanted)
+
+    def _column(self, name: str) -> NDArray[np.generic]:
+        known = self._seen.get(name)
+        found = None if known is None else known()
+        if found is None:
+            found = self.store.vertex_column(name)
+            self._seen[name] = weakref.ref(found)
+        return found
+
+    def values(self, name: str, index: Int32 | Int64) -> NDArray[np.generic]:
+        """Return some entries of a column of vertices, which is not expanded for them."""
+        known = self._seen.get(name)
+        found = None if known is None else known()
+        return self.store.vertex_values(name, index) if found is None else found[index]
+
+
+AnyGraph: TypeAlias = ValueGraph | LargeGraph
+
+
+def widths_of(graph: AnyGraph, vertex: Int32 | Int64) -> UInt8:
+    """Return ``graph.width_bytes[vertex]``."""
+    return cast(UInt8, _values(graph, "width_bytes", vertex))
+
+
+def versions_of(graph: AnyGraph, vertex: Int32 | Int64) -> Int64:
+    """Return ``graph.versions[vertex]``."""
+    return cast(Int64, _values(graph, "versions", vertex))
+
+
+def homes_of(graph: AnyGraph, vertex: Int32 | Int64) -> Int32:
+    """Return ``graph.home_object[vertex]``."""
+    return cast(Int32, _values(graph, "home_object", vertex))
+
+
+def _values(graph: AnyGraph, name: str, vertex: Int32 | Int64) -> NDArray[np.generic]:
+    if isinstance(graph, LargeGraph):
+        return graph.values(name, vertex)
+    return cast(NDArray[np.generic], getattr(graph, name)[vertex])
+
+
+OneGraph = TypeVar("OneGraph", ValueGraph, LargeGraph)
+
+
+def recoded(graph: LargeGraph, slices: Iterable[RowSlice], work: Callable[[], Float64]) -> LargeGraph:
+    """Return ``graph`` with other rows and work.
+
+    Args:
+        graph: The graph that the vertices are of.
+        slices: Its new rows.
+        work: Its new work, float64[V]; asked for after all rows.
+    """
+    spill = Spill.within(None)
+    writer = StoreWriter(spill)
+    for rows in slices:
+        writer.add_rows(Rows.of(rows))
+    columns, pages = writer.row_columns_coded(), writer.pages
+    columns["work_flops"] = coded(work().view(np.int64), spill)
+    columns = {**graph.store.columns, **columns}
+    store = GraphStore(columns, pages, graph.objects, graph.sites, spill.file_bytes)
+    return LargeGraph(store, graph.slice_flows)

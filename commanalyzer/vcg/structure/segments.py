@@ -1,0 +1,55 @@
+"""Array helpers for compressed sparse rows: gather ranges, group pairs.
+
+Input and output are plain numpy arrays; nothing here knows about the program that was analysed. Pairs
+of indices are packed into 64-bit keys and sorted, which is both faster and smaller than a dense V x p array.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from commanalyzer.vcg.graph import Int32, Int64
+from commanalyzer.vcg.storage.slices import AnyRows
+from commanalyzer.vcg.structure import segment_kernels as kernels
+
+
+def expand_ranges(start: Int64, length: Int64) -> Int64:
+    """Return the concatenation of ``arange(start[i], start[i] + length[i])`` over all i."""
+    total = int(length.sum())
+    ends = np.cumsum(length)
+    return np.asarray(np.arange(total, dtype=np.int64) + np.repeat(start - (ends - length), length))
+
+
+def pointer_from_counts(counts: Int64) -> Int64:
+    """Return int64[n + 1], the row pointer of ``n`` rows with the given numbers of entries."""
+    pointer = np.zeros(len(counts) + 1, dtype=np.int64)
+    np.cumsum(counts, out=pointer[1:])
+    return pointer
+
+
+def sorted_unique(keys: Int64) -> Int64:
+    """Return the distinct values of non-negative ``keys`` in ascending order; ``keys`` is changed."""
+    ordered = kernels.sort_keys(keys)
+    return np.asarray(ordered[: kernels.drop_repeated(ordered)])
+
+
+def group_starts(sorted_keys: Int32 | Int64) -> Int64:
+    """Return int64[G], where each run of equal values in ``sorted_keys`` begins."""
+    if len(sorted_keys) == 0:
+        return np.zeros(0, dtype=np.int64)
+    return np.flatnonzero(np.concatenate(([True], sorted_keys[1:] != sorted_keys[:-1]))).astype(np.int64)
+
+
+def row_of_term(graph: AnyRows) -> Int64:
+    """Return int64[T], the row that each term belongs to."""
+    return np.repeat(np.arange(graph.num_rows, dtype=np.int64), np.diff(graph.term_ptr))
+
+
+def sink_of_source(graph: AnyRows) -> Int32:
+    """Return int32[S], the sink that each source entry flows to."""
+    return np.repeat(graph.row_sink, np.diff(graph.source_ptr[graph.term_ptr]))
+
+
+def count_of_source(graph: AnyRows) -> Int64:
+    """Return int64[S], how often the row of each source entry happened."""
+    return np.repeat(graph.row_count, np.diff(graph.source_ptr[graph.term_ptr]))

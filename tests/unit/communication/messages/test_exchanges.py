@@ -1,0 +1,98 @@
+"""Transfers put together: what a plain table of all of them gives, for any number of them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from commanalyzer.communication.messages.exchanges import Exchanges
+from commanalyzer.communication.messages.transfers import Transfers
+from commanalyzer.communication.totals import GraphTotals
+from commanalyzer.vcg.graph import Int32, ValueGraph
+from tests.graphs import build
+
+PARTS, VALUES = 3, 6
+EXITS = (4, 5)  # values of another array
+SITE = np.array([0, 0, 1, -1, 1, 0], dtype=np.int32)
+HUBS = np.arange(VALUES) == 2
+
+
+def _graph() -> ValueGraph:
+    return build(VALUES, [], exits=EXITS)
+
+
+def _totals() -> GraphTotals:
+    return GraphTotals(np.ones(VALUES, dtype=np.int32), SITE.copy(), np.ones(VALUES, dtype=np.int32))
+
+
+def _transfers(items: list[tuple[int, int, int, int, int]]) -> Transfers:
+    value, sender, turn, low, more = np.array(items, dtype=np.int64).reshape(-1, 5).T
+
+    def short(column: object) -> Int32:
+        return np.ascontiguousarray(column, dtype=np.int32)
+
+    columns = short(value), short(sender), short((sender + turn) % PARTS)
+    return Transfers(*columns, low.copy(), low + more, np.full(len(value), 4, dtype=np.int64))
+
+
+ITEMS = st.lists(
+    st.tuples(
+        st.integers(0, VALUES - 1),
+        st.integers(0, PARTS - 1),
+        st.integers(1, PARTS - 1),
+        st.integers(0, 9),
+        st.integers(0, 2),
+    )
+)
+
+
+@given(ITEMS, ITEMS)
+@settings(max_examples=100, deadline=None)
+def test_what_a_table_of_all_transfers_gives(
+    folds: list[tuple[int, int, int, int, int]], sent: list[tuple[int, int, int, int, int]]
+) -> None:
+    graph, kinds = _graph(), (_transfers(folds), _transfers(sent))
+    found = Exchanges.of(kinds, PARTS, graph, _totals(), HUBS)
+    per_array: dict[tuple[int, int, int, int], int] = defaultdict(int)
+    low = np.zeros((PARTS, PARTS), dtype=np.int64)
+    objects = np.zeros(len(graph.objects), dtype=np.int64)
+    groups: set[tuple[int, ...]] = set()
+    for kind, item in enumerate(kinds):
+        for v, i, j, rounds in zip(item.value, item.sender, item.receiver, item.low, strict=True):
+            home = int(graph.home_object[v])
+            per_array[i, j, SITE[v], home] = max(per_array[i, j, SITE[v], home], rounds)
+            low[i, j] += 4 * rounds
+            objects[home] += 4 * rounds
+            groups.add((kind, i, j, SITE[v], home, HUBS[v]))
+    per_site: dict[tuple[int, int, int], int] = defaultdict(int)
+    for (i, j, site, _), rounds in per_array.items():
+        per_site[i, j, site] += rounds
+    messages = np.zeros((PARTS, PARTS), dtype=np.int64)
+    for (i, j, _), rounds in per_site.items():
+        messages[i, j] = max(messages[i, j], rounds)
+    total = found.communication()
+    assert (total.comm_bytes.tolist(), total.messages.tolist()) == (low.tolist(), messages.tolist())
+    assert total.high_bytes == 4 * sum(int(item.high.sum()) for item in kinds)
+    assert found.bytes_per_object().tolist() == objects.tolist()
+    columns = (found.is_expand, found.sender, found.receiver, found.site, found.home, found.is_hub)
+    assert len(found.rounds) == len(groups)
+    assert set(zip(*(c.tolist() for c in columns), strict=True)) == groups
+
+
+def test_more_lines_than_there_is_room_for_at_first() -> None:
+    parts, n = 200, 5000
+    graph = build(1, [])
+    sender = (np.arange(n) % parts).astype(np.int32)
+    receiver = ((sender + 1 + np.arange(n) // parts) % parts).astype(np.int32)
+    value, count = np.zeros(n, dtype=np.int32), np.arange(n, dtype=np.int64)
+    item = Transfers(value, sender, receiver, count, count, np.full(n, 8, dtype=np.int64))
+    totals = GraphTotals(np.ones(1, dtype=np.int32), np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.int32))
+    found = Exchanges.of((item,), parts, graph, totals)
+    expected = np.zeros((parts, parts), dtype=np.int64)
+    expected[sender, receiver] = count
+    assert len(found.rounds) == n
+    assert found.communication().messages.tolist() == expected.tolist()
+    assert found.communication().comm_bytes.tolist() == (8 * expected).tolist()

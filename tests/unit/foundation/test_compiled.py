@@ -1,0 +1,129 @@
+"""Compiled kernels where their machine code cannot be kept."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+PROGRAM = """
+from commanalyzer.foundation.compiled import compiled
+
+@compiled
+def twice(x):
+    return 2 * x
+
+print(twice(21))
+"""
+
+
+def run_in(folder: Path, *words: str, begin: Callable[[], None] | None = None) -> str:
+    """What Python prints in ``folder``, where machine code is kept, too; ``begin`` is called first."""
+    done = subprocess.run(
+        [sys.executable, *words],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": str(folder / "cache")},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        preexec_fn=begin,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_full_disk_does_not_end_a_kernel(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(PROGRAM)
+    assert (
+        run_in(tmp_path, "program.py", begin=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)))
+        == "42\n"
+    )
+    assert list((tmp_path / "cache").rglob("*.nbc")) == []
+
+
+USER = """
+from commanalyzer.foundation.compiled import compiled
+from used import FACTOR, double
+
+@compiled
+def scaled(x):
+    return FACTOR * double(x)
+
+print(scaled(1))
+"""
+USED = """
+from commanalyzer.foundation.compiled import compiled
+
+FACTOR = {factor}
+
+@compiled
+def double(x):
+    return {result}
+"""
+
+
+def test_machine_code_is_made_again_when_a_kernel_that_it_calls_changes(tmp_path: Path) -> None:
+    (tmp_path / "user.py").write_text(USER)
+
+    def run(factor: int, result: str) -> str:
+        (tmp_path / "used.py").write_text(USED.format(factor=factor, result=result))
+        return run_in(tmp_path, "-B", "user.py").strip()
+
+    assert run(3, "2 * x") == "6"
+    assert run(3, "4 * x") == "12"
+    assert run(5, "4 * x") == "20"
+
+
+KERNELS = """
+from commanalyzer.foundation.compiled import compiled_in_place
+
+@compiled_in_place
+def _after(x, at):
+    return at + x[at]
+
+@compiled_in_place
+def follow(x, steps):
+    at = 0
+    for _ in range(steps):
+        at = _after(x, at)
+    return at
+"""
+
+
+def test_kernels_of_kernels_are_compiled_once_and_python_may_call_them(tmp_path: Path) -> None:
+    (tmp_path / "way_kernels.py").write_text(KERNELS)
+    program = "import numpy as np; from way_kernels import _after, follow; x = np.array([2, 0, 1, 4]); "
+    program += "print(follow(x, 2), len(_after.signatures), _after(x, 3))"
+    for _ in range(2):  # the second time from the cache
+        assert run_in(tmp_path, "-c", program) in (
+            "3 1 7\n",
+            "3 0 7\n",
+        )  # what is cached needs no kernel of a kernel
+
+
+PREFETCHING = """
+import numpy as np
+from commanalyzer.foundation.compiled import compiled_in_place, frozen, prefetch
+
+@compiled_in_place
+def sum_of(table, place):
+    total = 0
+    for i in range(len(place)):
+        prefetch(table, place[i] + 1 - 2 * i)  # may lie outside
+        prefetch(place, i)
+        total += table[place[i], 1]
+    return total
+
+place = frozen(np.array([4, 0, 1]), np.int32)
+print(sum_of(np.arange(10).reshape(5, 2), place), "llvm.prefetch" in str(sum_of.inspect_llvm()))
+"""
+
+
+def test_prefetching_reads_nothing(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(PREFETCHING)
+    assert run_in(tmp_path, "program.py") == "13 True\n"

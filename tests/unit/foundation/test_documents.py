@@ -1,0 +1,57 @@
+"""What is wrong with a text file is one kind of error."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from commanalyzer.foundation.documents import number, parse_json, parse_toml, read_csv, whole_numbers
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[" * 100_000, '{"a": ' * 100_000, "9" * 5000, '{"a": [18446744073709551616]}', "{", "nul", '{"a": -1e'],
+)
+def test_json_that_cannot_be_used_is_a_value_error(text: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        parse_json(text)
+
+
+@pytest.mark.parametrize("text", ["Infinity", "NaN", "[1e999]", '{"a": {"b": -Infinity}}'])
+def test_only_finite_numbers_where_they_are_asked_for(text: str) -> None:
+    assert parse_json(text) is not None
+    with pytest.raises(ValueError, match="number"):
+        parse_json(text, is_finite=True)
+
+
+@pytest.mark.parametrize(
+    "value", ["[" * 5000 + "]" * 5000, "9" * 5000, "9" * 30, ""], ids=["deep", "long", "large", "none"]
+)
+def test_toml_that_cannot_be_used_is_a_value_error(value: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        parse_toml(f"a = {value}")
+
+
+def test_what_is_right_is_read(tmp_path: Path) -> None:
+    assert parse_json('{"a": [1, -2.5, "x", null, 9223372036854775807]}')["a"][-1] == 2**63 - 1
+    assert parse_toml("a = [1]\n[b]\nc = 1.5") == {"a": [1], "b": {"c": 1.5}}
+    (tmp_path / "a.csv").write_text('a,"b,c"\n1,2\n')
+    assert read_csv(tmp_path / "a.csv") == [["a", "b,c"], ["1", "2"]]
+    assert whole_numbers(["1", "-3"]).tolist() == [1, -3]
+
+
+def test_long_fields_and_long_numbers_are_value_errors(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x" * 140_000)
+    with pytest.raises(ValueError, match="field"):
+        read_csv(tmp_path / "a.csv")
+    with pytest.raises(ValueError, match="64 bits"):
+        whole_numbers(["9" * 30])
+
+
+def test_numbers_are_not_texts() -> None:
+    assert math.isclose(number(2), 2.0)
+    for other in ("inf", True, None):
+        with pytest.raises(TypeError):
+            number(other)

@@ -1,0 +1,249 @@
+"""Which loops are run without hooks when their effect is known, and how the instrumented text says so."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from commanalyzer.frontend.compile import compile_sources
+from commanalyzer.instrument.inspectors.previews import _Registers
+from commanalyzer.instrument.loops.loop_findings import loops_text
+from commanalyzer.instrument.plan import ModulePlan, PlanOptions, plan_module
+from commanalyzer.instrument.rewrite import rewrite
+from commanalyzer.ir.parsing.parser import parse_module
+
+_SOURCE = """
+#include <string.h>
+#define F(name, ...) __attribute__((noinline)) void name(__VA_ARGS__)
+extern int output;
+F(stencil, int n, const double *a, double *b) { for (int i = 1; i < n; i++) b[i] = a[i - 1] + a[i + 1]; }
+F(copy, int n, const double *a, double *b) { for (int i = 0; i < n; i++) b[2 * i] = a[i]; }
+F(plane, int n, int m, const double *a, double *b)
+{ for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) b[i * m + j] = 0.5 * a[i * m + j]; }
+F(square, int n, const double *a, double *b)
+{ for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) b[(long)i * n + j] = 0.5 * a[(long)j * n + i]; }
+F(rows, int n, int m, const double *a, double *b)
+{ for (int i = 0; i < n; i++) memcpy(b + 2L * i * m, a + (long)i * m, sizeof(double) * (size_t)m); }
+F(sum, int n, const double *a, double *b) { double s = 0; for (int i = 0; i < n; i++) s += a[i]; *b = s; }
+F(product, int n, const double *a, const double *b, double *c)
+{ for (int i = 0; i < n; i++) for (int j = 0; j < n; j++)
+  { double s = 0; for (int k = 0; k < n; k++) s += a[(long)i * n + k] * b[(long)k * n + j];
+    c[(long)i * n + j] = s; } }
+F(carried, int n, const double *a, double *b)
+{ double s = 0;
+  for (int i = 0; i < n; i++) { for (int j = 0; j < n; j++) s += a[(long)i * n + j]; b[i] = s; } }
+F(triangle, int n, const double *a, double *b)
+{ for (int i = 0; i < n; i++) for (int j = 0; j < i; j++) b[i * n + j] = a[j] * 2; }
+F(sparse, int n, const int *first, const int *col, const double *a, double *b)
+{ for (int i = 0; i < n; i++)
+  { double s = 0; for (int k = first[i]; k < first[i + 1]; k++) s += a[col[k]]; b[i] = s; } }
+F(some, int n, const int *k, const double *a, double *b)
+{ double s = 0; for (int i = 0; i < n; i++) if (k[i] != 0) s += a[i]; *b = s; }
+F(going_on, int n, const int *k, const double *a, double *b)
+{ double s = 0;
+  for (int t = 0; t < 9; t++) for (int i = 0; i < n; i++) if (k[i] != t) s += a[i];
+  *b = s; }
+F(even, int n, const double *a, double *b) { for (int i = 0; i < n; i++) if (i % 3 == 0) b[i] = a[i] + 1; }
+F(positive, int n, const double *a, double *b) { for (int i = 0; i < n; i++) if (a[i] > 0) b[i] = a[i] + 1; }
+F(in_place, int n, double *a) { for (int i = 0; i < n; i++) if (a[i] > 0) a[i] = 0.5 * a[i]; }
+F(chain, int n, double *a) { for (int i = 1; i < n; i++) if (a[i - 1] > 0) a[i] = 0.5 * a[i - 1]; }
+F(gathered, int n, const int *k, const double *a, double *b)
+{ for (int i = 0; i < n; i++)
+  { double s[16]; memset(s, 0, sizeof s); for (int j = 0; j < 40; j++) s[j % 16] += a[k[40 * i + j]];
+    b[i] = s[k[i] & 15]; } }
+F(until, int n, const double *a, double *b)
+{ for (int i = 0; i < n; i++) { if (a[i] > 9) break; b[i] = a[i] + 1; } }
+F(cell, int n, const double *a, double *b) { for (int i = 0; i < n; i++) b[(int)a[i]] += 1.5; }
+F(rewritten, int n, int *index, double *b)
+{ for (int i = 0; i < n; i++) { index[i * 7L % n] = i; b[index[i]] += 1; } }
+F(corners, int n, const double *a, double *b)
+{ for (int i = 0; i < n; i++)
+  { int at[4]; int c = (int)a[i]; at[0] = c; at[1] = c + 1; at[2] = c + n; at[3] = c + n + 1;
+    for (int j = 0; j < 4; j++) b[at[j]] += 0.5; } }
+F(partly, int n, const double *a, double *b)
+{ int at[4] = {0, 1, 2, 3};
+  for (int i = 0; i < n; i++)
+  { int c = (int)a[i]; if (c > 2) at[c & 3] = c; for (int j = 0; j < 4; j++) b[at[j]] += 0.5; } }
+F(sink, double *b) { *b += 1; }
+F(called, int n, double *b) { for (int i = 0; i < n; i++) sink(b + i); }
+F(three, int n, double *b) { for (int i = 0; i < 3; i++) b[n * i] += 1; }
+F(observed, int n, volatile double *b) { for (int i = 0; i < n; i++) b[i] = b[i] + 1; }
+int main(void) { return 0; }
+"""
+
+
+@pytest.fixture(scope="module")
+def planned(tmp_path_factory: pytest.TempPathFactory) -> tuple[ModulePlan, str]:
+    source: Path = tmp_path_factory.mktemp("loops") / "loops.c"
+    source.write_text(_SOURCE)
+    module = parse_module(compile_sources([source]).ir_text)
+    plan = plan_module(module, PlanOptions())
+    return plan, rewrite(module, plan)
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        ("stencil", ["known"]),
+        ("copy", ["known"]),
+        ("plane", ["previewed", "known"]),  # there may be no columns; row by row
+        ("square", ["known", "known"]),  # as a nest and row by row
+        ("rows", ["known"]),
+        ("sum", ["known"]),
+        ("triangle", ["previewed", "known"]),
+        ("sparse", ["previewed"]),
+        ("even", ["previewed"]),
+        ("some", ["previewed"]),  # with the sum that it makes
+        ("positive", ["previewed"]),  # decided by values that are apart from what is stored
+        ("in_place", ["previewed"]),  # read before they are stored
+        ("chain", []),  # what is stored decides
+        ("gathered", ["previewed"]),  # with local arrays
+        ("until", []),
+        ("cell", ["previewed"]),
+        ("corners", ["previewed"]),  # each round fills the local array that its addresses come from
+        ("partly", []),  # a round may find what another one left there
+        ("rewritten", []),  # stores may change what addresses come from
+        ("called", []),
+        ("observed", []),
+        ("three", []),  # a guard would cost more
+    ],
+)
+def test_loops_with_a_copy(planned: tuple[ModulePlan, str], function: str, expected: list[str]) -> None:
+    loops = planned[0].patches[f"@{function}"].repeated
+    assert ["previewed" if loop.preview else "known" for loop in loops] == expected
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        ("until", [("hooks", "2 exits")]),
+        ("called", [("hooks", "calls sink")]),
+        ("observed", [("hooks", "volatile or atomic accesses")]),
+        ("three", [("hooks", "fewer than 8 rounds, always")]),
+        ("chain", [("hooks", "its stores may change its addresses or branches")]),
+        ("rewritten", [("hooks", "its stores may change its addresses or branches")]),
+        ("stencil", [("known", "")]),
+        (
+            "going_on",  # the sum begins in front of another loop
+            [
+                ("hooks", "its rounds look at the same addresses, as time steps do"),
+                ("hooks", "what is recorded in it does not follow from addresses"),
+            ],
+        ),
+        (
+            "some",
+            [("previewed", "arrays decide addresses, rounds or branches: again when they change")],
+        ),
+        (
+            "positive",
+            [("previewed", "computed numbers decide addresses or branches: rounds known apart")],
+        ),
+        (
+            "cell",
+            [("previewed", "computed numbers decide addresses or branches: rounds known apart")],
+        ),
+        (
+            "sparse",
+            [
+                (
+                    "previewed",
+                    "arrays decide addresses, rounds or branches: again when they change, rounds known apart",
+                ),
+                ("with the outer loop", "part of a loop that is previewed"),
+            ],
+        ),
+    ],
+)
+def test_findings_say_why(
+    planned: tuple[ModulePlan, str], function: str, expected: list[tuple[str, str]]
+) -> None:
+    findings = planned[0].patches[f"@{function}"].findings
+    assert [(finding.how, finding.reason) for finding in findings] == expected
+
+
+def test_loops_are_listed_by_their_lines(tmp_path: Path) -> None:
+    source = tmp_path / "two.c"
+    source.write_text(
+        "void f(int n, const int *k, double *b)\n"
+        "{\n"
+        "    for (int i = 0; i < n; i++)\n"
+        "        b[i] += 1;\n"
+        "    for (int i = 0; b[i] != 0; i++)\n"
+        "        b[k[i]] = 2;\n"
+        "}\n"
+        "int main(void) { return 0; }\n"
+    )
+    module = parse_module(compile_sources([source]).ir_text)
+    lines = loops_text(module, plan_module(module, PlanOptions()).patches).splitlines()
+    where = lines[1].split(":")[0]  # as the debug information names it
+    assert str(source).endswith(where)
+    assert [line.split() for line in lines] == [
+        ["loop", "function", "when", "it", "repeats", "because"],
+        [f"{where}:3", "f", "known"],
+        [f"{where}:5", "f", "hooks", "its", "stores", "may", "change", "its", "addresses", "or", "branches"],
+    ]
+
+
+_KEPT = """
+#include <sys/mman.h>
+int output;
+void f(int n, const int *k, double *b) { for (int i = 0; i < n; i++) b[k[i]] = 1.5 * i; }
+void g(int n, const double *a, double *b) { for (int i = 0; i < n; i++) if (a[i] > 0) b[i] = a[i]; }
+int main(void) { return USE; }
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "expected"), [("0", [True, False]), ("mprotect(&output, 1, 0)", [False] * 2)]
+)
+def test_what_previews_read_is_kept(tmp_path: Path, use: str, expected: list[bool]) -> None:
+    """Not computed numbers; not in programs that forbid reading their memory."""
+    source = tmp_path / "kept.c"
+    source.write_text(_KEPT.replace("USE", use))
+    plan = plan_module(parse_module(compile_sources([source]).ir_text), PlanOptions())
+    loops = [plan.patches[name].repeated[0] for name in ("@f", "@g")]
+    assert [any("@ca_preview_same(" in line for line in loop.preview) for loop in loops] == expected
+
+
+def test_a_copy_has_no_hooks(planned: tuple[ModulePlan, str]) -> None:
+    text = planned[1]
+    body = text[text.index("define void @square(") :]
+    body = body[: body.index("\n}")]
+    blocks = re.split(r"\n\n(?=\S+:)", body)
+    copies = [b for b in blocks if re.match(r"\S*\.ca\.\d+:", b)]
+    assert len(copies) == 2 + 5  # the inner loop has two blocks, the outer one three more
+    assert not any("@ca_" in block for block in copies)
+    # what the copies do not do is done at once: executions of blocks
+    entries = [b for b in blocks if re.match(r"\S*\.ca\.\d+\.entry:", b)]
+    assert len(entries) == 2
+    assert all("@ca_count_blocks(" in block for block in entries)
+
+
+def test_exits_join_both_ways(planned: tuple[ModulePlan, str]) -> None:
+    text = planned[1]
+    body = text[text.index("define void @sum(") :]
+    body = body[: body.index("\n}")]
+    phi = next(line for line in body.splitlines() if "lcssa = phi double" in line and ".ca.0" in line)
+    assert re.search(r"\[ %(\S+), %\S+\.ca\.0\.exit \], \[ %\1\.ca\.0, %\S+\.ca\.0 \]", phi)
+
+
+@pytest.mark.parametrize(
+    ("function", "hook"),
+    [("stencil", "ca_range"), ("product", "ca_nest"), ("carried", ""), ("sum", ""), ("copy", "")],
+)
+def test_loops_that_are_met_first_are_offered_as_a_whole(
+    planned: tuple[ModulePlan, str], function: str, hook: str
+) -> None:
+    used = planned[0].patches[f"@{function}"].used_hooks & {"ca_range", "ca_nest"}
+    assert used == ({hook} if hook else set())
+
+
+def test_conditions_keep_the_order_of_the_program() -> None:
+    """The order of a set differs from process to process: the text would, too, and be compiled again."""
+    registers = _Registers()
+    names = [f"%condition{i}" for i in range(64)]
+    for name in (*names, *names[::-1]):
+        assert registers.decides(name)
+    assert list(registers.conditions) == names

@@ -1,0 +1,174 @@
+"""Regular divisions: grids, dimensions and arrays that are tried, against theory for small products."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from commanalyzer.communication.volume import count_volume
+from commanalyzer.partition.coarsening.levels import build_levels
+from commanalyzer.partition.coarsening.neighbours import find_neighbours
+from commanalyzer.partition.libraries.affinity import Affinities
+from commanalyzer.partition.regular.layouts import Cut, Layouts
+from commanalyzer.partition.regular.shapes import Shaped, elements_of, find_arrays, shape_families
+from commanalyzer.partition.regular.sketch import Sketch, hub_bytes, leaders
+from commanalyzer.vcg.graph import Bool, ValueGraph
+from tests.graphs import Row, build, folded
+from tests.unit.partition.regular.test_divisions import shaped, with_arrays
+
+
+def product_rows(first: int, one: int, other: int, n: int, m: int, k: int) -> list[Row]:
+    """Rows of c = a b, c at ``first`` of n rows of m, a at ``one`` of n rows of k, b at ``other``."""
+    return [
+        folded(first + m * i + j, [one + k * i + q, other + m * q + j], accumulates=True)
+        for i in range(n)
+        for j in range(m)
+        for q in range(k)
+    ]
+
+
+def product(n: int, m: int, k: int, second: int = 0) -> ValueGraph:
+    """Graph of c = a b, and with ``second`` columns of d of e = c d; the work is that of the sums."""
+    sizes = [("c", n * m), ("a", n * k), ("b", k * m)]
+    rows = product_rows(0, n * m, n * m + n * k, n, m, k)
+    if second:
+        start = n * m + n * k + k * m
+        sizes += [("d", m * second), ("e", n * second)]
+        rows += product_rows(start + m * second, 0, start, n, second, m)
+    bare = with_arrays(*sizes)
+    graph = build(bare.num_vertices, rows)
+    work = np.bincount(graph.row_sink, minlength=graph.num_vertices).astype(np.float64)
+    return replace(
+        graph,
+        work_flops=work,
+        home_object=bare.home_object,
+        home_offset=bare.home_offset,
+        objects=bare.objects,
+    )
+
+
+def layouts_of(graph: ValueGraph, hubs: Bool | None = None) -> Layouts:
+    removed = np.zeros(graph.num_vertices, np.bool_) if hubs is None else hubs
+    arrays = find_arrays(graph, removed)
+    fine = build_levels(Affinities(graph, removed), 4).fine
+    anchor, elements = find_neighbours(graph, removed).anchor, elements_of(arrays, graph.num_vertices)
+    lead = leaders(fine.affinity.vertex, anchor, elements, fine.hypergraph.num_vertices)
+    beside = np.where(elements[fine.operand], fine.operand, anchor[fine.operand])
+    lead[fine.num_values :] = np.where(elements[beside], beside, -1)
+    unseen = hub_bytes(graph, removed)
+    sketch = Sketch(fine.hypergraph, lead, graph.num_vertices, unseen_bytes=unseen)
+    return Layouts(graph, shape_families(graph, arrays), sketch)
+
+
+def best(graph: ValueGraph, parts: int) -> tuple[str, int]:
+    """Name and bytes of the cheapest cut; what follows is where it costs nothing."""
+    none = np.zeros(graph.num_vertices, np.bool_)
+    levels = build_levels(Affinities(graph, none), parts)
+    found: dict[str, int] = {}
+    for cut in layouts_of(graph).cuts(parts, 1.03):
+        (part, *_) = levels.follow(cut.owners(graph.num_vertices), parts, 0.03)
+        found[cut.name] = count_volume(graph, levels.owners(part, parts), parts).total_bytes
+    return min(found.items(), key=lambda item: item[1])
+
+
+@pytest.mark.parametrize(("n", "m", "k"), [(12, 16, 14), (16, 12, 14)])
+def test_a_product_of_matrices_that_are_not_square(n: int, m: int, k: int) -> None:
+    # Rows of a go to the parts of a row of blocks, columns of b to those of a column: one copy of each.
+    assert best(product(n, m, k), 4) == (f"blocks 2x2 of {n}x{m}", 8 * (n * k + k * m))
+
+
+def test_a_product_of_products_cuts_both_results() -> None:
+    n, m, k, last = 12, 16, 14, 20
+    name, total = best(product(n, m, k, last), 4)
+    assert sorted(name.split(" and ")) == [f"blocks 2x2 of {n}x{m}", f"blocks 2x2 of {n}x{last}"]
+    assert total == 8 * (n * k + k * m + n * m + m * last)
+
+
+def test_a_matrix_keeps_its_own_shape_beside_vectors_that_look_square() -> None:
+    # 16 elements may be 4 x 4, and 16 x 16 entries 16 of each; rows of the matrix show that they are not.
+    n = 16
+    graph = product(n, 1, n)
+    arrays = find_arrays(graph, np.zeros(graph.num_vertices, np.bool_))
+    assert (n, n) in {family[0].extents for family in shape_families(graph, arrays)}
+
+
+def test_arrays_without_work_are_not_cut_alone() -> None:
+    graph = product(12, 16, 14)
+    heavy = layouts_of(graph).heavy
+    arrays = find_arrays(graph, np.zeros(graph.num_vertices, np.bool_))
+    names = {id(s.array): s for family in shape_families(graph, arrays) for s in family}
+    assert len(heavy) == 1
+    assert len(names) == 3
+
+
+def test_without_nets_the_grids_of_least_surface_are_listed() -> None:
+    graph = with_arrays(("u", 16))
+    cuts = Layouts(graph, [[shaped(graph, "u", (4, 4))]], None).cuts(4, 1.03)
+    assert [cut.name for cut in cuts] == ["blocks 1x4", "blocks 2x2"]
+
+
+@pytest.mark.parametrize(("halo", "grain"), [(0, 1.0), (1, 4 / 3 * 4 / 3)])
+def test_rows_without_work_are_not_shared_out(halo: int, grain: float) -> None:
+    # 4 x 4 points in 2 x 2 blocks; with a halo before them, 3 rows and columns work: 2 and 1.
+    graph = with_arrays(("u", 16))
+    work = np.zeros((4, 4))
+    work[halo:, halo:] = 1.0
+    graph = replace(graph, work_flops=np.append(work, np.zeros(graph.num_vertices - 16)))
+    cuts = {c.name: c for c in Layouts(graph, [[shaped(graph, "u", (4, 4))]], None).cuts(4, 1.03)}
+    assert cuts["blocks 2x2"].grain == pytest.approx(grain)
+
+
+def owners(cut: Cut, graph: ValueGraph) -> list[int]:
+    return [int(x) for x in cut.owners(graph.num_vertices)]
+
+
+def test_arrays_of_several_values_per_point_may_follow() -> None:
+    graph = with_arrays(("u", 16), ("entry", 80))
+    family = [shaped(graph, "u", (4, 4)), replace(shaped(graph, "entry", (4, 4)), components=5)]
+    cuts = {cut.name: cut for cut in Layouts(graph, [family], None).cuts(4, 1.03)}
+    assert owners(cuts["blocks 2x2, entries follow"], graph)[16:] == [-1] * 80
+
+
+def test_grids_that_differ_by_what_hubs_cost_are_all_kept() -> None:
+    # t = a x and y = a^T t with a 32 x 32. A sketch without the hubs t takes cutting rows to be free.
+    n, entries = 32, 32 * 32
+    x, t, y = entries, entries + n, entries + 2 * n
+    rows = [folded(t + i, [n * i + j, x + j], accumulates=True) for i in range(n) for j in range(n)]
+    rows += [folded(y + j, [n * i + j, t + i], accumulates=True) for i in range(n) for j in range(n)]
+    bare = with_arrays(("a", entries), ("x", n), ("t", n), ("y", n))
+    graph = build(bare.num_vertices, rows)
+    work = np.bincount(graph.row_sink, minlength=graph.num_vertices).astype(np.float64)
+    graph = replace(
+        graph,
+        work_flops=work,
+        home_object=bare.home_object,
+        home_offset=bare.home_offset,
+        objects=bare.objects,
+    )
+    hubs = (np.arange(graph.num_vertices) >= t) & (np.arange(graph.num_vertices) < y)
+    expected = {"blocks 2x8", "blocks 4x4", "blocks 8x2"}
+    assert expected <= {cut.name.split(" of")[0] for cut in layouts_of(graph, hubs).cuts(16, 1.03)}
+
+
+def test_only_shapes_that_the_program_shows_are_told_as_such() -> None:
+    graph = with_arrays(("u", 48), ("w", 49))
+    u, w = find_arrays(graph, np.zeros(graph.num_vertices, np.bool_))
+    planes = [[Shaped(u, (6, 8), is_known=True)], [Shaped(w, (7, 7))]]
+    lines = [[Shaped(u, (48,))], [Shaped(w, (49,))]]
+    names = {
+        cut.name.removesuffix(" by work")
+        for families in (planes, lines)
+        for cut in Layouts(graph, families, None).cuts(4, 1.03)
+    }
+    assert {"blocks 2x2 of 6x8", "blocks 2x2 of w as 7x7", "slabs 4 of u", "slabs 4 of w"} <= names
+
+
+def test_rows_that_the_program_steps_by_are_known() -> None:
+    rows = tuple((48 + i, i - 8, i + 8) for i in range(8, 40))
+    graph = with_arrays(("u", 48), ("v", 48), ("w", 100), rows=rows)
+    families = shape_families(graph, find_arrays(graph, np.zeros(graph.num_vertices, np.bool_)))
+    found = {s.extents: s.is_known for family in families for s in family if len(s.extents) == 2}
+    assert found[6, 8]
+    assert not found[10, 10]

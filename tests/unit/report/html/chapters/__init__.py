@@ -1,0 +1,1 @@
+"""Tests of :mod:`commanalyzer.report.html.chapters`."""

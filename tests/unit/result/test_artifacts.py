@@ -1,0 +1,322 @@
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import fields, replace
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from commanalyzer.errors import ArtifactError
+from commanalyzer.machine.curves import Curve
+from commanalyzer.machine.parameters import MachineParameters, Parameter
+from commanalyzer.report.json_document import json_document
+from commanalyzer.result.artifacts import load, save
+from commanalyzer.result.results import AnalysisResult
+from commanalyzer.vcg.graph import ValueGraph, empty_graph
+from commanalyzer.vcg.storage.coding import encoded
+from commanalyzer.vcg.storage.store import GraphStore
+from tests.samples import sample_decomposition, sample_result, with_hub
+from tests.sealed import change, put
+
+MACHINE = MachineParameters(
+    "m",
+    bandwidth=Parameter(1e9, "B/s", "measured", "2026-01-01", "n"),
+    overlap=Parameter(0.5, "1", curve=Curve((2.0,), (8.0, 1e6), (0.1, 0.7))),
+    latency=Parameter(1.5e-6, "s"),
+    message_overhead=Parameter(3e-7, "s"),
+    gap=Parameter(1e-7, "s"),
+    allreduce=Parameter(1e-5, "s", curve=Curve((2.0, 4.0), (), (1e-5, 2e-5))),
+    bcast=Parameter(1e-5, "s"),
+)
+
+
+def _assert_equal(found: AnalysisResult, expected: AnalysisResult) -> None:
+    for f in fields(ValueGraph):
+        left, right = getattr(found.graph, f.name), getattr(expected.graph, f.name)
+        if isinstance(right, np.ndarray):
+            np.testing.assert_array_equal(left, right)
+            assert left.dtype == right.dtype
+        else:
+            assert left == right
+    for left, right in zip(found.decompositions, expected.decompositions, strict=True):
+        assert repr(left) == repr(right)
+        np.testing.assert_array_equal(left.part, right.part)
+        np.testing.assert_array_equal(left.object_bytes, right.object_bytes)
+        np.testing.assert_array_equal(left.communication.comm_bytes, right.communication.comm_bytes)
+        np.testing.assert_array_equal(left.communication.messages, right.communication.messages)
+        np.testing.assert_array_equal(left.communication.peer_bytes, right.communication.peer_bytes)
+        np.testing.assert_array_equal(left.communication.peer_messages, right.communication.peer_messages)
+        assert left.communication.collectives == right.communication.collectives
+        assert left.communication.high_bytes == right.communication.high_bytes
+        assert (left.intensity, left.imbalance, left.efficiency_bound) == (
+            right.intensity,
+            right.imbalance,
+            right.efficiency_bound,
+        )
+    for f in fields(AnalysisResult):
+        if f.name not in ("store", "decompositions"):
+            assert getattr(found, f.name) == getattr(expected, f.name), f.name
+
+
+def test_round_trip(tmp_path: Path) -> None:
+    result = sample_result(
+        sample_decomposition(2, bound=0.5),
+        sample_decomposition(4, model="hpdc18"),
+        with_hub(sample_decomposition(3)),
+        machine=MACHINE,
+        warnings=("careful",),
+        unmodelled=(("qsort", 3),),
+    )
+    result = replace(result, peak_memory_bytes=123)
+    path = tmp_path / "r.cmz"
+    save(result, path)
+    _assert_equal(load(path), result)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_round_trip_without_decompositions_objects_and_sites(tmp_path: Path) -> None:
+    result = replace(sample_result(), store=GraphStore.of(empty_graph()), decompositions=())
+    save(result, tmp_path / "r.cmz")
+    _assert_equal(load(tmp_path / "r.cmz"), result)
+
+
+def test_round_trip_of_a_graph_without_singletons_counted(tmp_path: Path) -> None:
+    result = replace(sample_result(), singletons=None)
+    save(result, tmp_path / "r.cmz")
+    _assert_equal(load(tmp_path / "r.cmz"), result)
+    assert json_document(result)["singletons"] is None
+
+
+def test_infinite_intensity_survives(tmp_path: Path) -> None:
+    item = replace(sample_decomposition(2), intensity=float("inf"))
+    save(sample_result(item), tmp_path / "r.cmz")
+    assert load(tmp_path / "r.cmz").best(2).intensity == float("inf")
+
+
+def test_no_overwrite_without_force(tmp_path: Path) -> None:
+    path = tmp_path / "r.cmz"
+    path.write_text("precious")
+    with pytest.raises(ArtifactError) as caught:
+        save(sample_result(), path)
+    assert "--force" in caught.value.hint
+    assert path.read_text() == "precious"
+    save(sample_result(), path, force=True)
+    assert load(path).program == "größe.c"
+
+
+def test_truncated_and_damaged_files_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "r.cmz"
+    save(sample_result(), path)
+    data = path.read_bytes()
+    step = max(1, len(data) // 50)
+    for end in range(0, len(data) - 1, step):
+        path.write_bytes(data[:end])
+        with pytest.raises(ArtifactError):
+            load(path)
+
+
+def test_changed_array_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "r.cmz"
+    save(sample_result(), path)
+    with h5py.File(path, "r+") as file:
+        file["graph/tables"][-1] += 1
+    with pytest.raises(ArtifactError, match="it was changed"):
+        load(path)
+
+
+def test_files_with_plain_arrays_are_read(tmp_path: Path) -> None:
+    """Schema 2 had one dataset per array of the graph, schema 1 no temporaries."""
+    path, result = tmp_path / "r.cmz", sample_result()
+    save(result, path)
+    with h5py.File(path, "r+") as file:
+        del file["graph/columns"], file["graph/pages"], file["graph/tables"]
+        for f in fields(ValueGraph):
+            value = getattr(result.graph, f.name)
+            if isinstance(value, np.ndarray) and f.name != "is_temporary":
+                file["graph"].create_dataset(f.name, data=value)
+        file.attrs["schema"] = 1
+        del file.attrs["digest"]
+    _assert_equal(load(path), result)
+    with h5py.File(path, "r+") as file:
+        file["graph/row_sink"][...] = 99
+    with pytest.raises(ArtifactError, match="row_sink"):
+        load(path)
+
+
+@pytest.mark.parametrize("content", [b"", b"hello", b"\x7fELF" + bytes(100)])
+def test_other_files_are_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "x.cmz"
+    path.write_bytes(content)
+    with pytest.raises(ArtifactError, match="another kind"):
+        load(path)
+
+
+def test_wrong_kind_newer_schema_missing_file(tmp_path: Path) -> None:
+    path = tmp_path / "r.cmz"
+    save(sample_result(), path)
+    with h5py.File(path, "r+") as file:
+        file.attrs["schema"] = 99
+    with pytest.raises(ArtifactError, match="found 99"):
+        load(path)
+    with h5py.File(path, "w") as file:
+        file.attrs["kind"] = "photo"
+    with pytest.raises(ArtifactError, match="photo"):
+        load(path)
+    with pytest.raises(ArtifactError, match="No such file"):
+        load(tmp_path / "none.cmz")
+    with pytest.raises(ArtifactError, match="directory"):
+        load(tmp_path)
+
+
+def test_failed_write_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_args: object, **_options: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(h5py.Group, "create_dataset", full)
+    with pytest.raises(ArtifactError, match="No space left"):
+        save(sample_result(), tmp_path / "r.cmz")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_missing_directory(tmp_path: Path) -> None:
+    with pytest.raises(ArtifactError, match="existing directory"):
+        save(sample_result(), tmp_path / "none" / "r.cmz")
+
+
+def _with_column(name: str, values: list[int]) -> AnalysisResult:
+    """A result of which one column holds other entries: saving does not look at them."""
+    result = sample_result()
+    columns = {**result.store.columns, name: encoded(np.array(values, np.int64))}
+    return replace(result, store=replace(result.store, columns=columns))
+
+
+_NAN = int(np.array(np.nan).view(np.int64))
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("home_object", [0, 0, 1]),
+        ("home_offset", [0, 8, 1 << 62]),
+        ("width_bytes", [8, 0, 8]),
+        ("versions", [1, -5, 1]),
+        ("is_temporary", [0, 2, 0]),
+        ("producer_site", [-1, 1, -1]),
+        ("work_flops", [0, _NAN, 0]),
+        ("row_sink", [3]),
+        ("row_count", [0]),
+        ("row_site", [1]),
+        ("row_fold", [7]),
+        ("row_terms", [3]),
+        ("row_terms", [-2]),
+        ("term_sources", [2, 1]),
+        ("source", [0, -1]),
+        ("source_role", [0, 3]),
+    ],
+)
+def test_entries_out_of_range_are_refused(tmp_path: Path, name: str, values: list[int]) -> None:
+    save(_with_column(name, values), tmp_path / "r.cmz")
+    with pytest.raises(ArtifactError, match=name):
+        load(tmp_path / "r.cmz")
+
+
+@pytest.mark.parametrize(
+    "pages", [[[0, 0, 0], [2, 2, 2]], [[0, 0, 0], [1, 3, 2], [1, 2, 2]], [[1, 0, 0], [1, 2, 2]], [[1, 2, 2]]]
+)
+def test_pages_that_are_not_those_of_the_rows_are_refused(tmp_path: Path, pages: list[list[int]]) -> None:
+    path = tmp_path / "r.cmz"
+    save(sample_result(), path)
+    change(path, lambda file: put(file, "graph/pages", np.array(pages)))
+    with pytest.raises(ArtifactError, match="pages"):
+        load(path)
+
+
+def _external(file: h5py.File, secret: Path) -> None:
+    size = secret.stat().st_size
+    file["graph"].create_dataset("text", (size,), "uint8", external=[(str(secret), 0, size)])
+
+
+def _virtual(file: h5py.File, secret: Path) -> None:
+    layout = h5py.VirtualLayout((4,), "uint8")
+    layout[:] = h5py.VirtualSource(str(secret), "text", (4,))
+    file["graph"].create_virtual_dataset("text", layout)
+
+
+def _soft(file: h5py.File, secret: Path) -> None:
+    file["graph/text"] = h5py.SoftLink("/header")
+
+
+def _linked(file: h5py.File, secret: Path) -> None:
+    file["graph/text"] = h5py.ExternalLink(str(secret), "/text")
+
+
+@pytest.mark.parametrize("elsewhere", [_external, _virtual, _soft, _linked])
+def test_arrays_outside_the_file_are_refused(
+    tmp_path: Path, elsewhere: Callable[[h5py.File, Path], None]
+) -> None:
+    path, secret = tmp_path / "r.cmz", tmp_path / "secret"
+    save(sample_result(), path)
+    secret.write_text("password")
+    with h5py.File(path, "r+") as file:
+        del file["graph/text"]
+        elsewhere(file, secret)
+    with pytest.raises(ArtifactError, match=r"text in the file itself") as caught:
+        load(path)
+    assert "password" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "array"),
+    [
+        ("header", np.frombuffer(b"{}", np.uint8)),
+        ("header", np.frombuffer(b"[" * 100_000, np.uint8)),
+        ("graph/sites", np.zeros((1, 8), np.int64)),
+        ("graph/objects", np.full((1, 8), -1)),
+        ("graph/objects", np.full((1, 8), 1 << 40)),
+        ("graph/text", np.array([255], np.uint8)),
+        ("graph/text", np.zeros(3)),
+        ("decompositions/0/part", np.zeros(2, np.int32)),
+        ("decompositions/0/part", np.full(3, 2, np.int32)),
+        ("decompositions/0/messages", np.zeros((3, 3), np.int64)),
+        ("decompositions/0/comm_bytes", np.full((2, 2), -1)),
+        ("decompositions/0/object_bytes", np.zeros(2, np.int64)),
+        ("decompositions/1/part", np.zeros(2, np.int32)),
+    ],
+)
+def test_contradictory_arrays_are_refused(tmp_path: Path, name: str, array: NDArray[np.generic]) -> None:
+    path = tmp_path / "r.cmz"
+    save(sample_result(), path)
+    change(path, lambda file: put(file, name, array))
+    with pytest.raises(ArtifactError):
+        load(path)
+
+
+@pytest.mark.parametrize("name", ["header", "graph/pages", "decompositions/0/messages"])
+def test_nothing_can_be_changed_without_its_digest(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "r.cmz"
+    save(sample_result(), path)
+    with h5py.File(path, "r+") as file:
+        array = np.asarray(file[name][...])
+        array.flat[1] ^= 1
+        put(file, name, array)
+    with pytest.raises(ArtifactError):
+        load(path)
+
+
+def test_no_flipped_bit_changes_what_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "r.cmz"
+    save(sample_result(), path)
+    data, document = path.read_bytes(), json_document(sample_result())
+    random = np.random.default_rng(1)
+    for _ in range(150):
+        changed = bytearray(data)
+        for bit in random.integers(8 * len(data), size=2).tolist():
+            changed[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(changed)
+        with suppress(ArtifactError):
+            assert json_document(load(path)) == document

@@ -1,0 +1,162 @@
+"""The best division beside regular ones, other methods and provable minima; bytes counted by hand."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from commanalyzer.decompose import CountOptions, decompose
+from commanalyzer.foundation.progress import SilentProgress
+from commanalyzer.machine.parameters import MachineParameters
+from commanalyzer.partition.portfolio import Portfolio
+from commanalyzer.report.json_document import json_text
+from commanalyzer.report.terminal.confidence_text import confidence_cells
+from commanalyzer.report.terminal.text import make_console, show_result
+from commanalyzer.result.artifact_header import header_of
+from commanalyzer.result.confidence import Confidence, confidence_of, method_of
+from commanalyzer.result.results import Decomposition
+from commanalyzer.vcg.storage.store import GraphStore
+from tests.graphs import grid
+from tests.samples import sample_decomposition, sample_result
+
+
+def found(
+    method: str, pair_bytes: int, *, best: bool = False, imbalance: float = 1.0, bound: int = 0
+) -> Decomposition:
+    """A division for four nodes that sends three times ``pair_bytes``."""
+    made = sample_decomposition(4, method=method, best=best, pair_bytes=pair_bytes)
+    exact = replace(made.communication, high_bytes=made.comm_bytes)
+    made = replace(made, communication=exact)
+    return replace(made, imbalance=imbalance, lower_bound_bytes=bound, is_balanced=imbalance <= 1.03)
+
+
+@pytest.mark.parametrize(
+    ("method", "family"),
+    [
+        ("metis volume seed 3 refined", "METIS"),
+        ("metis cut, tiles 184x184 refined", "METIS"),
+        ("mt-kahypar km1 without tasks", "Mt-KaHyPar"),
+        ("blocks 2x2 of 24x24 by work refined", "regular"),
+        ("slabs 16, entries follow", "regular"),
+        ("u=block2d", "given"),
+    ],
+)
+def test_refinements_and_options_are_not_another_method(method: str, family: str) -> None:
+    assert method_of(found(method, 1)) == family
+
+
+@pytest.mark.parametrize(("other", "said"), [(1000, "agree"), (2000, "the best division")])
+def test_methods_that_agree_far_above_the_minimum_may_share_an_error(other: int, said: str) -> None:
+    """Three times 1,000 bytes where 400 are provable: 7.5 times; blocks are within 6."""
+    items = [
+        found("metis cut", 1000, best=True, bound=400),
+        found("mt-kahypar km1", other),
+        found("blocks 2x2", other),
+    ]
+    doubt = Confidence.of(items).doubt
+    assert said in doubt
+    assert "7.5 times the provable minimum of 400 B" in doubt
+
+
+def test_blocks_of_a_cube_are_near_enough_to_the_minimum() -> None:
+    """6 (p^(1/3) - 1) faces over p^(1/3): 4.5 times on 64 nodes."""
+    items = [found("blocks 4x4x4", 1000, best=True, bound=667), found("metis cut", 1000)]
+    assert Confidence.of(items).doubt == ""
+
+
+def test_cheapest_balanced_of_each_kind() -> None:
+    items = [
+        found("metis cut refined", 100, best=True, bound=150),
+        found("metis volume", 101),
+        found("mt-kahypar km1", 90, imbalance=1.2),
+        found("mt-kahypar km1 refined", 110),
+        found("blocks 2x2", 150),
+        found("slabs 4", 120, imbalance=1.2),
+    ]
+    known = Confidence.of(items)
+    assert known.regular is items[4]
+    assert known.other is items[3]
+    assert known.times_bound == 2.0
+    assert confidence_cells(known) == (
+        "4",
+        "blocks 2x2: +50 %",
+        "mt-kahypar km1 refined: +10 %",
+        "best is 2.00 times it",
+    )
+    assert known.doubt == ""
+
+
+def test_a_single_method_without_a_minimum_near_is_doubted() -> None:
+    rivals = [found("metis cut", 210), found("blocks 2x2", 350)]
+    known = Confidence.of([found("mt-kahypar km1", 100, best=True), *rivals])
+    assert known.doubt == (
+        "4 nodes (volume): only one method found this (mt-kahypar km1; no minimum is known), what others "
+        "found sends 2.1 times as much (metis cut): ask with --effort thorough"
+    )
+    assert (
+        "3.0 times the minimum"
+        in Confidence.of([found("metis cut", 100, best=True, bound=100), *rivals[1:]]).doubt
+    )
+    # a proof nearby, or another method nearby, leaves none
+    assert Confidence.of([found("mt-kahypar km1", 100, best=True, bound=150), *rivals]).doubt == ""
+    assert Confidence.of([found("mt-kahypar km1", 150, best=True), *rivals]).doubt == ""
+
+
+def test_a_cheaper_regular_division_beyond_the_balance_limit_is_named() -> None:
+    best = found("metis cut", 100, best=True)
+    known = Confidence.of([best, found("blocks 2x2", 60, imbalance=1.2)])
+    assert "the regular division blocks 2x2 sends 40 % less than this, with 1.20 times" in known.doubt
+    assert confidence_cells(known)[1] == "blocks 2x2: -40 %, imbalance 1.20"
+    assert Confidence.of([best, found("blocks 2x2", 60, imbalance=2.0)]).doubt == ""
+    assert Confidence.of([best, found("blocks 2x2", 90, imbalance=1.2)]).doubt == ""
+
+
+def test_a_division_that_sends_nothing_is_compared_without_ratios() -> None:
+    known = Confidence.of([found("metis cut", 0, best=True), found("slabs 4", 8), found("mt-kahypar km1", 0)])
+    assert known.ratio(known.best) == 1.0
+    assert known.regular is not None and math.isinf(known.ratio(known.regular))
+    assert confidence_cells(known)[1:3] == (
+        "slabs 4: 24 B where the best sends nothing",
+        "mt-kahypar km1: as much",
+    )
+    document = json.loads(json_text(sample_result(*_all(known))))
+    assert document["confidence"][0]["regular"]["times_best"] is None
+
+
+def _all(known: Confidence) -> tuple[Decomposition, ...]:
+    return tuple(d for d in (known.best, known.regular, known.other) if d is not None)
+
+
+def test_one_node_has_nothing_to_compare() -> None:
+    assert confidence_of([sample_decomposition(1)]) == ()
+
+
+def test_unbalanced_division_is_no_answer() -> None:
+    item = found("metis cut", 40, best=True, imbalance=1.4)
+    result = sample_result(item)
+    stream = io.StringIO()
+    show_result(result, make_console(stream))
+    rows = [line for line in stream.getvalue().splitlines() if line.startswith("│")]
+    assert rows[0].split("│")[1:4] == ["     4 ", " no balanced division found ", "     - "]
+    assert "(nearest: metis cut)" in rows[1] and "120 B" in rows[1] and "1.400" in rows[1]
+    document = json.loads(json_text(result))
+    assert document["decompositions"][0]["balanced"] is False
+    assert header_of(result)["decompositions"][0]["is_balanced"] is False  # type: ignore[index, call-overload]
+    assert "not balanced" in repr(item)
+
+
+def test_divisions_know_whether_they_are_balanced(monkeypatch: pytest.MonkeyPatch) -> None:
+    options = CountOptions((4,), ("volume",), 0.9, MachineParameters(), 1, 0.03, True)
+    store = GraphStore.of(grid(9))
+    divided = decompose(store, 81, options, SilentProgress())
+    assert all(d.is_balanced for d in divided.decompositions if d.best)
+    monkeypatch.setattr(Portfolio, "allowed", lambda *_: 0.99)
+    divided = decompose(store, 81, options, SilentProgress())
+    assert not any(d.is_balanced for d in divided.decompositions)
+    assert np.sum([d.best for d in divided.decompositions]) == 1
+    assert any("no decomposition on 4 nodes (volume)" in text for text in divided.warnings)

@@ -1,0 +1,102 @@
+"""Graphs that are expanded slice by slice: what is found in them is what is found in the whole."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from commanalyzer.communication.messages.phases import step_order
+from commanalyzer.vcg.contraction.dissolve import dissolve_registers
+from commanalyzer.vcg.contraction.simplify import simplified
+from commanalyzer.vcg.graph import ValueGraph
+from commanalyzer.vcg.invariants import check_graph
+from commanalyzer.vcg.storage.columns import VERTEX_COLUMNS
+from commanalyzer.vcg.storage.large import LargeGraph
+from commanalyzer.vcg.storage.slices import row_slices
+from commanalyzer.vcg.storage.store import GraphStore
+from commanalyzer.vcg.structure import degrees
+from commanalyzer.vcg.structure.degrees import SINKS, SOURCES, bound_neighbours, count_neighbours
+from commanalyzer.vcg.structure.edges import distinct_edges, undirected_degree
+from commanalyzer.vcg.structure.hubs import find_hubs
+from commanalyzer.vcg.structure.singletons import find_singletons, paper_counts, vcg_words
+from tests.graphs import assert_same_graph
+from tests.reference.hubs import hub_mask
+from tests.strategies import graphs
+
+
+def large(graph: ValueGraph, flows: int) -> LargeGraph:
+    return LargeGraph(GraphStore.of(graph), flows)
+
+
+@given(graphs(registers=True), st.integers(1, 9))
+@settings(deadline=None)
+def test_columns_and_slices_are_those_of_the_graph(graph: ValueGraph, flows: int) -> None:
+    coded = large(graph, flows)
+    for column in VERTEX_COLUMNS:
+        assert getattr(coded, column.name).tolist() == getattr(graph, column.name).tolist()
+    assert coded.is_register.tolist() == graph.is_register.tolist()
+    slices = list(row_slices(coded))
+    assert [s for rows in slices for s in rows.source.tolist()] == graph.source.tolist()
+    odd = np.arange(len(slices)) % 2 == 1
+    chosen = list(row_slices(coded, wanted=odd))
+    assert [rows.source.tolist() for rows in chosen] == [rows.source.tolist() for rows in slices[1::2]]
+    check_graph(coded)
+
+
+@given(graphs(registers=True), st.integers(1, 9), st.integers(1, 9), st.floats(0.05, 0.95))
+@settings(max_examples=100, deadline=None)
+def test_degrees_and_hubs(graph: ValueGraph, flows: int, ends: int, high: float) -> None:
+    edges, coded = distinct_edges(graph), large(graph, flows)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(degrees, "BLOCK_ENDS", ends)
+        patch.setattr(degrees, "_MOST_BLOCKS", 1 << 30)
+        assert count_neighbours(coded).tolist() == undirected_degree(edges).tolist()
+        assert count_neighbours(coded, sides=SOURCES).tolist() == edges.in_degree.tolist()
+        assert count_neighbours(coded, sides=SINKS).tolist() == edges.out_degree.tolist()
+        assert find_hubs(coded, high).mask.tolist() == hub_mask(graph, high).tolist()
+
+
+@given(graphs(registers=True), st.integers(1, 9), st.data())
+@settings(max_examples=100, deadline=None)
+def test_bounds_of_degrees(graph: ValueGraph, flows: int, data: st.DataObject) -> None:
+    v = graph.num_vertices
+    vertices, some = st.integers(0, v - 1), st.lists(st.booleans(), min_size=v, max_size=v)
+    root = np.array(data.draw(st.lists(vertices, min_size=v, max_size=v)), np.int32)
+    kept, coded = np.array(data.draw(some)), large(graph, flows)
+    degree = count_neighbours(coded, root, of=kept, among=kept)
+    least, most = bound_neighbours(coded, root, kept)
+    assert np.all((least <= degree) & (degree <= most))
+    assert np.array_equal(least > 0, degree > 0)
+
+
+@given(graphs(registers=True), st.integers(1, 9), st.booleans())
+@settings(max_examples=100, deadline=None)
+def test_simplified(graph: ValueGraph, flows: int, copies: bool) -> None:
+    if copies:  # every row may be one
+        graph = replace(graph, sites=tuple(replace(site, kind="copy") for site in graph.sites))
+    expected = simplified(graph)
+    assert_same_graph(simplified(large(graph, flows)).store.graph(), expected)
+
+
+@given(graphs(registers=True), st.integers(1, 9))
+@settings(max_examples=50, deadline=None)
+def test_order_of_statements(graph: ValueGraph, flows: int) -> None:
+    found, expected = step_order(large(graph, flows)), step_order(graph)
+    assert (found is None) == (expected is None)
+    if found is not None and expected is not None:
+        for name in (f.name for f in fields(found) if f.name != "totals"):
+            assert np.array_equal(getattr(found, name), getattr(expected, name))
+
+
+@given(graphs(), st.integers(1, 9), st.floats(0.05, 1.0))
+@settings(max_examples=100, deadline=None)
+def test_singletons_by_slices(graph: ValueGraph, flows: int, high: float) -> None:
+    dissolved = dissolve_registers(graph)
+    found = find_singletons(dissolved, high)
+    kind, words = paper_counts(large(graph, flows), high, np.zeros(graph.num_vertices, np.bool_))
+    assert kind.tolist() == found.kind.tolist()
+    assert words == vcg_words(dissolved, found)

@@ -1,0 +1,78 @@
+"""Coded graphs: expanded they are the graph, whole and in slices."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from commanalyzer.errors import GraphInvariantError
+from commanalyzer.vcg.graph import ValueGraph
+from commanalyzer.vcg.storage import store as module
+from commanalyzer.vcg.storage.columns import VERTEX_COLUMNS
+from commanalyzer.vcg.storage.slices import row_slices
+from commanalyzer.vcg.storage.spill import Spill
+from commanalyzer.vcg.storage.store import GraphStore, Rows, StoreWriter
+from tests.graphs import assert_same_graph, chain
+from tests.strategies import graphs
+
+
+def coded(graph: ValueGraph, page_flows: int) -> GraphStore:
+    """``graph`` in pages of about ``page_flows``; the expanded graph is not remembered."""
+    writer = StoreWriter(Spill())
+    for part in row_slices(graph, page_flows):
+        writer.add_rows(Rows.of(part))
+    writer.add_vertices({c.name: getattr(graph, c.name) for c in VERTEX_COLUMNS})
+    return writer.finish(graph.objects, graph.sites)
+
+
+@settings(deadline=None)  # the first example compiles
+@given(graph=graphs(), page_flows=st.integers(1, 30), flows=st.integers(1, 30))
+def test_expanded_graph_and_slices(graph: ValueGraph, page_flows: int, flows: int) -> None:
+    store = coded(graph, page_flows)
+    assert (store.num_vertices, store.num_rows) == (graph.num_vertices, graph.num_rows)
+    assert (store.num_terms, store.num_flows) == (len(graph.source_ptr) - 1, graph.num_flows)
+    assert store.expanded_bytes == graph.nbytes
+    assert_same_graph(store.graph(), graph)
+    slices = list(store.slices(flows))
+    assert all(part.num_flows <= flows or part.num_rows == 1 for part in slices)
+    assert sum(part.num_rows for part in slices) == graph.num_rows
+    for name in ("row_sink", "row_count", "source", "source_role"):
+        parts = [np.zeros(0, np.int64), *(getattr(part, name) for part in slices)]
+        assert np.array_equal(np.concatenate(parts), getattr(graph, name))
+
+
+def test_small_graphs_are_kept_large_ones_only_as_long_as_they_are_used(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    graph = chain(10)
+    assert GraphStore.of(graph).graph() is graph
+    monkeypatch.setattr(module, "_SMALL_BYTES", 0)
+    store = GraphStore.of(graph)
+    assert store.graph() is graph
+    del graph
+    expanded = store.graph()
+    assert store.graph() is expanded
+
+
+def test_replaced_names_are_those_of_the_expanded_graph() -> None:
+    store = GraphStore.of(chain(4))
+    sites = tuple(replace(site, file="other.c") for site in store.sites)
+    assert replace(store, sites=sites).graph().sites == sites
+
+
+def test_columns_of_different_lengths_are_refused() -> None:
+    store = GraphStore.of(chain(4))
+    columns = {**store.columns, "row_count": store.columns["source"]}
+    with pytest.raises(GraphInvariantError, match=r"row_count has .* entries, expected 8"):
+        replace(store, columns=columns, sites=store.sites)
+
+
+def test_stencils_are_flat_per_line() -> None:
+    """A chain takes the same few bytes at any length."""
+    sizes = [GraphStore.of(chain(n)).nbytes for n in (500, 2000)]
+    assert sizes[1] <= sizes[0] + 40
+    assert sizes[1] < 2000

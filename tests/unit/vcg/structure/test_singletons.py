@@ -1,0 +1,104 @@
+"""Algorithm 3: scores, kinds and the paper's size unit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from commanalyzer.errors import ConfigError
+from commanalyzer.vcg.graph import SourceRole, ValueGraph
+from commanalyzer.vcg.invariants import check_singletons
+from commanalyzer.vcg.structure.singletons import SingletonKind, degree_centroid, find_singletons, vcg_words
+from tests.graphs import build, row
+from tests.strategies import graphs
+
+
+def torus(n: int, around: int) -> ValueGraph:
+    """Stencil on a periodic grid of n cells that reads itself and ``around`` neighbours on both sides."""
+    steps = [s for s in range(-around, around + 1) if s]
+    return build(n, [row(i, *((i + s) % n for s in steps), accumulates=True) for i in range(n)])
+
+
+@pytest.mark.parametrize(("around", "words"), [(2, 12), (3, 16)])
+def test_words_of_five_and_seven_point_stencils(around: int, words: int) -> None:
+    g = torus(40, around)
+    found = find_singletons(g)
+    assert found.num_singletons == 0
+    assert vcg_words(g, found) == words * 40
+
+
+def test_parameter_sum_and_reduction() -> None:
+    n = 40
+    a, total, rr = n, n + 1, n + 2
+    rows = [row(i, (i + 1) % n, (i - 1) % n, a, rr, accumulates=True) for i in range(n)]
+    rows += [row(total, *range(n)), row(rr, *range(n))]
+    g = build(n + 3, rows)
+    found = find_singletons(g, high=0.85)
+    # Cells: two neighbours, parameter, sum and reduction; the three others touch all 40.
+    assert found.degree.tolist() == [5] * n + [40, 40, 40]
+    assert found.centroid == 5.0
+    assert found.score[a] == pytest.approx(max(40 / 43, 1 - 5 / 40))
+    assert np.flatnonzero(found.mask).tolist() == [a, total, rr]
+    assert [found.count(k) for k in SingletonKind] == [n, 1, 1, 1]
+    assert found.kind[[a, total, rr]].tolist() == [
+        SingletonKind.SOURCE,
+        SingletonKind.SINK,
+        SingletonKind.REDUCTION,
+    ]
+    assert found.booked_flows == 4 * n
+    assert found.booked_bytes == 4 * n * 8
+    assert vcg_words(g, found) == 2 * n + 2 * (2 * n + n)
+
+
+def test_dense_matvec_marks_both_vectors_as_in_the_paper() -> None:
+    n = 12
+    rows = [row(n + i, *(x for j in range(n) for x in (j, 2 * n + i * n + j))) for i in range(n)]
+    found = find_singletons(build(2 * n + n * n, rows))
+    assert found.centroid == 1.0
+    assert np.flatnonzero(found.mask).tolist() == list(range(2 * n))
+    assert found.kind[:n].tolist() == [SingletonKind.SOURCE] * n
+    assert found.kind[n : 2 * n].tolist() == [SingletonKind.SINK] * n
+
+
+def test_unconnected_values_do_not_lower_the_centroid() -> None:
+    g = build(30, [row(0, 1), row(2, 3)])
+    found = find_singletons(g)
+    assert found.centroid == 1.0
+    assert found.num_singletons == 0
+
+
+def test_threshold_out_of_range_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"found 1\.5"):
+        find_singletons(build(1, []), high=1.5)
+
+
+def test_empty_graph() -> None:
+    found = find_singletons(build(0, []))
+    assert found.num_singletons == 0
+    assert vcg_words(build(0, []), found) == 0
+
+
+@given(graphs())
+@settings(max_examples=100, deadline=None)
+def test_degrees_and_bookkeeping_match_sets(graph: ValueGraph) -> None:
+    found = find_singletons(graph)
+    near: dict[int, set[int]] = {v: set() for v in range(graph.num_vertices)}
+    start = graph.source_ptr[graph.term_ptr]
+    for r, sink in enumerate(graph.row_sink.tolist()):
+        for v in graph.source[start[r] : start[r + 1]].tolist():
+            near[v].add(sink)
+            near[sink].add(v)
+    assert found.degree.tolist() == [len(near[v]) for v in range(graph.num_vertices)]
+    check_singletons(graph, found)
+    assert set(graph.source_role.tolist()) <= {int(r) for r in SourceRole}
+
+
+@given(st.lists(st.integers(0, 40) | st.integers(1000, 2000)))
+@settings(max_examples=200, deadline=None)
+def test_the_centroid_is_the_lesser_of_mean_and_median(degrees: list[int]) -> None:
+    degree = np.array(degrees, dtype=np.int32)
+    connected = [d for d in degrees if d]
+    expected = min(np.mean(connected), np.median(connected)) if connected else 0.0
+    assert degree_centroid(degree) == expected
