@@ -65,7 +65,11 @@ _COMMANDS = {
         "validate": "Compare predictions with the counted MPI programs of the workloads.",
     },
 }
-_HEADINGS = {"analysis": "A program", "prediction": "Machines, sizes and designs", "checking": "MPI programs"}
+_HEADINGS = {
+    "analysis": "A program",
+    "prediction": "Machines, sizes and designs",
+    "checking": "MPI programs, and results beside each other",
+}
 _PACKAGE = {name: package for package, names in _COMMANDS.items() for name in names}
 _COMPILERS = {
     "cc": "C compiler whose programs can be analysed: make CC=commanalyzer-cc.",
@@ -106,7 +110,7 @@ class _LazyGroup(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            if near := difflib.get_close_matches(args[0], _COMMANDS):
+            if near := difflib.get_close_matches(args[0], _PACKAGE):
                 raise click.UsageError(f"{error.message} Did you mean {' or '.join(near)}?", ctx) from error
             raise
 

@@ -90,7 +90,7 @@ def test_a_rank_that_fails_ends_all(tmp_path: Path) -> None:
     script.write_text(
         "import sys\n"
         "from commanalyzer.cli.main import main\n"
-        "from commanalyzer.machine import campaign, mpi\n"
+        "from commanalyzer.machine.measuring import campaign, mpi\n"
         "def fail(*_):\n"
         "    raise ValueError('on purpose')\n"
         "if mpi.launcher_rank() == 1:\n"
