@@ -177,8 +177,10 @@ def test_spool_stdin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 _STARTER = """
+import signal
 import sys
 from pathlib import Path
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup it is ignored
 from commanalyzer.cli.main import _on_terminate
 from commanalyzer.runtime.launch import run_target
 _on_terminate()
