@@ -100,3 +100,26 @@ def test_results_without_a_common_node_count(heat: dict[str, Path]) -> None:
     other = analyze([HEAT], args=("16", "1"), nodes=(2,))
     with pytest.raises(ConfigError, match="in common, found 16 and 2"):
         differences(load(heat["block2d"]), other)
+
+
+@pytest.mark.parametrize("command", ["tasks", "patterns", "features", "profile"])
+def test_a_result_stands_for_its_program(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The same as of its source and arguments; refused once the source has changed."""
+    monkeypatch.chdir(tmp_path)
+    Path("scale.c").write_text(
+        "#include <stdlib.h>\ndouble a[64], b[64];\nint main(int c, char **v) {\n"
+        "  int n = atoi(v[1]);\n  for (int i = 0; i < n; i++) a[i] = i;\n"
+        "  for (int i = 0; i < n; i++) b[i] = 2 * a[i] + 1;\n  return b[3] != 7;\n}\n"
+    )
+    save(analyze("scale.c", args=("32",), nodes=(2,)), "scale.cmz")
+    capfd.readouterr()
+    assert main([command, "scale.cmz", "--json", "-"]) == 0
+    of_result = json.loads(capfd.readouterr().out)
+    assert main([command, "scale.c", "--json", "-", "--", "32"]) == 0
+    assert json.loads(capfd.readouterr().out) == of_result
+    with Path("scale.c").open("a") as stream:
+        stream.write("// changed\n")
+    assert main([command, "scale.cmz"]) == 1
+    assert "expected the file as it was analysed, found another" in capfd.readouterr().err

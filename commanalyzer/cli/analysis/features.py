@@ -8,7 +8,11 @@ from pathlib import Path
 import click
 
 from commanalyzer.cli.parameters import options
-from commanalyzer.cli.parameters.analysis_options import WithProgramArguments, program_arguments
+from commanalyzer.cli.parameters.analysis_options import (
+    WithProgramArguments,
+    program_arguments,
+    sources_or_result,
+)
 from commanalyzer.cli.parameters.output import check_outputs, force_option, json_option, quiet_option
 from commanalyzer.foundation.files import write_text
 from commanalyzer.request import AnalysisRequest, CompilerOptions
@@ -41,9 +45,10 @@ def command(
     then: use a small problem.
     """
     check_outputs(None, json_output, force)
+    sources, arguments, cflags = sources_or_result(sources, program_arguments(ctx), cflags)
     request = AnalysisRequest(
         sources=sources,
-        arguments=program_arguments(ctx),
+        arguments=arguments,
         compiler=CompilerOptions(cc, cflags),
         stdin=stdin,
     )

@@ -7,7 +7,11 @@ from pathlib import Path
 import click
 
 from commanalyzer.cli.parameters import options
-from commanalyzer.cli.parameters.analysis_options import WithProgramArguments, program_arguments
+from commanalyzer.cli.parameters.analysis_options import (
+    WithProgramArguments,
+    program_arguments,
+    sources_or_result,
+)
 from commanalyzer.cli.parameters.output import (
     check_outputs,
     emit_document,
@@ -42,9 +46,10 @@ def command(
     The program is interpreted: use a small problem. What is said holds for the flows of that run.
     """
     check_outputs(None, json_output, force)
+    sources, arguments, cflags = sources_or_result(sources, program_arguments(ctx), cflags)
     request = AnalysisRequest(
         sources=sources,
-        arguments=program_arguments(ctx),
+        arguments=arguments,
         compiler=CompilerOptions(cc, cflags),
         stdin=stdin,
     )

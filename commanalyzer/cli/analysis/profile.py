@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING
 import click
 
 from commanalyzer.cli.parameters import options
-from commanalyzer.cli.parameters.analysis_options import WithProgramArguments, program_arguments
+from commanalyzer.cli.parameters.analysis_options import (
+    WithProgramArguments,
+    program_arguments,
+    sources_or_result,
+)
 from commanalyzer.cli.parameters.output import (
     check_outputs,
     force_option,
@@ -96,19 +100,23 @@ def command(
     """Measure what SOURCES execute: instructions, parallelism, reuse of memory, branches.
 
     The program is run twice: plainly, and instrumented. With --division, the profile is divided among the
-    ranks of a result's division.
+    ranks of a result's division. A saved result (*.cmz) stands for its sources and arguments, and with
+    --nodes for its division.
     """
     check_outputs(output, json_output, force)
-    if nodes is not None and division is None:
+    if nodes is not None and division is None and sources[0].suffix != ".cmz":
         raise ConfigError("expected --division with --nodes, found none", where="--nodes")
     from commanalyzer.profiles.ranks import rank_profiles
     from commanalyzer.profiles.run.measure import DEFAULT_WINDOWS, ProfileRequest, profile_program
     from commanalyzer.result.artifacts import load
 
+    result = sources[0] if sources[0].suffix == ".cmz" and nodes is not None else None
+    sources, arguments, cflags = sources_or_result(sources, program_arguments(ctx), cflags)
+    division = division or result
     divided = None if division is None else load(division)
     program = AnalysisRequest(
         sources=sources,
-        arguments=program_arguments(ctx),
+        arguments=arguments,
         compiler=CompilerOptions(cc, cflags, ldflags, fc),
         stdin=stdin,
         program_output="stderr" if json_output == "-" else "inherit",

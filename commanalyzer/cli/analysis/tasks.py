@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING
 import click
 
 from commanalyzer.cli.parameters import options
-from commanalyzer.cli.parameters.analysis_options import WithProgramArguments, program_arguments
+from commanalyzer.cli.parameters.analysis_options import (
+    WithProgramArguments,
+    program_arguments,
+    sources_or_result,
+)
 from commanalyzer.cli.parameters.output import check_outputs, force_option, json_option, quiet_option
-from commanalyzer.errors import ConfigError
 from commanalyzer.foundation.files import require_writable, write_text
 from commanalyzer.request import AnalysisRequest, CompilerOptions
 
@@ -62,15 +65,16 @@ def command(
 ) -> None:
     """Find the kernels of SOURCES, what flows between their executions, and the range mapper of every access.
 
-    The program is interpreted: use a small problem. What is said holds for the accesses of that run.
+    A saved result (*.cmz) stands for its sources and arguments. The program is interpreted: use a small
+    problem, -- ARGUMENTS. What is said holds for the accesses of that run.
     """
     check_outputs(None, json_output, force)
     for path in filter(None, (dot, graphml, picture)):
         require_writable(path, force)
-    _refuse_results(sources)
+    sources, arguments, cflags = sources_or_result(sources, program_arguments(ctx), cflags)
     request = AnalysisRequest(
         sources=sources,
-        arguments=program_arguments(ctx),
+        arguments=arguments,
         compiler=CompilerOptions(cc, cflags),
         stdin=stdin,
         regions=regions,
@@ -115,17 +119,3 @@ def _write(
             write_text(path, make(graph), force=force)
     if picture is not None:
         save_tasks(graph, picture, force=force)
-
-
-def _refuse_results(sources: tuple[Path, ...]) -> None:
-    """A result does not hold which iteration stored a value: its program has to run again."""
-    for path in sources:
-        if path.suffix == ".cmz" and path.is_file():
-            from commanalyzer.result.artifacts import load
-
-            command_line = " ".join(load(path).command)
-            raise ConfigError(
-                "expected sources, found a result: it does not hold which iteration accessed what",
-                where=str(path),
-                hint=f"give the sources and a small problem instead of {command_line}",
-            )

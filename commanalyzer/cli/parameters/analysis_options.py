@@ -11,6 +11,7 @@ import click
 from commanalyzer.cli.parameters import options
 from commanalyzer.cli.parameters.division_options import division_options
 from commanalyzer.cli.parameters.machine_options import machine_options
+from commanalyzer.errors import ConfigError
 from commanalyzer.request import DEFAULT_NODES, MODELS, AnalysisRequest, CompilerOptions, ProgramOutput
 
 _PROGRAM_ARGUMENTS = "commanalyzer.program_arguments"
@@ -103,6 +104,26 @@ def program_arguments(ctx: click.Context) -> tuple[str, ...]:
     """What stood after ``--``."""
     found = ctx.meta.get(_PROGRAM_ARGUMENTS, ())
     return tuple(str(argument) for argument in found)
+
+
+def sources_or_result(
+    sources: tuple[Path, ...], arguments: tuple[str, ...], flags: tuple[str, ...]
+) -> tuple[tuple[Path, ...], tuple[str, ...], tuple[str, ...]]:
+    """Sources, arguments and compiler flags as given, or those of a saved result that is given instead.
+
+    Raises:
+        ConfigError: If a result is one of several files, or its sources have changed.
+    """
+    results = [path for path in sources if path.suffix == ".cmz"]
+    if not results:
+        return sources, arguments, flags
+    if len(sources) > 1:
+        raise ConfigError("expected sources or one result, found both", where=str(results[0]))
+    from commanalyzer.result.artifacts import load
+    from commanalyzer.result.program import program_of
+
+    found = program_of(load(results[0]), arguments=arguments)
+    return found.sources, found.arguments, flags or found.flags
 
 
 def analysis_options(command: Callable[..., Any]) -> Callable[..., Any]:

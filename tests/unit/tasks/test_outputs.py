@@ -15,7 +15,6 @@ from commanalyzer.errors import ConfigError
 from commanalyzer.report.html.page import NamedResult, make_page, render_page
 from commanalyzer.report.task_drawing import save_tasks, tasks_chart
 from commanalyzer.report.task_files import dot_text, graphml_text
-from commanalyzer.result.artifacts import save
 from commanalyzer.tasks.celerity import celerity_text
 from commanalyzer.tasks.document import load_tasks, tasks_json
 from commanalyzer.tasks.folding import Group, fold, groups_of
@@ -149,13 +148,6 @@ def test_report_has_a_chapter_of_tasks(graph: TaskGraph) -> None:
     page = make_page([NamedResult("sample", sample_result())], tasks=graph)
     text = render_page(page)
     assert "Task graph" in text and "neighborhood(1)" in text and "smooth x5" in text
-
-
-def test_command_refuses_results(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    save(sample_result(), tmp_path / "sample.cmz")
-    assert main(["tasks", str(tmp_path / "sample.cmz")]) == 1
-    error = capsys.readouterr().err
-    assert "does not hold which iteration accessed what" in error and "give the sources" in error
 
 
 def test_command_shows_tables_and_refuses_what_it_cannot_use(
