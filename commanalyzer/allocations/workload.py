@@ -21,7 +21,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 
@@ -35,7 +35,8 @@ from commanalyzer.machine.phase_times import Unit
 from commanalyzer.machine.placement import Order, Placement, on_nodes
 from commanalyzer.result.results import AnalysisResult
 from commanalyzer.simulation.flows import Messages
-from commanalyzer.simulation.routes import Network
+from commanalyzer.simulation.mapping import near_placement, network_distances
+from commanalyzer.simulation.routes import Int64, Network
 
 HALO_KIND = "commanalyzer.halo"
 _ALLREDUCE_BYTES = 8
@@ -48,12 +49,37 @@ class Site:
     Attributes:
         units: Neighbourhoods of the network.
         network: Routes, where they are known.
-        order: Of the ranks on the nodes.
+        order: Of the ranks on the nodes. ``near``: ranks that exchange much share a node, and nodes that
+            exchange much are near each other where routes are known.
     """
 
     units: tuple[Unit, ...] = ()
     network: Network | None = None
-    order: Order = "blocks"
+    order: Order | Literal["near"] = "blocks"
+
+    def place(self, num_nodes: int, ranks_per_node: int, comm_bytes: Int64 | None = None) -> Placement:
+        """Equally many ranks on every node.
+
+        Args:
+            num_nodes: N.
+            ranks_per_node: PPN.
+            comm_bytes: int64[P, P], bytes from rank to rank; None where not known.
+
+        Raises:
+            ConfigError: If ranks shall be near their partners, and these are not known.
+        """
+        if self.order != "near":
+            return on_nodes(num_nodes, ranks_per_node, self.order)
+        if comm_bytes is None:
+            raise ConfigError(
+                "expected a result (*.cmz), found laws or a halo: they do not say who talks to whom",
+                where="--order near",
+                hint="--order blocks or round-robin",
+            )
+        distances = np.ones((num_nodes, num_nodes), dtype=np.int64)
+        if self.network is not None:
+            distances = network_distances(self.network, num_nodes)
+        return near_placement(distances, comm_bytes, ranks_per_node, seed=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +158,7 @@ class HaloWorkload:
         most = math.prod(-(-n // g) for n, g in zip(self.halo.domain, grid, strict=True))
         slowest = most * num_nodes * ranks_per_node / points
         return replace(
-            _of_phases(phases, on_nodes(num_nodes, ranks_per_node, site.order), site),
+            _of_phases(phases, site.place(num_nodes, ranks_per_node), site),
             work_flop=points * self.steps * self.flops_per_point * slowest,
             memory_bytes=points * self.steps * self.memory_bytes_per_point * slowest,
             resident_bytes=points * self.resident_bytes_per_point,
@@ -181,7 +207,7 @@ class LawsWorkload:
         sent, messages = at(traffic, ranks) / self.steps, at(count, ranks) / self.steps
         crossing = min(at(traffic, num_nodes) / self.steps, sent)
         size = sent / messages if messages else 0.0
-        placement = on_nodes(num_nodes, ranks_per_node, site.order)
+        placement = site.place(num_nodes, ranks_per_node)
         row = {
             "S": size,
             "M": messages / ranks,
@@ -214,12 +240,23 @@ class ResultWorkload:
         steps: Phases of communication in the run.
         memory_bytes_per_flop: Memory traffic per operation; 0 where not known.
         resident_bytes: Memory of the program; NaN where not known.
+
+    Raises:
+        ConfigError: If the result has no work, as counted MPI runs have none: nothing would take time.
     """
 
     result: AnalysisResult
     steps: int
     memory_bytes_per_flop: float = 0.0
     resident_bytes: float = math.nan
+
+    def __post_init__(self) -> None:
+        if not self.result.work.amount:
+            raise ConfigError(
+                "expected a result with the operations of the program, found none",
+                where=self.result.program,
+                hint="an analysis of the sequential program (commanalyzer analyze -o) has them",
+            )
 
     @property
     def title(self) -> str:
@@ -233,10 +270,13 @@ class ResultWorkload:
             return None
         work = float(self.result.work.amount)
         phases: tuple[Phase, ...] = ()
+        placement = on_nodes(num_nodes, ranks_per_node)
         if ranks > 1:
-            phases = matrix_phases(self.result.best(ranks, "").communication, self.steps)
+            traffic = self.result.best(ranks, "").communication
+            phases = matrix_phases(traffic, self.steps)
+            placement = site.place(num_nodes, ranks_per_node, traffic.comm_bytes)
         return replace(
-            _of_phases(phases, on_nodes(num_nodes, ranks_per_node, site.order), site),
+            _of_phases(phases, placement, site),
             work_flop=work,
             memory_bytes=work * self.memory_bytes_per_flop,
             resident_bytes=self.resident_bytes,

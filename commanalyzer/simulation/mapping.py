@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from commanalyzer.errors import ConfigError
 from commanalyzer.machine.placement import Placement
 from commanalyzer.simulation.platforms import Platform
-from commanalyzer.simulation.routes import network_of
+from commanalyzer.simulation.routes import Network, network_of
 
 HostOrder = Literal["order", "random", "near"]
 _STARTS = 8
@@ -135,7 +135,10 @@ def host_distances(platform: Platform) -> NDArray[np.int64]:
     Raises:
         ConfigError: If the platform was read from a file.
     """
-    count = len(platform.hosts)
+    return network_distances(network_of(platform), len(platform.hosts))
+
+
+def network_distances(network: Network, count: int) -> NDArray[np.int64]:
+    """int64[N, N], links between the first ``count`` hosts of a network."""
     source, target = (index.ravel() for index in np.indices((count, count)))
-    network = network_of(platform)
     return network.steps(network.routes(source, target)).reshape(count, count)

@@ -51,10 +51,10 @@ _OPTIONS = (
     ),
     click.option(
         "--order",
-        type=click.Choice(["blocks", "round-robin"]),
+        type=click.Choice(["blocks", "round-robin", "near"]),
         default="blocks",
         show_default=True,
-        help="Ranks on the nodes.",
+        help="Ranks on the nodes; near: partners together, of a result (*.cmz).",
     ),
     click.option(
         "--network", type=click.Choice(_NETWORKS), help="Network with known routes, for models with LT."
