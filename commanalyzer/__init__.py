@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from commanalyzer.api import load as load
     from commanalyzer.api import load_table as load_table
     from commanalyzer.api import save as save
+    from commanalyzer.causes import causes_of as causes_of
+    from commanalyzer.comparison.difference import differences as differences
     from commanalyzer.errors import CommAnalyzerError as CommAnalyzerError
     from commanalyzer.foundation.work import WorkWeights as WorkWeights
     from commanalyzer.machine.parameters import MachineParameters as MachineParameters
@@ -40,6 +42,8 @@ _HOME = {
     "analyze": "api",
     "analyze_function": "api",
     "analyze_sweep": "api",
+    "causes_of": "causes",
+    "differences": "comparison.difference",
     "load": "api",
     "load_table": "api",
     "load_machine": "machine.parameters",

@@ -39,7 +39,7 @@ LAYERS = (
     ("report.figures",),
     ("result.results",),
     ("result.provenance", "export", "comparison", "result.confidence"),
-    ("result.artifact_header", "result.artifact_arrays"),
+    ("result.artifact_header", "result.artifact_arrays", "result.program"),
     ("result.artifacts",),
     ("paper_view", "views"),
     ("causes",),

@@ -8,10 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from commanalyzer.api import analyze, load, save
-from commanalyzer.causes import causes_of
+from commanalyzer import analyze, causes_of, differences, load, save
 from commanalyzer.cli.main import main
-from commanalyzer.comparison.difference import Change, differences
+from commanalyzer.comparison.difference import Change
 from commanalyzer.errors import ConfigError
 
 ROOT = Path(__file__).resolve().parents[2]
