@@ -180,7 +180,8 @@ _STARTER = """
 import signal
 import sys
 from pathlib import Path
-signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup it is ignored
+for name in ('SIGHUP', 'SIGQUIT'):  # ignored under nohup, or in the background of a shell
+    signal.signal(signal.Signals[name], signal.SIG_DFL)
 from commanalyzer.cli.main import _on_terminate
 from commanalyzer.runtime.launch import run_target
 _on_terminate()
