@@ -10,7 +10,7 @@ import numpy as np
 
 from commanalyzer.classification.classes import Classes, Group, RunClasses, Source
 from commanalyzer.errors import ArtifactError, ProfileError
-from commanalyzer.foundation.documents import number, parse_json
+from commanalyzer.foundation.documents import load_document, number
 from commanalyzer.foundation.files import write_text
 
 KIND = "commanalyzer.classes"
@@ -50,19 +50,13 @@ def load_classes(path: Path) -> Classes:
     Raises:
         ArtifactError: If it is missing, of another kind or damaged.
     """
-    try:
-        content = parse_json(path.read_text(encoding="utf-8"), is_finite=True)
-    except OSError as error:
-        reason = error.strerror
-        raise ArtifactError(f"expected a file of classes, found: {reason}", where=str(path)) from error
-    except ValueError as error:
-        raise ArtifactError(f"expected JSON, found: {error}", where=str(path)) from error
-    if not isinstance(content, dict) or (content.get("kind"), content.get("schema")) != (KIND, SCHEMA):
-        raise ArtifactError(
-            f"expected a file of kind {KIND}, schema {SCHEMA}, found another",
-            where=str(path),
-            hint="write one with: commanalyzer classify ... -o classes.json",
-        )
+    content = load_document(
+        path,
+        KIND,
+        SCHEMA,
+        what="a file of classes",
+        hint="write one with: commanalyzer classify ... -o classes.json",
+    )
     try:
         return Classes(
             str(content["application"]),

@@ -15,7 +15,7 @@ from commanalyzer.extrapolation.grid_count import GridCount
 from commanalyzer.extrapolation.learners import Learned
 from commanalyzer.extrapolation.models import ClassModels, MetricModel, Models, Part
 from commanalyzer.extrapolation.setup import MetricSetup
-from commanalyzer.foundation.documents import number, parse_json
+from commanalyzer.foundation.documents import load_document, number
 from commanalyzer.foundation.files import write_text
 from commanalyzer.laws.document import law_content, read_law
 from commanalyzer.laws.law import Law
@@ -60,18 +60,13 @@ def load_models(path: Path) -> Models:
     Raises:
         ArtifactError: If it is missing, of another kind or damaged.
     """
-    try:
-        content = parse_json(path.read_text(encoding="utf-8"), is_finite=True)
-    except OSError as error:
-        raise ArtifactError(f"expected a file of models, found: {error.strerror}", where=str(path)) from error
-    except ValueError as error:
-        raise ArtifactError(f"expected JSON, found: {error}", where=str(path)) from error
-    if not isinstance(content, dict) or (content.get("kind"), content.get("schema")) != (KIND, SCHEMA):
-        raise ArtifactError(
-            f"expected a file of kind {KIND}, schema {SCHEMA}, found another",
-            where=str(path),
-            hint="write one with: commanalyzer extrapolate ... --project FOLDER",
-        )
+    content = load_document(
+        path,
+        KIND,
+        SCHEMA,
+        what="a file of models",
+        hint="write one with: commanalyzer extrapolate ... --project FOLDER",
+    )
     try:
         return Models(
             str(content["application"]),

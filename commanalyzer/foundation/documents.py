@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from commanalyzer.errors import ArtifactError
+
 _MOST = (1 << 63) - 1
 
 
@@ -32,6 +34,36 @@ def parse_json(text: str | bytes, *, is_finite: bool = False) -> Any:
     """
     content = _parsed(json.loads, text)
     _check_numbers(content, is_finite)
+    return content
+
+
+def load_document(path: Path, kind: str, schema: int, *, what: str, hint: str) -> dict[str, Any]:
+    """Content of a JSON file of this tool.
+
+    Args:
+        path: The file.
+        kind: What it must say it is.
+        schema: The newest version that is understood.
+        what: What to call it in messages.
+        hint: How such a file is made.
+
+    Raises:
+        ArtifactError: If it is missing, no JSON, of another kind or of a newer schema.
+    """
+    try:
+        content = parse_json(path.read_text(encoding="utf-8"), is_finite=True)
+    except OSError as error:
+        raise ArtifactError(f"expected {what}, found: {error.strerror}", where=str(path)) from error
+    except ValueError as error:
+        raise ArtifactError(f"expected JSON, found: {error}", where=str(path)) from error
+    if not isinstance(content, dict) or content.get("kind") != kind:
+        raise ArtifactError(f"expected a file of kind {kind}, found another", where=str(path), hint=hint)
+    if not isinstance(content.get("schema"), int) or content["schema"] > schema:
+        raise ArtifactError(
+            f"expected schema {schema} or older, found {content.get('schema')}",
+            where=str(path),
+            hint="read it with a newer version of commanalyzer",
+        )
     return content
 
 

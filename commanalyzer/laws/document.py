@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, cast, get_args
 
 from commanalyzer.errors import ArtifactError, FitError
-from commanalyzer.foundation.documents import number, parse_json
+from commanalyzer.foundation.documents import load_document, number
 from commanalyzer.foundation.files import write_text
 from commanalyzer.laws.formula import formula_text, law_latex, law_python, law_text
 from commanalyzer.laws.law import CONFIDENCE, Family, Formula, Law
@@ -66,24 +66,9 @@ def load_laws(path: Path) -> LawsDocument:
     Raises:
         ArtifactError: If it is missing, of another kind, of a newer schema or damaged.
     """
-    try:
-        content = parse_json(path.read_text(encoding="utf-8"), is_finite=True)
-    except OSError as error:
-        raise ArtifactError(f"expected a file of laws, found: {error.strerror}", where=str(path)) from error
-    except ValueError as error:
-        raise ArtifactError(f"expected JSON, found: {error}", where=str(path)) from error
-    if not isinstance(content, dict) or content.get("kind") != KIND:
-        raise ArtifactError(
-            f"expected a file of kind {KIND}, found another",
-            where=str(path),
-            hint="write one with: commanalyzer fit ... -o laws.json",
-        )
-    if not isinstance(content.get("schema"), int) or content["schema"] > SCHEMA:
-        raise ArtifactError(
-            f"expected schema {SCHEMA} or older, found {content.get('schema')}",
-            where=str(path),
-            hint="read it with a newer version of commanalyzer",
-        )
+    content = load_document(
+        path, KIND, SCHEMA, what="a file of laws", hint="write one with: commanalyzer fit ... -o laws.json"
+    )
     try:
         return LawsDocument(
             str(content["program"]), tuple(map(read_law, content["laws"])), dict(content["provenance"])

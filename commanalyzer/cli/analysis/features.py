@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
 
-from commanalyzer.cli.parameters import options
 from commanalyzer.cli.parameters.analysis_options import (
     WithProgramArguments,
-    program_arguments,
-    sources_or_result,
+    interpreted_options,
+    interpreted_request,
 )
-from commanalyzer.cli.parameters.output import check_outputs, force_option, json_option, quiet_option
-from commanalyzer.foundation.files import write_text
-from commanalyzer.request import AnalysisRequest, CompilerOptions
+from commanalyzer.cli.parameters.output import (
+    check_outputs,
+    emit_document,
+    force_option,
+    json_option,
+    quiet_option,
+)
 
 
 @click.command(cls=WithProgramArguments)
 @click.argument("sources", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--cc", default="", help="Your own clang; otherwise $CC or the bundled one.")
-@click.option("--cflags", type=options.flags, default=(), help='Compiler flags: "-DN=100 -Iinclude".')
 @click.option("--run", is_flag=True, help="Also interpret the program: measured mix and run-time features.")
-@click.option("--stdin", type=click.Path(path_type=Path), help="File for the program's standard input.")
+@interpreted_options
 @json_option
 @force_option
 @quiet_option("Do not say which file was written.")
@@ -45,17 +45,10 @@ def command(
     then: use a small problem.
     """
     check_outputs(None, json_output, force)
-    sources, arguments, cflags = sources_or_result(sources, program_arguments(ctx), cflags)
-    request = AnalysisRequest(
-        sources=sources,
-        arguments=arguments,
-        compiler=CompilerOptions(cc, cflags),
-        stdin=stdin,
-    )
+    request = interpreted_request(ctx, sources, cc, cflags, stdin)
     from commanalyzer.features.kernels import find_kernels, run_kernels
     from commanalyzer.record import compile_request
     from commanalyzer.report.terminal.features_text import features_json, show_features
-    from commanalyzer.report.terminal.text import make_console
 
     _, module = compile_request(request)
     if run or request.arguments or stdin is not None:
@@ -63,11 +56,10 @@ def command(
         found = run_kernels(module, request.arguments, given)
     else:
         found = find_kernels(module)
-    if json_output == "-":
-        sys.stdout.write(features_json(found))
-        return
-    if json_output is not None:
-        write_text(Path(json_output), features_json(found), force=force)
-    show_features(found, make_console(sys.stdout))
-    if json_output is not None and not quiet:
-        click.echo(f"wrote {json_output}")
+    emit_document(
+        lambda: features_json(found),
+        lambda console: show_features(found, console),
+        json_output,
+        force=force,
+        quiet=quiet,
+    )

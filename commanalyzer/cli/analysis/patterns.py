@@ -6,11 +6,10 @@ from pathlib import Path
 
 import click
 
-from commanalyzer.cli.parameters import options
 from commanalyzer.cli.parameters.analysis_options import (
     WithProgramArguments,
-    program_arguments,
-    sources_or_result,
+    interpreted_options,
+    interpreted_request,
 )
 from commanalyzer.cli.parameters.output import (
     check_outputs,
@@ -19,14 +18,11 @@ from commanalyzer.cli.parameters.output import (
     json_option,
     quiet_option,
 )
-from commanalyzer.request import AnalysisRequest, CompilerOptions
 
 
 @click.command(cls=WithProgramArguments)
 @click.argument("sources", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--cc", default="", help="Your own clang; otherwise $CC or the bundled one.")
-@click.option("--cflags", type=options.flags, default=(), help='Compiler flags: "-DN=100 -Iinclude".')
-@click.option("--stdin", type=click.Path(path_type=Path), help="File for the program's standard input.")
+@interpreted_options
 @json_option
 @force_option
 @quiet_option("Only the patterns, without reasons.")
@@ -46,13 +42,7 @@ def command(
     The program is interpreted: use a small problem. What is said holds for the flows of that run.
     """
     check_outputs(None, json_output, force)
-    sources, arguments, cflags = sources_or_result(sources, program_arguments(ctx), cflags)
-    request = AnalysisRequest(
-        sources=sources,
-        arguments=arguments,
-        compiler=CompilerOptions(cc, cflags),
-        stdin=stdin,
-    )
+    request = interpreted_request(ctx, sources, cc, cflags, stdin)
     from commanalyzer.patterns.find import find_patterns
     from commanalyzer.record import compile_request
     from commanalyzer.report.terminal.patterns_text import patterns_json, show_patterns

@@ -11,12 +11,11 @@ import click
 from commanalyzer.cli.parameters import options
 from commanalyzer.cli.parameters.analysis_options import (
     WithProgramArguments,
-    program_arguments,
-    sources_or_result,
+    interpreted_options,
+    interpreted_request,
 )
 from commanalyzer.cli.parameters.output import check_outputs, force_option, json_option, quiet_option
 from commanalyzer.foundation.files import require_writable, write_text
-from commanalyzer.request import AnalysisRequest, CompilerOptions
 
 if TYPE_CHECKING:
     from commanalyzer.tasks.graph import TaskGraph
@@ -40,9 +39,7 @@ _FILE = click.Path(path_type=Path)
 @click.option("--dot", type=_FILE, help="Write the graph with repetitions folded, for Graphviz.")
 @click.option("--graphml", type=_FILE, help="Write the whole graph as GraphML.")
 @click.option("--picture", type=_FILE, help="Draw the graph with repetitions folded: *.svg, *.pdf or *.png.")
-@click.option("--cc", default="", help="Your own clang; otherwise $CC or the bundled one.")
-@click.option("--cflags", type=options.flags, default=(), help='Compiler flags: "-DN=100 -Iinclude".')
-@click.option("--stdin", type=_FILE, help="File for the program's standard input.")
+@interpreted_options
 @json_option
 @force_option
 @quiet_option("Only the kernels and their range mappers.")
@@ -71,14 +68,7 @@ def command(
     check_outputs(None, json_output, force)
     for path in filter(None, (dot, graphml, picture)):
         require_writable(path, force)
-    sources, arguments, cflags = sources_or_result(sources, program_arguments(ctx), cflags)
-    request = AnalysisRequest(
-        sources=sources,
-        arguments=arguments,
-        compiler=CompilerOptions(cc, cflags),
-        stdin=stdin,
-        regions=regions,
-    )
+    request = interpreted_request(ctx, sources, cc, cflags, stdin, regions)
     from commanalyzer.record import compile_request
     from commanalyzer.report.terminal.tasks_text import show_tasks
     from commanalyzer.report.terminal.text import make_console

@@ -126,6 +126,38 @@ def sources_or_result(
     return found.sources, found.arguments, flags or found.flags
 
 
+def interpreted_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add what :func:`interpreted_request` needs to a command whose program is interpreted."""
+    for option in (
+        click.option(
+            "--stdin", type=click.Path(path_type=Path), help="File for the program's standard input."
+        ),
+        click.option("--cflags", type=options.flags, default=(), help='Compiler flags: "-DN=100 -Iinclude".'),
+        click.option("--cc", default="", help="Your own clang; otherwise $CC or the bundled one."),
+    ):
+        command = option(command)
+    return command
+
+
+def interpreted_request(
+    ctx: click.Context,
+    sources: tuple[Path, ...],
+    cc: str,
+    cflags: tuple[str, ...],
+    stdin: Path | None,
+    regions: tuple[str, ...] = (),
+) -> AnalysisRequest:
+    """Request of the options added by :func:`interpreted_options`, of sources or a result."""
+    sources, arguments, cflags = sources_or_result(sources, program_arguments(ctx), cflags)
+    return AnalysisRequest(
+        sources=sources,
+        arguments=arguments,
+        compiler=CompilerOptions(cc, cflags),
+        stdin=stdin,
+        regions=regions,
+    )
+
+
 def analysis_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add everything that :func:`request_from` needs to a command."""
     command = division_options(machine_options(command))
