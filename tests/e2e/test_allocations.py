@@ -19,9 +19,9 @@ from commanalyzer.machine.placement import on_nodes
 from commanalyzer.simulation.allocations import pattern_messages, simulated_campaign
 from commanalyzer.simulation.platforms import LinkParameters
 from commanalyzer.simulation.routes import make_network
-from tests.bench.allocations_simgrid import ratio
 from tests.e2e.command import commanalyzer
 from tests.simgrid.communicator import IS_KNOWN
+from tests.simgrid.phases import ratio
 from tests.simgrid.platforms import campaign_on, star
 from tests.simgrid.tools import needs_simgrid
 

@@ -1,6 +1,6 @@
 """What does not depend on the number of time steps or on how unknowns are numbered.
 
-``python -m tests.bench.growth`` prints values, flows and bytes per element and step of all workloads.
+``python -m bench.growth`` prints values, flows and bytes per element and step of all workloads.
 """
 
 from __future__ import annotations

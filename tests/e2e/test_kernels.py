@@ -14,10 +14,10 @@ from _pytest.mark import ParameterSet
 import commanalyzer as ca
 from commanalyzer.errors import CompileError
 from commanalyzer.frontend.inputs.fortran import find_fortran
-from tests.bench.kernel_plain import counted_at_plain
-from tests.bench.kernel_run import Run, missing_arrays, run
-from tests.bench.kernel_table import NODES as ALL_NODES
-from tests.bench.kernel_table import Kernel, kernels
+from tests.kernels.plain import counted_at_plain
+from tests.kernels.run import Run, missing_arrays, run
+from tests.kernels.table import NODES as ALL_NODES
+from tests.kernels.table import Kernel, kernels
 
 NODES = (4, 16)
 MOST = 1.1  # times the bytes of the plain division

@@ -14,8 +14,8 @@ import commanalyzer as ca
 from commanalyzer.simulation.platforms import LinkParameters, make_platform
 from commanalyzer.simulation.run import replayed_time
 from commanalyzer.simulation.schedule import make_schedule
-from tests.bench.simulated_programs import CASES, build, step_time
 from tests.e2e.command import HEAT, commanalyzer, leftovers
+from tests.simgrid.programs import CASES, build, step_time
 from tests.simgrid.tools import needs_simgrid, needs_smpicc
 
 N, STEPS = 64, 10

@@ -13,19 +13,18 @@ from commanalyzer.tasks.accesses.observer import Ints
 from commanalyzer.tasks.graph import TaskGraph
 from commanalyzer.tasks.mappers import parse_mapper
 from commanalyzer.vcg.graph import Fold, HomeKind, ValueGraph
-from tests.bench.tasks import (
+from tests.e2e.tasks_oracle import Loop, fields, line, moved_elements, stencil
+from tests.graphs import build, row
+from tests.recorded import record_file
+from tests.task_kernels import (
     NODES,
     Application,
     analysed,
     applications,
-    document,
     found_kernel,
     graph_of,
     unlike,
 )
-from tests.e2e.tasks_oracle import Loop, fields, line, moved_elements, stencil
-from tests.graphs import build, row
-from tests.recorded import record_file
 
 WORKLOADS = Path(__file__).resolve().parents[2] / "workloads" / "tasks"
 _LISTED = {application.name: application for application in applications()}
@@ -53,10 +52,6 @@ def test_mappers_are_those_of_the_table_or_the_difference_is_explained(name: str
 @pytest.mark.parametrize("name", sorted(n for n, a in _LISTED.items() if a.moved))
 def test_programs_move_what_theory_says(name: str) -> None:
     assert graph_of(_LISTED[name]).moved_bytes() == _LISTED[name].expected(0)
-
-
-def test_the_written_table_is_that_of_the_command() -> None:
-    assert (WORKLOADS / "MAPPERS.md").read_text() == document()
 
 
 def _described(application: Application) -> list[Loop]:

@@ -1,10 +1,10 @@
-"""A sample of ``python -m tests.bench.recovery``: exact data of a term give this term back."""
+"""A sample of ``python -m bench.recovery``: exact data of a term give this term back."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.bench.recovery import Truth, recover, truths
+from tests.known_laws import Truth, recover, truths
 
 ALL = list(truths())
 PHYSICAL = [truth for truth in ALL if truth.family == "physical"][3::150]

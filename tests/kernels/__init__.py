@@ -1,0 +1,1 @@
+"""The kernels of ``workloads/kernels``: what each is run with, and what its plain division sends."""
