@@ -1,10 +1,10 @@
-"""Runs the notebooks of ``examples/``; ``python -m tests.documentation.notebooks`` stores what they show."""
+"""Runs the notebooks of ``examples/``."""
 
 from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -39,16 +39,6 @@ def executed(path: Path) -> Any:
         return client.execute()
 
 
-def shown(notebook: Any) -> list[list[str]]:
-    """What each code cell shows: kinds of output, without their content."""
-    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
-    return [[kind for output in cell["outputs"] for kind in _kinds(output)] for cell in cells]
-
-
-def _kinds(output: Mapping[str, Any]) -> list[str]:
-    return sorted(output["data"]) if "data" in output else [output.get("name", output["output_type"])]
-
-
 @contextmanager
 def _environment(scratch: str) -> Iterator[None]:
     """Kernels import this checkout, and leave nothing in the home of the user."""
@@ -66,19 +56,3 @@ def _environment(scratch: str) -> Iterator[None]:
     finally:
         for name, value in before.items():
             os.environ.pop(name) if value is None else os.environ.update({name: value})
-
-
-def _write(path: Path) -> None:
-    """Store the outputs, without what differs from run to run."""
-    import nbformat
-
-    notebook = executed(path)
-    for cell in notebook.cells:
-        cell.metadata.pop("execution", None)
-    notebook.metadata["language_info"] = {"name": "python"}
-    nbformat.write(notebook, path)
-
-
-if __name__ == "__main__":
-    for each in notebooks():
-        _write(each)

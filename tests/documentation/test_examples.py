@@ -1,4 +1,4 @@
-"""The notebooks run, and show what is stored in them: their own asserts hold the numbers against theory."""
+"""The notebooks run: their own asserts hold the numbers against theory."""
 
 from __future__ import annotations
 
@@ -7,25 +7,23 @@ from pathlib import Path
 
 import pytest
 
-from tests.documentation.notebooks import executed, notebooks, shown
+from tests.documentation.notebooks import executed, notebooks
 
 
-def test_there_are_examples() -> None:
-    names = [path.stem for path in notebooks()]
-    assert names == ["first_analysis", "own_decomposition", "sweep_to_allocation"]
+_DEFAULT = ("own_decomposition",)
+_CASES = [pytest.param(p, marks=() if p.stem in _DEFAULT else pytest.mark.extended) for p in notebooks()]
 
 
-@pytest.mark.parametrize("path", notebooks(), ids=lambda path: path.stem)
-def test_notebook_runs_and_shows_what_is_stored(path: Path) -> None:
+@pytest.mark.parametrize("path", _CASES, ids=lambda path: path.stem)
+def test_notebook_runs(path: Path) -> None:
     pytest.importorskip("nbclient", reason="nbclient is not installed")
     pytest.importorskip("ipykernel", reason="ipykernel is not installed")
-    stored = json.loads(path.read_text(encoding="utf-8"))
-    assert shown(executed(path)) == shown(stored)
+    code = [cell for cell in executed(path)["cells"] if cell["cell_type"] == "code"]
+    assert any("assert " in cell["source"] for cell in code)
+    assert all(cell["outputs"] for cell in code if "\nimport commanalyzer" not in cell["source"])
 
 
-@pytest.mark.parametrize("path", notebooks(), ids=lambda path: path.stem)
-def test_stored_outputs_are_those_of_a_run(path: Path) -> None:
-    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    code = [cell for cell in cells if cell["cell_type"] == "code"]
-    assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1))
-    assert [o for cell in code for o in cell["outputs"] if o["output_type"] == "error"] == []
+def test_what_notebooks_show_is_not_stored() -> None:
+    cells = [cell for path in notebooks() for cell in json.loads(path.read_text())["cells"]]
+    assert len(cells) > 20
+    assert [cell["source"] for cell in cells if cell.get("outputs")] == []
