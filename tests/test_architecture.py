@@ -310,6 +310,27 @@ def test_every_module_says_what_it_is() -> None:
     assert [module.name for module in _modules() if not module.has_docstring] == []
 
 
+def _written_lines(path: Path) -> list[str]:
+    """Lines of a file without imports, comments, blank ones and punctuation."""
+    text = path.read_text(encoding="utf-8")
+    imports = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import | ast.ImportFrom)]
+    left_out = {n for node in imports for n in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
+    lines = [line.strip() for n, line in enumerate(text.splitlines(), 1) if n not in left_out]
+    return [line for line in lines if any(c.isalnum() for c in line) and not line.startswith("#")]
+
+
+def _runs(path: Path, length: int = 6) -> set[tuple[str, ...]]:
+    lines = _written_lines(path)
+    return {tuple(lines[n : n + length]) for n in range(len(lines) - length + 1)}
+
+
+def test_oracles_share_no_code_with_the_package() -> None:
+    own = {run for path in PACKAGE.rglob("*.py") for run in _runs(path)}
+    assert len(own) > 10_000
+    shared = {path.name: _runs(path) & own for path in (ROOT / "tests" / "reference").glob("*.py")}
+    assert {name: runs for name, runs in shared.items() if runs} == {}
+
+
 def test_help_does_not_import_heavy_libraries() -> None:
     code = (
         "import sys\n"

@@ -9,7 +9,6 @@ import pytest
 
 from tests.documentation.notebooks import executed, notebooks
 
-
 _DEFAULT = ("own_decomposition",)
 _CASES = [pytest.param(p, marks=() if p.stem in _DEFAULT else pytest.mark.extended) for p in notebooks()]
 

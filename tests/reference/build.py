@@ -18,7 +18,7 @@ from commanalyzer.vcg.graph import Fold, Site, SourceRole, ValueGraph
 from commanalyzer.vcg.reading.tables import Tables
 from tests.reference.chains import Chains, make_chains
 from tests.reference.expand import CHUNK, FlatRows, expand_rows, fill_lengths, pointer, segment_positions
-from tests.reference.homes import WordIndex, home_widths, index_words, number_homes
+from tests.reference.homes import Extents, WordIndex, number_homes
 from tests.reference.naming import name_homes
 from tests.reference.ranges import without_ranges
 
@@ -126,14 +126,8 @@ def _stores(rows: _Rows) -> Int64:
 def _number_words(trace: Trace, rows: _Rows, flat: FlatRows) -> WordIndex:
     """Vertices of all words that are stored to or read."""
     stored = _stores(rows)
-    sinks = rows.sink[stored]
-    read = []
-    for first in range(0, len(flat.label), CHUNK):
-        label = flat.label[first : first + CHUNK]
-        read.append(_words(label[_is_memory_label(label)]).astype(np.int64))
-    slots = rows.sink[rows.defines & ~rows.is_register]
-    dense = index_words(trace, [sinks, slots, *read])
-    return number_homes(dense, dense.number(sinks), rows.width_bytes[stored], [dense.number(w) for w in read])
+    label = flat.label[_is_memory_label(flat.label)]
+    return number_homes(Extents(trace), rows.sink[stored], rows.width_bytes[stored], np.unique(_words(label)))
 
 
 def _sources(flat: FlatRows, index: WordIndex, vertex_of_row: Int32) -> tuple[Int32, UInt8]:
@@ -147,7 +141,7 @@ def _sources(flat: FlatRows, index: WordIndex, vertex_of_row: Int32) -> tuple[In
         named = ~in_memory & ((label & np.uint64(NOTHING)) != NOTHING) & (label != 0)
         words = _words(label)
         vertex = np.full(len(label), -1, np.int32)
-        vertex[in_memory] = index.vertex[index.dense.number(words[in_memory])]
+        vertex[in_memory] = index.vertex_of(words[in_memory])
         vertex[named] = vertex_of_row[words[named]]
         source[part] = vertex
         role[part] = np.where(label & np.uint64(CONTROL), int(SourceRole.CONTROL), 0)
@@ -159,7 +153,7 @@ def _sinks(rows: _Rows, index: WordIndex, vertex_of_row: Int32) -> Int64:
     """Sink vertex per row, -1 for fills."""
     sink = vertex_of_row.astype(np.int64)
     stored = _stores(rows)
-    sink[stored] = index.vertex[index.dense.number(rows.sink[stored])]
+    sink[stored] = index.vertex_of(rows.sink[stored])
     sink[rows.is_update] = vertex_of_row[rows.sink[rows.is_update]]
     return sink
 
@@ -169,8 +163,7 @@ def _fills(trace: Trace, rows: _Rows, index: WordIndex) -> _Fills:
     fills = np.flatnonzero(rows.is_fill)
     first = rows.sink[fills]
     last = first + fill_lengths(trace, fills) if len(fills) else first
-    words = index.dense.word(index.home)
-    low, high = np.searchsorted(words, first), np.searchsorted(words, last)
+    low, high = np.searchsorted(index.home, first), np.searchsorted(index.home, last)
     lengths = (high - low).astype(np.int64)
     return _Fills(np.repeat(fills, lengths), np.repeat(low, lengths) + segment_positions(lengths))
 
@@ -252,7 +245,7 @@ def _assemble(
     return ValueGraph(
         home_object=home_object,
         home_offset=home_offset,
-        width_bytes=np.concatenate([home_widths(index), named_width]),
+        width_bytes=np.concatenate([index.width_bytes, named_width]),
         versions=np.bincount(row_sink, row_count, num_vertices).astype(np.int64) + is_input,
         is_temporary=np.concatenate([np.zeros(len(index.home), np.bool_), ~rows.is_register[defining_rows]]),
         is_input=is_input,

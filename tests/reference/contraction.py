@@ -66,19 +66,10 @@ def merge_registers(graph: ValueGraph, edges: Edges) -> Int64:
 
 
 def merge_tasks(graph: ValueGraph, target: Int64, removed: Bool, most_share: float) -> Int64:
-    """Return ``target`` with register values and temporaries that feed each other merged.
+    """Return ``target`` with each connected component of private values merged into its first vertex.
 
-    What is computed between reading arrays and writing them is one *task* (the work on one element): nobody
-    divides it among nodes, and there are many private values in it. A task is a connected component of the
-    private values. Values that link everything (a running sum) are not private: a component that holds more
-    than ``most_share`` of all vertices is taken apart into those that do not need the links of reductions,
-    and left alone where that does not help.
-
-    Args:
-        graph: Value graph.
-        target: int64[V], merges so far.
-        removed: bool[V], vertices that take no part.
-        most_share: Largest share of a task.
+    Left alone are components of more than ``most_share`` of all vertices, unless they are smaller without the
+    links of reductions.
     """
     v = graph.num_vertices
     private = (graph.is_register | graph.is_temporary) & ~removed

@@ -1,8 +1,7 @@
-"""Home vertices: which words are the same place, and what that place is called.
+"""Home vertices from their definition: which words are the same place, and in which extent they are.
 
-Input: words of a trace. Output: :class:`WordIndex` (vertex number of every word) and names for vertices.
-Words are numbered densely through the named extents of program memory, so that numbering takes table look-ups
-instead of sorting.
+A word is a home when a value is stored to it or it is read, unless nobody stores to it and a wider value that
+begins one to three words before it, in the same extent, covers it: then it is a part of that value.
 """
 
 from __future__ import annotations
@@ -15,112 +14,32 @@ from numpy.typing import NDArray
 from commanalyzer.abi.hooks import ADDRESS_MASK
 from commanalyzer.trace.reader import Trace
 
-UInt64 = NDArray[np.uint64]
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
-Bool = NDArray[np.bool_]
-
-_DENSE_LIMIT = 1 << 28  # words of named memory (1 GiB) that are numbered without looking which are used
-_BLOCK_BITS = 12  # words per block of larger memory
-_GAP = 4  # dense numbers between extents: no value reaches from one into the next
+UInt8 = NDArray[np.uint8]
 
 
-@dataclass(frozen=True, slots=True)
-class DenseWords:
-    """Dense numbers for words.
+class Extents:
+    """The named pieces of memory of a recording; where several begin at one word, the longest counts."""
 
-    Attributes:
-        starts: int64[E], first word of each range, increasing; named extents and, between them, single
-            words that belong to none.
-        base: int64[E], dense number of the first word of each range.
-        size: Number of dense numbers.
-        extent: int64[E], row of the trace's extents, -1 for unnamed words.
-    """
+    def __init__(self, trace: Trace) -> None:
+        found: dict[int, tuple[int, int]] = {}
+        for row, extent in enumerate(trace.extents):
+            first, length = (int(extent["start"]) & ADDRESS_MASK) >> 2, (int(extent["size"]) + 3) >> 2
+            if length and (first not in found or length >= found[first][0]):
+                found[first] = (length, row)
+        self._first = np.array(sorted(found), np.int64)
+        pairs = [found[first] for first in sorted(found)]
+        self._length = np.array([length for length, _ in pairs], np.int64)
+        self._row = np.array([row for _, row in pairs], np.int64)
 
-    starts: Int64
-    base: Int64
-    size: int
-    extent: Int64
-
-    def number(self, words: Int64) -> Int64:
-        """Dense number of each word."""
-        which = np.searchsorted(self.starts, words, side="right") - 1
-        return np.asarray(self.base[which] + (words - self.starts[which]))
-
-    def range_of(self, dense: Int64) -> Int64:
-        """Range that each dense number belongs to."""
-        return np.asarray(np.searchsorted(self.base, dense, side="right") - 1)
-
-    def word(self, dense: Int64) -> Int64:
-        """Word of each dense number."""
-        which = self.range_of(dense)
-        return np.asarray(self.starts[which] + (dense - self.base[which]))
-
-
-def index_words(trace: Trace, word_chunks: list[Int64]) -> DenseWords:
-    """Dense numbering of the trace's extents and of all words outside of them.
-
-    Args:
-        trace: Recording.
-        word_chunks: Every word that occurs, in arrays of any size.
-    """
-    extents = np.asarray(trace.extents)
-    starts = ((extents["start"] & np.uint64(ADDRESS_MASK)) >> np.uint64(2)).astype(np.int64)
-    lengths = ((extents["size"] + np.uint64(3)) >> np.uint64(2)).astype(np.int64)
-    order = np.lexsort((lengths, starts))
-    starts, lengths, number = starts[order], lengths[order], order.astype(np.int64)
-    kept = np.ones(len(starts), bool)
-    kept[:-1] = starts[1:] != starts[:-1]  # of empty and equal ones the largest
-    kept &= lengths > 0
-    starts, lengths, number = starts[kept], lengths[kept], number[kept]
-    outside = _outside(starts, lengths, word_chunks)
-    if int(lengths.sum()) > _DENSE_LIMIT:
-        starts, lengths, number = _touched(starts, lengths, number, word_chunks)
-    all_starts = np.concatenate([starts, outside])
-    all_lengths = np.concatenate([lengths, np.ones(len(outside), np.int64)])
-    all_numbers = np.concatenate([number, np.full(len(outside), -1)])
-    order = np.argsort(all_starts, kind="stable")
-    all_starts, all_lengths, all_numbers = all_starts[order], all_lengths[order], all_numbers[order]
-    base = np.cumsum(all_lengths + _GAP) - all_lengths
-    size = int(base[-1] + all_lengths[-1] + _GAP) if len(base) else _GAP
-    return DenseWords(all_starts, base, size, all_numbers)
-
-
-def _touched(
-    starts: Int64, lengths: Int64, number: Int64, word_chunks: list[Int64]
-) -> tuple[Int64, Int64, Int64]:
-    """Extents cut down to the blocks in which words occur: programs may use huge ranges sparsely.
-
-    Neighbouring blocks stay one range, so that no value is cut.
-    """
-    per_extent = 1 << (44 - _BLOCK_BITS)
-    keys = []
-    for words in word_chunks:
-        which = np.searchsorted(starts, words, side="right") - 1
-        inside = (which >= 0) & (words < starts[which] + lengths[which])
-        which, words = which[inside], words[inside]
-        keys.append(np.unique(which * per_extent + ((words - starts[which]) >> _BLOCK_BITS)))
-    blocks = np.unique(np.concatenate(keys))
-    first = np.flatnonzero(np.concatenate(([True], np.diff(blocks) != 1)))
-    counts = np.diff(np.concatenate((first, [len(blocks)])))
-    which, offset = np.divmod(blocks[first], per_extent)
-    offset <<= _BLOCK_BITS
-    length = np.minimum(counts << _BLOCK_BITS, lengths[which] - offset)
-    return starts[which] + offset, length, number[which]
-
-
-def _outside(starts: Int64, lengths: Int64, word_chunks: list[Int64]) -> Int64:
-    """Sorted, distinct words in no extent."""
-    found = []
-    for words in word_chunks:
-        if not len(starts):
-            found.append(np.unique(words))
-            continue
-        which = np.searchsorted(starts, words, side="right") - 1
-        inside = (which >= 0) & (words < starts[which] + lengths[which])
-        if not inside.all():
-            found.append(np.unique(words[~inside]))
-    return np.unique(np.concatenate(found)) if found else np.zeros(0, np.int64)
+    def row_of(self, words: Int64) -> Int64:
+        """Row of the trace's extents that each word lies in, -1 for none."""
+        if not len(self._first):
+            return np.full(len(words), -1, np.int64)
+        before = np.searchsorted(self._first, words, side="right") - 1
+        inside = (before >= 0) & (words < self._first[before] + self._length[before])
+        return np.where(inside, self._row[before], -1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,59 +47,45 @@ class WordIndex:
     """Vertex numbers of words.
 
     Attributes:
-        dense: Dense numbering.
-        vertex: int32[dense.size], vertex of each dense number, -1 for words that are no home.
-        home: int64[M], dense number of each memory vertex, increasing.
-        width_bytes: uint8[M], width of the widest value stored there, 0 if none was.
+        word: int64[W], all words that occur, increasing.
+        vertex: int32[W], the memory vertex that each is, or is a part of.
+        home: int64[M], word of each memory vertex, increasing.
+        width_bytes: uint8[M], width of the widest value stored there; where none was, 8 or, if the next
+            word of the extent is a home as well, 4.
     """
 
-    dense: DenseWords
+    word: Int64
     vertex: Int32
     home: Int64
-    width_bytes: NDArray[np.uint8]
+    width_bytes: UInt8
+
+    def vertex_of(self, words: Int64) -> Int32:
+        """Vertex of each of some words that occur."""
+        return np.asarray(self.vertex[np.searchsorted(self.word, words)])
 
 
-def number_homes(
-    dense: DenseWords, sinks: Int64, sink_width_bytes: Int64, source_chunks: list[Int64]
-) -> WordIndex:
-    """Number the homes among the words that occur.
-
-    A word that nobody stores to and that is covered by a wider value is a part of that value.
+def number_homes(extents: Extents, sinks: Int64, width_bytes: Int64, read: Int64) -> WordIndex:
+    """Number the homes.
 
     Args:
-        dense: Dense numbering.
-        sinks: int64, dense numbers of words that values are stored to.
-        sink_width_bytes: int64, width of each of these values.
-        source_chunks: Dense numbers of words that are read.
+        extents: Named memory.
+        sinks: int64, words that values are stored to.
+        width_bytes: int64, width of each of these values.
+        read: int64, words that are read.
     """
-    width = np.zeros(dense.size, np.uint8)
-    for size in np.unique(sink_width_bytes):  # increasing: the widest value wins
-        width[sinks[sink_width_bytes == size]] = size
-    is_home = width > 0
-    for words in source_chunks:
-        is_home[words] = True
-    part_of = np.zeros(dense.size, np.int8)
-    unstored = np.flatnonzero(is_home & (width == 0))
-    for distance in (1, 2, 3):
-        covered = unstored[width[unstored - distance] > 4 * distance]
-        part_of[covered[part_of[covered] == 0]] = distance
-    is_home &= part_of == 0
-    home = np.flatnonzero(is_home)
-    vertex = np.full(dense.size, -1, np.int32)
-    vertex[home] = np.arange(len(home), dtype=np.int32)
-    parts = np.flatnonzero(part_of)
-    vertex[parts] = vertex[parts - part_of[parts]]
-    return WordIndex(dense, vertex, home, width[home])
-
-
-def home_widths(index: WordIndex) -> NDArray[np.uint8]:
-    """uint8[M], width of every memory vertex.
-
-    An input that was never stored has no store that tells its width. Its neighbours do: 8 bytes when the next
-    home is two words away, 4 otherwise.
-    """
-    width = index.width_bytes.copy()
-    unknown = np.flatnonzero(width == 0)
-    distance = np.diff(index.home, append=index.home[-1:] + 2)
-    width[unknown] = np.where(distance[unknown] == 1, 4, 8)
-    return width
+    word = np.unique(np.concatenate((sinks, read)))
+    extent, widest = extents.row_of(word), np.zeros(len(word), np.int64)
+    np.maximum.at(widest, np.searchsorted(word, sinks), width_bytes)
+    whole = np.arange(len(word))
+    for distance in (3, 2, 1):  # the nearest value wins
+        other = np.searchsorted(word, word - distance)
+        is_there = (word[other] == word - distance) & (extent[other] == extent) & (extent >= 0)
+        covered = is_there & (widest == 0) & (widest[other] > 4 * distance)
+        whole[covered] = other[covered]
+    is_home = whole == np.arange(len(word))
+    number = np.cumsum(is_home) - 1
+    home, width = word[is_home], widest[is_home]
+    follows = (np.diff(home, append=-1) == 1) & (extent[is_home] >= 0)
+    follows[:-1] &= extent[is_home][1:] == extent[is_home][:-1]
+    width[width == 0] = np.where(follows[width == 0], 4, 8)
+    return WordIndex(word, number[whole].astype(np.int32), home, width.astype(np.uint8))

@@ -12,7 +12,7 @@ from commanalyzer.trace.reader import Trace
 from commanalyzer.vcg.graph import HomeObject
 from commanalyzer.vcg.naming import Names
 from commanalyzer.vcg.reading.tables import Tables
-from tests.reference.homes import DenseWords, WordIndex
+from tests.reference.homes import Extents, WordIndex
 
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
@@ -35,9 +35,7 @@ def name_homes(
         int32[V] object numbers, int64[V] byte offsets, objects. Register values of a site are one object.
     """
     names = Names(sites, trace, tables)
-    dense = index.dense
-    word = dense.word(index.home)
-    in_memory, offset = _places(names, dense, trace, word, dense.range_of(index.home))
+    in_memory, offset = _places(names, trace, index.home)
     heads = trace.heads[defining_rows]
     in_workspace = (heads["flags"] & ROW_TEMPORARY) != 0
     named_object = np.zeros(len(heads), np.int64)
@@ -47,7 +45,7 @@ def name_homes(
     is_register[register_sites] = True
     named_object[~in_workspace] = names.registers(is_register)[register_sites]
     slots, slot_of = np.unique(heads["sink"][in_workspace].astype(np.int64), return_inverse=True)
-    objects, offsets = _places(names, dense, trace, slots, dense.range_of(dense.number(slots)))
+    objects, offsets = _places(names, trace, slots)
     named_object[in_workspace], named_offset[in_workspace] = objects[slot_of], offsets[slot_of]
     return (
         np.concatenate([in_memory, named_object]).astype(np.int32),
@@ -56,21 +54,17 @@ def name_homes(
     )
 
 
-def _places(names: Names, dense: DenseWords, trace: Trace, word: Int64, ranges: Int64) -> tuple[Int64, Int64]:
-    """Object number and byte offset of words in increasing order, and the range of each."""
+def _places(names: Names, trace: Trace, word: Int64) -> tuple[Int64, Int64]:
+    """Object number and byte offset of words in increasing order."""
+    row = Extents(trace).row_of(word)
     object_of = np.zeros(len(word), np.int64)
     offset = word * 4
-    first = np.flatnonzero(np.diff(ranges, prepend=-1))
-    extents = np.asarray(trace.extents)
-    ends = np.append(first, len(ranges))[1:]
-    for begin, end in zip(first, ends, strict=True):  # one step per extent
-        which = int(ranges[begin])
-        if dense.extent[which] < 0:
+    first = np.flatnonzero(np.diff(row, prepend=-2))
+    for begin, end in zip(first, np.append(first, len(row))[1:], strict=True):  # one step per extent
+        if row[begin] < 0:
             continue
-        extent = extents[dense.extent[which]]
-        start = (int(extent["start"]) & ADDRESS_MASK) >> 2
-        within = (word[begin:end] - start) * 4 + int(extent["offset"])
-        numbers, shifts = names.resolve(extent, within)
-        object_of[begin:end] = numbers
+        extent = np.asarray(trace.extents)[row[begin]]
+        within = offset[begin:end] + int(extent["offset"]) - (int(extent["start"]) & ADDRESS_MASK & ~3)
+        object_of[begin:end], shifts = names.resolve(extent, within)
         offset[begin:end] = within - shifts
     return object_of, offset

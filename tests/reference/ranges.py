@@ -12,22 +12,8 @@ from itertools import product
 
 import numpy as np
 
+from commanalyzer.abi import trace_layout as layout
 from commanalyzer.abi.hooks import NOTHING, REGISTER, WORD_MASK
-from commanalyzer.abi.trace_layout import (
-    CELL,
-    GROUP,
-    HEAD,
-    NEST_REDUCTION,
-    ROW_COMPACT,
-    ROW_FILL,
-    ROW_NEST,
-    ROW_RANGE,
-    ROW_REGISTER,
-    ROW_TEMPORARY,
-    ROW_UPDATE,
-    ROW_WIDE,
-    SHIFTS_SHARED,
-)
 from commanalyzer.trace.reader import Trace
 from tests.reference.expand import expanded
 
@@ -50,7 +36,7 @@ class _Row:
 
 def without_ranges(trace: Trace) -> Trace:
     """The trace with every range and nest replaced by its rows; equal rows are one, where the first is."""
-    if not np.any(trace.heads["flags"] & (ROW_RANGE | ROW_NEST)) and not len(trace.renamings):
+    if not np.any(trace.heads["flags"] & (layout.ROW_RANGE | layout.ROW_NEST)) and not len(trace.renamings):
         return trace
     rows = list(_with_renamed(trace))
     sites = {row.site for row in rows if row.name >= len(trace.heads)}
@@ -60,7 +46,7 @@ def without_ranges(trace: Trace) -> Trace:
         row.labels = _renamed_all(row, row.labels, names)
         row.groups = tuple(tuple(_renamed_all(row, t, names) for t in terms) for terms in row.groups)
         is_plain = row.flags == 0
-        is_defining = row.flags in (ROW_REGISTER, ROW_TEMPORARY) and row.site in sites
+        is_defining = row.flags in (layout.ROW_REGISTER, layout.ROW_TEMPORARY) and row.site in sites
         terms = tuple(term for group in row.groups for term in group)
         key = (row.site, row.flags, row.sink, row.labels, terms)
         found = kept.setdefault(key if is_plain or is_defining else (row.name, row.site, row.sink), row)
@@ -114,10 +100,10 @@ def _rows_of_renaming(
     stretches, accesses = int(trace.bases[at]) % (1 << 32), int(trace.bases[at]) >> 32
     words: dict[int, int] = {}
     for k in range(accesses):
-        if first < SHIFTS_SHARED:
+        if first < layout.SHIFTS_SHARED:
             shift = int(trace.shifts[first + k])
         else:
-            shift = first - SHIFTS_SHARED - (1 << 31 if first & 1 << 30 else 0)
+            shift = first - layout.SHIFTS_SHARED - (1 << 31 if first & 1 << 30 else 0)
         access = int(trace.bases[at + 1 + stretches + k])
         address, size = access % (1 << 44), access >> 48
         for word in range(address // 4, (address + size + 3) // 4):
@@ -134,7 +120,7 @@ def _rows_of_renaming(
         bounds = int(trace.bases[at + 1 + k])
         for number in range(bounds % (1 << 32), bounds >> 32):
             row = known[number]
-            sink = row.sink if row.flags & ROW_REGISTER else words.get(row.sink, row.sink)
+            sink = row.sink if row.flags & layout.ROW_REGISTER else words.get(row.sink, row.sink)
             labels = tuple(moved(label) for label in row.labels)
             groups = tuple(tuple(tuple(moved(x) for x in term) for term in terms) for terms in row.groups)
             if (sink, labels, groups) == (row.sink, row.labels, row.groups):
@@ -150,20 +136,20 @@ def _all_rows(trace: Trace) -> Iterator[_Row]:
     groups = _groups(trace)
     for number, (head, cell) in enumerate(zip(trace.heads, trace.cells, strict=True)):
         sink, site, num_labels, flags = (int(head[name]) for name in ("sink", "site", "num_labels", "flags"))
-        if flags & ROW_WIDE:
+        if flags & layout.ROW_WIDE:
             pairs = units[at : at + 2 * num_labels].reshape(-1, 2)
             labels = tuple((int(low) & 0xFFFFFFFF) | (int(high) % (1 << 32)) << 32 for low, high in pairs)
             at += 2 * num_labels
-        elif flags & ROW_COMPACT:
+        elif flags & layout.ROW_COMPACT:
             labels = tuple(expanded(units[at : at + num_labels]).tolist())
             at += num_labels
         else:
             labels = tuple(sink + int(unit) for unit in units[at : at + num_labels])
             at += num_labels
-        flags &= ~(ROW_WIDE | ROW_COMPACT)
-        if flags & ROW_RANGE:
+        flags &= ~(layout.ROW_WIDE | layout.ROW_COMPACT)
+        if flags & layout.ROW_RANGE:
             yield from _rows_of_range(labels, number, int(cell["count"]))
-        elif flags & ROW_NEST:
+        elif flags & layout.ROW_NEST:
             rows = list(_rows_of_nest(labels, behind, int(cell["count"])))
             behind += len(rows)
             yield from rows
@@ -175,7 +161,7 @@ def _groups(trace: Trace) -> dict[int, list[_Terms]]:
     """Terms of the groups of each row."""
     found: dict[int, list[_Terms]] = {}
     for group in trace.groups:
-        row, first, count, width, is_listed = (int(group[name]) for name in GROUP.names or ())
+        row, first, count, width, is_listed = (int(group[name]) for name in layout.GROUP.names or ())
         if is_listed:
             labels = [int(label) for label in trace.listed[first : first + count * width]]
         else:
@@ -239,7 +225,7 @@ def _rows_of_nest(content: tuple[int, ...], name: int, count: int) -> Iterator[_
         for _ in range(content[0] >> 48):
             head, number = content[at], content[at] >> 32 & 255
             at += 1
-            if head & NEST_REDUCTION:
+            if head & layout.NEST_REDUCTION:
                 terms = content[at]
                 at += 1
                 initial = tuple(read() for _ in range(head >> 40 & 255))
@@ -253,7 +239,7 @@ def _rows_of_nest(content: tuple[int, ...], name: int, count: int) -> Iterator[_
                 yield _Row(
                     0,
                     head % (1 << 32),
-                    ROW_REGISTER,
+                    layout.ROW_REGISTER,
                     initial,
                     name,
                     count,
@@ -274,14 +260,14 @@ def _rows_of_nest(content: tuple[int, ...], name: int, count: int) -> Iterator[_
 def _assembled(trace: Trace, rows: list[_Row]) -> Trace:
     """Columns of these rows; those that name rows get their new numbers."""
     moved = {row.name: number for number, row in enumerate(rows)}
-    heads, cells = np.zeros(len(rows), HEAD), np.zeros(len(rows), CELL)
+    heads, cells = np.zeros(len(rows), layout.HEAD), np.zeros(len(rows), layout.CELL)
     units: list[int] = []
     groups: list[tuple[int, int, int, int, int]] = []
     listed: list[int] = []
     for number, row in enumerate(rows):
-        sink = moved[row.sink] if row.flags & ROW_UPDATE else row.sink
+        sink = moved[row.sink] if row.flags & layout.ROW_UPDATE else row.sink
         labels = _renamed_all(row, row.labels, moved)
-        heads[number] = (sink, row.site, len(labels), row.flags | ROW_WIDE)
+        heads[number] = (sink, row.site, len(labels), row.flags | layout.ROW_WIDE)
         cells[number] = (1, row.count)
         for label in labels:
             units += [label & 0xFFFFFFFF, label >> 32]
@@ -294,13 +280,13 @@ def _assembled(trace: Trace, rows: list[_Row]) -> Trace:
         heads=heads,
         cells=cells,
         labels=labels32,
-        groups=np.array(groups, GROUP),
+        groups=np.array(groups, layout.GROUP),
         listed=np.array(listed, np.uint64),
     )
 
 
 def _renamed_all(row: _Row, labels: Sequence[int], names: dict[int, int]) -> tuple[int, ...]:
-    return tuple(labels) if row.flags & ROW_FILL else tuple(_renamed(label, names) for label in labels)
+    return tuple(labels) if row.flags & layout.ROW_FILL else tuple(_renamed(label, names) for label in labels)
 
 
 def _renamed(label: int, names: dict[int, int]) -> int:
