@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
-from pathlib import Path
+from collections import Counter
 
 import pytest
 from hypothesis import settings
+
+from tests.tiers import EXTENDED, FAST, SAMPLED
 
 # The same examples in every run; `HYPOTHESIS_PROFILE=random` draws others, and keeps those that fail.
 settings.register_profile("fixed", derandomize=True, deadline=None)
@@ -30,19 +32,17 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
         config.option.loadscopereorder = False  # otherwise files with few long tests would come last
 
 
-# Folders and files of tests that neither compile nor record programs, nor compile many loops.
-_FAST = (
-    *("unit/cli", "unit/comparison", "unit/counting", "unit/export", "unit/ir", "unit/laws", "unit/machine"),
-    *("unit/report", "unit/roofline", "unit/simulation", "unit/trace", "unit/validation", "unit/bench"),
-    *("unit/frontend/drivers", "unit/test_theory.py", "unit/test_files.py", "unit/test_quantities.py"),
-    *("unit/test_work.py", "unit/test_heap.py", "test_architecture.py", "documentation/test_pages.py"),
-)
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what is fast by its place, so that a new test there is fast as well."""
-    root = Path(__file__).parent
-    fast = [root / name for name in _FAST]
+    """Put every test into its tier, by its name: a new test of a file is where the others are."""
+    number: Counter[str] = Counter()
     for item in items:
-        if any(item.path == place or place in item.path.parents for place in fast):
+        name = item.nodeid.removeprefix("tests/")
+        if name.startswith(FAST):
             item.add_marker(pytest.mark.fast)
+        if item.get_closest_marker("slow") or item.get_closest_marker("extended"):
+            continue
+        test = name.partition("[")[0]
+        every = next((n for start, n in SAMPLED.items() if name.startswith(start)), 1)
+        if name.startswith(EXTENDED) or number[test] % every:
+            item.add_marker(pytest.mark.extended)
+        number[test] += 1

@@ -15,7 +15,7 @@ from typing import Any
 import psutil
 import pytest
 
-_SHOWN_TESTS = 60
+_SHOWN_TESTS = 20
 _PROPERTY = "cpu_s"
 
 

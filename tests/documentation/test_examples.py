@@ -9,11 +9,8 @@ import pytest
 
 from tests.documentation.notebooks import executed, notebooks
 
-_DEFAULT = ("own_decomposition",)
-_CASES = [pytest.param(p, marks=() if p.stem in _DEFAULT else pytest.mark.extended) for p in notebooks()]
 
-
-@pytest.mark.parametrize("path", _CASES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", notebooks(), ids=lambda path: path.stem)
 def test_notebook_runs(path: Path) -> None:
     pytest.importorskip("nbclient", reason="nbclient is not installed")
     pytest.importorskip("ipykernel", reason="ipykernel is not installed")

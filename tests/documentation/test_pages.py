@@ -12,6 +12,7 @@ import pytest
 
 from commanalyzer.cli.analysis.export import FORMATS
 from commanalyzer.cli.main import group
+from tests.tiers import EXTENDED
 
 ROOT = Path(__file__).resolve().parents[2]
 _COMMAND = re.compile(r"^(?:\$ )?commanalyzer ([a-z-]+ .+)$", re.MULTILINE)
@@ -27,22 +28,40 @@ def _pages() -> list[Path]:
     return [*entrance, *sorted((ROOT / "docs").rglob("*.md")), *readmes]
 
 
-def _documented() -> list[str]:
-    """Every command line in the documentation, without ``commanalyzer``."""
-    found = []
-    for page in _pages():
-        text = page.read_text(encoding="utf-8").replace("    commanalyzer", "commanalyzer")
-        found += _COMMAND.findall(text) + _INLINE.findall(text)
-    return sorted({line for line in found if not line.startswith("COMMAND") and "..." not in line})
+def _documented(page: Path) -> list[str]:
+    """Every command line of a page, without ``commanalyzer``."""
+    text = page.read_text(encoding="utf-8").replace("    commanalyzer", "commanalyzer")
+    found = {*_COMMAND.findall(text), *_INLINE.findall(text)}
+    return sorted(line for line in found if not line.startswith("COMMAND") and "..." not in line)
 
 
 def test_every_subcommand_has_an_example() -> None:
     context = click.Context(group)
-    assert {line.split()[0] for line in _documented()} == set(group.list_commands(context))
+    shown = {line.split()[0] for page in _pages() for line in _documented(page)}
+    assert shown == set(group.list_commands(context))
 
 
-@pytest.mark.parametrize("line", _documented())
-def test_documented_command_is_accepted(line: str) -> None:
+@pytest.mark.parametrize("page", _pages(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_what_a_page_names_exists(page: Path) -> None:
+    for line in _documented(page):
+        _accept(line)
+        if line.startswith("analyze") and "analyze ./" not in line:
+            sources = [w for w in shlex.split(line.split(" -- ")[0]) if w.endswith((".c", ".cpp", ".f90"))]
+            assert sources, line
+            assert [source for source in sources if not list(ROOT.glob(source))] == [], line
+    text = page.read_text(encoding="utf-8")
+    targets = [t.partition("#") for t in re.findall(r"\]\(([^)\s]+)\)", text) if not t.startswith("http")]
+    files = {path: (page.parent / path).resolve() if path else page for path, _, _ in targets}
+    assert [path for path, file in files.items() if not file.exists()] == []
+    assert [(path, name) for path, _, name in targets if name and name not in _anchors(files[path])] == []
+    named = re.findall(
+        r"`((?:docs|commanalyzer|examples|runtime_shim|tests|workloads|bench)/[\w./-]+)`", text
+    )
+    assert [name for name in named if not (ROOT / name).exists() and "N" not in name] == []
+
+
+def _accept(line: str) -> None:
+    """Read a command line as the command would."""
     name, *arguments = shlex.split(line)
     # commands remember the settings of the group they were first used with (-h)
     parent = click.Context(group, info_name="commanalyzer", **group.context_settings)
@@ -50,9 +69,9 @@ def test_documented_command_is_accepted(line: str) -> None:
     if isinstance(command, click.Group):
         parent = click.Context(command, parent=parent, info_name=name)
         command = command.get_command(parent, arguments.pop(0))
-    assert command is not None
+    assert command is not None, line
     context = command.make_context(name, arguments, parent=parent)
-    assert context.params or not command.params
+    assert context.params or not command.params, line
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -60,19 +79,6 @@ def test_every_export_format_is_explained(name: str) -> None:
     page = (ROOT / "docs" / "reference" / "options.md").read_text(encoding="utf-8")
     section = page.partition("## Export formats\n")[2].partition("\n## ")[0]
     assert f"`{name}`" in section
-
-
-def _analysed_sources() -> list[str]:
-    """Analyses of source files, not of an executable."""
-    return [line for line in _documented() if line.startswith("analyze") and "analyze ./" not in line]
-
-
-@pytest.mark.parametrize("line", _analysed_sources())
-def test_documented_program_exists(line: str) -> None:
-    suffixes = (".c", ".cpp", ".f90")
-    sources = [word for word in shlex.split(line.split(" -- ")[0]) if word.endswith(suffixes)]
-    assert sources
-    assert [source for source in sources if not list(ROOT.glob(source))] == []
 
 
 def _rows(page: str, after: str = "") -> list[str]:
@@ -113,25 +119,21 @@ def test_every_row_names_tests_that_exist(rows: list[str], least: int) -> None:
     assert {name for _, name, _ in named if not name.startswith("test_")} == set()
 
 
+def test_every_promise_is_held_by_the_default_run() -> None:
+    named = {m[:2] for row in _rows("docs/explanation/promises.md", "\n") for m in _TEST.findall(row)}
+    late = {
+        (str(path.relative_to(ROOT / "tests")), node.name)
+        for path in sorted((ROOT / "tests").rglob("test_*.py"))
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.FunctionDef)
+        for mark in map(ast.unparse, node.decorator_list)
+        if mark in ("pytest.mark.slow", "pytest.mark.extended")
+    }
+    assert len(late) > 10
+    assert sorted(named & late) == []
+    assert [f"{file}::{name}" for file, name in named if f"{file}::{name}".startswith(EXTENDED)] == []
+
+
 def _anchors(page: Path) -> set[str]:
     titles = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
-
-
-@pytest.mark.parametrize("page", _pages(), ids=lambda page: str(page.relative_to(ROOT)))
-def test_links_lead_somewhere(page: Path) -> None:
-    targets = re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8"))
-    inside = [target.partition("#") for target in targets if not target.startswith("http")]
-    files = {path: (page.parent / path).resolve() if path else page for path, _, _ in inside}
-    assert [path for path, file in files.items() if not file.exists()] == []
-    broken = [(path, name) for path, _, name in inside if name and name not in _anchors(files[path])]
-    assert broken == []
-
-
-@pytest.mark.parametrize("page", _pages(), ids=lambda page: str(page.relative_to(ROOT)))
-def test_files_that_a_page_names_exist(page: Path) -> None:
-    named = re.findall(
-        r"`((?:docs|commanalyzer|examples|runtime_shim|tests|workloads)/[\w./-]+)`",
-        page.read_text(encoding="utf-8"),
-    )
-    assert [name for name in named if not (ROOT / name).exists() and "N" not in name] == []

@@ -61,6 +61,7 @@ class Kernel:
         missed: Why it misses a test today, by the test: ``volume``, ``names`` or ``budget``.
         unchecked: Why counting at the plain division does not give the formula; empty where it does.
         slow: Its test is left out of the default run.
+        flang: Oldest flang that describes all its arrays; 0 for any.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Kernel:
     missed: Mapping[str, str]
     unchecked: str
     slow: bool
+    flang: int
 
     def plain(self, size: int, nodes: int) -> tuple[int, tuple[int, ...]]:
         """Return the bytes of the plain division and its grid."""
@@ -155,6 +157,7 @@ def _kernel(entry: Mapping[str, Any], missed: Mapping[str, Mapping[str, str]]) -
         {test: reasons[name] for test, reasons in missed.items() if name in reasons},
         entry.get("unchecked", ""),
         bool(entry.get("slow", False)),
+        int(entry.get("flang", 0)),
     )
 
 

@@ -19,7 +19,7 @@ from tests.property.sampling import drawn
 from tests.recorded import Recorded, record_again, record_source
 from tests.reference.flows import describe_difference, home_of, native_chains, oracle_chains
 
-USUAL = 10  # programs
+USUAL = 4  # programs
 
 
 @drawn(USUAL)

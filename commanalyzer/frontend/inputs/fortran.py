@@ -24,16 +24,7 @@ FORTRAN_SUFFIXES = frozenset(s for s, language in LANGUAGE_OF_SUFFIX.items() if 
 ENVIRONMENT = "COMMANALYZER_FC"
 
 # The newest whose bitcode the LLVM inside llvmlite reads comes first.
-_KNOWN = (
-    "flang-22",
-    "flang-21",
-    "flang-20",
-    "flang-new-20",
-    "flang-new-19",
-    "flang-19",
-    "flang-new",
-    "flang",
-)
+_KNOWN = (*map("flang-{}".format, (22, 21, 20, "new-20", "new-19", 19, "new")), "flang")
 _NEWEST_LLVM = 22
 # -O2 lets flang inline intrinsics; a bisect limit of 0 makes LLVM skip all optional passes (and say so).
 _COMPILE_FLAGS = ("-O2", "-g", "-mllvm", "-opt-bisect-limit=0", "-emit-llvm", "-S")
@@ -49,10 +40,12 @@ class FortranCompiler:
     Attributes:
         command: Command prefix, may contain the user's flags.
         version: First line of ``--version``.
+        major: Its number.
     """
 
     command: tuple[str, ...]
     version: str
+    major: int
 
 
 def find_fortran(command: str = "") -> FortranCompiler:
@@ -103,7 +96,7 @@ def _checked(command: list[str], origin: str) -> FortranCompiler:
             where=origin,
             hint="its bitcode is newer than the LLVM inside llvmlite",
         )
-    return FortranCompiler((program, *command[1:]), version)
+    return FortranCompiler((program, *command[1:]), version, int(major.group(1)))
 
 
 def compile_fortran(
