@@ -42,6 +42,22 @@ def test_everything_is_there() -> None:
     assert "\x1b" not in text
 
 
+def test_every_number_of_the_table_is_the_results() -> None:
+    lines = _text(sample_result(sample_decomposition(4)), quiet=True, width=200).splitlines()
+    head, row = next((h, r) for h, r in zip(lines, lines[2:], strict=False) if "imbalance" in h)
+    cells = [[cell.strip() for cell in line[1:-1].split(line[0])] for line in (head, row)]
+    assert dict(zip(*cells, strict=True)) == {
+        "nodes": "4",
+        "decomposition": "metis cut",
+        "bytes": "120 B",
+        "per node": "30 B",
+        "messages": "3",
+        "bytes/flop": "24",
+        "imbalance": "1.250",
+        "bracket": "120 B - 128 B",
+    }
+
+
 def test_candidates_only_on_request() -> None:
     result = sample_result(
         sample_decomposition(2), sample_decomposition(2, method="blocks 2D", best=False, pair_bytes=80)
