@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import cast
 
 from commanalyzer.errors import FitError
-from commanalyzer.laws.data import ALIASES, DEFAULT_METRICS, Observations
+from commanalyzer.laws.data import ALIASES, DEFAULT_METRICS, MACHINE_METRICS, Observations
 from commanalyzer.laws.document import LawsDocument
 from commanalyzer.laws.fit import FAMILIES, fit_law
 from commanalyzer.laws.law import Family, Law
@@ -41,7 +41,7 @@ def fit_observations(seen: Observations, request: FitRequest, inputs: Sequence[P
         FitError: If a metric is missing, or its data cannot be fitted.
     """
     metrics = [ALIASES.get(name, name) for name in request.metrics]
-    metrics = metrics or [name for name in DEFAULT_METRICS if seen.knows(name)]
+    metrics = metrics or [name for name in (*DEFAULT_METRICS, *MACHINE_METRICS) if seen.knows(name)]
     if not metrics:
         raise FitError(
             f"expected metrics to fit, found the columns {', '.join(seen.metrics)}",

@@ -104,7 +104,7 @@ class Common:
     sizes: dict[str, float]
     nodes: tuple[int, ...]
     efficiency: float
-    division: str
+    division: str | None
     deadline: float | None
     machine: MachineParameters
     json_output: str | None
@@ -179,10 +179,12 @@ def _workload(common: Common, asked: AllocationQuestion) -> Workload:
         return ResultWorkload(load(common.source), max(1, round(steps)), asked.memory_traffic, memory)
     from commanalyzer.allocations.workload import LawsWorkload
     from commanalyzer.laws.document import load_laws
+    from commanalyzer.laws.projection import usual_division
 
     document = load_laws(common.source)
+    division = common.division or usual_division(document.laws)
     return LawsWorkload(
-        document.program, document.laws, common.sizes, steps, asked.memory_traffic, memory, common.division
+        document.program, document.laws, common.sizes, steps, asked.memory_traffic, memory, division
     )
 
 
