@@ -11,7 +11,7 @@ import numpy as np
 from commanalyzer.errors import FitError
 from commanalyzer.laws.terms import Floats, Term, columns, term_complexity
 
-Family = Literal["lattice", "pmnf", "power", "imported", "terms", "areas"]
+Family = Literal["polynomial", "lattice", "pmnf", "power", "imported", "terms", "areas"]
 CONFIDENCE = 0.95
 
 
@@ -20,9 +20,9 @@ class Formula:
     """One fitted sum of terms.
 
     Attributes:
-        family: ``lattice`` (physical terms), ``pmnf`` (Extra-P's search space), ``power``
-            (one term with free exponents), ``terms`` (selected from complexity definitions), ``areas``
-            (metrics of communication phases) or ``imported``.
+        family: ``polynomial`` (exact whole numbers), ``lattice`` (physical terms), ``pmnf`` (Extra-P's
+            search space), ``power`` (one term with free exponents), ``terms`` (selected from complexity
+            definitions), ``areas`` (metrics of communication phases) or ``imported``.
         terms: Terms; parameters are indices into those of the law.
         coefficients: One per term.
         loo_error: Root mean square relative error of the prediction score: rows left out one by one, and the

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from commanalyzer.laws.data import Observations
     from commanalyzer.laws.law import Law
 
-FAMILIES = ("lattice", "pmnf", "power")
+FAMILIES = ("polynomial", "lattice", "pmnf", "power")
 
 
 def _position(text: str) -> tuple[str, int]:

@@ -16,7 +16,13 @@ from commanalyzer.laws.naming import law_name
 _MOST_SHOWN = 3
 _DISAGREEMENT = 0.1  # relative difference at twice the largest values
 _FAMILY = {
-    **{"lattice": "physical", "pmnf": "normal form", "power": "power law", "imported": "Extra-P"},
+    **{
+        "polynomial": "exact",
+        "lattice": "physical",
+        "pmnf": "normal form",
+        "power": "power law",
+        "imported": "Extra-P",
+    },
     "terms": "selected terms",
 }
 

@@ -50,7 +50,8 @@ def show_projection(
     lines = advice_lines(curves[0], advice, cores_per_node)
     if gain is not None:
         lines += _gain_lines(curves[0], gain, advice)
-    for line in [*lines, *_remarks(curves)]:
+    doubts = dict.fromkeys(n for law in document.laws if law.metric.endswith("_per_round") for n in law.notes)
+    for line in [*lines, *_remarks(curves), *(f"warning: {doubt}" for doubt in doubts)]:
         console.print(Text(line))
 
 
