@@ -124,6 +124,7 @@ def advise_allocations(common: Common, asked: AllocationQuestion) -> None:
     from commanalyzer.report.terminal.text import make_console
 
     machine = common.machine
+    _check(asked, common)
     workload = _workload(common, asked)
     model = injection_of(machine) if asked.phase_model == "max-rate" else phase_model(machine)
     cores = int(machine.cores.value) if machine.cores is not None else 1
@@ -152,6 +153,29 @@ def advise_allocations(common: Common, asked: AllocationQuestion) -> None:
     if common.json_output is not None:
         write_text(Path(common.json_output), text, force=common.force)
         click.echo(f"wrote {common.json_output}")
+
+
+def _check(asked: AllocationQuestion, common: Common) -> None:
+    """Raise where an option would be without effect, or ask for what a node does not have."""
+    cores, most = common.machine.cores, max(asked.ppn or (1,))
+    if cores is not None and most > cores.value:
+        raise ConfigError(
+            f"expected at most the {cores.value:g} cores of a node, found {most}", where="--ppn"
+        )
+    if asked.memory is None:
+        return
+    if common.source.suffix == ".toml":
+        raise ConfigError(
+            "expected the memory of a grid in its file, found the option",
+            where="--memory",
+            hint="resident_bytes_per_point = 16",
+        )
+    if common.machine.memory is None:
+        raise ConfigError(
+            "expected a machine whose memory is known, found none: no node count would be refused",
+            where="--memory",
+            hint='add to the machine file: memory = "64GB"',
+        )
 
 
 def _site(asked: AllocationQuestion, common: Common) -> Site:

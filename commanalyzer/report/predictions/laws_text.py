@@ -42,9 +42,11 @@ def show_laws(
         targets: Values of parameters to predict at; empty for none.
         others: Laws of somebody else, by metric.
         console: Where to print.
-        quiet: Only the table of laws.
+        quiet: Only the tables of laws and predictions.
     """
     console.print(_table(document.laws))
+    if targets and quiet:
+        console.print(_predictions(document.laws, targets))
     if quiet:
         return
     for law in document.laws:

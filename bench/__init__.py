@@ -1,0 +1,1 @@
+"""Laboratory: measurements and tables."""
