@@ -5,7 +5,7 @@
 Sixty known laws of the size n, half of them also of the node count p: polynomials with a boundary that n
 counts, logarithms, p^(1/2) and p^(2/3), cuts of the most square grid of p (steps at its factors). Each is fitted
 to whole numbers, as counts are (exact), with 2 % noise, with 2 % noise and outliers of 30 % in every twelfth
-point, and to four values of each parameter (few points). A width is the upper over the lower end.
+point, and with 2 % noise at four values of each parameter (few points). A width is upper over lower end.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def measured(truth: Truth, kind: str, rng: np.random.Generator) -> tuple[Floats,
     sizes, nodes = (SIZES[:_FEW], NODES[:_FEW]) if kind == "few points" else (SIZES, NODES)
     n, p = (v.ravel() for v in np.meshgrid(sizes, nodes if truth.has_nodes else [1.0]))
     y = np.rint(truth.at(n, p))
-    if kind in ("2 % noise", "outliers"):
+    if kind != "exact":
         y = y * (1 + 0.02 * rng.standard_normal(len(y)))
     if kind == "outliers":
         hit = rng.choice(len(y), max(1, len(y) // 12), replace=False)

@@ -82,8 +82,8 @@ def _shifted(x: Floats, y: Floats, parameter: int) -> list[Factor]:
                 np.bincount(group, v) / size for v in (here, root, here * root, here * here)
             )
             shifts = m_x - m_y * (m_xx - m_x**2) / (m_xy - m_x * m_y)
-        usual = np.median(shifts[np.isfinite(shifts) & (size > 2)]) if (size > 2).any() else 0.0
-        shift = int(np.rint(usual)) if np.isfinite(usual) else 0
+        usable = shifts[np.isfinite(shifts) & (size > 2)]
+        shift = int(np.rint(np.median(usable))) if len(usable) else 0
         if shift and abs(shift) <= _MOST_SHIFT and shift < here.min():
             found.append(Factor(parameter, "power", Fraction(exponent), 0, shift))
     return found
