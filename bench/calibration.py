@@ -3,9 +3,9 @@
     python -m bench.calibration [-o workloads/CALIBRATION.md]
 
 Sixty known laws of the size n, half of them also of the node count p: polynomials with a boundary that n
-counts, logarithms, p^(1/2) and p^(2/3), cuts of the most square grid of p (steps at its factors). Each is fitted
-to whole numbers, as counts are (exact), with 2 % noise, with 2 % noise and outliers of 30 % in every twelfth
-point, and with 2 % noise at four values of each parameter (few points). A width is upper over lower end.
+counts, logarithms, p^(1/2) and p^(2/3), cuts of the most square grid of p (steps at its factors). Each is
+fitted to whole numbers, as counts are (exact), with 2 % noise, with 2 % noise and outliers of 30 % in every
+twelfth point, and with 2 % noise at four values of each parameter (few points). Width: upper / lower end.
 """
 
 from __future__ import annotations
