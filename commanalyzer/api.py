@@ -93,6 +93,8 @@ class AnalyzeOptions(TypedDict, total=False):
     """How long to look for divisions: ``quick``, ``normal``, ``thorough``; the same result everywhere."""
     time_limit_s: float | None
     """End looking for divisions after so many seconds, with the best until then."""
+    allow_failure: bool
+    """Analyse a program that ends with another status than 0, too."""
 
 
 def analyze(

@@ -30,7 +30,7 @@ from commanalyzer.ir.parsing.parser import parse_module
 from commanalyzer.request import AnalysisRequest
 from commanalyzer.result.results import Recording, WorkCounts
 from commanalyzer.runtime.build import build_instrumented, build_native
-from commanalyzer.runtime.launch import TargetRun
+from commanalyzer.runtime.launch import TargetRun, require_success
 from commanalyzer.runtime.recorder import ProgramRuns
 from commanalyzer.trace.reader import Trace, read_trace
 from commanalyzer.vcg.build import build_store
@@ -135,6 +135,7 @@ def record(
         runs = ProgramRuns.of(request, Path(scratch))
         progress.stage("run the program", 1)
         plain = runs.plain(native)
+        require_success(plain, request.sources[0].name, allow_failure=request.allow_failure)
         recorder = _Recorder(runs, instrumented, plan.sites, Path(scratch), progress)
         return _finished(request, frontend, plan, plain, recorder.recorded(whole_runs=whole_runs))
 

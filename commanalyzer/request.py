@@ -74,6 +74,7 @@ class AnalysisRequest:
         work_weights: What operations of each kind count for; ``None`` for the default, or what it was before.
         effort: How long dividing may take (:mod:`commanalyzer.partition.budget`); decided by estimates, so
             that the result is the same everywhere.
+        allow_failure: Analyse a program that ends with another status than 0, too.
         time_limit_s: Wall-clock limit of dividing, seconds: what was found by then counts; ``None`` for none.
 
     Raises:
@@ -105,6 +106,7 @@ class AnalysisRequest:
     work_weights: WorkWeights | None = None
     effort: Effort = "normal"
     time_limit_s: float | None = None
+    allow_failure: bool = False
 
     def __post_init__(self) -> None:
         _require(bool(self.sources), "expected at least one source file, found none", "SOURCES")

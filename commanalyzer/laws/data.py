@@ -13,14 +13,17 @@ from commanalyzer.errors import ArtifactError, ConfigError, FitError
 from commanalyzer.foundation.documents import read_csv
 from commanalyzer.laws.terms import Floats
 from commanalyzer.result.results import AnalysisResult
-from commanalyzer.sweep.columns import FIRST, NAMES, PER_POINT
-from commanalyzer.sweep.table import SweepTable, load_table
+from commanalyzer.roofline.traffic import SUMMARY
+from commanalyzer.sweep.columns import COLUMNS, FIRST, NAMES, PER_POINT
+from commanalyzer.sweep.table import Cell, SweepTable, load_table, table_from_lines
 
 NODES = "p"
 DEFAULT_METRICS = (
-    *("comm_bytes", "messages", "regular_bytes", "regular_messages"),
+    *("regular_bytes", "regular_messages", "comm_bytes", "messages"),
     *("intensity", "work_flops", "vcg_words"),
 )
+# Laws of these are only needed for bounds on a machine.
+MACHINE_METRICS = tuple(f"{which}{name}" for which in ("", "regular_") for name in SUMMARY)
 ALIASES: Mapping[str, str] = {"work": "work_flops", "bytes": "comm_bytes", "vcg": "vcg_words"}
 
 
@@ -128,31 +131,15 @@ def _is_one_text(column: NDArray[np.generic], name: str, source: str) -> bool:
 
 def _of_results(paths: Sequence[Path], model: str, arguments: Mapping[str, int]) -> Observations:
     from commanalyzer.result.artifacts import load
+    from commanalyzer.sweep.lines import table_lines
 
-    rows: list[list[float]] = []
-    values: dict[str, list[float]] = {name: [] for name in DEFAULT_METRICS}
+    lines: list[Mapping[str, Cell]] = []
     for path in paths:
         result = load(path)
-        own = [_argument(result, name, number, path) for name, number in arguments.items()]
-        for nodes in result.nodes:
-            item = result.best(nodes, model)
-            rows.append([*own, float(nodes)])
-            regular = result.regular(nodes, model)
-            seen = (
-                item.comm_bytes,
-                item.communication.total_messages,
-                np.nan if regular is None else regular.comm_bytes,
-                np.nan if regular is None else regular.communication.total_messages,
-                item.intensity,
-                result.work.amount,
-                result.vcg_words,
-            )
-            for name, value in zip(DEFAULT_METRICS, seen, strict=True):
-                values[name].append(float(value))
-    points = np.array(rows, dtype=np.float64).reshape(len(rows), len(arguments) + 1)
-    metrics = {name: np.array(column) for name, column in values.items()}
+        own = {name: str(_argument(result, name, number, path)) for name, number in arguments.items()}
+        lines += table_lines(result, own)
     source = str(paths[0]) if len(paths) == 1 else f"{len(paths)} results"
-    return Observations((*arguments, NODES), points, metrics, frozenset(PER_POINT), source)
+    return of_table(table_from_lines(tuple(arguments), lines), model, source)
 
 
 def _argument(result: AnalysisResult, name: str, number: int, path: Path) -> float:
@@ -171,7 +158,7 @@ def _is_sweep_table(path: Path) -> bool:
         header = next(iter(read_csv(path)), [])
     except (OSError, ValueError):
         return True  # the reader of sweep tables says what is wrong
-    return set(NAMES) <= set(header)
+    return {column.name for column in COLUMNS if column.kind != "number"} <= set(header)
 
 
 def _of_csv(path: Path, parameters: Sequence[str]) -> Observations:

@@ -119,6 +119,7 @@ def _factor(factor: Factor, parameters: Sequence[str]) -> dict[str, object]:
         "form": factor.form,
         "exponent": str(factor.exponent),
         "log_exponent": factor.log_exponent,
+        "shift": factor.shift,
     }
 
 
@@ -163,6 +164,7 @@ def _read_term(entry: Sequence[Mapping[str, Any]], parameters: Sequence[str]) ->
             FORMS[FORMS.index(item["form"])],
             _exponent(item["exponent"]),
             int(item["log_exponent"]),
+            int(item.get("shift", 0)),
         )
         for item in entry
     )

@@ -14,14 +14,16 @@ from numpy.typing import NDArray
 
 from commanalyzer.errors import FitError
 from commanalyzer.laws.families.candidates import subsets_of
+from commanalyzer.laws.families.polynomial import exact_polynomial
 from commanalyzer.laws.law import Family, Formula, Law
 from commanalyzer.laws.regression import Problem, prediction_errors
 from commanalyzer.laws.selection import Candidate, candidates_of, choose, constant
 from commanalyzer.laws.terms import Floats, columns
 
 NODES = "p"
-FAMILIES: tuple[Family, ...] = ("lattice", "pmnf", "power")
+FAMILIES: tuple[Family, ...] = ("polynomial", "lattice", "pmnf", "power")
 _FEW_VALUES = 4
+_EXACT = 1e-6  # relative error
 _BAD = 0.3  # relative error of prediction that makes a law useless
 _LEFT_OF_LARGEST = 2  # values of a parameter
 _LEFT_OF_HALF = 3
@@ -44,7 +46,7 @@ def fit_law(
         names: Names of the K parameters; ``p`` is the node count.
         y: float64[N], metric, not negative.
         metric: Its name.
-        families: Some of ``lattice``, ``pmnf`` and ``power``.
+        families: Some of ``polynomial``, ``lattice``, ``pmnf`` and ``power``.
 
     Raises:
         FitError: If there are fewer than two points, or values are negative or not finite.
@@ -123,18 +125,28 @@ def _few_values(x: Floats, names: Sequence[str]) -> list[str]:
 
 def _ranked(x: Floats, y: Floats, names: list[str], families: Sequence[Family]) -> list[Formula]:
     """The formulas that predict as well as the best one, the one to use first."""
+    node = names.index(NODES) if NODES in names else -1
+    exact = exact_polynomial(x, y, node) if "polynomial" in families else None
+    if exact is not None and (node < 0 or families == ("polynomial",)):
+        return [exact]
     # A metric of 0 (one node) must be met as closely as the smallest other value.
     scale = np.maximum(y, y[y > 0].min())
     held = tuple(holdouts(x))
     found: list[Candidate] = []
     for family in families:
-        terms, subsets = subsets_of(family, x, y, names.index(NODES) if NODES in names else -1)
+        if family == "polynomial":
+            continue
+        terms, subsets = subsets_of(family, x, y, node)
         problem = Problem(columns(terms, x) / scale[:, None], y / scale, held)
         for chosen in subsets(problem):
             # A free exponent costs as much as a term.
             free = len(terms[0]) if family == "power" else 0
             found += candidates_of(family, terms, problem, prediction_errors(problem, chosen), free)
-    return choose(found, len(y)) or [constant(y)]
+    best = choose(found, len(y))
+    # Several forms of p may agree at all points: where another family is exact too, all of them are kept.
+    if exact is not None and (not best or best[0].loo_error > _EXACT):
+        return [exact]
+    return best or [constant(y)]
 
 
 def holdouts(x: Floats) -> Iterator[NDArray[np.bool_]]:

@@ -109,6 +109,8 @@ def _text_factor(factor: Factor, name: str) -> str:
         return f"(1 - 1/{_text_power(name, factor.exponent)})"
     if factor.form == "base":
         return f"{_number(factor.exponent)}^{name}"
+    if factor.shift:
+        name = f"({name} {'-' if factor.shift > 0 else '+'} {abs(factor.shift)})"
     log = f"log2({name})" + (f"^{factor.log_exponent}" if factor.log_exponent != 1 else "")
     power = _text_power(name, factor.exponent) if factor.exponent else ""
     return " ".join(part for part in (power, log if factor.log_exponent else "") if part)
@@ -159,6 +161,8 @@ def _latex_factor(factor: Factor, parameter: str) -> str:
         return rf"(1 - {_latex_power(name, -factor.exponent)})"
     if factor.form == "base":
         return rf"{_number(factor.exponent)}^{{{name}}}"
+    if factor.shift:
+        name = f"({name} {'-' if factor.shift > 0 else '+'} {abs(factor.shift)})"
     exponent = f"^{{{factor.log_exponent}}}" if factor.log_exponent != 1 else ""
     log = rf"\log_2{exponent} {name}"
     power = _latex_power(name, factor.exponent) if factor.exponent else ""
@@ -173,6 +177,8 @@ def _latex_power(name: str, exponent: Fraction) -> str:
 
 def _python_factor(factor: Factor, names: Sequence[str]) -> str:
     name = names[factor.parameter]
+    if factor.shift:
+        name = f"({name} - {factor.shift})" if factor.shift > 0 else f"({name} + {-factor.shift})"
     power = f"{name} ** ({factor.exponent})" if factor.exponent != 1 else name
     if factor.form == "grid":
         count = factor.exponent.denominator

@@ -11,7 +11,7 @@ import numpy as np
 from commanalyzer.errors import FitError
 from commanalyzer.laws.terms import Floats, Term, columns, term_complexity
 
-Family = Literal["lattice", "pmnf", "power", "imported", "terms", "areas"]
+Family = Literal["polynomial", "lattice", "pmnf", "power", "imported", "terms", "areas"]
 CONFIDENCE = 0.95
 
 
@@ -20,9 +20,9 @@ class Formula:
     """One fitted sum of terms.
 
     Attributes:
-        family: ``lattice`` (physical terms), ``pmnf`` (Extra-P's search space), ``power``
-            (one term with free exponents), ``terms`` (selected from complexity definitions), ``areas``
-            (metrics of communication phases) or ``imported``.
+        family: ``polynomial`` (exact whole numbers), ``lattice`` (physical terms), ``pmnf`` (Extra-P's
+            search space), ``power`` (one term with free exponents), ``terms`` (selected from complexity
+            definitions), ``areas`` (metrics of communication phases) or ``imported``.
         terms: Terms; parameters are indices into those of the law.
         coefficients: One per term.
         loo_error: Root mean square relative error of the prediction score: rows left out one by one, and the
@@ -65,15 +65,18 @@ class Formula:
         """float64[N], half the width of the prediction interval at :data:`CONFIDENCE`.
 
         Student's t times sqrt(var(c) of the terms + residual variance); the residual variance is at least
-        what was seen when the largest values of a parameter were predicted from the others.
+        what was seen when the largest values of a parameter were predicted from the others. The form of each
+        term was chosen by the data as well, which costs a degree of freedom each.
         """
         table, value = columns(self.terms, x), self.at(x)
         spread = np.zeros(len(x))
         if self.covariance and self.degrees_of_freedom > 0:
             covariance = np.reshape(self.covariance, (len(self.terms),) * 2)
             spread = np.maximum(((table @ covariance) * table).sum(axis=1), 0.0)
+        left = max(self.degrees_of_freedom - sum(map(bool, self.terms)), 1)
         noise = max(self.residual_error, self.holdout_error)
-        return _student(self.degrees_of_freedom) * np.sqrt(spread + (noise * value) ** 2)
+        scale = max(self.degrees_of_freedom, 1) / left
+        return _student(left) * np.sqrt(scale * (spread + (noise * value) ** 2))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import cast
 
+import numpy as np
+
 from commanalyzer.errors import FitError
-from commanalyzer.laws.data import ALIASES, DEFAULT_METRICS, Observations
+from commanalyzer.laws.data import ALIASES, DEFAULT_METRICS, MACHINE_METRICS, NODES, Observations
 from commanalyzer.laws.document import LawsDocument
 from commanalyzer.laws.fit import FAMILIES, fit_law
 from commanalyzer.laws.law import Family, Law
 from commanalyzer.result.provenance import collect_provenance, file_hash
 from commanalyzer.sweep.table import STATE_FILE, TABLE_FILE
+
+PER_ROUND = ("regular_bytes", "regular_messages", "comm_bytes", "messages", "work_flops")
+_BY_CHANCE = 0.01  # relative error above which rounds follow no formula
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +46,7 @@ def fit_observations(seen: Observations, request: FitRequest, inputs: Sequence[P
         FitError: If a metric is missing, or its data cannot be fitted.
     """
     metrics = [ALIASES.get(name, name) for name in request.metrics]
-    metrics = metrics or [name for name in DEFAULT_METRICS if seen.knows(name)]
+    metrics = metrics or [name for name in (*DEFAULT_METRICS, *MACHINE_METRICS) if seen.knows(name)]
     if not metrics:
         raise FitError(
             f"expected metrics to fit, found the columns {', '.join(seen.metrics)}",
@@ -50,6 +55,7 @@ def fit_observations(seen: Observations, request: FitRequest, inputs: Sequence[P
         )
     families = cast(tuple[Family, ...], request.families or FAMILIES)
     laws = tuple(_law(seen, metric, families) for metric in dict.fromkeys(metrics))
+    laws = (*laws, *_laws_per_round(seen, laws, families)) if not request.metrics else laws
     files = [_file(path) for path in inputs]
     made = collect_provenance(
         compiler="", flags=(), input_hashes=[(str(p), file_hash(p)) for p in files if p.is_file()], seed=0
@@ -61,6 +67,40 @@ def fit_observations(seen: Observations, request: FitRequest, inputs: Sequence[P
 def _law(seen: Observations, metric: str, families: tuple[Family, ...]) -> Law:
     x, names, y = seen.of(metric)
     return fit_law(x, names, y, metric=metric, families=families)
+
+
+def _laws_per_round(seen: Observations, laws: Sequence[Law], families: tuple[Family, ...]) -> Iterator[Law]:
+    """Laws of totals divided by rounds of communication, where these depend on the sizes as by chance.
+
+    A solver that ends when it has converged takes 21, 47, 61 and 61 iterations: no formula of n. Rounds that
+    follow one (time steps that are a parameter) need no such laws.
+    """
+    sizes = [k for k, name in enumerate(seen.parameters) if name != NODES]
+    for metric in PER_ROUND:
+        prefix = "regular_" if metric.startswith("regular_") else ""
+        names = [f"{prefix}{name}" for name in ("collective_rounds", "mean_rounds")]
+        rounds = next((seen.metrics[n] for n in names if seen.knows(n) and (seen.metrics[n] > 0).any()), None)
+        law = next((law for law in laws if law.metric == metric), None)
+        if rounds is None or law is None or not sizes:
+            continue
+        points, place = np.unique(seen.points[:, sizes], axis=0, return_inverse=True)
+        most = np.zeros(len(points))
+        np.fmax.at(most, place.ravel(), rounds)
+        if len(points) < 2 or not (most > 0).all():
+            continue
+        own = fit_law(points, [seen.parameters[k] for k in sizes], most)
+        if own.formula.loo_error <= _BY_CHANCE:
+            continue
+        shown = ", ".join(f"{value:g}" for value in most.tolist())
+        warning = (
+            f"rounds of communication follow no formula of the sizes ({shown}): iterations until something "
+            "converges? Multiply the law per round with the rounds to expect, totals are not to be trusted"
+        )
+        share = replace(seen, metrics={metric: seen.metrics[metric] / most[place.ravel()]})
+        x, parameters, y = share.of(metric)
+        yield replace(
+            fit_law(x, parameters, y, metric=f"{metric}_per_round", families=families), notes=(warning,)
+        )
 
 
 def _file(path: Path) -> Path:

@@ -1,9 +1,8 @@
 """Projection: laws and a machine -> efficiency, time and cost of problems that were not analysed.
 
-The bounds are those of the paper's Eq. 2 to 5 with C = C(n, p) and W = W(n) from their laws. Where the
-machine has a time per message and the messages have a law, each message also costs that time (see
-:mod:`commanalyzer.roofline.loggp`); as the busiest node has at least as many messages as the average one,
-the result is still a bound.
+The model is that of :mod:`commanalyzer.roofline.bound`: bytes, messages, rounds and collectives of the
+busiest node and of the mean node (:data:`commanalyzer.roofline.traffic.SUMMARY`), each from its law. Laws
+that are exact give what the bound of a result gives.
 """
 
 from __future__ import annotations
@@ -14,16 +13,19 @@ from typing import Literal
 
 import numpy as np
 
-from commanalyzer.errors import FitError, MachineModelError
+from commanalyzer.errors import FitError
 from commanalyzer.laws.law import Law, law_of
 from commanalyzer.laws.terms import Floats
-from commanalyzer.machine.parameters import MachineParameters, Parameter
-from commanalyzer.roofline.equations import bandwidth_at, overlap_at
+from commanalyzer.machine.parameters import MachineParameters
+from commanalyzer.roofline.bound import latency_aware
+from commanalyzer.roofline.network import network_at
+from commanalyzer.roofline.traffic import SUMMARY, summarised_traffic
 
 Division = Literal["best", "regular"]
 NODES = "p"
 _BYTES: Mapping[Division, str] = {"best": "comm_bytes", "regular": "regular_bytes"}
 _MESSAGES: Mapping[Division, str] = {"best": "messages", "regular": "regular_messages"}
+_PREFIX: Mapping[Division, str] = {"best": "", "regular": "regular_"}
 _MOST_DOUBLINGS = 200
 _STEPS = 100
 
@@ -31,6 +33,9 @@ _STEPS = 100
 @dataclass(frozen=True, slots=True)
 class Projection:
     """Curves over node counts; arrays float64[P], one entry per node count.
+
+    ``low`` and ``high`` are the ends of bands: a higher efficiency belongs to more work and less
+    communication, a longer time to more of both.
 
     Attributes:
         kind: ``strong`` (the problem stays) or ``weak`` (the work per node stays).
@@ -42,10 +47,13 @@ class Projection:
         comm_bytes_high: Upper end.
         serial_s: T_1, seconds.
         efficiency: Bound of the parallel efficiency.
-        efficiency_low: With the upper end of the bytes.
-        efficiency_high: With the lower end.
+        efficiency_low: Lower end.
+        efficiency_high: Upper end.
+        time_s: Least time T_1 / (p E), paper Eq. 5, seconds.
+        time_low_s: Lower end.
+        time_high_s: Upper end.
         is_beyond: bool[P], outside of the data of a law.
-        has_messages: Time per message is included.
+        missing: What the laws do not know of messages and nodes; those terms are left out.
     """
 
     kind: str
@@ -59,23 +67,11 @@ class Projection:
     efficiency: Floats
     efficiency_low: Floats
     efficiency_high: Floats
+    time_s: Floats
+    time_low_s: Floats
+    time_high_s: Floats
     is_beyond: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
-    has_messages: bool
-
-    @property
-    def time_s(self) -> Floats:
-        """float64[P], least time T_1 / (p E), paper Eq. 5, seconds."""
-        return np.asarray(self.serial_s / (self.nodes * self.efficiency))
-
-    @property
-    def time_low_s(self) -> Floats:
-        """float64[P], with the lower end of the bytes."""
-        return np.asarray(self.serial_s / (self.nodes * self.efficiency_high))
-
-    @property
-    def time_high_s(self) -> Floats:
-        """float64[P], with the upper end of the bytes."""
-        return np.asarray(self.serial_s / (self.nodes * self.efficiency_low))
+    missing: tuple[str, ...]
 
     @property
     def speedup(self) -> Floats:
@@ -87,6 +83,11 @@ class Projection:
         return np.asarray(self.nodes * cores_per_node * self.time_s / 3600.0)
 
 
+def usual_division(laws: Sequence[Law]) -> Division:
+    """``regular`` where plain blocks have a law: they can be programmed, and their laws are simple."""
+    return "regular" if any(law.metric == _BYTES["regular"] for law in laws) else "best"
+
+
 def project(
     laws: Sequence[Law],
     machine: MachineParameters,
@@ -94,109 +95,72 @@ def project(
     sizes: Mapping[str, float],
     *,
     weak_parameter: str = "",
-    division: Division = "best",
+    division: Division | None = None,
 ) -> Projection:
     """Bounds over node counts.
 
     Args:
-        laws: Of the bytes of the division and ``work_flops``; that of its messages is used if there.
+        laws: Of the bytes of the division and ``work_flops``; those of its messages and nodes where known.
         machine: Bandwidth and throughput must be known.
         nodes: p, each at least 1.
         sizes: Value of every parameter of the program that a law depends on.
         weak_parameter: Grow this one so that the work per node stays that of ``sizes`` on one node; empty for
             strong scaling.
-        division: ``best`` of all that were found (``comm_bytes``), or plain blocks (``regular_bytes``).
+        division: ``best`` of all that were found (``comm_bytes``), or plain blocks (``regular_bytes``);
+            ``None`` for the usual one.
 
     Raises:
         FitError: If a law or a parameter is missing, or the work does not grow with ``weak_parameter``.
         MachineModelError: If the machine is incomplete.
     """
-    work, traffic = law_of(laws, "work_flops"), law_of(laws, _BYTES[division])
+    work, division = law_of(laws, "work_flops"), division or usual_division(laws)
+    needed = (_BYTES[division], _MESSAGES[division], *(f"{_PREFIX[division]}{name}" for name in SUMMARY))
+    law_of(laws, _BYTES[division])
+    known = {law.metric: law for law in laws if law.metric in needed}
     p = np.array(sorted(set(nodes)), dtype=np.int64)
     values: dict[str, Floats] = {name: np.full(len(p), float(value)) for name, value in sizes.items()}
     if weak_parameter:
         values[weak_parameter] = _grown(work, sizes, weak_parameter, p)
     points: dict[str, Floats | float] = {**values, NODES: p.astype(np.float64)}
-    work_flop = work.predict(points)
-    _require(machine, work_flop)
-    # One node has nobody to talk to; the law need not say so.
-    alone = p == 1
-    bytes_mid, (bytes_low, bytes_high) = traffic.predict(points), traffic.band(points)
-    mid, low, high = (np.where(alone, 0.0, b) for b in (bytes_mid, bytes_low, bytes_high))
-    messages = _messages(laws, _MESSAGES[division], points, alone) if _has_message_time(machine) else None
-    speed = _value(machine.throughput)
-    serial_s = work_flop / speed
-    bounds = [_efficiency(machine, p, serial_s, b, messages) for b in (mid, high, low)]
-    beyond = _beyond(work, points, len(p)) | _beyond(traffic, points, len(p))
-    return Projection(
-        kind="weak" if weak_parameter else "strong",
-        nodes=p,
-        sizes=values,
-        work_flop=work_flop,
-        comm_bytes=mid,
-        comm_bytes_low=low,
-        comm_bytes_high=high,
-        serial_s=serial_s,
-        efficiency=bounds[0],
-        efficiency_low=bounds[1],
-        efficiency_high=bounds[2],
-        is_beyond=beyond,
-        has_messages=messages is not None,
-    )
-
-
-def _require(machine: MachineParameters, work_flop: Floats) -> None:
-    if not machine.is_complete:
-        raise MachineModelError(
-            "expected a bandwidth and a throughput, found at least one missing",
-            hint="give --bandwidth and --throughput, or --machine NAME|FILE",
-        )
+    work_flop, (work_low, work_high) = work.predict(points), work.band(points)
     if not (work_flop > 0).all():
         raise FitError("expected some work, found none", where="law of work_flops")
+    traffic: list[Mapping[str, Floats]] = [{name: law.predict(points) for name, law in known.items()}]
+    bands = {name: law.band(points) for name, law in known.items()}
+    traffic += [{name: ends[k] for name, ends in bands.items()} for k in (0, 1)]
+    # By which ends of the bands efficiencies (middle, low, high) and times (low, high) follow.
+    amounts = (work_flop, work_low, work_high)
+    cases = [(amounts[i], traffic[k]) for i, k in ((0, 0), (1, 2), (2, 1), (1, 1), (2, 2))]
+    found = [_bounds(machine, p, *case, needed) for case in cases]
+    # One node has nobody to talk to; the law need not say so.
+    sent = [np.where(p == 1, 0.0, values[_BYTES[division]]) for values in traffic]
+    beyond = np.any([_beyond(law, points, len(p)) for law in (work, *known.values())], axis=0)
+    return Projection(
+        "weak" if weak_parameter else "strong", p, values, work_flop, sent[0], sent[1], sent[2],
+        serial_s=found[0][0] * found[0][1] * p,
+        efficiency=found[0][0], efficiency_low=found[1][0], efficiency_high=found[2][0],
+        time_s=found[0][1], time_low_s=found[3][1], time_high_s=found[4][1],
+        is_beyond=beyond, missing=tuple(name for name in needed if name not in known),
+    )  # fmt: skip
 
 
-def _value(parameter: Parameter | None) -> float:
-    if parameter is None:
-        raise MachineModelError("expected a known parameter, found none")
-    return parameter.value
-
-
-def _has_message_time(machine: MachineParameters) -> bool:
-    return machine.gap is not None or machine.message_overhead is not None
-
-
-def _messages(
-    laws: Sequence[Law],
-    metric: str,
-    points: Mapping[str, Floats | float],
-    alone: np.ndarray[tuple[int, ...], np.dtype[np.bool_]],
-) -> Floats | None:
-    if all(law.metric != metric for law in laws):
-        return None
-    return np.where(alone, 0.0, law_of(laws, metric).predict(points))
-
-
-def _efficiency(
+def _bounds(
     machine: MachineParameters,
     nodes: np.ndarray[tuple[int, ...], np.dtype[np.int64]],
-    serial_s: Floats,
-    comm_bytes: Floats,
-    messages: Floats | None,
-) -> Floats:
-    """E = 1 / (1 + T_o / T_1) with T_o = max((1 - O_c) (C / B_c + M g), 2 M o), paper Eq. 1 and 2."""
-    count = np.zeros(len(nodes)) if messages is None else messages
-    sizes = np.where(count > 0, comm_bytes / np.maximum(count, 1.0), 0.0)
-    readings = [
-        (bandwidth_at(machine, p), overlap_at(machine, p, size or None))
-        for p, size in zip(nodes.tolist(), sizes.tolist(), strict=True)  # one step per node count
-    ]
-    bandwidth = np.array([b.value if b is not None else np.nan for b, _ in readings])
-    overlap = np.array([o.value for _, o in readings])
-    gap_s = machine.gap.value if machine.gap is not None else 0.0
-    busy_s = machine.message_overhead.value if machine.message_overhead is not None else 0.0
-    network_s = comm_bytes / bandwidth + count * gap_s
-    overhead_s = np.maximum((1.0 - overlap) * network_s, 2.0 * count * busy_s)
-    return np.asarray(1.0 / (1.0 + overhead_s / serial_s))
+    work_flop: Floats,
+    traffic: Mapping[str, Floats],
+    needed: Sequence[str],
+) -> tuple[Floats, Floats]:
+    """Efficiency and least time, seconds, float64[P] each, by the latency-aware bound."""
+    efficiency, time_s = np.ones(len(nodes)), np.zeros(len(nodes))
+    for i, p in enumerate(nodes.tolist()):  # one step per node count
+        now = {name: float(traffic[name][i]) if p > 1 else 0.0 for name in needed if name in traffic}
+        summary = {name: now[key] for name, key in zip(SUMMARY, needed[2:], strict=True) if key in now}
+        exchanged = summarised_traffic(p, now[needed[0]], now.get(needed[1], 0.0), summary)
+        amount = max(float(work_flop[i]), 1.0)
+        efficiency[i], times = latency_aware(amount, exchanged, network_at(machine, exchanged))
+        time_s[i] = times.computation_s + times.exposed_s
+    return efficiency, time_s
 
 
 def _beyond(
@@ -242,7 +206,17 @@ def _grown(
         middle = np.sqrt(low * high)
         short = amount(middle) < wanted
         low, high = np.where(short, middle, low), np.where(short, high, middle)
+    if start.is_integer():  # sizes are whole numbers
+        high = np.maximum(np.round(high), start)
     return high
+
+
+def gain_of_best(laws: Sequence[Law], machine: MachineParameters, regular: Projection) -> Projection | None:
+    """The same curve for the best division that was found, where plain blocks are the usual one."""
+    if usual_division(laws) == "best" or all(law.metric != _BYTES["best"] for law in laws):
+        return None
+    sizes = {name: float(values[0]) for name, values in regular.sizes.items()}
+    return project(laws, machine, regular.nodes.tolist(), sizes, division="best")
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from commanalyzer.laws.terms import Floats, Term, columns, term_complexity
 
 Criterion = Literal["ten-fold", "leave-one-out", "leave-largest-out", "bic", "adjusted-r2"]
 
-MOST_ALTERNATIVES = 8
+MOST_ALTERNATIVES = 24
 _EXACT = 1e-6  # relative: a fitted value may be below 0 by that
 _NEGLIGIBLE = 3e-4  # relative error below which laws are equally good
 _TINY_TERM = 1e-6  # relative: a term that adds less to every row is none
@@ -100,7 +100,7 @@ def fitted_formula(
 
 
 def choose(found: Sequence[Candidate], num_points: int) -> list[Formula]:
-    """The formula to use, then others of as many terms that predict as well.
+    """The formula to use, then others of up to one term more that predict as well.
 
     The formula with the least N log(score) + 2 k log(M) is used: N points, k terms chosen out of M. The
     price of a term is that of the extended Bayesian information criterion (J. Chen, Z. Chen, Biometrika 95,
@@ -117,7 +117,7 @@ def choose(found: Sequence[Candidate], num_points: int) -> list[Formula]:
         return float(num_points * np.log(error) + 2 * candidate.cost * np.log(candidate.num_choices))
 
     leader = min(found, key=criterion)
-    rivals = [c for c in found if c.cost == leader.cost]
+    rivals = [c for c in found if c.cost <= leader.cost + 1]
     best = min(rivals, key=lambda c: c.score)
     near = [c for c in rivals if c.score <= best.score + _NEAR * best.spread + _NEGLIGIBLE**2]
     ordered: list[Formula] = []

@@ -5,7 +5,8 @@ A law is ``y = sum_i c_i t_i(x)`` and a term ``t = prod_l f_l(x_l)``. A factor f
 =========  =======================================  ==================================================
 form       f(x)                                     stands for
 =========  =======================================  ==================================================
-power      x^a log2(x)^b                            anything that grows or falls with one parameter
+power      (x - c)^a log2(x - c)^b                  anything that grows or falls with one parameter; c: layers
+                                                    of a boundary that the size counts but no loop visits
 rise       x^a - 1, a > 0                           cuts between parts: none on one node
 fall       1 - x^-a, a > 0                          the share that lies on other nodes
 grid       q_1 + ... + q_d - d, q the most cubic grid  the same cuts where p has no whole root (a = 1/d)
@@ -55,12 +56,14 @@ class Factor:
         form: See the module.
         exponent: a; of a grid and a mesh 1/d; of a gather the mean number of readers; a base.
         log_exponent: b, 0 except for ``power``.
+        shift: c, likewise.
     """
 
     parameter: int
     form: Form
     exponent: Fraction
     log_exponent: int = 0
+    shift: int = 0
 
     def __call__(self, x: Floats) -> Floats:
         """float64 of the shape of ``x``: the function at the values ``x`` > 0 of its parameter."""
@@ -80,6 +83,8 @@ class Factor:
             return np.expm1(a * np.log(x))
         if self.form == "fall":
             return -np.expm1(-a * np.log(x))
+        if self.shift:
+            x = np.maximum(x - self.shift, 0.0)
         column = x**a
         return column * np.log2(x) ** self.log_exponent if self.log_exponent else column
 
@@ -90,7 +95,9 @@ class Factor:
         if self.exponent.denominator > 3:
             rare = 1.5
         steep = 0.0 if self.form in ("gather", "base") else 0.1 * abs(float(self.exponent))
-        return 1.0 + rare + _RARITY[self.form] + steep + 0.75 * abs(self.log_exponent)
+        return (
+            1.0 + rare + _RARITY[self.form] + steep + 0.75 * abs(self.log_exponent) + 0.5 * (self.shift != 0)
+        )
 
 
 Term: TypeAlias = tuple[Factor, ...]  # parameters increasing; () is the constant

@@ -19,6 +19,7 @@ from commanalyzer.errors import ProfileError
 from commanalyzer.foundation.documents import number, parse_json
 from commanalyzer.foundation.files import write_text
 from commanalyzer.profiles.fields import (
+    POINT_TO_POINT,
     read_branches,
     read_calls,
     read_exchange,
@@ -105,6 +106,11 @@ def read_profiles(paths: Iterable[Path]) -> tuple[Profile, ...]:
     return tuple(found)
 
 
+def _unknown_calls(thread: dict[str, Any]) -> frozenset[str]:
+    calls = thread.get("mpiInstructionMix")
+    return frozenset((POINT_TO_POINT,)) if calls is not None and POINT_TO_POINT not in calls else frozenset()
+
+
 def missing_fields(profile: Profile) -> dict[str, list[RankProfile]]:
     """Ranks that do not have a field, by field; fields that all have are not there."""
     result: dict[str, list[RankProfile]] = {}
@@ -174,7 +180,7 @@ def _rank(thread: object, place: int, where: str) -> RankProfile:
             mpi_calls=read_mpi_calls(given("mpiInstructionMix")),
             openmp_calls=read_calls(given("openMPinstructionMix")),
             library_calls=read_calls(given("externalLibraryCallCount")),
-            missing=frozenset(name for name in FIELDS if name not in thread),
+            missing=frozenset(name for name in FIELDS if name not in thread) | _unknown_calls(thread),
         )
     except (ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
         reason = f"no field {error}" if isinstance(error, KeyError) else str(error)
@@ -203,7 +209,7 @@ def _thread(rank: RankProfile) -> dict[str, Any]:
     written: dict[str, Any] = {
         "instructionMix": write_mix(rank.mix),
         "openMPinstructionMix": {name: plain(v) for name, v in sorted(rank.openmp_calls.items())},
-        "mpiInstructionMix": write_mpi_calls(rank.mpi_calls),
+        "mpiInstructionMix": write_mpi_calls(rank.mpi_calls, rank.missing),
         "ilp": write_parallelism(rank.parallelism),
         "dataReuseDistribution": write_reuse(rank.data_reuse, "data"),
         "instReuseDistribution": write_reuse(rank.instruction_reuse, "instructions"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,13 +18,14 @@ from commanalyzer.profiles.values import (
     Spans,
 )
 
+POINT_TO_POINT = "p2pCommunicationRoutines"
 _GROUPS = {
     "collectiveCommunicationRoutines": (
         *("Barrier", "Bcast", "Gather", "Gatherv", "Scatter", "Scatterv", "Allgather", "Allgatherv"),
         *("Alltoall", "Alltoallv", "Alltoallw", "Reduce", "Allreduce", "Reduce_scatter", "Scan", "Exscan"),
         *("Ibarrier", "Ibcast", "Igather", "Iallgather", "Ialltoall", "Ireduce", "Iallreduce"),
     ),
-    "p2pCommunicationRoutines": (
+    POINT_TO_POINT: (
         *("Send", "Recv", "Isend", "Irecv", "Sendrecv", "Ssend", "Bsend", "Rsend", "Issend", "Ibsend"),
         *("Irsend", "Sendrecv_replace", "Send_init", "Recv_init", "Start", "Startall", "Probe", "Iprobe"),
         *("Wait", "Waitall", "Waitany", "Waitsome", "Test", "Testall", "Testany", "Testsome"),
@@ -39,15 +40,17 @@ def read_calls(given: Any) -> dict[str, float]:
     return {} if given is None else {str(name): given_number(v) for name, v in given.items()}
 
 
-def write_mpi_calls(calls: Mapping[str, float]) -> dict[str, Any]:
-    """``mpiInstructionMix``: calls by group and function, and all of them."""
+def write_mpi_calls(calls: Mapping[str, float], missing: Collection[str] = ()) -> dict[str, Any]:
+    """``mpiInstructionMix``: calls by group and function, and all of them; unknown groups are left out."""
     group_of = {f"MPI_{name}": group for group, names in _GROUPS.items() for name in names}
     groups: dict[str, dict[str, float]] = {group: {} for group in (*_GROUPS, _OTHERS)}
     for name in ("MPI_Send", "MPI_Recv", "MPI_Isend", "MPI_Irecv", "MPI_Bcast", "MPI_Barrier", "MPI_Reduce"):
-        groups[group_of[name]][name] = 0  # readers of the format expect them
+        if group_of[name] not in missing:
+            groups[group_of[name]][name] = 0  # readers of the format expect them
     for name, count in sorted(calls.items()):
         groups[group_of.get(name, _OTHERS)][name] = plain(count)
-    return {"MPI_instructions_analyzed": plain(sum(calls.values())), **groups}
+    known = {group: content for group, content in groups.items() if group not in missing}
+    return {"MPI_instructions_analyzed": plain(sum(calls.values())), **known}
 
 
 def read_mpi_calls(given: Any) -> dict[str, float]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from commanalyzer.profiles.fields import POINT_TO_POINT
 from commanalyzer.profiles.mix import GROUPS
 from commanalyzer.profiles.values import LINE_BYTES, Exchange, RankProfile, Reuse
 
@@ -87,7 +88,8 @@ def metrics_of(rank: RankProfile, processes: int) -> Metrics:
         functions["F0bestMispredict"] = np.column_stack([history, rank.branches.misprediction])
     if rank.mpi_calls:
         scalars["MPIinstructions"] = sum(rank.mpi_calls.values())
-        scalars.update({name: rank.mpi_calls.get(call, 0.0) for name, call in _COUNTED.items()})
+        known = {n: c for n, c in _COUNTED.items() if c in rank.mpi_calls or POINT_TO_POINT not in missing}
+        scalars.update({name: rank.mpi_calls.get(call, 0.0) for name, call in known.items()})
     if rank.exchange is not None:
         scalars.update(zip(_EXCHANGED, _exchanged(rank.exchange), strict=True))
     return Metrics(scalars, mixes, functions, _vector(rank, processes))

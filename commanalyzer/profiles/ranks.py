@@ -16,6 +16,7 @@ from commanalyzer.communication.counted import LAYERS
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.errors import ProfileError
 from commanalyzer.profiles.document import FIELDS
+from commanalyzer.profiles.fields import POINT_TO_POINT
 from commanalyzer.profiles.mix import InstructionMix
 from commanalyzer.profiles.values import Exchange, Footprint, Profile, RankProfile, Reuse
 from commanalyzer.result.results import AnalysisResult, Decomposition
@@ -104,7 +105,7 @@ def counted_profile(result: AnalysisResult, scale: Mapping[str, float]) -> Profi
             process_id=rank,
             exchange=_exchange(division.communication, rank),
             mpi_calls=calls,
-            missing=frozenset(FIELDS) - _COMMUNICATION,
+            missing=frozenset((*FIELDS, POINT_TO_POINT)) - _COMMUNICATION,
         )
         for rank in range(division.nodes)
     )

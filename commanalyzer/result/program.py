@@ -29,6 +29,27 @@ class ProgramOfResult:
     flags: tuple[str, ...]
 
 
+def require_same_program(result: AnalysisResult, sources: Sequence[Path], arguments: Sequence[str]) -> None:
+    """Raise unless ``result`` is of these sources, unchanged, run with these arguments.
+
+    Raises:
+        ConfigError: If it is of another program, or of another run of it.
+    """
+    hashes = sorted(digest for _, digest in result.provenance.input_hashes)
+    if result.counted is not None or hashes != sorted(file_hash(path) for path in sources):
+        named = ", ".join(name for name, _ in result.provenance.input_hashes) or result.program
+        raise ConfigError(
+            f"expected a division of the same program, found one of {named}, as it was then",
+            where=", ".join(map(str, sources)),
+        )
+    if tuple(arguments) != result.command[1:]:
+        raise ConfigError(
+            f"expected the arguments of the division, {' '.join(result.command[1:]) or 'none'}, "
+            f"found {' '.join(arguments) or 'none'}",
+            where=result.program,
+        )
+
+
 def program_of(result: AnalysisResult, *, arguments: Sequence[str] = ()) -> ProgramOfResult:
     """The program that ``result`` is of.
 

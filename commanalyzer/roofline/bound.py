@@ -282,7 +282,7 @@ def _point(
     """The best that any of the decompositions allows, by either bound."""
     networks = [_scaled(network_at(machine, traffic), factors) for _, traffic in group]
     rated = [
-        (*_latency_aware(work_flop, traffic, network), name, traffic, network)
+        (*latency_aware(work_flop, traffic, network), name, traffic, network)
         for (name, traffic), network in zip(group, networks, strict=True)
     ]
     # Overlap, and with it Eq. 4, depends on the size of messages as well.
@@ -298,7 +298,7 @@ def _point(
         paper_method=group[least][0],
         efficiency=bound,
         method=method,
-        comm_bytes=traffic.comm_bytes,
+        comm_bytes=round(traffic.comm_bytes),
         times=times,
         network=network,
     )
@@ -314,7 +314,7 @@ def _paper(work_flop: int, traffic: NodeTraffic, network: Network, bandwidth: fl
     )
 
 
-def _latency_aware(work_flop: int, traffic: NodeTraffic, network: Network) -> tuple[float, NodeTimes]:
+def latency_aware(work_flop: float, traffic: NodeTraffic, network: Network) -> tuple[float, NodeTimes]:
     """Bound that knows latency, times of the busiest node."""
     serial_s = serial_time(Flop(work_flop), FlopPerSecond(network.throughput))
     times = node_times(traffic, network, serial_s)

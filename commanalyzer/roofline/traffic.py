@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -40,7 +40,7 @@ class NodeTraffic:
     """
 
     num_nodes: int
-    comm_bytes: int
+    comm_bytes: float
     mean_message_bytes: float | None
     node_bytes: Float
     rounds: Float
@@ -55,6 +55,56 @@ class NodeTraffic:
     def collective_steps(self) -> int:
         """Messages one after another that all collective rounds take."""
         return self.collective_rounds * collective_rounds(self.collective_partners)
+
+    def summary(self) -> dict[str, float]:
+        """Numbers of :data:`SUMMARY`: the mean node, and of the others the one with the most bytes.
+
+        Among equals it is the one with the most messages. Another node may need longer for its messages: then
+        the summary still gives a bound, but a lower one.
+        """
+        own = range(len(self.node_bytes) - 1)
+        key = [(self.node_bytes[i], self.messages[i], self.rounds[i]) for i in own]
+        busiest = max(key, default=(0.0, 0.0, 0.0))
+        found = (
+            *busiest, self.rounds[-1], self.handled[:-1].max(initial=0.0),
+            self.collective_rounds, self.collective_partners, self.collective_bytes,
+        )  # fmt: skip
+        return {name: float(value) for name, value in zip(SUMMARY, found, strict=True)}
+
+
+SUMMARY = (
+    *("node_bytes", "node_messages", "node_rounds", "mean_rounds", "handled_messages"),
+    *("collective_rounds", "collective_partners", "collective_bytes"),
+)
+
+
+def summarised_traffic(
+    num_nodes: int, comm_bytes: float, messages: float, summary: Mapping[str, float]
+) -> NodeTraffic:
+    """Traffic of which only totals and a summary are known, as from laws.
+
+    Args:
+        num_nodes: p.
+        comm_bytes: C.
+        messages: All messages; not known: 0.
+        summary: Numbers of :data:`SUMMARY`; what is missing is 0, but the rounds of the mean node are then 1.
+    """
+    mean = messages / num_nodes
+    known = {name: summary.get(name, 0.0) for name in SUMMARY}
+    rounds = summary.get("mean_rounds", 1.0)
+    return NodeTraffic(
+        num_nodes=num_nodes,
+        comm_bytes=comm_bytes,
+        mean_message_bytes=comm_bytes / messages if messages else None,
+        node_bytes=np.array([known["node_bytes"], comm_bytes / num_nodes]),
+        rounds=np.array([known["node_rounds"], min(rounds, mean)]),
+        messages=np.array([known["node_messages"], mean]),
+        handled=np.array([known["handled_messages"], 2.0 * mean]),
+        crossing_bytes=0.0,
+        collective_rounds=round(known["collective_rounds"]),
+        collective_partners=round(known["collective_partners"]),
+        collective_bytes=known["collective_bytes"],
+    )
 
 
 def node_traffic(communication: Communication, placement: Placement | None = "best") -> NodeTraffic:

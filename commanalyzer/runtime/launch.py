@@ -249,6 +249,20 @@ def _finished(program: Supervised, label: str, output: bytes) -> TargetRun:
     return TargetRun(os.WEXITSTATUS(end.status), end.cpu_s, end.wall_s, end.peak_rss_bytes, output)
 
 
+def require_success(run: TargetRun, label: str, *, allow_failure: bool) -> None:
+    """Raise if a program ended with another status than 0: what it did before is not what it is for.
+
+    Raises:
+        TargetRunError: If it did, and that is not allowed.
+    """
+    if run.exit_status and not allow_failure:
+        raise TargetRunError(
+            f"the program ended with status {run.exit_status}",
+            where=label,
+            hint="its arguments go behind --; if this status is no failure: --allow-failure",
+        )
+
+
 def _signal_death(number: int, peak_rss_bytes: int, label: str) -> TargetRunError:
     try:
         name = signal.Signals(number).name

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from commanalyzer.roofline.traffic import SUMMARY
+
 Kind = Literal["integer", "number", "text"]
 
 
@@ -26,6 +28,18 @@ class Column:
     meaning: str
 
 
+# What the bounds on a machine need of a division besides bytes and messages.
+_MEANINGS = {
+    "node_bytes": "The more of sent and received bytes of the busiest node",
+    "node_messages": "The more of sent and received messages of that node",
+    "node_rounds": "Rounds of that node that wait for each other",
+    "mean_rounds": "Such rounds of the mean node",
+    "handled_messages": "Most messages that a node sends and receives",
+    "collective_rounds": "Rounds of collectives that wait for each other",
+    "collective_partners": "Most partners in a collective",
+    "collective_bytes": "Bytes of one round of collectives at one node",
+}
+_DIVISIONS = (("", "the best decomposition"), ("regular_", "the cheapest plain blocks or slabs"))
 COLUMNS = (
     Column("nodes", "integer", "Node count p."),
     Column("model", "text", "Communication model."),
@@ -45,6 +59,11 @@ COLUMNS = (
     Column("regular_method", "text", "Cheapest division into plain blocks or slabs, where one was found."),
     Column("regular_bytes", "number", "Bytes of that division."),
     Column("regular_messages", "number", "Messages of that division."),
+    *(
+        Column(f"{which}{name}", "number", f"{_MEANINGS[name]} of {division}.")
+        for which, division in _DIVISIONS
+        for name in SUMMARY
+    ),
     Column("native_s", "number", "CPU time of the plain program."),
     Column("record_s", "number", "CPU time of the recorded runs of the program."),
     Column("compile_s", "number", "CPU time of compiling and instrumenting; less when cached."),

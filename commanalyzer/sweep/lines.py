@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 
 from commanalyzer.result.results import AnalysisResult, Decomposition
+from commanalyzer.roofline.traffic import node_traffic
 from commanalyzer.sweep.table import Cell
 
 Costs = Mapping[tuple[int, str], tuple[float, float]]
@@ -67,14 +68,18 @@ def _of_division(item: Decomposition) -> dict[str, Cell]:
         "comm_bytes_high": traffic.high_bytes,
         "efficiency_bound": math.nan if item.efficiency_bound is None else item.efficiency_bound,
         "lower_bound_bytes": float(item.lower_bound_bytes) if item.lower_bound_bytes else math.nan,
+        **node_traffic(traffic).summary(),
     }
 
 
 def _of_regular(item: Decomposition | None) -> dict[str, Cell]:
+    if item is None:
+        return {}  # not known
     return {
-        "regular_method": "" if item is None else item.method,
-        "regular_bytes": math.nan if item is None else float(item.comm_bytes),
-        "regular_messages": math.nan if item is None else float(item.communication.total_messages),
+        "regular_method": item.method,
+        "regular_bytes": float(item.comm_bytes),
+        "regular_messages": float(item.communication.total_messages),
+        **{f"regular_{name}": value for name, value in node_traffic(item.communication).summary().items()},
     }
 
 

@@ -149,7 +149,9 @@ def load_table(path: Path) -> SweepTable:
         )
     parameters = tuple(header[: header.index(FIRST)])
     cells = list(zip(*rows[1:], strict=True)) or [()] * len(header)
-    return _typed(parameters, dict(zip(header, map(list, cells), strict=True)), str(path))
+    # Tables of earlier versions have fewer columns: what is not there is not known.
+    unknown = {name: [""] * (len(rows) - 1) for name in NAMES if _KINDS[name] == "number"}
+    return _typed(parameters, unknown | dict(zip(header, map(list, cells), strict=True)), str(path))
 
 
 def _typed(parameters: tuple[str, ...], texts: Mapping[str, list[str]], where: str) -> SweepTable:

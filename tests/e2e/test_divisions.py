@@ -69,6 +69,18 @@ def write_map(path: Path, part: list[int], *, names: tuple[str, ...] = ("a", "b"
 # --- what is asked for is counted ------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("rules", [("a=block1d", "a=block2d"), ("*=block1d", "*=block2d")])
+def test_an_array_has_one_rule(folder: Path, rules: tuple[str, str]) -> None:
+    done = decompose(folder, "--decompose", rules[0], "--decompose", rules[1])
+    assert done.status == 1
+    assert "expected one rule for each array" in done.err
+
+
+def test_a_rule_of_an_array_goes_before_that_of_all(folder: Path) -> None:
+    done = decompose(folder, "--decompose", "a=block1d", "--decompose", "*=block2d")
+    assert done.status == 0, done.err
+
+
 @pytest.mark.parametrize(
     ("rules", "grid"),
     [

@@ -105,9 +105,14 @@ def test_threads_are_refused(tmp_path: Path) -> None:
     ],
     ids=["status", "_exit", "quick_exit", "closed"],
 )
-def test_endings_that_are_no_failures(tmp_path: Path, includes: str, body: str, status: int) -> None:
+def test_endings_that_may_be_no_failures(tmp_path: Path, includes: str, body: str, status: int) -> None:
     (tmp_path / "p.c").write_text(f"{includes}\n{MAIN} {body} }}\n")
-    done = commanalyzer(tmp_path, "analyze", "p.c", "--nodes", 2, "--check", "-q")
+    if status:
+        refused = commanalyzer(tmp_path, "analyze", "p.c", "--nodes", 2, "-q")
+        assert refused.status == 3 and f"the program ended with status {status}" in refused.err
+        assert "--allow-failure" in refused.err
+    allowed = ("--allow-failure",) if status else ()
+    done = commanalyzer(tmp_path, "analyze", "p.c", "--nodes", 2, "--check", "-q", *allowed)
     assert done.status == 0, done.err
     assert (f"the program ended with status {status}" in done.out) == (status != 0)
     assert "exact" in done.out  # a decomposition was counted
@@ -120,7 +125,7 @@ def test_exit_in_a_nested_call(tmp_path: Path) -> None:
         "__attribute__((noinline)) void f(int d) { u[d + 1] += u[d] + 1; if (d == 5) exit(5); f(d + 1); }\n"
         "int main(void) { f(0); return 0; }\n"
     )
-    done = commanalyzer(tmp_path, "analyze", "p.c", "--nodes", 2, "-q", "--json", "-")
+    done = commanalyzer(tmp_path, "analyze", "p.c", "--nodes", 2, "-q", "--allow-failure", "--json", "-")
     assert done.status == 0, done.err
     # Six calls of two additions.
     assert '"flops": 12' in done.out

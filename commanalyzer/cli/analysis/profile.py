@@ -11,6 +11,7 @@ import click
 from commanalyzer.cli.parameters import options
 from commanalyzer.cli.parameters.analysis_options import (
     WithProgramArguments,
+    allow_failure_option,
     program_arguments,
     sources_or_result,
 )
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
 @click.option("--stdin", type=click.Path(path_type=Path), help="File for the program's standard input.")
 @click.option("--timeout", type=options.seconds, help="Limit of each run of the program: 60, 10min.")
 @click.option("--memory-limit", type=options.size, help="Limit of the program's memory: 8GB.")
+@allow_failure_option
 @force_option
 @quiet_option("Only the table.")
 @click.pass_context
@@ -94,6 +96,7 @@ def command(
     stdin: Path | None,
     timeout: float | None,
     memory_limit: float | None,
+    allow_failure: bool,
     force: bool,
     quiet: bool,
 ) -> None:
@@ -109,11 +112,14 @@ def command(
     from commanalyzer.profiles.ranks import rank_profiles
     from commanalyzer.profiles.run.measure import DEFAULT_WINDOWS, ProfileRequest, profile_program
     from commanalyzer.result.artifacts import load
+    from commanalyzer.result.program import require_same_program
 
     result = sources[0] if sources[0].suffix == ".cmz" and nodes is not None else None
     sources, arguments, cflags = sources_or_result(sources, program_arguments(ctx), cflags)
     division = division or result
     divided = None if division is None else load(division)
+    if divided is not None and division != result:
+        require_same_program(divided, sources, arguments)
     program = AnalysisRequest(
         sources=sources,
         arguments=arguments,
@@ -122,6 +128,7 @@ def command(
         program_output="stderr" if json_output == "-" else "inherit",
         timeout_s=timeout,
         memory_limit_bytes=None if memory_limit is None else int(memory_limit),
+        allow_failure=allow_failure,
     )
     windows = (windows or DEFAULT_WINDOWS) if parallelism else ()
     request = ProfileRequest(program, name, dict(scale), reuse == "exact", windows)

@@ -104,7 +104,7 @@ class Common:
     sizes: dict[str, float]
     nodes: tuple[int, ...]
     efficiency: float
-    division: str
+    division: str | None
     deadline: float | None
     machine: MachineParameters
     json_output: str | None
@@ -124,6 +124,7 @@ def advise_allocations(common: Common, asked: AllocationQuestion) -> None:
     from commanalyzer.report.terminal.text import make_console
 
     machine = common.machine
+    _check(asked, common)
     workload = _workload(common, asked)
     model = injection_of(machine) if asked.phase_model == "max-rate" else phase_model(machine)
     cores = int(machine.cores.value) if machine.cores is not None else 1
@@ -154,6 +155,29 @@ def advise_allocations(common: Common, asked: AllocationQuestion) -> None:
         click.echo(f"wrote {common.json_output}")
 
 
+def _check(asked: AllocationQuestion, common: Common) -> None:
+    """Raise where an option would be without effect, or ask for what a node does not have."""
+    cores, most = common.machine.cores, max(asked.ppn or (1,))
+    if cores is not None and most > cores.value:
+        raise ConfigError(
+            f"expected at most the {cores.value:g} cores of a node, found {most}", where="--ppn"
+        )
+    if asked.memory is None:
+        return
+    if common.source.suffix == ".toml":
+        raise ConfigError(
+            "expected the memory of a grid in its file, found the option",
+            where="--memory",
+            hint="resident_bytes_per_point = 16",
+        )
+    if common.machine.memory is None:
+        raise ConfigError(
+            "expected a machine whose memory is known, found none: no node count would be refused",
+            where="--memory",
+            hint='add to the machine file: memory = "64GB"',
+        )
+
+
 def _site(asked: AllocationQuestion, common: Common) -> Site:
     from commanalyzer.allocations.metrics import units_of
     from commanalyzer.allocations.workload import Site
@@ -179,10 +203,12 @@ def _workload(common: Common, asked: AllocationQuestion) -> Workload:
         return ResultWorkload(load(common.source), max(1, round(steps)), asked.memory_traffic, memory)
     from commanalyzer.allocations.workload import LawsWorkload
     from commanalyzer.laws.document import load_laws
+    from commanalyzer.laws.projection import usual_division
 
     document = load_laws(common.source)
+    division = common.division or usual_division(document.laws)
     return LawsWorkload(
-        document.program, document.laws, common.sizes, steps, asked.memory_traffic, memory, common.division
+        document.program, document.laws, common.sizes, steps, asked.memory_traffic, memory, division
     )
 
 

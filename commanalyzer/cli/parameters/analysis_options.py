@@ -15,6 +15,9 @@ from commanalyzer.errors import ConfigError
 from commanalyzer.request import DEFAULT_NODES, MODELS, AnalysisRequest, CompilerOptions, ProgramOutput
 
 _PROGRAM_ARGUMENTS = "commanalyzer.program_arguments"
+allow_failure_option = click.option(
+    "--allow-failure", is_flag=True, help="Analyse a program that ends with another status than 0, too."
+)
 _OPTIONS = (
     click.option(
         "--nodes",
@@ -80,6 +83,7 @@ _OPTIONS = (
     click.option(
         "--seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of partitioning."
     ),
+    allow_failure_option,
     click.option("--check", is_flag=True, help="Verify conservation laws on the way."),
 )
 

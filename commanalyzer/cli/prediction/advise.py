@@ -14,7 +14,7 @@ from commanalyzer.cli.parameters.allocation_options import (
     advise_allocations,
     allocation_options,
 )
-from commanalyzer.cli.parameters.machine_options import efficiency_option, machine_options
+from commanalyzer.cli.parameters.machine_options import efficiency_option, machine_and_latency_options
 from commanalyzer.cli.parameters.output import (
     check_outputs,
     emit_document,
@@ -55,16 +55,14 @@ def _nodes_up_to(text: str | tuple[int, ...]) -> tuple[int, ...]:
 @click.option(
     "--division",
     type=click.Choice(["best", "regular"]),
-    default="best",
-    show_default=True,
-    help="Laws of the cheapest division, or of the cheapest plain blocks.",
+    help="Laws of the cheapest plain blocks (the default where they have laws), or of the best found.",
 )
 @allocation_options
 @click.option("--deadline", type=options.seconds, help="The run must be done by then: 2h, 30min.")
 @click.option(
     "--cores", type=click.IntRange(1), default=1, show_default=True, help="Cores per node, for core-hours."
 )
-@machine_options
+@machine_and_latency_options
 @click.option("--gap", type=options.latency, help="Least time between two messages of a node: 0.5us.")
 @json_option
 @force_option
@@ -75,7 +73,7 @@ def command(
     nodes: tuple[int, ...],
     weak_parameter: str,
     efficiency: float,
-    division: Division,
+    division: Division | None,
     deadline: float | None,
     cores: int,
     machine: MachineParameters,
@@ -102,7 +100,7 @@ def command(
         advise_allocations(common, AllocationQuestion(**asked))
         return
     from commanalyzer.laws.document import load_laws
-    from commanalyzer.laws.projection import advise, project
+    from commanalyzer.laws.projection import advise, gain_of_best, project
     from commanalyzer.report.predictions.projection_text import projection_json, show_projection
 
     document = load_laws(source)
@@ -113,9 +111,12 @@ def command(
         for weak in dict.fromkeys(("", weak_parameter))
     ]
     advice = advise(curves[0], efficiency, deadline)
+    gain = gain_of_best(document.laws, machine, curves[0]) if division is None else None
     emit_document(
-        lambda: projection_json(document, machine, curves, advice, cores),
-        lambda console: show_projection(document, machine, curves, advice, cores, console, quiet=quiet),
+        lambda: projection_json(document, machine, curves, advice, cores, gain),
+        lambda console: show_projection(
+            document, machine, curves, advice, cores, console, gain=gain, quiet=quiet
+        ),
         json_output,
         force=force,
         quiet=quiet,

@@ -76,6 +76,8 @@ def command(
 
     if (profile is None) != (processor is None):
         raise ConfigError("expected --profile and --processor together, found one of them")
+    if profile is not None and click.get_current_context().params.get("throughput") is not None:
+        raise ConfigError("expected --throughput or --profile, found both: each is the speed of a node")
     if profile is not None and processor is not None:
         from commanalyzer.profiles.throughput import load_processor, throughput_of
 

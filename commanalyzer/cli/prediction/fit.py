@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from commanalyzer.laws.data import Observations
     from commanalyzer.laws.law import Law
 
-FAMILIES = ("lattice", "pmnf", "power")
+FAMILIES = ("polynomial", "lattice", "pmnf", "power")
 
 
 def _position(text: str) -> tuple[str, int]:
@@ -40,7 +41,7 @@ def _position(text: str) -> tuple[str, int]:
     "--metric",
     "metrics",
     default="",
-    help="Columns to fit, separated by commas.  [default: comm_bytes,messages,intensity,work,vcg]",
+    help="Columns to fit, separated by commas.  [default: bytes, messages, intensity, work, vcg]",
 )
 @click.option(
     "--param", "parameters", multiple=True, help="Column that is a parameter; repeatable, all if left out."
@@ -106,7 +107,7 @@ def command(
     check_outputs(output, json_output, force)
     if exported is not None:
         check_outputs(exported, None, force)
-    from commanalyzer.laws.data import read_observations
+    from commanalyzer.laws.data import MACHINE_METRICS, read_observations
     from commanalyzer.laws.document import laws_json, save_laws
     from commanalyzer.laws.pipeline import FitRequest, fit_observations
     from commanalyzer.report.predictions.laws_text import show_laws
@@ -114,14 +115,17 @@ def command(
     seen = read_observations(inputs, model=model, parameters=parameters, arguments=dict(arguments))
     request = FitRequest(tuple(filter(None, metrics.replace(" ", "").split(","))), families)
     document = fit_observations(seen, request, inputs)
-    others = _second_opinions(seen, document.laws, extra_p, imported)
+    shown = document
+    if not metrics:
+        shown = replace(document, laws=tuple(x for x in document.laws if x.metric not in MACHINE_METRICS))
+    others = _second_opinions(seen, shown.laws, extra_p, imported)
     if exported is not None:
-        _export(seen, document.laws, exported, force)
+        _export(seen, shown.laws, exported, force)
     if output is not None:
         save_laws(document, output, force=force)
     emit_document(
         lambda: laws_json(document),
-        lambda console: show_laws(document, dict(targets), others, console, quiet=quiet),
+        lambda console: show_laws(shown, dict(targets), others, console, quiet=quiet),
         json_output,
         saved=(exported, output),
         force=force,

@@ -41,6 +41,8 @@ _SIZE_FORMS = (
     *_powers(("1/3", "1/2", "2/3", "1", "4/3", "3/2", "2", "5/2", "3", "4")),
     *(("power", Fraction(a), 1) for a in (0, 1, 2)),
 )
+_SHIFTED = (1, 2, 3)  # powers
+_MOST_SHIFT = 8  # layers of a boundary on both sides
 _SIZE_FALLING = tuple(_powers(("-1/3", "-1/2", "-2/3", "-1", "-2", "-3")))
 
 
@@ -61,9 +63,30 @@ def lattice_terms(x: Floats, y: Floats, node_parameter: int) -> tuple[Term, ...]
         forms = _NODE_FORMS if is_nodes else _SIZE_FORMS
         if _falls_along(x, y, parameter):
             forms = (*forms, *(_NODE_FALLING if is_nodes else _SIZE_FALLING))
-        choices.append([None, *(Factor(parameter, *form) for form in forms)])
+        shifted = [] if is_nodes else _shifted(x, y, parameter)
+        choices.append([None, *(Factor(parameter, *form) for form in forms), *shifted])
     terms = tuple(tuple(f for f in factors if f is not None) for factors in product(*choices))
     return terms if len(terms) <= MOST_TERMS else _most_telling(terms, x, y)
+
+
+def _shifted(x: Floats, y: Floats, parameter: int) -> list[Factor]:
+    """Powers (x - c)^a with the whole c that makes y^(1/a) proportional to them, other parameters equal."""
+    _, group = np.unique(np.delete(x, parameter, axis=1), axis=0, return_inverse=True)
+    group = group.ravel()
+    size = np.bincount(group)
+    here, found = x[:, parameter], []
+    for exponent in _SHIFTED:
+        root = y ** (1 / exponent)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            m_x, m_y, m_xy, m_xx = (
+                np.bincount(group, v) / size for v in (here, root, here * root, here * here)
+            )
+            shifts = m_x - m_y * (m_xx - m_x**2) / (m_xy - m_x * m_y)
+        usable = shifts[np.isfinite(shifts) & (size > 2)]
+        shift = int(np.rint(np.median(usable))) if len(usable) else 0
+        if shift and abs(shift) <= _MOST_SHIFT and shift < here.min():
+            found.append(Factor(parameter, "power", Fraction(exponent), 0, shift))
+    return found
 
 
 def _falls_along(x: Floats, y: Floats, parameter: int) -> bool:

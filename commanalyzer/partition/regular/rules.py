@@ -105,8 +105,8 @@ def rule_owners(
     Raises:
         ConfigError: If a rule names no array, or one whose shape is not known and not given.
     """
-    owner = np.full(graph.num_vertices, -1, np.int32)
-    for rule in rules:
+    owner, is_named = np.full(graph.num_vertices, -1, np.int32), np.zeros(graph.num_vertices, np.bool_)
+    for rule in sorted(rules, key=lambda rule: rule.name != "*"):  # for all arrays, but those that are named
         if rule.kind == "block" and rule.numbers and math.prod(rule.numbers) != num_parts:
             return None
         members = _members(graph, arrays, families, rule)
@@ -118,7 +118,11 @@ def rule_owners(
                 max(1, e // (2 * g)) for e, g in zip(members[0].extents, grid, strict=True)
             )
             found = cyclic_owners(graph, members, grid, blocks)
-        owner[found >= 0] = found[found >= 0]
+        own = found >= 0
+        if (is_named & own).any() or (rule.name == "*" and (owner[own] >= 0).any()):
+            raise ConfigError(f"expected one rule for each array, found another: {rule.text}", where=_OPTION)
+        is_named |= own & (rule.name != "*")
+        owner[own] = found[own]
     return owner
 
 

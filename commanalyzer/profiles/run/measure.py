@@ -24,6 +24,7 @@ from commanalyzer.profiles.values import DEFAULT_WINDOW, Exchange, Profile, Rank
 from commanalyzer.record import compile_program
 from commanalyzer.request import AnalysisRequest
 from commanalyzer.runtime.build import build_native, build_profiled
+from commanalyzer.runtime.launch import require_success
 from commanalyzer.runtime.recorder import ProgramRuns
 
 DEFAULT_WINDOWS = (DEFAULT_WINDOW, 0)
@@ -97,6 +98,7 @@ def profile_program(request: ProfileRequest, progress: Progress) -> Profiled:
         runs = ProgramRuns.of(program, Path(scratch))
         progress.stage("run the program", 1)
         plain = runs.plain(native)
+        require_success(plain, program.sources[0].name, allow_failure=program.allow_failure)
         progress.stage("profile the program", 1)
         path, out = Path(scratch) / "plan", Path(scratch) / "profile"
         path.write_bytes(plan_bytes(plan, request))

@@ -54,11 +54,9 @@ def machine_line(machine: MachineParameters) -> str:
     """Name and known parameters of a machine, with where each comes from."""
     known = machine.parameters
     parts = [machine.name or "a machine of"]
-    parts += [
-        f"{name.replace('_', ' ')} {KINDS[name].show(item.value)}"
-        f"{' and more' if item.curve else ''} ({item.source})"
-        for name, item in known.items()
-    ]
+    for name, item in known.items():
+        number = f"{name.replace('_', ' ')} {KINDS[name].show(item.value)}{' and more' if item.curve else ''}"
+        parts.append(f"assumed {number}" if item.source == "assumed" else f"{number} ({item.source})")
     return f"{parts[0]}{', ' if machine.name else ' '}{', '.join(parts[1:])}"
 
 

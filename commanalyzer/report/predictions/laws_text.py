@@ -16,7 +16,13 @@ from commanalyzer.laws.naming import law_name
 _MOST_SHOWN = 3
 _DISAGREEMENT = 0.1  # relative difference at twice the largest values
 _FAMILY = {
-    **{"lattice": "physical", "pmnf": "normal form", "power": "power law", "imported": "Extra-P"},
+    **{
+        "polynomial": "exact",
+        "lattice": "physical",
+        "pmnf": "normal form",
+        "power": "power law",
+        "imported": "Extra-P",
+    },
     "terms": "selected terms",
 }
 
@@ -36,9 +42,11 @@ def show_laws(
         targets: Values of parameters to predict at; empty for none.
         others: Laws of somebody else, by metric.
         console: Where to print.
-        quiet: Only the table of laws.
+        quiet: Only the tables of laws and predictions.
     """
     console.print(_table(document.laws))
+    if targets and quiet:
+        console.print(_predictions(document.laws, targets))
     if quiet:
         return
     for law in document.laws:

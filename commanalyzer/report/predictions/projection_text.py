@@ -28,6 +28,7 @@ def show_projection(
     cores_per_node: int,
     console: Console,
     *,
+    gain: Projection | None = None,
     quiet: bool = False,
 ) -> None:
     """Print curves and advice; only the advice with ``quiet``.
@@ -39,13 +40,18 @@ def show_projection(
         advice: What to ask for.
         cores_per_node: For core-hours.
         console: Where to print.
+        gain: Strong scaling with the best division, where the curves are of plain blocks.
         quiet: Leave out the curves.
     """
     if not quiet:
         console.print(Text(f"{document.program} on {machine_line(machine)}"))
         for curve in curves:
             console.print(_table(curve, cores_per_node))
-    for line in [*advice_lines(curves[0], advice, cores_per_node), *_remarks(curves)]:
+    lines = advice_lines(curves[0], advice, cores_per_node)
+    if gain is not None:
+        lines += _gain_lines(curves[0], gain, advice)
+    doubts = dict.fromkeys(n for law in document.laws if law.metric.endswith("_per_round") for n in law.notes)
+    for line in [*lines, *_remarks(curves), *(f"warning: {doubt}" for doubt in doubts)]:
         console.print(Text(line))
 
 
@@ -100,6 +106,20 @@ def advice_lines(curve: Projection, advice: Advice, cores_per_node: int = 1) -> 
     return lines
 
 
+def _gain_lines(curve: Projection, gain: Projection, advice: Advice) -> list[str]:
+    """What the best division found changes; nothing where it has no fewer bytes."""
+    alone = advice.largest is None or advice.largest == 1
+    i = on_nodes(curve, advice.fastest if alone else advice.largest or 1)
+    if not gain.comm_bytes[i] < curve.comm_bytes[i]:
+        return ["All this is of plain blocks; the best division found has no fewer bytes"]
+    nodes = int(curve.nodes[i])
+    fewer = f"{format_bytes(gain.comm_bytes[i])} instead of {format_bytes(curve.comm_bytes[i])}"
+    return [
+        f"All this is of plain blocks; the best division found (--division best) has on {_nodes(nodes)} "
+        f"{fewer}: {_at(gain, nodes)}"
+    ]
+
+
 def _less_certain(advice: Advice) -> str:
     if advice.largest_certain is None:
         return " (not certain on any)"
@@ -120,8 +140,11 @@ def _remarks(curves: Sequence[Projection]) -> list[str]:
     lines = []
     if any(curve.is_beyond.any() for curve in curves):
         lines.append("* outside of the data of the laws: extrapolated")
-    if not any(curve.has_messages for curve in curves):
-        lines.append("Time per message is left out: it needs a law of messages and a gap or message_overhead")
+    if curves[0].missing:
+        lines.append(
+            f"No laws of {', '.join(curves[0].missing)}: their time is left out, and the bound is above that "
+            "of commanalyzer bound (fit a sweep or results without --metric to have them)"
+        )
     return lines
 
 
@@ -131,6 +154,7 @@ def projection_json(
     curves: Sequence[Projection],
     advice: Advice,
     cores_per_node: int,
+    gain: Projection | None = None,
 ) -> str:
     """JSON text: machine, advice, and the arrays of each curve."""
     content = {
@@ -143,6 +167,7 @@ def projection_json(
         "advice": asdict(advice),
         "cores_per_node": cores_per_node,
         "curves": [curve_arrays(curve, cores_per_node) for curve in curves],
+        "best_division": None if gain is None else curve_arrays(gain, cores_per_node),
     }
     return json.dumps(content, indent=1) + "\n"
 
@@ -166,4 +191,5 @@ def curve_arrays(curve: Projection, cores_per_node: int = 1) -> dict[str, object
         "speedup": curve.speedup.tolist(),
         "core_hours": curve.core_hours(cores_per_node).tolist(),
         "is_beyond": curve.is_beyond.tolist(),
+        "missing_laws": list(curve.missing),
     }

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
 
 import numpy as np
 import pytest
 
 from commanalyzer.errors import FitError
+from commanalyzer.laws.data import Observations
 from commanalyzer.laws.fit import fit_law
 from commanalyzer.laws.formula import law_text
 from commanalyzer.laws.naming import law_name
-from commanalyzer.laws.terms import grid_cuts
+from commanalyzer.laws.pipeline import FitRequest, fit_observations
+from commanalyzer.laws.terms import Floats, grid_cuts
 
 X = np.array(list(product((4.0, 8.0, 16.0, 27.0, 32.0, 64.0), (16.0, 32.0, 48.0, 64.0, 96.0))))
 P, N = X.T
@@ -114,6 +117,54 @@ def test_three_parameters() -> None:
     x = np.array(list(product((4.0, 16.0, 25.0, 64.0), (16.0, 32.0, 48.0, 64.0), (5.0, 10.0, 20.0))))
     law = fit_law(x, ("p", "n", "steps"), 16 * x[:, 1] * x[:, 2] * (np.sqrt(x[:, 0]) - 1))
     assert law_text(law) == "16 steps n (sqrt(p) - 1)"
+
+
+@pytest.mark.parametrize(
+    ("law", "at"),
+    [
+        (lambda n: 10 * (12 * (n - 2) ** 2 + 3 * n), 6144.0),  # a field whose n counts the boundary
+        (lambda n: 80 * (n - 2) ** 3 + 6 * n**2, 512.0),
+        (lambda n: n * (n + 1) * (2 * n + 1) / 6, 1e5),  # rational coefficients
+        (lambda n: 5 * (n - 1) * (n - 3), 4096.0),
+    ],
+)
+def test_whole_numbers_of_a_polynomial_give_it(law: Callable[[Floats], Floats], at: float) -> None:
+    n = np.array([16.0, 24.0, 32.0, 48.0, 64.0])
+    found = fit_law(n[:, None], ("n",), law(n))
+    assert found.predict({"n": at})[0] == pytest.approx(law(np.array([at]))[0], rel=1e-12)
+    low, high = found.band({"n": at})
+    assert low[0] == high[0]
+
+
+def test_shifted_powers_are_found_in_noise() -> None:
+    n = np.array([16.0, 20.0, 24.0, 32.0, 40.0, 48.0, 64.0])
+    noise = 1 + 0.005 * np.random.default_rng(3).standard_normal(len(n))
+    found = fit_law(n[:, None], ("n",), 1.5 * (n - 2) ** 3 * noise)
+    assert "(n - 2)^3" in law_text(found)
+    low, high = found.band({"n": 512.0})
+    assert low[0] <= 1.5 * 510.0**3 <= high[0]
+
+
+def test_regular_grids_of_nodes_have_exact_laws() -> None:
+    """Halos of (n - 2)^2 fields on 12 = 4 x 3 nodes, and a sum over all nodes."""
+    x = np.array(list(product((2.0, 4.0, 6.0, 8.0, 12.0, 16.0), (16.0, 24.0, 32.0, 48.0))))
+    cuts = grid_cuts(x[:, 0], 2)
+    found = fit_law(x, ("p", "n"), 80 * (x[:, 1] - 2) * cuts + 8 * (x[:, 0] - 1))
+    at = found.predict({"p": 1024.0, "n": 4000.0})[0]
+    assert at == pytest.approx(80 * 3998 * 62 + 8 * 1023, rel=1e-12)
+
+
+def test_numbers_of_iterations_that_follow_no_formula_are_noticed() -> None:
+    n, p = np.repeat([16.0, 24.0, 32.0, 48.0, 64.0], 3), np.tile([2.0, 4.0, 8.0], 5)
+    for rounds, is_noticed in ((np.array([21.0, 47.0, 61.0, 61.0, 90.0]), True), (np.full(5, 21.0), False)):
+        often = np.repeat(rounds, 3)
+        metrics = {"comm_bytes": 16 * n * (p - 1) * often, "collective_rounds": often}
+        seen = Observations(("n", "p"), np.stack((n, p), 1), metrics, frozenset(), "table")
+        laws = {law.metric: law for law in fit_observations(seen, FitRequest(), ()).laws}
+        assert ("comm_bytes_per_round" in laws) == is_noticed
+        if is_noticed:
+            assert law_text(laws["comm_bytes_per_round"]) == "16 n (p - 1)"
+            assert "21, 47, 61, 61, 90" in laws["comm_bytes_per_round"].notes[0]
 
 
 def test_the_same_data_give_the_same_law() -> None:

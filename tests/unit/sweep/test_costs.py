@@ -94,7 +94,7 @@ def test_the_cheapest_regular_division_stands_beside_the_best() -> None:
     assert with_blocks["regular_bytes"] == blocks.comm_bytes
     assert with_blocks["regular_messages"] == blocks.communication.total_messages
     (without,) = table_lines(sample_result(best, refined), {"n": "8"})
-    assert (without["regular_method"], without["regular_bytes"]) == ("", "")
+    assert "regular_method" not in without and "regular_bytes" not in without  # empty cells
 
 
 def test_kernels_are_warm() -> None:

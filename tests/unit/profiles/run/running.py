@@ -21,7 +21,7 @@ def profile_of(
     """Profile of a program."""
     path = folder / f"program{suffix}"
     path.write_text(source)
-    program = AnalysisRequest((path,), arguments, program_output="discard")
+    program = AnalysisRequest((path,), arguments, program_output="discard", allow_failure=True)
     request = ProfileRequest(program, is_exact=is_exact, windows=windows)
     return profile_program(request, SilentProgress()).profile.ranks[0]
 
