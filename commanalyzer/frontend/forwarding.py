@@ -137,11 +137,10 @@ class _Facts:
 
     def _moves(self, block: str, address: str) -> bool:
         """Whether rounds of the loop, or calls, store to places of their own."""
-        loop = self._cfg.innermost_loop.get(block)
-        if not loop:
-            return address.startswith("%") and not self._object(address)
-        home, _ = self._defined.get(address, (None, None))
-        return home is not None and home.label in self._cfg.loops[loop].blocks
+        loop, (home, made) = self._cfg.loop_of(block), self._defined.get(address, (None, None))
+        if loop is None:
+            return made is not None and any(o.is_local for o in made.operands[1:])
+        return home is not None and home.label in loop.blocks
 
     def _readers_behind(self, block: str, store: Instruction) -> Iterator[tuple[Instruction, str]]:
         """Readers; what makes the next version of the same place is a step of one sum, and no reader."""
