@@ -1,10 +1,14 @@
-"""Values that the optimiser carries from iteration to iteration in a register although they are in memory.
+"""Values that the optimiser reads from a register although they are in memory.
 
 ``a[i] -= l[k] * u[k]`` in a loop over k reads and writes ``a[i]`` in every iteration. Where the compiler
 cannot exclude that the stores are seen by other loads, it keeps them but forwards the stored value to the
 next iteration in a register. What flows is the version of ``a[i]``, as the source says, not a value without a
 home; and a sum in memory may be combined in any order. So the register becomes a load again, where memory
 holds the same number whatever the pointers are; the code generator forwards it once more.
+
+Likewise what is computed from a value that was stored before (``w[k] = v; sum += v * v``) is computed where
+the value lives: the register is loaded behind its store, whether the source names it or the memory. That is
+left out where all rounds of a loop store to one place: the value of a round does not live there for long.
 """
 
 from __future__ import annotations
@@ -18,9 +22,6 @@ from commanalyzer.ir.loops.induction import loop_ends
 from commanalyzer.ir.model import Block, Function, Instruction, Operand
 from commanalyzer.ir.parsing.parser import parse_module
 
-_STORED = re.compile(r"^  store \w+ (%[^ ,]+), ptr ", re.MULTILINE)
-_CARRIED = re.compile(r"^  %[^ ]+ = phi .*$", re.MULTILINE)
-_REGISTER = re.compile(r"%[^ ,]+")
 _PLACE = re.compile(r", !dbg !\d+")
 _WRITING = frozenset({"store", "atomicrmw", "cmpxchg", "fence", "invoke", "va_arg"})
 _WRITING_INTRINSICS = ("@llvm.mem", "@llvm.masked.", "@llvm.va_", "@llvm.lifetime.")
@@ -34,19 +35,16 @@ def with_reloads(ir_text: str) -> str:
     Args:
         ir_text: Module in canonical form.
     """
-    stored = set(_STORED.findall(ir_text))
-    if not any(stored.intersection(_REGISTER.findall(line)) for line in _CARRIED.findall(ir_text)):
-        return ir_text  # parsing takes longer than this
     module = parse_module(ir_text)
     lines: list[str | None] = list(module.lines)
     for function in module.functions:
         cfg = control_flow(function)
-        if not cfg.loops:
-            continue
         facts = _Facts(function, cfg)
         for loop in cfg.loops.values():
             for forwarded in facts.forwarded(loop):
                 _reload(lines, facts.blocks[loop.header], forwarded)
+        for store, readers in facts.read_again():
+            _load_behind(lines, store, readers)
     return "\n".join(line for line in lines if line is not None)
 
 
@@ -74,6 +72,21 @@ def _reload(lines: list[str | None], header: Block, found: _Forwarded) -> None:
     lines[last] = "\n".join(line for line in (lines[last], load) if line is not None)
 
 
+def _load_behind(lines: list[str | None], store: Instruction, readers: list[tuple[Instruction, str]]) -> None:
+    """Load what was stored behind the store, for its readers; of a phi, on one edge."""
+    value, address = store.operands[0], f"ptr {store.operands[1].text}"
+    written = lines[store.last_line] or ""
+    name = f'{value.text[:-1]}.stored"' if value.text.endswith('"') else f"{value.text}.stored"
+    lines[store.last_line] = (
+        f"{written}\n  {name} = load {value.type}, {address}{written.rpartition(address)[2]}"
+    )
+    register = re.escape(value.text) + r"(?![\w.$-])"
+    for reader, edge in readers:
+        pattern = rf"(?<=\[ ){register}(?=, {re.escape(edge)} )" if edge else register
+        for line in range(reader.first_line, reader.last_line + 1):
+            lines[line] = (old := lines[line]) and re.sub(pattern, lambda _: name, old)
+
+
 class _Facts:
     """What decides which registers of a function are forwarded from memory."""
 
@@ -83,6 +96,7 @@ class _Facts:
         self._cfg = cfg
         self._defined = {i.name: (b, i) for b in function.blocks for i in b.instructions if i.name}
         self._users: dict[str, list[Instruction]] = {}
+        self._block_of = {i.first_line: b.label for b in function.blocks for i in b.instructions}
         for block in function.blocks:
             for instruction in block.instructions:
                 for operand in instruction.operands:
@@ -102,6 +116,47 @@ class _Facts:
             found = self._stored_and_loaded(loop, phi, sides[ends.preheader], sides[loop.latches[0]])
             if found is not None:
                 yield found
+
+    def read_again(self) -> Iterator[tuple[Instruction, list[tuple[Instruction, str]]]]:
+        """Stores of computed values, and what reads these behind them: instructions, phis with the edge."""
+        seen: set[str] = set()
+        for block in self._function.blocks:
+            for store in block.instructions:
+                if not _is_plain(store, "store") or store.operands[0].text in seen:
+                    continue
+                if self._is_computed(store.operands[0]) and self._moves(block.label, store.operands[1].text):
+                    seen.add(store.operands[0].text)
+                    if readers := list(self._readers_behind(block.label, store)):
+                        yield store, readers
+
+    def _is_computed(self, value: Operand) -> bool:
+        _, instruction = self._defined.get(value.text, (None, None))
+        if instruction is None or not _may_be_data(instruction) or instruction.opcode in ("load", "phi"):
+            return False
+        return instruction.type.kind == "float" or not self._counts(instruction, value)
+
+    def _moves(self, block: str, address: str) -> bool:
+        """Whether rounds of the loop, or calls, store to places of their own."""
+        loop, (home, made) = self._cfg.loop_of(block), self._defined.get(address, (None, None))
+        if loop is None:
+            return made is not None and any(o.is_local for o in made.operands[1:])
+        return home is not None and home.label in loop.blocks
+
+    def _readers_behind(self, block: str, store: Instruction) -> Iterator[tuple[Instruction, str]]:
+        """Readers; what makes the next version of the same place is a step of one sum, and no reader."""
+        value, address = store.operands[0].text, store.operands[1].text
+        for user in dict.fromkeys(self._users[value]):
+            if user.opcode == "phi":
+                sides = zip(user.operands, user.incoming, strict=True)
+                edges = [p for o, p in sides if o.text == value and self._cfg.dominates(block, p)]
+                yield from ((user, f"%{edge}") for edge in edges)
+            elif user.opcode != "store" and not any(
+                u.opcode == "store" and u.operands[1].text == address for u in self._users.get(user.name, ())
+            ):
+                place = self._block_of[user.first_line]
+                is_behind = place != block or user.first_line > store.first_line
+                if is_behind and self._cfg.dominates(block, place):
+                    yield user, ""
 
     def _stored_and_loaded(
         self, loop: Loop, phi: Instruction, start: Operand, following: Operand

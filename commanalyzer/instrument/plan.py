@@ -37,6 +37,7 @@ from commanalyzer.instrument.stores import StorePlanner
 from commanalyzer.ir.allocators import Allocators
 from commanalyzer.ir.libcalls import LibraryModel
 from commanalyzer.ir.library_files import default_library
+from commanalyzer.ir.loops.counts import counting_stores
 from commanalyzer.ir.loops.extremum_stores import extremum_stores
 from commanalyzer.ir.model import Module
 from commanalyzer.ir.names.addresses import ModuleNames
@@ -170,11 +171,12 @@ def _wanted(values: FunctionValues, calls: CallFacts, *, has_result: bool = True
         has_result: Callers read the label of the result.
     """
     names: list[str] = []
+    counts = counting_stores(values.function, values.cfg)
     for block in values.function.blocks:
         for instruction in block.instructions:
             if instruction.opcode == "store":
                 names.append(instruction.operands[0].text)
-                names.extend(StorePlanner.address_registers(values, instruction, block.label))
+                names.extend(o.text for o in counts.get(instruction.first_line, ()))
             elif instruction.opcode in ("atomicrmw", "cmpxchg"):
                 names.extend(o.text for o in instruction.operands[1:])
                 names.append(instruction.name)

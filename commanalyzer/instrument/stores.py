@@ -11,6 +11,7 @@ from commanalyzer.instrument.labelling.recurrences import fold_of
 from commanalyzer.instrument.labelling.scalars import scalar_leaves, value_width
 from commanalyzer.instrument.labelling.values import FunctionValues, holds_value
 from commanalyzer.instrument.sites import SiteRecord
+from commanalyzer.ir.loops.counts import counting_stores
 from commanalyzer.ir.loops.extremum_stores import ExtremumStore
 from commanalyzer.ir.model import Instruction, IrType, Operand
 from commanalyzer.ir.types import I32, size_bytes
@@ -39,6 +40,7 @@ class StorePlanner:
     def __init__(self, labels: LabelBook) -> None:
         self._labels = labels
         self._values, self._patch, self._sites = labels.values, labels.patch, labels.sites
+        self._counts = counting_stores(self._values.function, self._values.cfg)
         self.site_of_store: dict[int, int] = {}  # first line of a store -> site
 
     def plan(self, instruction: Instruction, block: str) -> None:
@@ -69,29 +71,6 @@ class StorePlanner:
             own = self._patch.call(out, "ca_load", address)
             labels = self._labels.clean(found.value.text, place, out)
             self._row(out, site, address, words, (own, *labels))
-
-    @staticmethod
-    def address_registers(values: FunctionValues, store: Instruction, block: str) -> tuple[str, ...]:
-        """Index registers of a store that only counts: ``a[index] += constant``.
-
-        The contribution has no source of its own, so the holder of the index makes it (histograms).
-        """
-        load = _accumulated_load(values, store, block)
-        if load is None:
-            return ()
-        update = values.definitions[store.operands[0].text].instruction
-        others = [o for o in update.operands if o.text != load]
-        if any(o.is_local for o in others):
-            return ()
-        found: dict[str, None] = {}
-        pointer = store.operands[1].text
-        while pointer in values.definitions:
-            gep = values.definitions[pointer].instruction
-            if gep.opcode != "getelementptr":
-                break
-            found.update((o.text, None) for o in gep.operands[1:] if o.is_local)
-            pointer = gep.operands[0].text
-        return tuple(found)
 
     # ---- scalars -------------------------------------------------------------------------------------------
 
@@ -128,10 +107,9 @@ class StorePlanner:
         if len(labels) <= hooks.MAX_LABELS:
             labels = list(self._labels.forms.distinct(labels, own))
         self_label = labels.index(own) if own else -1
-        if fold is not Fold.NONE:
-            indices = self.address_registers(self._values, instruction, block)
-            for label in self._labels.united(indices, block, out):
-                labels.append(self._patch.call(out, "ca_address", label))
+        indices = [o.text for o in self._counts.get(instruction.first_line, ())]
+        for label in self._labels.united(indices, block, out):
+            labels.append(self._patch.call(out, "ca_address", label))
         self._row(out, self._site(instruction, value.type, fold, self_label, kind), address, words, labels)
 
     def _replicate(self, out: list[str], site: int, address: str, words: int, found: Labels) -> None:

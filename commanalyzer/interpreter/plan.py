@@ -11,17 +11,11 @@ from dataclasses import dataclass
 
 from commanalyzer.ir.cfg import ControlFlow, control_flow
 from commanalyzer.ir.loops.combinations import Combination
+from commanalyzer.ir.loops.counts import counting_stores
 from commanalyzer.ir.loops.extremum_stores import ExtremumStore, extremum_stores
 from commanalyzer.ir.loops.guards import loop_guards
 from commanalyzer.ir.loops.selections import Selection, selections
 from commanalyzer.ir.model import Function, Instruction, Operand
-
-_COUNTING = frozenset({"add", "sub", "fadd", "fsub", "mul", "fmul", "or", "and", "xor"})
-_EXTREMA = tuple(
-    f"@llvm.{name}." for name in ("smin", "smax", "umin", "umax", "minnum", "maxnum", "minimum", "maximum")
-)
-_Defined = Mapping[str, tuple[str, Instruction]]
-_NOWHERE: tuple[str, None] = ("", None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +60,7 @@ def plan_function(function: Function) -> FunctionPlan:
         for predecessor in flow.predecessors[label]:
             selectors[label, predecessor] = _selectors(flow, blocks, guards, label, predecessor)
     found = selections(function, flow)
-    counts = _count_indices(function, flow)
+    counts = counting_stores(function, flow)
     extrema = extremum_stores(function, flow)
     return FunctionPlan(
         function,
@@ -104,45 +98,3 @@ def _selectors(
         if x == top:
             break
     return tuple(found)
-
-
-def _count_indices(function: Function, flow: ControlFlow) -> dict[int, tuple[Operand, ...]]:
-    defined = {i.name: (block.label, i) for block in function.blocks for i in block.instructions if i.name}
-    found: dict[int, tuple[Operand, ...]] = {}
-    for block in function.blocks:
-        for store in block.instructions:
-            if store.opcode == "store" and _is_count(flow, block.label, store, defined):
-                found[store.first_line] = _address_indices(store.operands[1], defined)
-    return found
-
-
-def _is_count(flow: ControlFlow, block: str, store: Instruction, defined: _Defined) -> bool:
-    """The stored value is its own previous version, combined with a constant.
-
-    The previous version must be read as often as the new one is written: in the same loop.
-    """
-    _, value = defined.get(store.operands[0].text, _NOWHERE)
-    if value is None or not _combines(value):
-        return False
-    variable = [(k, operand) for k, operand in enumerate(value.operands) if operand.is_local]
-    if len(variable) != 1 or (value.opcode in ("sub", "fsub") and variable[0][0] != 0):
-        return False
-    read_in, load = defined.get(variable[0][1].text, _NOWHERE)
-    if load is None or load.opcode != "load" or load.operands[0].text != store.operands[1].text:
-        return False
-    return flow.innermost_loop.get(read_in) == flow.innermost_loop.get(block)
-
-
-def _combines(value: Instruction) -> bool:
-    if value.opcode != "call":
-        return value.opcode in _COUNTING
-    return value.callee.startswith(_EXTREMA)
-
-
-def _address_indices(pointer: Operand, defined: _Defined) -> tuple[Operand, ...]:
-    indices: list[Operand] = []
-    _, address = defined.get(pointer.text, _NOWHERE)
-    while address is not None and address.opcode == "getelementptr":
-        indices.extend(operand for operand in address.operands[1:] if operand.is_local)
-        _, address = defined.get(address.operands[0].text, _NOWHERE)
-    return tuple(indices)

@@ -121,10 +121,10 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
     (tmp_path / "jacobi.toml").write_text(HALO)
     rate = commanalyzer(tmp_path, "advise", "jacobi.toml", "--allocations", "--machine", "vilje")
     assert "expected the throughput of one process" in " ".join(rate.err.split())
-    arguments = (*arguments, "--throughput", "1GFlop/s")
-    crowded = commanalyzer(tmp_path, "advise", "jacobi.toml", *arguments, "--ppn", "1,64")
+    asked = ("jacobi.toml", *arguments, "--throughput", "1GFlop/s")
+    crowded = commanalyzer(tmp_path, "advise", *asked, "--ppn", "1,64")
     assert crowded.status == 1 and "cores of a node, found 64" in crowded.err
-    unused = commanalyzer(tmp_path, "advise", "jacobi.toml", *arguments, "--memory", "1GB")
+    unused = commanalyzer(tmp_path, "advise", *asked, "--memory", "1GB")
     assert unused.status == 1 and "--memory" in unused.err
     alone = commanalyzer(tmp_path, "machine", "measure", "--campaign", "t.csv")
     assert alone.status == 1

@@ -7,7 +7,6 @@ import numpy as np
 from commanalyzer.vcg.graph import Bool, SourceRole, ValueGraph
 from commanalyzer.vcg.structure.edges import distinct_edges as compressed_edges
 from commanalyzer.vcg.structure.edges import undirected_degree
-from commanalyzer.vcg.structure.segments import sink_of_source
 from commanalyzer.vcg.structure.singletons import degree_centroid, distance_score
 from tests.reference.contraction import (
     contracted_edges,
@@ -31,7 +30,10 @@ def hub_mask(graph: ValueGraph, high: float) -> Bool:
         near[sink].add(source)
         near[source].add(sink)
     counter = np.zeros(v, np.bool_)
-    counter[sink_of_source(graph)[graph.source_role == int(SourceRole.ADDRESS)]] = True
+    counts = graph.source_role == int(SourceRole.ADDRESS)
+    row = np.repeat(np.arange(graph.num_rows), np.diff(graph.source_ptr[graph.term_ptr]))
+    counter[graph.row_sink[row[counts]]] = True
+    counter[graph.source[np.isin(row, row[counts]) & ~counts]] = True
     centroid = degree_centroid(np.array([len(n) for n in near], np.int64))
     mask = np.zeros(v, np.bool_)
     for _ in range(_MAX_ROUNDS):

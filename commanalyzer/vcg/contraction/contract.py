@@ -30,7 +30,7 @@ class Uses:
         contributes: bool[V], sources of rows whose terms may be combined anywhere.
         entries: uint8[V], source entries that name the vertex, 2 for more.
         is_computed: bool[V], the vertex has sources.
-        is_counter: bool[V], sinks of pure counts.
+        is_counter: bool[V], sinks of pure counts, and what their contributions share.
         fold_slice: int32[V], slice of the first row that folds into the vertex, -1 for none, -2 where there
             are such rows in several slices.
     """

@@ -6,9 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from commanalyzer.foundation.compiled import compiled
+from commanalyzer.foundation.compiled import compiled, compiled_inline
 
 NO_FOLD, SEVERAL_SLICES = -1, -2
+
+
+@compiled_inline
+def _note_shared(first: Any, last: Any, source: Any, source_role: Any, address: Any, is_counter: Any) -> None:
+    """Note what the contributions of a row of counts share."""
+    counts = False
+    for i in range(first, last):
+        counts |= source_role[i] == address
+    for i in range(first if counts else last, last):
+        if source_role[i] != address:
+            is_counter[source[i]] = True
 
 
 @compiled
@@ -51,6 +62,7 @@ def note_uses(
                     reader[s] = t
                 elif reader[s] != t:
                     has_others[s] = True
+        _note_shared(first, last, source, source_role, address, is_counter)
 
 
 @compiled

@@ -10,7 +10,8 @@ distinct neighbours is a hub if
 1. it is extreme: ``1 - centroid / d(v) >= high`` (the paper's distance score; 0.9 means 10 times the
    centroid), and
 2. it has more neighbours than there are vertices like it: ``d(v) > #{w : d(w) >= d(v) / 2}``; or it is a
-   *counter*, a sink of pure counts, whose contributors chose it by their value (``SourceRole.ADDRESS``).
+   *counter*, a sink of pure counts, whose contributors chose it by their value (``SourceRole.ADDRESS``), or
+   what all of these contribute (the charge of a particle).
 
 Reason for 2: values of one population (mesh cells, vector elements, matrix entries) are connected to each
 other or to a population of similar size, so none of them can have more neighbours than the population has
@@ -112,7 +113,7 @@ def _with_registers(graph: AnyGraph, root: Int32, peeled: _Peeled, high: float) 
 
 
 def _contracted(graph: AnyGraph) -> tuple[Int32, Bool]:
-    """Return int32[V], the vertex that stands for each one, and bool[V], sinks of pure counts."""
+    """Return int32[V], the vertex that stands for each one, and bool[V], counters."""
     uses = uses_of(graph)
     target = merge_leaves(graph, uses, merge_registers(graph, uses))
     return representatives(target), uses.is_counter

@@ -67,12 +67,19 @@ def test_a_stored_value_is_loaded_again(parts: dict[str, str]) -> None:
     assert lines[last_phi + 1] == f"  %sum = load {kind}, ptr %a, align 8"
 
 
+def test_what_is_stored_to_a_place_of_its_own_is_loaded_for_later_readers() -> None:
+    text = with_reloads(_text(PLACE="%p", BEHIND="%z = fadd double %next, %value"))
+    llvm.parse_assembly(text).verify()
+    assert "store double %next, ptr %p, align 8\n  %next.stored = load double, ptr %p, align 8" in text
+    assert "[ %next.stored, %again ]" in text
+    assert "%z = fadd double %next.stored, %value" in text
+
+
 @pytest.mark.parametrize(
     "parts",
     [
         {"START": "0.0"},  # another first value than the memory's
         {"PLACE": "%y"},  # stored elsewhere
-        {"PLACE": "%p"},
         {"BEFORE": "store double 1.0, ptr %y, align 8"},  # perhaps over the first value
         {"BEHIND": "store double 1.0, ptr %y, align 8"},  # perhaps over the stored one
         {"BEHIND": "call void @other()"},
@@ -142,8 +149,6 @@ def test_a_sum_that_begins_with_what_was_just_stored_is_one() -> None:
         ("[ %start,", "[ 1.000000e+00,"),
         # Memory may have changed since.
         ("align 8\n  br label %body", "align 8\n  store double 1.000000e+00, ptr %q\n  br label %body"),
-        # Every round stores elsewhere.
-        ("ptr %x, align 8\n  %next", "ptr %at, align 8\n  %next"),
         # What is stored is not what is carried.
         ("store double %more", "store double %v"),
     ],

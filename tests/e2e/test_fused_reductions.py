@@ -1,0 +1,108 @@
+"""Reductions inside other loops cost one partial result per node, as in loops of their own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from commanalyzer.communication.volume import count_volume
+from commanalyzer.vcg.graph import ValueGraph
+from commanalyzer.vcg.structure.hubs import find_hubs
+from tests.e2e.theory import heat2d_words_per_step
+from tests.recorded import record_source
+
+N, STEPS = 12, 5
+STENCIL = """
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+enum { n = 12, steps = 5, m = n + 2 };
+CALL void point(const REAL *u, REAL *w, REAL *d, int k) {
+  REAL around = u[k - 1] + u[k + 1] + u[k - m] + u[k + m];
+  w[k] = (REAL)0.2 * (u[k] + around);
+  ADD
+}
+int main(void) {
+  REAL *u = (REAL *)calloc(m * m, sizeof *u), *w = (REAL *)calloc(m * m, sizeof *w);
+  REAL *hist = (REAL *)calloc(steps, sizeof *hist);
+  for (int j = 0; j < m; j++) u[j] = w[j] = 1;
+  for (int t = 0; t < steps; t++) {
+    for (int i = 1; i <= n; i++)
+      for (int j = 1; j <= n; j++) point(u, w, SUM, i * m + j);
+    REAL *x = u; u = w; w = x;
+  }
+  for (int t = 0; t < steps; t++) printf("%g\\n", hist[t]);
+}
+"""
+SQUARES = "*d += w[k] * w[k];"
+CHANGES = "*d += (w[k] - u[k]) * (w[k] - u[k]);"
+GREATEST = "REAL e = fabs(w[k] - u[k]); if (e > *d) *d = e;"
+
+
+def owners_in_blocks(graph: ValueGraph, q: int, width: int) -> np.ndarray:
+    """Owners of u and w in q x q blocks, node 0 for the rest."""
+    row, column = np.divmod(graph.home_offset // width, N + 2)
+    parts = [np.clip((x - 1) * q // N, 0, q - 1) for x in (row, column)]
+    is_field = np.array([o.name in ("u", "w") for o in graph.objects])[graph.home_object]
+    return np.where(is_field, parts[0] * q + parts[1], 0).astype(np.int32)
+
+
+@pytest.mark.parametrize("q", [2, 4])
+@pytest.mark.parametrize("add", [SQUARES, CHANGES, GREATEST])
+@pytest.mark.parametrize(
+    ("suffix", "real", "call"),
+    [
+        (".c", "double", "static"),
+        (".c", "float", "static"),
+        (".c", "double", "__attribute__((noinline)) static"),
+        (".cpp", "double", "static"),
+    ],
+)
+def test_a_sum_in_the_loop_of_a_stencil(suffix: str, real: str, call: str, add: str, q: int) -> None:
+    text = STENCIL.replace("CALL", call).replace("ADD", add).replace("REAL", real).replace("SUM", "hist + t")
+    graph = record_source(text, suffix=suffix).graph
+    width = 4 if real == "float" else 8
+    counted = count_volume(graph, owners_in_blocks(graph, q, width), q * q)
+    step = width * (heat2d_words_per_step(N, q, q) + q * q - 1)
+    assert counted.low_bytes <= STEPS * step <= counted.high_bytes <= (STEPS + 1) * step
+
+
+DEPOSIT = """
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+enum { n = 512, bins = 16, steps = 5 };
+struct species { REAL charge; REAL *x; };
+CALL void deposit(const struct species *s, REAL *h) {
+  for (int i = 0; i < n; i++) h[(int)s->x[i]] += CHARGE;
+}
+int main(int argc, char **argv) {
+  struct species s = {(REAL)atof(argv[1]), (REAL *)malloc(n * sizeof(REAL))};
+  REAL *h = (REAL *)calloc(bins, sizeof *h);
+  for (int i = 0; i < n; i++) s.x[i] = (REAL)(i % bins);
+  for (int t = 0; t < steps; t++) {
+    deposit(&s, h);
+    for (int i = 0; i < n; i++) s.x[i] = (REAL)fmod(s.x[i] + 1, bins);
+  }
+  printf("%g\\n", h[3]);
+}
+"""
+
+
+@pytest.mark.parametrize("p", [4, 16])
+@pytest.mark.parametrize("charge", ["1", "s->charge", "s->charge * s->charge"])
+@pytest.mark.parametrize(
+    ("suffix", "real", "call"),
+    [(".c", "double", "static"), (".c", "double", "__attribute__((noinline)) static"), (".cpp", "float", "")],
+)
+def test_who_owns_a_particle_adds_its_charge(suffix: str, real: str, call: str, charge: str, p: int) -> None:
+    text = DEPOSIT.replace("REAL", real).replace("CALL", call).replace("CHARGE", charge)
+    graph = record_source(text, "0.25", suffix=suffix).graph
+    width = 4 if real == "float" else 8
+    names = np.array([o.name for o in graph.objects])[graph.home_object]
+    is_particle = np.char.endswith(names, "x") & (graph.home_offset < 512 * width)
+    owner = np.where(is_particle, graph.home_offset // width * p // 512, 0).astype(np.int32)
+    assert (np.bincount(owner, minlength=p)[1:] == 512 // p).all(), set(names)
+    counted = count_volume(graph, owner, p, find_hubs(graph).mask)
+    bins = width * 16 * (p - 1)  # each node has particles in all bins; sums are read at the end
+    assert bins <= counted.low_bytes <= counted.high_bytes <= bins + width * (p - 1)
