@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.communication.invariants import check_charges, check_matrix
+from commanalyzer.errors import GraphInvariantError
 from commanalyzer.foundation.heap import give_back
 from commanalyzer.foundation.progress import Progress
 from commanalyzer.foundation.quantities import Bytes, Flop, format_seconds
@@ -337,7 +338,11 @@ def _with_bound(
     known = portfolio.structure
     if known is None:
         return found
-    least = known.bound_bytes(nodes)
+    allowed = portfolio.allowed(nodes)
+    least = known.bound_bytes(nodes, allowed)
+    below = [d.method for d in found if d.comm_bytes < least and d.imbalance <= allowed]
+    if below:
+        raise GraphInvariantError(f"a provable minimum of {least} bytes is above what {below[0]} sends")
     return [replace(d, lower_bound_bytes=least, bound_source=known.source) for d in found]
 
 

@@ -21,7 +21,10 @@ EXTENDED = (
     "documentation/test_examples.py::test_notebook_runs[first",
     "documentation/test_examples.py::test_notebook_runs[sweep",
     "e2e/test_allocations.py::test_a_campaign",
-    "e2e/test_analysis_irregular.py::test_small_world",  # C++
+    *(
+        f"e2e/test_analysis_irregular.py::test_{name}"
+        for name in ("bytes", "pagerank", "small_world", "twice")
+    ),  # C++
     "e2e/test_cli.py::test_cxx",
     "e2e/test_cplusplus.py::test_a_program_with_the_whole_language",
     "e2e/test_driver_commands.py::test_objects_of_one_command",
@@ -35,6 +38,8 @@ EXTENDED = (
     "e2e/test_library_model.py::test_precompiled",
     "e2e/test_machine.py::test_rank_0",
     "e2e/test_machine.py::test_throughput",
+    "e2e/test_mpi_counterparts.py::test_prints_what_the_sequential_program_prints[hydro3d",
+    "e2e/test_mpi_counterparts.py::test_prints_what_the_sequential_program_prints[pagerank",
     "e2e/test_objects.py::test_members",
     "e2e/test_rust.py::test_output",
     "e2e/test_simulate.py::test_a_platform_file",

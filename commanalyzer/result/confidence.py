@@ -26,9 +26,9 @@ _NEAR_BOUND = 2.0
 _FAR_FROM_BOUND = 6.0
 """Times the provable minimum above which methods that agree may all miss something.
 
-Blocks of a grid send 2 d (p^(1/d) - 1) faces where the proof says p^(1/d): up to 4 times in two dimensions,
-6 in three (:mod:`commanalyzer.partition.bounds`). With half of it blocks of cubes would be doubted, with
-twice of it a division as bad as slabs on some hundred nodes would not.
+Blocks of a grid send 2 d (p^(1/d) - 1) faces where the proof, for parts in corners, says 1.41 p^(1/2) or
+1.65 p^(1/3): up to 2.9 times in two dimensions, 3.7 in three (:mod:`commanalyzer.partition.bounds`). With
+half of it blocks of cubes would be doubted, with twice of it slabs on some hundred nodes would not.
 """
 _WORTH_SAYING = 0.8
 """Share of the bytes up to which a regular division beyond the balance limit is worth a word."""

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from commanalyzer.errors import ConfigError
-from commanalyzer.partition.bounds import Structure, recognise
 from commanalyzer.partition.regular.divisions import (
     Division,
     best_counted,
@@ -269,34 +268,6 @@ def test_broken_owner_maps_are_refused(tmp_path: Path, text: str, message: str) 
     path.write_text(text)
     with pytest.raises(ConfigError, match=message):
         read_owner_map(path)
-
-
-def test_lower_bounds() -> None:
-    # Eight parts of a product: 3 n^2 (2 - 1) words; 16 parts of a square grid: n sqrt(16) words per round.
-    assert Structure("product", 32, 2, 1, 8).bound_bytes(8) == pytest.approx(3 * 32**2 * 8, abs=1)
-    assert Structure("grid", 96, 2, 9, 8).bound_bytes(16) == 96 * 4 * 9 * 8
-    assert Structure("grid", 96, 2, 9, 8).bound_bytes(2) == 96 * 1 * 9 * 8
-
-
-@pytest.mark.parametrize("has_own", [True, False])
-def test_two_arrays_without_the_own_place_have_no_bound(has_own: bool) -> None:
-    """Red places of one array need black ones of the other only: two halves that exchange nothing."""
-    n, rows = 8, []
-    for to, source in ((n * n, 0), (0, n * n)) * 2:  # u -> v -> u ...
-        for i, j in np.ndindex(n - 2, n - 2):
-            at = (i + 1) * n + j + 1
-            near = [at - n, at - 1, at + 1, at + n] + [at] * has_own
-            rows.append((to + at, *(source + k for k in near)))
-    graph = with_arrays(("u", n * n), ("v", n * n), rows=tuple(rows))
-    family = [shaped(graph, name, (n, n)) for name in ("u", "v")]
-    found = recognise(graph, [family])
-    assert (found is not None) == has_own
-    if found is None:  # the division that shows it: nothing is sent
-        colour = np.add(*np.divmod(np.arange(n * n), n)) % 2
-        owner = np.concatenate((colour, 1 - colour))
-        assert all(owner[row[0]] == owner[k] for row in rows for k in row[1:])
-    else:
-        assert (found.kind, found.edge, found.dims) == ("grid", n - 2, 2)
 
 
 def test_divisions_of_the_same_owners_are_counted_once() -> None:
