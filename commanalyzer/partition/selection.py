@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from threading import Lock
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -41,6 +41,36 @@ class Cost:
 
 # What owners of all values cost among so many parts; rows among which are all that join several.
 RowCounter = Callable[[Int32, int, Sliceable], Cost]
+
+
+class Division(Protocol):
+    """What is known of a counted division; see :class:`commanalyzer.result.results.Decomposition`."""
+
+    @property
+    def grid(self) -> tuple[int, ...]: ...  # noqa: D102
+    @property
+    def ranked_bytes(self) -> int: ...  # noqa: D102
+    @property
+    def imbalance(self) -> float: ...  # noqa: D102
+    @property
+    def is_balanced(self) -> bool: ...  # noqa: D102
+
+
+SomeDivision = TypeVar("SomeDivision", bound=Division)
+
+
+def cheapest(items: Iterable[SomeDivision]) -> SomeDivision | None:
+    """Return the balanced division with the least bytes; where none is balanced, see :func:`best_of`."""
+    found = list(items)
+    balanced = [d for d in found if d.is_balanced]
+    if balanced or not found:
+        return min(balanced, key=lambda d: d.ranked_bytes, default=None)
+    return found[best_of([d.ranked_bytes for d in found], [d.imbalance for d in found], 0.0)]
+
+
+def cheapest_regular(items: Iterable[SomeDivision]) -> SomeDivision | None:
+    """Return the cheapest of those into blocks, slabs or cycles of arrays, as a programmer writes them."""
+    return cheapest(d for d in items if d.grid)
 
 
 def best_of(comm_bytes: Sequence[int], imbalance: Sequence[float], allowed: float) -> int:

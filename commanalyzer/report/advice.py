@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from commanalyzer.foundation.quantities import format_bytes
-from commanalyzer.partition.selection import best_of
+from commanalyzer.partition.selection import cheapest_regular
 from commanalyzer.result.results import Decomposition
 
 _WORTH_SAYING = 1.1
@@ -30,10 +30,9 @@ def advice_lines(candidates: list[Decomposition], arrays: str = "") -> list[str]
 def _comparison(candidates: list[Decomposition], best: Decomposition, arrays: str) -> list[str]:
     """Blocks against slabs, and the best of all against the cheapest blocks."""
     plain = [d for d in candidates if d.grid]
-    if not plain:
+    cheapest = cheapest_regular(plain)
+    if cheapest is None:
         return []
-    # As balanced as the best one, if there is such a division.
-    cheapest = plain[best_of([d.ranked_bytes for d in plain], [d.imbalance for d in plain], best.imbalance)]
     of = f" of {arrays}" if arrays and " of " not in cheapest.method else ""
     lines = [f"Cheapest regular division: {cheapest.method}{of}, {format_bytes(cheapest.comm_bytes)}"]
     slabs = [d for d in plain if sum(g > 1 for g in d.grid) <= 1 and d is not cheapest]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from commanalyzer.foundation.quantities import format_bytes
-from commanalyzer.partition.selection import best_of
+from commanalyzer.partition.selection import cheapest, cheapest_regular
 from commanalyzer.result.results import Decomposition
 
 _DISAGREE = 1.5
@@ -34,7 +34,8 @@ _WORTH_SAYING = 0.8
 """Share of the bytes up to which a regular division beyond the balance limit is worth a word."""
 _NEARLY_BALANCED = 1.25
 """Imbalance up to which it is: beyond, it costs more time than it can save on most machines."""
-_METHODS = {"metis": "METIS", "mt-kahypar": "Mt-KaHyPar", "blocks": "regular", "slabs": "regular"}
+_REGULAR = dict.fromkeys(("blocks", "slabs", "cyclic"), "regular")
+_METHODS = {"metis": "METIS", "mt-kahypar": "Mt-KaHyPar", **_REGULAR}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +59,8 @@ class Confidence:
         own = method_of(best)
         return cls(
             best,
-            _cheapest([d for d in candidates if d.grid]),
-            _cheapest([d for d in candidates if method_of(d) != own]),
+            cheapest_regular(candidates),
+            cheapest(d for d in candidates if method_of(d) != own),
         )
 
     def ratio(self, other: Decomposition) -> float:
@@ -146,10 +147,3 @@ def method_of(item: Decomposition) -> str:
     """Return what found a division, without its options and refinements: ``METIS``, ``regular``, ..."""
     first = item.method.split(",")[0].split()[0]
     return _METHODS.get(first, "given")
-
-
-def _cheapest(items: Sequence[Decomposition]) -> Decomposition | None:
-    if not items:
-        return None
-    balanced = [d for d in items if d.is_balanced] or items
-    return balanced[best_of([d.ranked_bytes for d in balanced], [d.imbalance for d in balanced], math.inf)]

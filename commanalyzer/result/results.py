@@ -20,6 +20,7 @@ from commanalyzer.foundation.work import WorkCounts as WorkCounts
 from commanalyzer.machine.catalog import as_machine
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.partition.coded import Owners
+from commanalyzer.partition.selection import cheapest_regular
 from commanalyzer.report.figures.methods import PlotMethods
 from commanalyzer.roofline.bound import ScalingBound, scaling_bound
 from commanalyzer.roofline.traffic import Placement
@@ -279,8 +280,7 @@ class AnalysisResult(PlotMethods):
     def regular(self, nodes: int, model: str = "") -> Decomposition | None:
         """The cheapest division of the arrays into plain blocks or slabs; ``None`` if none was found."""
         wanted = (nodes, model or (self.models[0] if self.models else ""))
-        found = (d for d in self.decompositions if (d.nodes, d.model) == wanted and d.grid)
-        return min(found, key=lambda d: d.ranked_bytes, default=None)
+        return cheapest_regular(d for d in self.decompositions if (d.nodes, d.model) == wanted)
 
     def decomposition(self, nodes: int, model: str = "", method: str = "") -> Decomposition:
         """One decomposition; the cheapest when no method is named.

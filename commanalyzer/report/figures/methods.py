@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.errors import ConfigError
 from commanalyzer.machine.parameters import MachineParameters
+from commanalyzer.partition.selection import Division
 from commanalyzer.report.figures.matrix import draw_matrix
 from commanalyzer.report.figures.network import draw_network
 from commanalyzer.report.figures.pictures import (
-    Division,
     array_pictures,
     choose_array,
     divided_dimensions,

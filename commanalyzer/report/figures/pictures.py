@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.partition.regular.shapes import Shaped, find_arrays, shape_families
+from commanalyzer.partition.selection import Division, cheapest_regular
 from commanalyzer.vcg.graph import Int32, Int64, ValueGraph
 
 LARGEST_SIDE = 768  # points of a picture; longer vectors are thinned out
@@ -36,19 +36,10 @@ class Picture:
     owner: NDArray[np.int32]
 
 
-class Division(Protocol):
-    """What tells how many dimensions a programmer would divide."""
-
-    @property
-    def grid(self) -> tuple[int, ...]: ...  # noqa: D102
-    @property
-    def comm_bytes(self) -> int: ...  # noqa: D102
-
-
 def divided_dimensions(candidates: Iterable[Division]) -> int:
     """Return the number of dimensions of the cheapest regular division, 0 where none is regular."""
-    regular = [d for d in candidates if d.grid]
-    return len(min(regular, key=lambda d: d.comm_bytes).grid) if regular else 0
+    regular = cheapest_regular(candidates)
+    return 0 if regular is None else len(regular.grid)
 
 
 def shaped_arrays(graph: ValueGraph, dimensions: int = 0) -> tuple[Shaped, ...]:

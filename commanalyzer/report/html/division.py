@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from commanalyzer.foundation.quantities import format_bytes, format_count, format_seconds
 from commanalyzer.partition.regular.shapes import Shaped
+from commanalyzer.partition.selection import cheapest_regular
 from commanalyzer.report.figures.chart import Chart, Values
 from commanalyzer.report.figures.pictures import (
     Picture,
@@ -86,11 +87,10 @@ def _charts(
 ) -> tuple[Chart, ...]:
     if not 1 < item.nodes <= _MOST_PARTS:
         return ()
-    blocks = [d for d in candidates if d.grid]
     shown = [item]
-    cheapest = min(blocks, key=lambda d: d.comm_bytes, default=item)
-    if cheapest is not item and len(shape[1].extents) == 2:
-        shown.append(cheapest)
+    regular = cheapest_regular(candidates)
+    if regular is not None and regular is not item and len(shape[1].extents) == 2:
+        shown.append(regular)
     return tuple(_chart(subject, shape, d) for d in shown)
 
 
