@@ -7,8 +7,8 @@ from commanalyzer.instrument.labelling.values import CallFacts
 from commanalyzer.ir.libcalls import CallKind
 from commanalyzer.ir.model import Instruction, IrType
 
-_FLOPS = frozenset({"fadd", "fsub", "fmul", "fdiv", "frem", "fneg"})
-# Casts, phis and selects only move numbers.
+# A sign is no operation of its own: compilers write a - b * c as a + (-b) * c, fused, in which b is negated.
+_FLOPS = frozenset({"fadd", "fsub", "fmul", "fdiv", "frem"})
 _INTEGER = frozenset({"add", "sub", "mul", "udiv", "sdiv", "urem", "srem"})
 _LOGIC = frozenset({"shl", "lshr", "ashr", "and", "or", "xor", "icmp", "fcmp"})
 _FLOATING_UPDATES = frozenset({"fadd", "fsub", "fmax", "fmin"})

@@ -18,7 +18,7 @@ from commanalyzer.ir.types import alloc_size_bytes, field_offset_bytes
 from commanalyzer.vcg.graph import SourceRole
 
 _EXACT_CASTS = frozenset({"bitcast", "sext", "zext", "fpext", "sitofp", "uitofp"})
-_FLOAT_OPERATIONS = frozenset({"fadd", "fsub", "fmul", "fdiv", "frem", "fneg"})
+_FLOAT_OPERATIONS = frozenset({"fadd", "fsub", "fmul", "fdiv", "frem"})
 _Operation = Callable[[Instruction, Sequence[Value]], Value]
 
 

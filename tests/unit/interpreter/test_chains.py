@@ -162,7 +162,7 @@ def test_copies_replicate_and_later_reads_see_the_original(run: Run) -> None:
     text = "".join(f"@{n} = global double 1.0\n" for n in "abcd")
     result = run(text, body=body)
     assert result.chains == {chain(at("@d"), at("@a")): 1}
-    assert result.flops == 1
+    assert result.flops == 0  # a sign
 
 
 def test_overwriting_the_original_does_not_move_the_replica(run: Run) -> None:

@@ -52,6 +52,30 @@ int main(void) {{ run(); printf("%d %g\\n", b[zero], x[zero]); }}
     assert (done.integer, done.memory) == (8 * integer, 8 * memory)
 
 
+@pytest.mark.parametrize("contract", ["on", "off"])
+def test_fused_and_negated_operations_count_as_the_source_has_them(contract: str) -> None:
+    flops = {
+        "x[i] += y[i] * y[i + 1];": 2,
+        "x[i] -= y[i] * y[i + 1];": 2,
+        "x[i] = -(y[i] * y[i + 1]) - x[i];": 2,
+        "x[i] = y[i] * y[i + 1] - x[i];": 2,
+        "x[i] = -y[i];": 0,
+    }
+    body = "\n".join(f"    for (int i = 0; i < 8; i++)\n        {statement}" for statement in flops)
+    text = f"""
+#include <stdio.h>
+volatile int zero;
+{SETUP}
+__attribute__((noinline)) void run(void) {{
+{body}
+}}
+int main(void) {{ run(); printf("%g\\n", x[zero]); }}
+"""
+    recorded = record(text, flags=(f"-ffp-contract={contract}",))
+    found = {statement: _done(recorded, _line_of(text, statement)).flops for statement in flops}
+    assert found == {statement: 8 * count for statement, count in flops.items()}
+
+
 def test_loop_control_and_addresses_are_no_work() -> None:
     recorded = record("""
 #include <stdio.h>
