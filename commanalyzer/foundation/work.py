@@ -30,7 +30,7 @@ class Operations:
     """How many operations of each kind.
 
     Attributes:
-        flops: Floating-point operations (fma: 2, a sign: 0; vector lanes count; library functions by a table).
+        flops: Floating-point operations (fma: 2, a sign: 0, a vector: its lanes, library functions: a table).
         integer: Arithmetic and logic of integers, and comparisons (of any numbers), that serve a value.
         memory: Loads and stores that serve a value.
     """

@@ -32,6 +32,13 @@ from commanalyzer.partition.refinement.touched_kernels import (
 _NO_PART = -1
 
 
+@compiled
+def give_out(weight: Any, load: Any) -> None:
+    """Add each weight in turn to the least load."""
+    for w in weight:
+        load[np.argmin(load)] += w
+
+
 @compiled_in_place
 def _vote(v: Any, hyper: Any, touch: Any, votes: Any, near: Any) -> Any:
     """Let the placed pins of the nets of ``v`` vote for their parts; return how many parts, and all bytes.

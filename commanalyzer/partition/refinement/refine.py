@@ -64,14 +64,19 @@ def balance_weights(work_flops: Float64) -> Float64:
 def most_work(weight: Float64, num_parts: int, imbalance: float, settled: float = 0.0) -> float:
     """Return how much work a part may have: ``1 + imbalance`` times the mean, or what grains allow.
 
-    Where vertices are coarse (10 equal ones for 4 parts), a part has to take a whole number of them.
-    ``settled`` is work beyond that of the vertices.
+    Where vertices are coarse (10 equal ones for 4 parts), a part has to take a whole number of them: allowed
+    is what it has where each in turn, the heaviest first, is given to the part with least (R. L. Graham,
+    SIAM J. Appl. Math. 17, 1969). Vertices within the imbalance fill the others up. ``settled`` is work
+    beyond that of the vertices.
     """
     if not len(weight):
         return 0.0
-    mean, grain = (float(weight.sum()) + settled) / num_parts, float(weight.max())
-    whole = grain * float(np.ceil(round(mean / grain, 9))) if grain > 0 else 0.0
-    return max((1.0 + imbalance) * mean, whole) * (1.0 + 1e-9)
+    most = (1.0 + imbalance) * (float(weight.sum()) + settled) / num_parts
+    grains = np.sort(weight[weight > imbalance / (1.0 + imbalance) * most])[::-1]
+    load = np.zeros(num_parts)
+    if len(grains):
+        kernels.give_out(grains, load)
+    return max(most, float(load.max())) * (1.0 + 1e-9)
 
 
 def refine(

@@ -14,7 +14,6 @@ from typing import Literal
 import numpy as np
 
 from commanalyzer.foundation.compiled import frozen
-from commanalyzer.partition.refinement.refine import most_work
 from commanalyzer.partition.regular import grid_kernels as kernels
 from commanalyzer.partition.regular.shapes import Shaped
 from commanalyzer.vcg.graph import Bool, Float64, Int32, Int64
@@ -101,7 +100,8 @@ class Blocks:
         ends = np.cumsum(self._groups[0][0])[:-1]
         for count, along in zip(grid, np.split(self._along[True][0], ends), strict=True):  # dimensions
             rows = along[along > 0] if along.any() else np.ones(len(along))
-            whole = most_work(rows, count, 0.0) * count / float(rows.sum())
+            mean, row = float(rows.mean()) * len(rows) / count, float(rows.max())
+            whole = row * float(np.ceil(round(mean / row, 9))) / mean
             found *= min(whole, 1.0 + count / max(count, len(rows)))
         return found
 

@@ -92,6 +92,9 @@ def test_refinement_ends_where_no_move_saves_bytes(seed: int, parts: int) -> Non
 def test_grains_decide_how_well_work_can_be_balanced() -> None:
     assert most_work(np.ones(10), 4, 0.03) == pytest.approx(3.0)
     assert most_work(np.ones(1000), 4, 0.03) == pytest.approx(257.5)
+    one = np.append(np.ones(1000), 175.0)  # of 293.75 per part: the others make up for it
+    assert most_work(one, 4, 0.03) == pytest.approx(1.03 * 293.75)
+    assert most_work(np.append(np.ones(10), 175.0), 4, 0.03) == pytest.approx(175.0)
 
 
 def test_a_partition_of_another_graph_is_refused() -> None:
