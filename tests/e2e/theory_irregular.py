@@ -36,10 +36,10 @@ def cg_halo(n: int, parts: tuple[int, ...]) -> int:
 def cg_flops(unknowns: int, entries: int, iterations: int) -> int:
     """Floating-point operations of the main loop.
 
-    An iteration: two per entry, two scalar products and three updates of two per unknown, two divisions, and
-    one change of sign, because r -= alpha q is compiled to r += (-alpha) q. Before it, one scalar product.
+    An iteration: two per entry, two scalar products and three updates of two per unknown, two divisions.
+    Before it, one scalar product.
     """
-    return iterations * (2 * entries + 10 * unknowns + 3) + 2 * unknowns
+    return iterations * (2 * entries + 10 * unknowns + 2) + 2 * unknowns
 
 
 # --- adi --------------------------------------------------------------------------------------------------
