@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 from hypothesis import settings
 
-from tests.tiers import EXTENDED, FAST, SAMPLED
+from tests.tiers import CPLUSPLUS, EXTENDED, FAST, SAMPLED
 
 # The same examples in every run; `HYPOTHESIS_PROFILE=random` draws others, and keeps those that fail.
 settings.register_profile("fixed", derandomize=True, deadline=None)
@@ -43,6 +43,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             continue
         test = name.partition("[")[0]
         every = next((n for start, n in SAMPLED.items() if name.startswith(start)), 1)
-        if name.startswith(EXTENDED) or number[test] % every:
+        is_cplusplus = name.startswith("e2e/") and any(workload in name for workload in CPLUSPLUS)
+        if is_cplusplus or name.startswith(EXTENDED) or number[test] % every:
             item.add_marker(pytest.mark.extended)
-        number[test] += 1
+        number[test] += not is_cplusplus

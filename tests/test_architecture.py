@@ -40,8 +40,8 @@ BUDGETS = {
     "laws": 2_930,
     "learning": 1_831,
     "machine": 3_152,
-    "partition": 9_598,
-    "patterns": 1_281,
+    "partition": 9_610,
+    "patterns": 1_287,
     "profiles": 2_487,
     "report": 7_630,
     "result": 1_513,
@@ -60,7 +60,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 7_037,
     "runtime_shim/supervisor": 115,
-    "tests": 44_567,
+    "tests": 44_593,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

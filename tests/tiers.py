@@ -21,10 +21,6 @@ EXTENDED = (
     "documentation/test_examples.py::test_notebook_runs[first",
     "documentation/test_examples.py::test_notebook_runs[sweep",
     "e2e/test_allocations.py::test_a_campaign",
-    *(
-        f"e2e/test_analysis_irregular.py::test_{name}"
-        for name in ("bytes", "pagerank", "small_world", "twice")
-    ),  # C++
     "e2e/test_cli.py::test_cxx",
     "e2e/test_cplusplus.py::test_a_program_with_the_whole_language",
     "e2e/test_driver_commands.py::test_objects_of_one_command",
@@ -34,12 +30,9 @@ EXTENDED = (
     "e2e/test_drivers.py::test_the_users_own_compiler",
     "e2e/test_extrapolation.py::test_the_guide",
     "e2e/test_fem2d.py::test_an_analysis_leaves",
-    "e2e/test_hydro3d.py",
     "e2e/test_library_model.py::test_precompiled",
     "e2e/test_machine.py::test_rank_0",
     "e2e/test_machine.py::test_throughput",
-    "e2e/test_mpi_counterparts.py::test_prints_what_the_sequential_program_prints[hydro3d",
-    "e2e/test_mpi_counterparts.py::test_prints_what_the_sequential_program_prints[pagerank",
     "e2e/test_objects.py::test_members",
     "e2e/test_rust.py::test_output",
     "e2e/test_simulate.py::test_a_platform_file",
@@ -53,6 +46,8 @@ EXTENDED = (
     "property/test_renamed_rounds.py::test_rounds",
     "property/test_renamed_rounds.py::test_renamings",
 )
+# Workloads in C++: their tests in e2e/ are extended as well; the sample of C++ is `e2e/test_cplusplus.py`.
+CPLUSPLUS = ("hydro3d", "pagerank", "small_world")
 # Of the cases of these tests, the default run has one in so many, the first included.
 SAMPLED = {
     "e2e/test_allocations.py::test_flows": 5,
@@ -82,6 +77,7 @@ SAMPLED = {
     "e2e/test_first_runs.py::": 3,
     "e2e/test_fortran.py::": 4,
     "e2e/test_fortran_programs.py::": 5,
+    "e2e/test_fused_reductions.py::": 3,
     "e2e/test_integers.py::test_initial": 2,
     "e2e/test_integers.py::test_integers": 4,
     "e2e/test_kernels.py::test_kernels_of_each_kind": 3,

@@ -224,7 +224,7 @@ def test_openmp_functions_that_the_program_declares_itself(project: Project) -> 
     )
     project.run("commanalyzer-cc -fopenmp -x c a.c -o prog")
     project.run("./prog", status=1)
-    assert project.analysis("prog", "--nodes", 2)["recording"]["exit_status"] == 1
+    assert project.analysis("prog", "--nodes", 2, "--allow-failure")["recording"]["exit_status"] == 1
 
 
 def test_without_ir_it_says_how_to_build(project: Project) -> None:
