@@ -18,17 +18,27 @@ EXTENDED = (
     "documentation/test_tutorials.py::test_tutorial_prints_what_it_says[check-mpi",
     "documentation/test_tutorials.py::test_tutorial_prints_what_it_says[learned",
     "documentation/test_tutorials.py::test_tutorial_prints_what_it_says[parallel",
+    "documentation/test_tutorials.py::test_tutorial_prints_what_it_says[sweep",
     "documentation/test_examples.py::test_notebook_runs[first",
     "documentation/test_examples.py::test_notebook_runs[sweep",
     "e2e/test_allocations.py::test_a_campaign",
     "e2e/test_cli.py::test_cxx",
     "e2e/test_cplusplus.py::test_a_program_with_the_whole_language",
     "e2e/test_driver_commands.py::test_objects_of_one_command",
+    "e2e/test_driver_commands.py::test_openmp_header",
     "e2e/test_drivers.py::test_cmake",
     "e2e/test_drivers.py::test_fortran_and_cxx",
     "e2e/test_drivers.py::test_intrinsics",
     "e2e/test_drivers.py::test_the_users_own_compiler",
     "e2e/test_extrapolation.py::test_the_guide",
+    *(
+        f"e2e/test_fortran.py::test_{name}"
+        for name in ("a_masked", "copies", "modules", "overlapping", "pointers")
+    ),
+    *(
+        f"e2e/test_fortran.py::test_{name}"
+        for name in ("random", "rearrangements", "reductions_along", "matmul")
+    ),
     "e2e/test_fem2d.py::test_an_analysis_leaves",
     "e2e/test_library_model.py::test_precompiled",
     "e2e/test_machine.py::test_rank_0",
@@ -41,6 +51,7 @@ EXTENDED = (
     "e2e/test_sweep.py::test_failed_points",
     "e2e/test_validation.py::test_a_case_that_fails",
     "e2e/test_validation.py::test_the_command_writes",
+    "property/test_flows.py::test_chains_of_loops_with_previews",
     "property/test_programs.py::test_programs",
     "property/test_renamed_rounds.py::test_columns",
     "property/test_renamed_rounds.py::test_rounds",
@@ -96,7 +107,7 @@ SAMPLED = {
     "property/test_entering_values.py::": 4,
     "property/test_mechanisms.py::": 4,
     "property/test_renamed_rounds.py::": 5,
-    "shim/test_sanitizers.py::test_hooks": 6,
+    "shim/test_sanitizers.py::test_hooks": 9,
     "unit/extrapolation/test_models.py::": 3,
     "unit/instrument/test_recorded_selections.py::": 3,
     "unit/instrument/test_several_values.py::": 3,
