@@ -60,7 +60,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 7_037,
     "runtime_shim/supervisor": 115,
-    "tests": 44_604,
+    "tests": 44_608,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

@@ -29,7 +29,10 @@ EXTENDED = (
     "e2e/test_drivers.py::test_cmake",
     "e2e/test_drivers.py::test_fortran_and_cxx",
     "e2e/test_drivers.py::test_intrinsics",
+    "e2e/test_drivers.py::test_foreign_object",
+    "e2e/test_drivers.py::test_one_command",
     "e2e/test_drivers.py::test_the_users_own_compiler",
+    "e2e/test_drivers.py::test_wrapper",
     "e2e/test_extrapolation.py::test_the_guide",
     *(
         f"e2e/test_fortran.py::test_{name}"
@@ -81,6 +84,7 @@ SAMPLED = {
     "e2e/test_cplusplus.py::test_a_number": 6,
     "e2e/test_divisions.py::test_named": 3,
     "e2e/test_driver_commands.py::": 4,
+    "e2e/test_failures.py::test_bad_files": 3,
     "e2e/test_failures.py::test_nothing_to_divide": 4,
     "e2e/test_failures.py::test_endings": 2,
     "e2e/test_failures.py::test_programs_that_do_not": 2,
