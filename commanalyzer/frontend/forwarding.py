@@ -9,6 +9,7 @@ holds the same number whatever the pointers are; the code generator forwards it 
 Likewise what is computed from a value that was stored before (``w[k] = v; sum += v * v``) is computed where
 the value lives: the register is loaded behind its store, whether the source names it or the memory. That is
 left out where all rounds of a loop store to one place: the value of a round does not live there for long.
+What the next round takes over is a running value, and what was stored is its copy.
 """
 
 from __future__ import annotations
@@ -146,6 +147,8 @@ class _Facts:
         """Readers; what makes the next version of the same place is a step of one sum, and no reader."""
         value, address = store.operands[0].text, store.operands[1].text
         for user in dict.fromkeys(self._users[value]):
+            if user.opcode == "phi" and self._cfg.is_loop_header(self._block_of[user.first_line]):
+                continue
             if user.opcode == "phi":
                 sides = zip(user.operands, user.incoming, strict=True)
                 edges = [p for o, p in sides if o.text == value and self._cfg.dominates(block, p)]

@@ -209,7 +209,8 @@ class Machine:
                 break
             operand = instruction.operands[instruction.incoming.index(previous)]
             value = without_address_labels(instruction.type, select_role(self.value(operand), conditions))
-            results.append((instruction.name, self._chosen(frame, instruction, operand, value, conditions)))
+            value = self._chosen(frame, instruction, operand, value, conditions, previous)
+            results.append((instruction.name, value))
         frame.registers.update(results)
         frame.index = len(results)
         self.counts.instructions += len(results)
@@ -224,21 +225,28 @@ class Machine:
         self.shadow.store(type_, address, Value(0, labels))
 
     def _chosen(
-        self, frame: Frame, instruction: Instruction, taken: Operand, value: Value, conditions: Labels
+        self,
+        frame: Frame,
+        instruction: Instruction,
+        taken: Operand,
+        value: Value,
+        conditions: Labels,
+        previous: str = "",
     ) -> Value:
         """Return a chosen ``value`` with the labels that it has by what it does in its loop."""
-        name = instruction.name
-        combination = frame.plan.combined.get(name)
+        name, plan = instruction.name, frame.plan
+        combination = plan.combined.get(name)
         if combination is not None and instruction.type.kind in ("int", "float"):
             both = all_labels([self.value(operand) for operand in combination.operands])
-            return value._replace(labels=both, exact=None)
-        selection = frame.plan.kept.get(name)
+            value, conditions = value._replace(labels=both, exact=None), NO_LABELS
+        selection = plan.kept.get(name) or plan.kept.get(taken.text)
         if selection is None or not self._control_flows:
             return value
-        return select_and_keep(frame.selected, selection, name, self._candidate(taken), value, conditions)
-
-    def _candidate(self, taken: Operand) -> tuple[str, Labels]:
-        return taken.text, self.value(taken).labels
+        candidate = (taken.text, self.value(taken).labels) if combination is None else ("", value.labels)
+        if name in selection.members and name not in selection.choices:
+            starts = [self.value(o) for p, o in selection.initial if p == previous]
+            candidate = (taken.text, all_labels(starts))
+        return select_and_keep(frame.selected, selection, name, candidate, value, conditions)
 
     def _branch(self, frame: Frame, instruction: Instruction) -> None:
         is_first = len(instruction.targets) == 1 or self.value(instruction.operands[0]).data

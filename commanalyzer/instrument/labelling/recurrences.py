@@ -149,7 +149,9 @@ def _classify(
         return Component("plain", members)
     selection = _selects(values, inside)
     if selection is not None:
-        return Component("accumulator", members, _as_selection(values, selection, frozenset(demanded)))
+        return Component(
+            "accumulator", members, _as_selection(values, members, selection, frozenset(demanded))
+        )
     unions = [name for name in members if unites(values, name, inside)]
     if not unions:
         return Component("rotation", members)
@@ -170,18 +172,20 @@ def _selects(values: FunctionValues, inside: set[str]) -> Selection | None:
     return values.selected.kept.get(next(iter(inside))) if values.control_flows else None
 
 
-def _as_selection(values: FunctionValues, selection: Selection, demanded: frozenset[str]) -> Accumulator:
-    members = tuple(selection.members)
+def _as_selection(
+    values: FunctionValues, members: tuple[str, ...], selection: Selection, demanded: frozenset[str]
+) -> Accumulator:
     exits = {
         use.user.name: None
         for name in members
         for use in values.uses.get(name, ())
         if use.user.name in demanded and use.user.name not in selection.members
     }
-    headers = [n for n in members if n not in selection.choices and values.flows[n] is Flow.PHI]
-    resets = _resets(values, headers, selection.members) or ()
+    resets = tuple((block, operand.text) for block, operand in selection.initial)
+    updates = tuple(name for name in selection.choices if name in values.selected.combined)
+    choices = tuple(name for name in selection.choices if name not in updates)
     return Accumulator(
-        selection.members, (), selection.choices, resets, tuple(exits), Fold.SELECTION, {}, selection
+        selection.members, updates, choices, resets, tuple(exits), Fold.SELECTION, {}, selection
     )
 
 

@@ -28,8 +28,8 @@ class ReductionWriter:
             f"  {storage} = alloca [{hooks.ACCUMULATOR_BYTES} x i8], align 16",
             f"  store <8 x i64> zeroinitializer, ptr {storage}, align 16",
         ]
-        for predecessor, operand in accumulator.resets:
-            self._write_reset(accumulator, predecessor, operand, storage)
+        for predecessor in dict.fromkeys(p for p, _ in accumulator.resets):
+            self._write_reset(accumulator, predecessor, storage)
         for name in accumulator.updates:
             self._write_update(accumulator, name, storage)
         for name in accumulator.choices:
@@ -37,14 +37,17 @@ class ReductionWriter:
         for phi in accumulator.exits:
             self._write_exit(accumulator, phi, storage)
 
-    def _write_reset(self, accumulator: Accumulator, predecessor: str, operand: str, storage: str) -> None:
+    def _write_reset(self, accumulator: Accumulator, predecessor: str, storage: str) -> None:
         out = self._book.edge(predecessor)
-        labels = self._book.clean(operand, predecessor, out)
+        operands = [operand for p, operand in accumulator.resets if p == predecessor]
+        labels = self._book.united(operands, predecessor, out)
         if accumulator.selection is not None:
-            rivals = [o for p, o in accumulator.selection.rivals if p == predecessor]
+            rivals = [o.text for p, o in accumulator.selection.rivals if p == predecessor]
             labels += self._choices.control(rivals, predecessor, out)
         if len(labels) > hooks.MAX_INITIAL_LABELS:
-            labels = (self._book.name_value(out, self._book.site(operand, f"{operand}.initial"), labels),)
+            labels = (
+                self._book.name_value(out, self._book.site(operands[0], f"{operands[0]}.initial"), labels),
+            )
         pointer = self._patch.spill(out, labels) if labels else "null"
         self._patch.call(out, "ca_accumulator_reset", storage, len(labels), pointer)
 

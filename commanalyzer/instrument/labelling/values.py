@@ -234,17 +234,15 @@ class FunctionValues:
         definition = self.definitions.get(name)
         if definition is None or not self.control_flows:
             return ()
-        kept = self.selected.kept.get(name)
+        if name in self.selected.kept:
+            return self._carrying_operands(self.selected.kept[name].inputs)
         conditions: Iterable[str] = ()
         if self.flows[name] is Flow.SELECT:
             conditions = [definition.instruction.operands[0].text]
         elif self.flows[name] is Flow.PHI:
             edges = definition.instruction.incoming
             conditions = [c for p in edges for c in self.selected.deciding.get((definition.block, p), ())]
-        if kept is None:
-            return self._carrying_operands(conditions)
-        compared = [operand for c in conditions for operand in kept.conditions.get(c, (c,))]
-        return self._carrying_operands([*compared, *(initial for _, initial in kept.rivals)])
+        return self._carrying_operands(conditions)
 
     def edge_conditions(self, block: str, predecessor: str) -> tuple[str, ...]:
         """Carrying conditions that select the edge ``predecessor -> block``."""

@@ -15,22 +15,24 @@ def select_and_keep(
     value: Value,
     conditions: Labels,
 ) -> Value:
-    """Return ``value`` of member ``name``: it depends on everything compared and taken since the loop began.
+    """Return ``value``, which depends on everything compared and taken since the loop began.
 
     Args:
         collected: Labels of the activation's selecting reductions; changed.
         selection: The reduction.
-        name: Its member that is assigned.
-        candidate: Register or constant that was taken, and its labels.
+        name: Its member that is assigned, or a register that takes its result.
+        candidate: Register or constant that was taken, and the labels that it brings; of a member that begins
+            anew, the labels of all initial values.
         value: What was taken.
         conditions: Labels of what decided.
     """
     key = min(selection.members)
-    if name in selection.choices:
-        labels = union(collected.get(key, NO_LABELS), with_role(conditions, SourceRole.CONTROL))
-        taken, fresh = candidate
-        if taken not in selection.members:
-            labels = union(labels, fresh)
-        value = value._replace(labels=labels, exact=None)
-    collected[key] = value.labels
-    return value
+    taken, fresh = candidate
+    labels = collected.get(key, NO_LABELS)
+    is_choice = name in selection.choices
+    if is_choice:
+        labels = union(labels, with_role(conditions, SourceRole.CONTROL))
+    if taken not in selection.members:
+        labels = union(labels, fresh) if is_choice else fresh
+    collected[key] = labels
+    return value._replace(labels=labels, exact=None)

@@ -2,23 +2,24 @@
 
 ``if (d < best) { best = d; index = k; }`` keeps one of many candidates. Which one is the outcome of all
 comparisons, so that the result behind the loop depends on everything that was compared, not only on what was
-compared since the last change. This holds for registers that
+compared since the last change. Registers that decide about each other are one such reduction (a minimum over
+several lists that is taken over where a place was found). This holds for registers that
 
-* are carried around a loop by nothing but selects and phis,
+* are carried around a loop, or a nest of loops, by nothing but selects, phis, minima and maxima,
 * are read, as values, behind the loop only, and
 * are chosen by something that the loop reads (``if (i == 3)`` picks a copy).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from commanalyzer.ir.cfg import ControlFlow, Loop
 from commanalyzer.ir.graphs import strong_components
 from commanalyzer.ir.loops.combinations import Combination, combinations
 from commanalyzer.ir.loops.guards import loop_guards
-from commanalyzer.ir.model import Function, Instruction
+from commanalyzer.ir.model import Function, Instruction, Operand
 
 _NO_DATA = frozenset({"load", "getelementptr", "alloca", "call", "invoke", "landingpad"})
 _COMPARISONS = frozenset({"icmp", "fcmp"})
@@ -32,20 +33,30 @@ class Selection:
     """A reduction that keeps one of its candidates.
 
     Attributes:
-        members: All registers that hold the running choice.
+        members: All registers that hold a running choice.
         header: Header of the loop that it runs in.
         choices: Members that take a candidate or keep what they have, in program order.
+        candidates: What the choices take from outside.
+        initial: (predecessor, operand) of every edge on which a choice begins anew.
         conditions: Per condition, the registers that take part in the comparison, running values left out.
         rivals: (predecessor, initial value) of the running values that take part in comparisons.
-        running: Members, and those of minima and other selections that the same comparisons change.
+        running: Members, what compares them, and minima and selections that the same comparisons change.
     """
 
     members: frozenset[str]
     header: str
     choices: tuple[str, ...]
+    candidates: tuple[str, ...]
+    initial: tuple[tuple[str, Operand], ...]
     conditions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    rivals: tuple[tuple[str, str], ...] = ()
+    rivals: tuple[tuple[str, Operand], ...] = ()
     running: frozenset[str] = frozenset()
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """All that every member depends on."""
+        compared = (operand for operands in self.conditions.values() for operand in operands)
+        return (*self.candidates, *compared, *(o.text for _, o in (*self.initial, *self.rivals)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +135,11 @@ class _Finder:
                     if operand.is_local:
                         self._users.setdefault(operand.text, []).append((instruction, block.label))
         self._phis = {b.label: [i.name for i in b.instructions if i.opcode == "phi"] for b in function.blocks}
-        components = strong_components(self._defined, self._data_inputs)
-        self._cycles = [c for c in components if len(c) > 1 or c[0] in self._data_inputs(c[0])]
+        self._cycles = self._carried(self._data_inputs)
 
     def kept(self) -> dict[str, Selection]:
         """All selecting reductions, per member."""
-        found = [s for s in (self._selection(cycle) for cycle in self._cycles) if s is not None]
+        found = [s for s in map(self._selection, self._groups()) if s is not None]
         while True:
             complete = [self._with_rivals(selection, found) for selection in found]
             valid = [s for s in complete if self._only_compared_among(s, complete)]
@@ -137,47 +147,88 @@ class _Finder:
                 return {name: selection for selection in valid for name in selection.members}
             found = [s for s in found if any(s.members == v.members for v in valid)]
 
-    def _data_inputs(self, name: str) -> list[str]:
-        instruction = self._defined[name]
-        if instruction.opcode in _NO_DATA:
-            return []
-        operands = instruction.operands[1:] if instruction.opcode == "select" else instruction.operands
-        return [o.text for o in operands if o.text in self._defined]
+    def _groups(self) -> list[frozenset[str]]:
+        """Registers that decide about each other, with those that take what an inner loop of theirs chose."""
+        takers: dict[str, list[str]] = {}
+        for group in map(frozenset, self._carried(self._inputs)):
+            begun = group - self._kept_around(group)
+            for name in (n for cycle in self._cycles for n in cycle if n not in group and self._is_choice(n)):
+                for operand in begun.intersection(self._data_inputs(name)):
+                    takers.setdefault(operand, []).append(name)
+        found = self._carried(lambda name: self._inputs(name) + takers.get(name, []))
+        return [frozenset(group) for group in found]
 
-    def _selection(self, cycle: tuple[str, ...]) -> Selection | None:
-        if any(not self._is_choice(name) for name in cycle):
+    def _kept_around(self, group: frozenset[str]) -> set[str]:
+        """Registers of a group that its loop carries, not an inner one."""
+        loop = self._common_loop(group)
+        cycles = (cycle for cycle in self._cycles if group.issuperset(cycle))
+        return {name for cycle in cycles if self._common_loop(cycle) is loop for name in cycle}
+
+    def _carried(self, inputs: Callable[[str], list[str]]) -> list[tuple[str, ...]]:
+        """Registers that depend on themselves."""
+        components = strong_components(self._defined, inputs)
+        return [c for c in components if len(c) > 1 or c[0] in inputs(c[0])]
+
+    def _inputs(self, name: str) -> list[str]:
+        return self._data_inputs(name) + [c for c in self._conditions(name) if c in self._defined]
+
+    def _data_inputs(self, name: str) -> list[str]:
+        if self._defined[name].opcode in _NO_DATA:
+            return []
+        return [o.text for o in self._data_operands(name) if o.text in self._defined]
+
+    def _data_operands(self, name: str) -> tuple[Operand, ...]:
+        instruction = self._defined[name]
+        return instruction.operands[1:] if instruction.opcode == "select" else instruction.operands
+
+    def _selection(self, group: frozenset[str]) -> Selection | None:
+        """The reduction that registers are which decide about each other."""
+        cycles = [cycle for cycle in self._cycles if group.issuperset(cycle)]
+        members = frozenset(name for name in group if self._is_choice(name)).union(*cycles)
+        loop = self._common_loop(group)
+        if loop is None or not all(self._may_hold(n) if n in members else self._compares(n) for n in group):
             return None
-        loop = self._common_loop(cycle)
-        members = frozenset(cycle)
-        if loop is None or not self._read_behind(members, loop):
+        choices = self._ordered(name for name in members if self._takes_candidates(name, members, loop))
+        own = [name for name in choices if name not in self._combined]
+        if members & self._combined.keys() and not any(group.intersection(self._conditions(n)) for n in own):
+            return None  # a minimum or maximum, at most under conditions from outside
+        if not self._read_behind(members, self._kept_around(group), loop):
             return None
-        choices = [name for name in cycle if self._takes_candidates(name, members)]
         if not any(self._is_read_in(loop, c) for name in choices for c in self._conditions(name)):
             return None
         if any(len(self._cfg.successors[p]) != 1 for n in choices for p in self._defined[n].incoming):
             return None
-        return Selection(members, loop.header, self._ordered(choices))
+        headers = [name for name in self._ordered(members) if name not in choices]
+        taken = {o.text: None for n in choices for o in self._data_operands(n) if o.text not in members}
+        return Selection(
+            members, loop.header, choices, tuple(taken), self._resets(headers, members), running=group
+        )
 
     def _ordered(self, names: Iterable[str]) -> tuple[str, ...]:
         return tuple(sorted(names, key=lambda name: self._defined[name].first_line))
 
     def _is_choice(self, name: str) -> bool:
         instruction = self._defined[name]
-        is_scalar = instruction.type.kind in ("int", "float")
         is_one = instruction.opcode == "select" and instruction.operands[0].type.kind == "int"
-        return is_scalar and name not in self._combined and (is_one or instruction.opcode == "phi")
+        return name not in self._combined and (is_one or instruction.opcode == "phi")
+
+    def _may_hold(self, name: str) -> bool:
+        is_scalar = self._defined[name].type.kind in ("int", "float")
+        return is_scalar and (name in self._combined or self._is_choice(name))
+
+    def _compares(self, name: str) -> bool:
+        return name in self._combined or self._defined[name].opcode in _COMPARISONS | _CONNECTIVES
 
     def _common_loop(self, names: Iterable[str]) -> Loop | None:
         blocks = {self._block[name] for name in names}
         around = self._cfg.loops_around(next(iter(blocks)))
         return next((loop for loop in around if blocks <= loop.blocks), None)
 
-    def _takes_candidates(self, name: str, members: frozenset[str]) -> bool:
+    def _takes_candidates(self, name: str, members: frozenset[str], loop: Loop) -> bool:
         instruction = self._defined[name]
         if instruction.opcode == "select":
             return True
-        is_header = self._cfg.is_loop_header(self._block[name])
-        return not is_header and (
+        return self._block[name] != loop.header and (
             bool(self._conditions(name)) or any(o.text not in members for o in instruction.operands)
         )
 
@@ -185,18 +236,23 @@ class _Finder:
         instruction = self._defined[name]
         if instruction.opcode == "select":
             return (instruction.operands[0].text,)
+        if instruction.opcode != "phi":
+            return ()
         block = self._block[name]
         edges = [self._deciding.get((block, p), ()) for p in instruction.incoming]
         return tuple(dict.fromkeys(c for edge in edges for c in edge))
 
-    def _read_behind(self, members: frozenset[str], loop: Loop) -> bool:
-        """Inside the loop, members are passed on, compared, or used in addresses; behind it, phis read."""
+    def _read_behind(self, members: frozenset[str], carried: set[str], loop: Loop) -> bool:
+        """Inside the loop, members are passed on, compared, or used in addresses; behind it, phis read.
+
+        What an inner loop begins anew (not ``carried``) is read inside only.
+        """
         for name in members:
             for user, block in self._users.get(name, ()):
                 if user.name in members:
                     continue
                 if block not in loop.blocks:
-                    if user.opcode != "phi" or any(o.text not in members for o in user.operands):
+                    if user.opcode != "phi" or any(o.text not in carried for o in user.operands):
                         return False
                 elif user.opcode not in _COMPARISONS and not self._only_addresses_loads(user):
                     return False
@@ -241,20 +297,16 @@ class _Finder:
         return True
 
     def _decides_only(self, condition: str, selection: Selection, others: list[Selection]) -> bool:
-        aware = {
-            name
-            for other in others
-            if other.members == selection.members or selection.members <= other.running
-            for name in other.members
-        }
+        aware = selection.members.union(*(o.members for o in others if selection.members <= o.running))
         pending = [condition]
         while pending:
             name = pending.pop()
             for user, _ in self._users.get(name, ()):
-                is_condition = user.opcode == "select" and user.operands[0].text == name
+                if user.opcode == "select" and user.operands[0].text == name and user.name in aware:
+                    continue
                 if user.opcode in _CONNECTIVES or user.name in self._combined:
                     pending.append(user.name)
-                elif user.opcode != "br" and not (is_condition and user.name in aware):
+                elif user.opcode != "br":
                     return False
             decided = {block for (block, _), conditions in self._deciding.items() if name in conditions}
             if any(phi not in aware for block in decided for phi in self._phis.get(block, ())):
@@ -270,9 +322,8 @@ class _Finder:
             same_loop = other.header == selection.header
             is_other = same_loop and other.members != selection.members
             if is_other and theirs <= comparisons and self._compares_candidates(other):
-                cycle = tuple(other.members)
-                rivals.append((cycle, self._resets(cycle, set(other.choices))))
-        running = selection.members.union(*(cycle for cycle, _ in rivals))
+                rivals.append((tuple(other.members), other.initial))
+        running = selection.running.union(*(cycle for cycle, _ in rivals))
         leaves = {
             condition: tuple(dict.fromkeys(o for _, os in many for o in os if o not in running))
             for condition, many in compared.items()
@@ -297,14 +348,13 @@ class _Finder:
                     return False
         return True
 
-    def _resets(self, cycle: tuple[str, ...], choices: set[str]) -> list[tuple[str, str]]:
-        return [
-            (block, operand.text)
-            for name in cycle
-            if name not in choices and self._defined[name].opcode == "phi"
+    def _resets(self, phis: Iterable[str], members: Container[str]) -> tuple[tuple[str, Operand], ...]:
+        return tuple(
+            (block, operand)
+            for name in phis
             for operand, block in zip(self._defined[name].operands, self._defined[name].incoming, strict=True)
-            if operand.text not in cycle
-        ]
+            if operand.text not in members
+        )
 
     def _compared(self, condition: str) -> list[tuple[str, tuple[str, ...]]]:
         """(comparison, its operands) for all comparisons that a condition connects."""
@@ -326,7 +376,7 @@ class _Finder:
 
     def _rivals(
         self, selection: Selection, comparisons: frozenset[str]
-    ) -> list[tuple[tuple[str, ...], list[tuple[str, str]]]]:
+    ) -> list[tuple[tuple[str, ...], tuple[tuple[str, Operand], ...]]]:
         """Minima and maxima of the same loop that these comparisons alone change, and their initial values.
 
         What such a minimum was compared with, the selection was compared with, too.
@@ -342,7 +392,7 @@ class _Finder:
             phis = [name for name in cycle if self._defined[name].opcode == "phi" and name not in updates]
             if len(updates) + len(phis) != len(cycle) or not updates:
                 continue
-            resets = self._resets(cycle, set(updates))
+            resets = self._resets(phis, cycle)
             decided = all(self._combined[name].condition in comparisons for name in updates)
             if decided and all(block not in loop.blocks for block, _ in resets):
                 found.append((cycle, resets))

@@ -173,7 +173,7 @@ def test_argument_of_a_minimum_collects_what_is_compared() -> None:
     assert found.accumulator.fold is Fold.SELECTION
     assert found.accumulator.selection is not None
     assert found.accumulator.selection.conditions == {"%less": ("%x",)}
-    assert found.accumulator.selection.rivals == (("entry", "0.0"),)
+    assert [(p, o.text) for p, o in found.accumulator.selection.rivals] == [("entry", "0.0")]
     assert only(loop_components(text, control_flows=False)).kind == "rotation"
 
 
