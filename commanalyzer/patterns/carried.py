@@ -57,13 +57,8 @@ class FunctionRegisters:
         self.block_of: dict[int, str] = {}
         self.definition: dict[str, Instruction] = {}
         self.users: dict[str, list[Instruction]] = {}
-        self._reloads: dict[str, str] = {}  # loads of what was just stored: they move it
         for block in function.blocks:
-            for before, instruction in zip([None, *block.instructions], block.instructions, strict=False):
-                is_behind = instruction.opcode == "load" and before is not None and before.opcode == "store"
-                if is_behind and before and instruction.operands[0].text == before.operands[1].text:
-                    self._reloads[instruction.name] = before.operands[0].text
-                    self.users.setdefault(before.operands[0].text, []).append(instruction)
+            for instruction in block.instructions:
                 self.block_of[instruction.first_line] = block.label
                 if instruction.name:
                     self.definition[instruction.name] = instruction
@@ -115,7 +110,6 @@ class FunctionRegisters:
                 continue
             found.add(name)
             pending += [o.text for o in self.definition[name].operands if o.is_local]
-            pending += [self._reloads[name]] if name in self._reloads else []
         return found
 
     def ahead(self, name: str, blocks: Set[str] | None) -> set[str]:
@@ -159,7 +153,7 @@ class FunctionRegisters:
             inside = [o for o in self._combined[name].operands if o.text in members]
             return self._combined[name].fold.name if len(inside) == 1 else None
         inside_at = [i for i, o in enumerate(instruction.operands) if o.text in members]
-        if instruction.opcode in _MOVES or name in self._reloads:
+        if instruction.opcode in _MOVES:
             return None if instruction.opcode == "select" and 0 in inside_at else ""
         if len(inside_at) != 1:
             return None
