@@ -112,7 +112,7 @@ ADAPTERS = {
         "runtime.merge",
     },  # with Numba; the others are child processes
     "sklearn": {"classification.clusters", "extrapolation.learners", "learning.training", "learning.insight"},
-    "statsmodels": {"allocations.fit"},
+    "statsmodels": {"laws.regression"},
     "ziglang": set[str](),  # started as a program
 }
 CHILD_PROCESSES = {"frontend.canonicalize", "runtime.merge"}

@@ -32,6 +32,7 @@ from commanalyzer.laws.regression import (
     best_subsets,
     extended,
     prediction_errors,
+    robust,
 )
 from commanalyzer.laws.selection import Candidate, candidates_of, choose
 from commanalyzer.laws.terms import Factor, Floats, Term, columns
@@ -224,17 +225,8 @@ def _subsets(problem: Problem, count: int) -> Iterator[Index]:
 
 def _robust(formula: Formula, terms: Sequence[Term], problem: Problem) -> Formula:
     """The formula with the coefficients of a robust regression, where all of them are above 0."""
-    import warnings
-
-    import statsmodels.api as sm
-
     chosen = [terms.index(term) for term in formula.terms]
-    design = problem.table[:, chosen]
-    scale = np.sqrt((design**2).mean(axis=0))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a scale of 0: half of the phases or more are met exactly
-        fitted = sm.RLM(problem.target, design / scale, M=sm.robust.norms.HuberT()).fit()
-    coefficients = np.asarray(fitted.params, dtype=np.float64) / scale
+    coefficients, _ = robust(problem.table[:, chosen], problem.target)
     if not (np.isfinite(coefficients).all() and (coefficients > 0).all()):
         return formula
     return replace(formula, coefficients=tuple(coefficients.tolist()))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,13 +13,12 @@ from numpy.typing import NDArray
 
 from commanalyzer.errors import ArtifactError, ConfigError, FitError
 from commanalyzer.foundation.documents import read_csv
-from commanalyzer.laws.terms import Floats
+from commanalyzer.laws.terms import NODES, Floats, most_cubic_grid, point_text
 from commanalyzer.result.results import AnalysisResult
 from commanalyzer.roofline.traffic import SUMMARY
 from commanalyzer.sweep.columns import COLUMNS, FIRST, NAMES, PER_POINT
 from commanalyzer.sweep.table import Cell, SweepTable, load_table, table_from_lines
 
-NODES = "p"
 DEFAULT_METRICS = (
     *("regular_bytes", "regular_messages", "comm_bytes", "messages"),
     *("intensity", "work_flops", "vcg_words"),
@@ -37,6 +38,7 @@ class Observations:
         metrics: float64[N] by name; NaN where not known.
         per_program: Metrics that do not depend on the node count.
         source: What they were read from.
+        left_out: Points whose plain blocks form another grid than those of the others.
     """
 
     parameters: tuple[str, ...]
@@ -44,6 +46,7 @@ class Observations:
     metrics: Mapping[str, Floats]
     per_program: frozenset[str] = field(default_factory=frozenset)
     source: str = ""
+    left_out: tuple[str, ...] = ()
 
     def knows(self, metric: str) -> bool:
         """It has a value somewhere."""
@@ -114,7 +117,29 @@ def of_table(
     points = np.stack([lines.numbers(name) for name in (*names, FIRST)], axis=1)
     numeric = [n for n in NAMES if n != FIRST and lines.column(n).dtype.kind != "U"]
     metrics = {name: lines.numbers(name) for name in numeric}
-    return Observations((*names, NODES), points, metrics, frozenset(PER_POINT), source)
+    other = _on_another_grid(lines.column("regular_method").tolist(), points[:, -1])
+    metrics |= {n: np.where(other, np.nan, y) for n, y in metrics.items() if n.startswith("regular_")}
+    left_out = tuple(
+        f"{point_text((*names, NODES), points[i])} is left out: plain blocks on another grid, "
+        f"{lines.column('regular_method')[i]}"
+        for i in np.flatnonzero(other).tolist()
+    )
+    return Observations((*names, NODES), points, metrics, frozenset(PER_POINT), source, left_out)
+
+
+def _on_another_grid(methods: Sequence[str], nodes: Floats) -> NDArray[np.bool_]:
+    """bool[N], the few points whose blocks are not on the most cubic grid of their nodes.
+
+    Such a grid balances a small problem better; the formula of the other points does not hold for it.
+    """
+    found = [re.search(r"\d+(x\d+)*", method) for method in methods]
+    grids = [tuple(sorted(map(int, m[0].split("x")), reverse=True)) if m else () for m in found]
+    dimensions = Counter(map(len, filter(None, grids))).most_common(1)
+    if not dimensions or dimensions[0][0] == 1:
+        return np.zeros(len(grids), dtype=np.bool_)
+    usual = [most_cubic_grid(int(p), dimensions[0][0]) for p in nodes.tolist()]
+    other = np.array([bool(g) and sorted(g) != sorted(u) for g, u in zip(grids, usual, strict=True)])
+    return other if 2 * other.sum() < len(other) else np.zeros_like(other)
 
 
 def _is_one_text(column: NDArray[np.generic], name: str, source: str) -> bool:

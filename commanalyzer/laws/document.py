@@ -38,8 +38,8 @@ class LawsDocument:
     provenance: Mapping[str, object]
 
 
-def laws_json(document: LawsDocument) -> str:
-    """JSON text; formulas as terms for programs, and as text, LaTeX and Python for people."""
+def laws_json(document: LawsDocument, **more: object) -> str:
+    """JSON text; formulas as terms, text, LaTeX and Python; then ``more``."""
     content = {
         "kind": KIND,
         "schema": SCHEMA,
@@ -47,6 +47,7 @@ def laws_json(document: LawsDocument) -> str:
         "confidence": CONFIDENCE,
         "provenance": dict(document.provenance),
         "laws": [law_content(law) for law in document.laws],
+        **more,
     }
     return json.dumps(content, indent=1) + "\n"
 
@@ -92,6 +93,7 @@ def law_content(law: Law) -> dict[str, object]:
         "highest": list(law.highest),
         "points": law.num_points,
         "notes": list(law.notes),
+        "runs_to_add": law.lacks or None,
         "formula": _formula(law.formula, law.parameters),
         "alternatives": [_formula(formula, law.parameters) for formula in law.alternatives],
     }
@@ -139,6 +141,7 @@ def read_law(entry: Mapping[str, Any]) -> Law:
         highest=_numbers(entry["highest"], len(parameters)),
         num_points=int(entry["points"]),
         notes=tuple(map(str, entry["notes"])),
+        lacks=str(entry.get("runs_to_add") or ""),
     )
 
 

@@ -16,14 +16,17 @@ from commanalyzer.errors import FitError
 from commanalyzer.laws.families.candidates import subsets_of
 from commanalyzer.laws.families.polynomial import exact_polynomial
 from commanalyzer.laws.law import Family, Formula, Law
-from commanalyzer.laws.regression import Problem, prediction_errors
-from commanalyzer.laws.selection import Candidate, candidates_of, choose, constant
-from commanalyzer.laws.terms import Floats, columns
+from commanalyzer.laws.regression import NEGLIGIBLE, Problem, prediction_errors, robust
+from commanalyzer.laws.selection import SIGNIFICANCE, Candidate, candidates_of, choose, constant
+from commanalyzer.laws.terms import NODES, Floats, columns, point_text
 
-NODES = "p"
 FAMILIES: tuple[Family, ...] = ("polynomial", "lattice", "pmnf", "power")
-_FEW_VALUES = 4
+# Of a parameter: A. Calotoiu et al., SC'13, call for five measurements at least.
+_LEAST_VALUES = 5
+# Student's factor is 12.7 for one degree of freedom, 4.3 for two: one residual does not show a spread.
+_LEAST_DEGREES = 2
 _EXACT = 1e-6  # relative error
+_MOST_OUT = 4  # a law that a quarter of the points breaks is none
 _BAD = 0.3  # relative error of prediction that makes a law useless
 _LEFT_OF_LARGEST = 2  # values of a parameter
 _LEFT_OF_HALF = 3
@@ -56,15 +59,23 @@ def fit_law(
     x, y = _distinct(x, y)
     kept, notes = _telling_parameters(x, y, names)
     x, names = x[:, kept], [names[index] for index in kept]
-    found = _ranked(x, y, list(names), families) if y.any() and names else [constant(y)]
+    found, doubtful = _found(x, y, list(names), families)
+    notes += [
+        f"{point_text(names, point)} lies off the other points and is left out" for point in x[doubtful]
+    ]
     lowest, highest = (tuple(getattr(x, f)(axis=0).tolist()) for f in ("min", "max"))
-    notes += _few_values(x, names)
+    runs = _runs_to_add(x[~doubtful], names, found[0])
+    lacks = "" if found[0].residual_error < _EXACT else runs
+    if lacks:
+        notes.append(f"no band: too few runs; add {lacks}")
+    elif runs and len(found) > 1:
+        notes.append(f"several forms agree at all points; add {runs} to tell them apart")
     if found[0].loo_error > _BAD:
         error = f"{100 * found[0].loo_error:.0f} %"
         notes.append(
             f"no formula predicts these data (error {error}): more points, or points of another kind"
         )
-    return Law(metric, tuple(names), found[0], tuple(found[1:]), lowest, highest, len(y), tuple(notes))
+    return Law(metric, tuple(names), found[0], tuple(found[1:]), lowest, highest, len(y), tuple(notes), lacks)
 
 
 def _check(x: Floats, names: Sequence[str], y: Floats, metric: str) -> None:
@@ -114,13 +125,65 @@ def _is_free_of(x: Floats, y: Floats, index: int) -> bool:
     return bool((size > 1).all() and (low == high).all())
 
 
-def _few_values(x: Floats, names: Sequence[str]) -> list[str]:
+def _found(
+    x: Floats, y: Floats, names: list[str], families: Sequence[Family]
+) -> tuple[list[Formula], NDArray[np.bool_]]:
+    """Formulas, the one to use first, and bool[N], points that were left out as outliers.
+
+    A point is one where its residual from a robust regression is larger than the largest of as many normal
+    ones would be (at :data:`SIGNIFICANCE`). Where all points with the largest value of a parameter lie off,
+    another regime begins, and they are kept.
+
+    Reference: P. Rousseeuw, A. Leroy, *Robust Regression and Outlier Detection*, 1987 (reweighting).
+    """
+    from scipy.special import stdtrit
+
+    out = np.zeros(len(y), dtype=np.bool_)
+    if not (y.any() and names):
+        return [constant(y)], out
+    while True:
+        found = _ranked(x[~out], y[~out], names, families)
+        best = found[0]
+        if best.residual_error < NEGLIGIBLE or best.free_degrees < _LEAST_DEGREES:
+            return found, out
+        scale = np.maximum(y, y[y > 0].min())
+        table = columns(best.terms, x) / scale[:, None]
+        _, residual = robust(table, y / scale)
+        limit = float(stdtrit(best.free_degrees, 1 - SIGNIFICANCE / (2 * len(y))))
+        off = np.abs(residual) > limit
+        new = off & ~out
+        edges = any(off[column == column.max()].all() for column in x.T)
+        if edges or not new.any() or (out | off).sum() > len(y) // _MOST_OUT:
+            return found, out
+        out |= off
+
+
+def _runs_to_add(x: Floats, names: Sequence[str], formula: Formula) -> str:
+    """Values of parameters that a band needs, such as ``n = 48, 96``; empty where there are enough."""
     counts = [len(np.unique(column)) for column in x.T]
-    return [
-        f"{name} has {count} values only: at least five tell laws apart"
-        for name, count in zip(names, counts, strict=True)
-        if count < _FEW_VALUES
-    ]
+    missing = [max(_LEAST_VALUES - count, 0) for count in counts]
+    if missing and not any(missing) and formula.free_degrees < _LEAST_DEGREES:
+        missing[int(np.argmin(counts))] = _LEAST_DEGREES - formula.free_degrees
+    return "; ".join(
+        f"{name} = {', '.join(f'{value:g}' for value in _further(column, count, name == NODES))}"
+        for name, column, count in zip(names, x.T, missing, strict=True)
+        if count
+    )
+
+
+def _further(column: Floats, count: int, is_nodes: bool) -> list[float]:
+    """Whole values in the widest gaps of a parameter, or beyond the largest; nodes on square grids."""
+    known = np.unique(column)
+    for _ in range(count):
+        middle = np.floor((known[1:] + known[:-1]) / 2)
+        if is_nodes:  # q^2 or q (q + 1)
+            root = np.floor(np.sqrt(middle))
+            middle = np.where(root * (root + 1) <= middle, root * (root + 1), root**2)
+        usable = np.where(np.isin(middle, known) | (middle < known[:-1]), 0.0, known[1:] / known[:-1])
+        widest = int(np.argmax(usable)) if len(usable) else 0
+        is_inside = len(usable) > 0 and usable[widest] > 0
+        known = np.unique(np.append(known, middle[widest] if is_inside else known[-1] + 1))
+    return [value for value in known.tolist() if value not in column]
 
 
 def _ranked(x: Floats, y: Floats, names: list[str], families: Sequence[Family]) -> list[Formula]:

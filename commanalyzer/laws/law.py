@@ -53,6 +53,26 @@ class Formula:
         """Number of terms and how unusual they are."""
         return len(self.terms) + sum(map(term_complexity, self.terms))
 
+    @property
+    def free_degrees(self) -> int:
+        """Degrees of freedom that are left: the form of each term was chosen by the data as well."""
+        return self.degrees_of_freedom - sum(map(bool, self.terms))
+
+    @property
+    def rest(self) -> float:
+        """Sum of the squared relative residuals."""
+        return self.residual_error**2 * self.degrees_of_freedom
+
+    @property
+    def largest_rest(self) -> float:
+        """Sum up to which other coefficients and other forms are in a region of :data:`CONFIDENCE`.
+
+        Reference: D. Bates, D. Watts, *Nonlinear Regression Analysis and Its Applications*, 1988, chapter 6
+        (profile likelihood of one function of the parameters).
+        """
+        left = max(self.free_degrees, 1)
+        return self.rest * (1 + _student(left) ** 2 / left)
+
     def at(self, x: Floats) -> Floats:
         """float64[N], value at the points float64[N, K], never below 0."""
         return np.maximum(self.unbounded(x), 0.0)
@@ -68,15 +88,22 @@ class Formula:
         what was seen when the largest values of a parameter were predicted from the others. The form of each
         term was chosen by the data as well, which costs a degree of freedom each.
         """
-        table, value = columns(self.terms, x), self.at(x)
-        spread = np.zeros(len(x))
-        if self.covariance and self.degrees_of_freedom > 0:
-            covariance = np.reshape(self.covariance, (len(self.terms),) * 2)
-            spread = np.maximum(((table @ covariance) * table).sum(axis=1), 0.0)
-        left = max(self.degrees_of_freedom - sum(map(bool, self.terms)), 1)
+        left = max(self.free_degrees, 1)
         noise = max(self.residual_error, self.holdout_error)
         scale = max(self.degrees_of_freedom, 1) / left
-        return _student(left) * np.sqrt(scale * (spread + (noise * value) ** 2))
+        return _student(left) * np.sqrt(scale * (self._variance(x) + (noise * self.at(x)) ** 2))
+
+    def half_region(self, x: Floats, rest: float) -> Floats:
+        """float64[N], how far coefficients can move the value with a sum of at most ``rest``."""
+        room = max(rest - self.rest, 0.0) / self.residual_error**2 if self.residual_error else 0.0
+        return np.sqrt(room * self._variance(x))
+
+    def _variance(self, x: Floats) -> Floats:
+        """float64[N], of the sum of terms, from the covariance of the coefficients."""
+        if not self.covariance or self.degrees_of_freedom < 1:
+            return np.zeros(len(x))
+        table, covariance = columns(self.terms, x), np.reshape(self.covariance, (len(self.terms),) * 2)
+        return np.asarray(np.maximum(((table @ covariance) * table).sum(axis=1), 0.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +119,7 @@ class Law:
         highest: Largest value.
         num_points: Rows of the data.
         notes: What to know before using it.
+        lacks: Runs to add before there is a band, such as ``n = 48, 96``; empty where there is one.
     """
 
     metric: str
@@ -102,6 +130,7 @@ class Law:
     highest: tuple[float, ...]
     num_points: int
     notes: tuple[str, ...] = ()
+    lacks: str = ""
 
     def points(self, values: Mapping[str, Floats | float]) -> Floats:
         """float64[N, K], points from one array (or number) per parameter.
@@ -132,16 +161,19 @@ class Law:
         return self.formula.at(self.points(values))
 
     def band(self, values: Mapping[str, Floats | float]) -> tuple[Floats, Floats]:
-        """float64[N] each, lower and upper end at :data:`CONFIDENCE`, never negative.
+        """float64[N] each, lower and upper end at :data:`CONFIDENCE`, never negative; NaN without a band.
 
         The prediction interval of the chosen formula, widened to the values of all formulas that explain the
-        data as well: what the data do not decide is not certain.
+        data as well, with the coefficients that do: what the data do not decide is not certain.
         """
         x = self.points(values)
-        value, half = self.formula.at(x), self.formula.half_width(x)
-        others = [formula.at(x) for formula in self.alternatives]
-        low = np.min([np.maximum(value - half, 0.0), *others], axis=0)
-        return low, np.max([value + half, *others], axis=0)
+        if self.lacks:
+            return np.full(len(x), np.nan), np.full(len(x), np.nan)
+        every = [(self.formula.at(x), self.formula.half_width(x))]
+        most = self.formula.largest_rest
+        every += [(formula.at(x), formula.half_region(x, most)) for formula in self.alternatives]
+        low = np.min([np.maximum(value - half, 0.0) for value, half in every], axis=0)
+        return low, np.max([value + half for value, half in every], axis=0)
 
     def is_beyond(self, values: Mapping[str, Floats | float]) -> bool:
         """Some value lies outside the data: an extrapolation."""

@@ -10,10 +10,11 @@ from typing import cast
 import numpy as np
 
 from commanalyzer.errors import FitError
-from commanalyzer.laws.data import ALIASES, DEFAULT_METRICS, MACHINE_METRICS, NODES, Observations
+from commanalyzer.laws.data import ALIASES, DEFAULT_METRICS, MACHINE_METRICS, Observations
 from commanalyzer.laws.document import LawsDocument
 from commanalyzer.laws.fit import FAMILIES, fit_law
 from commanalyzer.laws.law import Family, Law
+from commanalyzer.laws.terms import NODES
 from commanalyzer.result.provenance import collect_provenance, file_hash
 from commanalyzer.sweep.table import STATE_FILE, TABLE_FILE
 
@@ -66,7 +67,8 @@ def fit_observations(seen: Observations, request: FitRequest, inputs: Sequence[P
 
 def _law(seen: Observations, metric: str, families: tuple[Family, ...]) -> Law:
     x, names, y = seen.of(metric)
-    return fit_law(x, names, y, metric=metric, families=families)
+    law = fit_law(x, names, y, metric=metric, families=families)
+    return replace(law, notes=(*law.notes, *seen.left_out)) if metric.startswith("regular_") else law
 
 
 def _laws_per_round(seen: Observations, laws: Sequence[Law], families: tuple[Family, ...]) -> Iterator[Law]:

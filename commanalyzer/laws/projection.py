@@ -15,14 +15,13 @@ import numpy as np
 
 from commanalyzer.errors import FitError
 from commanalyzer.laws.law import Law, law_of
-from commanalyzer.laws.terms import Floats
+from commanalyzer.laws.terms import NODES, Floats
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.roofline.bound import latency_aware
 from commanalyzer.roofline.network import network_at
 from commanalyzer.roofline.traffic import SUMMARY, summarised_traffic
 
 Division = Literal["best", "regular"]
-NODES = "p"
 _BYTES: Mapping[Division, str] = {"best": "comm_bytes", "regular": "regular_bytes"}
 _MESSAGES: Mapping[Division, str] = {"best": "messages", "regular": "regular_messages"}
 _PREFIX: Mapping[Division, str] = {"best": "", "regular": "regular_"}
@@ -54,6 +53,7 @@ class Projection:
         time_high_s: Upper end.
         is_beyond: bool[P], outside of the data of a law.
         missing: What the laws do not know of messages and nodes; those terms are left out.
+        lacking: Runs to add before there are bands, whose ends are NaN until then.
     """
 
     kind: str
@@ -72,6 +72,7 @@ class Projection:
     time_high_s: Floats
     is_beyond: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
     missing: tuple[str, ...]
+    lacking: tuple[str, ...] = ()
 
     @property
     def speedup(self) -> Floats:
@@ -130,8 +131,11 @@ def project(
     traffic += [{name: ends[k] for name, ends in bands.items()} for k in (0, 1)]
     # By which ends of the bands efficiencies (middle, low, high) and times (low, high) follow.
     amounts = (work_flop, work_low, work_high)
+    lacking = tuple(dict.fromkeys(f"add {law.lacks}" for law in (work, *known.values()) if law.lacks))
     cases = [(amounts[i], traffic[k]) for i, k in ((0, 0), (1, 2), (2, 1), (1, 1), (2, 2))]
-    found = [_bounds(machine, p, *case, needed) for case in cases]
+    unknown = (np.full(len(p), np.nan),) * 2
+    found = [_bounds(machine, p, *cases[0], needed)]
+    found += [unknown if lacking else _bounds(machine, p, *case, needed) for case in cases[1:]]
     # One node has nobody to talk to; the law need not say so.
     sent = [np.where(p == 1, 0.0, values[_BYTES[division]]) for values in traffic]
     beyond = np.any([_beyond(law, points, len(p)) for law in (work, *known.values())], axis=0)
@@ -141,6 +145,7 @@ def project(
         efficiency=found[0][0], efficiency_low=found[1][0], efficiency_high=found[2][0],
         time_s=found[0][1], time_low_s=found[3][1], time_high_s=found[4][1],
         is_beyond=beyond, missing=tuple(name for name in needed if name not in known),
+        lacking=lacking,
     )  # fmt: skip
 
 

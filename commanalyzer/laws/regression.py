@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from commanalyzer.laws.terms import Floats
 
 Index = NDArray[np.int64]
+NEGLIGIBLE = 3e-4  # relative error below which laws are equally good
 _RANK = 1e-9  # of normalised columns
 _CHUNK = 100_000
 _LARGE = 2000  # columns whose scalar products are worth a table
@@ -216,3 +217,26 @@ def grouped_by_size(hypotheses: Sequence[Sequence[int]]) -> list[Index]:
     """One int64[C, t] per number of terms t."""
     sizes = sorted({len(h) for h in hypotheses} - {0})
     return [np.array([h for h in hypotheses if len(h) == size], dtype=np.int64) for size in sizes]
+
+
+def robust(table: Floats, target: Floats) -> tuple[Floats, Floats]:
+    """Coefficients float64[t] and residuals float64[N] over their scale, by Huber's weights.
+
+    The scale is the median of the absolute residuals, which a few wrong rows do not move.
+
+    Args:
+        table: float64[N, t].
+        target: float64[N].
+    """
+    import warnings
+
+    import statsmodels.api as sm
+
+    norms = np.sqrt((table**2).mean(axis=0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a scale of 0: half of the rows or more are met exactly
+        fitted = sm.RLM(target, table / norms, M=sm.robust.norms.HuberT()).fit()
+    residual = np.asarray(fitted.resid, dtype=np.float64)
+    return np.asarray(fitted.params / norms, dtype=np.float64), residual / max(
+        float(fitted.scale), NEGLIGIBLE
+    )

@@ -13,14 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.laws.law import Family, Formula
-from commanalyzer.laws.regression import Errors, Index, Problem, prediction_errors
+from commanalyzer.laws.regression import NEGLIGIBLE, Errors, Index, Problem, prediction_errors
 from commanalyzer.laws.terms import Floats, Term, columns, term_complexity
 
 Criterion = Literal["ten-fold", "leave-one-out", "leave-largest-out", "bic", "adjusted-r2"]
 
 MOST_ALTERNATIVES = 24
 _EXACT = 1e-6  # relative: a fitted value may be below 0 by that
-_NEGLIGIBLE = 3e-4  # relative error below which laws are equally good
 _TINY_TERM = 1e-6  # relative: a term that adds less to every row is none
 _LEAST_CHOICES = 100  # the values of a free exponent
 _NEAR = 2.0  # standard errors
@@ -106,20 +105,26 @@ def choose(found: Sequence[Candidate], num_points: int) -> list[Formula]:
     price of a term is that of the extended Bayesian information criterion (J. Chen, Z. Chen, Biometrika 95,
     2008), because the best of many thousand sums looks better than it is; exact data overcome it easily.
     Unusual exponents make a score a little worse. As well predicts what is within two standard errors of
-    the best score.
+    the best score, or has no more terms and residuals that the leader's region of confidence allows.
     """
     if not found:
         return []
 
     def criterion(candidate: Candidate) -> float:
         price = 1.0 + _PRICE * sum(map(term_complexity, candidate.formula.terms))
-        error = (candidate.score + _NEGLIGIBLE**2) * price
+        error = (candidate.score + NEGLIGIBLE**2) * price
         return float(num_points * np.log(error) + 2 * candidate.cost * np.log(candidate.num_choices))
 
     leader = min(found, key=criterion)
     rivals = [c for c in found if c.cost <= leader.cost + 1]
     best = min(rivals, key=lambda c: c.score)
-    near = [c for c in rivals if c.score <= best.score + _NEAR * best.spread + _NEGLIGIBLE**2]
+    most = max(leader.formula.largest_rest, num_points * NEGLIGIBLE**2)
+    near = [
+        c
+        for c in rivals
+        if c.score <= best.score + _NEAR * best.spread + NEGLIGIBLE**2
+        or (c.cost <= leader.cost and c.formula.rest <= most)
+    ]
     ordered: list[Formula] = []
     for candidate in sorted(near, key=criterion):
         if all(set(candidate.formula.terms) != set(other.terms) for other in ordered):

@@ -32,15 +32,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats: TypeAlias = NDArray[np.float64]
+NODES = "p"  # the name of the node count
 Form = Literal["power", "rise", "fall", "grid", "pairs", "mesh", "gather", "base"]
 FORMS: tuple[Form, ...] = ("power", "rise", "fall", "grid", "pairs", "mesh", "gather", "base")
 _RARITY: Mapping[Form, float] = {
     "power": 0.0,
-    "rise": 0.2,
+    # Grids exist for every p, roots for some: where data cannot tell, the former can be programmed.
+    "grid": 0.2,
+    "rise": 0.3,
     "fall": 0.3,
-    "grid": 0.3,
-    "pairs": 0.4,
-    "mesh": 0.5,
+    "mesh": 0.4,
+    "pairs": 0.5,
     "gather": 0.8,
     "base": 1.0,
 }
@@ -112,6 +114,11 @@ def columns(terms: Sequence[Term], x: Floats) -> Floats:
         for factor in term:
             table[:, index] *= values[factor]
     return table
+
+
+def point_text(names: Sequence[str], point: Floats) -> str:
+    """``n = 32, p = 36``."""
+    return ", ".join(f"{name} = {value:g}" for name, value in zip(names, point.tolist(), strict=True))
 
 
 def term_complexity(term: Term) -> float:

@@ -75,6 +75,29 @@ def test_nodes_need_a_division(tmp_path: Path) -> None:
     assert "expected --division with --nodes" in done.err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("profile", "other.c", "--division", "walk.cmz", "--nodes", "2"), "walk"),
+        (("profile", "walk.c", "--division", "walk.cmz", "--nodes", "2", "--", "3"), "walk"),
+        (
+            ("bound", "walk.cmz", "--profile", "w.pisa", "--processor", "p.toml", "--throughput", "1GFlop/s"),
+            "both",
+        ),
+    ],
+)
+def test_what_belongs_to_another_run_is_refused(
+    tmp_path: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    source = WALK.replace("return 7", "return 0")
+    (tmp_path / "walk.c").write_text(source)
+    (tmp_path / "other.c").write_text(source.replace("1000 * 64", "1002 * 64"))
+    made = commanalyzer(tmp_path, "analyze", "walk.c", "--nodes", "2", "-o", "walk.cmz", "-q")
+    assert made.status == 0, made.err
+    done = commanalyzer(tmp_path, *arguments)
+    assert done.status == 1 and said in done.err and "found" in done.err, done.err
+
+
 @needs_valgrind
 def test_accesses_are_those_that_lackey_counts(tmp_path: Path) -> None:
     """Lackey also counts the start of the process and the library: some 10^5 instructions."""

@@ -110,7 +110,7 @@ def command(
     from commanalyzer.laws.data import MACHINE_METRICS, read_observations
     from commanalyzer.laws.document import laws_json, save_laws
     from commanalyzer.laws.pipeline import FitRequest, fit_observations
-    from commanalyzer.report.predictions.laws_text import show_laws
+    from commanalyzer.report.predictions.laws_text import predictions_content, show_laws
 
     seen = read_observations(inputs, model=model, parameters=parameters, arguments=dict(arguments))
     request = FitRequest(tuple(filter(None, metrics.replace(" ", "").split(","))), families)
@@ -124,7 +124,10 @@ def command(
     if output is not None:
         save_laws(document, output, force=force)
     emit_document(
-        lambda: laws_json(document),
+        lambda: laws_json(
+            document,
+            **({"predictions": predictions_content(shown.laws, at)} if (at := dict(targets)) else {}),
+        ),
         lambda console: show_laws(shown, dict(targets), others, console, quiet=quiet),
         json_output,
         saved=(exported, output),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from rich.console import Console
@@ -12,6 +13,7 @@ from commanalyzer.laws.document import LawsDocument
 from commanalyzer.laws.formula import accuracy_text, formula_text, grid_note, law_text, number_text
 from commanalyzer.laws.law import CONFIDENCE, Law
 from commanalyzer.laws.naming import law_name
+from commanalyzer.laws.terms import Floats
 
 _MOST_SHOWN = 3
 _DISAGREEMENT = 0.1  # relative difference at twice the largest values
@@ -95,8 +97,27 @@ def _predictions(laws: Sequence[Law], targets: Mapping[str, float]) -> Table:
         value = law.predict(targets)[0]
         low, high = law.band(targets)
         beyond = "extrapolated" if law.is_beyond(targets) else ""
-        table.add_row(law.metric, _number(value), _number(low[0]), _number(high[0]), beyond)
+        ends = ("no band: too few runs", f"add {law.lacks}") if law.lacks else map(_number, (low[0], high[0]))
+        table.add_row(law.metric, _number(value), *ends, beyond)
     return table
+
+
+def predictions_content(laws: Sequence[Law], targets: Mapping[str, float]) -> list[dict[str, object]]:
+    """Predictions as objects of JSON; the ends of a band are null where there is none."""
+    return [
+        {
+            "metric": law.metric,
+            "value": float(law.predict(targets)[0]),
+            **dict(zip(("low", "high"), (or_null(end)[0] for end in law.band(targets)), strict=True)),
+            "is_beyond": law.is_beyond(targets),
+        }
+        for law in laws
+    ]
+
+
+def or_null(values: Floats) -> list[float | None]:
+    """Plain numbers, ``None`` where not known."""
+    return [None if math.isnan(value) else value for value in values.tolist()]
 
 
 def _opinion(laws: Sequence[Law], other: Law, targets: Mapping[str, float]) -> list[str]:

@@ -16,6 +16,7 @@ from commanalyzer.laws.law import CONFIDENCE
 from commanalyzer.laws.projection import Advice, Projection, on_nodes
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.report.predictions.bound_text import machine_line
+from commanalyzer.report.predictions.laws_text import or_null
 
 SCHEMA = "commanalyzer.projection/1"
 
@@ -65,7 +66,8 @@ def _table(curve: Projection, cores_per_node: int) -> Table:
         table.add_column(name, justify="right")
     hours = curve.core_hours(cores_per_node)
     for i, nodes in enumerate(curve.nodes.tolist()):
-        band = f"{format_percent(curve.efficiency_low[i])} - {format_percent(curve.efficiency_high[i])}"
+        ends = (curve.efficiency_low[i], curve.efficiency_high[i])
+        band = "none" if curve.lacking else " - ".join(map(format_percent, ends))
         table.add_row(
             f"{nodes}{' *' if curve.is_beyond[i] else ''}",
             *(f"{curve.sizes[name][i]:.6g}" for name in growing),
@@ -86,7 +88,8 @@ def advice_lines(curve: Projection, advice: Advice, cores_per_node: int = 1) -> 
     if advice.largest is None:
         lines = [f"No node count reaches an efficiency of {wanted}"]
     else:
-        certain = "" if advice.largest_certain == advice.largest else _less_certain(advice)
+        is_plain = curve.lacking or advice.largest_certain == advice.largest
+        certain = "" if is_plain else _less_certain(advice)
         where = _at(curve, advice.largest)
         lines = [
             f"Largest sensible: {_nodes(advice.largest)} with an efficiency of {wanted}{certain}: {where}"
@@ -140,6 +143,7 @@ def _remarks(curves: Sequence[Projection]) -> list[str]:
     lines = []
     if any(curve.is_beyond.any() for curve in curves):
         lines.append("* outside of the data of the laws: extrapolated")
+    lines += [f"no band: too few runs; {runs}" for runs in curves[0].lacking]
     if curves[0].missing:
         lines.append(
             f"No laws of {', '.join(curves[0].missing)}: their time is left out, and the bound is above that "
@@ -180,16 +184,17 @@ def curve_arrays(curve: Projection, cores_per_node: int = 1) -> dict[str, object
         "sizes": {name: values.tolist() for name, values in curve.sizes.items()},
         "work_flop": curve.work_flop.tolist(),
         "comm_bytes": curve.comm_bytes.tolist(),
-        "comm_bytes_low": curve.comm_bytes_low.tolist(),
-        "comm_bytes_high": curve.comm_bytes_high.tolist(),
+        "comm_bytes_low": or_null(curve.comm_bytes_low),
+        "comm_bytes_high": or_null(curve.comm_bytes_high),
         "efficiency": curve.efficiency.tolist(),
-        "efficiency_low": curve.efficiency_low.tolist(),
-        "efficiency_high": curve.efficiency_high.tolist(),
+        "efficiency_low": or_null(curve.efficiency_low),
+        "efficiency_high": or_null(curve.efficiency_high),
         "time_s": curve.time_s.tolist(),
-        "time_low_s": curve.time_low_s.tolist(),
-        "time_high_s": curve.time_high_s.tolist(),
+        "time_low_s": or_null(curve.time_low_s),
+        "time_high_s": or_null(curve.time_high_s),
         "speedup": curve.speedup.tolist(),
         "core_hours": curve.core_hours(cores_per_node).tolist(),
         "is_beyond": curve.is_beyond.tolist(),
         "missing_laws": list(curve.missing),
+        "runs_to_add": list(curve.lacking),
     }

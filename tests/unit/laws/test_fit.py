@@ -9,12 +9,16 @@ import numpy as np
 import pytest
 
 from commanalyzer.errors import FitError
-from commanalyzer.laws.data import Observations
+from commanalyzer.laws.data import Observations, of_table
+from commanalyzer.laws.document import law_content, read_law
 from commanalyzer.laws.fit import fit_law
 from commanalyzer.laws.formula import law_text
 from commanalyzer.laws.naming import law_name
 from commanalyzer.laws.pipeline import FitRequest, fit_observations
-from commanalyzer.laws.terms import Floats, grid_cuts
+from commanalyzer.laws.terms import Floats, grid_cuts, most_cubic_grid
+from commanalyzer.report.predictions.laws_text import predictions_content
+from commanalyzer.sweep.columns import NAMES
+from commanalyzer.sweep.table import table_from_lines
 
 X = np.array(list(product((4.0, 8.0, 16.0, 27.0, 32.0, 64.0), (16.0, 32.0, 48.0, 64.0, 96.0))))
 P, N = X.T
@@ -87,13 +91,14 @@ def test_what_the_data_cannot_tell_is_listed_and_in_the_band() -> None:
     """On square node counts the halo of square blocks and that of the most square grid are one."""
     x = np.array(list(product((4.0, 16.0, 64.0), (16.0, 32.0, 64.0))))
     law = fit_law(x, ("p", "n"), 32 * x[:, 1] * (np.sqrt(x[:, 0]) - 1))
-    assert "n (q1 + q2 - 2)" in " ".join(
+    assert law_text(law) == "16 n (q1 + q2 - 2)"  # such grids exist for every p
+    assert "32 n (sqrt(p) - 1)" in " ".join(
         law_text(type(law)(law.metric, law.parameters, f, (), law.lowest, law.highest, 9))
         for f in law.alternatives
     )
     low, high = law.band({"p": 32.0, "n": 64.0})
     assert low[0] <= 16 * 64 * (8 + 4 - 2) <= high[0]
-    assert any("p has 3 values" in note for note in law.notes)
+    assert any("add p = 9, 36; n = 24, 48" in note for note in law.notes)
 
 
 def test_a_metric_that_ignores_a_parameter_has_a_law_without_it() -> None:
@@ -116,7 +121,7 @@ def test_constants_and_zeros() -> None:
 def test_three_parameters() -> None:
     x = np.array(list(product((4.0, 16.0, 25.0, 64.0), (16.0, 32.0, 48.0, 64.0), (5.0, 10.0, 20.0))))
     law = fit_law(x, ("p", "n", "steps"), 16 * x[:, 1] * x[:, 2] * (np.sqrt(x[:, 0]) - 1))
-    assert law_text(law) == "16 steps n (sqrt(p) - 1)"
+    assert law_text(law) == "8 steps n (q1 + q2 - 2)"
 
 
 @pytest.mark.parametrize(
@@ -186,3 +191,45 @@ def test_the_same_data_give_the_same_law() -> None:
 def test_data_that_cannot_be_fitted(x: list[list[float]], y: list[float], message: str) -> None:
     with pytest.raises(FitError, match=message):
         fit_law(np.array(x), ("p",), np.array(y))
+
+
+def test_too_few_noisy_runs_have_no_band_and_name_the_runs_to_add() -> None:
+    rng = np.random.default_rng(3)
+    x = np.array(list(product((4.0, 8.0, 16.0, 32.0), (16.0, 24.0, 32.0, 48.0, 64.0))))
+    y = 32 * x[:, 1] * (np.sqrt(x[:, 0]) - 1) * (1 + 0.05 * rng.standard_normal(len(x)))
+    law = fit_law(x, ("p", "n"), y)
+    assert law.lacks == "p = 6" and "no band: too few runs; add p = 6" in law.notes
+    assert np.isnan(law.band({"p": 64.0, "n": 128.0})).all() and law.predict({"p": 64.0, "n": 128.0})[0] > 0
+    at = {"p": 64.0, "n": 128.0}
+    assert predictions_content((read_law(law_content(law)),), at)[0]["low"] is None
+    whole = np.concatenate((x, [(6.0, n) for n in (16.0, 24.0, 32.0, 48.0, 64.0)]))
+    y = 32 * whole[:, 1] * (np.sqrt(whole[:, 0]) - 1) * (1 + 0.05 * rng.standard_normal(len(whole)))
+    low, high = fit_law(whole, ("p", "n"), y).band(at)
+    assert low[0] < 32 * 128 * 7 < high[0] < 2 * low[0]
+
+
+@pytest.mark.parametrize("is_edge", [False, True])
+def test_a_point_off_all_others_is_left_out_but_not_a_regime_that_begins(is_edge: bool) -> None:
+    y = 32 * N * (np.sqrt(P) - 1) * (1 + 0.01 * np.random.default_rng(4).standard_normal(len(N)))
+    wrong = P.max() == P if is_edge else (P == 16) & (N == 48)
+    law = fit_law(X, ("p", "n"), np.where(wrong, 1.5 * y, y))
+    said = [note for note in law.notes if "left out" in note]
+    assert said == ([] if is_edge else ["p = 16, n = 48 lies off the other points and is left out"])
+    assert is_edge or law.predict({"p": 256.0, "n": 512.0})[0] == pytest.approx(32 * 512 * 15, rel=0.03)
+
+
+def test_plain_blocks_on_another_grid_are_named_and_in_no_law() -> None:
+    lines = []
+    for n, p in product((32, 64, 128), (4, 8, 16, 36)):
+        rows, columns = (4, 9) if (n, p) == (32, 36) else most_cubic_grid(p, 2)
+        cost = {
+            "regular_method": f"blocks {rows}x{columns} of {n}x{n}",
+            "regular_bytes": 320 * n * (rows + columns - 2),
+        }
+        lines.append({**dict.fromkeys(NAMES, "0"), "n": str(n), "nodes": p, "model": "volume", **cost})
+    seen = of_table(table_from_lines(("n",), lines))
+    document = fit_observations(seen, FitRequest(("regular_bytes",)), ())
+    assert law_text(document.laws[0]) == "320 n (q1 + q2 - 2)"
+    assert document.laws[0].notes[-1] == (
+        "n = 32, p = 36 is left out: plain blocks on another grid, blocks 4x9 of 32x32"
+    )

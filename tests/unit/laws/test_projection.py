@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -12,7 +14,7 @@ from commanalyzer.laws.projection import advise, project
 from commanalyzer.machine.catalog import find_machine, published_machines
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.report.predictions.bound_text import machine_line
-from commanalyzer.report.predictions.projection_text import advice_lines
+from commanalyzer.report.predictions.projection_text import advice_lines, curve_arrays
 from commanalyzer.roofline.bound import scaling_bound
 from commanalyzer.roofline.traffic import node_traffic
 from tests.unit.laws.samples import HALO, WORK, factor, law
@@ -124,6 +126,10 @@ def test_an_uncertain_law_gives_a_band() -> None:
     assert found.comm_bytes_high[0] == pytest.approx(2240e3 * (1 + 0.1 * student), rel=1e-6)
     assert found.efficiency_low[0] < found.efficiency[0] < found.efficiency_high[0]
     assert found.time_low_s[0] < found.time_s[0] < found.time_high_s[0]
+    lacking = project((replace(unsure, lacks="n = 48"), WORK), MACHINE, (64,), SIZE)
+    assert lacking.time_s == found.time_s and np.isnan(lacking.efficiency_low).all()
+    assert curve_arrays(lacking)["efficiency_high"] == [None]
+    assert curve_arrays(lacking)["runs_to_add"] == ["add n = 48"]
 
 
 def test_advice_by_hand() -> None:

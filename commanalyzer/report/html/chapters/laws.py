@@ -14,7 +14,8 @@ from commanalyzer.laws.document import LawsDocument
 from commanalyzer.laws.formula import accuracy_text, law_text
 from commanalyzer.laws.law import CONFIDENCE, Law
 from commanalyzer.laws.naming import law_name
-from commanalyzer.laws.projection import NODES, Projection, advise, project
+from commanalyzer.laws.projection import Projection, advise, project
+from commanalyzer.laws.terms import NODES
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.report.figures.chart import Chart, Values
 from commanalyzer.report.figures.scaling import ScalingCurve, draw_efficiency, draw_speedup
