@@ -13,7 +13,7 @@ from typing import Any, cast, get_args
 from commanalyzer.errors import ArtifactError, FitError
 from commanalyzer.foundation.documents import load_document, number
 from commanalyzer.foundation.files import write_text
-from commanalyzer.laws.formula import formula_text, law_latex, law_python, law_text
+from commanalyzer.laws.formula import formula_latex, formula_text, law_python, law_text
 from commanalyzer.laws.law import CONFIDENCE, Family, Formula, Law
 from commanalyzer.laws.naming import law_name
 from commanalyzer.laws.terms import FORMS, Factor, Term
@@ -86,7 +86,7 @@ def law_content(law: Law) -> dict[str, object]:
         "metric": law.metric,
         "name": law_name(law),
         "text": law_text(law),
-        "latex": law_latex(law),
+        "latex": formula_latex(law.formula, law.parameters),
         "python": law_python(law),
         "parameters": list(law.parameters),
         "lowest": list(law.lowest),

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from typing import NamedTuple
 
 from commanalyzer.laws.law import Formula, Law
-from commanalyzer.laws.terms import Factor, Term
+from commanalyzer.laws.terms import Factor, Form, Term, most_cubic_grid
 
 _WHOLE = 1e-6  # relative: how near to a whole number a coefficient is written as one
-_ROOTS = {Fraction(1, 2): "sqrt({})", Fraction(1, 3): "cbrt({})"}
 
 
 def law_text(law: Law) -> str:
@@ -20,59 +20,27 @@ def law_text(law: Law) -> str:
 
 def formula_text(formula: Formula, parameters: Sequence[str]) -> str:
     """One formula with the given names of parameters."""
-    return _joined([_text_term(c, t, parameters) for c, t in _ordered(formula)])
-
-
-def law_latex(law: Law) -> str:
-    r"""``32\,n\,(\sqrt{p} - 1)``, for a paper in math mode; q_i are the extents of the most cubic grid."""
-    return formula_latex(law.formula, law.parameters)
+    return _written(formula, parameters, _TEXT)
 
 
 def formula_latex(formula: Formula, parameters: Sequence[str]) -> str:
-    """One formula in math mode with the given names of parameters."""
-    return _joined([_latex_term(c, t, parameters) for c, t in _ordered(formula)])
+    r"""``32\,n\,(\sqrt{p} - 1)``, for a paper in math mode; q_i are the extents of the most cubic grid."""
+    return _written(formula, parameters, _LATEX)
 
 
 def formula_python(formula: Formula, parameters: Sequence[str]) -> str:
     """One formula as an expression of Python; names may be expressions in brackets."""
-    terms = [
-        " * ".join((repr(float(c)), *(_python_factor(f, parameters) for f in t)))
-        for c, t in _ordered(formula)
-    ]
-    return " + ".join(terms) or "0.0"
+    return _written(formula, parameters, _PYTHON)
 
 
 def law_python(law: Law) -> str:
     """Source of a function of the parameters; standard library only, but for laws of process grids."""
-    formula = law.formula
-    uses_grid = any(factor.form in ("grid", "mesh") for term in formula.terms for factor in term)
-    uses_math = any(
-        factor.log_exponent or factor.form == "gather" for term in formula.terms for factor in term
-    )
-    lines = ["import math", ""] if uses_math else []
-    if uses_grid:
-        lines = ["from commanalyzer.laws.terms import most_cubic_grid", *lines]
-    body = formula_python(formula, law.parameters)
-    return "\n".join(
-        [
-            *lines,
-            f"def {_identifier(law.metric)}({', '.join(law.parameters)}):",
-            f"    return max(0.0, {body})",
-        ]
-    )
-
-
-def _ordered(formula: Formula) -> list[tuple[float, Term]]:
-    """Coefficients and terms, the steepest first."""
-
-    def steepness(item: tuple[float, Term]) -> float:
-        return -sum(float(f.exponent) + 0.01 * f.log_exponent for f in item[1])
-
-    return sorted(zip(formula.coefficients, formula.terms, strict=True), key=steepness)
-
-
-def _joined(terms: Sequence[str]) -> str:
-    return " + ".join(terms).replace("+ -", "- ") or "0"
+    body = formula_python(law.formula, law.parameters)
+    lines = ["from commanalyzer.laws.terms import most_cubic_grid"] if "most_cubic_grid" in body else []
+    lines += ["import math", ""] if "math." in body else []
+    name = "".join(c if c.isalnum() or c == "_" else "_" for c in law.metric)
+    name = name if name and not name[0].isdigit() else f"law_{name}"
+    return "\n".join([*lines, f"def {name}({', '.join(law.parameters)}):", f"    return max(0.0, {body})"])
 
 
 def number_text(value: float) -> str:
@@ -83,144 +51,106 @@ def number_text(value: float) -> str:
     return f"{value:.4g}"
 
 
-def _text_term(coefficient: float, term: Term, names: Sequence[str]) -> str:
-    ordered = sorted(term, key=lambda f: (f.form != "power", -f.parameter))
-    factors = [_text_factor(f, names[f.parameter]) for f in ordered]
-    number = number_text(coefficient)
-    return " ".join(factors if number == "1" and factors else [number, *factors])
-
-
-def _text_factor(factor: Factor, name: str) -> str:
-    if factor.form == "grid":
-        count = factor.exponent.denominator
-        extents = " + ".join(f"q{i + 1}" for i in range(count))
-        return f"({extents} - {count})"
-    if factor.form == "gather":
-        return f"({name} - 1) (1 - exp(-{_number(factor.exponent)}/{name}))"
-    if factor.form == "mesh":
-        shares = " - ".join(f"1/q{i + 1}" for i in range(factor.exponent.denominator))
-        return f"{name} ({factor.exponent.denominator} - {shares})"
-    if factor.form == "pairs":
-        large, small = sorted((factor.exponent, Fraction(1)), reverse=True)
-        return f"({_text_power(name, large)} - {_text_power(name, small)})"
-    if factor.form == "rise":
-        return f"({_text_power(name, factor.exponent)} - 1)"
-    if factor.form == "fall":
-        return f"(1 - 1/{_text_power(name, factor.exponent)})"
-    if factor.form == "base":
-        return f"{_number(factor.exponent)}^{name}"
-    if factor.shift:
-        name = f"({name} {'-' if factor.shift > 0 else '+'} {abs(factor.shift)})"
-    log = f"log2({name})" + (f"^{factor.log_exponent}" if factor.log_exponent != 1 else "")
-    power = _text_power(name, factor.exponent) if factor.exponent else ""
-    return " ".join(part for part in (power, log if factor.log_exponent else "") if part)
-
-
-def _number(value: Fraction) -> str:
-    return f"{float(value):g}"
-
-
-def _text_power(name: str, exponent: Fraction) -> str:
-    if exponent == 1:
-        return name
-    if exponent in _ROOTS:
-        return _ROOTS[exponent].format(name)
-    return f"{name}^{exponent}" if exponent.denominator == 1 else f"{name}^({exponent})"
-
-
-def _latex_term(coefficient: float, term: Term, names: Sequence[str]) -> str:
-    ordered = sorted(term, key=lambda f: (f.form != "power", -f.parameter))
-    number = _latex_number(coefficient)
-    factors = [_latex_factor(f, names[f.parameter]) for f in ordered]
-    return r"\,".join(factors if number == "1" and factors else [number, *factors])
-
-
 def _latex_number(value: float) -> str:
-    text = number_text(value)
-    if "e" not in text:
-        return text
-    mantissa, exponent = text.split("e")
-    return rf"{mantissa} \cdot 10^{{{int(exponent)}}}"
+    mantissa, _, exponent = number_text(value).partition("e")
+    return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if exponent else mantissa
 
 
-def _latex_factor(factor: Factor, parameter: str) -> str:
-    name = parameter if len(parameter) == 1 else r"\mathit{" + parameter.replace("_", r"\_") + "}"
-    if factor.form == "grid":
-        count = factor.exponent.denominator
-        return rf"\left(\sum_{{i=1}}^{{{count}}} q_i - {count}\right)"
-    if factor.form == "gather":
-        return rf"({name} - 1)\,(1 - e^{{-{_number(factor.exponent)}/{name}}})"
-    if factor.form == "mesh":
-        return rf"{name} \sum_{{i=1}}^{{{factor.exponent.denominator}}} (1 - 1/q_i)"
-    if factor.form == "pairs":
-        large, small = sorted((factor.exponent, Fraction(1)), reverse=True)
-        return rf"({_latex_power(name, large)} - {_latex_power(name, small)})"
-    if factor.form == "rise":
-        return rf"({_latex_power(name, factor.exponent)} - 1)"
-    if factor.form == "fall":
-        return rf"(1 - {_latex_power(name, -factor.exponent)})"
-    if factor.form == "base":
-        return rf"{_number(factor.exponent)}^{{{name}}}"
+def _latex_name(name: str) -> str:
+    return name if len(name) == 1 else r"\mathit{" + name.replace("_", r"\_") + "}"
+
+
+class _Style(NamedTuple):
+    """How a language writes a formula.
+
+    Templates may name the parameter ``x``, its exponent ``a`` and that of its logarithm ``b``, ``power`` and
+    ``inverse`` (x^a, 1/x^a), ``large`` and ``small`` (the larger of x^a and x), and of a grid the number of
+    dimensions ``d``, ``extents`` (their sum) and ``shares`` (the sum of the inverse ones).
+    """
+
+    times: str
+    number: Callable[[float], str]  # coefficients
+    decimal: Callable[[float], str]  # exponents that are no powers
+    name: Callable[[str], str]
+    powers: tuple[str, str]  # whole exponents, others
+    roots: Mapping[Fraction, str]
+    logs: tuple[str, str]  # of x, and a power of it
+    forms: Mapping[Form, str]
+
+
+_TEXT = _Style(
+    " ", number_text, "{:g}".format, str, ("{x}^{a}", "{x}^({a})"),
+    {Fraction(1, 2): "sqrt({x})", Fraction(1, 3): "cbrt({x})"}, ("log2({x})", "log2({x})^{b}"),
+    {
+        "grid": "({extents} - {d})", "mesh": "{x} ({d} - {shares})", "pairs": "({large} - {small})",
+        "rise": "({power} - 1)", "fall": "(1 - 1/{power})", "base": "{a}^{x}",
+        "gather": "({x} - 1) (1 - exp(-{a}/{x}))",
+    },
+)  # fmt: skip
+_LATEX = _Style(
+    r"\,", _latex_number, "{:g}".format, _latex_name, ("{x}^{{{a}}}",) * 2,
+    {Fraction(1, 2): r"\sqrt{{{x}}}"}, (r"\log_2 {x}", r"\log_2^{{{b}}} {x}"),
+    {
+        "grid": r"\left(\sum_{{i=1}}^{{{d}}} q_i - {d}\right)", "pairs": "({large} - {small})",
+        "mesh": r"{x} \sum_{{i=1}}^{{{d}}} (1 - 1/q_i)", "rise": "({power} - 1)", "fall": "(1 - {inverse})",
+        "base": "{a}^{{{x}}}", "gather": r"({x} - 1)\,(1 - e^{{-{a}/{x}}})",
+    },
+)  # fmt: skip
+_PYTHON = _Style(
+    " * ", lambda value: repr(float(value)), lambda value: repr(float(value)), str, ("{x} ** ({a})",) * 2,
+    {}, ("math.log2({x})", "math.log2({x}) ** {b}"),
+    {
+        "grid": "(sum(most_cubic_grid(round({x}), {d})) - {d})", "pairs": "abs({x} - {power})",
+        "mesh": "sum({x} * (1 - 1 / q) for q in most_cubic_grid(round({x}), {d}))", "rise": "({power} - 1)",
+        "fall": "(1 - {inverse})", "base": "{a} ** ({x})", "gather": "({x} - 1) * (1 - math.exp(-{a} / {x}))",
+    },
+)  # fmt: skip
+
+
+def _written(formula: Formula, names: Sequence[str], style: _Style) -> str:
+    """The sum, the steepest term first."""
+
+    def steepness(item: tuple[float, Term]) -> float:
+        return -sum(float(f.exponent) + 0.01 * f.log_exponent for f in item[1])
+
+    terms = sorted(zip(formula.coefficients, formula.terms, strict=True), key=steepness)
+    return " + ".join(_term(c, t, names, style) for c, t in terms).replace("+ -", "- ") or "0"
+
+
+def _term(coefficient: float, term: Term, names: Sequence[str], style: _Style) -> str:
+    ordered = sorted(term, key=lambda f: (f.form != "power", -f.parameter))
+    factors = [text for f in ordered if (text := _factor(f, style.name(names[f.parameter]), style))]
+    number = style.number(coefficient)
+    return style.times.join(factors if number == "1" and factors else [number, *factors])
+
+
+def _factor(factor: Factor, x: str, style: _Style) -> str:
+    a, d = factor.exponent, factor.exponent.denominator
     if factor.shift:
-        name = f"({name} {'-' if factor.shift > 0 else '+'} {abs(factor.shift)})"
-    exponent = f"^{{{factor.log_exponent}}}" if factor.log_exponent != 1 else ""
-    log = rf"\log_2{exponent} {name}"
-    power = _latex_power(name, factor.exponent) if factor.exponent else ""
-    return r"\,".join(part for part in (power, log if factor.log_exponent else "") if part)
+        x = f"({x} {'-' if factor.shift > 0 else '+'} {abs(factor.shift)})"
+    if factor.form == "power":
+        log = style.logs[factor.log_exponent != 1].format(x=x, b=factor.log_exponent)
+        parts = (_power(x, a, style) if a else "", log if factor.log_exponent else "")
+        return style.times.join(filter(None, parts))
+    large, small = (_power(x, e, style) for e in sorted((a, Fraction(1)), reverse=True))
+    return style.forms[factor.form].format(
+        x=x, a=style.decimal(float(a)), d=d, power=_power(x, a, style), inverse=_power(x, -a, style),
+        large=large, small=small, extents=" + ".join(f"q{i + 1}" for i in range(d)),
+        shares=" - ".join(f"1/q{i + 1}" for i in range(d)),
+    )  # fmt: skip
 
 
-def _latex_power(name: str, exponent: Fraction) -> str:
-    if exponent == 1:
-        return name
-    return rf"\sqrt{{{name}}}" if exponent == Fraction(1, 2) else f"{name}^{{{exponent}}}"
-
-
-def _python_factor(factor: Factor, names: Sequence[str]) -> str:
-    name = names[factor.parameter]
-    if factor.shift:
-        name = f"({name} - {factor.shift})" if factor.shift > 0 else f"({name} + {-factor.shift})"
-    power = f"{name} ** ({factor.exponent})" if factor.exponent != 1 else name
-    if factor.form == "grid":
-        count = factor.exponent.denominator
-        return f"(sum(most_cubic_grid(round({name}), {count})) - {count})"
-    if factor.form == "gather":
-        return f"({name} - 1) * (1 - math.exp(-{float(factor.exponent)} / {name}))"
-    if factor.form == "mesh":
-        grid = f"most_cubic_grid(round({name}), {factor.exponent.denominator})"
-        return f"sum({name} * (1 - 1 / q) for q in {grid})"
-    if factor.form == "pairs":
-        return f"abs({name} - {power})"
-    if factor.form == "rise":
-        return f"({power} - 1)"
-    if factor.form == "fall":
-        return f"(1 - {name} ** (-{factor.exponent}))"
-    if factor.form == "base":
-        return f"{float(factor.exponent)} ** ({name})"
-    log = f"math.log2({name}) ** {factor.log_exponent}"
-    parts = [power] if factor.exponent else []
-    return " * ".join([*parts, log] if factor.log_exponent else parts) or "1.0"
-
-
-def _identifier(name: str) -> str:
-    text = "".join(c if c.isalnum() or c == "_" else "_" for c in name)
-    return text if text and not text[0].isdigit() else f"law_{text}"
+def _power(x: str, exponent: Fraction, style: _Style) -> str:
+    other = style.powers[exponent.denominator != 1]
+    return x if exponent == 1 else style.roots.get(exponent, other).format(x=x, a=exponent)
 
 
 def grid_note(formula: Formula) -> str:
     """What q1, q2, ... mean, where a formula has them."""
-    dimensions = {f.exponent.denominator for t in formula.terms for f in t if f.form in ("grid", "mesh")}
-    if not dimensions:
-        return ""
-    grids = " or ".join(" x ".join(f"q{i + 1}" for i in range(d)) for d in sorted(dimensions))
-    return f"{grids}: the most cubic grid of p nodes, for p = 12 " + " or ".join(
-        " x ".join(map(str, _example(12, d))) for d in sorted(dimensions)
-    )
-
-
-def _example(nodes: int, dimensions: int) -> tuple[int, ...]:
-    from commanalyzer.laws.terms import most_cubic_grid
-
-    return most_cubic_grid(nodes, dimensions)
+    found = sorted({f.exponent.denominator for t in formula.terms for f in t if f.form in ("grid", "mesh")})
+    grids = " or ".join(" x ".join(f"q{i + 1}" for i in range(d)) for d in found)
+    twelve = " or ".join(" x ".join(map(str, most_cubic_grid(12, d))) for d in found)
+    return f"{grids}: the most cubic grid of p nodes, for p = 12 {twelve}" if found else ""
 
 
 def accuracy_text(formula: Formula) -> str:
