@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from commanalyzer.errors import FitError
 from commanalyzer.laws.terms import Floats, Term, columns, term_complexity
@@ -81,29 +82,20 @@ class Formula:
         """float64[N], the sum itself, which may be negative."""
         return np.asarray(columns(self.terms, x) @ np.array(self.coefficients, dtype=np.float64))
 
-    def half_width(self, x: Floats) -> Floats:
-        """float64[N], half the width of the prediction interval at :data:`CONFIDENCE`.
+    def half_width(self, x: Floats, rest: float, noise: float = 0.0) -> Floats:
+        """float64[N], how far coefficients with a sum of at most ``rest`` and noise move the value.
 
-        Student's t times sqrt(var(c) of the terms + residual variance); the residual variance is at least
-        what was seen when the largest values of a parameter were predicted from the others. The form of each
-        term was chosen by the data as well, which costs a degree of freedom each.
+        Args:
+            x: float64[N, K], points.
+            rest: Such as :attr:`largest_rest`.
+            noise: Relative standard deviation of a value that is measured there.
         """
-        left = max(self.free_degrees, 1)
-        noise = max(self.residual_error, self.holdout_error)
-        scale = max(self.degrees_of_freedom, 1) / left
-        return _student(left) * np.sqrt(scale * (self._variance(x) + (noise * self.at(x)) ** 2))
-
-    def half_region(self, x: Floats, rest: float) -> Floats:
-        """float64[N], how far coefficients can move the value with a sum of at most ``rest``."""
         room = max(rest - self.rest, 0.0) / self.residual_error**2 if self.residual_error else 0.0
-        return np.sqrt(room * self._variance(x))
-
-    def _variance(self, x: Floats) -> Floats:
-        """float64[N], of the sum of terms, from the covariance of the coefficients."""
-        if not self.covariance or self.degrees_of_freedom < 1:
-            return np.zeros(len(x))
-        table, covariance = columns(self.terms, x), np.reshape(self.covariance, (len(self.terms),) * 2)
-        return np.asarray(np.maximum(((table @ covariance) * table).sum(axis=1), 0.0))
+        variance = (noise * self.at(x)) ** 2
+        if self.covariance and self.degrees_of_freedom > 0:
+            table, covariance = columns(self.terms, x), np.reshape(self.covariance, (len(self.terms),) * 2)
+            variance += np.maximum(((table @ covariance) * table).sum(axis=1), 0.0)
+        return np.sqrt(room * variance)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,22 +155,23 @@ class Law:
     def band(self, values: Mapping[str, Floats | float]) -> tuple[Floats, Floats]:
         """float64[N] each, lower and upper end at :data:`CONFIDENCE`, never negative; NaN without a band.
 
-        The prediction interval of the chosen formula, widened to the values of all formulas that explain the
-        data as well, with the coefficients that do: what the data do not decide is not certain.
+        The prediction interval of the chosen formula, whose noise is at least what was seen when the largest
+        values of a parameter were predicted from the others; widened to the values of all formulas that
+        explain the data as well, with the coefficients that do: what the data do not decide is not certain.
         """
         x = self.points(values)
         if self.lacks:
             return np.full(len(x), np.nan), np.full(len(x), np.nan)
-        every = [(self.formula.at(x), self.formula.half_width(x))]
-        most = self.formula.largest_rest
-        every += [(formula.at(x), formula.half_region(x, most)) for formula in self.alternatives]
+        most, noise = self.formula.largest_rest, max(self.formula.residual_error, self.formula.holdout_error)
+        every = [(self.formula.at(x), self.formula.half_width(x, most, noise))]
+        every += [(formula.at(x), formula.half_width(x, most)) for formula in self.alternatives]
         low = np.min([np.maximum(value - half, 0.0) for value, half in every], axis=0)
         return low, np.max([value + half for value, half in every], axis=0)
 
-    def is_beyond(self, values: Mapping[str, Floats | float]) -> bool:
-        """Some value lies outside the data: an extrapolation."""
+    def is_beyond(self, values: Mapping[str, Floats | float]) -> NDArray[np.bool_]:
+        """bool[N], some value lies outside the data: an extrapolation."""
         x = self.points(values)
-        return bool(np.any((x < np.array(self.lowest)) | (x > np.array(self.highest))))
+        return np.asarray(((x < np.array(self.lowest)) | (x > np.array(self.highest))).any(axis=1))
 
 
 def _student(degrees: int) -> float:

@@ -8,13 +8,15 @@ that are exact give what the bound of a result gives.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from commanalyzer.errors import FitError
 from commanalyzer.laws.law import Law, law_of
+from commanalyzer.laws.regression import Index
 from commanalyzer.laws.terms import NODES, Floats
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.roofline.bound import latency_aware
@@ -57,7 +59,7 @@ class Projection:
     """
 
     kind: str
-    nodes: np.ndarray[tuple[int, ...], np.dtype[np.int64]]
+    nodes: Index
     sizes: Mapping[str, Floats]
     work_flop: Floats
     comm_bytes: Floats
@@ -70,7 +72,7 @@ class Projection:
     time_s: Floats
     time_low_s: Floats
     time_high_s: Floats
-    is_beyond: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
+    is_beyond: NDArray[np.bool_]
     missing: tuple[str, ...]
     lacking: tuple[str, ...] = ()
 
@@ -138,7 +140,7 @@ def project(
     found += [unknown if lacking else _bounds(machine, p, *case, needed) for case in cases[1:]]
     # One node has nobody to talk to; the law need not say so.
     sent = [np.where(p == 1, 0.0, values[_BYTES[division]]) for values in traffic]
-    beyond = np.any([_beyond(law, points, len(p)) for law in (work, *known.values())], axis=0)
+    beyond = np.any([law.is_beyond(points) for law in (work, *known.values())], axis=0)
     return Projection(
         "weak" if weak_parameter else "strong", p, values, work_flop, sent[0], sent[1], sent[2],
         serial_s=found[0][0] * found[0][1] * p,
@@ -151,7 +153,7 @@ def project(
 
 def _bounds(
     machine: MachineParameters,
-    nodes: np.ndarray[tuple[int, ...], np.dtype[np.int64]],
+    nodes: Index,
     work_flop: Floats,
     traffic: Mapping[str, Floats],
     needed: Sequence[str],
@@ -168,19 +170,7 @@ def _bounds(
     return efficiency, time_s
 
 
-def _beyond(
-    law: Law, points: Mapping[str, Floats | float], count: int
-) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-    x = np.broadcast_to(law.points(points), (count, len(law.parameters)))
-    return np.asarray(((x < np.array(law.lowest)) | (x > np.array(law.highest))).any(axis=1))
-
-
-def _grown(
-    work: Law,
-    sizes: Mapping[str, float],
-    parameter: str,
-    nodes: np.ndarray[tuple[int, ...], np.dtype[np.int64]],
-) -> Floats:
+def _grown(work: Law, sizes: Mapping[str, float], parameter: str, nodes: Index) -> Floats:
     """float64[P], the parameter where the work is p times that at ``sizes``, by bisection."""
     if parameter not in work.parameters or parameter not in sizes:
         raise FitError(
@@ -188,18 +178,11 @@ def _grown(
             where="weak scaling",
             hint=f"the law of work_flops has {', '.join(work.parameters) or 'no parameters'}",
         )
-    fixed = {name: value for name, value in sizes.items() if name != parameter}
     start = float(sizes[parameter])
-    wanted = work.predict({**fixed, parameter: start})[0] * nodes.astype(np.float64)
-
-    def amount(values: Floats) -> Floats:
-        return work.predict(
-            {**{k: np.full(len(values), float(v)) for k, v in fixed.items()}, parameter: values}
-        )
-
+    wanted = work.predict(sizes)[0] * nodes.astype(np.float64)
     low, high = np.full(len(nodes), start), np.full(len(nodes), start)
     for _ in range(_MOST_DOUBLINGS):
-        short = amount(high) < wanted
+        short = work.predict({**sizes, parameter: high}) < wanted
         if not short.any():
             break
         high[short] *= 2.0
@@ -209,7 +192,7 @@ def _grown(
         )
     for _ in range(_STEPS):
         middle = np.sqrt(low * high)
-        short = amount(middle) < wanted
+        short = work.predict({**sizes, parameter: middle}) < wanted
         low, high = np.where(short, middle, low), np.where(short, high, middle)
     if start.is_integer():  # sizes are whole numbers
         high = np.maximum(np.round(high), start)
@@ -252,7 +235,7 @@ def advise(projection: Projection, least_efficiency: float, deadline_s: float | 
     """
     nodes = projection.nodes
 
-    def most(mask: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> int | None:
+    def most(mask: NDArray[np.bool_]) -> int | None:
         return int(nodes[mask].max()) if mask.any() else None
 
     in_time = np.full(len(nodes), True) if deadline_s is None else projection.time_s <= deadline_s
@@ -270,6 +253,3 @@ def advise(projection: Projection, least_efficiency: float, deadline_s: float | 
 def on_nodes(projection: Projection, nodes: int) -> int:
     """Index of a node count."""
     return int(np.flatnonzero(projection.nodes == nodes)[0])
-
-
-__all__ = ["Advice", "Projection", "advise", "on_nodes", "project", "replace"]

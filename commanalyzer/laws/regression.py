@@ -110,38 +110,17 @@ def _screen(g: Floats, b: Floats, positive: bool) -> Floats:
         positive: Coefficients above 0 only.
     """
     size = b.shape[1]
-    if size == 1:
-        solution, volume = b / np.maximum(g[:, 0], 1e-300), g[:, 0, 0]
-    elif size == 2:
-        solution, volume = _solve_two(g, b)
-    else:
-        solution, volume = _solve_three(g, b)
+    rows = np.concatenate((np.moveaxis(g, 0, 2), b.T[:, None]), axis=1)  # [t, t + 1, C]
+    volume = np.ones(len(b))
+    for k in range(size):  # Gauss and Jordan; the matrix is symmetric and not negative: no pivoting
+        volume *= rows[k, k]
+        rows[k] /= np.where(rows[k, k] > 0, rows[k, k], 1.0)
+        for i in {*range(size)} - {k}:
+            rows[i, k + 1 :] -= rows[i, k] * rows[k, k + 1 :]
     allowed = volume > _RANK**1.5
     if positive:
-        allowed &= (solution > 0).all(axis=1)
-    return np.where(allowed, -(solution * b).sum(axis=1), np.inf)
-
-
-def _solve_two(g: Floats, b: Floats) -> tuple[Floats, Floats]:
-    volume = g[:, 0, 0] * g[:, 1, 1] - g[:, 0, 1] ** 2
-    safe = np.where(volume > 0, volume, 1.0)
-    first = (g[:, 1, 1] * b[:, 0] - g[:, 0, 1] * b[:, 1]) / safe
-    second = (g[:, 0, 0] * b[:, 1] - g[:, 0, 1] * b[:, 0]) / safe
-    return np.stack((first, second), axis=1), volume
-
-
-def _solve_three(g: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """Cramer's rule with the cofactors of the symmetric matrix."""
-    (a, d, e), (f, h), i = (g[:, 0, 0], g[:, 0, 1], g[:, 0, 2]), (g[:, 1, 1], g[:, 1, 2]), g[:, 2, 2]
-    c00, c01, c02 = f * i - h * h, e * h - d * i, d * h - e * f
-    c11, c12, c22 = a * i - e * e, d * e - a * h, a * f - d * d
-    volume = a * c00 + d * c01 + e * c02
-    safe = np.where(volume > 0, volume, 1.0)
-    x, y, z = b.T
-    solution = np.stack(
-        (c00 * x + c01 * y + c02 * z, c01 * x + c11 * y + c12 * z, c02 * x + c12 * y + c22 * z), axis=1
-    )
-    return solution / safe[:, None], volume
+        allowed &= (rows[:, -1] > 0).all(axis=0)
+    return np.where(allowed, -(rows[:, -1] * b.T).sum(axis=0), np.inf)
 
 
 def prediction_errors(problem: Problem, subsets: Index) -> Errors:
@@ -236,7 +215,4 @@ def robust(table: Floats, target: Floats) -> tuple[Floats, Floats]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a scale of 0: half of the rows or more are met exactly
         fitted = sm.RLM(target, table / norms, M=sm.robust.norms.HuberT()).fit()
-    residual = np.asarray(fitted.resid, dtype=np.float64)
-    return np.asarray(fitted.params / norms, dtype=np.float64), residual / max(
-        float(fitted.scale), NEGLIGIBLE
-    )
+    return np.asarray(fitted.params / norms), np.asarray(fitted.resid / max(fitted.scale, NEGLIGIBLE))

@@ -101,6 +101,11 @@ class Factor:
             1.0 + rare + _RARITY[self.form] + steep + 0.75 * abs(self.log_exponent) + 0.5 * (self.shift != 0)
         )
 
+    def __hash__(self) -> int:
+        """Of the fields, without the slow hash of a fraction: fits hash a million factors."""
+        power = self.exponent.numerator, self.exponent.denominator
+        return hash((self.parameter, self.form, power, self.log_exponent, self.shift))
+
 
 Term: TypeAlias = tuple[Factor, ...]  # parameters increasing; () is the constant
 
@@ -151,14 +156,8 @@ def most_cubic_grid(nodes: int, dimensions: int) -> tuple[int, ...]:
     if dimensions == 1:
         return (nodes,)
     best: tuple[int, ...] = (nodes, *(1,) * (dimensions - 1))
-    for extent in range(1, math.isqrt(nodes) + 1 if dimensions == 2 else _root(nodes, dimensions) + 1):
+    for extent in range(1, round(nodes ** (1 / dimensions)) + 1):  # the smallest is not above the root
         if nodes % extent == 0:
             rest = most_cubic_grid(nodes // extent, dimensions - 1)
             best = min(best, tuple(sorted((*rest, extent), reverse=True)), key=sum)
     return best
-
-
-def _root(number: int, degree: int) -> int:
-    """Whole part of the root: the smallest extent is never above it."""
-    guess = round(math.pow(number, 1 / degree))
-    return guess if math.prod((guess,) * degree) <= number else guess - 1

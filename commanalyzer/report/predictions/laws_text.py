@@ -96,7 +96,7 @@ def _predictions(laws: Sequence[Law], targets: Mapping[str, float]) -> Table:
     for law in laws:
         value = law.predict(targets)[0]
         low, high = law.band(targets)
-        beyond = "extrapolated" if law.is_beyond(targets) else ""
+        beyond = "extrapolated" if law.is_beyond(targets).any() else ""
         ends = ("no band: too few runs", f"add {law.lacks}") if law.lacks else map(_number, (low[0], high[0]))
         table.add_row(law.metric, _number(value), *ends, beyond)
     return table
@@ -109,7 +109,7 @@ def predictions_content(laws: Sequence[Law], targets: Mapping[str, float]) -> li
             "metric": law.metric,
             "value": float(law.predict(targets)[0]),
             **dict(zip(("low", "high"), (or_null(end)[0] for end in law.band(targets)), strict=True)),
-            "is_beyond": law.is_beyond(targets),
+            "is_beyond": bool(law.is_beyond(targets).any()),
         }
         for law in laws
     ]
