@@ -5,7 +5,6 @@ Residuals are relative: rows are divided by the metric, so that small and large 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +15,7 @@ from commanalyzer.laws.terms import Floats
 Index = NDArray[np.int64]
 NEGLIGIBLE = 3e-4  # relative error below which laws are equally good
 _RANK = 1e-9  # of normalised columns
-_CHUNK = 100_000
+_CHUNK = 8_000  # fit a processor's second cache
 _LARGE = 2000  # columns whose scalar products are worth a table
 
 
@@ -89,7 +88,8 @@ def best_subsets(problem: Problem, subsets: Index, keep: int, *, positive: bool)
             for part in np.array_split(subsets, len(subsets) // _CHUNK + 1)
         ]
     )
-    order = np.argsort(rss, kind="stable")[:keep]
+    near = np.flatnonzero(rss <= np.sort(rss)[:keep].max(initial=-np.inf))
+    order = near[np.argsort(rss[near], kind="stable")][:keep]
     return np.asarray(subsets[order[np.isfinite(rss[order])]])
 
 
@@ -112,11 +112,13 @@ def _screen(g: Floats, b: Floats, positive: bool) -> Floats:
     size = b.shape[1]
     rows = np.concatenate((np.moveaxis(g, 0, 2), b.T[:, None]), axis=1)  # [t, t + 1, C]
     volume = np.ones(len(b))
-    for k in range(size):  # Gauss and Jordan; the matrix is symmetric and not negative: no pivoting
+    for k in range(size):  # symmetric and not negative: no pivoting
         volume *= rows[k, k]
-        rows[k] /= np.where(rows[k, k] > 0, rows[k, k], 1.0)
-        for i in {*range(size)} - {k}:
+        rows[k, k + 1 :] /= np.where(rows[k, k] > 0, rows[k, k], 1.0)
+        for i in range(k + 1, size):
             rows[i, k + 1 :] -= rows[i, k] * rows[k, k + 1 :]
+    for i, k in reversed(all_pairs(size).tolist()):
+        rows[i, -1] -= rows[i, k] * rows[k, -1]
     allowed = volume > _RANK**1.5
     if positive:
         allowed &= (rows[:, -1] > 0).all(axis=0)
@@ -188,14 +190,9 @@ def extended(pairs: Index, count: int) -> Index:
     rows = np.repeat(pairs, count, axis=0)
     triples = np.concatenate((rows, third[:, None]), axis=1)
     triples = np.sort(triples[(rows != third[:, None]).all(axis=1)], axis=1)
-    key = (triples[:, 0] * count + triples[:, 1]) * count + triples[:, 2]
-    return triples[np.unique(key, return_index=True)[1]]
-
-
-def grouped_by_size(hypotheses: Sequence[Sequence[int]]) -> list[Index]:
-    """One int64[C, t] per number of terms t."""
-    sizes = sorted({len(h) for h in hypotheses} - {0})
-    return [np.array([h for h in hypotheses if len(h) == size], dtype=np.int64) for size in sizes]
+    key = np.sort((triples[:, 0] * count + triples[:, 1]) * count + triples[:, 2])
+    key = key[np.diff(key, prepend=-1) > 0]
+    return np.stack((key // count**2, key // count % count, key % count), axis=1)
 
 
 def robust(table: Floats, target: Floats) -> tuple[Floats, Floats]:

@@ -125,11 +125,10 @@ def choose(found: Sequence[Candidate], num_points: int) -> list[Formula]:
         if c.score <= best.score + _NEAR * best.spread + NEGLIGIBLE**2
         or (c.cost <= leader.cost and c.formula.rest <= most)
     ]
-    ordered: list[Formula] = []
+    ordered: dict[frozenset[Term], Formula] = {}
     for candidate in sorted(near, key=criterion):
-        if all(set(candidate.formula.terms) != set(other.terms) for other in ordered):
-            ordered.append(candidate.formula)
-    return ordered[: 1 + MOST_ALTERNATIVES]
+        ordered.setdefault(frozenset(candidate.formula.terms), candidate.formula)
+    return list(ordered.values())[: 1 + MOST_ALTERNATIVES]
 
 
 def constant(y: Floats) -> Formula:

@@ -12,7 +12,7 @@ import numpy as np
 from commanalyzer.laws.families.lattice import lattice_terms
 from commanalyzer.laws.families.pmnf import pmnf_hypotheses
 from commanalyzer.laws.law import Family, Formula
-from commanalyzer.laws.regression import Index, Problem, all_pairs, best_subsets, extended, grouped_by_size
+from commanalyzer.laws.regression import Index, Problem, all_pairs, best_subsets, extended
 from commanalyzer.laws.terms import Factor, Floats, Term, columns, term_complexity
 
 Subsets: TypeAlias = Callable[[Problem], Iterator[Index]]
@@ -38,9 +38,7 @@ def subsets_of(family: Family, x: Floats, y: Floats, node_parameter: int) -> tup
         return lattice_terms(x, y, node_parameter), _sums
     if family == "power":
         return (free_power(x, y),), lambda problem: iter([np.zeros((1, 1), dtype=np.int64)])
-    terms, sets = pmnf_hypotheses(x, y)
-    # Extra-P always has a constant; it removes one that is next to nothing, which is the set without it.
-    groups = grouped_by_size([[0], *sets, *([0, *row] for row in sets)])
+    terms, groups = pmnf_hypotheses(x, y)
 
     def normal_form(problem: Problem) -> Iterator[Index]:
         for group in groups:

@@ -14,11 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 from itertools import chain, combinations, pairwise, product
 from typing import TypeAlias
 
 import numpy as np
 
+from commanalyzer.laws.regression import Index
 from commanalyzer.laws.terms import Factor, Floats, Term, columns
 
 _BEST_PER_PARAMETER = 8
@@ -36,8 +38,8 @@ Numbers: TypeAlias = tuple[int, ...]  # of the functions in a product
 Hypothesis: TypeAlias = tuple[Numbers, ...]  # without the constant, which every hypothesis has
 
 
-def pmnf_hypotheses(x: Floats, y: Floats) -> tuple[tuple[Term, ...], list[list[int]]]:
-    """Terms of Extra-P's search space for these data, the constant first, and sets of them by number.
+def pmnf_hypotheses(x: Floats, y: Floats) -> tuple[tuple[Term, ...], list[Index]]:
+    """Terms of Extra-P's search space for these data, the constant first, and sets of them, int64[C, t] each.
 
     With one or two parameters every pair of functions is combined. With three, the functions of each
     parameter that explain the metric best while all other parameters stay equal; with more, two parameters
@@ -50,6 +52,11 @@ def pmnf_hypotheses(x: Floats, y: Floats) -> tuple[tuple[Term, ...], list[list[i
     functions = [_functions(parameter) for parameter in range(x.shape[1])]
     if len(functions) > 2:
         functions = [_best_alone(x, y, parameter, own) for parameter, own in enumerate(functions)]
+    return _combined(tuple(map(tuple, functions)))
+
+
+@lru_cache(maxsize=4)
+def _combined(functions: tuple[tuple[Factor, ...], ...]) -> tuple[tuple[Term, ...], list[Index]]:
     every = [f for own in functions for f in own]
     starts = np.cumsum([0, *map(len, functions)]).tolist()
     own_numbers = [range(first, end) for first, end in pairwise(starts)]
@@ -62,7 +69,10 @@ def pmnf_hypotheses(x: Floats, y: Floats) -> tuple[tuple[Term, ...], list[list[i
         numbers: i for i, numbers in enumerate({(): 0} | dict.fromkeys(chain(*found)))
     }
     terms = tuple(tuple(every[number] for number in numbers) for numbers in used)
-    return terms, [[used[numbers] for numbers in h] for h in found]
+    sets = [tuple(used[numbers] for numbers in h) for h in found]
+    # Extra-P always has a constant; it removes one that is next to nothing, which is the set without it.
+    sets += [(0,), *((0, *row) for row in sets)]
+    return terms, [np.array([h for h in sets if len(h) == t], dtype=np.int64) for t in {*map(len, sets)}]
 
 
 def _functions(parameter: int) -> list[Factor]:
