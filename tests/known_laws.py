@@ -16,7 +16,7 @@ from itertools import product
 import numpy as np
 
 from commanalyzer.laws.families.lattice import lattice_terms
-from commanalyzer.laws.families.pmnf import NEGATIVE_PAIRS, PAIRS
+from commanalyzer.laws.families.pmnf import PAIRS
 from commanalyzer.laws.fit import fit_law
 from commanalyzer.laws.terms import Factor, Floats, Term, columns
 
@@ -57,7 +57,7 @@ def truths() -> Iterator[Truth]:
         if term:
             yield Truth("physical", (term,), (7.0,), x)
     alone = np.array(NODES_ALONE)[:, None]
-    for exponent, log in (*PAIRS, *NEGATIVE_PAIRS):
+    for exponent, log in PAIRS:
         column = columns([(Factor(0, "power", exponent, log),)], alone)[:, 0]
         values = 1.0 + column / column.mean()
         if values.max() >= _LEAST_CHANGE * values.min():

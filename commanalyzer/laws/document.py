@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, cast, get_args
@@ -116,13 +116,7 @@ def _formula(formula: Formula, parameters: Sequence[str]) -> dict[str, object]:
 
 
 def _factor(factor: Factor, parameters: Sequence[str]) -> dict[str, object]:
-    return {
-        "parameter": parameters[factor.parameter],
-        "form": factor.form,
-        "exponent": str(factor.exponent),
-        "log_exponent": factor.log_exponent,
-        "shift": factor.shift,
-    }
+    return asdict(factor) | {"parameter": parameters[factor.parameter], "exponent": str(factor.exponent)}
 
 
 def read_law(entry: Mapping[str, Any]) -> Law:

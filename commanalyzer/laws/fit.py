@@ -18,7 +18,7 @@ from commanalyzer.laws.families.polynomial import exact_polynomial
 from commanalyzer.laws.law import Family, Formula, Law
 from commanalyzer.laws.regression import NEGLIGIBLE, Problem, prediction_errors, robust
 from commanalyzer.laws.selection import SIGNIFICANCE, Candidate, candidates_of, choose, constant
-from commanalyzer.laws.terms import NODES, Floats, columns, point_text
+from commanalyzer.laws.terms import NODES, Floats, along, columns, point_text
 
 FAMILIES: tuple[Family, ...] = ("polynomial", "lattice", "pmnf", "power")
 # Of a parameter: A. Calotoiu et al., SC'13, call for five measurements at least.
@@ -113,11 +113,7 @@ def _telling_parameters(x: Floats, y: Floats, names: Sequence[str]) -> tuple[lis
 
 def _is_free_of(x: Floats, y: Floats, index: int) -> bool:
     """Points that differ in this parameter only have the same y, and there are such points."""
-    others = np.delete(x, index, axis=1)
-    _, group, size = np.unique(others, axis=0, return_inverse=True, return_counts=True)
-    group = group.ravel()
-    if size.max() < 2:
-        return False
+    group, size = along(x, index)
     low, high = np.full(len(size), np.inf), np.full(len(size), -np.inf)
     np.minimum.at(low, group, y)
     np.maximum.at(high, group, y)

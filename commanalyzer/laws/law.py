@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.errors import FitError
-from commanalyzer.laws.terms import Floats, Term, columns, term_complexity
+from commanalyzer.laws.terms import Floats, Term, columns
 
 Family = Literal["polynomial", "lattice", "pmnf", "power", "imported", "terms", "areas"]
 CONFIDENCE = 0.95
@@ -48,11 +48,6 @@ class Formula:
             raise FitError(
                 f"expected a coefficient per term, found {len(self.coefficients)} for {len(self.terms)}"
             )
-
-    @property
-    def complexity(self) -> float:
-        """Number of terms and how unusual they are."""
-        return len(self.terms) + sum(map(term_complexity, self.terms))
 
     @property
     def free_degrees(self) -> int:
@@ -137,13 +132,9 @@ class Law:
                 where=f"law of {self.metric}",
                 hint=f"give {missing[0]}=VALUE with --param (advise) or --at (fit)",
             )
-        arrays = [np.asarray(values[name], dtype=np.float64) for name in self.parameters]
-        length = max((array.size for array in map(np.asarray, values.values())), default=1)
-        x = (
-            np.stack([np.broadcast_to(a.ravel(), (length,)) for a in arrays], axis=1)
-            if arrays
-            else (np.empty((length, 0)))
-        )
+        x = np.empty((max(map(np.size, values.values()), default=1), len(self.parameters)))
+        for column, name in enumerate(self.parameters):
+            x[:, column] = np.ravel(values[name])
         if not (np.isfinite(x).all() and (x > 0).all()):
             raise FitError("expected positive parameters", where=f"law of {self.metric}")
         return x

@@ -25,7 +25,6 @@ from commanalyzer.roofline.traffic import SUMMARY, summarised_traffic
 
 Division = Literal["best", "regular"]
 _BYTES: Mapping[Division, str] = {"best": "comm_bytes", "regular": "regular_bytes"}
-_MESSAGES: Mapping[Division, str] = {"best": "messages", "regular": "regular_messages"}
 _PREFIX: Mapping[Division, str] = {"best": "", "regular": "regular_"}
 _MOST_DOUBLINGS = 200
 _STEPS = 100
@@ -117,7 +116,7 @@ def project(
         MachineModelError: If the machine is incomplete.
     """
     work, division = law_of(laws, "work_flops"), division or usual_division(laws)
-    needed = (_BYTES[division], _MESSAGES[division], *(f"{_PREFIX[division]}{name}" for name in SUMMARY))
+    needed = (_BYTES[division], *(f"{_PREFIX[division]}{name}" for name in ("messages", *SUMMARY)))
     law_of(laws, _BYTES[division])
     known = {law.metric: law for law in laws if law.metric in needed}
     p = np.array(sorted(set(nodes)), dtype=np.int64)

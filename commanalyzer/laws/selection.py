@@ -221,8 +221,7 @@ def _grown(
         problem = weighted_problem(x, y, terms, search, power)
         own = np.arange(len(chosen), dtype=np.int64)
         now = prediction_errors(problem, own[None, :])
-        added = np.arange(len(chosen), len(terms), dtype=np.int64)[:, None]
-        errors = prediction_errors(problem, np.concatenate((np.tile(own, (len(added), 1)), added), axis=1))
+        errors = _with_each(problem, len(chosen))
         tried = max(tried, len(options)) if search.is_shared else 1
         index = _best_addition(terms, problem, now, errors, search)
         if index < 0 or not _is_significant(now, errors, index, len(y), tried):
@@ -230,6 +229,12 @@ def _grown(
         chosen = (*chosen, options[index])
     pruned = _pruned(x, y, chosen, search, power)
     return None if pruned is None else _simplified(x, y, pruned, propose, search, power)
+
+
+def _with_each(problem: Problem, count: int) -> Errors:
+    """Errors of the first ``count`` columns with each further one."""
+    added = np.arange(count, problem.table.shape[1], dtype=np.int64)[:, None]
+    return prediction_errors(problem, np.hstack((np.tile(np.arange(count), (len(added), 1)), added)))
 
 
 def _best_addition(
@@ -318,9 +323,7 @@ def _simplified(
             continue
         terms = [*rest, own[place], *simpler]
         problem = weighted_problem(x, y, terms, search, power)
-        last = np.arange(len(rest), len(terms), dtype=np.int64)[:, None]
-        base = np.tile(np.arange(len(rest), dtype=np.int64), (len(last), 1))
-        errors = prediction_errors(problem, np.concatenate((base, last), axis=1))
+        errors = _with_each(problem, len(rest))
         limit = errors.score[0] + errors.spread[0] if errors.score[0] > _EXACT_SCORE else errors.score[0]
         near = np.flatnonzero(errors.score[1:] <= limit) + 1
         order = sorted(near.tolist(), key=lambda i: (term_complexity(terms[len(rest) + i]), errors.score[i]))

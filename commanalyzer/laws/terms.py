@@ -121,6 +121,14 @@ def columns(terms: Sequence[Term], x: Floats) -> Floats:
     return table
 
 
+def along(x: Floats, parameter: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Group of each row, int64[N]: those whose other parameters are equal; and how many rows each has."""
+    _, group, size = np.unique(
+        np.delete(x, parameter, axis=1), axis=0, return_inverse=True, return_counts=True
+    )
+    return group.ravel(), size
+
+
 def point_text(names: Sequence[str], point: Floats) -> str:
     """``n = 32, p = 36``."""
     return ", ".join(f"{name} = {value:g}" for name, value in zip(names, point.tolist(), strict=True))

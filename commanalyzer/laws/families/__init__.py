@@ -1,4 +1,1 @@
-"""Families of formulas propose terms.
-
-The physical lattice, the performance model normal form, Extra-P's own.
-"""
+"""Families of formulas propose terms: the physical lattice, the normal form of models, Extra-P's own."""

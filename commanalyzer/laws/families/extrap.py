@@ -129,12 +129,8 @@ def second_opinion(
         data, models = Path(folder) / "data.jsonl", Path(folder) / "models.extra-p"
         write_extrap(data, measurements(x, names, metrics))
         negative = "allow_negative_exponents=True"
-        several = ["#spm=Basic", f"#spo={negative}"]
-        modeler = (
-            ["multi-parameter", "--options", *several]
-            if len(names) > 1
-            else (["basic", "--options", negative])
-        )
+        several = ["multi-parameter", "--options", "#spm=Basic", f"#spo={negative}"]
+        modeler = several if len(names) > 1 else ["basic", "--options", negative]
         inputs = ["--json", str(data), "--disable-progress"]
         outputs = ["--save-experiment", str(models), "--print", "functions"]
         _run([*shlex.split(command), *inputs, *outputs, "--modeler", *modeler])

@@ -12,7 +12,7 @@ from itertools import product
 
 import numpy as np
 
-from commanalyzer.laws.terms import Factor, Floats, Form, Term, columns
+from commanalyzer.laws.terms import Factor, Floats, Form, Term, along, columns
 
 MOST_TERMS = 900
 _FALLS_BY = 1e-3  # relative: what counts as falling along a parameter
@@ -71,9 +71,7 @@ def lattice_terms(x: Floats, y: Floats, node_parameter: int) -> tuple[Term, ...]
 
 def _shifted(x: Floats, y: Floats, parameter: int) -> list[Factor]:
     """Powers (x - c)^a with the whole c that makes y^(1/a) proportional to them, other parameters equal."""
-    _, group = np.unique(np.delete(x, parameter, axis=1), axis=0, return_inverse=True)
-    group = group.ravel()
-    size = np.bincount(group)
+    group, size = along(x, parameter)
     here, found = x[:, parameter], []
     for exponent in _SHIFTED:
         root = y ** (1 / exponent)

@@ -21,18 +21,17 @@ from typing import TypeAlias
 import numpy as np
 
 from commanalyzer.laws.regression import Index
-from commanalyzer.laws.terms import Factor, Floats, Term, columns
+from commanalyzer.laws.terms import Factor, Floats, Term, along, columns
 
 _BEST_PER_PARAMETER = 8
 _PLAIN = "1/4 1/3 1/2 2/3 3/4 4/5 1 5/4 4/3 3/2 5/3 7/4 2 9/4 7/3 5/2 8/3 11/4 3"
 _LOG = "0 1/4 1/3 1/2 2/3 3/4 1 5/4 4/3 3/2 2 5/2 3"
 _LOG_SQUARED = "0 1/4 1/3 1/2 2/3 3/4 1 3/2 2 5/2"
-PAIRS: tuple[tuple[Fraction, int], ...] = tuple(
-    (Fraction(exponent), log)
-    for log, exponents in ((0, _PLAIN), (1, _LOG), (2, _LOG_SQUARED))
+PAIRS = tuple(
+    (sign * Fraction(exponent), log)
+    for sign, log, exponents in ((1, 0, _PLAIN), (1, 1, _LOG), (1, 2, _LOG_SQUARED), (-1, 0, _PLAIN))
     for exponent in exponents.split()
 )
-NEGATIVE_PAIRS: tuple[tuple[Fraction, int], ...] = tuple((-i, 0) for i, j in PAIRS if not j)
 
 Numbers: TypeAlias = tuple[int, ...]  # of the functions in a product
 Hypothesis: TypeAlias = tuple[Numbers, ...]  # without the constant, which every hypothesis has
@@ -49,7 +48,7 @@ def pmnf_hypotheses(x: Floats, y: Floats) -> tuple[tuple[Term, ...], list[Index]
         x: float64[N, K], points.
         y: float64[N], metric.
     """
-    functions = [_functions(parameter) for parameter in range(x.shape[1])]
+    functions = [[Factor(k, "power", i, j) for i, j in PAIRS] for k in range(x.shape[1])]
     if len(functions) > 2:
         functions = [_best_alone(x, y, parameter, own) for parameter, own in enumerate(functions)]
     return _combined(tuple(map(tuple, functions)))
@@ -75,10 +74,6 @@ def _combined(functions: tuple[tuple[Factor, ...], ...]) -> tuple[tuple[Term, ..
     return terms, [np.array([h for h in sets if len(h) == t], dtype=np.int64) for t in {*map(len, sets)}]
 
 
-def _functions(parameter: int) -> list[Factor]:
-    return [Factor(parameter, "power", exponent, log) for exponent, log in (*PAIRS, *NEGATIVE_PAIRS)]
-
-
 def _pair_forms(a: int, b: int) -> list[Hypothesis]:
     both = (a, b)
     return [(both,), ((a,), (b,)), (both, (a,)), (both, (b,))]
@@ -94,10 +89,7 @@ def _triple_forms(a: int, b: int, c: int) -> list[Hypothesis]:
 
 def _best_alone(x: Floats, y: Floats, parameter: int, functions: Sequence[Factor]) -> list[Factor]:
     """The functions that leave the least of y / (mean over the parameter), other parameters equal."""
-    others = np.delete(x, parameter, axis=1)
-    _, group = np.unique(others, axis=0, return_inverse=True)
-    group = group.ravel()
-    size = np.bincount(group).astype(np.float64)
+    group, size = along(x, parameter)
 
     def centred(values: Floats) -> Floats:
         mean = np.stack([np.bincount(group, weights=column) for column in values.T], axis=1) / size[:, None]
