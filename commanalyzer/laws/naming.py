@@ -15,10 +15,7 @@ from commanalyzer.laws.law import Formula, Law
 from commanalyzer.laws.terms import Factor, Floats, Term, columns
 
 COMMUNICATION = frozenset(
-    {
-        *("comm_bytes", "comm_bytes_low", "comm_bytes_high", "messages"),
-        *("regular_bytes", "regular_messages"),
-    }
+    ["comm_bytes", "comm_bytes_low", "comm_bytes_high", "messages", "regular_bytes", "regular_messages"]
 )
 _LEAST_SHARE = 0.05  # of the value at the largest point: smaller terms do not name a law
 _HALF, _THIRD = Fraction(1, 2), Fraction(1, 3)
@@ -62,11 +59,8 @@ def _leading(formula: Formula, largest: Floats) -> list[Term]:
 def _term_name(term: Term, node: int, is_communication: bool) -> str:
     nodes = next((f for f in term if f.parameter == node), None)
     sizes = [f for f in term if f.parameter != node]
-    if is_communication and nodes is not None:
-        found = _communication_name(nodes, sizes)
-        if found:
-            return found
-    return _growth_name(nodes, sizes)
+    found = _communication_name(nodes, sizes) if is_communication and nodes is not None else ""
+    return found or _growth_name(nodes, sizes)
 
 
 def _communication_name(nodes: Factor, sizes: Sequence[Factor]) -> str:
@@ -75,7 +69,8 @@ def _communication_name(nodes: Factor, sizes: Sequence[Factor]) -> str:
         return ""
     surface = max(powers, default=Fraction(0))
     if nodes.form in ("pairs", "mesh"):
-        return _neighbour_name(nodes)
+        dimensions = {_HALF: "2-D", Fraction(2, 3): "3-D", _THIRD: "3-D"}.get(nodes.exponent)
+        return f"neighbours on a {dimensions} grid of nodes" if dimensions else "every node with every other"
     if nodes.form == "gather":
         return "random gather"
     cuts = _dimensions(nodes)
@@ -84,13 +79,6 @@ def _communication_name(nodes: Factor, sizes: Sequence[Factor]) -> str:
     if nodes.form == "rise" and nodes.exponent == Fraction(2, 3) and surface == 1:
         return "edges of 3-D blocks"
     return _other_exchange(nodes, surface)
-
-
-def _neighbour_name(nodes: Factor) -> str:
-    if nodes.exponent == 2:
-        return "every node with every other"
-    dimensions = {_HALF: 2, Fraction(2, 3): 3, _THIRD: 3}[nodes.exponent]
-    return f"neighbours on a {dimensions}-D grid of nodes"
 
 
 def _dimensions(nodes: Factor) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import cast
 
@@ -22,42 +22,33 @@ PER_ROUND = ("regular_bytes", "regular_messages", "comm_bytes", "messages", "wor
 _BY_CHANCE = 0.01  # relative error above which rounds follow no formula
 
 
-@dataclass(frozen=True, slots=True)
-class FitRequest:
-    """What to fit.
-
-    Attributes:
-        metrics: Columns; the usual ones when empty.
-        families: Of formulas; all when empty.
-    """
-
-    metrics: tuple[str, ...] = ()
-    families: tuple[str, ...] = ()
-
-
-def fit_observations(seen: Observations, request: FitRequest, inputs: Sequence[Path]) -> LawsDocument:
+def fit_observations(
+    seen: Observations, inputs: Sequence[Path] = (), metrics: Sequence[str] = (), families: Sequence[str] = ()
+) -> LawsDocument:
     """One law per metric.
 
     Args:
         seen: Data.
-        request: What to fit.
         inputs: Files for the provenance.
+        metrics: Columns; the usual ones when empty.
+        families: Of formulas; all when empty.
 
     Raises:
         FitError: If a metric is missing, or its data cannot be fitted.
     """
-    metrics = [ALIASES.get(name, name) for name in request.metrics]
-    metrics = metrics or [name for name in (*DEFAULT_METRICS, *MACHINE_METRICS) if seen.knows(name)]
-    if not metrics:
+    found = [ALIASES.get(name, name) for name in metrics]
+    found = found or [name for name in (*DEFAULT_METRICS, *MACHINE_METRICS) if seen.knows(name)]
+    if not found:
         raise FitError(
             f"expected metrics to fit, found the columns {', '.join(seen.metrics)}",
             where=seen.source,
             hint="name them with --metric",
         )
-    families = cast(tuple[Family, ...], request.families or FAMILIES)
-    laws = tuple(_law(seen, metric, families) for metric in dict.fromkeys(metrics))
-    laws = (*laws, *_laws_per_round(seen, laws, families)) if not request.metrics else laws
-    files = [_file(path) for path in inputs]
+    used = cast(tuple[Family, ...], tuple(families) or FAMILIES)
+    laws = tuple(_law(seen, metric, used) for metric in dict.fromkeys(found))
+    laws = laws if metrics else (*laws, *_laws_per_round(seen, laws, used))
+    files = [p / TABLE_FILE if p.is_dir() else p for p in inputs]
+    files = [p.parent / TABLE_FILE if p.name == STATE_FILE else p for p in files]
     made = collect_provenance(
         compiler="", flags=(), input_hashes=[(str(p), file_hash(p)) for p in files if p.is_file()], seed=0
     )
@@ -103,10 +94,3 @@ def _laws_per_round(seen: Observations, laws: Sequence[Law], families: tuple[Fam
         yield replace(
             fit_law(x, parameters, y, metric=f"{metric}_per_round", families=families), notes=(warning,)
         )
-
-
-def _file(path: Path) -> Path:
-    """The file that was read."""
-    return (
-        path / TABLE_FILE if path.is_dir() else path.parent / TABLE_FILE if path.name == STATE_FILE else path
-    )

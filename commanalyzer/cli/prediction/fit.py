@@ -109,12 +109,12 @@ def command(
         check_outputs(exported, None, force)
     from commanalyzer.laws.data import MACHINE_METRICS, read_observations
     from commanalyzer.laws.document import laws_json, save_laws
-    from commanalyzer.laws.pipeline import FitRequest, fit_observations
+    from commanalyzer.laws.pipeline import fit_observations
     from commanalyzer.report.predictions.laws_text import predictions_content, show_laws
 
     seen = read_observations(inputs, model=model, parameters=parameters, arguments=dict(arguments))
-    request = FitRequest(tuple(filter(None, metrics.replace(" ", "").split(","))), families)
-    document = fit_observations(seen, request, inputs)
+    wanted = tuple(filter(None, metrics.replace(" ", "").split(",")))
+    document = fit_observations(seen, inputs, wanted, families)
     shown = document
     if not metrics:
         shown = replace(document, laws=tuple(x for x in document.laws if x.metric not in MACHINE_METRICS))
@@ -124,10 +124,7 @@ def command(
     if output is not None:
         save_laws(document, output, force=force)
     emit_document(
-        lambda: laws_json(
-            document,
-            **({"predictions": predictions_content(shown.laws, at)} if (at := dict(targets)) else {}),
-        ),
+        lambda: laws_json(document, **predictions_content(shown.laws, dict(targets))),
         lambda console: show_laws(shown, dict(targets), others, console, quiet=quiet),
         json_output,
         saved=(exported, output),

@@ -17,16 +17,7 @@ from commanalyzer.laws.terms import Floats
 
 _MOST_SHOWN = 3
 _DISAGREEMENT = 0.1  # relative difference at twice the largest values
-_FAMILY = {
-    **{
-        "polynomial": "exact",
-        "lattice": "physical",
-        "pmnf": "normal form",
-        "power": "power law",
-        "imported": "Extra-P",
-    },
-    "terms": "selected terms",
-}
+_FAMILY = {"polynomial": "exact", "lattice": "physical", "pmnf": "normal form", "power": "power law"}
 
 
 def show_laws(
@@ -47,18 +38,12 @@ def show_laws(
         quiet: Only the tables of laws and predictions.
     """
     console.print(_table(document.laws))
-    if targets and quiet:
-        console.print(_predictions(document.laws, targets))
-    if quiet:
-        return
-    for law in document.laws:
-        for line in _remarks(law):
-            console.print(Text(line))
+    for line in (line for law in document.laws if not quiet for line in _remarks(law)):
+        console.print(Text(line))
     if targets:
         console.print(_predictions(document.laws, targets))
-    for other in others:
-        for line in _opinion(document.laws, other, targets):
-            console.print(Text(line))
+    for line in (line for other in others if not quiet for line in _opinion(document.laws, other, targets)):
+        console.print(Text(line))
 
 
 def _table(laws: Sequence[Law]) -> Table:
@@ -68,7 +53,7 @@ def _table(laws: Sequence[Law]) -> Table:
     for name in ("prediction error", "points"):
         table.add_column(name, justify="right")
     for law in laws:
-        family = _FAMILY[law.formula.family]
+        family = _FAMILY.get(law.formula.family, law.formula.family)
         error = accuracy_text(law.formula)
         table.add_row(law.metric, law_text(law), law_name(law), family, error, str(law.num_points))
     return table
@@ -102,17 +87,15 @@ def _predictions(laws: Sequence[Law], targets: Mapping[str, float]) -> Table:
     return table
 
 
-def predictions_content(laws: Sequence[Law], targets: Mapping[str, float]) -> list[dict[str, object]]:
-    """Predictions as objects of JSON; the ends of a band are null where there is none."""
-    return [
-        {
-            "metric": law.metric,
-            "value": float(law.predict(targets)[0]),
-            **dict(zip(("low", "high"), (or_null(end)[0] for end in law.band(targets)), strict=True)),
-            "is_beyond": bool(law.is_beyond(targets).any()),
-        }
-        for law in laws
-    ]
+def predictions_content(laws: Sequence[Law], targets: Mapping[str, float]) -> dict[str, object]:
+    """Predictions as objects of JSON, nothing without targets; ends are null where there is no band."""
+    found = []
+    for law in laws if targets else ():
+        (low,), (high,) = map(or_null, law.band(targets))
+        beyond = bool(law.is_beyond(targets).any())
+        own = {"value": float(law.predict(targets)[0]), "low": low, "high": high, "is_beyond": beyond}
+        found.append({"metric": law.metric, **own})
+    return {"predictions": found} if found else {}
 
 
 def or_null(values: Floats) -> list[float | None]:
@@ -126,12 +109,8 @@ def _opinion(laws: Sequence[Law], other: Law, targets: Mapping[str, float]) -> l
     head = f"Extra-P for {other.metric}: {law_text(other)}"
     if own is None:
         return [head]
-    names = dict.fromkeys((*own.parameters, *other.parameters))
-    highest = {
-        **dict(zip(other.parameters, other.highest, strict=True)),
-        **dict(zip(own.parameters, own.highest, strict=True)),
-    }
-    point = {name: targets.get(name, 2.0 * highest[name]) for name in names}
+    highest = {n: x for law in (other, own) for n, x in zip(law.parameters, law.highest, strict=True)}
+    point = {name: targets.get(name, 2.0 * x) for name, x in highest.items()}
     ours, theirs = own.predict(point)[0], other.predict(point)[0]
     where = ", ".join(f"{name} = {value:g}" for name, value in point.items())
     largest = max(ours, theirs)

@@ -19,6 +19,8 @@ from commanalyzer.report.predictions.bound_text import machine_line
 from commanalyzer.report.predictions.laws_text import or_null
 
 SCHEMA = "commanalyzer.projection/1"
+_ENDS = tuple(f"{name}{end}" for name in ("comm_bytes", "efficiency") for end in ("", "_low", "_high"))
+_ARRAYS = ("work_flop", *_ENDS, "time_s", "time_low_s", "time_high_s", "speedup")
 
 
 def show_projection(
@@ -182,17 +184,7 @@ def curve_arrays(curve: Projection, cores_per_node: int = 1) -> dict[str, object
         "kind": curve.kind,
         "nodes": curve.nodes.tolist(),
         "sizes": {name: values.tolist() for name, values in curve.sizes.items()},
-        "work_flop": curve.work_flop.tolist(),
-        "comm_bytes": curve.comm_bytes.tolist(),
-        "comm_bytes_low": or_null(curve.comm_bytes_low),
-        "comm_bytes_high": or_null(curve.comm_bytes_high),
-        "efficiency": curve.efficiency.tolist(),
-        "efficiency_low": or_null(curve.efficiency_low),
-        "efficiency_high": or_null(curve.efficiency_high),
-        "time_s": curve.time_s.tolist(),
-        "time_low_s": or_null(curve.time_low_s),
-        "time_high_s": or_null(curve.time_high_s),
-        "speedup": curve.speedup.tolist(),
+        **{name: or_null(getattr(curve, name)) for name in _ARRAYS},
         "core_hours": curve.core_hours(cores_per_node).tolist(),
         "is_beyond": curve.is_beyond.tolist(),
         "missing_laws": list(curve.missing),
