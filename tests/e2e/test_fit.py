@@ -47,12 +47,11 @@ def test_fit_prints_and_saves_laws(tmp_path: Path, table: Path) -> None:
     assert [law.metric for law in laws] == ["comm_bytes", "messages", "work_flops"]
     document = json.loads((tmp_path / "laws.json").read_text())
     assert document["provenance"]["input_hashes"][0][0] == str(table)
-    quiet = commanalyzer(tmp_path, "fit", table, "--at", "p=1024", "--at", "n=4096", "--quiet")
-    assert "40,632,320" in quiet.out and "the data allow" not in quiet.out
-    with_ends = json.loads(
-        commanalyzer(tmp_path, "fit", table, "--at", "p=1024", "--at", "n=4096", "--json", "-").out
-    )
-    assert with_ends["predictions"][0]["value"] == pytest.approx(40632320)
+    at = ("--at", "p=1024", "--at", "n=4096")
+    quiet = commanalyzer(tmp_path, "fit", table, *at, "--quiet").out
+    assert "40,632,320" in quiet and "the data allow" not in quiet
+    ends = json.loads(commanalyzer(tmp_path, "fit", table, *at, "--json", "-").out)["predictions"]
+    assert ends[0]["value"] == pytest.approx(40632320)
     again = commanalyzer(tmp_path, "fit", table, "-o", "laws.json")
     assert again.status == 1 and "--force" in again.err
 

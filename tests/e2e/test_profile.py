@@ -69,33 +69,21 @@ def test_output_and_status_are_the_programs(tmp_path: Path) -> None:
     assert "overwrite it with --force" in again.err
 
 
-def test_nodes_need_a_division(tmp_path: Path) -> None:
-    done = commanalyzer(tmp_path, "profile", "walk.c", "--nodes", "4")
-    assert done.status == 1
-    assert "expected --division with --nodes" in done.err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("profile", "other.c", "--division", "walk.cmz", "--nodes", "2"), "walk"),
-        (("profile", "walk.c", "--division", "walk.cmz", "--nodes", "2", "--", "3"), "walk"),
-        (
-            ("bound", "walk.cmz", "--profile", "w.pisa", "--processor", "p.toml", "--throughput", "1GFlop/s"),
-            "both",
-        ),
-    ],
-)
-def test_what_belongs_to_another_run_is_refused(
-    tmp_path: Path, arguments: tuple[str, ...], said: str
-) -> None:
+def test_what_belongs_to_another_run_is_refused(tmp_path: Path) -> None:
     source = WALK.replace("return 7", "return 0")
     (tmp_path / "walk.c").write_text(source)
     (tmp_path / "other.c").write_text(source.replace("1000 * 64", "1002 * 64"))
     made = commanalyzer(tmp_path, "analyze", "walk.c", "--nodes", "2", "-o", "walk.cmz", "-q")
     assert made.status == 0, made.err
-    done = commanalyzer(tmp_path, *arguments)
-    assert done.status == 1 and said in done.err and "found" in done.err, done.err
+    speed = ("--profile", "w.pisa", "--processor", "p.toml", "--throughput", "1GFlop/s")
+    for arguments, said in (
+        (("profile", "walk.c", "--nodes", "4"), "expected --division with --nodes"),
+        (("profile", "other.c", "--division", "walk.cmz", "--nodes", "2"), "walk"),
+        (("profile", "walk.c", "--division", "walk.cmz", "--nodes", "2", "--", "3"), "walk"),
+        (("bound", "walk.cmz", *speed), "both"),
+    ):
+        done = commanalyzer(tmp_path, *arguments)
+        assert done.status == 1 and said in done.err and "found" in done.err, done.err
 
 
 @needs_valgrind

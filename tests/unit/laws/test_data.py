@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from commanalyzer.errors import ArtifactError, ConfigError, FitError
 from commanalyzer.laws.data import of_table, read_observations
+from commanalyzer.laws.formula import law_text
+from commanalyzer.laws.pipeline import fit_observations
+from commanalyzer.laws.terms import most_cubic_grid
 from commanalyzer.sweep.columns import COLUMNS
 from commanalyzer.sweep.table import Cell, SweepTable, table_from_lines
 
@@ -96,5 +99,12 @@ def test_files_that_are_no_tables(tmp_path: Path) -> None:
         read_observations([ragged, tmp_path])
 
 
-def test_observations_are_float64() -> None:
-    assert of_table(_table()).points.dtype == np.float64
+def test_plain_blocks_on_another_grid_are_named_and_in_no_law() -> None:
+    lines = []
+    for n, p in product((32, 64, 128), (4, 8, 16, 36)):
+        rows, columns = (4, 9) if (n, p) == (32, 36) else most_cubic_grid(p, 2)
+        shape, cost = f"blocks {rows}x{columns} of {n}x{n}", 320 * n * (rows + columns - 2)
+        lines.append(_line(str(n), p, regular_method=shape, regular_bytes=cost))
+    (law,) = fit_observations(of_table(table_from_lines(("n",), lines)), metrics=("regular_bytes",)).laws
+    assert law_text(law) == "320 n (q1 + q2 - 2)"
+    assert law.notes[-1] == "n = 32, p = 36 is left out: plain blocks on another grid, blocks 4x9 of 32x32"

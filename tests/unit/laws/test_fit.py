@@ -10,16 +10,14 @@ import numpy as np
 import pytest
 
 from commanalyzer.errors import FitError
-from commanalyzer.laws.data import Observations, of_table
+from commanalyzer.laws.data import Observations
 from commanalyzer.laws.document import law_content, read_law
 from commanalyzer.laws.fit import fit_law
-from commanalyzer.laws.formula import law_text
+from commanalyzer.laws.formula import formula_text, law_text
 from commanalyzer.laws.naming import law_name
 from commanalyzer.laws.pipeline import fit_observations
-from commanalyzer.laws.terms import Floats, grid_cuts, most_cubic_grid
+from commanalyzer.laws.terms import Floats, grid_cuts
 from commanalyzer.report.predictions.laws_text import predictions_content
-from commanalyzer.sweep.columns import NAMES
-from commanalyzer.sweep.table import table_from_lines
 
 X = np.array(list(product((4.0, 8.0, 16.0, 27.0, 32.0, 64.0), (16.0, 32.0, 48.0, 64.0, 96.0))))
 P, N = X.T
@@ -93,10 +91,7 @@ def test_what_the_data_cannot_tell_is_listed_and_in_the_band() -> None:
     x = np.array(list(product((4.0, 16.0, 64.0), (16.0, 32.0, 64.0))))
     law = fit_law(x, ("p", "n"), 32 * x[:, 1] * (np.sqrt(x[:, 0]) - 1))
     assert law_text(law) == "16 n (q1 + q2 - 2)"  # such grids exist for every p
-    assert "32 n (sqrt(p) - 1)" in " ".join(
-        law_text(type(law)(law.metric, law.parameters, f, (), law.lowest, law.highest, 9))
-        for f in law.alternatives
-    )
+    assert "32 n (sqrt(p) - 1)" in [formula_text(f, law.parameters) for f in law.alternatives]
     low, high = law.band({"p": 32.0, "n": 64.0})
     assert low[0] <= 16 * 64 * (8 + 4 - 2) <= high[0]
     assert any("add p = 9, 36; n = 24, 48" in note for note in law.notes)
@@ -217,20 +212,3 @@ def test_a_point_off_all_others_is_left_out_but_not_a_regime_that_begins(is_edge
     said = [note for note in law.notes if "left out" in note]
     assert said == ([] if is_edge else ["p = 16, n = 48 lies off the other points and is left out"])
     assert is_edge or law.predict({"p": 256.0, "n": 512.0})[0] == pytest.approx(32 * 512 * 15, rel=0.03)
-
-
-def test_plain_blocks_on_another_grid_are_named_and_in_no_law() -> None:
-    lines = []
-    for n, p in product((32, 64, 128), (4, 8, 16, 36)):
-        rows, columns = (4, 9) if (n, p) == (32, 36) else most_cubic_grid(p, 2)
-        cost = {
-            "regular_method": f"blocks {rows}x{columns} of {n}x{n}",
-            "regular_bytes": 320 * n * (rows + columns - 2),
-        }
-        lines.append({**dict.fromkeys(NAMES, "0"), "n": str(n), "nodes": p, "model": "volume", **cost})
-    seen = of_table(table_from_lines(("n",), lines))
-    document = fit_observations(seen, metrics=("regular_bytes",))
-    assert law_text(document.laws[0]) == "320 n (q1 + q2 - 2)"
-    assert document.laws[0].notes[-1] == (
-        "n = 32, p = 36 is left out: plain blocks on another grid, blocks 4x9 of 32x32"
-    )

@@ -29,16 +29,12 @@ EVERYTHING = law(
 )
 
 
-def _latex(law: Law) -> str:
-    return formula_latex(law.formula, law.parameters)
-
-
 def test_text_and_latex() -> None:
     assert law_text(HALO) == "320 n (sqrt(p) - 1)"
-    assert _latex(HALO) == r"320\,n\,(\sqrt{p} - 1)"
-    assert _latex(law("a", (7.25, (factor(1, exponent="2/3"),)))) == r"7.25\,n^{2/3}"
+    assert formula_latex(HALO.formula, "pn") == r"320\,n\,(\sqrt{p} - 1)"
+    assert formula_latex(law("a", (7.25, (factor(1, exponent="2/3"),))).formula, "pn") == r"7.25\,n^{2/3}"
     assert law_text(law("a", (1e-12, (factor(1),)), (-4.0, ()))) == "1e-12 n - 4"
-    assert _latex(law("a", (1.5e12, ()), parameters=())) == r"1.5 \cdot 10^{12}"
+    assert formula_latex(law("a", (1.5e12, ())).formula, "pn") == r"1.5 \cdot 10^{12}"
 
 
 @pytest.mark.parametrize("sample", [HALO, WORK, MESSAGES, EVERYTHING], ids=lambda s: s.metric)

@@ -10,10 +10,8 @@ import pytest
 from commanalyzer.extrapolation.fitting import folds
 from commanalyzer.extrapolation.proposals import proposer, read_terms
 from commanalyzer.laws.formula import formula_text
-from commanalyzer.laws.formula_reader import read_formula
 from commanalyzer.laws.law import Formula
 from commanalyzer.laws.selection import Criterion, Search, fit_terms, select_forward
-from commanalyzer.laws.terms import Floats
 
 NAMES = ("n", "p")
 X = np.array([[n, p] for n in (32, 64, 96, 128) for p in (2, 4, 8, 9, 16, 27)], dtype=np.float64)
@@ -66,12 +64,3 @@ def test_sums_that_are_not_accepted_are_not_chosen() -> None:
     assert found is not None
     assert accepts(found)
     assert any(f.parameter == 0 for t in found.terms for f in t)
-
-
-@pytest.mark.parametrize(
-    "text, at, value", [("3 * 2**n", 5.0, 96.0), ("1.5**n / n", 2.0, 1.125), ("2**n * 2**n", 3.0, 64.0)]
-)
-def test_exponentials_are_read(text: str, at: float, value: float) -> None:
-    law = read_formula(text)
-    found: Floats = law.predict({"n": at})
-    assert found.tolist() == pytest.approx([value])
