@@ -129,19 +129,8 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
     alone = commanalyzer(tmp_path, "machine", "measure", "--campaign", "t.csv")
     assert alone.status == 1
     assert "at least 2 ranks" in " ".join(alone.err.split())
-    script = commanalyzer(
-        tmp_path,
-        "machine",
-        "measure",
-        "--campaign",
-        "t.csv",
-        "--nodes",
-        "8,16",
-        "--ppn",
-        "1,4",
-        "--slurm",
-        "s.sh",
-    )
+    jobs = ("--nodes", "8,16", "--ppn", "1,4", "--slurm", "s.sh")
+    script = commanalyzer(tmp_path, "machine", "measure", "--campaign", "t.csv", *jobs)
     assert script.status == 0
     text = (tmp_path / "s.sh").read_text()
     assert "for nodes in 8 16" in text

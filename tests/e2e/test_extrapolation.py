@@ -17,10 +17,7 @@ GUIDE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "extrapolate.m
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name, grids, sizes in (
-        ("runs", (3, 4, 8), (64, 128, 256)),
-        ("larger", (16,), (512,)),
-    ):
+    for name, grids, sizes in (("runs", (3, 4, 8), (64, 128, 256)), ("larger", (16,), (512,))):
         (tmp_path / name).mkdir()
         for p in grids:
             for n in sizes:

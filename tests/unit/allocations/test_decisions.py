@@ -6,13 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commanalyzer.allocations.configurations import ComputeRates, configurations
-from commanalyzer.allocations.decisions import (
-    Configurations,
-    Limits,
-    decide,
-    pareto_front,
-    sbatch_lines,
-)
+from commanalyzer.allocations.decisions import Configurations, Limits, decide, pareto_front, sbatch_lines
 from commanalyzer.allocations.injection import InjectionModel
 from commanalyzer.allocations.phases import Halo
 from commanalyzer.allocations.workload import HaloWorkload, Site
