@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from commanalyzer.communication import kernels
-from commanalyzer.vcg.graph import Int32, Int64
+from commanalyzer.vcg.graph import Bool, Int32, Int64
 from commanalyzer.vcg.storage.large import AnyGraph
 from commanalyzer.vcg.storage.slices import row_slices
 
@@ -22,11 +22,13 @@ class GraphTotals:
             to the round they continue.
         site: int32[V], site that most often stores to the vertex (the latest on a tie), -1 for none.
         readers: int32[V], terms that read the value (flows from it).
+        changes: bool[V], several rows start rounds of the sink: they read something else each time.
     """
 
     rounds: Int32 | Int64
     site: Int32
     readers: Int32
+    changes: Bool
 
     def __post_init__(self) -> None:
         for f in fields(self):
@@ -38,13 +40,14 @@ def totals_of(graph: AnyGraph) -> GraphTotals:
     rounds = np.zeros(graph.num_vertices, dtype=np.int64)
     most = np.zeros(graph.num_vertices, dtype=np.int64)
     site = np.full(graph.num_vertices, -1, dtype=np.int32)
-    readers = np.zeros(graph.num_vertices, dtype=np.int32)
+    readers, reading = np.zeros(graph.num_vertices, np.int32), np.zeros(graph.num_vertices, np.uint8)
     for rows in row_slices(graph):
         kernels.add_totals(
-            rows.row_sink, rows.row_count, rows.row_site, rows.row_accumulates, rounds, most, site
+            *(rows.row_sink, rows.row_count, rows.row_site, rows.row_accumulates, rows.term_ptr),
+            *(rounds, most, site, reading),
         )
         kernels.add_readers(rows.source, readers)
     del most
     rounds += graph.is_input
     short = rounds.max(initial=0) < 1 << 31
-    return GraphTotals(rounds.astype(np.int32) if short else rounds, site, readers)
+    return GraphTotals(rounds.astype(np.int32) if short else rounds, site, readers, reading > 1)

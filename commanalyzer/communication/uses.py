@@ -22,6 +22,7 @@ Entry = TypeVar("Entry", bound=np.generic)
 OwnerCodes = NDArray[np.int8] | NDArray[np.int16] | NDArray[np.int32]
 _FEWEST_LINES = 1024
 _FEWEST_BLOCKS = 64
+_FEWEST_SUMS = 64
 _SATED_PARTS = 64  # bits of a word
 _OWNER_TYPES = (np.int8, np.int16, np.int32)
 
@@ -33,7 +34,7 @@ class PairUses:
     Attributes:
         value: int32[K], vertex.
         part: int32[K], part.
-        most: int64[K], largest count of any single row.
+        most: int64[K], largest count of a row, or of all rows together that start rounds of one sink.
         total: int64[K], sum of the counts of all distinct rows.
         fresh: int64[K], sum of the counts of the rows that start a new version of their
             sink; empty where it was not asked for.
@@ -78,12 +79,13 @@ class Lines:
         columns = 1 + (kernels.TERMS if is_fold else kernels.TOTAL)
         self._table = np.empty((_FEWEST_LINES, columns), dtype=np.int64)
         self._slots = np.empty((_FEWEST_BLOCKS, num_parts), dtype=np.int32)
-        self._count = np.zeros(2, dtype=np.int64)
+        self._count = np.zeros(3, dtype=np.int64)
+        self._sums = np.full((2, _FEWEST_SUMS), kernels.NONE, dtype=np.int64)
 
     @property
-    def arrays(self) -> tuple[Int64, Int32, Int32, Int32, Int64]:
+    def arrays(self) -> tuple[Int64, Int32, Int32, Int32, Int64, Int64]:
         """What the kernels work on; valid until there are more lines."""
-        return self._table, self._table.view(np.int32), self._head, self._slots, self._count
+        return self._table, self._table.view(np.int32), self._head, self._slots, self._count, self._sums
 
     @property
     def table(self) -> Int64:
@@ -94,8 +96,17 @@ class Lines:
         return int(self._count[0])
 
     def reserve(self, more: int) -> None:
-        """Make room for ``more`` lines, and for at least one block."""
-        lines, blocks = self._count.tolist()
+        """Make room for ``more`` lines with sums of sinks, and for at least one block."""
+        self.expect(more)
+        size, needed = self._sums.shape[1], 2 * (int(self._count[2]) + more)
+        if needed > size:
+            old = self._sums
+            self._sums = np.full((2, 2 << (needed - 1).bit_length()), kernels.NONE, dtype=np.int64)
+            kernels.put_again(old, self._sums)
+
+    def expect(self, more: int) -> None:
+        """Make room for ``more`` lines: what is not used takes no memory."""
+        lines, blocks, _ = self._count.tolist()
         if lines + more > len(self._table):
             self._table = larger(self._table, lines, max(lines + more, 2 * len(self._table)))
         if blocks == len(self._slots):
@@ -103,8 +114,8 @@ class Lines:
 
     def copy(self) -> Lines:
         """Return the same lines."""
-        other, (lines, blocks) = copy.copy(self), self._count.tolist()
-        other._head, other._count = self._head.copy(), self._count.copy()
+        other, (lines, blocks, _) = copy.copy(self), self._count.tolist()
+        other._head, other._count, other._sums = self._head.copy(), self._count.copy(), self._sums.copy()
         other._table = larger(self._table, lines, lines)
         other._slots = larger(self._slots, blocks, max(blocks, 1))
         return other
@@ -141,6 +152,7 @@ class UseTable:
             computed at the rarest; None where it may not.
         versions: int64[V], for graphs whose values are used many times over: what no further use changes is
             not entered again. None not to note that.
+        changes: bool[V], sinks of which the rows that start rounds add up; None for none.
 
     Attributes:
         lines: What was collected.
@@ -153,8 +165,10 @@ class UseTable:
         removed: Bool | None = None,
         readers: Int32 | None = None,
         versions: Int64 | None = None,
+        changes: Bool | None = None,
     ) -> None:
         self._code = code
+        self.changes = frozen(np.zeros(0) if changes is None else changes, np.bool_)
         self._readers = frozen(np.zeros(0) if readers is None else readers, np.int32)
         self._removed = frozen(np.zeros(0) if removed is None else removed, np.bool_)
         if versions is None or num_parts > _SATED_PARTS:
@@ -186,19 +200,21 @@ class UseTable:
             bool[R], rows that were left out: another part may compute one of their terms.
         """
         is_open = np.zeros(graph.num_rows, dtype=np.bool_)
-        self.lines.reserve(graph.num_flows // 2)  # what is not used takes no memory
+        self.lines.expect(graph.num_flows // 2)
         first, row = self.number_rows(graph.num_rows), 0
         while True:
             row = kernels.scan_rows(
                 graph.row_sink,
                 graph.row_count,
                 graph.row_fold,
+                graph.row_accumulates,
                 graph.term_ptr,
                 graph.source_ptr,
                 graph.source,
                 self._code,
                 self._readers,
                 self._removed,
+                self.changes,
                 row,
                 first,
                 self.lines.arrays,

@@ -120,7 +120,7 @@ class VolumeCounter:
         is_reused = graph.num_flows >= _REUSED * graph.num_vertices
         self._readers = frozen(totals.readers, np.int32)
         versions = graph.versions if is_reused else None
-        self._uses = UseTable(self._code, num_parts, readers=self._readers, versions=versions)
+        self._uses = UseTable(self._code, num_parts, None, self._readers, versions, totals.changes)
         self._open = OpenRows()
 
     def add(self, rows: AnyRows) -> None:

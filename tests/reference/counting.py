@@ -79,7 +79,11 @@ def transfers_with(
     readers = Counter(v for *_, row_terms in rows for sources in row_terms for v in sources)
     forced, terms = split_terms(rows, part, hubs, readers if at_rarest else None)
     groups = grouped(rows, terms)
-    sent = {key: max(rows[r][1] for r in needs) for key, needs in forced.rows.items()}
+    is_open = {t.row for t in terms}
+    sent = {
+        key: max(most_of(needs - is_open, rows), *(rows[r][1] for r in needs))
+        for key, needs in forced.rows.items()
+    }
     chosen = set(cheapest_expansion(graph, part, rows, groups, sent))
     expanded = Tally(defaultdict(set, {k: set(v) for k, v in forced.rows.items()}))
     for g, members in enumerate(groups):
@@ -192,13 +196,26 @@ def choice_bytes(
     return total
 
 
-def brackets(graph: ValueGraph, value: int, needs: set[int], rows: list[RowTuple]) -> Pair:
+def brackets(
+    graph: ValueGraph,
+    value: int,
+    needs: set[int],
+    rows: list[RowTuple],
+    readers: list[RowTuple] | None = None,
+) -> Pair:
     """Lower and upper end of the number of times a value is sent to one part."""
     versions = max(int(graph.versions[value]), 1)
-    counts = [rows[r][1] for r in needs]
+    total, most = sum(rows[r][1] for r in needs), most_of(needs, readers or rows)
     rounds = min(rounds_of(graph, value, rows), versions)
-    cap = rounds if max(counts) <= rounds else versions
-    return min(max(counts), versions), min(sum(counts), cap)
+    return min(most, versions), min(total, rounds if most <= rounds else versions)
+
+
+def most_of(needs: set[int], rows: list[RowTuple]) -> int:
+    """Executions of one row, or of all that start rounds of one sink."""
+    started = Counter[int]()
+    for sink, count, _, accumulates, _ in (rows[r] for r in needs):
+        started[sink] += 0 if accumulates else count
+    return max([0, *started.values(), *(rows[r][1] for r in needs)])
 
 
 def rounds_of(graph: ValueGraph, value: int, rows: list[RowTuple]) -> int:
@@ -252,7 +269,8 @@ def hpdc18_transfers(graph: ValueGraph, part: Sequence[int], singleton: Sequence
         for v in (v for term in terms for v in term):
             if not singleton[v] and not singleton[sink] and part[v] != part[sink]:
                 tally.need(v, part[sink], r)
-    return {key: brackets(graph, key[0], needs, rows) for key, needs in tally.rows.items()}
+    apart = [(-1 - r, *row[1:]) for r, row in enumerate(rows)]  # the paper knows no sinks that happen again
+    return {key: brackets(graph, key[0], needs, rows, apart) for key, needs in tally.rows.items()}
 
 
 def dissolved_rows(graph: ValueGraph, gone: Sequence[bool]) -> dict[RowKey, int]:

@@ -39,7 +39,8 @@ def settle(
     while True:
         lines = sent.lines.arrays, folds.arrays
         row, runs = kernels.enter_rows(
-            columns, row, first, code, readers, *lines, groups.group, groups.line, combined, runs
+            *(columns, row, first, code, readers, sent.changes, *lines),
+            *(groups.group, groups.line, combined, runs),
         )
         if row == len(rows):
             return folds.pairs()
@@ -98,8 +99,8 @@ def _runs(
     item = np.empty(int(source_ptr[-1]), np.int32)
     seen = np.zeros(graph.num_vertices, np.uint32)
     kernels.note_needed(columns, code, seen)
-    sent.reserve(len(item) // 2)  # what is not used takes no memory
-    folds.reserve(most // 4)
+    sent.expect(len(item) // 2)
+    folds.expect(most // 4)
     result = fold, row, item_end, own_bytes, item
     at, runs = 0, 0
     while True:

@@ -25,7 +25,9 @@ def _graph() -> ValueGraph:
 
 
 def _totals() -> GraphTotals:
-    return GraphTotals(np.ones(VALUES, dtype=np.int32), SITE.copy(), np.ones(VALUES, dtype=np.int32))
+    return GraphTotals(
+        np.ones(VALUES, np.int32), SITE.copy(), np.ones(VALUES, np.int32), np.zeros(VALUES, np.bool_)
+    )
 
 
 def _transfers(items: list[tuple[int, int, int, int, int]]) -> Transfers:
@@ -89,7 +91,8 @@ def test_more_lines_than_there_is_room_for_at_first() -> None:
     receiver = ((sender + 1 + np.arange(n) // parts) % parts).astype(np.int32)
     value, count = np.zeros(n, dtype=np.int32), np.arange(n, dtype=np.int64)
     item = Transfers(value, sender, receiver, count, count, np.full(n, 8, dtype=np.int64))
-    totals = GraphTotals(np.ones(1, dtype=np.int32), np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.int32))
+    one = np.ones(1, dtype=np.int32)
+    totals = GraphTotals(one, np.zeros(1, np.int32), np.zeros(1, np.int32), np.zeros(1, np.bool_))
     found = Exchanges.of((item,), parts, graph, totals)
     expected = np.zeros((parts, parts), dtype=np.int64)
     expected[sender, receiver] = count
