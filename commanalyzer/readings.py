@@ -18,6 +18,7 @@ from commanalyzer.decompose import Counted, CountOptions, decompose
 from commanalyzer.errors import ConfigError
 from commanalyzer.foundation.progress import Progress
 from commanalyzer.foundation.quantities import format_bytes
+from commanalyzer.request import MODELS
 from commanalyzer.result.results import Decomposition
 from commanalyzer.vcg.storage.store import GraphStore
 
@@ -49,7 +50,10 @@ def decompose_both(
         return other, decompose(other, flops, options, progress), 1.0
     counted.append(decompose(other, flops, options, progress))
     best = [{(d.nodes, d.model): d for d in c.decompositions if d.best} for c in counted]
-    private, shared = (list(each.values()) for each in best)
+    model = min(
+        (d.model for d in best[0].values()), key=MODELS.index
+    )  # a second one does not change the answer
+    private, shared = ([d for d in each.values() if d.model == model] for each in best)
     shown = int(_is_shared_shown(private, shared, 1 + options.imbalance))
     against = best[1 - shown]
     ratios = [against[key].comm_bytes / max(d.comm_bytes, 1) for key, d in best[shown].items()]

@@ -79,6 +79,7 @@ STATISTICS = np.dtype(
         ("peak_rss_bytes", "<u8"),
         ("spilled_bytes", "<u8"),
         ("prefix_events", "<u8"),
+        ("region_entries", "<u8"),
     ]
 )
 HEADER = np.dtype(

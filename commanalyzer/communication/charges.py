@@ -76,8 +76,8 @@ def expand_transfers(graph: AnyGraph, totals: GraphTotals, part: Int32, uses: Pa
     """Return the transfers of values to the parts that read them.
 
     Per (value, part): at least as often as the sink that reads it most (executions of one sink are different
-    ones and add up, whatever else they read), at most as often as all reading rows together, and never more
-    often than the value had versions (a value that never changes is sent once).
+    ones and add up, whatever else they read, up to the rounds of the value), at most as often as all reading
+    rows together, and never more often than the value had versions (one that never changes is sent once).
     The upper end leaves out partial results: where no row reads more versions than the value had rounds,
     readers are taken to see the end of each round, as they do after a reduction.
 

@@ -118,8 +118,12 @@ def put_again(old: Any, sums: Any) -> None:
 
 
 @compiled_inline
-def enter(lines: Any, i: Any, row: Any, count: Any, fresh: Any, sink: Any) -> None:
-    """Enter in line ``i`` that ``row`` uses it; its count adds up with that of others of ``sink`` if >= 0."""
+def enter(lines: Any, i: Any, row: Any, count: Any, fresh: Any, sink: Any, rounds: Any) -> None:
+    """Enter in line ``i`` that ``row`` uses it.
+
+    Its count adds up with that of others of ``sink`` if this is >= 0, up to ``rounds`` of the value: readers
+    that change are taken to see the ends of rounds.
+    """
     table, key = lines[0], lines[1]
     if key[i, LAST] != row:
         key[i, LAST] = row
@@ -132,7 +136,7 @@ def enter(lines: Any, i: Any, row: Any, count: Any, fresh: Any, sink: Any) -> No
                 sums[0, at], sums[1, at] = pair, 0
                 used[2] += 1
             sums[1, at] += count
-            most = sums[1, at]
+            most = max(count, min(sums[1, at], np.int64(rounds)))
         table[i, MOST] = max(table[i, MOST], most)
         table[i, TOTAL] += count
         if table.shape[1] > FRESH:
@@ -225,6 +229,7 @@ def scan_rows(
     readers: Any,
     removed: Any,
     changes: Any,
+    rounds: Any,
     begin: Any,
     first_row: Any,
     lines: Any,
@@ -237,9 +242,10 @@ def scan_rows(
     Rows with a term that another part may compute are only marked in ``is_open``: what they need is a choice.
 
     The columns of the graph are followed by ``code``, owner codes, ``readers`` (:func:`home_of`), and
-    ``removed`` bool[V], values whose flows are left out; empty for none, and ``changes``
-    (:func:`changing_sink`). ``begin`` is the row to begin with,
-    ``first_row`` the number of row 0 among the rows of all slices, ``is_open`` bool[R] the output.
+    ``removed`` bool[V], values whose flows are left out; empty for none, ``changes``
+    (:func:`changing_sink`), and ``rounds`` int32[V] of the values, empty like ``changes``. ``begin`` is the
+    row to begin with, ``first_row`` the number of row 0 among the rows of all slices, ``is_open`` bool[R] the
+    output.
 
     A pair whose most frequent sink uses all versions of its value is sated: more uses change nothing. Bits of
     ``sated`` uint64[V] say to which parts each value need not be entered again; empty not to note that, with
@@ -264,7 +270,7 @@ def scan_rows(
                 continue
             look_ahead(i, source, lines)
             line = line_of(lines, v, owner)
-            enter(lines, line, first_row + r, row_count[r], 0, sink)
+            enter(lines, line, first_row + r, row_count[r], 0, sink, rounds[v] if sink >= 0 else 0)
             if len(sated) and lines[0][line, MOST] >= versions[v]:
                 sated[v] |= np.uint64(1) << np.uint64(owner)
     return len(row_sink)

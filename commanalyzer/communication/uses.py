@@ -152,7 +152,8 @@ class UseTable:
             computed at the rarest; None where it may not.
         versions: int64[V], for graphs whose values are used many times over: what no further use changes is
             not entered again. None not to note that.
-        changes: bool[V], sinks of which the rows that start rounds add up; None for none.
+        adding: bool[V], sinks of which the rows that start rounds add up, and int32[V], rounds of the values,
+            up to which they do; None for none.
 
     Attributes:
         lines: What was collected.
@@ -165,10 +166,11 @@ class UseTable:
         removed: Bool | None = None,
         readers: Int32 | None = None,
         versions: Int64 | None = None,
-        changes: Bool | None = None,
+        adding: tuple[Bool, Int32] | None = None,
     ) -> None:
         self._code = code
-        self.changes = frozen(np.zeros(0) if changes is None else changes, np.bool_)
+        changes, rounds = adding or (np.zeros(0), np.zeros(0))
+        self.adding = frozen(changes, np.bool_), frozen(rounds, np.int32)
         self._readers = frozen(np.zeros(0) if readers is None else readers, np.int32)
         self._removed = frozen(np.zeros(0) if removed is None else removed, np.bool_)
         if versions is None or num_parts > _SATED_PARTS:
@@ -214,7 +216,7 @@ class UseTable:
                 self._code,
                 self._readers,
                 self._removed,
-                self.changes,
+                *self.adding,
                 row,
                 first,
                 self.lines.arrays,

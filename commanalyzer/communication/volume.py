@@ -120,7 +120,11 @@ class VolumeCounter:
         is_reused = graph.num_flows >= _REUSED * graph.num_vertices
         self._readers = frozen(totals.readers, np.int32)
         versions = graph.versions if is_reused else None
-        self._uses = UseTable(self._code, num_parts, None, self._readers, versions, totals.changes)
+        adding = (
+            totals.changes,
+            np.minimum(totals.rounds, np.iinfo(np.int32).max).astype(np.int32, copy=False),
+        )
+        self._uses = UseTable(self._code, num_parts, None, self._readers, versions, adding)
         self._open = OpenRows()
 
     def add(self, rows: AnyRows) -> None:

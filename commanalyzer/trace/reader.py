@@ -30,6 +30,7 @@ class TraceStatistics:
         spilled_bytes: Bytes of columns that were moved to the trace while the program ran.
         prefix_events: Rows that had occurred, about, when the recording was ended as it showed workspaces; 0
             for a whole run.
+        region_entries: How often the analysed region began; 0 where everything is analysed.
     """
 
     hash_collisions: int
@@ -40,6 +41,7 @@ class TraceStatistics:
     peak_rss_bytes: int
     spilled_bytes: int
     prefix_events: int
+    region_entries: int
 
 
 @dataclass(frozen=True, slots=True)

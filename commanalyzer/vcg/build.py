@@ -6,8 +6,9 @@ rows of the trace pass by in chunks: only sums per vertex, one chunk and what is
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +16,13 @@ from numpy.typing import NDArray
 from commanalyzer.foundation.work import DEFAULT_WEIGHTS, WorkWeights
 from commanalyzer.instrument.sites import SiteTable
 from commanalyzer.trace.reader import Trace
-from commanalyzer.vcg.graph import ValueGraph
+from commanalyzer.vcg.graph import Site, ValueGraph
 from commanalyzer.vcg.homes import Homes, find_homes
 from commanalyzer.vcg.naming import DefinedNames, Names, name_homes
 from commanalyzer.vcg.reading.coded_ranges import CodedRanges
 from commanalyzer.vcg.reading.tables import CHUNK, Chunk, Tables
 from commanalyzer.vcg.room import Room
+from commanalyzer.vcg.storage.coding import read_only
 from commanalyzer.vcg.storage.spill import Spill
 from commanalyzer.vcg.storage.store import GraphStore, Rows, StoreWriter
 from commanalyzer.vcg.work import sites_of, vertex_work
@@ -32,6 +34,7 @@ Float64 = NDArray[np.float64]
 Bool = NDArray[np.bool_]
 
 _SITE = (1 << 32) - 1  # bits of the site in the second word of a head
+_OUTSIDE = 40  # bits of a count below what happened between executions of the region
 
 
 def build_graph(trace: Trace, table: SiteTable, *, has_regions: bool = False) -> ValueGraph:
@@ -57,15 +60,21 @@ def build_store(
         weights: What operations count for.
 
     Returns:
-        The graph; chains that never happened inside the region are left out, their values are inputs.
+        The graph; chains that never happened inside the region are left out, their values are inputs. What
+        made them anew between its executions is a row without sources: it happened as often, but at most once
+        before each execution, since a region sees the last one only.
     """
     tables = Tables.of(trace)
     sites = _SiteColumns.of(table)
     homes = find_homes(trace, tables, sites.width_bytes)
     writer = StoreWriter(spill or Spill())
     vertices = _Vertices.make(tables, homes)
-    _add_fills(_add_chunks(tables, homes, sites, vertices, writer), homes, vertices, writer)
-    named, names = sites_of(trace, table), Names(table, trace, tables)
+    entries = trace.statistics.region_entries
+    _add_chunks(tables, homes, sites, vertices, writer, has_outside=entries > 0)
+    names, named = Names(table, trace, tables), sites_of(trace, table)
+    if entries > 1:
+        _add_entering(vertices, entries, len(named), writer)
+        named += (Site("(outside the region)", "", 0, "input", 8),)
     work = vertex_work(writer.row_columns, named, vertices.count, weights)
     vertex_writer = _VertexWriter(vertices, work, writer)
     _add_homes(trace, names, homes, vertex_writer, has_regions)
@@ -99,12 +108,14 @@ class _Vertices:
         state: uint8[V], what happened first (:mod:`commanalyzer.vcg.reading.form_kernels`).
         versions: int64[V], stores.
         producer: int32[V], site of the first store, -1 for none.
+        outside: int64[V], stores between executions of the region, then those that enter it.
     """
 
     of_row: Int32
     state: UInt8
     versions: Int64
     producer: Int32
+    outside: Int64
 
     @classmethod
     def make(cls, tables: Tables, homes: Homes) -> _Vertices:
@@ -114,8 +125,8 @@ class _Vertices:
         count = int(number_defined(tables.heads, tables.names, homes.count, of_row))
         if len(tables.kept):
             of_row = of_row[tables.kept]
-        zeros = np.zeros(count, np.uint8), np.zeros(count, np.int64)
-        return cls(of_row, *zeros, np.full(count, -1, np.int32))
+        stores = np.zeros((2, count), np.int64)
+        return cls(of_row, np.zeros(count, np.uint8), stores[0], np.full(count, -1, np.int32), stores[1])
 
     @property
     def count(self) -> int:
@@ -123,18 +134,29 @@ class _Vertices:
 
 
 def _add_chunks(
-    tables: Tables, homes: Homes, sites: _SiteColumns, vertices: _Vertices, writer: StoreWriter
-) -> Int64:
-    """Append all rows but fills; return the fills. The rows of a chunk are coded while the next is formed."""
+    tables: Tables,
+    homes: Homes,
+    sites: _SiteColumns,
+    vertices: _Vertices,
+    writer: StoreWriter,
+    *,
+    has_outside: bool,
+) -> None:
+    """Append all rows, fills last. The rows of a chunk are coded while the next is formed."""
     places = homes.ranges.starts, homes.ranges.base, homes.vertex, vertices.of_row
-    counts = tables.cells[:, 1]
+    cells, outside = _split(tables.cells) if has_outside else (tables.cells, tables.cells[:0])
+    counts = cells[:, 1]
     ranges = CodedRanges.of(tables.ranges, counts, places, sites.self_label, sites.fold)
     fills = [np.zeros((0, 4), np.int64)]
     rooms = Room(), Room()
     with ThreadPoolExecutor(max_workers=1) as coder:
         coded: Future[None] | None = None
         for number, chunk in enumerate(tables.chunks(ranges.is_kept)):
-            rows = _form(chunk, tables, homes, sites, vertices, ranges, rooms[number % 2])
+            if has_outside:
+                inside, other = _split(chunk.cells)
+                _note_outside(replace(chunk, cells=other), tables, outside, homes, vertices, ranges)
+                chunk = replace(chunk, cells=inside)
+            rows = _form(chunk, tables, cells, homes, sites, vertices, ranges, rooms[number % 2])
             fills.append(_fills(chunk))
             happened = chunk.pieces[counts[ranges.row[chunk.pieces[:, 1]]] != 0]
             if coded is not None:
@@ -142,12 +164,53 @@ def _add_chunks(
             coded = coder.submit(writer.add_rows, rows, ranges.blocks(happened))
         if coded is not None:
             coded.result()
-    return np.concatenate(fills)
+    for filled in _filled(np.concatenate(fills), homes):
+        np.add.at(vertices.versions, *filled[:2])
+        writer.add_rows(_without_sources(*filled))
+
+
+def _split(cells: Int64) -> tuple[Int64, Int64]:
+    """Cells with the counts inside the region, and with those between its executions."""
+    inside, outside = cells.copy(), cells.copy()
+    inside[:, 1] &= (1 << _OUTSIDE) - 1
+    outside[:, 1] >>= _OUTSIDE
+    return read_only(inside), read_only(outside)
+
+
+def _note_outside(
+    chunk: Chunk, tables: Tables, cells: Int64, homes: Homes, vertices: _Vertices, coded: CodedRanges
+) -> None:
+    """Add up stores between executions of the region; ``cells``, and those of ``chunk``, count these."""
+    from commanalyzer.vcg.reading.form_kernels import count_stores, find_sinks
+
+    places = homes.ranges.starts, homes.ranges.base, homes.vertex, vertices.of_row
+    happened = np.flatnonzero(chunk.cells[:, 1])
+    heads, sinks = read_only(chunk.heads[happened]), np.empty(len(happened), np.int32)
+    find_sinks(heads, read_only(tables.names_of(chunk.origin[happened])), places, sinks)
+    plain = sinks >= 0
+    stored = sinks[plain], chunk.cells[happened[plain], 1], (heads[plain, 1] & _SITE).astype(np.int32)
+    pieces = chunk.pieces.copy()
+    pieces[:, 4] = len(stored[0])
+    count_stores(*stored, pieces, cells, coded.columns, vertices.outside, np.empty_like(vertices.producer))
+    for home, count, _ in _filled(_fills(chunk), homes):
+        np.add.at(vertices.outside, home, count)
+
+
+def _add_entering(vertices: _Vertices, entries: int, site: int, writer: StoreWriter) -> None:
+    """Append what changed between executions of the region and was read."""
+    from commanalyzer.vcg.reading.form_kernels import READ
+
+    entering = np.where(vertices.state & READ, np.minimum(vertices.outside, entries - 1), 0)
+    vertex = np.flatnonzero(entering).astype(np.int32)
+    vertices.outside[:] = entering
+    vertices.versions[:] += entering
+    writer.add_rows(_without_sources(vertex, entering[vertex], np.full(len(vertex), site, np.int32)))
 
 
 def _form(
     chunk: Chunk,
     tables: Tables,
+    cells: Int64,
     homes: Homes,
     sites: _SiteColumns,
     vertices: _Vertices,
@@ -178,7 +241,7 @@ def _form(
         (sink, count, site, fold, accumulates, terms, term_sources, source, role),
     )  # fmt: skip
     stored = sink[:rows], count[:rows], site[:rows]
-    count_stores(*stored, chunk.pieces, tables.cells, coded.columns, vertices.versions, vertices.producer)
+    count_stores(*stored, chunk.pieces, cells, coded.columns, vertices.versions, vertices.producer)
     return Rows(
         sink[:rows], count[:rows], site[:rows], fold[:rows], accumulates[:rows], terms[:rows],
         term_sources[:num_terms], source[:sources], role[:sources],
@@ -193,8 +256,8 @@ def _fills(chunk: Chunk) -> Int64:
     return np.asarray(np.stack(columns, axis=1)[count > 0])
 
 
-def _add_fills(fills: Int64, homes: Homes, vertices: _Vertices, writer: StoreWriter) -> None:
-    """Append a row for every home that a fill covers; filled words that nobody else uses are no values."""
+def _filled(fills: Int64, homes: Homes) -> Iterator[tuple[Int32, Int64, Int32]]:
+    """Homes that fills cover, with counts and sites; filled words that nobody else uses are no values."""
     from commanalyzer.vcg.reading.row_kernels import next_filled
 
     ranges = homes.ranges
@@ -204,8 +267,7 @@ def _add_fills(fills: Int64, homes: Homes, vertices: _Vertices, writer: StoreWri
         rows, fill, dense = next_filled(
             fills, fill, dense, ranges.starts, ranges.length, ranges.base, homes.vertex, home, count, site
         )
-        np.add.at(vertices.versions, home[:rows], count[:rows])
-        writer.add_rows(_without_sources(home[:rows], count[:rows], site[:rows]))
+        yield home[:rows], count[:rows], site[:rows]
 
 
 def _without_sources(sink: Int32, count: Int64, site: Int32) -> Rows:
@@ -290,6 +352,7 @@ def _add_defined(
         out = site, temporary, object_of, offset
         count, row = next_defined(*rows, row, first - homes.count, places, cache, known, out)
         width = sites.width_bytes[site[:count]].astype(np.uint8)
-        is_input = vertices.versions[first : first + count] == 0
+        behind = first + count
+        is_input = vertices.versions[first:behind] == vertices.outside[first:behind]
         writer.add(first, (object_of[:count], offset[:count]), width, is_input, temporary[:count])
         first += count

@@ -45,7 +45,7 @@
 extern "C" {
 #endif
 
-#define CA_ABI_VERSION 13u
+#define CA_ABI_VERSION 14u
 
 #define CA_SHADOW_BASE 0x110000000000ull
 #define CA_SHADOW_BYTES 0x200000000000ull
@@ -219,6 +219,7 @@ struct ca_statistics {
   uint64_t peak_rss_bytes; /* of this process since exec, 0 if not known */
   uint64_t spilled_bytes;  /* columns that moved from memory to the trace while the program ran */
   uint64_t prefix_events;  /* rows that had occurred when it was ended because it showed workspaces, or 0 */
+  uint64_t region_entries; /* how often the analysed region began, nested ones aside; 0 without regions */
 };
 
 #define CA_TRACE_MAGIC 0x3152544d4d4f43ull /* "COMMTR1" */
@@ -249,7 +250,11 @@ extern uint64_t ca_block_counters[];
 extern const uint64_t ca_num_block_counters;
 extern uint64_t ca_external_calls[];
 extern const uint64_t ca_num_external_calls;
-extern uint64_t ca_active; /* 1 inside the analysed region; a constant 1 when there are no regions */
+/* 1 inside the analysed region, 0 before it first begins, CA_OUTSIDE between and behind its executions; a constant 1
+ * when there are no regions. It is added to counts: what happens outside is counted in the upper bits. */
+extern uint64_t ca_active;
+#define CA_OUTSIDE (1ull << 40)
+#define CA_IS_ACTIVE (ca_active & 1)
 extern const uint64_t ca_switched_off; /* CA_WITHOUT_*: mechanisms that are being measured */
 extern const uint64_t ca_num_frames;
 extern const uint64_t ca_num_calls; /* in paths of allocations, at least 1 */

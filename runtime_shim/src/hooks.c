@@ -236,21 +236,22 @@ CA_CALL void ca_store_if(uint32_t active, uint32_t site, uint64_t address, uint3
 /* A pointer was stored: not a value; the words no longer hold a replicated one. */
 CA_HOOK void ca_forget(uint64_t address, uint32_t words) { own_words(ca_word(address), words); }
 
-CA_HOOK void ca_count_block(uint32_t block) { ca_block_counters[block] += ca_active; }
+CA_HOOK void ca_count_block(uint32_t block) { ca_block_counters[block] += CA_IS_ACTIVE; }
 
-CA_HOOK void ca_count_blocks(uint32_t block, uint64_t times) { ca_block_counters[block] += times * ca_active; }
+CA_HOOK void ca_count_blocks(uint32_t block, uint64_t times) { ca_block_counters[block] += times * CA_IS_ACTIVE; }
 
 CA_HOOK void ca_count_external(uint32_t function) { ca_external_calls[function]++; }
 
 /* Regions: calls of the named functions and what lies between the named marks, nested ones included. */
 static uint64_t region_depth;
 CA_CALL void ca_region_enter(void) {
-  region_depth++;
+  if (!region_depth++)
+    ca_statistics.region_entries++;
   ca_active = 1;
 }
 CA_CALL void ca_region_leave(void) {
   if (region_depth && --region_depth == 0)
-    ca_active = 0;
+    ca_active = CA_OUTSIDE;
 }
 
 /* The path of a call in a function that was reached by an outer one. */

@@ -22,13 +22,13 @@ void ca_end_early(void);
 CA_INLINE void ca_prefix_count_predicted(void) {
   uint64_t expected = (uint64_t)(ca_state.cursor - ca_state.cells);
   if (expected > ca_prefix.since)
-    ca_prefix.counted += (expected - ca_prefix.since) * ca_active;
+    ca_prefix.counted += (expected - ca_prefix.since) * CA_IS_ACTIVE;
 }
 
 /* A row was not predicted. The newest one may be incomplete. */
 CA_INLINE void ca_prefix_count_row(uint64_t row) {
   ca_prefix_count_predicted();
-  ca_prefix.counted += ca_active;
+  ca_prefix.counted += CA_IS_ACTIVE;
   ca_prefix.since = row + 1;
   if (!CA_LIKELY(ca_prefix.counted < ca_prefix.next) && row + 1 < ca_num_rows)
     ca_prefix_check();
@@ -36,7 +36,7 @@ CA_INLINE void ca_prefix_count_row(uint64_t row) {
 
 /* A known loop that was not predicted counted so many rows. */
 CA_INLINE void ca_prefix_count_loop(uint64_t rows) {
-  ca_prefix.counted += rows * ca_active;
+  ca_prefix.counted += rows * CA_IS_ACTIVE;
   ca_prefix.since = (uint64_t)(ca_state.cursor - ca_state.cells);
   if (!CA_LIKELY(ca_prefix.counted < ca_prefix.next))
     ca_prefix_check();

@@ -48,7 +48,7 @@ CA_CALL void ca_rounds_look(uint32_t loop, uint64_t key) {
   ca_rounds.limit = ca_rounds.seen = ca_rounds.num_changed = 0;
   ca_rounds.are_moving = false;
   current = 0;
-  if (is_stopped || !ca_active)
+  if (is_stopped || !CA_IS_ACTIVE)
     return;
   struct ca_memory *memory = &ca_memories[((key ^ (key >> 32)) * 0x9e3779b97f4a7c15ull) >> 58];
   if (!memory->key && ca_previews_failed(loop) >= FEWEST_FAILURES) {

@@ -67,6 +67,47 @@ def test_same_bytes_by_function_and_by_marks(tmp_path: Path) -> None:
     assert results[0].best(4).comm_bytes == results[1].best(4).comm_bytes > 0
 
 
+SMOOTH = """
+#include <stdlib.h>
+#include <string.h>
+double *u, *w, *c;
+__attribute__((noinline)) void smooth(int n) {
+    for (int i = 1; i <= n; i++) w[i] = c[i - 1] * u[i - 1] + c[i] * u[i] + c[i + 1] * u[i + 1];
+}
+int main(int argc, char **argv) {
+    int n = 1000, steps = atoi(argv[1]);
+    u = calloc(n + 2, 8), w = calloc(n + 2, 8), c = calloc(n + 2, 8);
+    for (int i = 0; i < n + 2; i++) u[i] = i % 7, c[i] = 0.3 + i % 3;
+    for (int t = 0; t < steps; t++) {
+        smooth(n);
+        CHANGE
+    }
+    return w[n / 2] < 0.0;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "versions"),
+    [
+        ("", 1),
+        ("for (int i = 1; i <= n; i++) u[i] = 0.5 * w[i] + t;", 6),
+        ("for (int i = 1; i <= n; i++) u[i] = t;", 6),
+        ("memset(u, 0, 8 * (n + 2));", 6),
+        ("for (int k = 0; k < 3; k++) for (int i = 1; i <= n; i++) u[i] += 1.0;", 6),
+        ("if (t % 2 == 0) for (int i = 1; i <= n; i++) u[i] = w[i] * t;", 4),
+    ],
+    ids=["never", "computed", "constant", "filled", "several times", "every second time"],
+)
+def test_values_that_change_between_calls_cross_again(change: str, versions: int, tmp_path: Path) -> None:
+    """Both borders of each of four blocks: the coefficients once, u once per version that a call sees."""
+    source = tmp_path / "smooth.c"
+    source.write_text(SMOOTH.replace("CHANGE", change))
+    for steps, seen in ((1, 1), (6, versions)):
+        found = ca.analyze(source, [str(steps)], nodes=[4], regions=["smooth"], program_output="discard")
+        assert found.best(4).comm_bytes == 2 * 3 * 8 * (1 + seen)
+
+
 SEGMENTS = """
 #include <commanalyzer.h>
 double x[4], out[4];

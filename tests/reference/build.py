@@ -58,7 +58,14 @@ def build_graph(trace: Trace, table: SiteTable, *, has_regions: bool = False) ->
     if has_regions:
         # the order inside the region is not known; named values are made anew
         is_input[source[(source >= 0) & (source < len(index.home))]] = True
-    return _assemble(trace, table, tables, rows, index, defining_rows, sink, chains, fills, is_input)
+    # what was stored between executions of the region and is read: each sees the last version at most
+    entering = np.bincount(sink[~rows.is_fill], rows.outside[~rows.is_fill], num_vertices).astype(np.int64)
+    np.add.at(entering, fills.vertex, rows.outside[fills.row])
+    entering[np.setdiff1d(np.arange(num_vertices), source)] = 0
+    entering = np.minimum(entering, max(trace.statistics.region_entries - 1, 0))
+    return _assemble(
+        trace, table, tables, rows, index, defining_rows, sink, chains, fills, is_input, entering
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +77,7 @@ class _Rows:
     """
 
     count: Int64
+    outside: Int64
     site: Int64
     sink: Int64
     is_register: Bool
@@ -89,7 +97,8 @@ class _Rows:
         own = np.array([s.self_label for s in table.sites] or [0], dtype=np.int64)
         is_update = (flags & ROW_UPDATE) != 0
         return cls(
-            trace.cells["count"].astype(np.int64),
+            trace.cells["count"].astype(np.int64) % (1 << 40),
+            trace.cells["count"].astype(np.int64) >> 40,
             site,
             trace.heads["sink"].astype(np.int64),
             (flags & ROW_REGISTER) != 0,
@@ -225,21 +234,25 @@ def _assemble(
     chains: Chains,
     fills: _Fills,
     is_input: Bool,
+    entering: Int64,
 ) -> ValueGraph:
     """Final arrays: rows that happened, in order of first occurrence, fills behind them."""
     happened = rows.count > 0
     kept = np.flatnonzero(~rows.is_fill & happened)
     filled = happened[fills.row]
     fill_row, fill_sink = fills.row[filled], fills.vertex[filled]
-    row_sink = np.concatenate([sink[kept], fill_sink])
-    row_count = np.concatenate([rows.count[kept], rows.count[fill_row]])
-    row_site = np.concatenate([rows.site[kept], rows.site[fill_row]])
-    nothing = np.zeros(len(fill_row), np.int64)
+    sites, enters = _sites(trace, table), np.flatnonzero(entering)
+    outside = np.full(len(enters), len(sites))
+    row_sink = np.concatenate([sink[kept], fill_sink, enters])
+    row_count = np.concatenate([rows.count[kept], rows.count[fill_row], entering[enters]])
+    row_site = np.concatenate([rows.site[kept], rows.site[fill_row], outside])
+    nothing = np.zeros(len(fill_row) + len(enters), np.int64)
+    if trace.statistics.region_entries > 1:
+        sites += (Site("(outside the region)", "", 0, "input", 8),)
     terms_per_row = np.bincount(chains.term_row, minlength=len(rows.count))[kept]
     source, role, source_ptr = _of_rows(chains, happened)
     num_vertices = len(is_input)
     home_object, home_offset, objects = name_homes(index, defining_rows, trace, table, tables)
-    sites = _sites(trace, table)
     term_ptr = pointer(np.concatenate([terms_per_row, nothing]))
     named_width = rows.width_bytes[defining_rows].astype(np.uint8)
     return ValueGraph(

@@ -81,7 +81,7 @@ def transfers_with(
     groups = grouped(rows, terms)
     is_open = {t.row for t in terms}
     sent = {
-        key: max(most_of(needs - is_open, rows), *(rows[r][1] for r in needs))
+        key: max(most_of(needs - is_open, rows, rounds_of(graph, key[0], rows)), *(rows[r][1] for r in needs))
         for key, needs in forced.rows.items()
     }
     chosen = set(cheapest_expansion(graph, part, rows, groups, sent))
@@ -205,17 +205,17 @@ def brackets(
 ) -> Pair:
     """Lower and upper end of the number of times a value is sent to one part."""
     versions = max(int(graph.versions[value]), 1)
-    total, most = sum(rows[r][1] for r in needs), most_of(needs, readers or rows)
     rounds = min(rounds_of(graph, value, rows), versions)
+    total, most = sum(rows[r][1] for r in needs), most_of(needs, readers or rows, rounds)
     return min(most, versions), min(total, rounds if most <= rounds else versions)
 
 
-def most_of(needs: set[int], rows: list[RowTuple]) -> int:
-    """Executions of one row, or of all that start rounds of one sink."""
+def most_of(needs: set[int], rows: list[RowTuple], rounds: int) -> int:
+    """Executions of one row, or of all that start rounds of one sink, up to the rounds of what they read."""
     started = Counter[int]()
     for sink, count, _, accumulates, _ in (rows[r] for r in needs):
         started[sink] += 0 if accumulates else count
-    return max([0, *started.values(), *(rows[r][1] for r in needs)])
+    return max([0, *(min(n, rounds) for n in started.values()), *(rows[r][1] for r in needs)])
 
 
 def rounds_of(graph: ValueGraph, value: int, rows: list[RowTuple]) -> int:

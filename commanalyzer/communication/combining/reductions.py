@@ -39,7 +39,7 @@ def settle(
     while True:
         lines = sent.lines.arrays, folds.arrays
         row, runs = kernels.enter_rows(
-            *(columns, row, first, code, readers, sent.changes, *lines),
+            *(columns, row, first, code, readers, sent.adding, *lines),
             *(groups.group, groups.line, combined, runs),
         )
         if row == len(rows):
