@@ -23,7 +23,7 @@ import numpy as np
 
 from commanalyzer.allocations.model import AreaModel, holds, read_model, require
 from commanalyzer.errors import FitError
-from commanalyzer.laws.formula import formula_python
+from commanalyzer.laws.formula import PYTHON, formula_text
 from commanalyzer.laws.law import Formula
 from commanalyzer.laws.regression import (
     Index,
@@ -164,7 +164,7 @@ def _fitted(
             return None
         formula, score = chosen
         total += score * float(rows.sum())
-        text = formula_python(formula, list(names))
+        text = formula_text(formula, list(names), PYTHON)
         found.append(AreaFormula("I" * (number + 1), tuple(where), text))
     return tuple(found), total / len(data.time_s)
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from commanalyzer.composition.expressions import Sum, Use
 from commanalyzer.composition.models import Composed, scaled_law
-from commanalyzer.laws.formula import formula_latex, formula_python, formula_text
-from commanalyzer.laws.law import Formula, Law
+from commanalyzer.laws.formula import LATEX, PYTHON, TEXT, Style, formula_text
+from commanalyzer.laws.law import Law
 
 MICROSECONDS = 1e6
 
@@ -30,7 +30,7 @@ class ComposedFormula(NamedTuple):
 
 def formula_of_sum(model: Composed, total: Sum) -> str:
     """One sum as text, microseconds; ``measured`` where a block has a table."""
-    parts = _parts(model, total, formula_text, MICROSECONDS, lambda name, shares: f"{name}/{shares}")
+    parts = _parts(model, total, TEXT, MICROSECONDS, lambda name, shares: f"{name}/{shares}")
     return "measured" if parts is None else _joined(parts)
 
 
@@ -38,11 +38,8 @@ def formula_of(model: Composed) -> ComposedFormula | None:
     """The whole maximum; ``None`` where a block has a table of times."""
     sums = model.form.sums
     texts = [formula_of_sum(model, total) for total in sums]
-    latex = [
-        _parts(model, t, formula_latex, MICROSECONDS, lambda name, s: rf"\tfrac{{{name}}}{{{s}}}")
-        for t in sums
-    ]
-    python = [_parts(model, t, formula_python, 1.0, lambda name, s: f"({name} / {s})") for t in sums]
+    latex = [_parts(model, t, LATEX, MICROSECONDS, lambda name, s: rf"\tfrac{{{name}}}{{{s}}}") for t in sums]
+    python = [_parts(model, t, PYTHON, 1.0, lambda name, s: f"({name} / {s})") for t in sums]
     if any(parts is None for parts in latex):
         return None
     models = [model.models[use.block] for total in sums for use, _ in total.terms]
@@ -58,7 +55,7 @@ def formula_of(model: Composed) -> ComposedFormula | None:
 def _parts(
     model: Composed,
     total: Sum,
-    shown: Callable[[Formula, Sequence[str]], str],
+    style: Style,
     factor: float,
     share: Callable[[str, int], str],
 ) -> list[str] | None:
@@ -66,22 +63,23 @@ def _parts(
     law = model.law_of(Sum(tuple((u, c) for u, c in total.terms if u.shares == 1)))
     if any(not isinstance(model.models[use.block], Law) for use, _ in total.terms) or law is None:
         return None
-    parts = [shown(scaled_law(law, factor).formula, law.parameters)] if law.formula.terms else []
-    return parts + [_shared(model, use, c, shown, factor, share) for use, c in total.terms if use.shares > 1]
+    whole = scaled_law(law, factor).formula
+    parts = [formula_text(whole, law.parameters, style)] if whole.terms else []
+    return parts + [_shared(model, use, c, style, factor, share) for use, c in total.terms if use.shares > 1]
 
 
 def _shared(
     model: Composed,
     use: Use,
     coefficient: Fraction,
-    shown: Callable[[Formula, Sequence[str]], str],
+    style: Style,
     factor: float,
     share: Callable[[str, int], str],
 ) -> str:
     block = model.models[use.block]
     assert isinstance(block, Law)
     names = [share(name, use.shares) if name == model.divided else name for name in block.parameters]
-    return shown(scaled_law(block, factor * float(coefficient)).formula, names)
+    return formula_text(scaled_law(block, factor * float(coefficient)).formula, names, style)
 
 
 def _joined(parts: Sequence[str]) -> str:

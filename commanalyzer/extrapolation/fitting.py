@@ -118,8 +118,7 @@ class Fitter:
         return Search("ten-fold", tuple(folds(len(self.x))), powers, accepts)
 
     def _law(self, metric: str, formula: Formula) -> Law:
-        lowest, highest = (tuple(getattr(self.x, f)(axis=0).tolist()) for f in ("min", "max"))
-        return Law(metric, self.names, formula, (), lowest, highest, len(self.x))
+        return Law.of_points(metric, self.names, (formula,), self.x)
 
 
 def folds(rows: int) -> list[NDArray[np.bool_]]:

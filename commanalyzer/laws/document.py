@@ -13,7 +13,7 @@ from typing import Any, cast, get_args
 from commanalyzer.errors import ArtifactError, FitError
 from commanalyzer.foundation.documents import load_document, number
 from commanalyzer.foundation.files import write_text
-from commanalyzer.laws.formula import formula_latex, formula_text, law_python, law_text
+from commanalyzer.laws.formula import LATEX, formula_text, law_python, law_text
 from commanalyzer.laws.law import CONFIDENCE, Family, Formula, Law
 from commanalyzer.laws.naming import law_name
 from commanalyzer.laws.terms import FORMS, Factor, Term
@@ -86,11 +86,12 @@ def law_content(law: Law) -> dict[str, object]:
         "metric": law.metric,
         "name": law_name(law),
         "text": law_text(law),
-        "latex": formula_latex(law.formula, law.parameters),
+        "latex": formula_text(law.formula, law.parameters, LATEX),
         "python": law_python(law),
         "parameters": list(law.parameters),
         "lowest": list(law.lowest),
         "highest": list(law.highest),
+        "whole": law.whole,
         "points": law.num_points,
         "notes": list(law.notes),
         "runs_to_add": law.lacks or None,
@@ -136,6 +137,7 @@ def read_law(entry: Mapping[str, Any]) -> Law:
         num_points=int(entry["points"]),
         notes=tuple(map(str, entry["notes"])),
         lacks=str(entry.get("runs_to_add") or ""),
+        whole=None if entry.get("whole") is None else tuple(map(str, entry["whole"])),
     )
 
 

@@ -8,6 +8,7 @@ problems.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,7 +64,6 @@ def fit_law(
     notes += [
         f"{point_text(names, point)} lies off the other points and is left out" for point in x[doubtful]
     ]
-    lowest, highest = (tuple(getattr(x, f)(axis=0).tolist()) for f in ("min", "max"))
     runs = _runs_to_add(x[~doubtful], names, found[0])
     lacks = "" if found[0].residual_error < _EXACT else runs
     if lacks:
@@ -75,7 +75,7 @@ def fit_law(
         notes.append(
             f"no formula predicts these data (error {error}): more points, or points of another kind"
         )
-    return Law(metric, tuple(names), found[0], tuple(found[1:]), lowest, highest, len(y), tuple(notes), lacks)
+    return replace(Law.of_points(metric, names, found, x), notes=tuple(notes), lacks=lacks)
 
 
 def _check(x: Floats, names: Sequence[str], y: Floats, metric: str) -> None:

@@ -18,24 +18,9 @@ def law_text(law: Law) -> str:
     return formula_text(law.formula, law.parameters)
 
 
-def formula_text(formula: Formula, parameters: Sequence[str]) -> str:
-    """One formula with the given names of parameters."""
-    return _written(formula, parameters, _TEXT)
-
-
-def formula_latex(formula: Formula, parameters: Sequence[str]) -> str:
-    r"""``32\,n\,(\sqrt{p} - 1)``, for a paper in math mode; q_i are the extents of the most cubic grid."""
-    return _written(formula, parameters, _LATEX)
-
-
-def formula_python(formula: Formula, parameters: Sequence[str]) -> str:
-    """One formula as an expression of Python; names may be expressions in brackets."""
-    return _written(formula, parameters, _PYTHON)
-
-
 def law_python(law: Law) -> str:
     """Source of a function of the parameters; standard library only, but for laws of process grids."""
-    body = formula_python(law.formula, law.parameters)
+    body = formula_text(law.formula, law.parameters, PYTHON)
     lines = ["from commanalyzer.laws.terms import most_cubic_grid"] if "most_cubic_grid" in body else []
     lines += ["import math", ""] if "math." in body else []
     name = "".join(c if c.isalnum() or c == "_" else "_" for c in law.metric)
@@ -60,7 +45,7 @@ def _latex_name(name: str) -> str:
     return name if len(name) == 1 else r"\mathit{" + name.replace("_", r"\_") + "}"
 
 
-class _Style(NamedTuple):
+class Style(NamedTuple):
     """How a language writes a formula.
 
     Templates may name the parameter ``x``, its exponent ``a`` and that of its logarithm ``b``, ``power`` and
@@ -78,7 +63,7 @@ class _Style(NamedTuple):
     forms: Mapping[Form, str]
 
 
-_TEXT = _Style(
+TEXT = Style(
     " ", number_text, "{:g}".format, str, ("{x}^{a}", "{x}^({a})"),
     {Fraction(1, 2): "sqrt({x})", Fraction(1, 3): "cbrt({x})"}, ("log2({x})", "log2({x})^{b}"),
     {
@@ -87,7 +72,7 @@ _TEXT = _Style(
         "gather": "({x} - 1) (1 - exp(-{a}/{x}))",
     },
 )  # fmt: skip
-_LATEX = _Style(
+LATEX = Style(
     r"\,", _latex_number, "{:g}".format, _latex_name, ("{x}^{{{a}}}",) * 2,
     {Fraction(1, 2): r"\sqrt{{{x}}}"}, (r"\log_2 {x}", r"\log_2^{{{b}}} {x}"),
     {
@@ -96,7 +81,7 @@ _LATEX = _Style(
         "base": "{a}^{{{x}}}", "gather": r"({x} - 1)\,(1 - e^{{-{a}/{x}}})",
     },
 )  # fmt: skip
-_PYTHON = _Style(
+PYTHON = Style(
     " * ", lambda value: repr(float(value)), lambda value: repr(float(value)), str, ("{x} ** ({a})",) * 2,
     {}, ("math.log2({x})", "math.log2({x}) ** {b}"),
     {
@@ -107,8 +92,8 @@ _PYTHON = _Style(
 )  # fmt: skip
 
 
-def _written(formula: Formula, names: Sequence[str], style: _Style) -> str:
-    """The sum, the steepest term first."""
+def formula_text(formula: Formula, names: Sequence[str], style: Style = TEXT) -> str:
+    """One formula with the given names of parameters (expressions too), the steepest term first."""
 
     def steepness(item: tuple[float, Term]) -> float:
         return -sum(float(f.exponent) + 0.01 * f.log_exponent for f in item[1])
@@ -117,14 +102,14 @@ def _written(formula: Formula, names: Sequence[str], style: _Style) -> str:
     return " + ".join(_term(c, t, names, style) for c, t in terms).replace("+ -", "- ") or "0"
 
 
-def _term(coefficient: float, term: Term, names: Sequence[str], style: _Style) -> str:
+def _term(coefficient: float, term: Term, names: Sequence[str], style: Style) -> str:
     ordered = sorted(term, key=lambda f: (f.form != "power", -f.parameter))
     factors = [text for f in ordered if (text := _factor(f, style.name(names[f.parameter]), style))]
     number = style.number(coefficient)
     return style.times.join(factors if number == "1" and factors else [number, *factors])
 
 
-def _factor(factor: Factor, x: str, style: _Style) -> str:
+def _factor(factor: Factor, x: str, style: Style) -> str:
     a, d = factor.exponent, factor.exponent.denominator
     if factor.shift:
         x = f"({x} {'-' if factor.shift > 0 else '+'} {abs(factor.shift)})"
@@ -140,7 +125,7 @@ def _factor(factor: Factor, x: str, style: _Style) -> str:
     )  # fmt: skip
 
 
-def _power(x: str, exponent: Fraction, style: _Style) -> str:
+def _power(x: str, exponent: Fraction, style: Style) -> str:
     other = style.powers[exponent.denominator != 1]
     return x if exponent == 1 else style.roots.get(exponent, other).format(x=x, a=exponent)
 

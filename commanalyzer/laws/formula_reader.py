@@ -42,15 +42,12 @@ def read_formula(text: str, *, metric: str = "time_s", factor: float = 1.0) -> L
     """
     try:
         polynomial = _value(ast.parse(text.strip(), mode="eval").body, text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
+        names = tuple(dict.fromkeys(_parameter(name) for powers in polynomial for name, _, _ in powers))
+        terms = tuple(tuple(sorted(_factor(names, *power) for power in powers)) for powers in polynomial)
+    except (SyntaxError, ValueError, RecursionError, MemoryError, ArithmeticError) as error:
         raise _unreadable(text) from error
     if not np.isfinite(list(polynomial.values())).all():
         raise _unreadable(text)
-    names = tuple(dict.fromkeys(_parameter(name) for powers in polynomial for name, _, _ in powers))
-    try:
-        terms = tuple(tuple(sorted(_factor(names, *power) for power in powers)) for powers in polynomial)
-    except (ValueError, OverflowError, ZeroDivisionError) as error:
-        raise _unreadable(text) from error
     coefficients = tuple(factor * c for c in polynomial.values())
     formula = Formula("imported", terms or ((),), coefficients or (0.0,))
     limits = (0.0,) * len(names), (float("inf"),) * len(names)

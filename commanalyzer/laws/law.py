@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from commanalyzer.errors import FitError
+from commanalyzer.errors import ConfigError, FitError
 from commanalyzer.laws.terms import Floats, Term, columns
 
 Family = Literal["polynomial", "lattice", "pmnf", "power", "imported", "terms", "areas"]
@@ -66,8 +66,10 @@ class Formula:
         Reference: D. Bates, D. Watts, *Nonlinear Regression Analysis and Its Applications*, 1988, chapter 6
         (profile likelihood of one function of the parameters).
         """
+        from scipy.special import stdtrit
+
         left = max(self.free_degrees, 1)
-        return self.rest * (1 + _student(left) ** 2 / left)
+        return self.rest * (1 + float(stdtrit(left, (1 + CONFIDENCE) / 2)) ** 2 / left)
 
     def at(self, x: Floats) -> Floats:
         """float64[N], value at the points float64[N, K], never below 0."""
@@ -107,6 +109,7 @@ class Law:
         num_points: Rows of the data.
         notes: What to know before using it.
         lacks: Runs to add before there is a band, such as ``n = 48, 96``; empty where there is one.
+        whole: Parameters that were whole numbers at all points; ``None`` where that is not known.
     """
 
     metric: str
@@ -118,6 +121,15 @@ class Law:
     num_points: int
     notes: tuple[str, ...] = ()
     lacks: str = ""
+    whole: tuple[str, ...] | None = None
+
+    @classmethod
+    def of_points(cls, metric: str, names: Sequence[str], formulas: Sequence[Formula], x: Floats) -> Law:
+        """The law of data at the points float64[N, K]; the first formula is the chosen one."""
+        low, high = (tuple(ends.tolist()) for ends in (x.min(axis=0), x.max(axis=0)))
+        whole = tuple(name for name, column in zip(names, x.T, strict=True) if (column % 1 == 0).all())
+        others = tuple(formulas[1:])
+        return cls(metric, tuple(names), formulas[0], others, low, high, len(x), whole=whole)
 
     def points(self, values: Mapping[str, Floats | float]) -> Floats:
         """float64[N, K], points from one array (or number) per parameter.
@@ -165,11 +177,20 @@ class Law:
         return np.asarray(((x < np.array(self.lowest)) | (x > np.array(self.highest))).any(axis=1))
 
 
-def _student(degrees: int) -> float:
-    """Two-sided quantile of Student's distribution at :data:`CONFIDENCE`."""
-    from scipy.special import stdtrit
+def require_whole(laws: Sequence[Law], values: Mapping[str, float]) -> None:
+    """Raise where a parameter shall be no whole number that was one in all data: no program runs so.
 
-    return float(stdtrit(max(degrees, 1), (1 + CONFIDENCE) / 2))
+    Raises:
+        ConfigError: Says which, and its neighbours.
+    """
+    for name in dict.fromkeys(name for law in laws for name in law.whole or ()):
+        value = float(values.get(name, 1.0))
+        if not value.is_integer():
+            raise ConfigError(
+                f"expected a whole number as in all data of the laws, found {value}",
+                where=f"parameter {name}",
+                hint=f"{name}={value // 1:.0f} or {name}={-(-value // 1):.0f}",
+            )
 
 
 def law_of(laws: Sequence[Law], metric: str) -> Law:

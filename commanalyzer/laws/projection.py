@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.errors import FitError
-from commanalyzer.laws.law import Law, law_of
+from commanalyzer.laws.law import Law, law_of, require_whole
 from commanalyzer.laws.regression import Index
 from commanalyzer.laws.terms import NODES, Floats
 from commanalyzer.machine.parameters import MachineParameters
@@ -112,9 +112,11 @@ def project(
             ``None`` for the usual one.
 
     Raises:
+        ConfigError: If a size is no whole number that was one in all data.
         FitError: If a law or a parameter is missing, or the work does not grow with ``weak_parameter``.
         MachineModelError: If the machine is incomplete.
     """
+    require_whole(laws, sizes)
     work, division = law_of(laws, "work_flops"), division or usual_division(laws)
     needed = (_BYTES[division], *(f"{_PREFIX[division]}{name}" for name in ("messages", *SUMMARY)))
     law_of(laws, _BYTES[division])
@@ -179,21 +181,20 @@ def _grown(work: Law, sizes: Mapping[str, float], parameter: str, nodes: Index) 
         )
     start = float(sizes[parameter])
     wanted = work.predict(sizes)[0] * nodes.astype(np.float64)
-    low, high = np.full(len(nodes), start), np.full(len(nodes), start)
-    for _ in range(_MOST_DOUBLINGS):
-        short = work.predict({**sizes, parameter: high}) < wanted
-        if not short.any():
-            break
-        high[short] *= 2.0
-    else:
+    doubled: Floats = start * 2.0 ** np.arange(_MOST_DOUBLINGS, dtype=np.float64)
+    with np.errstate(over="ignore"):
+        reached = work.predict({**sizes, parameter: doubled}) >= wanted[:, None]
+    if not reached.any(axis=1).all():
         raise FitError(
             f"expected the work to grow with {parameter}, found that it does not", where="weak scaling"
         )
+    high: Floats = doubled[reached.argmax(axis=1)]
+    low = np.maximum(high / 2.0, start)
     for _ in range(_STEPS):
         middle = np.sqrt(low * high)
         short = work.predict({**sizes, parameter: middle}) < wanted
         low, high = np.where(short, middle, low), np.where(short, high, middle)
-    if start.is_integer():  # sizes are whole numbers
+    if start.is_integer() if work.whole is None else parameter in work.whole:
         high = np.maximum(np.round(high), start)
     return high
 
@@ -247,8 +248,3 @@ def advise(projection: Projection, least_efficiency: float, deadline_s: float | 
         cheapest=int(nodes[np.argmin(cost)]) if in_time.any() else None,
         deadline_s=deadline_s,
     )
-
-
-def on_nodes(projection: Projection, nodes: int) -> int:
-    """Index of a node count."""
-    return int(np.flatnonzero(projection.nodes == nodes)[0])

@@ -14,6 +14,7 @@ from commanalyzer.laws.document import load_laws
 from tests.e2e.command import HEAT, commanalyzer
 
 EXTRA_P = os.environ.get("COMMANALYZER_TEST_EXTRA_P") or shutil.which("extrap") or ""
+_RATES = ("--bandwidth", "1GB/s", "--throughput", "1GFlop/s")
 needs_extra_p = pytest.mark.skipif(
     not EXTRA_P, reason="Extra-P is not there: set COMMANALYZER_TEST_EXTRA_P to its program"
 )
@@ -76,13 +77,16 @@ def test_mistakes_are_explained(tmp_path: Path, table: Path) -> None:
     unknown = commanalyzer(tmp_path, "fit", table, "--metric", "speed")
     assert unknown.status == 1 and "comm_bytes" in unknown.err
     assert commanalyzer(tmp_path, "fit", table, "-o", "laws.json", "-q").status == 0
+    half = ("--at", "n=10.5", "--at", "p=4", "-o", "no.json")
+    for asked in (("fit", table, *half), ("advise", "laws.json", *_RATES, "--param", "n=10.5")):
+        done = commanalyzer(tmp_path, *asked)
+        assert done.status == 1 and "found 10.5" in done.err and "n=10 or n=11" in done.err
+    assert not (tmp_path / "no.json").exists()
     no_machine = commanalyzer(tmp_path, "advise", "laws.json", "--param", "n=1000")
     assert no_machine.status == 1 and "--bandwidth" in no_machine.err
-    no_size = commanalyzer(
-        tmp_path, "advise", "laws.json", "--bandwidth", "1GB/s", "--throughput", "1GFlop/s"
-    )
+    no_size = commanalyzer(tmp_path, "advise", "laws.json", *_RATES)
     assert no_size.status == 1 and "n=VALUE with --param" in no_size.err
-    no_laws = commanalyzer(tmp_path, "advise", table, "--bandwidth", "1GB/s", "--throughput", "1GFlop/s")
+    no_laws = commanalyzer(tmp_path, "advise", table, *_RATES)
     assert no_laws.status == 1 and "expected JSON" in no_laws.err
 
 

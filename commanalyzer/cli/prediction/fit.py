@@ -105,19 +105,19 @@ def command(
     DIR is the directory of a sweep, TABLE a CSV file, RESULT... are results (*.cmz) of several sizes.
     """
     check_outputs(output, json_output, force)
-    if exported is not None:
-        check_outputs(exported, None, force)
+    check_outputs(exported, None, force)
     from commanalyzer.laws.data import MACHINE_METRICS, read_observations
     from commanalyzer.laws.document import laws_json, save_laws
+    from commanalyzer.laws.law import require_whole
     from commanalyzer.laws.pipeline import fit_observations
     from commanalyzer.report.predictions.laws_text import predictions_content, show_laws
 
     seen = read_observations(inputs, model=model, parameters=parameters, arguments=dict(arguments))
     wanted = tuple(filter(None, metrics.replace(" ", "").split(",")))
     document = fit_observations(seen, inputs, wanted, families)
-    shown = document
-    if not metrics:
-        shown = replace(document, laws=tuple(x for x in document.laws if x.metric not in MACHINE_METRICS))
+    hidden = () if metrics else MACHINE_METRICS
+    shown = replace(document, laws=tuple(x for x in document.laws if x.metric not in hidden))
+    require_whole(shown.laws, dict(targets))
     others = _second_opinions(seen, shown.laws, extra_p, imported)
     if exported is not None:
         _export(seen, shown.laws, exported, force)

@@ -13,6 +13,7 @@ import shlex
 import subprocess
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -62,18 +63,9 @@ def _laws(document: Mapping[str, Any]) -> Iterator[Law]:
     for callpath, metrics in callpaths.items():
         for metric, model in metrics.items():
             name = metric if len(callpaths) == 1 else f"{metric}:{callpath}"
-            formula = _formula(model["hypothesis"])
+            formulas = [_formula(model["hypothesis"])]
             coordinates = _coordinates(document, callpath, metric, len(parameters))
-            yield Law(
-                metric=name,
-                parameters=parameters,
-                formula=formula,
-                alternatives=(),
-                lowest=tuple(coordinates.min(axis=0).tolist()),
-                highest=tuple(coordinates.max(axis=0).tolist()),
-                num_points=len(coordinates),
-                notes=("model of Extra-P",),
-            )
+            yield replace(Law.of_points(name, parameters, formulas, coordinates), notes=("model of Extra-P",))
 
 
 def _coordinates(document: Mapping[str, Any], callpath: str, metric: str, count: int) -> Floats:

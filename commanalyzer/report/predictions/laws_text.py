@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -79,23 +80,22 @@ def _predictions(laws: Sequence[Law], targets: Mapping[str, float]) -> Table:
         table.add_column(name, justify="right")
     table.add_column("")
     for law in laws:
-        value = law.predict(targets)[0]
-        low, high = law.band(targets)
-        beyond = "extrapolated" if law.is_beyond(targets).any() else ""
-        ends = ("no band: too few runs", f"add {law.lacks}") if law.lacks else map(_number, (low[0], high[0]))
-        table.add_row(law.metric, _number(value), *ends, beyond)
+        found = _predicted(law, targets)
+        band = (_number(found["low"]), _number(found["high"])) if not law.lacks else None
+        ends = band or ("no band: too few runs", f"add {law.lacks}")
+        table.add_row(law.metric, _number(found["value"]), *ends, "extrapolated" * found["is_beyond"])
     return table
 
 
 def predictions_content(laws: Sequence[Law], targets: Mapping[str, float]) -> dict[str, object]:
     """Predictions as objects of JSON, nothing without targets; ends are null where there is no band."""
-    found = []
-    for law in laws if targets else ():
-        (low,), (high,) = map(or_null, law.band(targets))
-        beyond = bool(law.is_beyond(targets).any())
-        own = {"value": float(law.predict(targets)[0]), "low": low, "high": high, "is_beyond": beyond}
-        found.append({"metric": law.metric, **own})
-    return {"predictions": found} if found else {}
+    return {"predictions": [_predicted(law, targets) for law in laws]} if laws and targets else {}
+
+
+def _predicted(law: Law, targets: Mapping[str, float]) -> dict[str, Any]:
+    ends = zip(("low", "high"), (or_null(end)[0] for end in law.band(targets)), strict=True)
+    found = {"metric": law.metric, "value": float(law.predict(targets)[0]), **dict(ends)}
+    return {**found, "is_beyond": bool(law.is_beyond(targets).any())}
 
 
 def or_null(values: Floats) -> list[float | None]:

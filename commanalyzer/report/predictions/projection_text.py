@@ -13,7 +13,7 @@ from rich.text import Text
 from commanalyzer.foundation.quantities import format_bytes, format_count, format_percent, format_seconds
 from commanalyzer.laws.document import LawsDocument
 from commanalyzer.laws.law import CONFIDENCE
-from commanalyzer.laws.projection import Advice, Projection, on_nodes
+from commanalyzer.laws.projection import Advice, Projection
 from commanalyzer.machine.parameters import MachineParameters
 from commanalyzer.report.predictions.bound_text import machine_line
 from commanalyzer.report.predictions.laws_text import or_null
@@ -59,7 +59,7 @@ def show_projection(
 
 
 def _table(curve: Projection, cores_per_node: int) -> Table:
-    sizes = ", ".join(f"{name} = {values[0]:g}" for name, values in curve.sizes.items())
+    sizes = ", ".join(f"{name} = {size_text(values[0])}" for name, values in curve.sizes.items())
     growing = [name for name, values in curve.sizes.items() if values[-1] != values[0]]
     title = f"{curve.kind} scaling, {sizes}" + (f", {growing[0]} growing" if growing else "")
     table = Table(title=title, title_justify="left")
@@ -72,7 +72,7 @@ def _table(curve: Projection, cores_per_node: int) -> Table:
         band = "none" if curve.lacking else " - ".join(map(format_percent, ends))
         table.add_row(
             f"{nodes}{' *' if curve.is_beyond[i] else ''}",
-            *(f"{curve.sizes[name][i]:.6g}" for name in growing),
+            *(size_text(curve.sizes[name][i]) for name in growing),
             format_count(curve.work_flop[i]),
             format_bytes(curve.comm_bytes[i]),
             format_percent(curve.efficiency[i]),
@@ -84,6 +84,11 @@ def _table(curve: Projection, cores_per_node: int) -> Table:
     return table
 
 
+def size_text(value: float) -> str:
+    """A size to run: every digit where it is a whole number."""
+    return f"{value:.0f}" if value % 1 == 0 else f"{value:.6g}"
+
+
 def advice_lines(curve: Projection, advice: Advice, cores_per_node: int = 1) -> list[str]:
     """What to ask for, in words."""
     wanted = format_percent(advice.least_efficiency)
@@ -91,7 +96,8 @@ def advice_lines(curve: Projection, advice: Advice, cores_per_node: int = 1) -> 
         lines = [f"No node count reaches an efficiency of {wanted}"]
     else:
         is_plain = curve.lacking or advice.largest_certain == advice.largest
-        certain = "" if is_plain else _less_certain(advice)
+        on = f"certain on {advice.largest_certain}" if advice.largest_certain else "not certain on any"
+        certain = "" if is_plain else f" ({on})"
         where = _at(curve, advice.largest)
         lines = [
             f"Largest sensible: {_nodes(advice.largest)} with an efficiency of {wanted}{certain}: {where}"
@@ -102,7 +108,7 @@ def advice_lines(curve: Projection, advice: Advice, cores_per_node: int = 1) -> 
     if advice.cheapest is None:
         lines.append(f"No node count is done within {format_seconds(advice.deadline_s or 0.0)}")
     else:
-        hours = float(curve.core_hours(cores_per_node)[on_nodes(curve, advice.cheapest)])
+        hours = float(curve.core_hours(cores_per_node)[curve.nodes.tolist().index(advice.cheapest)])
         within = f" within {format_seconds(advice.deadline_s)}" if advice.deadline_s is not None else ""
         lines.append(
             f"Fewest core-hours{within}: {_nodes(advice.cheapest)}, {hours:.3g} core-hours: "
@@ -114,7 +120,7 @@ def advice_lines(curve: Projection, advice: Advice, cores_per_node: int = 1) -> 
 def _gain_lines(curve: Projection, gain: Projection, advice: Advice) -> list[str]:
     """What the best division found changes; nothing where it has no fewer bytes."""
     alone = advice.largest is None or advice.largest == 1
-    i = on_nodes(curve, advice.fastest if alone else advice.largest or 1)
+    i = curve.nodes.tolist().index(advice.fastest if alone else advice.largest or 1)
     if not gain.comm_bytes[i] < curve.comm_bytes[i]:
         return ["All this is of plain blocks; the best division found has no fewer bytes"]
     nodes = int(curve.nodes[i])
@@ -125,18 +131,12 @@ def _gain_lines(curve: Projection, gain: Projection, advice: Advice) -> list[str
     ]
 
 
-def _less_certain(advice: Advice) -> str:
-    if advice.largest_certain is None:
-        return " (not certain on any)"
-    return f" (certain on {advice.largest_certain})"
-
-
 def _nodes(count: int) -> str:
     return f"{count} node{'s' if count != 1 else ''}"
 
 
 def _at(curve: Projection, nodes: int) -> str:
-    i = on_nodes(curve, nodes)
+    i = curve.nodes.tolist().index(nodes)
     efficiency = format_percent(curve.efficiency[i])
     return f"{format_seconds(curve.time_s[i])} at least, efficiency {efficiency} at most"
 

@@ -12,7 +12,7 @@ import pytest
 
 from commanalyzer.errors import ArtifactError
 from commanalyzer.laws.document import LawsDocument, laws_json, load_laws, save_laws
-from commanalyzer.laws.formula import formula_latex, law_python, law_text
+from commanalyzer.laws.formula import LATEX, formula_text, law_python, law_text
 from commanalyzer.laws.law import Law
 from commanalyzer.laws.naming import law_name
 from tests.unit.laws.samples import HALO, MESSAGES, WORK, factor, law
@@ -31,10 +31,12 @@ EVERYTHING = law(
 
 def test_text_and_latex() -> None:
     assert law_text(HALO) == "320 n (sqrt(p) - 1)"
-    assert formula_latex(HALO.formula, "pn") == r"320\,n\,(\sqrt{p} - 1)"
-    assert formula_latex(law("a", (7.25, (factor(1, exponent="2/3"),))).formula, "pn") == r"7.25\,n^{2/3}"
+    assert formula_text(HALO.formula, "pn", LATEX) == r"320\,n\,(\sqrt{p} - 1)"
+    assert (
+        formula_text(law("a", (7.25, (factor(1, exponent="2/3"),))).formula, "pn", LATEX) == r"7.25\,n^{2/3}"
+    )
     assert law_text(law("a", (1e-12, (factor(1),)), (-4.0, ()))) == "1e-12 n - 4"
-    assert formula_latex(law("a", (1.5e12, ())).formula, "pn") == r"1.5 \cdot 10^{12}"
+    assert formula_text(law("a", (1.5e12, ())).formula, "pn", LATEX) == r"1.5 \cdot 10^{12}"
 
 
 @pytest.mark.parametrize("sample", [HALO, WORK, MESSAGES, EVERYTHING], ids=lambda s: s.metric)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from commanalyzer.communication.matrix import Collective, Communication
-from commanalyzer.errors import FitError, MachineModelError
+from commanalyzer.errors import EXIT_USER_ERROR, ConfigError, FitError, MachineModelError
+from commanalyzer.laws.document import LawsDocument, load_laws, save_laws
+from commanalyzer.laws.fit import fit_law
 from commanalyzer.laws.law import Law
 from commanalyzer.laws.projection import advise, project
 from commanalyzer.machine.catalog import find_machine, published_machines
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.report.predictions.bound_text import machine_line
-from commanalyzer.report.predictions.projection_text import advice_lines, curve_arrays
+from commanalyzer.report.predictions.projection_text import advice_lines, curve_arrays, size_text
 from commanalyzer.roofline.bound import scaling_bound
 from commanalyzer.roofline.traffic import node_traffic
 from tests.unit.laws.samples import HALO, WORK, factor, law
@@ -142,6 +145,24 @@ def test_advice_by_hand() -> None:
     assert advise(found, 0.8, deadline_s=1e-9).cheapest is None
     assert advise(found, 0.99999).largest == 1
     assert any("64 nodes" in line for line in advice_lines(found, advice))
+
+
+def test_sizes_are_whole_where_all_data_were(tmp_path: Path) -> None:
+    """W = 70 n^2: on 2 nodes weak scaling wants 1000 sqrt(2) = 1414.2, which no program has as a size."""
+    n = np.array([8.0, 16.0, 24.0, 32.0, 64.0])[:, None]
+    whole, broken = (fit_law(x, ("n",), 70 * x[:, 0] ** 2, metric="work_flops") for x in (n, n / 16))
+    old = replace(whole, whole=None)  # a document of an older version
+    save_laws(LawsDocument("x", (whole, broken, old), {}), tmp_path / "laws.json")
+    assert load_laws(tmp_path / "laws.json").laws == (whole, broken, old)
+    for work, sizes in ((whole, [1000.0, 1414.0]), (broken, [1000.0, 1e3 * 2**0.5]), (old, [1000.0, 1414.0])):
+        found = project((HALO, work), MACHINE, (1, 2), SIZE, weak_parameter="n")
+        assert found.sizes["n"].tolist() == pytest.approx(sizes, rel=1e-12)
+    with pytest.raises(ConfigError, match=r"whole number .* found 10\.5\n.*n=10 or n=11") as refused:
+        project((HALO, whole), MACHINE, NODES, {"n": 10.5})
+    assert refused.value.exit_code == EXIT_USER_ERROR
+    for work in (broken, old):
+        assert project((HALO, work), MACHINE, NODES, {"n": 10.5}).sizes["n"][0] == 10.5
+    assert size_text(2.0**30) == "1073741824"
 
 
 def test_what_is_missing_is_said() -> None:

@@ -31,7 +31,7 @@ from commanalyzer.report.html.blocks import (
     Words,
 )
 from commanalyzer.report.html.subject import machine_name
-from commanalyzer.report.predictions.projection_text import advice_lines
+from commanalyzer.report.predictions.projection_text import advice_lines, size_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -150,7 +150,7 @@ def _table(curve: Projection) -> Table:
         Row(
             (
                 f"{format_count(nodes)}{' *' if curve.is_beyond[i] else ''}",
-                *(f"{curve.sizes[name][i]:.6g}" for name in growing),
+                *(size_text(curve.sizes[name][i]) for name in growing),
                 format_count(curve.work_flop[i]),
                 format_bytes(curve.comm_bytes[i]),
                 format_percent(curve.efficiency[i]),
