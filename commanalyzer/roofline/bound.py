@@ -93,6 +93,7 @@ class BoundPoint:
         expected_efficiency: Eq. 4 with B_c(p), for the same: no bound but what to expect when nodes that talk
             to each other are at random places.
         paper_method: That decomposition.
+        paper_bytes: C of ``paper_method``.
         efficiency: Latency-aware bound of programs with a decomposition that was found, for the one where it
             is highest.
         method: That decomposition (with many messages another one than ``paper_method``).
@@ -106,6 +107,7 @@ class BoundPoint:
     paper_efficiency: float
     expected_efficiency: float
     paper_method: str
+    paper_bytes: int
     efficiency: float
     method: str
     comm_bytes: int
@@ -233,10 +235,11 @@ def scaling_bound(
     ordered = [groups[p] for p in sorted(groups)]
     points = tuple(_point(work_flop, group, machine, placement, {}) for group in ordered)
     changes = tuple(
-        _change(work_flop, group, machine, placement, name, point)
-        for group, point in zip(ordered, points, strict=True)
-        if point.num_nodes > 1
-        for name in BETTER
+        Change(name, now.num_nodes, better.efficiency, better.time_s / now.time_s)
+        for group, now in zip(ordered, points, strict=True)
+        if now.num_nodes > 1
+        for name, factors in BETTER.items()
+        for better in (_point(work_flop, group, machine, placement, factors),)
     )
     return ScalingBound(machine, work_flop, points, changes, placement, unit)
 
@@ -296,6 +299,7 @@ def _point(
         paper_efficiency=expected if placement == "random" else papers[least],
         expected_efficiency=expected,
         paper_method=group[least][0],
+        paper_bytes=round(group[least][1].comm_bytes),
         efficiency=bound,
         method=method,
         comm_bytes=round(traffic.comm_bytes),
@@ -320,18 +324,6 @@ def latency_aware(work_flop: float, traffic: NodeTraffic, network: Network) -> t
     times = node_times(traffic, network, serial_s)
     overhead_s = loggp.node_overhead(Seconds(times.exposed_s), traffic.num_nodes)
     return efficiency(overhead_s, serial_s), times
-
-
-def _change(
-    work_flop: int,
-    group: Sequence[tuple[str, NodeTraffic]],
-    machine: MachineParameters,
-    placement: Placement,
-    name: str,
-    now: BoundPoint,
-) -> Change:
-    better = _point(work_flop, group, machine, placement, BETTER[name])
-    return Change(name, now.num_nodes, better.efficiency, better.time_s / now.time_s)
 
 
 def _scaled(network: Network, factors: Mapping[str, float]) -> Network:

@@ -29,9 +29,9 @@ class Roof:
     Attributes:
         machine: The machine.
         nodes: Analysed node counts above one, increasing.
-        intensity: float64[k], bytes per operation of each.
-        efficiency: float64[k], Eq. 4 at that intensity.
-        aware: float64[k], bound with messages, latency and collectives.
+        intensity: float64[2, k], bytes per operation: of the division with the highest Eq. 4, and of the one
+            with the highest bound that knows messages, latency and collectives.
+        efficiency: float64[2, k], that bound of that division.
         unit: Of the work that bytes are related to.
     """
 
@@ -39,18 +39,16 @@ class Roof:
     nodes: tuple[int, ...]
     intensity: NDArray[np.float64]
     efficiency: NDArray[np.float64]
-    aware: NDArray[np.float64]
     unit: WorkUnit = "flop"
 
 
 def roof_of(bound: ScalingBound) -> Roof:
     """Return the roof of a machine and its dots; points without communication have no place on it."""
-    points = [p for p in bound.points if p.comm_bytes]
+    points = [p for p in bound.points if p.paper_bytes and p.comm_bytes]
     nodes = tuple(p.num_nodes for p in points)
-    intensity = [p.comm_bytes / bound.work_flop for p in points]
-    roof = [eq4(bound.machine, i, p) for i, p in zip(intensity, nodes, strict=True)]
-    aware = [p.efficiency for p in points]
-    return Roof(bound.machine, nodes, np.array(intensity), np.array(roof), np.array(aware), bound.unit)
+    intensity = np.array([[p.paper_bytes for p in points], [p.comm_bytes for p in points]]) / bound.work_flop
+    efficiency = np.array([[p.paper_efficiency for p in points], [p.efficiency for p in points]])
+    return Roof(bound.machine, nodes, intensity, efficiency, bound.unit)
 
 
 def eq4(machine: MachineParameters, intensity: float, nodes: int) -> float:
@@ -68,7 +66,7 @@ def eq4(machine: MachineParameters, intensity: float, nodes: int) -> float:
 def draw_roofline(ax: Axes, roofs: Sequence[Roof]) -> None:
     """Draw roofs (Eq. 4 at the largest node count) with a dot per node count.
 
-    Hollow dots are the bounds that know latency.
+    Hollow dots are the bounds that know latency, maybe of another division than Eq. 4.
 
     Args:
         ax: Where to.
@@ -86,10 +84,10 @@ def draw_roofline(ax: Axes, roofs: Sequence[Roof]) -> None:
         most = max(roof.nodes, default=1)
         y = [eq4(roof.machine, float(i), most) for i in x]
         ax.plot(x, y, color=color, label=labels[0])
-        ax.plot(roof.intensity, roof.efficiency, marker, color=color)
-        ends = np.minimum(roof.aware, roof.efficiency), np.maximum(roof.aware, roof.efficiency)
-        ax.vlines(roof.intensity, *ends, color=color, linewidth=0.8, linestyle=":")
-        ax.plot(roof.intensity, roof.aware, marker, color=color, markerfacecolor="none", label=labels[1])
+        (paper, aware), (high, reached) = roof.intensity, roof.efficiency
+        ax.plot(paper, high, marker, color=color)
+        ax.plot(aware, reached, marker, color=color, markerfacecolor="none", label=labels[1])
+        ax.plot(roof.intensity, roof.efficiency, ":", color=color, linewidth=0.8)
         if number == 0:
             _name_dots(ax, roof)
     ax.legend(loc="lower left").set_in_layout(False)
@@ -98,10 +96,10 @@ def draw_roofline(ax: Axes, roofs: Sequence[Roof]) -> None:
 def _draw_frame(ax: Axes, roofs: Sequence[Roof]) -> None:
     from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
 
-    used = np.concatenate([r.intensity for r in roofs]) if roofs else np.ones(1)
+    used = np.concatenate([r.intensity.ravel() for r in roofs]) if roofs else np.ones(1)
     low, high = (used.min() / 10.0, used.max() * 5.0) if len(used) else (1e-3, 1e1)
     lowest = [eq4(r.machine, float(high), max(r.nodes, default=1)) for r in roofs]
-    lowest += [float(r.aware.min()) / 1.5 for r in roofs if len(r.aware)]
+    lowest += [float(r.efficiency.min()) / 1.5 for r in roofs if r.nodes]
     floor = min([*lowest, 0.3])
     ax.set_xscale("log")
     ax.set_yscale("log")
@@ -122,7 +120,7 @@ def _draw_frame(ax: Axes, roofs: Sequence[Roof]) -> None:
 
 
 def _name_dots(ax: Axes, roof: Roof) -> None:
-    for nodes, x, height in zip(roof.nodes, roof.intensity.tolist(), roof.efficiency.tolist(), strict=True):
+    for nodes, x, height in zip(roof.nodes, roof.intensity[0], roof.efficiency[0], strict=True):
         ax.annotate(
             str(nodes), (x, height), xytext=(5, 5), textcoords="offset points", fontsize=FONT_SIZE - 0.5
         )

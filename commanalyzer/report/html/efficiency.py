@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from commanalyzer.foundation.quantities import (
     format_bandwidth,
@@ -26,9 +25,6 @@ from commanalyzer.report.terminal.text import extent
 from commanalyzer.result.confidence import confidence_of
 from commanalyzer.result.results import Decomposition
 from commanalyzer.roofline.bound import BETTER, BoundPoint, ScalingBound
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _METHOD = (
     "The bound is Eq. 4 of the paper, E = 1 / (1 + R I (1 - O) / B) with throughput R, intensity I, overlap "
@@ -150,19 +146,11 @@ def _charts(subject: Subject, bounds: Sequence[ScalingBound]) -> tuple[Chart, ..
     is_only = len(bounds) == 1
     lines = [c for number, found in enumerate(bounds) for c in curves_of(found, number, is_only=is_only)]
 
-    def roofline(figure: Figure) -> None:
-        draw_roofline(figure.subplots(), roofs)
-
-    def faster(figure: Figure) -> None:
-        draw_speedup(figure.subplots(), lines)
-
-    def share(figure: Figure) -> None:
-        draw_efficiency(figure.subplots(), lines)
-
     last = bounds[0].points[-1]
     on = f"on {count_nodes(last.num_nodes)} of {machine_name(bounds[0].machine)}"
     paper, aware = format_percent(last.paper_efficiency), format_percent(last.efficiency)
-    ends = f"{paper} by Eq. 4 and {aware} with latency {on}"
+    names = [f" ({name})" if name else "" for name in (last.paper_method, last.method)]
+    ends = f"{paper} by Eq. 4{names[0]} and {aware} with latency{names[1]} {on}"
     numbers = _numbers(bounds)
     return (
         Chart(
@@ -170,7 +158,7 @@ def _charts(subject: Subject, bounds: Sequence[ScalingBound]) -> tuple[Chart, ..
             "Efficiency roofline",
             f"Lines: Eq. 4 for any intensity. Dots: node counts; hollow: with latency. At best {ends}.",
             (3.7, 3.2),
-            roofline,
+            lambda figure: draw_roofline(figure.subplots(), roofs),
             lambda: numbers,
         ),
         Chart(
@@ -178,7 +166,7 @@ def _charts(subject: Subject, bounds: Sequence[ScalingBound]) -> tuple[Chart, ..
             "Speed-up",
             f"At best {last.speedup:.3g} times as fast as one node {on}.",
             (3.0, 3.2),
-            faster,
+            lambda figure: draw_speedup(figure.subplots(), lines),
             lambda: numbers,
         ),
         Chart(
@@ -186,7 +174,7 @@ def _charts(subject: Subject, bounds: Sequence[ScalingBound]) -> tuple[Chart, ..
             "Efficiency",
             f"At best {ends}.",
             (3.0, 3.2),
-            share,
+            lambda figure: draw_efficiency(figure.subplots(), lines),
             lambda: numbers,
         ),
     )
@@ -198,8 +186,11 @@ def _numbers(bounds: Sequence[ScalingBound]) -> dict[str, Values]:
     return {
         "machine": [machine_name(found.machine) for found, _ in pairs],
         "nodes": [p.num_nodes for _, p in pairs],
-        f"intensity_bytes_per_{bounds[0].unit}": [p.comm_bytes / found.work_flop for found, p in pairs],
+        "division_eq4": [p.paper_method for _, p in pairs],
+        f"eq4_bytes_per_{bounds[0].unit}": [p.paper_bytes / found.work_flop for found, p in pairs],
         "efficiency_eq4": [p.paper_efficiency for _, p in pairs],
+        "division_with_latency": [p.method for _, p in pairs],
+        f"latency_bytes_per_{bounds[0].unit}": [p.comm_bytes / found.work_flop for found, p in pairs],
         "efficiency_with_latency": [p.efficiency for _, p in pairs],
         "speedup_with_latency": [p.speedup for _, p in pairs],
         "time_s": [p.time_s for _, p in pairs],

@@ -203,6 +203,7 @@ def _point(point: BoundPoint) -> Json:
             "expected_efficiency": point.expected_efficiency,
             "time_s": point.paper_time_s,
             "method": point.paper_method,
+            "comm_bytes": point.paper_bytes,
         },
         "latency_aware": {
             "efficiency": point.efficiency,

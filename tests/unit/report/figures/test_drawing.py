@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -17,7 +18,9 @@ from commanalyzer.report.figures.roofline import draw_roofline, eq4, roof_of
 from commanalyzer.report.figures.scaling import curves_of, draw_efficiency, draw_speedup
 from commanalyzer.report.figures.style import short_name
 from commanalyzer.report.figures.territory import draw_territory, map_colors, touching
+from commanalyzer.report.predictions.bound_text import bound_text
 from commanalyzer.roofline.bound import ScalingBound, scaling_bound
+from tests.samples import sample_result
 
 MATRIX = np.array([[0, 2000, 0], [40, 0, 1], [0, 0, 0]], dtype=np.int64)
 
@@ -123,16 +126,37 @@ def test_a_territory_shows_colours_borders_and_numbers(ax: Axes) -> None:
 def test_the_roof_is_equation_4_and_its_dots_lie_on_it(ax: Axes) -> None:
     roof = roof_of(_bound())
     assert roof.nodes == (2, 4)
-    assert roof.intensity.tolist() == [0.5, 1.5]
-    assert roof.efficiency == pytest.approx([1 / 1.5, 1 / 2.5])
+    assert roof.intensity.tolist() == [[0.5, 1.5]] * 2
+    assert roof.efficiency[0] == pytest.approx([1 / 1.5, 1 / 2.5])
     draw_roofline(ax, [roof])
     line, dots, hollow = ax.lines[1:4]
     x, y = np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
     assert y == pytest.approx(1.0 / (1.0 + x))
     assert np.asarray(dots.get_ydata()) == pytest.approx([1 / 1.5, 1 / 2.5])
-    assert np.asarray(hollow.get_ydata()) == pytest.approx(roof.aware)
+    assert np.asarray(hollow.get_ydata()) == pytest.approx(roof.efficiency[1])
     assert _texts(ax) == ["2", "4"]
     assert eq4(MachineParameters(), 1.0, 2) != eq4(MachineParameters(), 1.0, 2)  # NaN: nothing is known
+
+
+def test_a_dot_is_one_division(ax: Axes) -> None:
+    """E = 1 / (1 + I) by Eq. 4 of "many"; a stream each way: r = 1 or 250 latencies of 1 us beside S / B.
+
+    W = 1 ms on 2 nodes. "many": 2 x 100 kB, T_o = 2 (250 + 100) us; "few": 2 x 200 kB, T_o = 2 (1 + 200) us.
+    """
+    items = []
+    for name, pair_bytes, messages in (("few", 200_000, 1), ("many", 100_000, 250)):
+        off = 1 - np.eye(2, dtype=np.int64)
+        items.append((name, Communication(off * pair_bytes, off * messages, 2 * pair_bytes, 2 * pair_bytes)))
+    bound = scaling_bound(1_000_000, items, _bound().machine)
+    roof = roof_of(bound)
+    assert roof.intensity[:, 0].tolist() == pytest.approx([0.2, 0.4])
+    assert roof.efficiency[:, 0].tolist() == pytest.approx([1 / 1.2, 1 / 1.402])
+    draw_roofline(ax, [roof])
+    point = json.loads(bound_text(bound, sample_result(), 0.8))["points"][-1]
+    for line, kind, method in zip(ax.lines[2:4], ("eq4", "latency_aware"), ("many", "few"), strict=True):
+        told = point[kind]
+        assert told["method"] == method
+        assert np.asarray(line.get_xydata()).tolist() == [[told["comm_bytes"] / 1e6, told["efficiency"]]]
 
 
 def test_curves_show_both_bounds_and_the_ideal(ax: Axes) -> None:
