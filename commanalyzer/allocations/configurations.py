@@ -110,15 +110,7 @@ def configurations(
         )
     one = workload.demand(1, 1, site)
     serial_s = rates.seconds(one, 1, 1)[0] if one is not None else float("nan")
-    table, flags = np.array(rows), np.array(demands, dtype=np.bool_)
-    return Configurations(
-        nodes=table[:, 0].astype(np.int64),
-        processes=table[:, 1].astype(np.int64),
-        compute_s=table[:, 2],
-        comm_s=table[:, 3],
-        serial_s=serial_s,
-        node_bytes=table[:, 4],
-        is_beyond=flags[:, 0],
-        is_clamped=flags[:, 1],
-        is_memory_bound=flags[:, 2],
-    )
+    num_nodes, per_node, compute, comm, held = np.array(rows).T
+    whole = (num_nodes.astype(np.int64), per_node.astype(np.int64))
+    flags = np.array(demands, dtype=np.bool_).T
+    return Configurations(*whole, compute, comm, serial_s, held, *flags)

@@ -145,14 +145,15 @@ def decide(found: Configurations, limits: Limits | None = None, least_efficiency
     allowed = np.array([not why for why in reasons])
     front = pareto_front(found.cores, found.time_s, allowed)
     hours = np.where(allowed, found.core_hours(limits.cores_per_node), np.inf)
-    efficient = allowed & (found.efficiency >= least_efficiency)
+    by_cores = np.lexsort((found.time_s, -found.cores))
+    efficient = by_cores[(allowed & (found.efficiency >= least_efficiency))[by_cores]]
     most = int(found.cores[allowed].max(initial=0))
     last = int(found.cores[front[-1]]) if front else 0
     return Decision(
         front=front,
         fastest=front[-1] if front else None,
         cheapest=int(np.argmin(hours)) if front else None,
-        largest=_largest(found, efficient),
+        largest=int(efficient[0]) if len(efficient) else None,
         least_efficiency=least_efficiency,
         break_cores=last if front and last < most else None,
         reasons=reasons,
@@ -175,13 +176,6 @@ def pareto_front(cores: Int64, time_s: Floats, allowed: Flags | None = None) -> 
     best = np.minimum.accumulate(time_s[order])
     before = np.concatenate(([np.inf], best[:-1])) if len(order) else best
     return tuple(order[time_s[order] < before].tolist())
-
-
-def _largest(found: Configurations, efficient: Flags) -> int | None:
-    if not efficient.any():
-        return None
-    index = np.flatnonzero(efficient)
-    return int(index[np.lexsort((found.time_s[index], -found.cores[index]))][0])
 
 
 def sbatch_lines(

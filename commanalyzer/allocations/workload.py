@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -29,7 +29,7 @@ from commanalyzer.allocations.metrics import in_columns, phase_metrics, shape
 from commanalyzer.allocations.phases import Halo, Phase, allreduce_phases, grid_points, matrix_phases
 from commanalyzer.errors import ConfigError
 from commanalyzer.foundation.documents import parse_toml
-from commanalyzer.laws.law import Law, law_of
+from commanalyzer.laws.law import Law, law_of, require_whole
 from commanalyzer.laws.terms import Floats
 from commanalyzer.machine.phase_times import Unit
 from commanalyzer.machine.placement import Order, Placement, on_nodes
@@ -37,6 +37,7 @@ from commanalyzer.result.results import AnalysisResult
 from commanalyzer.simulation.flows import Messages
 from commanalyzer.simulation.mapping import near_placement, network_distances
 from commanalyzer.simulation.routes import Int64, Network
+from commanalyzer.sweep.lines import footprint_bytes
 
 HALO_KIND = "commanalyzer.halo"
 _ALLREDUCE_BYTES = 8
@@ -179,7 +180,7 @@ class LawsWorkload:
         sizes: Values of the program's parameters.
         steps: Phases of communication in the run.
         memory_bytes_per_flop: Memory traffic per operation; 0 where not known.
-        resident_bytes: Memory of the program; NaN where not known.
+        resident_bytes: Memory of the program; else what was measured (:func:`held_bytes`), NaN without a law.
         division: ``best``, or ``regular`` for plain blocks.
     """
 
@@ -191,16 +192,20 @@ class LawsWorkload:
     resident_bytes: float = math.nan
     division: str = "best"
 
+    def __post_init__(self) -> None:
+        require_whole(self.laws, self.sizes)
+
     def demand(self, num_nodes: int, ranks_per_node: int, site: Site) -> Demand | None:
         """See :class:`Workload`."""
         ranks = num_nodes * ranks_per_node
-        names = (
-            ("comm_bytes", "messages") if self.division == "best" else ("regular_bytes", "regular_messages")
-        )
-        traffic, count, work = (law_of(self.laws, name) for name in (*names, "work_flops"))
+        prefix = "" if self.division == "best" else "regular_"
+        names = (f"{prefix or 'comm_'}bytes", f"{prefix}messages", "work_flops")
+        traffic, count, work = used = [law_of(self.laws, name) for name in names]
+        footprints = [law for law in self.laws if law.metric == "footprint_bytes"]
+        used += footprints if math.isnan(self.resident_bytes) else []
 
         def at(law: Law, p: int) -> float:
-            if p == 1 and law is not work:
+            if p == 1 and law in (traffic, count):
                 return 0.0
             return float(law.predict({**self.sizes, "p": float(p)})[0])
 
@@ -226,8 +231,8 @@ class LawsWorkload:
             np.array([self.steps]),
             flop,
             flop * self.memory_bytes_per_flop,
-            self.resident_bytes,
-            any(law.is_beyond(point) for law in (traffic, count, work)),
+            held_bytes(self.resident_bytes, at(footprints[0], ranks) if footprints else math.nan, sent),
+            any(law.is_beyond(point) for law in used),
         )
 
 
@@ -239,7 +244,7 @@ class ResultWorkload:
         result: The prediction.
         steps: Phases of communication in the run.
         memory_bytes_per_flop: Memory traffic per operation; 0 where not known.
-        resident_bytes: Memory of the program; NaN where not known.
+        resident_bytes: Memory of the program; NaN: what was measured (:func:`held_bytes`).
 
     Raises:
         ConfigError: If the result has no work, as counted MPI runs have none: nothing would take time.
@@ -249,8 +254,10 @@ class ResultWorkload:
     steps: int
     memory_bytes_per_flop: float = 0.0
     resident_bytes: float = math.nan
+    _touched: float = field(init=False, default=math.nan)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "_touched", float(footprint_bytes(self.result)))
         if not self.result.work.amount:
             raise ConfigError(
                 "expected a result with the operations of the program, found none",
@@ -270,28 +277,34 @@ class ResultWorkload:
             return None
         work = float(self.result.work.amount)
         phases: tuple[Phase, ...] = ()
+        sent = 0.0
         placement = on_nodes(num_nodes, ranks_per_node)
         if ranks > 1:
             traffic = self.result.best(ranks, "").communication
+            sent = traffic.total_bytes / self.steps
             phases = matrix_phases(traffic, self.steps)
             placement = site.place(num_nodes, ranks_per_node, traffic.comm_bytes)
         return replace(
             _of_phases(phases, placement, site),
             work_flop=work,
             memory_bytes=work * self.memory_bytes_per_flop,
-            resident_bytes=self.resident_bytes,
+            resident_bytes=held_bytes(self.resident_bytes, self._touched, sent),
         )
 
 
+def held_bytes(given: float, footprint: float, sent: float) -> float:
+    """Memory of all processes: what was given, else what the program touches and copies in one phase.
+
+    Bytes; NaN for what is not known. What a phase sends (``sent``), the receivers hold a second time.
+    """
+    return footprint + sent if math.isnan(given) else given
+
+
 def _of_phases(phases: Sequence[Phase], placement: Placement, site: Site) -> Demand:
-    used = phases or (Phase(_nothing(), 1.0),)
+    empty = np.zeros(0, dtype=np.int64)
+    used = phases or (Phase(Messages(empty, empty, empty), 1.0),)
     rows = [phase_metrics(phase.messages, placement, site.units, site.network) for phase in used]
     return Demand(in_columns(rows), np.array([phase.repetitions for phase in used]), 0.0)
-
-
-def _nothing() -> Messages:
-    empty = np.zeros(0, dtype=np.int64)
-    return Messages(empty, empty, empty)
 
 
 def read_halo(path: Path) -> HaloWorkload:

@@ -23,8 +23,8 @@ DEFAULT_METRICS = (
     *("regular_bytes", "regular_messages", "comm_bytes", "messages"),
     *("intensity", "work_flops", "vcg_words"),
 )
-# Laws of these are only needed for bounds on a machine.
-MACHINE_METRICS = tuple(f"{which}{name}" for which in ("", "regular_") for name in SUMMARY)
+# Laws of these are only needed for bounds and allocations on a machine.
+MACHINE_METRICS = ("footprint_bytes", *(f"{which}{name}" for which in ("", "regular_") for name in SUMMARY))
 ALIASES: Mapping[str, str] = {"work": "work_flops", "bytes": "comm_bytes", "vcg": "vcg_words"}
 
 

@@ -49,6 +49,7 @@ COLUMNS = (
     Column("intensity", "number", "I_c = C / W, bytes per operation of W."),
     Column("work_flops", "integer", "Work W: floating-point operations, and others by their weights."),
     Column("vcg_words", "integer", "Size of the value graph in the paper's unit (Table 2)."),
+    Column("footprint_bytes", "number", "Memory that the analysed part reads or writes, each place once."),
     Column("vertices", "integer", "Values (homes) of the value graph."),
     Column("flows", "integer", "Sources of all distinct value-flow chains."),
     Column("imbalance", "number", "Work of the most loaded node over the mean."),
@@ -79,19 +80,10 @@ NAMES = tuple(column.name for column in COLUMNS)
 FIRST = NAMES[0]
 # What one recording has for all node counts alike; the rest of the numbers depends on nodes and model too.
 PER_POINT = frozenset(
-    {
-        "work_flops",
-        "vcg_words",
-        "vertices",
-        "flows",
-        "native_s",
-        "record_s",
-        "compile_s",
-        "graph_s",
-        "peak_rss_bytes",
-        "tool_rss_bytes",
-        "graph_bytes",
-    }
+    [
+        *("work_flops", "vcg_words", "footprint_bytes", "vertices", "flows", "native_s", "record_s"),
+        *("compile_s", "graph_s", "peak_rss_bytes", "tool_rss_bytes", "graph_bytes"),
+    ]
 )
 # Names that a program parameter cannot have: columns, and what laws and Extra-P call the node count.
 RESERVED = frozenset(NAMES) | {"p"}

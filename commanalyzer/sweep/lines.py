@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+import numpy as np
+
 from commanalyzer.result.results import AnalysisResult, Decomposition
 from commanalyzer.roofline.traffic import node_traffic
 from commanalyzer.sweep.table import Cell
+from commanalyzer.vcg.graph import HomeKind
 
 Costs = Mapping[tuple[int, str], tuple[float, float]]
 
@@ -44,6 +47,7 @@ def _of_recording(result: AnalysisResult) -> dict[str, Cell]:
     return {
         "work_flops": result.work.amount,
         "vcg_words": result.vcg_words,
+        "footprint_bytes": float(footprint_bytes(result)),
         "vertices": graph.num_vertices,
         "flows": graph.num_flows,
         "native_s": math.nan if recording.native_s is None else recording.native_s,
@@ -52,6 +56,23 @@ def _of_recording(result: AnalysisResult) -> dict[str, Cell]:
         "tool_rss_bytes": 0,
         "graph_bytes": graph.nbytes,
     }
+
+
+def footprint_bytes(result: AnalysisResult) -> int:
+    """Memory that the analysed part reads or writes: every place once, as wide as its widest value.
+
+    Lifetimes of a word of a workspace are one place. Registers have none, and what is never touched neither.
+    """
+    store = result.store
+    home, width, temporary = map(store.vertex_column, ("home_object", "width_bytes", "is_temporary"))
+    is_memory = np.array([o.kind != HomeKind.REGISTER for o in store.objects] or [True])[home]
+    is_shared = is_memory & (temporary == 1)
+    shared = np.flatnonzero(is_shared)
+    places = np.stack((home[shared], store.vertex_values("home_offset", shared)))
+    found, place = np.unique(places, axis=1, return_inverse=True)
+    widest = np.zeros(found.shape[1], dtype=np.int64)
+    np.maximum.at(widest, place.ravel(), width[shared])
+    return int(width[is_memory > is_shared].sum(dtype=np.int64) + widest.sum())
 
 
 def _of_division(item: Decomposition) -> dict[str, Cell]:

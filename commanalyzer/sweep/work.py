@@ -12,24 +12,14 @@ from commanalyzer.request import AnalysisRequest, PartitionRequest
 from commanalyzer.result.artifacts import load, save
 from commanalyzer.result.provenance import peak_memory_bytes
 from commanalyzer.result.results import AnalysisResult
-from commanalyzer.sweep.costs import (
-    StageClock,
-    division_costs,
-    forget_peak_memory,
-    stage_costs,
-)
+from commanalyzer.sweep.costs import StageClock, division_costs, forget_peak_memory, stage_costs
 from commanalyzer.sweep.lines import table_lines
 from commanalyzer.sweep.spec import PointSpec
 from commanalyzer.sweep.store import PointRecord, SweepDirectory, point_error
 from commanalyzer.sweep.table import Cell
 from commanalyzer.sweep.warm_up import warm_up
 
-_KEPT_COSTS = (
-    "compile_s",
-    "graph_s",
-    "tool_rss_bytes",
-    "peak_rss_bytes",
-)  # of a recording that is used again
+_KEPT_COSTS = ("compile_s", "graph_s", "tool_rss_bytes")  # of a recording that is used again
 
 
 def analyse_point(spec: PointSpec) -> PointRecord:
@@ -66,7 +56,7 @@ def _finished(spec: PointSpec, directory: SweepDirectory) -> PointRecord:
     path = directory.result_path(spec.key)
     save(result, path, force=True)
     if earlier is None:
-        own: dict[str, Cell] = {**stage_costs(clock), **_memory(result)}
+        own: dict[str, Cell] = {**stage_costs(clock), "tool_rss_bytes": peak_memory_bytes()}
     else:
         own = {name: earlier.lines[0][name] for name in _KEPT_COSTS}
     lines = table_lines(
@@ -77,17 +67,8 @@ def _finished(spec: PointSpec, directory: SweepDirectory) -> PointRecord:
         file=str(path.relative_to(directory.path)),
     )
     memory_bytes = result.recording.peak_rss_bytes + peak_memory_bytes()
-    return PointRecord(
-        spec.key,
-        dict(spec.point.values),
-        lines=lines,
-        warnings=result.warnings,
-        memory_bytes=memory_bytes,
-    )
-
-
-def _memory(result: AnalysisResult) -> dict[str, Cell]:
-    return {"tool_rss_bytes": peak_memory_bytes(), "peak_rss_bytes": result.recording.peak_rss_bytes}
+    found = PointRecord(spec.key, dict(spec.point.values), lines=lines, warnings=result.warnings)
+    return replace(found, memory_bytes=memory_bytes)
 
 
 def _counted_anew(result: AnalysisResult, request: AnalysisRequest, clock: StageClock) -> AnalysisResult:

@@ -85,6 +85,8 @@ def assert_theory(table: SweepTable) -> None:
     expected = 16 * STEPS * (table.column("nodes") - 1)
     assert np.array_equal(table.column("comm_bytes"), expected)
     assert np.array_equal(table.column("work_flops"), 2 * STEPS * (table.numbers("n") - 2))
+    # u as a whole, v but for its ends; doubles
+    assert np.array_equal(table.column("footprint_bytes"), 8 * (2 * table.numbers("n") - 2))
 
 
 def settled(table: SweepTable) -> dict[str, list[str]]:

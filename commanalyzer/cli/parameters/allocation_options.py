@@ -62,7 +62,7 @@ _OPTIONS = (
     click.option(
         "--memory-traffic", type=float, default=0.0, metavar="B/FLOP", help="Bytes from memory per operation."
     ),
-    click.option("--memory", type=options.size, help="Memory that the program takes: 200GB."),
+    click.option("--memory", type=options.size, help="Memory of the program: 200GB; else as measured."),
     click.option("--least-nodes", type=click.IntRange(1), default=1, help="Fewest nodes of the queue."),
     click.option("--most-nodes", type=click.IntRange(1), help="Most nodes of the queue."),
     click.option("--budget", type=float, help="Core-hours to spend at most."),

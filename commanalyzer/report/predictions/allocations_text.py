@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -16,7 +17,8 @@ from rich.text import Text
 from commanalyzer.allocations.decisions import Configurations, Decision, Limits, sbatch_lines
 from commanalyzer.errors import ArtifactError
 from commanalyzer.foundation.documents import number, parse_json
-from commanalyzer.foundation.quantities import format_percent, format_seconds
+from commanalyzer.foundation.quantities import format_bytes, format_percent, format_seconds
+from commanalyzer.laws.terms import Floats
 
 SCHEMA = "commanalyzer.allocations/1"
 _FLOATS = ("compute_s", "comm_s", "node_bytes")
@@ -105,8 +107,9 @@ def remarks_of(report: AllocationReport, index: int) -> list[str]:
 def decision_lines(report: AllocationReport) -> list[str]:
     """What to ask for, in words."""
     found, decision = report.found, report.decision
+    memory = _memory_line(found.node_bytes, report.limits.memory_bytes)
     if decision.fastest is None or decision.cheapest is None:
-        return ["No configuration keeps to the limits"]
+        return ["No configuration keeps to the limits", memory]
     hours = found.core_hours(report.limits.cores_per_node)
     lines = [
         f"Fastest: {_name(found, decision.fastest)}, {format_seconds(found.time_s[decision.fastest])}",
@@ -118,6 +121,7 @@ def decision_lines(report: AllocationReport) -> list[str]:
         lines.append(f"No configuration reaches an efficiency of {wanted}")
     else:
         lines.append(f"Largest with an efficiency of {wanted}: {_name(found, decision.largest)}")
+    lines.append(memory)
     if decision.break_cores is not None:
         lines.append(f"Scalability breaks after {decision.break_cores} cores: more take longer")
     marked = {
@@ -126,6 +130,14 @@ def decision_lines(report: AllocationReport) -> list[str]:
     }
     said = {word for k in range(len(found.nodes)) for word in remarks_of(report, k)}
     return [*lines, *(f"{word}: {meaning}" for word, meaning in marked.items() if word in said)]
+
+
+def _memory_line(node_bytes: Floats, limit_bytes: float | None) -> str:
+    if np.isnan(node_bytes).any():
+        return "Memory that a node needs: not known (neither measured nor given): it limits nothing"
+    ends = " to ".join(dict.fromkeys(format_bytes(f(node_bytes)) for f in (np.min, np.max)))
+    has = "not known, it limits nothing" if limit_bytes is None else format_bytes(limit_bytes)
+    return f"Memory that a node needs: {ends}; that the machine's nodes have: {has}"
 
 
 def _name(found: Configurations, index: int) -> str:
@@ -187,17 +199,8 @@ def load_allocations(path: Path) -> AllocationReport:
         numbers = {name: np.array([_read(v) for v in table[name]]) for name in _FLOATS}
         whole = {name: np.array([int(number(v)) for v in table[name]], dtype=np.int64) for name in _WHOLE}
         flags = {name: np.array([v is True for v in table[name]], dtype=np.bool_) for name in _FLAGS}
-        found = Configurations(
-            nodes=whole["nodes"],
-            processes=whole["processes"],
-            compute_s=numbers["compute_s"],
-            comm_s=numbers["comm_s"],
-            serial_s=_read(data["serial_s"]),
-            node_bytes=numbers["node_bytes"],
-            is_beyond=flags["is_beyond"],
-            is_clamped=flags["is_clamped"],
-            is_memory_bound=flags["is_memory_bound"],
-        )
+        columns: dict[str, Any] = {**whole, **numbers, **flags}
+        found = Configurations(serial_s=_read(data["serial_s"]), **columns)
         lengths = {len(getattr(found, name)) for name in (*_WHOLE, *_FLOATS, *_FLAGS)}
         if lengths != {len(found.nodes)} or not (found.cores > 0).all():
             raise ValueError("columns of one length, with nodes and processes above 0")

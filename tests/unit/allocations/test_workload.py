@@ -8,11 +8,16 @@ import numpy as np
 import pytest
 
 from commanalyzer.allocations.phases import Halo
-from commanalyzer.allocations.workload import HaloWorkload, ResultWorkload, Site
+from commanalyzer.allocations.workload import HaloWorkload, LawsWorkload, ResultWorkload, Site
 from commanalyzer.errors import ConfigError
+from commanalyzer.laws.fit import fit_law
 from commanalyzer.result.results import AnalysisResult, WorkCounts
 from commanalyzer.simulation.routes import make_network
-from tests.samples import sample_decomposition, sample_result
+from commanalyzer.sweep.lines import footprint_bytes
+from commanalyzer.vcg.graph import HomeKind
+from commanalyzer.vcg.storage.store import GraphStore
+from tests.samples import sample_decomposition, sample_graph, sample_result
+from tests.unit.laws.samples import HALO, MESSAGES, WORK
 
 RANKS, PAIR_BYTES = 16, 1000
 
@@ -55,6 +60,40 @@ def test_nodes_that_exchange_are_near_each_other() -> None:
 def test_counted_runs_have_no_work() -> None:
     with pytest.raises(ConfigError, match="operations of the program"):
         ResultWorkload(replace(sample_result(), work=WorkCounts(0, 0, 0, 0)), 1)
+
+
+def test_memory_of_a_node_is_what_the_program_touches_and_copies() -> None:
+    """U of n x n doubles: 8 n^2 B, and what a phase of the ten sends: 320 n (sqrt(p) - 1) / 10 B."""
+    n = np.array([8.0, 16.0, 24.0, 32.0, 64.0])[:, None]
+    touched = fit_law(n, ("n",), 8 * n[:, 0] ** 2, metric="footprint_bytes")
+    laws = (HALO, MESSAGES, WORK)
+    site, size = Site(), {"n": 1000.0}
+    for nodes, ppn in ((1, 1), (1, 4), (4, 4)):
+        demand = LawsWorkload("x", (*laws, touched), size, 10.0).demand(nodes, ppn, site)
+        unknown = LawsWorkload("x", laws, size, 10.0).demand(nodes, ppn, site)
+        given = LawsWorkload("x", (*laws, touched), size, 10.0, resident_bytes=5.0).demand(nodes, ppn, site)
+        assert demand is not None and unknown is not None and given is not None
+        sent = 32_000 * ((nodes * ppn) ** 0.5 - 1)
+        assert demand.resident_bytes == pytest.approx(8e6 + sent)
+        assert np.isnan(unknown.resident_bytes) and given.resident_bytes == 5.0
+    with pytest.raises(ConfigError, match="whole number"):
+        LawsWorkload("x", (*laws, touched), {"n": 10.5}, 10.0)
+
+
+def test_every_place_is_touched_once() -> None:
+    """Two lifetimes of a word of a workspace are one place of 8 bytes; a register is none."""
+    graph, result = sample_graph(), sample_result()
+    home = replace(graph.objects[0], kind=HomeKind.HEAP)
+    own = replace(
+        graph, home_object=np.array([0, 0, 1], dtype=np.int32), objects=(home, home),
+        home_offset=np.zeros(3, dtype=np.int64), width_bytes=np.array([4, 8, 8], dtype=np.uint8),
+    )  # fmt: skip
+    shared = replace(own, is_temporary=np.array([True, True, False]))
+    register = replace(shared, objects=(home, replace(home, kind=HomeKind.REGISTER)))
+    stores = [replace(result, store=GraphStore.of(each)) for each in (own, shared, register)]
+    assert list(map(footprint_bytes, stores)) == [20, 16, 8]
+    found = ResultWorkload(stores[1], 4).demand(2, 1, Site())
+    assert found is not None and found.resident_bytes == 16 + 40 / 4
 
 
 def test_halos_do_not_say_who_talks_to_whom() -> None:

@@ -1,6 +1,7 @@
 """Allocations as text, JSON and chapter: what is written is read again."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -53,6 +54,13 @@ def test_words() -> None:
     text = "\n".join(decision_lines(report))
     assert "Fastest: 2 x 4" in text
     assert "Scalability breaks after 8 cores" in text
+    assert "Memory that a node needs: not known" in text
+    known = replace(report.found, node_bytes=np.array([8e9, 4e9, 2e9]))
+    for has, refused, said in ((None, 0, "not known, it limits nothing"), (3e9, 2, "3 GB"), (1e9, 3, "1 GB")):
+        limits = replace(report.limits, memory_bytes=has)
+        told = replace(report, found=known, limits=limits, decision=decide(known, limits))
+        assert f"2 GB to 8 GB; that the machine's nodes have: {said}" in "\n".join(decision_lines(told))
+        assert sum("memory" in why for why in told.decision.reasons) == refused
     assert remarks_of(report, 0) == ["memory-bound"]
     assert remarks_of(report, 2) == ["beyond the data"]
 
