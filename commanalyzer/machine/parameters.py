@@ -39,7 +39,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from commanalyzer.errors import MachineModelError
 from commanalyzer.foundation.documents import parse_toml
@@ -50,8 +50,8 @@ from commanalyzer.machine.phase_times import PhaseTimes, Unit, read_phase_times,
 FILE_KIND = "commanalyzer.machine"
 FILE_SCHEMA = 1
 
-Origin = Literal["measured", "given", "assumed"]
-_ORIGINS: tuple[Origin, ...] = ("measured", "given", "assumed")
+Origin = Literal["measured", "given", "assumed", "assumed from a predecessor"]
+_ORIGINS: tuple[Origin, ...] = get_args(Origin)
 _KEYS = frozenset({"value", "unit", "source", "date", "note", "nodes", "message_bytes", "values"})
 
 
@@ -62,7 +62,7 @@ class Parameter:
     Attributes:
         value: In ``unit``; what to use without knowing node count or message size.
         unit: ``B/s``, ``Flop/s``, ``s`` or ``1``.
-        source: ``measured`` (benchmark), ``given`` (by the user) or ``assumed`` (a default).
+        source: ``measured`` (benchmark), ``given`` (by the user) or ``assumed`` (maybe of an older network).
         date: ISO date of the measurement, empty when unknown.
         note: How it was obtained.
         curve: How it depends on node count and message size; ``None`` when that is not known.
