@@ -117,22 +117,8 @@ ADAPTERS = {
 }
 CHILD_PROCESSES = {"frontend.canonicalize", "runtime.merge"}
 HEAVY = (
-    "numpy",
-    "numba",
-    "scipy",
-    "h5py",
-    "matplotlib",
-    "jinja2",
-    "pymetis",
-    "mtkahypar",
-    "networkx",
-    "llvmlite",
-    "mpi4py",
-    "rich",
-    "sklearn",
-    "psutil",
-    "tomlkit",
-    "statsmodels",
+    *("numpy", "numba", "scipy", "h5py", "matplotlib", "jinja2", "pymetis", "mtkahypar", "networkx"),
+    *("llvmlite", "mpi4py", "rich", "sklearn", "psutil", "tomlkit", "statsmodels"),
 )
 
 

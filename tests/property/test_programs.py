@@ -13,28 +13,9 @@ from tests.property.programs import MAX_LINES, c_programs
 # Undefined behaviour ends the program with a signal.
 _TRAP = ("-fsanitize=undefined", "-fsanitize-trap=undefined", "-w")
 _CONSTRUCTS = (
-    "memcpy(",
-    "memmove(",
-    "memset(",
-    "r = p;",
-    "points[",
-    "table[",
-    "break;",
-    "continue;",
-    "switch (",
-    "} else {",
-    "+= 1;",
-    "-- > 0",
-    "&& i1 <",
-    "i2",
-    "next",
-    "axpy(",
-    "range_of(",
-    "step(",
-    "tail_sum(",
-    "NOINLINE static",
-    "malloc(",
-    "calloc(",
+    *("memcpy(", "memmove(", "memset(", "r = p;", "points[", "table[", "break;", "continue;", "switch ("),
+    *("} else {", "+= 1;", "-- > 0", "&& i1 <", "i2", "next", "axpy(", "range_of(", "step(", "tail_sum("),
+    *("NOINLINE static", "malloc(", "calloc("),
 )
 _generate = settings(
     deadline=None,

@@ -22,14 +22,8 @@ from commanalyzer.runtime.build import INLINED, separate_sources
 from commanalyzer.runtime.merge import merge
 
 FLAGS = (
-    "-std=gnu11",
-    "-O1",
-    "-g",
-    "-fno-builtin",
-    "-fno-strict-aliasing",
-    "-fsanitize=address,undefined",
-    "-fno-sanitize-recover=all",
-    "-shared-libasan",
+    *("-std=gnu11", "-O1", "-g", "-fno-builtin", "-fno-strict-aliasing", "-fsanitize=address,undefined"),
+    *("-fno-sanitize-recover=all", "-shared-libasan"),
 )
 """Of sources and of the link."""
 

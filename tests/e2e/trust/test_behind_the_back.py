@@ -28,17 +28,8 @@ COMPARED, WATCHED = 1 << 13, 1 << 15
 ROUNDS = 40
 WAYS = (
     *("store", "memcpy", "read", "raw", "fread", "readv", "recv", "recvmsg", "process_vm_writev", "proc_mem"),
-    *(
-        "assembly",
-        "signal",
-        "mremap",
-        "dontneed",
-        "late",
-        "alias",
-        "shmat",
-        "pwrite_shared",
-        "pwrite_private",
-    ),
+    *("assembly", "signal", "mremap", "dontneed", "late", "alias", "shmat"),
+    *("pwrite_shared", "pwrite_private"),
     "fork_shared",
 )
 Flows = NDArray[np.int64]

@@ -67,11 +67,11 @@ def test_memory_of_a_node_is_what_the_program_touches_and_copies() -> None:
     n = np.array([8.0, 16.0, 24.0, 32.0, 64.0])[:, None]
     touched = fit_law(n, ("n",), 8 * n[:, 0] ** 2, metric="footprint_bytes")
     laws = (HALO, MESSAGES, WORK)
-    site, size = Site(), {"n": 1000.0}
+    size = {"n": 1000.0}
     for nodes, ppn in ((1, 1), (1, 4), (4, 4)):
-        demand = LawsWorkload("x", (*laws, touched), size, 10.0).demand(nodes, ppn, site)
-        unknown = LawsWorkload("x", laws, size, 10.0).demand(nodes, ppn, site)
-        given = LawsWorkload("x", (*laws, touched), size, 10.0, resident_bytes=5.0).demand(nodes, ppn, site)
+        demand = LawsWorkload("x", (*laws, touched), size, 10.0).demand(nodes, ppn, Site())
+        unknown = LawsWorkload("x", laws, size, 10.0).demand(nodes, ppn, Site())
+        given = LawsWorkload("x", (*laws, touched), size, 10.0, resident_bytes=5.0).demand(nodes, ppn, Site())
         assert demand is not None and unknown is not None and given is not None
         sent = 32_000 * ((nodes * ppn) ** 0.5 - 1)
         assert demand.resident_bytes == pytest.approx(8e6 + sent)

@@ -47,17 +47,8 @@ def runner(monkeypatch: pytest.MonkeyPatch) -> Runner:
 
 def test_options_reach_the_sweep(runner: Runner) -> None:
     words = "a.c b.c --param n=8,16 --param m=1 --nodes 2,4 --model both --region f --jobs 3 -o out"
-    options = [
-        "--cflags",
-        "-DM={m}",
-        "--args",
-        "{n} 'x y'",
-        "--memory-budget",
-        "2GB",
-        "--memory-limit",
-        "1GB",
-    ]
-    assert main(["sweep", *words.split(), "--retry-failed", "-q", *options]) == 0
+    more = ["--cflags", "-DM={m}", "--args", "{n} 'x y'", "--memory-budget", "2GB", "--memory-limit", "1GB"]
+    assert main(["sweep", *words.split(), "--retry-failed", "-q", *more]) == 0
     (sweep,) = runner.sweeps
     assert [point.label for point in sweep.points] == ["n=8 m=1", "n=16 m=1"]
     base = sweep.base

@@ -27,15 +27,8 @@ def law(
         degrees_of_freedom=20,
     )
     ranges = {"p": (2.0, 64.0), "n": (8.0, 64.0)}
-    return Law(
-        metric=metric,
-        parameters=parameters,
-        formula=formula,
-        alternatives=(),
-        lowest=tuple(ranges[name][0] for name in parameters),
-        highest=tuple(ranges[name][1] for name in parameters),
-        num_points=30,
-    )
+    lowest, highest = (tuple(ranges[name][end] for name in parameters) for end in (0, 1))
+    return Law(metric, parameters, formula, (), lowest, highest, 30)
 
 
 HALO = law("comm_bytes", (320.0, (factor(0, "rise", "1/2"), factor(1))))

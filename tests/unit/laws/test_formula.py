@@ -32,9 +32,8 @@ EVERYTHING = law(
 def test_text_and_latex() -> None:
     assert law_text(HALO) == "320 n (sqrt(p) - 1)"
     assert formula_text(HALO.formula, "pn", LATEX) == r"320\,n\,(\sqrt{p} - 1)"
-    assert (
-        formula_text(law("a", (7.25, (factor(1, exponent="2/3"),))).formula, "pn", LATEX) == r"7.25\,n^{2/3}"
-    )
+    power = law("a", (7.25, (factor(1, exponent="2/3"),))).formula
+    assert formula_text(power, "pn", LATEX) == r"7.25\,n^{2/3}"
     assert law_text(law("a", (1e-12, (factor(1),)), (-4.0, ()))) == "1e-12 n - 4"
     assert formula_text(law("a", (1.5e12, ())).formula, "pn", LATEX) == r"1.5 \cdot 10^{12}"
 

@@ -115,11 +115,8 @@ def test_a_territory_shows_colours_borders_and_numbers(ax: Axes) -> None:
     assert pixels[1, 3, 3] == 0.0  # transparent where the program keeps nothing
     border = np.asarray(ax.patches[0].get_path().vertices).reshape(-1, 2, 2)
     lengths = np.abs(border[:, 1] - border[:, 0]).sum(axis=1)
-    assert sorted(lengths.tolist()) == [
-        1.0,
-        1.0,
-        2.0,
-    ]  # between 0 and 1: two rows; around the hole: two sides
+    # Between 0 and 1: two rows; around the hole: two sides.
+    assert sorted(lengths.tolist()) == [1.0, 1.0, 2.0]
     assert sorted(_texts(ax)) == ["0", "1"]
 
 
@@ -154,9 +151,8 @@ def test_a_dot_is_one_division(ax: Axes) -> None:
     draw_roofline(ax, [roof])
     point = json.loads(bound_text(bound, sample_result(), 0.8))["points"][-1]
     for line, kind, method in zip(ax.lines[2:4], ("eq4", "latency_aware"), ("many", "few"), strict=True):
-        told = point[kind]
-        assert told["method"] == method
-        assert np.asarray(line.get_xydata()).tolist() == [[told["comm_bytes"] / 1e6, told["efficiency"]]]
+        (dot,), told = np.asarray(line.get_xydata()).tolist(), point[kind]
+        assert (method, *dot) == (told["method"], told["comm_bytes"] / 1e6, told["efficiency"])
 
 
 def test_curves_show_both_bounds_and_the_ideal(ax: Axes) -> None:

@@ -168,28 +168,7 @@ def test_hints_are_merged_in_order_and_the_first_ones_first() -> None:
 
 
 def test_runs_that_save_nothing_and_their_neighbours() -> None:
-    short = [
-        0,
-        1,
-        2,
-        3,
-        9,
-        9,
-        9,
-        9,
-        9,
-        9,
-        9,
-        9,
-        9,
-        9,
-        9,
-        9,
-        9,
-        9,
-        9,
-        5,
-    ]  # gain: more than 14 equal entries of 1 byte
+    short = [0, 1, 2, 3, *15 * [9], 5]  # gain: more than 14 equal entries of 1 byte
     writer = ColumnWriter(Spill(), entry_bytes=1)
     writer.append(np.array(short))
     coded = writer.finish()
