@@ -25,7 +25,7 @@ BUDGETS = {
     "allocations": 1_580,
     "classification": 913,
     "cli": 4_454,
-    "communication": 3_558,
+    "communication": 3_694,
     "comparison": 644,
     "composition": 1_587,
     "counting": 633,
@@ -33,8 +33,8 @@ BUDGETS = {
     "extrapolation": 2_249,
     "features": 809,
     "foundation": 845,
-    "frontend": 3_845,
-    "instrument": 8_278,
+    "frontend": 3_990,
+    "instrument": 8_281,
     "interpreter": 3_784,
     "ir": 5_393,
     "laws": 2_924,
@@ -52,7 +52,7 @@ BUDGETS = {
     "tasks": 2_315,
     "trace": 127,
     "validation": 1_321,
-    "vcg": 10_488,
+    "vcg": 10_497,
     ".": 2_058,
     "runtime_shim/include": 347,
     "runtime_shim/models": 1_212,
@@ -60,7 +60,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 7_038,
     "runtime_shim/supervisor": 115,
-    "tests": 44_772,
+    "tests": 44_908,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

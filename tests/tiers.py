@@ -82,6 +82,7 @@ SAMPLED = {
     "e2e/test_count.py::test_every_family": 3,
     "e2e/test_count.py::": 2,
     "e2e/test_cplusplus.py::test_a_number": 6,
+    "e2e/test_decisions.py::test_a_tolerance": 5,
     "e2e/test_divisions.py::test_named": 3,
     "e2e/test_driver_commands.py::": 4,
     "e2e/test_failures.py::test_bad_files": 3,

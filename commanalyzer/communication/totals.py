@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
 from commanalyzer.communication import kernels
+from commanalyzer.communication.decisions import Decisions
 from commanalyzer.vcg.graph import Bool, Int32, Int64
 from commanalyzer.vcg.storage.large import AnyGraph
 from commanalyzer.vcg.storage.slices import row_slices
@@ -22,6 +23,7 @@ class GraphTotals:
             to the round they continue.
         site: int32[V], site that most often stores to the vertex (the latest on a tie), -1 for none.
         readers: int32[V], terms that read the value (flows from it).
+        decisions: Decisions of the program; None if there are none.
         changes: bool[V], several rows start rounds of the sink: they read something else each time.
     """
 
@@ -29,10 +31,11 @@ class GraphTotals:
     site: Int32
     readers: Int32
     changes: Bool
+    decisions: Decisions | None = None
 
     def __post_init__(self) -> None:
-        for f in fields(self):
-            getattr(self, f.name).setflags(write=False)
+        for column in (self.rounds, self.site, self.readers, self.changes):
+            column.setflags(write=False)
 
 
 def totals_of(graph: AnyGraph) -> GraphTotals:
@@ -50,4 +53,6 @@ def totals_of(graph: AnyGraph) -> GraphTotals:
     del most
     rounds += graph.is_input
     short = rounds.max(initial=0) < 1 << 31
-    return GraphTotals(rounds.astype(np.int32) if short else rounds, site, readers, reading > 1)
+    return GraphTotals(
+        rounds.astype(np.int32) if short else rounds, site, readers, reading > 1, Decisions.of(graph)
+    )

@@ -124,7 +124,8 @@ class VolumeCounter:
             totals.changes,
             np.minimum(totals.rounds, np.iinfo(np.int32).max).astype(np.int32, copy=False),
         )
-        self._uses = UseTable(self._code, num_parts, None, self._readers, versions, adding)
+        removed = None if totals.decisions is None else totals.decisions.is_variable
+        self._uses = UseTable(self._code, num_parts, removed, self._readers, versions, adding)
         self._open = OpenRows()
 
     def add(self, rows: AnyRows) -> None:
@@ -164,13 +165,12 @@ class VolumeCounter:
         return self._charged(uses, folded, splits_terms=len(readers) > 0)
 
     def _charged(self, uses: UseTable, folded: PairUses, *, splits_terms: bool = False) -> Charges:
-        return Charges(
-            self._num_parts,
-            expand_transfers(self._graph, self._totals, self._part, uses.lines.pairs()),
-            _fold_transfers(self._graph, self._totals, self._part, folded),
-            folded.terms,
-            splits_terms,
-        )
+        graph, part, num_parts = self._graph, self._part, self._num_parts
+        expand = expand_transfers(graph, self._totals, part, uses.lines.pairs())
+        fold = _fold_transfers(graph, self._totals, part, folded)
+        if self._totals.decisions is not None:
+            expand = self._totals.decisions.told(graph, part, num_parts, expand, fold)
+        return Charges(num_parts, expand, fold, folded.terms, splits_terms)
 
 
 def _fold_transfers(graph: AnyGraph, totals: GraphTotals, part: Int32, uses: PairUses) -> Transfers:

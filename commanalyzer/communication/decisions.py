@@ -1,0 +1,128 @@
+"""Values that decide how long all go on: who contributes to one has to know it, too.
+
+A tolerance test on a sum sends the parts of the sum to one node, and the sum back to all that have parts of
+it (an all-reduce): 2 (p - 1) words per test. Who gets the value anyway, or what was made of it alone, is not
+sent it again.
+
+Input: a graph in which values are stored to what :mod:`commanalyzer.frontend.decisions` adds to a program.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from commanalyzer.communication.messages.transfers import Transfers
+from commanalyzer.frontend.decisions import DECISION, OUTPUT
+from commanalyzer.vcg.graph import Bool, Int32, Int64
+from commanalyzer.vcg.storage.large import AnyGraph, versions_of, widths_of
+from commanalyzer.vcg.storage.slices import row_slices
+from commanalyzer.vcg.structure.hubs import stand_for
+
+_LONGEST = 4  # a sum, its root, the same relative to another one, stored: what is longer is none of these
+
+
+@dataclass(frozen=True, slots=True)
+class Decisions:
+    """Decisions of a program.
+
+    Attributes:
+        is_variable: bool[V], what only stands for a decision: nothing is sent to it.
+        path: int32[D, k], a value that decides, the one it was made of alone, and so on; -1 behind the end.
+        count: int64[D], how often.
+        made: int32[2, E], values that were made of one of these alone, and of which.
+    """
+
+    is_variable: Bool
+    path: Int32
+    count: Int64
+    made: Int32
+
+    @classmethod
+    def of(cls, graph: AnyGraph) -> Decisions | None:
+        """Return the decisions of ``graph``, ``None`` if there are none."""
+        is_variable, decides = stand_for(graph, DECISION, OUTPUT), stand_for(graph, DECISION)
+        if not is_variable.any():
+            return None
+        found, alone = [(np.zeros(0, np.int32), np.zeros(0, np.int64))], []
+        for rows in row_slices(graph):
+            begin, end = rows.source_ptr[rows.term_ptr[:-1]], rows.source_ptr[rows.term_ptr[1:]]
+            only = np.flatnonzero(end - begin == 1)
+            alone.append((rows.row_sink[only], rows.source[begin[only]], rows.row_count[only]))
+            for r in np.flatnonzero(decides[rows.row_sink]).tolist():
+                used = rows.source[begin[r] : end[r]]
+                found.append((used, np.full(len(used), rows.row_count[r])))
+        sink, source, count = (np.concatenate(columns) for columns in zip(*alone, strict=True))
+        value, number = (np.concatenate(columns) for columns in zip(*found, strict=True))
+        order = np.argsort(sink, kind="stable")
+        path, number = _sums(value[:, None].astype(np.int32), number.astype(np.int64))
+        paths, counts = [path], [number]
+        for _ in range(_LONGEST - 1):
+            last = paths[-1][:, -1]
+            first, behind = (
+                np.searchsorted(sink, last, "left", order),
+                np.searchsorted(sink, last, "right", order),
+            )
+            longer = np.repeat(np.arange(len(last)), behind - first)
+            offset = np.arange(len(longer)) - np.repeat(
+                np.cumsum(behind - first) - (behind - first), behind - first
+            )
+            at = order[first[longer] + offset]
+            is_new = np.all(paths[-1][longer] != source[at][:, None], axis=1)
+            longer, at = longer[is_new], at[is_new]
+            path = np.column_stack((paths[-1][longer], source[at])).astype(np.int32)
+            path, number = _sums(path, np.minimum(counts[-1][longer], count[at]))
+            paths.append(path)
+            counts.append(number)
+        wide = [np.pad(p, ((0, 0), (0, _LONGEST - p.shape[1])), constant_values=-1) for p in paths]
+        path = np.concatenate(wide)
+        of_path = np.isin(source, path) & ~is_variable[sink]
+        return cls(is_variable, path, np.concatenate(counts), np.stack((sink, source))[:, of_path])
+
+    def told(
+        self, graph: AnyGraph, part: Int32, num_parts: int, expand: Transfers, fold: Transfers
+    ) -> Transfers:
+        """Return ``expand`` and, in the same order, what tells the contributors of ``fold`` the decisions."""
+        step = np.count_nonzero(self.path >= 0, axis=1) - 1
+        last = self.path[np.arange(len(step)), step]
+        order = np.argsort(fold.value, kind="stable")
+        first, behind = (np.searchsorted(fold.value, last, side, order) for side in ("left", "right"))
+        times = behind - first
+        of = np.repeat(np.arange(len(last)), times)
+        receiver = fold.sender[order[np.arange(len(of)) + np.repeat(first - np.cumsum(times) + times, times)]]
+        path = self.path[of]
+        got = _pairs(expand.value, expand.receiver, num_parts)
+        made, of_which = self.made
+        receivers = np.arange(num_parts, dtype=np.int32)[:, None]
+        has_made = np.isin(_pairs(made, receivers, num_parts), got) | (part[made] == receivers)
+        got = np.union1d(got, _pairs(of_which, receivers, num_parts)[has_made])
+        knows = np.isin(_pairs(path, receiver[:, None], num_parts), got)
+        knows |= part[path] == receiver[:, None]
+        is_told = ~np.any(knows & (path >= 0), axis=1)
+        pair, number = np.unique(_pairs(path[is_told, 0], receiver[is_told], num_parts), return_inverse=True)
+        count = np.zeros(len(pair), np.int64)
+        np.add.at(count, number, self.count[of[is_told]])
+        value, to = (column.astype(np.int32) for column in np.divmod(pair, num_parts))
+        count = np.minimum(count, np.maximum(versions_of(graph, value), 1))
+        more = Transfers(value, part[value], to, count, count, widths_of(graph, value).astype(np.int64))
+        both = [np.concatenate(c) for c in zip(_columns(expand), _columns(more), strict=True)]
+        by_pair = np.argsort(_pairs(both[0], both[2], num_parts), kind="stable")
+        return Transfers(*(column[by_pair] for column in both))
+
+
+def _pairs(value: Int32, part: Int32, num_parts: int) -> Int64:
+    return np.asarray(value.astype(np.int64) * num_parts + part)
+
+
+def _columns(item: Transfers) -> tuple[NDArray[np.generic], ...]:
+    return item.value, item.sender, item.receiver, item.low, item.high, item.width_bytes
+
+
+def _sums(path: Int32, count: Int64) -> tuple[Int32, Int64]:
+    """Distinct paths, int32[n, k], with their counts added up."""
+    distinct, number = np.unique(path, axis=0, return_inverse=True)
+    total = np.zeros(len(distinct), np.int64)
+    np.add.at(total, number.ravel(), count)
+    return distinct, total

@@ -1,0 +1,143 @@
+"""What decides how long loops go on (``while (sqrt(d) > tolerance)``, a flag), and what is only printed.
+
+All who take part in such a loop have to know the value. So that it is recorded, each value that a condition
+at the end of a round compares is stored, with its sign or bits changed so that it is a value of its own, to a
+variable that nothing else uses. What that costs is counted by :mod:`commanalyzer.communication.decisions`.
+
+These are conditions of loops that contain other loops, or call functions that do (what decides about the
+innermost ones belongs to one element), and that lead on in the program (not to its abort). Comparisons with
+a count of rounds decide nothing that is not known, and neither do pointers. What the program computes and
+prints is stored as well: somebody has to have it, but not everybody.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from commanalyzer.ir.cfg import ControlFlow, Loop, control_flow
+from commanalyzer.ir.libcalls import CallKind
+from commanalyzer.ir.library_files import default_library
+from commanalyzer.ir.model import Function, Instruction, Module, Operand
+
+DECISION = "commanalyzer.decision"
+OUTPUT = "commanalyzer.output"
+_CONNECTIVES = frozenset({"and", "or", "xor", "freeze", "select"})
+_COMPARISONS = frozenset({"icmp", "fcmp"})
+_CASTS = frozenset({"fpext", "fptrunc", "sext", "zext", "trunc", "sitofp", "uitofp", "freeze"})
+_STEPS = frozenset({"add", "sub"})
+_CALLS = frozenset({"call", "invoke"})
+_PLACE = re.compile(r", !dbg !\d+")
+
+
+def store_decisions(module: Module, lines: list[str | None]) -> None:
+    """Put the stores in front of the ends of blocks, and the variables behind everything, into ``lines``."""
+    flows = {f.name: control_flow(f) for f in module.functions}
+    looping = _looping(module, flows)
+    variables: list[str] = []
+    for function in module.functions:
+        decisions = _Decisions(function, flows[function.name], looping)
+        found = [(DECISION, *each) for each in decisions.found()]
+        found += [(OUTPUT, *each) for each in decisions.printed()]
+        for kind, reader, value in found:
+            name, type_, is_real = f"{kind}.{len(variables)}", value.type.text, value.type.kind == "float"
+            change = f"fneg {type_} {value.text}" if is_real else f"xor {type_} {value.text}, -1"
+            old = lines[reader.first_line] or ""
+            place = "".join(_PLACE.findall(old)[:1])
+            lines[reader.first_line] = (
+                f"  %{name} = {change}{place}\n  store {type_} %{name}, ptr @{name}{place}\n{old}"
+            )
+            variables.append(f"@{name} = internal global {type_} {'0.0' if is_real else '0'}")
+    lines.extend(variables)
+
+
+def _looping(module: Module, flows: dict[str, ControlFlow]) -> frozenset[str]:
+    """Functions with loops, or that call such."""
+    calls = {
+        f.name: {i.callee for b in f.blocks for i in b.instructions if i.opcode in _CALLS}
+        for f in module.functions
+    }
+    found, fresh = set[str](), {name for name, cfg in flows.items() if cfg.loops}
+    while fresh:
+        found |= fresh
+        fresh = {name for name, callees in calls.items() if name not in found and callees & found}
+    return frozenset(found)
+
+
+class _Decisions:
+    """Conditions at the ends of rounds of one function."""
+
+    def __init__(self, function: Function, cfg: ControlFlow, looping: frozenset[str]) -> None:
+        self._cfg, self._looping = cfg, looping
+        self._blocks = {block.label: block for block in function.blocks}
+        self._defined = {i.name: (b.label, i) for b in function.blocks for i in b.instructions if i.name}
+
+    def found(self) -> Iterator[tuple[Instruction, Operand]]:
+        """Ends of blocks, and values that are compared there or before; each once."""
+        seen: set[tuple[str, str]] = set()
+        for loop in self._cfg.loops.values():
+            if not self._contains_loops(loop):
+                continue
+            for label in (b for b in self._blocks if self._leaves(b, loop)):
+                for block, value in self._compared(self._blocks[label].terminator.operands[0], loop):
+                    if (block, value.text) not in seen:
+                        seen.add((block, value.text))
+                        yield self._blocks[block].terminator, value
+
+    def printed(self) -> Iterator[tuple[Instruction, Operand]]:
+        """Calls that print computed numbers, and these."""
+        for call in (i for b in self._blocks.values() for i in b.instructions if i.opcode in _CALLS):
+            known = default_library().fitting(call.callee[1:], len(call.operands))
+            if known is not None and known.kind is CallKind.OUTPUT:
+                yield from ((call, o) for o in dict.fromkeys(call.operands) if self._is_computed(o))
+
+    def _is_computed(self, value: Operand) -> bool:
+        """A number that is not what memory holds, possibly in another type."""
+        _, made = self._defined.get(value.text, ("", None))
+        while made is not None and made.opcode in _CASTS:
+            _, made = self._defined.get(made.operands[0].text, ("", None))
+        return made is not None and made.opcode != "load" and value.type.kind in ("int", "float")
+
+    def _contains_loops(self, loop: Loop) -> bool:
+        if any(inner.parent == loop.header for inner in self._cfg.loops.values()):
+            return True
+        called = (i.callee for b in loop.blocks for i in self._blocks[b].instructions if i.opcode in _CALLS)
+        return any(callee in self._looping for callee in called)
+
+    def _leaves(self, label: str, loop: Loop) -> bool:
+        """The block's condition ends the loop, and the program goes on."""
+        if self._cfg.innermost_loop.get(label) != loop.header or len(self._cfg.successors[label]) != 2:
+            return False
+        outside = [s for s in self._cfg.successors[label] if s not in loop.blocks]
+        return any(self._blocks[s].terminator.opcode != "unreachable" for s in outside)
+
+    def _compared(self, condition: Operand, loop: Loop) -> Iterator[tuple[str, Operand]]:
+        """Blocks in the loop that compare values which change in it, and these."""
+        pending, seen = [condition.text], set[str]()
+        while pending:
+            name = pending.pop()
+            block, instruction = self._defined.get(name, ("", None))
+            if instruction is None or name in seen or self._cfg.innermost_loop.get(block) != loop.header:
+                continue
+            seen.add(name)
+            if instruction.opcode in _CONNECTIVES or instruction.opcode == "phi":
+                pending += [o.text for o in instruction.operands if o.type.text == "i1"]
+            elif instruction.opcode in _COMPARISONS and not any(map(self._counts, instruction.operands)):
+                yield from ((block, o) for o in instruction.operands if self._changes(o, loop))
+
+    def _changes(self, value: Operand, loop: Loop) -> bool:
+        kind, (block, _) = value.type, self._defined.get(value.text, ("", None))
+        return block in loop.blocks and (kind.kind == "float" or (kind.kind == "int" and kind.bits >= 8))
+
+    def _counts(self, value: Operand) -> bool:
+        """The number of a round, or what is a constant number of steps from it."""
+        _, made = self._defined.get(value.text, ("", None))
+        if made is not None and made.opcode in _STEPS and not made.operands[1].is_local:
+            _, made = self._defined.get(made.operands[0].text, ("", None))
+        if made is None or made.opcode != "phi" or made.type.kind != "int":
+            return False
+        for operand in made.operands:
+            _, step = self._defined.get(operand.text, ("", None))
+            if step is not None and step.opcode in _STEPS and step.operands[0].text == made.name:
+                return not step.operands[1].is_local
+        return False

@@ -1,0 +1,135 @@
+"""Who contributes to what decides that all go on is told: a reduction and a broadcast per test."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import commanalyzer as ca
+from commanalyzer.communication.volume import count_volume
+from commanalyzer.vcg.structure.hubs import find_hubs
+from tests.e2e.test_fused_reductions import N, owners_in_blocks
+from tests.e2e.theory import heat2d_words_per_step
+from tests.recorded import record_source
+
+STENCIL = """
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+enum { n = 12, m = n + 2 };
+REAL hist[9];
+CALL REAL sweep(const REAL *u, REAL *w) {
+  REAL d = 0;
+  for (int i = 1; i <= n; i++)
+    for (int j = 1; j <= n; j++) {
+      int k = i * m + j;
+      w[k] = (REAL)0.2 * (u[k] + u[k - 1] + u[k + 1] + u[k - m] + u[k + m]);
+      d += (w[k] - u[k]) * (w[k] - u[k]);
+    }
+  return d;
+}
+int main(void) {
+  REAL *u = (REAL *)calloc(m * m, sizeof *u), *w = (REAL *)calloc(m * m, sizeof *w), d = 1;
+  for (int j = 0; j < m; j++) u[j] = w[j] = 1;
+  int it = 0;
+  LOOP
+  printf("%d %g\\n", it, (double)d);
+}
+"""
+NEXT = "d = sweep(u, w); { REAL *x = u; u = w; w = x; } it++;"
+LOOPS = {
+    "while": f"while (sqrt(d) > 1e-9 && it < 5) {{ {NEXT} }}",
+    "do": f"do {{ {NEXT} }} while (d > 1e-9 && it < 5);",
+    "break": f"for (;;) {{ {NEXT} if (fabs(d) < 1e-9 || it == 5) break; }}",
+    "stored": f"while (it < 5) {{ {NEXT} hist[it] = sqrt(d); if (hist[it] < 1e-9) break; }}",
+    "relative": f"REAL one = 0; while (it < 5) {{ {NEXT} if (it == 1) one = d; if (d < 1e-9 * one) break; }}",
+}
+
+
+@pytest.mark.parametrize("q", [2, 4])
+@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize(
+    ("suffix", "real", "call"),
+    [
+        (".c", "double", "static"),
+        (".c", "float", "static"),
+        (".c", "double", "__attribute__((noinline)) static"),
+        (".cpp", "double", "static"),
+    ],
+)
+def test_a_tolerance_test_is_an_all_reduce(suffix: str, real: str, call: str, loop: str, q: int) -> None:
+    text = STENCIL.replace("LOOP", LOOPS[loop]).replace("CALL", call).replace("REAL", real)
+    graph, steps = record_source(text, suffix=suffix).graph, 5
+    width, p = 4 if real == "float" else 8, q * q
+    counted = count_volume(graph, owners_in_blocks(graph, q, width), p, find_hubs(graph).mask)
+    halo, test = width * heat2d_words_per_step(N, q, q), 2 * width * (p - 1)
+    assert counted.low_bytes <= steps * (halo + test) <= counted.high_bytes <= steps * (halo + test) + halo
+    assert counted.low_bytes > steps * (halo + test) - halo
+
+
+def found_bytes(text: str, folder: Path) -> int:
+    """Bytes of the best division among 4 nodes."""
+    source = folder / "program.c"
+    source.write_text(text)
+    return ca.analyze(source, nodes=[4], program_output="discard").best(4).comm_bytes
+
+
+TIME_STEP = """
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+double *u, *w;
+int main(void) {
+  int n = 400, steps = 0;
+  double t = 0;
+  u = malloc(8 * 400), w = malloc(8 * 400);
+  for (int i = 0; i < n; i++) u[i] = 1.0 + 0.3 * sin(6.28 * i / n);
+  while (t < 0.01) {
+    double c = 0;
+    for (int i = 0; i < n; i++) c = fmax(c, fabs(u[i]));
+    double dt = 0.5 / (n * c);
+    for (int i = 1; i < n; i++) w[i] = u[i] - dt * n * u[i] * (u[i] - u[i - 1]);
+    for (int i = 1; i < n; i++) u[i] = w[i];
+    t += dt; steps++;
+  }
+  printf("%d\\n", steps);
+  return 0;
+}
+"""
+
+
+def test_a_time_that_all_compute_from_the_same_step_is_not_sent(tmp_path: Path) -> None:
+    """Each of 11 steps: one border, a maximum, and the time step back; nothing for the test of the time."""
+    assert found_bytes(TIME_STEP, tmp_path) == 11 * 8 * (3 + 3 + 3)
+
+
+NEWTON = """
+#include <stdio.h>
+#include <stdlib.h>
+double *x, *b;
+int main(void) {
+  int n = 64;
+  x = malloc(8 * n * 3), b = malloc(8 * n * 3);
+  for (int i = 0; i < 3 * n; i++) b[i] = 1 + i % 5, x[i] = 1 + i % 3;
+  for (int i = 0; i < n; i++) {
+    double r = 1;
+    for (int it = 0; r > 1e-6 && it < 50; it++) {
+      r = 0;
+      for (int k = 3 * i; k < 3 * i + 3; k++) {
+        double f = x[k] * x[k] - b[k];
+        x[k] -= f / (2 * x[k]);
+        r += f * f;
+      }
+    }
+  }
+  double s = 0;
+  for (int i = 0; i < 3 * n; i++) s += x[i];
+  printf("%g\\n", s);
+}
+"""
+
+
+def test_a_test_on_one_element_is_its_owners(tmp_path: Path) -> None:
+    """Only the sum that is printed at the end is combined."""
+    assert found_bytes(NEWTON, tmp_path) == 8 * 3
