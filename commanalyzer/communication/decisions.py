@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.communication.messages.transfers import Transfers
-from commanalyzer.frontend.decisions import DECISION, OUTPUT
+from commanalyzer.frontend.decisions import DECISION, USES
 from commanalyzer.vcg.graph import Bool, Int32, Int64
-from commanalyzer.vcg.storage.large import AnyGraph, versions_of, widths_of
+from commanalyzer.vcg.storage.large import AnyGraph, stand_for, versions_of, widths_of
 from commanalyzer.vcg.storage.slices import row_slices
-from commanalyzer.vcg.structure.hubs import stand_for
 
 _LONGEST = 4  # a sum, its root, the same relative to another one, stored: what is longer is none of these
 
@@ -43,7 +42,7 @@ class Decisions:
     @classmethod
     def of(cls, graph: AnyGraph) -> Decisions | None:
         """Return the decisions of ``graph``, ``None`` if there are none."""
-        is_variable, decides = stand_for(graph, DECISION, OUTPUT), stand_for(graph, DECISION)
+        is_variable, decides = stand_for(graph, *USES), stand_for(graph, DECISION)
         if not is_variable.any():
             return None
         found, alone = [(np.zeros(0, np.int32), np.zeros(0, np.int64))], []

@@ -13,11 +13,9 @@ from commanalyzer.communication.matrix import Communication
 from commanalyzer.communication.messages.transfers import Transfers
 from commanalyzer.communication.totals import GraphTotals, totals_of
 from commanalyzer.communication.uses import UseTable, owner_codes
-from commanalyzer.frontend.decisions import DECISION, OUTPUT
 from commanalyzer.vcg.graph import Bool, Int32, Int64
 from commanalyzer.vcg.storage.large import AnyGraph
 from commanalyzer.vcg.storage.slices import row_slices
-from commanalyzer.vcg.structure.hubs import stand_for
 from commanalyzer.vcg.structure.singletons import SingletonKind, Singletons
 
 
@@ -81,8 +79,7 @@ def charge_hpdc18(
     """
     check_parts(graph, part, num_parts)
     everywhere = np.ones(graph.num_vertices, dtype=np.bool_)  # no value decides where a term is computed
-    removed = singletons.mask | stand_for(graph, DECISION, OUTPUT)
-    table = UseTable(owner_codes(part, everywhere, num_parts), num_parts, removed)
+    table = UseTable(owner_codes(part, everywhere, num_parts), num_parts, singletons.mask)
     for rows in row_slices(graph):
         table.add(rows)
     none32, none64 = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)

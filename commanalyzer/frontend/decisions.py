@@ -22,6 +22,7 @@ from commanalyzer.ir.model import Function, Instruction, Module, Operand
 
 DECISION = "commanalyzer.decision"
 OUTPUT = "commanalyzer.output"
+USES = DECISION, OUTPUT
 _CONNECTIVES = frozenset({"and", "or", "xor", "freeze", "select"})
 _COMPARISONS = frozenset({"icmp", "fcmp"})
 _CASTS = frozenset({"fpext", "fptrunc", "sext", "zext", "trunc", "sitofp", "uitofp", "freeze"})
@@ -49,6 +50,12 @@ def store_decisions(module: Module, lines: list[str | None]) -> None:
             )
             variables.append(f"@{name} = internal global {type_} {'0.0' if is_real else '0'}")
     lines.extend(variables)
+
+
+def is_added(instruction: Instruction) -> bool:
+    """The program does not have the instruction: it is no work."""
+    place = instruction.operands[1].text if instruction.opcode == "store" else instruction.name
+    return place[1:].startswith(USES)
 
 
 def _looping(module: Module, flows: dict[str, ControlFlow]) -> frozenset[str]:

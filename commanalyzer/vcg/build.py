@@ -155,7 +155,8 @@ def _add_chunks(
             if has_outside:
                 inside, other = _split(chunk.cells)
                 _note_outside(replace(chunk, cells=other), tables, outside, homes, vertices, ranges)
-                chunk = replace(chunk, cells=inside)
+                happened = counts[ranges.row[chunk.pieces[:, 1]]] != 0
+                chunk = replace(chunk, cells=inside, pieces=chunk.pieces[happened])
             rows = _form(chunk, tables, cells, homes, sites, vertices, ranges, rooms[number % 2])
             fills.append(_fills(chunk))
             happened = chunk.pieces[counts[ranges.row[chunk.pieces[:, 1]]] != 0]

@@ -55,13 +55,17 @@ def build_graph(trace: Trace, table: SiteTable, *, has_regions: bool = False) ->
     num_vertices = len(index.home) + len(defining_rows)
     fills = _fills(trace, rows, index)
     is_input = _inputs(rows, flat, source, sink, fills, num_vertices, len(index.home))
+    is_read = source[
+        (source >= 0) & (rows.count[np.repeat(np.arange(len(rows.count)), np.diff(flat.row_start))] > 0)
+    ]
     if has_regions:
         # the order inside the region is not known; named values are made anew
-        is_input[source[(source >= 0) & (source < len(index.home))]] = True
+        is_input[: len(index.home)] = False
+        is_input[is_read[is_read < len(index.home)]] = True
     # what was stored between executions of the region and is read: each sees the last version at most
     entering = np.bincount(sink[~rows.is_fill], rows.outside[~rows.is_fill], num_vertices).astype(np.int64)
     np.add.at(entering, fills.vertex, rows.outside[fills.row])
-    entering[np.setdiff1d(np.arange(num_vertices), source)] = 0
+    entering[np.setdiff1d(np.arange(num_vertices), is_read)] = 0
     entering = np.minimum(entering, max(trace.statistics.region_entries - 1, 0))
     return _assemble(
         trace, table, tables, rows, index, defining_rows, sink, chains, fills, is_input, entering

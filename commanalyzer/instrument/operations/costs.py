@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from commanalyzer.foundation.work import Operations
+from commanalyzer.frontend.decisions import is_added
 from commanalyzer.instrument.labelling.values import CallFacts
 from commanalyzer.ir.libcalls import CallKind
 from commanalyzer.ir.model import Instruction, IrType
@@ -34,6 +35,8 @@ def operations_of(instruction: Instruction, calls: CallFacts) -> Operations:
     Comparisons are operations of logic, whatever they compare: they are no floating-point operations (nor do
     hardware counters take them for such), but a sort would do nothing without them.
     """
+    if is_added(instruction):
+        return Operations()
     opcode, flops = instruction.opcode, flops_of(instruction, calls)
     moved = instruction.operands[0].type if opcode == "store" else instruction.type
     return Operations(flops, _integer_of(instruction, calls, flops), _ACCESSES.get(opcode, 0) * _lanes(moved))

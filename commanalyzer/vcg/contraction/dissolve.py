@@ -14,10 +14,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from commanalyzer.foundation.compiled import frozen
+from commanalyzer.frontend.decisions import USES
 from commanalyzer.vcg.contraction import register_kernels as kernels
 from commanalyzer.vcg.contraction.closure import Closure, close_registers, flows_of, too_large
 from commanalyzer.vcg.graph import Bool, Fold, Int64, UInt8, ValueGraph
-from commanalyzer.vcg.storage.large import AnyGraph
+from commanalyzer.vcg.storage.large import AnyGraph, stand_for
 from commanalyzer.vcg.structure.segments import pointer_from_counts
 
 DEFAULT_LIMIT = 200_000_000
@@ -79,9 +80,9 @@ class _Rows:
 
 
 def dissolving(graph: AnyGraph) -> Bool:
-    """bool[V], the vertices that :func:`dissolve_registers` dissolves."""
+    """bool[V], the vertices that :func:`dissolve_registers` dissolves, and what only stands for uses."""
     named = np.array([o.name == EXIT_OBJECT for o in graph.objects] or [False], dtype=np.bool_)
-    return np.asarray(graph.is_register & ~named[graph.home_object])
+    return np.asarray(graph.is_register & ~named[graph.home_object]) | stand_for(graph, *USES)
 
 
 def _term_pointer(pointer: Int64) -> Int64:

@@ -118,8 +118,10 @@ def find_sinks(heads: Any, name: Any, places: Any, sink: Any) -> None:
 
 
 @compiled_inline
-def _note_sources(key: Any, begin: Any, stop: Any, sink: Any, self_at: Any, state: Any) -> Any:
-    """Note that the sources of a row are read; keys of the sink itself become -1.
+def _note_sources(
+    key: Any, begin: Any, stop: Any, sink: Any, self_at: Any, state: Any, has_happened: Any
+) -> Any:
+    """Note that the sources of a row are read if it has happened; keys of the sink itself become -1.
 
     Return 0 if there are none, 3 if the one at ``self_at`` is, else 1.
     """
@@ -127,7 +129,8 @@ def _note_sources(key: Any, begin: Any, stop: Any, sink: Any, self_at: Any, stat
     for at in range(begin, stop):
         v = key[at] >> 2
         if v >= 0:
-            note_read(v, state)
+            if has_happened:
+                note_read(v, state)
             if v == sink:
                 own |= 3 if at - begin == self_at else 1
                 key[at] = NONE
@@ -342,7 +345,9 @@ def form_rows(
             _note_filled(heads[row, 0], filled[row], starts, length, base, vertex, state)
             continue
         sink = np.int64(sinks[row])
-        own = _note_sources(key, begin, end[row], sink, self_at[heads[row, 1] & LOW], state)
+        own = _note_sources(
+            key, begin, end[row], sink, self_at[heads[row, 1] & LOW], state, cells[row, 1] != 0
+        )
         state[sink] |= STORED
         if cells[row, 1] != 0:
             group, ends = _write_row(row, begin, sink, own, group, chunk, groups, fold, out, ends)

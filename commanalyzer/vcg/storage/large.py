@@ -156,6 +156,14 @@ def homes_of(graph: AnyGraph, vertex: Int32 | Int64) -> Int32:
     return cast(Int32, _values(graph, "home_object", vertex))
 
 
+def stand_for(graph: AnyGraph, *uses: str) -> Bool:
+    """Return bool[V], what only stands for uses (:mod:`commanalyzer.frontend.decisions`): it is no value."""
+    named = [o.name in uses for o in graph.objects]
+    if not any(named):
+        return np.zeros(graph.num_vertices, np.bool_)
+    return np.asarray(np.array(named)[homes_of(graph, np.arange(graph.num_vertices))])
+
+
 def _values(graph: AnyGraph, name: str, vertex: Int32 | Int64) -> NDArray[np.generic]:
     if isinstance(graph, LargeGraph):
         return graph.values(name, vertex)

@@ -35,10 +35,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from commanalyzer.errors import ConfigError
-from commanalyzer.frontend.decisions import DECISION, OUTPUT
+from commanalyzer.frontend.decisions import USES
 from commanalyzer.vcg.contraction.contract import merge_leaves, merge_registers, representatives, uses_of
 from commanalyzer.vcg.graph import Bool, Int32, Int64
-from commanalyzer.vcg.storage.large import AnyGraph, homes_of
+from commanalyzer.vcg.storage.large import AnyGraph, stand_for
 from commanalyzer.vcg.structure.degrees import bound_neighbours, count_neighbours
 from commanalyzer.vcg.structure.singletons import HIGH, degree_centroid, distance_score
 
@@ -84,15 +84,7 @@ def find_hubs(graph: AnyGraph, high: float = HIGH) -> Hubs:
     if mask is None:
         mask = _with_registers(graph, root, _peel(graph, root, counter, high), high)
     assert mask is not None  # exact degrees leave nothing open
-    return Hubs(mask | stand_for(graph, DECISION, OUTPUT))
-
-
-def stand_for(graph: AnyGraph, *uses: str) -> Bool:
-    """Return bool[V], what only stands for uses (:mod:`commanalyzer.frontend.decisions`): it is no value."""
-    named = [o.name in uses for o in graph.objects]
-    if not any(named):
-        return np.zeros(graph.num_vertices, np.bool_)
-    return np.asarray(np.array(named)[homes_of(graph, np.arange(graph.num_vertices))])
+    return Hubs(mask | stand_for(graph, *USES))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -196,7 +197,12 @@ def test_vectorised_code_has_the_chains_of_the_scalar_loops(flags: tuple[str, ..
     scalar = record_source(text, flags=("-ffast-math",))
     vector = record_file(vectorised(text, tmp_path, *flags))
     assert vector.traced.stdout == vector.plain.stdout
-    assert native_chains(vector.graph) == native_chains(scalar.graph)
+    found, expected = (
+        # what is printed is stored to variables that are numbered from the start of the module
+        Counter({c: n for c, n in native_chains(r.graph).items() if "commanalyzer." not in str(c.sink)})
+        for r in (vector, scalar)
+    )
+    assert found == expected
 
 
 def test_the_vectorised_code_of_these_tests_has_vectors(tmp_path: Path) -> None:
