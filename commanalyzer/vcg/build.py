@@ -155,14 +155,13 @@ def _add_chunks(
             if has_outside:
                 inside, other = _split(chunk.cells)
                 _note_outside(replace(chunk, cells=other), tables, outside, homes, vertices, ranges)
-                happened = counts[ranges.row[chunk.pieces[:, 1]]] != 0
-                chunk = replace(chunk, cells=inside, pieces=chunk.pieces[happened])
+                chunk = replace(chunk, cells=inside)
+            chunk = replace(chunk, pieces=chunk.pieces[counts[ranges.row[chunk.pieces[:, 1]]] != 0])
             rows = _form(chunk, tables, cells, homes, sites, vertices, ranges, rooms[number % 2])
             fills.append(_fills(chunk))
-            happened = chunk.pieces[counts[ranges.row[chunk.pieces[:, 1]]] != 0]
             if coded is not None:
                 coded.result()
-            coded = coder.submit(writer.add_rows, rows, ranges.blocks(happened))
+            coded = coder.submit(writer.add_rows, rows, ranges.blocks(chunk.pieces))
         if coded is not None:
             coded.result()
     for filled in _filled(np.concatenate(fills), homes):

@@ -198,11 +198,13 @@ def _inputs(
     row = np.repeat(np.arange(len(rows.count)), np.diff(flat.row_start))
     first_read = np.full(num_vertices, _NEVER, np.int64)
     known = source >= 0
+    known &= rows.count[row] > 0
     first_read[source[known][::-1]] = row[known][::-1]  # of repeated indices the last assignment stays
     first_stored = np.full(num_vertices, _NEVER, np.int64)
-    stores = np.flatnonzero(~rows.is_fill)[::-1]
+    stores = np.flatnonzero(~rows.is_fill & (rows.count > 0))[::-1]
     first_stored[sink[stores]] = stores
-    np.minimum.at(first_stored, fills.vertex, fills.row)
+    filled = rows.count[fills.row] > 0
+    np.minimum.at(first_stored, fills.vertex[filled], fills.row[filled])
     is_input = (first_read <= first_stored) & (first_read != _NEVER)
     happens = np.bincount(sink[sink >= num_memory], rows.count[sink >= num_memory], num_vertices)
     is_input[num_memory:] = happens[num_memory:] == 0

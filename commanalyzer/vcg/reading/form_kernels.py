@@ -342,14 +342,15 @@ def form_rows(
         if row == len(heads):
             break
         if (heads[row, 1] >> FLAGS) & ROW_FILL:
-            _note_filled(heads[row, 0], filled[row], starts, length, base, vertex, state)
+            if cells[row, 1] != 0:
+                _note_filled(heads[row, 0], filled[row], starts, length, base, vertex, state)
             continue
         sink = np.int64(sinks[row])
         own = _note_sources(
             key, begin, end[row], sink, self_at[heads[row, 1] & LOW], state, cells[row, 1] != 0
         )
-        state[sink] |= STORED
         if cells[row, 1] != 0:
+            state[sink] |= STORED
             group, ends = _write_row(row, begin, sink, own, group, chunk, groups, fold, out, ends)
         begin = end[row]
     return ends
