@@ -7,10 +7,11 @@ is cached on disk. Every combination of types compiles anew, so callers pass the
 
 from __future__ import annotations
 
+import fcntl
 import inspect
 from collections.abc import Callable
-from contextlib import suppress
-from functools import cached_property, partial
+from contextlib import ExitStack, suppress
+from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,12 +19,15 @@ from typing import Any
 import numba
 import numpy as np
 from llvmlite import ir
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 from numba.extending import intrinsic
 from numpy.typing import DTypeLike, NDArray
 
 _ADDRESS, _NUMBER = ir.IntType(8).as_pointer(), ir.IntType(32)
 _FOR_READING = 0, 3, 1  # of llvm.prefetch: reads, into all caches, data
+_njit: Any = numba.njit  # its types leave options out
+_for_python = cache(_njit)
 
 
 def compiled(function: Any) -> Any:
@@ -53,17 +57,18 @@ def compiled_inline(function: Any) -> Any:
 
 
 def _compiled(function: Any, **options: bool) -> Any:
-    njit: Any = numba.njit  # its types leave options out
-    is_inner = options.get("forceinline", False) or _is_private(function)
+    is_private = function.__name__.startswith("_") and function.__module__.endswith("kernels")
+    is_inner = is_private or options.get("forceinline", False)  # only kernels call it
     options |= {"nogil": True, "no_cfunc_wrapper": True, "no_cpython_wrapper": is_inner}
     try:
-        kernel = njit(cache=True, **options)(function)
+        kernel = _njit(cache=True, **options)(function)
     except RuntimeError:  # no folder for the cache
-        kernel = njit(**options)(function)
+        kernel = _njit(**options)(function)
     else:
-        cache = kernel._cache
-        cache.save_overload = partial(_saved, cache.save_overload)
-        cache._cache_file._source_stamp = sorted({_state(Path(__file__)), *_ingredients(function)})
+        stored = kernel._cache
+        stored.save_overload = partial(_saved, stored.save_overload)
+        stored._cache_file._source_stamp = sorted({_state(Path(__file__)), *_ingredients(function)})
+        kernel.compile = partial(_compile_alone, kernel, kernel.compile)
     if is_inner:
         kernel.__class__ = _Inner
     kernel.get_call_template = partial(_call_template, kernel.get_call_template)
@@ -103,18 +108,7 @@ class _Inner(CPUDispatcher):
     """
 
     def __call__(self, *arguments: Any) -> Any:
-        return self._for_python(*arguments)
-
-    @cached_property
-    def _for_python(self) -> Any:
-        njit: Any = numba.njit
-        return njit(self.py_func)
-
-
-def _is_private(function: Any) -> bool:
-    """It is called by kernels of its module only."""
-    name, module = str(function.__name__), str(function.__module__)
-    return name.startswith("_") and module.endswith("kernels")
+        return _for_python(self.py_func)(*arguments)
 
 
 def _call_template(find: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
@@ -147,6 +141,21 @@ def _state(path: Path) -> tuple[str, str]:
     """A file, and what changes with its content."""
     state = path.stat()
     return str(path), f"{state.st_mtime_ns} {state.st_size}"
+
+
+def _compile_alone(kernel: Any, compile_it: Callable[..., Any], signature: Any) -> Any:
+    """Compile ``kernel``, or load what another process has compiled: it is waited for.
+
+    Side by side, Numba would also give two signatures one file: it numbers them by what it has read before.
+    """
+    with global_compiler_lock, ExitStack() as lock:
+        with suppress(OSError):  # not every file system can
+            kernel._cache._impl.locator.ensure_cache_path()
+            stream = lock.enter_context(Path(f"{kernel._cache._cache_file._index_path}.lock").open("w"))
+            lock.callback(fcntl.flock, stream, fcntl.LOCK_UN)  # forks may have the stream, too
+            if not kernel.is_compiling:  # it is locked, and called by itself
+                fcntl.flock(stream, fcntl.LOCK_EX)
+        return compile_it(signature)
 
 
 def _saved(save: Callable[..., None], *arguments: Any) -> None:

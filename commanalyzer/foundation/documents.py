@@ -10,7 +10,7 @@ import csv
 import json
 import math
 import tomllib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -131,9 +131,4 @@ def _check_numbers(content: object, is_finite: bool) -> None:
             raise ValueError(f"a whole number of {item.bit_length()} bits, which is more than 64")
         if is_finite and isinstance(item, float) and not math.isfinite(item):
             raise ValueError(f"the number {item}")
-        inner: Iterable[object] = ()
-        if isinstance(item, dict):
-            inner = item.values()
-        elif isinstance(item, list):
-            inner = item
-        waiting.extend(inner)
+        waiting.extend(item.values() if isinstance(item, dict) else item if isinstance(item, list) else ())

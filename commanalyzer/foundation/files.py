@@ -81,7 +81,7 @@ def _probe(path: Path, folder: Path) -> None:
         ) from error
 
 
-def write_atomically(path: Path, produce: Callable[[Path], None], *, force: bool = False) -> None:
+def write_atomically(path: Path, produce: Callable[[Path], object], *, force: bool = False) -> None:
     """Write ``path`` through a temporary file in the same directory, fsync and rename.
 
     Devices and pipes (``/dev/stdout``) are written directly.
@@ -127,8 +127,4 @@ def _cannot_write(path: Path, error: OSError) -> ArtifactError:
 
 def write_text(path: Path, text: str, *, force: bool = False) -> None:
     """Write UTF-8 text atomically; see :func:`write_atomically`."""
-    write_atomically(path, lambda draft: _put(draft, text), force=force)
-
-
-def _put(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
+    write_atomically(path, lambda draft: draft.write_text(text, encoding="utf-8"), force=force)

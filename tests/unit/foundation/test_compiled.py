@@ -7,6 +7,7 @@ import resource
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -104,6 +105,14 @@ def test_kernels_of_kernels_are_compiled_once_and_python_may_call_them(tmp_path:
             "3 1 7\n",
             "3 0 7\n",
         )  # what is cached needs no kernel of a kernel
+
+
+def test_two_processes_compile_a_kernel_once(tmp_path: Path) -> None:
+    (tmp_path / "way_kernels.py").write_text(KERNELS)
+    program = "from way_kernels import *; follow((1, 0), 2); print(len(follow.stats.cache_misses))"
+    with ThreadPoolExecutor(2) as both:
+        done = both.map(lambda _: run_in(tmp_path, "-c", program), range(2))
+    assert sorted(done) == ["0\n", "1\n"]
 
 
 PREFETCHING = """
