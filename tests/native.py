@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+from commanalyzer.frontend.toolchain import bundled_toolchain
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -21,18 +22,8 @@ class NativeRun:
 
 def compile_c(source: Path, program: Path, *options: str) -> Path:
     """Compile ``source`` (C11) to ``program`` and return it; warnings are errors of the test."""
-    command = [
-        sys.executable,
-        "-m",
-        "ziglang",
-        "cc",
-        "-std=c11",
-        *options,
-        "-o",
-        str(program),
-        str(source),
-        "-lm",
-    ]
+    tools = bundled_toolchain()  # with the tool's target: what zig builds for one first, it builds once
+    command = [*tools.cc, *tools.target_flags, "-std=c11", *options, "-o", str(program), str(source), "-lm"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return program

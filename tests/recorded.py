@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,25 +57,13 @@ def record_source(
     text: str,
     *arguments: str,
     suffix: str = ".c",
-    regions: tuple[str, ...] = (),
-    control_flows: bool = True,
-    flags: tuple[str, ...] = (),
-    library_models: tuple[Path, ...] = (),
-    mechanisms: Mechanisms = EVERY,
+    **options: Any,
 ) -> Recorded:
-    """Compile, instrument and run ``text``."""
+    """Compile, instrument and run ``text``; options are those of :func:`record_file`."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / f"program{suffix}"
         source.write_text(text)
-        return record_file(
-            source,
-            *arguments,
-            regions=regions,
-            control_flows=control_flows,
-            flags=flags,
-            library_models=library_models,
-            mechanisms=mechanisms,
-        )
+        return record_file(source, *arguments, **options)
 
 
 def record_file(
@@ -85,9 +74,12 @@ def record_file(
     flags: tuple[str, ...] = (),
     library_models: tuple[Path, ...] = (),
     mechanisms: Mechanisms = EVERY,
+    has_cpp_library: bool = True,
 ) -> Recorded:
-    """Compile, instrument and run the program in ``source``."""
+    """Compile, instrument and run the program in ``source``; C++ may do without its compiled library."""
     frontend = compile_sources([source], regions=regions, flags=flags)
+    if not has_cpp_library:
+        frontend = replace(frontend, language="c")
     module, plan, executable = instrumented(frontend, control_flows, library_models, mechanisms)
     plain = run_target(
         build_native(frontend), arguments, stdin=subprocess.DEVNULL, limits=LIMITS, capture=True

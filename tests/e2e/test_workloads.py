@@ -27,15 +27,8 @@ def workload(tmp_path_factory: pytest.TempPathFactory) -> Workload:
     def run_workload(name: str, *arguments: object) -> NativeRun:
         if name not in compiled:
             source = ROOT / "workloads" / name / f"{name}.c"
-            options = (
-                "-O2",
-                "-Wall",
-                "-Wextra",
-                "-Werror",
-                "-fsanitize=undefined",
-                "-fsanitize-trap=undefined",
-            )
-            compiled[name] = compile_c(source, folder / name, *options)
+            checks = "-fsanitize=undefined", "-fsanitize-trap=undefined"
+            compiled[name] = compile_c(source, folder / name, "-O2", "-Wall", "-Wextra", "-Werror", *checks)
         return run(compiled[name], *map(str, arguments))
 
     return run_workload

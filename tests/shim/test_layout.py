@@ -78,7 +78,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
     text = "#include <comm_shim.h>\n#include <stddef.h>\n#include <stdio.h>\nint main(void) {\n"
     source, program = folder / "probe.c", folder / "probe"
     source.write_text(text + "\n".join(lines) + "\n}\n")
-    compile_c("-std=c11", str(source), "-o", str(program))
+    compile_c("-std=c11", "-O2", "-fno-sanitize=all", str(source), "-o", str(program))
     done = subprocess.run([str(program)], capture_output=True, text=True, check=True, timeout=60)
     pairs = (line.rpartition("=") for line in done.stdout.splitlines())
     return {name: int(number) for name, _, number in pairs}
