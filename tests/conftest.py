@@ -37,7 +37,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     number: Counter[str] = Counter()
     for item in items:
         name = item.nodeid.removeprefix("tests/")
-        if name.startswith(FAST):
+        if name.startswith(FAST) and not name.startswith(EXTENDED):
             item.add_marker(pytest.mark.fast)
         if item.get_closest_marker("slow") or item.get_closest_marker("extended"):
             continue

@@ -36,20 +36,17 @@ EXTENDED = (
     "e2e/test_drivers.py::test_the_users_own_compiler",
     "e2e/test_drivers.py::test_wrapper",
     "e2e/test_extrapolation.py::test_the_guide",
-    *(
-        f"e2e/test_fortran.py::test_{name}"
-        for name in ("a_masked", "copies", "modules", "overlapping", "pointers")
-    ),
-    *(
-        f"e2e/test_fortran.py::test_{name}"
-        for name in ("random", "rearrangements", "reductions_along", "matmul")
-    ),
+    *(f"e2e/test_fortran.py::test_{n}" for n in ("a_masked", "copies", "matmul", "modules", "overlapping")),
+    *(f"e2e/test_fortran.py::test_{n}" for n in ("pointers", "random", "rearrangements", "reductions_along")),
     "e2e/test_fem2d.py::test_an_analysis_leaves",
+    *(f"e2e/test_library_model.py::test_{n}" for n in ("algorithms", "numbers", "sort", "streams")),
     "e2e/test_library_model.py::test_precompiled",
     "e2e/test_machine.py::test_rank_0",
     "e2e/test_machine.py::test_throughput",
-    "e2e/test_objects.py::test_members",
+    "e2e/test_marked_regions.py::test_scope_ends",
+    *("e2e/test_objects.py::test_a_division", "e2e/test_objects.py::test_members"),
     "e2e/test_rust.py::test_output",
+    "e2e/test_scratch.py::test_a_vector",
     "e2e/test_simulate.py::test_a_platform_file",
     "e2e/test_simulate.py::test_what_is_missing",
     "e2e/test_sparse_programs.py::test_rows",
@@ -62,9 +59,12 @@ EXTENDED = (
     "property/test_renamed_rounds.py::test_columns",
     "property/test_renamed_rounds.py::test_rounds",
     "property/test_renamed_rounds.py::test_renamings",
+    "unit/frontend/test_link.py::test_programs_run[a.cpp",
+    "unit/ir/names/test_source_text.py::test_vectors",
 )
-# Workloads in C++: their tests in e2e/ are extended as well; the sample of C++ is `e2e/test_cplusplus.py`.
-CPLUSPLUS = ("hydro3d", "pagerank", "small_world")
+# Programs in C++, with a library that takes 50 CPU seconds to build: their tests in e2e/ are extended, too.
+# The sample of C++ does without: `e2e/test_cplusplus.py`.
+CPLUSPLUS = (".cpp", "hydro3d", "pagerank", "small_world")
 # Of the cases of these tests, the default run has one in so many, the first included.
 SAMPLED = {
     "e2e/test_allocations.py::test_flows": 5,
