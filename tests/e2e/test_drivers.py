@@ -52,7 +52,7 @@ def test_optimisation_does_not_change_the_embedded_ir(project: Project) -> None:
     levels = ("-O0", "-O1 -g", "-O2 -march=native -mtune=native", "-O3 -g3 -flto=auto", "-Os -fPIC -Wall")
     for level in levels:
         project.run(f"commanalyzer-cc {level} -std=c11 -c src/x/part.c -o part.o")
-        project.run("commanalyzer-cc part.o src/main.c src/y/part.c -o prog")
+        project.run("commanalyzer-cc -O2 part.o src/main.c src/y/part.c -o prog")  # -O0: another runtime
         payloads.append(project.records("prog")[-1].payload)
     assert len(set(payloads)) == 1
 
@@ -128,7 +128,7 @@ def test_cmake_project_with_shared_object_and_generated_source(project: Project)
 @needs_make
 def test_executable_is_complete_without_its_build_tree(project: Project) -> None:
     project.write(SMOOTHING)
-    project.run('make CC="commanalyzer cc"')
+    project.run('make CC="commanalyzer cc -O2"')
     moved = project.folder / "elsewhere" / "renamed"
     moved.parent.mkdir()
     (project.folder / "prog").rename(moved)
@@ -186,7 +186,7 @@ def test_checking_the_syntax_makes_nothing(project: Project) -> None:
     assert sorted(p.name for p in project.folder.iterdir()) == ["a.c", "bin", "tmp"]
 
 
-@pytest.mark.parametrize("words", ["-c a.c", "a.c -o prog", "-c missing.c", "-c a.c -Werror -Wall"])
+@pytest.mark.parametrize("words", ["-c a.c", "-O2 a.c -o prog", "-c missing.c", "-c a.c -Werror -Wall"])
 def test_failures_are_the_compilers(project: Project, words: str) -> None:
     project.write({"a.c": "int f(int a) { int unused; return a + undeclared; }\n"})
     wrapped = project.run(f"commanalyzer-cc {words}", status=1)
@@ -222,14 +222,14 @@ def test_openmp_functions_that_the_program_declares_itself(project: Project) -> 
             "  for (int i = 0; i < 8; i++) a[i] = i;\n  return omp_get_num_threads();\n}\n"
         }
     )
-    project.run("commanalyzer-cc -fopenmp -x c a.c -o prog")
+    project.run("commanalyzer-cc -O2 -fopenmp -x c a.c -o prog")
     project.run("./prog", status=1)
     assert project.analysis("prog", "--nodes", 2, "--allow-failure")["recording"]["exit_status"] == 1
 
 
 def test_without_ir_it_says_how_to_build(project: Project) -> None:
     project.write({"a.c": "int main(void) { return 0; }\n"})
-    project.run("python-zig cc -target x86_64-linux-gnu a.c -o plain")
+    project.run("python-zig cc -target x86_64-linux-gnu -mcpu=baseline -O2 a.c -o plain")
     project.run("commanalyzer-cc -c a.c")
     done = commanalyzer(project.folder, "analyze", "plain")
     assert done.status == 1
@@ -264,7 +264,7 @@ def test_wrapper_in_cc_does_not_call_itself(project: Project) -> None:
         {"a.c": "double a[8];\nint main(int n, char **v) { for (int i = 0; i < 8; i++) a[i] = n; }\n"}
     )
     assert project.run("commanalyzer analyze -q a.c --nodes 2", extra={"CC": "commanalyzer-cc"}).err == ""
-    project.run("commanalyzer-cc a.c -o prog", extra={"CC": "commanalyzer-cc"})
+    project.run("commanalyzer-cc -O2 a.c -o prog", extra={"CC": "commanalyzer-cc"})
     done = project.run("commanalyzer-cc -c a.c", extra={"COMMANALYZER_CC": "commanalyzer cc"}, status=1)
     assert "COMMANALYZER_CC: expected a compiler, found a compiler wrapper of commanalyzer" in done.err
 
@@ -309,7 +309,7 @@ def test_object_from_a_compiler_cache_carries_its_ir(project: Project, cache: st
             project.run(f"{launcher} commanalyzer-cc -c {source} -o {source[:-2]}.o", extra=environment)
             assert list(stored.rglob("*"))
         objects = " ".join(f"{source[:-2]}.o" for source in SOURCES)
-        project.run(f"commanalyzer-cc {objects} -o prog")
+        project.run(f"commanalyzer-cc -O2 {objects} -o prog")
         assert [r.name for r in project.records("prog")] == list(SOURCES)
         for source in SOURCES:
             (project.folder / f"{source[:-2]}.o").unlink()
