@@ -17,6 +17,7 @@ from commanalyzer.foundation.files import scratch_directory
 from commanalyzer.foundation.progress import Progress
 from commanalyzer.foundation.work import DEFAULT_WEIGHTS, WorkWeights
 from commanalyzer.frontend.compile import FrontendResult, compile_sources
+from commanalyzer.frontend.decisions import with_decisions
 from commanalyzer.frontend.inputs.executable import compile_executable, has_executable
 from commanalyzer.instrument.mechanisms import EVERY, Mechanisms
 from commanalyzer.instrument.plan import ModulePlan, PlanOptions, plan_module
@@ -89,15 +90,18 @@ def compile_program(request: AnalysisRequest) -> FrontendResult:
     )
 
 
-def compile_request(request: AnalysisRequest) -> tuple[FrontendResult, Module]:
-    """Canonical program of a request, as text and parsed.
+def compile_request(
+    request: AnalysisRequest, *, has_decisions: bool = False
+) -> tuple[FrontendResult, Module]:
+    """Canonical program of a request, as text and parsed, with its decisions if they are to be recorded.
 
     Raises:
         CommAnalyzerError: As :func:`compile_sources` and the IR parser say.
     """
     frontend = compile_program(request)
     library = library_with(*request.library_models)
-    return frontend, with_thunks(parse_module(frontend.ir_text), library)
+    module = parse_module(frontend.ir_text)
+    return frontend, with_thunks(with_decisions(module) if has_decisions else module, library)
 
 
 def record(
@@ -120,7 +124,7 @@ def record(
     """
     library_with(*request.library_models)  # complain before anything takes time
     progress.stage("compile", 1)
-    frontend, module = compile_request(request)
+    frontend, module = compile_request(request, has_decisions=request.control_flows)
     progress.stage("instrument", 1)
     library = library_with(*request.library_models)
     whole_runs = whole_runs or not mechanisms.early_end

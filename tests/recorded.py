@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from commanalyzer.foundation.work import DEFAULT_WEIGHTS
 from commanalyzer.frontend.compile import FrontendResult, compile_sources
+from commanalyzer.frontend.decisions import with_decisions
 from commanalyzer.instrument.mechanisms import EVERY, Mechanisms
 from commanalyzer.instrument.plan import ModulePlan, PlanOptions, plan_module
 from commanalyzer.instrument.rewrite import rewrite
@@ -110,7 +111,8 @@ def instrumented(
     mechanisms: Mechanisms = EVERY,
 ) -> tuple[Module, ModulePlan, Path]:
     library = library_with(*library_models)
-    module = with_thunks(parse_module(frontend.ir_text), library)
+    module = parse_module(frontend.ir_text)
+    module = with_thunks(with_decisions(module) if control_flows else module, library)
     plan = plan_module(module, PlanOptions(control_flows, frontend.region_functions, library, mechanisms))
     return module, plan, build_instrumented(rewrite(module, plan), frontend)
 

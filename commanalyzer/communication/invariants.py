@@ -7,8 +7,9 @@ import numpy as np
 from commanalyzer.communication.charges import Charges
 from commanalyzer.communication.matrix import Communication
 from commanalyzer.errors import GraphInvariantError
+from commanalyzer.frontend.decisions import USES
 from commanalyzer.vcg.graph import Bool, Int32, Int64
-from commanalyzer.vcg.storage.large import AnyGraph
+from commanalyzer.vcg.storage.large import AnyGraph, stand_for
 from commanalyzer.vcg.storage.slices import AnyRows, row_slices
 from commanalyzer.vcg.structure.segments import sink_of_source
 
@@ -29,6 +30,7 @@ def check_charges(graph: AnyGraph, part: Int32, charges: Charges, removed: Bool 
         GraphInvariantError: If a flow is not covered or a transfer has no reason.
     """
     flows = lost = 0
+    removed = stand_for(graph, *USES) if removed is None else removed | stand_for(graph, *USES)
     for rows in row_slices(graph):
         found = _lost(rows, part, charges, removed)
         flows, lost = flows + found[0], lost + found[1]
@@ -37,12 +39,11 @@ def check_charges(graph: AnyGraph, part: Int32, charges: Charges, removed: Bool 
     _check_senders(part, charges)
 
 
-def _lost(rows: AnyRows, part: Int32, charges: Charges, removed: Bool | None) -> tuple[int, int]:
+def _lost(rows: AnyRows, part: Int32, charges: Charges, removed: Bool) -> tuple[int, int]:
     """Return how many flows of some rows are between parts, and how many of these are in no transfer."""
     sink = sink_of_source(rows)
     foreign = part[rows.source] != part[sink]
-    if removed is not None:
-        foreign &= ~removed[rows.source] & ~removed[sink]
+    foreign &= ~removed[rows.source] & ~removed[sink]
     value, target = rows.source[foreign].astype(np.int64), sink[foreign].astype(np.int64)
     p = charges.num_parts
     expanded = _keys(charges.expand.value, charges.expand.receiver, p)

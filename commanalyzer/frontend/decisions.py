@@ -19,6 +19,7 @@ from commanalyzer.ir.cfg import ControlFlow, Loop, control_flow
 from commanalyzer.ir.libcalls import CallKind
 from commanalyzer.ir.library_files import default_library
 from commanalyzer.ir.model import Function, Instruction, Module, Operand
+from commanalyzer.ir.parsing.parser import parse_module
 
 DECISION = "commanalyzer.decision"
 OUTPUT = "commanalyzer.output"
@@ -31,8 +32,9 @@ _CALLS = frozenset({"call", "invoke"})
 _PLACE = re.compile(r", !dbg !\d+")
 
 
-def store_decisions(module: Module, lines: list[str | None]) -> None:
-    """Put the stores in front of the ends of blocks, and the variables behind everything, into ``lines``."""
+def with_decisions(module: Module) -> Module:
+    """Module with the stores in front of ends of blocks and of calls, and the variables behind everything."""
+    lines = list(module.lines)
     flows = {f.name: control_flow(f) for f in module.functions}
     looping = _looping(module, flows)
     variables: list[str] = []
@@ -43,13 +45,13 @@ def store_decisions(module: Module, lines: list[str | None]) -> None:
         for kind, reader, value in found:
             name, type_, is_real = f"{kind}.{len(variables)}", value.type.text, value.type.kind == "float"
             change = f"fneg {type_} {value.text}" if is_real else f"xor {type_} {value.text}, -1"
-            old = lines[reader.first_line] or ""
+            old = lines[reader.first_line]
             place = "".join(_PLACE.findall(old)[:1])
             lines[reader.first_line] = (
                 f"  %{name} = {change}{place}\n  store {type_} %{name}, ptr @{name}{place}\n{old}"
             )
-            variables.append(f"@{name} = internal global {type_} {'0.0' if is_real else '0'}")
-    lines.extend(variables)
+            variables.append(f"@{name} = internal global {type_} zeroinitializer")
+    return parse_module("\n".join([*lines, *variables])) if variables else module
 
 
 def is_added(instruction: Instruction) -> bool:

@@ -18,7 +18,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from commanalyzer.frontend.decisions import store_decisions
 from commanalyzer.ir.cfg import ControlFlow, Loop, control_flow
 from commanalyzer.ir.loops.induction import loop_ends
 from commanalyzer.ir.model import Block, Function, Instruction, Operand
@@ -32,7 +31,7 @@ _INDEXING = frozenset({"getelementptr", "sext", "zext", "trunc", "switch", "intt
 
 
 def with_reloads(ir_text: str) -> str:
-    """Module text in which values that a round stored are loaded by the next round, and decisions are stored.
+    """Module text in which values that a round stored are loaded by the next round.
 
     Args:
         ir_text: Module in canonical form.
@@ -47,7 +46,6 @@ def with_reloads(ir_text: str) -> str:
                 _reload(lines, facts.blocks[loop.header], forwarded)
         for store, readers in facts.read_again():
             _load_behind(lines, store, readers)
-    store_decisions(module, lines)
     return "\n".join(line for line in lines if line is not None)
 
 

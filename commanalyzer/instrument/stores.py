@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from commanalyzer.abi import hooks
-from commanalyzer.frontend.decisions import is_added
 from commanalyzer.instrument.labelling.labels import Exact, LabelBook, Labels
 from commanalyzer.instrument.labelling.origins import lane_address
 from commanalyzer.instrument.labelling.recurrences import fold_of
@@ -48,8 +47,6 @@ class StorePlanner:
         """Plan one instruction that writes memory."""
         out = self._patch.after.setdefault(instruction.last_line, [])
         pointer = instruction.operands[1 if instruction.opcode == "store" else 0].text
-        if is_added(instruction) and not self._values.control_flows:
-            return
         address = self._patch.address(out, pointer)
         value = instruction.operands[-1 if instruction.predicate == "xchg" else 0]
         if instruction.opcode != "store" and instruction.predicate != "xchg":

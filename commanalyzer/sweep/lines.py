@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from commanalyzer.frontend.decisions import USES
 from commanalyzer.result.results import AnalysisResult, Decomposition
 from commanalyzer.roofline.traffic import node_traffic
 from commanalyzer.sweep.table import Cell
@@ -65,7 +66,8 @@ def footprint_bytes(result: AnalysisResult) -> int:
     """
     store = result.store
     home, width, temporary = map(store.vertex_column, ("home_object", "width_bytes", "is_temporary"))
-    is_memory = np.array([o.kind != HomeKind.REGISTER for o in store.objects] or [True])[home]
+    no_memory = [o.kind == HomeKind.REGISTER or o.name in USES for o in store.objects]
+    is_memory = ~np.array(no_memory or [False])[home]
     is_shared = is_memory & (temporary == 1)
     shared = np.flatnonzero(is_shared)
     places = np.stack((home[shared], store.vertex_values("home_offset", shared)))

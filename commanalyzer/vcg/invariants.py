@@ -10,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from commanalyzer.errors import GraphInvariantError
+from commanalyzer.frontend.decisions import USES
 from commanalyzer.vcg.graph import Bool, Fold, SourceRole, ValueGraph
-from commanalyzer.vcg.storage.large import AnyGraph
+from commanalyzer.vcg.storage.large import AnyGraph, stand_for
 from commanalyzer.vcg.storage.slices import AnyRows, row_slices
 from commanalyzer.vcg.structure.segments import sink_of_source
 from commanalyzer.vcg.structure.singletons import Singletons
@@ -82,7 +83,7 @@ def check_singletons(graph: ValueGraph, singletons: Singletons) -> None:
 
 def _dissolved(graph: ValueGraph) -> Bool:
     named = np.array([o.name == "return" for o in graph.objects] or [False], dtype=np.bool_)
-    return np.asarray(graph.is_register & ~named[graph.home_object])
+    return np.asarray(graph.is_register & ~named[graph.home_object]) | stand_for(graph, *USES)
 
 
 def _require(condition: bool, message: str) -> None:

@@ -17,7 +17,7 @@ needs_make = pytest.mark.skipif(shutil.which("make") is None, reason="make is no
 needs_cmake = pytest.mark.skipif(shutil.which("cmake") is None, reason="cmake is not installed")
 SOURCES = ("src/main.c", "src/x/part.c", "src/y/part.c")
 # 1-D three-point stencil in p = 4 blocks: each inner boundary moves one number per side and step.
-STENCIL_BYTES = 2 * 3 * 8 * STEPS
+STENCIL_BYTES = 2 * 3 * 8 * STEPS + 3 * 8  # borders, and the sum that is printed
 PLAIN = pytest.param("-O0 -std=c99", marks=pytest.mark.extended)
 
 
