@@ -50,9 +50,9 @@ class Decisions:
             begin, end = rows.source_ptr[rows.term_ptr[:-1]], rows.source_ptr[rows.term_ptr[1:]]
             only = np.flatnonzero(end - begin == 1)
             alone.append((rows.row_sink[only], rows.source[begin[only]], rows.row_count[only]))
-            for r in np.flatnonzero(decides[rows.row_sink]).tolist():
-                used = rows.source[begin[r] : end[r]]
-                found.append((used, np.full(len(used), rows.row_count[r])))
+            row = np.flatnonzero(decides[rows.row_sink])
+            of, at = _entries(begin[row], end[row])
+            found.append((rows.source[at], rows.row_count[row[of]]))
         sink, source, count = (np.concatenate(columns) for columns in zip(*alone, strict=True))
         value, number = (np.concatenate(columns) for columns in zip(*found, strict=True))
         order = np.argsort(sink, kind="stable")
@@ -60,15 +60,8 @@ class Decisions:
         paths, counts = [path], [number]
         for _ in range(_LONGEST - 1):
             last = paths[-1][:, -1]
-            first, behind = (
-                np.searchsorted(sink, last, "left", order),
-                np.searchsorted(sink, last, "right", order),
-            )
-            longer = np.repeat(np.arange(len(last)), behind - first)
-            offset = np.arange(len(longer)) - np.repeat(
-                np.cumsum(behind - first) - (behind - first), behind - first
-            )
-            at = order[first[longer] + offset]
+            longer, at = _entries(*(np.searchsorted(sink, last, side, order) for side in ("left", "right")))
+            at = order[at]
             is_new = np.all(paths[-1][longer] != source[at][:, None], axis=1)
             longer, at = longer[is_new], at[is_new]
             path = np.column_stack((paths[-1][longer], source[at])).astype(np.int32)
@@ -87,11 +80,8 @@ class Decisions:
         step = np.count_nonzero(self.path >= 0, axis=1) - 1
         last = self.path[np.arange(len(step)), step]
         order = np.argsort(fold.value, kind="stable")
-        first, behind = (np.searchsorted(fold.value, last, side, order) for side in ("left", "right"))
-        times = behind - first
-        of = np.repeat(np.arange(len(last)), times)
-        receiver = fold.sender[order[np.arange(len(of)) + np.repeat(first - np.cumsum(times) + times, times)]]
-        path = self.path[of]
+        of, at = _entries(*(np.searchsorted(fold.value, last, side, order) for side in ("left", "right")))
+        receiver, path = fold.sender[order[at]], self.path[of]
         got = _pairs(expand.value, expand.receiver, num_parts)
         made, of_which = self.made
         receivers = np.arange(num_parts, dtype=np.int32)[:, None]
@@ -109,6 +99,13 @@ class Decisions:
         both = [np.concatenate(c) for c in zip(_columns(expand), _columns(more), strict=True)]
         by_pair = np.argsort(_pairs(both[0], both[2], num_parts), kind="stable")
         return Transfers(*(column[by_pair] for column in both))
+
+
+def _entries(first: NDArray[np.intp], behind: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Number of the range, and place, of every entry of the ranges from ``first`` to before ``behind``."""
+    times = behind - first
+    of = np.repeat(np.arange(len(first)), times)
+    return of, np.arange(len(of)) + np.repeat(first - np.cumsum(times) + times, times)
 
 
 def _pairs(value: Int32, part: Int32, num_parts: int) -> Int64:

@@ -9,7 +9,7 @@ import pytest
 import commanalyzer as ca
 from commanalyzer.communication.volume import count_volume
 from commanalyzer.vcg.structure.hubs import find_hubs
-from tests.e2e.test_fused_reductions import N, owners_in_blocks
+from tests.e2e.test_fused_reductions import WAYS, N, owners_in_blocks
 from tests.e2e.theory import heat2d_words_per_step
 from tests.recorded import record_source
 
@@ -49,15 +49,7 @@ LOOPS = {
 
 @pytest.mark.parametrize("q", [2, 4])
 @pytest.mark.parametrize("loop", LOOPS)
-@pytest.mark.parametrize(
-    ("suffix", "real", "call"),
-    [
-        (".c", "double", "static"),
-        (".c", "float", "static"),
-        (".c", "double", "__attribute__((noinline)) static"),
-        (".cpp", "double", "static"),
-    ],
-)
+@pytest.mark.parametrize(("suffix", "real", "call"), WAYS)
 def test_a_tolerance_test_is_an_all_reduce(suffix: str, real: str, call: str, loop: str, q: int) -> None:
     text = STENCIL.replace("LOOP", LOOPS[loop]).replace("CALL", call).replace("REAL", real)
     graph, steps = record_source(text, suffix=suffix).graph, 5

@@ -34,6 +34,12 @@ int main(void) {
   for (int t = 0; t < steps; t++) printf("%g\\n", hist[t]);
 }
 """
+WAYS = [
+    (".c", "double", "static"),
+    (".c", "float", "static"),
+    (".c", "double", "__attribute__((noinline)) static"),
+    (".cpp", "double", "static"),
+]
 SQUARES = "*d += w[k] * w[k];"
 CHANGES = "*d += (w[k] - u[k]) * (w[k] - u[k]);"
 GREATEST = "REAL e = fabs(w[k] - u[k]); if (e > *d) *d = e;"
@@ -49,15 +55,7 @@ def owners_in_blocks(graph: ValueGraph, q: int, width: int) -> np.ndarray:
 
 @pytest.mark.parametrize("q", [2, 4])
 @pytest.mark.parametrize("add", [SQUARES, CHANGES, GREATEST])
-@pytest.mark.parametrize(
-    ("suffix", "real", "call"),
-    [
-        (".c", "double", "static"),
-        (".c", "float", "static"),
-        (".c", "double", "__attribute__((noinline)) static"),
-        (".cpp", "double", "static"),
-    ],
-)
+@pytest.mark.parametrize(("suffix", "real", "call"), WAYS)
 def test_a_sum_in_the_loop_of_a_stencil(suffix: str, real: str, call: str, add: str, q: int) -> None:
     text = STENCIL.replace("CALL", call).replace("ADD", add).replace("REAL", real).replace("SUM", "hist + t")
     graph = record_source(text, suffix=suffix).graph
