@@ -32,8 +32,8 @@ BUDGETS = {
     "export": 371,
     "extrapolation": 2_248,
     "features": 809,
-    "foundation": 845,
-    "frontend": 3_997,
+    "foundation": 856,
+    "frontend": 3986,
     "instrument": 8_281,
     "interpreter": 3_784,
     "ir": 5_393,
@@ -46,7 +46,7 @@ BUDGETS = {
     "report": 7_621,
     "result": 1_513,
     "roofline": 970,
-    "runtime": 845,
+    "runtime": 825,
     "simulation": 1_873,
     "sweep": 2_091,
     "tasks": 2_315,
@@ -60,7 +60,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 7_038,
     "runtime_shim/supervisor": 115,
-    "tests": 44_914,
+    "tests": 44924,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

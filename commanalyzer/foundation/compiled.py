@@ -8,6 +8,7 @@ is cached on disk. Every combination of types compiles anew, so callers pass the
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import inspect
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
@@ -68,6 +69,7 @@ def _compiled(function: Any, **options: bool) -> Any:
         stored = kernel._cache
         stored.save_overload = partial(_saved, stored.save_overload)
         stored._cache_file._source_stamp = sorted({_state(Path(__file__)), *_ingredients(function)})
+        _share(stored, function.__module__)
         kernel.compile = partial(_compile_alone, kernel, kernel.compile)
     if is_inner:
         kernel.__class__ = _Inner
@@ -137,10 +139,19 @@ def _ingredients(function: Any) -> set[tuple[str, str]]:
     return found
 
 
+@cache
 def _state(path: Path) -> tuple[str, str]:
-    """A file, and what changes with its content."""
-    state = path.stat()
-    return str(path), f"{state.st_mtime_ns} {state.st_size}"
+    """A file, and what changes with its content: the same wherever it is installed."""
+    return path.name, hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _share(stored: Any, module: str) -> None:
+    """Keep code in one folder for all places where ``module`` is installed, if the user named one."""
+    config: Any = numba.config
+    if config.CACHE_DIR:
+        folder, file = Path(config.CACHE_DIR) / module, stored._cache_file
+        stored._cache_path = stored._impl.locator._cache_path = file._cache_path = str(folder)
+        file._index_path = str(folder / file._index_name)
 
 
 def _compile_alone(kernel: Any, compile_it: Callable[..., Any], signature: Any) -> Any:

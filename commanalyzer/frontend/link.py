@@ -10,6 +10,8 @@ from commanalyzer.frontend.cache import cached_file, content_key
 from commanalyzer.frontend.subprocesses import ToolOutput, run_tool
 from commanalyzer.frontend.toolchain import Language, Toolchain
 
+TO_BITCODE = ("-Xclang", "-disable-llvm-passes", "-emit-llvm")
+"""Flags of :func:`build_object` for bitcode: passes are left to the module that it is linked with."""
 _LINK_FLAGS = ("-O2", "-fno-sanitize=all", "-Wno-override-module")
 _LINK_TIMEOUT_S = 900.0
 
@@ -55,6 +57,7 @@ def build_object(
     toolchain: Toolchain,
     language: Language = "c",
     flags: Sequence[str] = (),
+    include: Path | None = None,
     depends_on: Sequence[Path] = (),
 ) -> Path:
     """Cached object file of one source or module.
@@ -64,15 +67,18 @@ def build_object(
         toolchain: Compiler.
         language: Driver to use.
         flags: After our own flags.
+        include: Folder of headers; where it is does not matter.
         depends_on: Headers whose content is part of the key.
 
     Raises:
         RuntimeBuildError: If compilation fails; carries the last lines.
         ConfigError: If the cache is not usable.
     """
-    command = [*toolchain.driver(language), *toolchain.target_flags, *_LINK_FLAGS, *flags, "-c", str(source)]
-    key = _build_key("object", source.read_bytes(), toolchain, command, depends_on)
-    return cached_file(key, ".o", lambda draft: _build([*command, "-o", str(draft)], draft))
+    command = [*toolchain.driver(language), *toolchain.target_flags, *_LINK_FLAGS, *flags, "-c"]
+    key = _build_key("object", source.read_bytes(), toolchain, [*command, source.name], depends_on)
+    if include is not None:
+        command += ["-I", str(include)]
+    return cached_file(key, ".o", lambda draft: _build([*command, str(source), "-o", str(draft)], draft))
 
 
 def _build_key(

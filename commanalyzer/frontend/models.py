@@ -10,17 +10,14 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from commanalyzer.errors import IrError, RuntimeBuildError
-from commanalyzer.frontend.cache import cached_file, content_key
-from commanalyzer.frontend.link import build_object
+from commanalyzer.errors import IrError
+from commanalyzer.frontend.link import TO_BITCODE, build_object
 from commanalyzer.frontend.shim import shim_directory
-from commanalyzer.frontend.subprocesses import run_tool
 from commanalyzer.frontend.toolchain import bundled_toolchain
 
 PREFIX = "ca_model_"
 _MODELS = ("fortran.c", "fortran_reductions.c")
 _FLAGS = ("-std=gnu11", "-O2", "-g0", "-Wall", "-Wextra", "-Werror", "-fno-sanitize=all")
-_TIMEOUT_S = 300.0
 _FORTRAN = b"_FortranA"
 _VERSION = re.compile(r"_\d\d$")
 _EMPTY_RESULT = re.compile(r"(?:%[-\w$.]+ = )?((?:tail |musttail |notail )?)call \{\} @_Fortran")
@@ -35,31 +32,17 @@ def uses_fortran(modules: Iterable[bytes]) -> bool:
 def fortran_models() -> tuple[Path, ...]:
     """Bitcode of the Fortran models, compiled once."""
     folder = shim_directory() / "models"
-    return tuple(_compiled(folder / name, folder / "fortran.h") for name in _MODELS)
-
-
-def _compiled(source: Path, header: Path) -> Path:
-    toolchain = bundled_toolchain()
-    command = [
-        *toolchain.cc, *toolchain.target_flags, *_FLAGS,
-        "-Xclang", "-disable-llvm-passes", "-emit-llvm", "-c", str(source),
-    ]  # fmt: skip
-    key = content_key(["models", toolchain.version, *command, source.read_bytes(), header.read_bytes()])
-
-    def produce(draft: Path) -> None:
-        output = run_tool([*command, "-o", str(draft)], timeout_s=_TIMEOUT_S)
-        if not output.ok:
-            raise RuntimeBuildError(f"the models of the runtime do not compile:\n{output.last_lines()}")
-
-    return cached_file(key, ".bc", produce)
+    return tuple(_built(folder / name, *TO_BITCODE) for name in _MODELS)
 
 
 def fortran_support() -> Path:
     """Object with the helpers of the Fortran models, compiled once."""
-    source = shim_directory() / "models" / "fortran_support.c"
-    return build_object(
-        source, toolchain=bundled_toolchain(), flags=_FLAGS, depends_on=[source.with_name("fortran.h")]
-    )
+    return _built(shim_directory() / "models" / "fortran_support.c")
+
+
+def _built(source: Path, *flags: str) -> Path:
+    headers = [source.with_name("fortran.h")]
+    return build_object(source, toolchain=bundled_toolchain(), flags=(*_FLAGS, *flags), depends_on=headers)
 
 
 def chosen_models(declared: Mapping[str, str], models: Mapping[str, str]) -> dict[str, str]:

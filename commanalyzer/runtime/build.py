@@ -15,13 +15,12 @@ from pathlib import Path
 
 from commanalyzer.errors import InstrumentationError, RuntimeBuildError
 from commanalyzer.foundation.files import scratch_directory
-from commanalyzer.frontend.cache import cached_file, content_key
 from commanalyzer.frontend.compile import FrontendResult
-from commanalyzer.frontend.link import build_executable, build_object
+from commanalyzer.frontend.link import TO_BITCODE, build_executable, build_object
 from commanalyzer.frontend.models import fortran_support
 from commanalyzer.frontend.shim import shim_directory
 from commanalyzer.frontend.subprocesses import run_tool
-from commanalyzer.frontend.toolchain import Toolchain, bundled_toolchain
+from commanalyzer.frontend.toolchain import bundled_toolchain
 
 INLINED = ("hooks.c", "loops.c", "accumulators.c", "library.c", "variadics.c")
 _FLAGS = (
@@ -88,13 +87,14 @@ class Shim:
 
 def _build_with(shim: Shim, ir_text: str, program: FrontendResult, link_flags: Sequence[str]) -> Path:
     bundled = bundled_toolchain()
-    flags = (*_FLAGS, *_include())
+
+    def build(path: Path, *flags: str) -> Path:
+        include, flags = shim_directory() / "include", (*_FLAGS, *flags)
+        return build_object(path, toolchain=bundled, flags=flags, include=include, depends_on=shim.headers)
+
     with ThreadPoolExecutor(os.cpu_count()) as compilers:  # the first time; then all are in the cache
-        bitcode = compilers.map(lambda path: _bitcode(bundled, path, shim.headers), shim.inlined)
-        objects = compilers.map(
-            lambda path: build_object(path, toolchain=bundled, flags=flags, depends_on=shim.headers),
-            shim.separate,
-        )
+        bitcode = compilers.map(lambda path: build(path, *TO_BITCODE), shim.inlined)
+        objects = compilers.map(build, shim.separate)
     merged = _merge(ir_text, tuple(bitcode))
     return _link(merged, program, (*link_flags, "-rdynamic"), (*objects, *_library_objects(program)))
 
@@ -104,10 +104,6 @@ def _library_objects(program: FrontendResult) -> tuple[Path, ...]:
     if not program.libraries:
         return ()
     return (fortran_support(), *map(Path, program.libraries))
-
-
-def _include() -> tuple[str, ...]:
-    return ("-I", str(shim_directory() / "include"))
 
 
 def separate_sources() -> tuple[Path, ...]:
@@ -121,22 +117,6 @@ def shim_headers() -> tuple[Path, ...]:
     shim = shim_directory()
     found = [*sorted((shim / "include").iterdir()), *sorted((shim / "src").iterdir())]
     return tuple(path for path in found if path.suffix in (".h", ".inc"))
-
-
-def _bitcode(toolchain: Toolchain, source: Path, headers: Sequence[Path]) -> Path:
-    # passes are left to the merged module, where the hooks are inlined
-    command = [
-        *toolchain.cc, *toolchain.target_flags, *_FLAGS, *_include(),
-        "-Xclang", "-disable-llvm-passes", "-emit-llvm", "-c", str(source),
-    ]  # fmt: skip
-    key = content_key(["bitcode", toolchain.version, *command, *(p.read_bytes() for p in (source, *headers))])
-
-    def produce(draft: Path) -> None:
-        output = run_tool([*command, "-o", str(draft)], timeout_s=_TIMEOUT_S)
-        if not output.ok:
-            raise RuntimeBuildError(f"the runtime shim does not compile:\n{output.last_lines()}")
-
-    return cached_file(key, ".bc", produce)
 
 
 def _merge(ir_text: str, bitcode: Sequence[Path]) -> str:

@@ -115,6 +115,16 @@ def test_two_processes_compile_a_kernel_once(tmp_path: Path) -> None:
     assert sorted(done) == ["0\n", "1\n"]
 
 
+def test_machine_code_serves_all_places_where_a_module_is_installed(tmp_path: Path) -> None:
+    program = "import sys; sys.path.insert(0, sys.argv[1]); from way_kernels import *; follow((1, 0), 2)"
+    misses = []
+    for place in ("checkout", "installed"):
+        (tmp_path / place).mkdir()
+        (tmp_path / place / "way_kernels.py").write_text(KERNELS)
+        misses.append(run_in(tmp_path, "-c", f"{program}; print(len(follow.stats.cache_misses))", place))
+    assert misses == ["1\n", "0\n"]
+
+
 PREFETCHING = """
 import numpy as np
 from commanalyzer.foundation.compiled import compiled_in_place, frozen, prefetch
