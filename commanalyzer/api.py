@@ -95,6 +95,8 @@ class AnalyzeOptions(TypedDict, total=False):
     """End looking for divisions after so many seconds, with the best until then."""
     allow_failure: bool
     """Analyse a program that ends with another status than 0, too."""
+    exact: bool | None
+    """Count event by event what crosses; by default where a bracket is wide and the run short."""
 
 
 def analyze(

@@ -12,11 +12,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from threading import Lock
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from commanalyzer.communication.invariants import check_charges, check_matrix
+from commanalyzer.communication.matrix import Communication
 from commanalyzer.errors import GraphInvariantError
 from commanalyzer.foundation.heap import give_back
 from commanalyzer.foundation.progress import Progress
@@ -376,7 +378,6 @@ def _count(
     if options.check:
         check_charges(view.graph, part, charges, view.removed if view.singletons else None)
         check_matrix(charges, communication)
-    intensity = communication_intensity(Bytes(communication.total_bytes), Flop(work))
     return Decomposition(
         nodes=nodes,
         model=view.model,
@@ -384,15 +385,27 @@ def _count(
         best=False,
         communication=communication,
         owners=Owners.of(part),
-        intensity=intensity,
+        **bounds_of(communication, work, options.machine),
         imbalance=cost.imbalance,
-        efficiency_bound=machine_bound(
-            intensity, options.machine, nodes=nodes, message_bytes=communication.mean_message_bytes
-        ),
         object_bytes=exchanges.bytes_per_object(),
         seconds=candidate.seconds,
         coarse_vertices=candidate.coarse_vertices,
     )
+
+
+class Bounds(TypedDict):
+    """What follows from bytes and work; fields of :class:`Decomposition`."""
+
+    intensity: float
+    efficiency_bound: float | None
+
+
+def bounds_of(communication: Communication, work: int, machine: MachineParameters) -> Bounds:
+    """Intensity and bound of the efficiency where work W communicates so much."""
+    intensity = communication_intensity(Bytes(communication.total_bytes), Flop(work))
+    nodes, message_bytes = communication.num_parts, communication.mean_message_bytes
+    bound = machine_bound(intensity, machine, nodes=nodes, message_bytes=message_bytes)
+    return {"intensity": intensity, "efficiency_bound": bound}
 
 
 def _rows_between(

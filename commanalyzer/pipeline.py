@@ -7,6 +7,7 @@ import shlex
 from dataclasses import fields, replace
 
 from commanalyzer.decompose import Counted, CountOptions, decompose
+from commanalyzer.exact import counted_exactly
 from commanalyzer.foundation.progress import Progress
 from commanalyzer.machine.parameters import MachineParameters, Parameter
 from commanalyzer.readings import decompose_both, widened
@@ -33,14 +34,15 @@ def analyze(request: AnalysisRequest, progress: Progress, jobs: int = 1) -> Anal
     """
     recorded = record(request, progress)
     machine = with_throughput(request, recorded.recording, recorded.work)
-    options = _count_options(request, machine, jobs)
+    options, work = _count_options(request, machine, jobs), recorded.work.amount
+    workspace, doubt = recorded.workspaces[0], 1.0
     if recorded.other is None:
-        counted = decompose(recorded.store, recorded.work.amount, options, progress)
+        counted = decompose(recorded.store, work, options, progress)
     else:
-        store, counted, doubt = decompose_both(
-            recorded.store, recorded.other, recorded.work.amount, options, progress
-        )
+        store, counted, doubt = decompose_both(recorded.store, recorded.other, work, options, progress)
+        workspace = recorded.workspaces[store is recorded.other]
         recorded = replace(recorded, store=store, recording=replace(recorded.recording, doubt=doubt))
+    counted = counted_exactly(counted, request, (recorded.store, workspace, work), options, progress, doubt)
     return _result(request, recorded, machine, counted)
 
 

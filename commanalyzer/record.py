@@ -12,14 +12,14 @@ from pathlib import Path
 
 import numpy as np
 
-from commanalyzer.errors import TargetRunError
+from commanalyzer.errors import TargetRunError, TraceError
 from commanalyzer.foundation.files import scratch_directory
 from commanalyzer.foundation.progress import Progress
 from commanalyzer.foundation.work import DEFAULT_WEIGHTS, WorkWeights
 from commanalyzer.frontend.compile import FrontendResult, compile_sources
 from commanalyzer.frontend.decisions import with_decisions
 from commanalyzer.frontend.inputs.executable import compile_executable, has_executable
-from commanalyzer.instrument.mechanisms import EVERY, Mechanisms
+from commanalyzer.instrument.mechanisms import EVERY, Mechanisms, names, without
 from commanalyzer.instrument.plan import ModulePlan, PlanOptions, plan_module
 from commanalyzer.instrument.rewrite import rewrite
 from commanalyzer.instrument.sites import SiteTable
@@ -44,6 +44,7 @@ from commanalyzer.vcg.contraction.workspaces import (
 from commanalyzer.vcg.graph import Bool, Site, ValueGraph
 from commanalyzer.vcg.storage.spill import Spill
 from commanalyzer.vcg.storage.store import GraphStore
+from commanalyzer.vcg.timeline import Timeline
 from commanalyzer.vcg.work import all_operations, weights_in_use
 
 _PROCESSES = frozenset(("fork", "vfork", "clone", "posix_spawn", "posix_spawnp", "system", "popen"))
@@ -59,6 +60,7 @@ class RecordedProgram:
         work: Operations of the analysed region.
         recording: Recording quality.
         other: The graph without the private temporaries that are in doubt; ``None`` where there are none.
+        workspaces: What the recorder was told of private temporaries, for both graphs; empty for nothing.
     """
 
     frontend: FrontendResult
@@ -66,6 +68,7 @@ class RecordedProgram:
     work: WorkCounts
     recording: Recording
     other: GraphStore | None = None
+    workspaces: tuple[bytes, bytes] = (b"", b"")
 
     @property
     def graph(self) -> ValueGraph:
@@ -144,12 +147,41 @@ def record(
         return _finished(request, frontend, plan, plain, recorder.recorded(whole_runs=whole_runs))
 
 
+def record_order(
+    request: AnalysisRequest, workspace: bytes, progress: Progress
+) -> tuple[ValueGraph, Timeline, TargetRun]:
+    """Record a program event by event; as :func:`record`, with what that recording was told of temporaries.
+
+    Returns:
+        The graph, whose vertices may be numbered in another way, when its rows happened, and the run.
+
+    Raises:
+        CommAnalyzerError: As :func:`record`.
+    """
+    progress.stage("record the order of events", 1)
+    frontend, module = compile_request(request, has_decisions=request.control_flows)
+    library, slow = library_with(*request.library_models), without(names())
+    plan = plan_module(module, PlanOptions(request.control_flows, frontend.region_functions, library, slow))
+    link_flags = request.compiler.link_flags
+    instrumented = build_instrumented(rewrite(module, plan), frontend, link_flags, is_ordered=True)
+    with scratch_directory() as scratch:
+        path, told = Path(scratch) / "trace", Path(scratch) / "workspace"
+        told.write_bytes(workspace)
+        runs = ProgramRuns.of(request, Path(scratch))
+        run = runs.recorded(instrumented, path, workspace=told if workspace else None)
+        trace = read_trace(path)
+        graph = build_store(trace, plan.sites, has_regions=bool(request.regions)).graph()
+        if trace.statistics.dropped_rows:
+            raise TraceError("expected the order of all events, found that the recorder had no room for some")
+        return graph, Timeline.of(trace, plan.sites), run
+
+
 @dataclass(frozen=True, slots=True)
 class _Recorded:
     """A recording and its graph; ``run`` adds up all recordings that led to it.
 
     ``other`` is the graph without the private temporaries that are in doubt; ``left_out`` says how many words
-    might be such, but were not read in this way.
+    might be such, but were not read in this way; ``workspaces`` as in :class:`RecordedProgram`.
     """
 
     run: TargetRun
@@ -157,6 +189,7 @@ class _Recorded:
     store: GraphStore
     other: GraphStore | None = None
     left_out: int = 0
+    workspaces: tuple[bytes, bytes] = (b"", b"")
 
     @property
     def is_whole(self) -> bool:
@@ -205,7 +238,8 @@ class _Recorder:
             other = self._named(first, certain, named.run)
         else:
             other = first if first.is_whole else self._record("record the whole program", named.run)
-        return replace(named, run=other.run if other is not first else named.run, other=other.store)
+        run, told = other.run if other is not first else named.run, (named.workspaces[0], other.workspaces[0])
+        return replace(named, run=run, other=other.store, workspaces=told)
 
     def _named(
         self, first: _Recorded, mask: Bool, before: TargetRun | None = None, *, is_optional: bool = False
@@ -213,7 +247,9 @@ class _Recorder:
         """Record with the lifetimes named of the words in ``mask``, a mask of the vertices of ``first``."""
         workspace = self.directory / "workspace"
         write_workspaces(workspace, first.store, mask, self.sites, first.trace, is_optional=is_optional)
-        return self._record("record the private temporaries", before or first.run, workspace=workspace)
+        told = workspace.read_bytes()
+        named = self._record("record the private temporaries", before or first.run, workspace=workspace)
+        return replace(named, workspaces=(told, b""))
 
     def _confirms(self, named: _Recorded) -> bool:
         """Whether the whole run shows no workspaces but those that were named in it."""
@@ -277,7 +313,7 @@ def _finished(
         dropped_events=statistics.dropped_rows + statistics.hash_collisions,
         warnings=(*frontend.diagnostics, *warnings),
     )
-    return RecordedProgram(frontend, store, work, recording, recorded.other)
+    return RecordedProgram(frontend, store, work, recording, recorded.other, recorded.workspaces)
 
 
 def _require_one_thread(called: Sequence[tuple[str, int]], library: LibraryModel) -> None:

@@ -76,6 +76,7 @@ class AnalysisRequest:
             that the result is the same everywhere.
         allow_failure: Analyse a program that ends with another status than 0, too.
         time_limit_s: Wall-clock limit of dividing, seconds: what was found by then counts; ``None`` for none.
+        exact: Count event by event (:mod:`commanalyzer.exact`); ``None`` to do so where it is worth it.
 
     Raises:
         ConfigError: If a value is out of range.
@@ -107,6 +108,7 @@ class AnalysisRequest:
     effort: Effort = "normal"
     time_limit_s: float | None = None
     allow_failure: bool = False
+    exact: bool | None = None
 
     def __post_init__(self) -> None:
         _require(bool(self.sources), "expected at least one source file, found none", "SOURCES")

@@ -20,6 +20,11 @@ COMPACT_FIRST = 0x680000000000 % 2**44 // 4
 SHIFTS_SHARED = 1 << 31
 NEST_REDUCTION = 1 << 63
 
+ORDER_INSIDE = 0xFFFFFFFF
+ORDER_OUTSIDE = 0xFFFFFFFE
+ORDER_EARLIER = 0xFFFFFFFD
+ORDER_VERSIONS = 65535
+
 EXTENT_GLOBAL = 1
 EXTENT_HEAP = 2
 EXTENT_STACK = 3
@@ -47,6 +52,7 @@ EXTENT = np.dtype(
 CONTEXT = np.dtype([("outer", "<u4"), ("call", "<u4")])
 BLOCKS = np.dtype([("first", "<u8"), ("size", "<u8"), ("period", "<u8"), ("count", "<u8")])
 COUNTER = np.dtype("<u8")
+ORDER_UNIT = np.dtype("<u4")
 WORKSPACE = np.dtype([("max_rows", "<u8"), ("num_pieces", "<u8"), ("ends_there", "<u8")])
 PIECE = np.dtype([("kind", "<u4"), ("object", "<u4"), ("depth", "<u8"), ("first", "<u8"), ("last", "<u8")])
 
@@ -67,6 +73,7 @@ SECTIONS: tuple[tuple[str, np.dtype[np.generic]], ...] = (
     ("copies", COPY),
     ("contexts", CONTEXT),
     ("blocks", BLOCKS),
+    ("order", ORDER_UNIT),
 )
 STATISTICS = np.dtype(
     [

@@ -165,6 +165,7 @@ def _decomposition(item: Decomposition) -> Json:
         "seconds": item.seconds,
         "coarse_vertices": item.coarse_vertices,
         "balanced": item.is_balanced,
+        "replayed": item.is_replayed,
         "lower_bound_bytes": item.lower_bound_bytes or None,
         "bound_source": item.bound_source,
         "efficiency_bound": item.efficiency_bound,

@@ -76,6 +76,7 @@ def _decomposition_header(item: Decomposition) -> Json:
         "bound_source": item.bound_source,
         "coarse_vertices": item.coarse_vertices,
         "is_balanced": item.is_balanced,
+        "is_replayed": item.is_replayed,
     }
 
 
@@ -204,6 +205,7 @@ def _decomposition(item: Mapping[str, object], arrays: Arrays) -> Decomposition:
         bound_source=_text(item.get("bound_source", "")),
         coarse_vertices=_int(item.get("coarse_vertices", 0)),
         is_balanced=bool(item.get("is_balanced", True)),
+        is_replayed=bool(item.get("is_replayed", False)),
     )
 
 

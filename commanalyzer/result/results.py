@@ -132,6 +132,7 @@ class Decomposition:
         seconds: Time that finding it took, seconds (differs from run to run).
         coarse_vertices: Vertices of the coarse graph it was found on, 0 for the values themselves.
         is_balanced: Its imbalance is within the limit.
+        is_replayed: Its communication was counted event by event, in the order of the run.
 
     Raises:
         GraphInvariantError: If sizes contradict each other.
@@ -152,6 +153,7 @@ class Decomposition:
     bound_source: str = ""
     coarse_vertices: int = 0
     is_balanced: bool = True
+    is_replayed: bool = False
 
     def __post_init__(self) -> None:
         if self.communication.num_parts != self.nodes:

@@ -44,20 +44,23 @@ def build_native(program: FrontendResult, link_flags: Sequence[str] = ()) -> Pat
     return _link(program.ir_text, program, link_flags, _library_objects(program))
 
 
-def build_instrumented(ir_text: str, program: FrontendResult, link_flags: Sequence[str] = ()) -> Path:
+def build_instrumented(
+    ir_text: str, program: FrontendResult, link_flags: Sequence[str] = (), *, is_ordered: bool = False
+) -> Path:
     """Executable that records.
 
     Args:
         ir_text: Instrumented module.
         program: What it was made from (language and toolchain).
         link_flags: The user's linker flags.
+        is_ordered: The trace also says in which order everything happened.
 
     Raises:
         RuntimeBuildError: If the shim does not compile or the program does not link.
         InstrumentationError: If the instrumented module is not valid (a bug of this program).
     """
     source = shim_directory() / "src"
-    shim = Shim(tuple(source / name for name in INLINED), separate_sources(), shim_headers())
+    shim = Shim(tuple(source / name for name in INLINED), separate_sources(), shim_headers(), is_ordered)
     return _build_with(shim, ir_text, program, link_flags)
 
 
@@ -78,18 +81,21 @@ class Shim:
         inlined: Those whose functions are inlined into the program.
         separate: Those that are compiled to objects.
         headers: What they may include: part of the key of what is cached.
+        is_ordered: Compiled to keep the order of events.
     """
 
     inlined: tuple[Path, ...]
     separate: tuple[Path, ...]
     headers: tuple[Path, ...]
+    is_ordered: bool = False
 
 
 def _build_with(shim: Shim, ir_text: str, program: FrontendResult, link_flags: Sequence[str]) -> Path:
     bundled = bundled_toolchain()
 
     def build(path: Path, *flags: str) -> Path:
-        include, flags = shim_directory() / "include", (*_FLAGS, *flags)
+        include = shim_directory() / "include"
+        flags = (*_FLAGS, *(("-DCA_ORDERED",) if shim.is_ordered else ()), *flags)
         return build_object(path, toolchain=bundled, flags=flags, include=include, depends_on=shim.headers)
 
     with ThreadPoolExecutor(os.cpu_count()) as compilers:  # the first time; then all are in the cache

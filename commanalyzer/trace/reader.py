@@ -65,6 +65,7 @@ class Trace:
         copies: Words whose values were copied to several places.
         contexts: Paths of at least two calls to allocations.
         blocks: Where the blocks of each path are.
+        order: uint32, rows as they occurred, with marks; empty unless it was asked for.
         statistics: Recording quality.
     """
 
@@ -84,6 +85,7 @@ class Trace:
     copies: Column
     contexts: Column
     blocks: Column
+    order: NDArray[np.uint32]
     statistics: TraceStatistics
 
 

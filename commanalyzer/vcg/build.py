@@ -34,7 +34,7 @@ Float64 = NDArray[np.float64]
 Bool = NDArray[np.bool_]
 
 _SITE = (1 << 32) - 1  # bits of the site in the second word of a head
-_OUTSIDE = 40  # bits of a count below what happened between executions of the region
+OUTSIDE_BITS = 40  # bits of a count below what happened between executions of the region
 
 
 def build_graph(trace: Trace, table: SiteTable, *, has_regions: bool = False) -> ValueGraph:
@@ -65,10 +65,10 @@ def build_store(
         before each execution, since a region sees the last one only.
     """
     tables = Tables.of(trace)
-    sites = _SiteColumns.of(table)
+    sites = SiteColumns.of(table)
     homes = find_homes(trace, tables, sites.width_bytes)
     writer = StoreWriter(spill or Spill())
-    vertices = _Vertices.make(tables, homes)
+    vertices = Vertices.make(tables, homes)
     entries = trace.statistics.region_entries
     _add_chunks(tables, homes, sites, vertices, writer, has_outside=entries > 0)
     names, named = Names(table, trace, tables), sites_of(trace, table)
@@ -83,7 +83,7 @@ def build_store(
 
 
 @dataclass(frozen=True, slots=True)
-class _SiteColumns:
+class SiteColumns:
     """Per site: width of its values, fold, and which label is the sink's own version in it."""
 
     width_bytes: Int64
@@ -91,7 +91,8 @@ class _SiteColumns:
     self_label: Int64
 
     @classmethod
-    def of(cls, table: SiteTable) -> _SiteColumns:
+    def of(cls, table: SiteTable) -> SiteColumns:
+        """Columns of the sites of a module."""
         return cls(
             np.array([s.width_bytes for s in table.sites] or [0], dtype=np.int64),
             np.array([int(s.fold) for s in table.sites] or [0], dtype=np.int64),
@@ -100,7 +101,7 @@ class _SiteColumns:
 
 
 @dataclass(frozen=True, slots=True)
-class _Vertices:
+class Vertices:
     """Sums per vertex; those that rows define follow the homes.
 
     Attributes:
@@ -118,7 +119,8 @@ class _Vertices:
     outside: Int64
 
     @classmethod
-    def make(cls, tables: Tables, homes: Homes) -> _Vertices:
+    def make(cls, tables: Tables, homes: Homes) -> Vertices:
+        """Numbers of all vertices, nothing noted about them."""
         from commanalyzer.vcg.reading.row_kernels import number_defined
 
         of_row = np.full(max(tables.num_rows, len(tables.kept)), -1, np.int32)
@@ -130,14 +132,15 @@ class _Vertices:
 
     @property
     def count(self) -> int:
+        """Number of vertices V."""
         return len(self.state)
 
 
 def _add_chunks(
     tables: Tables,
     homes: Homes,
-    sites: _SiteColumns,
-    vertices: _Vertices,
+    sites: SiteColumns,
+    vertices: Vertices,
     writer: StoreWriter,
     *,
     has_outside: bool,
@@ -172,13 +175,13 @@ def _add_chunks(
 def _split(cells: Int64) -> tuple[Int64, Int64]:
     """Cells with the counts inside the region, and with those between its executions."""
     inside, outside = cells.copy(), cells.copy()
-    inside[:, 1] &= (1 << _OUTSIDE) - 1
-    outside[:, 1] >>= _OUTSIDE
+    inside[:, 1] &= (1 << OUTSIDE_BITS) - 1
+    outside[:, 1] >>= OUTSIDE_BITS
     return read_only(inside), read_only(outside)
 
 
 def _note_outside(
-    chunk: Chunk, tables: Tables, cells: Int64, homes: Homes, vertices: _Vertices, coded: CodedRanges
+    chunk: Chunk, tables: Tables, cells: Int64, homes: Homes, vertices: Vertices, coded: CodedRanges
 ) -> None:
     """Add up stores between executions of the region; ``cells``, and those of ``chunk``, count these."""
     from commanalyzer.vcg.reading.form_kernels import count_stores, find_sinks
@@ -196,7 +199,7 @@ def _note_outside(
         np.add.at(vertices.outside, home, count)
 
 
-def _add_entering(vertices: _Vertices, entries: int, site: int, writer: StoreWriter) -> None:
+def _add_entering(vertices: Vertices, entries: int, site: int, writer: StoreWriter) -> None:
     """Append what changed between executions of the region and was read."""
     from commanalyzer.vcg.reading.form_kernels import READ
 
@@ -212,8 +215,8 @@ def _form(
     tables: Tables,
     cells: Int64,
     homes: Homes,
-    sites: _SiteColumns,
-    vertices: _Vertices,
+    sites: SiteColumns,
+    vertices: Vertices,
     coded: CodedRanges,
     room: Room,
 ) -> Rows:
@@ -289,7 +292,7 @@ def _without_sources(sink: Int32, count: Int64, site: Int32) -> Rows:
 class _VertexWriter:
     """Appends vertices, some at a time."""
 
-    vertices: _Vertices
+    vertices: Vertices
     work: Float64
     writer: StoreWriter
 
@@ -333,7 +336,7 @@ def _add_homes(trace: Trace, names: Names, homes: Homes, writer: _VertexWriter, 
 
 
 def _add_defined(
-    trace: Trace, names: Names, tables: Tables, homes: Homes, sites: _SiteColumns, writer: _VertexWriter
+    trace: Trace, names: Names, tables: Tables, homes: Homes, sites: SiteColumns, writer: _VertexWriter
 ) -> None:
     """Append register values and lifetimes in workspaces; inputs are those from outside the region."""
     from commanalyzer.vcg.reading.row_kernels import next_defined, note_defined

@@ -15,6 +15,7 @@
  *   REG      register value: the index of the row that defines it (same site and sources = same row);
  *            also a lifetime of a workspace word, which is identified in the same way
  *   CONTROL  the value selects, ADDRESS  the value addresses a pure count
+ *   bits 57 to 42, with CA_ORDERED: which version of the word it is; no part of the name that rows have
  *   EXACT    the register that carries the label is an unchanged copy of the value, which has 8 or 4 bytes
  *            (never on REG; a widening cast of a 4-byte value is an EXACT4 copy)
  *
@@ -45,7 +46,7 @@
 extern "C" {
 #endif
 
-#define CA_ABI_VERSION 14u
+#define CA_ABI_VERSION 15u
 
 #define CA_SHADOW_BASE 0x110000000000ull
 #define CA_SHADOW_BYTES 0x200000000000ull
@@ -223,7 +224,14 @@ struct ca_statistics {
 };
 
 #define CA_TRACE_MAGIC 0x3152544d4d4f43ull /* "COMMTR1" */
-#define CA_NUM_SECTIONS 16u
+#define CA_NUM_SECTIONS 17u
+
+/* The order of events: rows, and between them these marks; the last one is followed by a version and two halves of
+ * a word. Only recordings with CA_ORDERED have one. */
+#define CA_ORDER_INSIDE 0xffffffffu /* of the analysed region, as in the beginning */
+#define CA_ORDER_OUTSIDE 0xfffffffeu
+#define CA_ORDER_EARLIER 0xfffffffdu /* the next row reads an earlier version of a word */
+#define CA_ORDER_VERSIONS 65535u     /* that are told apart */
 
 /* First bytes of a trace. The magic is written last: a trace without it is truncated. */
 struct ca_trace_header {
@@ -236,7 +244,7 @@ struct ca_trace_header {
   struct ca_statistics statistics;
 };
 /* Sections: cells, heads, labels (32-bit units), groups, runs, listed, extents, block counters, external calls,
- * bases (64-bit), renamings, placed, shifts (32-bit), copies, contexts, blocks. */
+ * bases (64-bit), renamings, placed, shifts (32-bit), copies, contexts, blocks, order (32-bit). */
 
 /* Bits of ca_switched_off; commanalyzer/instrument/mechanisms.py says what they mean. */
 #define CA_WITHOUT_MEMOISATION 1u

@@ -104,9 +104,9 @@ static uint64_t coarse_changes(uint64_t low, uint64_t high) {
 
 CA_INLINE void add_term(struct ca_accumulator *acc, uint32_t width, const uint64_t *labels) {
   uint64_t *at = acc->buffer + acc->num_labels;
-  at[0] = labels[0] | CA_TERM;
+  at[0] = ca_name(labels[0]) | CA_TERM;
   for (uint32_t k = 1; k < width; k++)
-    at[k] = labels[k];
+    at[k] = ca_name(labels[k]);
   acc->num_labels += width;
   if (acc->num_labels >= CA_BUFFER_LABELS)
     ca_buffer_full(acc);
@@ -222,7 +222,7 @@ CA_HOOK void ca_accumulator_reset(struct ca_accumulator *acc, uint32_t count, co
   acc->num_labels = acc->hash = acc->num_packed = acc->num_plain = acc->run_terms = acc->later_rounds = 0;
   for (uint32_t i = 0; i < count; i++)
     if (labels[i])
-      acc->plain[acc->num_plain++] = labels[i] & ~CA_EXACT;
+      acc->plain[acc->num_plain++] = ca_name(labels[i]) & ~CA_EXACT;
 }
 
 static uint64_t close_unpredicted(struct ca_accumulator *acc, uint32_t site, uint64_t hash) {

@@ -32,6 +32,7 @@ CA_HOOK uint64_t ca_address(uint64_t label) {
 }
 
 CA_INLINE void row(uint32_t site, uint64_t sink, uint32_t count, const uint64_t *labels) {
+  ca_order_labels(count, labels);
   uint64_t hash = ca_hash_chain(site, sink, count, labels);
   if (ca_predicted(hash))
     return;
@@ -42,6 +43,7 @@ CA_INLINE void row(uint32_t site, uint64_t sink, uint32_t count, const uint64_t 
 }
 
 CA_INLINE uint64_t named(uint32_t site, uint32_t count, const uint64_t *labels) {
+  ca_order_labels(count, labels);
   uint64_t hash = ca_hash_chain(site, 0, count, labels);
   if (ca_predicted(hash))
     return CA_REG | ca_last_row();
@@ -83,8 +85,10 @@ CA_INLINE bool stored_over(uint32_t site, uint64_t word, uint32_t words, uint32_
   CA_HOOK void ca_row_##N(uint32_t site, uint64_t address, uint32_t words PARAMETERS) {                        \
     const uint64_t labels[] = {__VA_ARGS__};                                                                   \
     uint64_t sink = ca_word(address);                                                                          \
-    if (are_own(sink, words) || !stored_over(site, sink, words, N, labels))                                    \
+    if (are_own(sink, words) || !stored_over(site, sink, words, N, labels)) {                                  \
       row(site, sink, N, labels);                                                                              \
+      ca_order_stored(sink, words);                                                                            \
+    }                                                                                                          \
   }                                                                                                            \
   CA_HOOK uint64_t ca_register_##N(uint32_t site PARAMETERS) {                                                 \
     const uint64_t labels[] = {__VA_ARGS__};                                                                   \
@@ -108,12 +112,15 @@ CA_HOOK void ca_row_many(uint32_t site, uint64_t address, uint32_t words, uint32
   uint64_t sink = ca_word(address);
   if (!are_own(sink, words) && stored_over(site, sink, words, count, labels))
     return;
+  ca_order_labels(count, labels);
   uint64_t hash = ca_hash_chain(site, sink, count, labels);
   if (!ca_predicted(hash))
     ca_row_miss(hash, site, sink, count, labels);
+  ca_order_stored(sink, words);
 }
 
 CA_HOOK uint64_t ca_register_many(uint32_t site, uint32_t count, const uint64_t *labels) {
+  ca_order_labels(count, labels);
   uint64_t hash = ca_hash_chain(site, 0, count, labels);
   if (ca_predicted(hash))
     return CA_REG | ca_last_row();
@@ -131,7 +138,7 @@ CA_CALL uint64_t ca_join(uint32_t site, uint32_t count, const uint64_t *labels) 
       continue;
     bool seen = false;
     for (uint32_t k = 0; k < kept; k++)
-      if (((compact[k] ^ label) & ~(CA_EXACT | CA_ROLES)) == 0) {
+      if ((ca_name(compact[k] ^ label) & ~(CA_EXACT | CA_ROLES)) == 0) {
         /* same value twice: data beats control beats address */
         uint64_t roles = compact[k] & label & CA_ROLES;
         if (!roles && (compact[k] & CA_ROLES) && (label & CA_ROLES))
@@ -170,8 +177,8 @@ CA_HOOK void ca_copy_8(uint32_t site, uint64_t address, uint64_t low, uint64_t h
     return;
   }
   const uint64_t *state = ca_shadow(word);
-  low = low == word ? 0 : low;
-  high = high == word + 1 ? 0 : high;
+  low = ca_copied_state(word, low);
+  high = ca_copied_state(word + 1, high);
   if ((state[0] ^ low) | (state[1] ^ high)) {
     if (low)
       ca_note_copy(low & (CA_ADDRESS_MASK >> 2), word);

@@ -134,6 +134,7 @@ void ca_row_repeat(uint64_t row) {
     ca_note_jump((uint64_t)(ca_state.cursor - ca_state.cells), row);
   ca_state.cells[row].count += ca_active;
   ca_state.cursor = ca_state.cells + row + 1;
+  ca_order_row(row);
 }
 
 static bool insert(const struct ca_event *event, const struct ca_place *place) {
@@ -252,11 +253,13 @@ struct ca_found ca_row_lookup(const struct ca_event *event) {
 }
 
 CA_SLOW void ca_row_miss(uint64_t hash, uint32_t site, uint64_t sink, uint32_t count, const uint64_t *labels) {
-  ca_row_lookup(&(struct ca_event){hash, sink, sink, site, 0, count, labels});
+  uint64_t room[CA_MOST_LABELS];
+  ca_row_lookup(&(struct ca_event){hash, sink, sink, site, 0, count, ca_names(room, count, labels)});
 }
 
 CA_SLOW uint64_t ca_register_miss(uint64_t hash, uint32_t site, uint32_t count, const uint64_t *labels) {
-  uint64_t anchor = 0;
+  uint64_t anchor = 0, room[CA_MOST_LABELS];
+  labels = ca_names(room, count, labels);
   for (uint32_t i = 0; !anchor && i < count; i++)
     anchor = labels[i];
   struct ca_event event = {hash, anchor, 0, site, CA_ROW_REGISTER, count, labels};

@@ -251,12 +251,48 @@ CA_INLINE bool ca_page_is_own(uint64_t word) {
   return !((const uint64_t *)CA_CHANGES_BASE)[word >> (CA_CHANGES_PAGE - 2)];
 }
 
+/* Recordings that keep the order of events (order.c) tell the versions of a word apart: in a label, they stand
+ * above the word, which is its name. */
+extern struct ca_column ca_order;
+#ifdef CA_ORDERED
+#define CA_WORD_BITS 42u
+#define CA_VERSION 0xffffull
+extern uint16_t *ca_versions;
+bool ca_order_reserve(void);
+void ca_order_labels(uint32_t count, const uint64_t *labels); /* of the next row */
+void ca_order_row(uint64_t row);
+void ca_order_stored(uint64_t word, uint64_t words);
+CA_INLINE uint64_t ca_name(uint64_t label) { return label & ~(CA_VERSION << CA_WORD_BITS); }
+CA_INLINE uint64_t ca_current(uint64_t word) { return word | (ca_versions[word] + 1ull) << CA_WORD_BITS; }
+#else
+CA_INLINE bool ca_order_reserve(void) { return true; }
+CA_INLINE void ca_order_labels(uint32_t count, const uint64_t *labels) { (void)count, (void)labels; }
+CA_INLINE void ca_order_row(uint64_t row) { (void)row; }
+CA_INLINE void ca_order_stored(uint64_t word, uint64_t words) { (void)word, (void)words; }
+CA_INLINE uint64_t ca_name(uint64_t label) { return label; }
+CA_INLINE uint64_t ca_current(uint64_t word) { return word; }
+#endif
+
+#define CA_MOST_LABELS 64u
+
+/* The names of labels, where they differ in `room`. */
+CA_INLINE const uint64_t *ca_names(uint64_t *room, uint32_t count, const uint64_t *labels) {
+#ifdef CA_ORDERED
+  for (uint32_t i = 0; i < count; i++)
+    room[i] = ca_name(labels[i]);
+  return room;
+#else
+  (void)room, (void)count;
+  return labels;
+#endif
+}
+
 /* Digests are a thousandth of the shadow: where a page holds no copies, no line of its shadow is fetched. */
 CA_INLINE uint64_t ca_value_at(uint64_t word) {
   if (CA_LIKELY(ca_page_is_own(word)))
-    return word;
+    return ca_current(word);
   uint64_t state = *ca_shadow(word);
-  return state ? state : word;
+  return state ? state : ca_current(word);
 }
 
 /* State of a word that holds no replicated value. */
@@ -267,10 +303,16 @@ CA_INLINE uint64_t ca_own_state(uint64_t word) {
 /* A value that lives elsewhere is copied to a word that did not hold it (copies.c). */
 void ca_note_copy(uint64_t home, uint64_t word);
 
+/* State of a word that the value of a label is copied to. */
+CA_INLINE uint64_t ca_copied_state(uint64_t word, uint64_t label) {
+  return label == word || label == ca_current(word) ? 0 : label;
+}
+
 CA_INLINE void ca_replicate(uint64_t word, uint64_t label) {
-  if (label != word && !(label & CA_REG) && *ca_shadow(word) != label)
+  uint64_t state = ca_copied_state(word, label);
+  if (state && !(label & CA_REG) && *ca_shadow(word) != label)
     ca_note_copy(label & (CA_ADDRESS_MASK >> 2), word);
-  ca_set_state(word, label == word ? 0 : label);
+  ca_set_state(word, state);
 }
 
 /* Label of the second word of an 8-byte value; a named value has one label for both. */
@@ -286,6 +328,7 @@ CA_INLINE bool ca_predicted(uint64_t hash) {
     return false;
   cell->count += ca_active;
   ca_state.cursor = cell + 1;
+  ca_order_row((uint64_t)(cell - ca_state.cells));
   return true;
 }
 
@@ -366,7 +409,7 @@ CA_INLINE uint64_t ca_row_label(uint32_t flags, uint64_t sink, const int32_t *un
 CA_INLINE uint64_t ca_hash_sum(uint32_t site, uint32_t count, const uint64_t *labels) {
   uint64_t sum = site * ca_multipliers[62];
   for (uint32_t i = 0; i < count; i++)
-    sum += labels[i] * ca_multipliers[i];
+    sum += ca_name(labels[i]) * ca_multipliers[i];
   return sum;
 }
 

@@ -44,7 +44,7 @@ __attribute__((constructor(1), used)) static void start(void) {
                   ca_section_reserve(&ca_labels, TIB) && ca_section_reserve(&ca_groups, TIB / 4) &&
                   ca_section_reserve(&ca_runs, TIB / 4) && ca_section_reserve(&ca_listed, TIB / 2) &&
                   ca_section_reserve(&ca_extents, TIB / 1024) && ca_copies_reserve() &&
-                  ca_repeats_reserve();
+                  ca_repeats_reserve() && ca_order_reserve();
   if (!reserved)
     give_up("no address space for the rows");
   ca_prefer_huge_pages(ca_shadow(ca_word(CA_ARENA_BASE)), DENSE_BYTES * 2);
@@ -130,6 +130,7 @@ static bool write_trace(int file) {
       {ca_copies.data, &ca_copies, ca_copies.bytes / sizeof(struct ca_copy), sizeof(struct ca_copy)},
       {ca_contexts, 0, ca_num_contexts, sizeof(struct ca_context)},
       {blocks, 0, num_sites, sizeof(struct ca_blocks)},
+      {ca_order.data, &ca_order, ca_order.bytes / 4, 4},
   };
   const uint64_t spilled_bytes = ca_spilled_bytes();
   struct ca_trace_header header = {.magic = 0, .abi_version = CA_ABI_VERSION};

@@ -136,7 +136,7 @@ static uint64_t hash_of(uint64_t sum, uint64_t sink) {
 /* Counts the row that begins a lifetime if it is the predicted one and nothing else can be decided: no store of
  * the site ever went on with a lifetime, and this one does not read what it overwrites. */
 static bool begins_again(uint32_t site, uint64_t word, uint32_t count, const uint64_t *labels) {
-  const uint64_t state = *ca_shadow(word);
+  const uint64_t state = ca_name(*ca_shadow(word));
   uint64_t sum = site * ca_multipliers[62];
   bool may_differ = goes_on[site];
   for (uint32_t i = 0; i < count; i++) {
@@ -196,9 +196,12 @@ CA_SLOW bool ca_store_over(uint32_t site, uint64_t word, uint32_t words, uint32_
   bool found = false;
   for (uint32_t i = 0; ca_has_workspace && i < words; i++)
     found |= ca_is_workspace(word + i);
-  uint64_t state = 0;
-  if (found)
-    state = lifetime(site, word, count, labels);
+  uint64_t state = 0, room[CA_MOST_LABELS];
+  if (found) {
+    ca_order_labels(count, labels);
+    state = lifetime(site, word, count, ca_names(room, count, labels));
+    ca_order_labels(0, 0); /* what has no source is no row */
+  }
   ca_note_width(state, words);
   for (uint32_t i = 0; i < words; i++)
     ca_set_state(word + i, state);
@@ -219,6 +222,7 @@ static void copy_to_home(uint32_t site, uint64_t word, uint64_t words, uint64_t 
     uint64_t hash = ca_hash_chain(site, word, 1, &label);
     if (!ca_predicted(hash))
       ca_row_lookup(&(struct ca_event){hash, word, word, site, 0, 1, &label});
+    ca_order_stored(word, words);
   }
   for (uint64_t i = 0; i < words; i++)
     ca_set_state(word + i, 0);

@@ -51,6 +51,10 @@ _CONSTANTS = {
     "CA_SHIFTS_SHARED": layout.SHIFTS_SHARED,
     "CA_NEST_REDUCTION": layout.NEST_REDUCTION,
     "CA_NOTHING": hooks.NOTHING,
+    "CA_ORDER_INSIDE": layout.ORDER_INSIDE,
+    "CA_ORDER_OUTSIDE": layout.ORDER_OUTSIDE,
+    "CA_ORDER_EARLIER": layout.ORDER_EARLIER,
+    "CA_ORDER_VERSIONS": layout.ORDER_VERSIONS,
     "CA_EXTENT_GLOBAL": layout.EXTENT_GLOBAL,
     "CA_EXTENT_HEAP": layout.EXTENT_HEAP,
     "CA_EXTENT_STACK": layout.EXTENT_STACK,
@@ -91,7 +95,7 @@ def test_records_and_constants_agree(measured: dict[str, int]) -> None:
 def test_columns_of_plain_numbers_have_the_width_the_shim_writes() -> None:
     plain = {name: dtype.itemsize for name, dtype in layout.SECTIONS if dtype.fields is None}
     counted = {"block_counters": 8, "external_calls": 8}
-    assert plain == {"labels": 4, "listed": 8, **counted, "bases": 8, "shifts": 4}
+    assert plain == {"labels": 4, "listed": 8, **counted, "bases": 8, "shifts": 4, "order": 4}
 
 
 def test_header_can_be_included_from_c_plus_plus(tmp_path: Path) -> None:

@@ -84,6 +84,12 @@ _OPTIONS = (
         "--seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of partitioning."
     ),
     allow_failure_option,
+    click.option(
+        "--exact/--no-exact",
+        default=None,
+        help="Run the program once more and count event by event what crosses.  "
+        "[default: where a bracket is wide and the run short]",
+    ),
     click.option("--check", is_flag=True, help="Verify conservation laws on the way."),
 )
 

@@ -29,13 +29,32 @@ def simplified(graph: OneGraph) -> OneGraph:
     return flatten_reductions(merge_stored_registers(graph))
 
 
+def rows_kept(graph: AnyGraph, simple: AnyGraph) -> Bool:
+    """bool[R], the rows of ``graph`` that became, in order, those of ``simple``, its simplified form."""
+    named, is_copy = graph.is_register | graph.is_temporary, _are_copies(graph)
+    target = _stored(graph, named, is_copy)
+    has_rows, kept = np.zeros(graph.num_vertices, np.bool_), []
+    for rows in row_slices(simple):
+        has_rows[rows.row_sink] = True
+    for rows in row_slices(graph):
+        row, is_kept = _copies(rows, is_copy), has_rows[target[rows.row_sink]]
+        value = _copied(rows, row)
+        is_kept[row[target[value] != value]] = False
+        kept.append(is_kept)
+    return np.concatenate([np.zeros(0, np.bool_), *kept])
+
+
+def _are_copies(graph: AnyGraph) -> Bool:
+    return np.array([s.kind == "copy" for s in graph.sites] or [False])
+
+
 def merge_stored_registers(graph: OneGraph) -> OneGraph:
     """Return ``graph`` with values that are stored unchanged merged into their homes.
 
     Only where it is certain: one row defines the value, one row stores it, and as often as it is made.
     """
     named = graph.is_register | graph.is_temporary
-    is_copy = np.array([s.kind == "copy" for s in graph.sites] or [False])
+    is_copy = _are_copies(graph)
     if not named.any() or not is_copy.any():
         return graph
     target = _stored(graph, named, is_copy)

@@ -69,6 +69,7 @@ def test_contract() -> None:
         "bound_source": "",
         "efficiency_bound": 0.5,
         "balanced": True,
+        "replayed": False,
     }
     (known,) = document["confidence"]
     assert known.pop("doubt").startswith("2 nodes (volume): only one method found this (metis cut; ")

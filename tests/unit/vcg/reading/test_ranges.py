@@ -64,6 +64,7 @@ def trace_of(rows: list[tuple[int, int, int, list[int], int]]) -> Trace:
         copies=np.zeros(0, COPY),
         contexts=np.zeros(0, CONTEXT),
         blocks=np.zeros(0, BLOCKS),
+        order=np.zeros(0, np.uint32),
         statistics=TraceStatistics(*[0] * len(TraceStatistics.__dataclass_fields__)),
     )
 

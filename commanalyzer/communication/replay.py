@@ -1,0 +1,97 @@
+"""What really crosses in a run whose values have given owners: every event in its order, every version once.
+
+Counting by rows knows how often each chain happened, not when: where it leaves a bracket, the program is
+recorded once more with the order of its events, and they are gone through with the owners. A value is sent
+when a part reads a version of it that this part does not have; partial results are sent when the sink is
+read, or starts again, behind contributions. Who computes a term, and whether partial results are combined, is
+as it was counted.
+
+Values in registers have their latest version, as have terms of reductions in loops, also where copies of
+older versions are added up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from commanalyzer.communication import replay_kernels as kernels
+from commanalyzer.communication.charges import Charges
+from commanalyzer.communication.totals import GraphTotals
+from commanalyzer.communication.uses import owner_codes
+from commanalyzer.errors import GraphInvariantError
+from commanalyzer.foundation.compiled import frozen
+from commanalyzer.vcg.contraction.simplify import rows_kept
+from commanalyzer.vcg.graph import Bool, Int32, Int64, ValueGraph
+from commanalyzer.vcg.timeline import Timeline
+
+
+def replayed(
+    charges: Charges,
+    graph: ValueGraph,
+    recorded: ValueGraph,
+    timeline: Timeline,
+    part: Int32,
+    hubs: Bool,
+    totals: GraphTotals,
+) -> Charges:
+    """Return ``charges`` with the numbers of transfers that the run needs, both ends of each bracket.
+
+    Args:
+        charges: What was counted for these owners.
+        graph: The graph that was counted.
+        recorded: The graph that it was made of.
+        timeline: When its rows happened.
+        part: int32[V], owners.
+        hubs: bool[V], values that do not decide where a term is computed.
+        totals: Totals of ``graph``.
+
+    Raises:
+        GraphInvariantError: If a value is needed that was not counted.
+    """
+    kept = rows_kept(recorded, graph)
+    number = np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
+    row = np.where(timeline.row >= 0, number[timeline.row], -1).astype(np.int32)
+    renamed = timeline.sink.copy()
+    renamed[row >= 0] = graph.row_sink[row[row >= 0]]
+    renamed[(timeline.row >= 0) & (row < 0)] = kernels.NO_STORE  # its value was stored with another row
+    decided = totals.decisions
+    removed = np.zeros(0, np.bool_) if decided is None else decided.is_variable
+    readers = totals.readers if charges.splits_terms else totals.readers[:0]
+    sides = (charges.expand, charges.expand.receiver), (charges.fold, charges.fold.sender)
+    pairs = tuple(_table(items.value, other, graph.num_vertices) for items, other in sides)
+    columns = (
+        graph.row_sink,
+        graph.row_fold,
+        graph.row_accumulates,
+        graph.term_ptr,
+        graph.source_ptr,
+        graph.source,
+    )
+    code = owner_codes(part, hubs, charges.num_parts)
+    owners = code, frozen(readers, np.int32), frozen(removed, np.bool_)
+    events = timeline.event, row, renamed, timeline.fill, timeline.vertex
+    earlier = kernels.has_earlier(timeline.event, np.zeros(graph.num_vertices, np.bool_))
+    needed = 0
+    for _ in range(2):  # how many entries are needed; what they are
+        several = np.empty((needed, 2), np.int64)
+        sent, combined = (np.zeros(len(items), np.int64) for items, _ in sides)
+        seen, counters = np.zeros(len(sent), np.bool_), np.zeros(2, np.int64)
+        kernels.replay(events, columns, owners, pairs, earlier, (sent, combined, seen, several, counters))
+        missing, needed = counters.tolist()
+        if not needed:
+            break
+    if missing:
+        raise GraphInvariantError(f"{missing} reads of values that were not counted as sent")
+    pair, versions = np.unique(np.unique(several, axis=0)[:, 0], return_counts=True)
+    sent[pair] = versions
+    # nobody reads what only tells decisions: it is sent as often as they are made
+    low, high = (np.where(seen, sent, column) for column in (charges.expand.low, charges.expand.high))
+    expand = replace(charges.expand, low=low, high=high)
+    return replace(charges, expand=expand, fold=replace(charges.fold, low=combined, high=combined.copy()))
+
+
+def _table(value: Int32, part: Int32, num_vertices: int) -> tuple[Int64, Int32]:
+    """Where the pairs of each value begin, int64[V + 1], and their parts; by ascending values."""
+    return np.searchsorted(value, np.arange(num_vertices + 1)).astype(np.int64), frozen(part, np.int32)

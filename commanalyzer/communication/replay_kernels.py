@@ -1,0 +1,157 @@
+"""The compiled loop of :mod:`commanalyzer.communication.replay`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from commanalyzer.abi.trace_layout import ORDER_VERSIONS
+from commanalyzer.communication.kernels import NONE, home_of, owner_of
+from commanalyzer.foundation.compiled import compiled, compiled_inline
+from commanalyzer.vcg.reading.order_kernels import EARLIER, INSIDE
+
+NO_STORE = -2  # instead of a sink
+_MOST_EARLIER = 64  # values of which one row reads earlier versions
+
+
+@compiled
+def has_earlier(event: Any, result: Any) -> Any:
+    """Note the vertices of which earlier versions are read; return ``result`` bool[V]."""
+    at = 0
+    while at < len(event):
+        if event[at] <= EARLIER:
+            result[EARLIER - event[at]] = True
+            at += 1
+        at += 1
+    return result
+
+
+@compiled_inline
+def _pair_of(table: Any, value: Any, part: Any) -> Any:
+    """Number of the pair of a value and a part, negative for none."""
+    pointer, parts = table
+    for k in range(pointer[value], pointer[value + 1]):
+        if parts[k] == part:
+            return np.int64(k)
+    return np.int64(NONE)
+
+
+@compiled_inline
+def _place_of(t: Any, row: Any, owner: Any, columns: Any, owners: Any, pairs: Any) -> Any:
+    """The part that computes term ``t`` of a row, and its pair of ``fold`` unless it is the sink's owner."""
+    row_sink, row_fold, _, _, source_ptr, source = columns
+    code, readers, _ = owners
+    expand, fold = pairs
+    if row_fold[row]:
+        home = home_of(t, source_ptr, source, code, readers)
+        pair = _pair_of(fold, row_sink[row], home) if home >= 0 and home != owner else np.int64(NONE)
+        for i in range(source_ptr[t], source_ptr[t + 1]):
+            if pair >= 0 and owner_of(code[source[i]]) != home and _pair_of(expand, source[i], home) < 0:
+                pair = np.int64(NONE)
+        if pair >= 0:
+            return home, pair
+    return owner, np.int64(NONE)
+
+
+@compiled_inline
+def _version_of(value: Any, version: Any, old: Any, num_old: Any) -> Any:
+    """Number of the version of a value that the row reads."""
+    now = version[value]
+    for j in range(num_old):
+        if old[j, 0] == value:
+            now = old[j, 1]
+    return now
+
+
+@compiled_inline
+def _read(pair: Any, version: Any, is_earlier: Any, has: Any, result: Any) -> None:
+    """Count that a version is needed, unless it was the last one that was sent."""
+    sent, _, seen, several, counters = result
+    if pair < 0:
+        counters[0] += 1
+        return
+    seen[pair] = True
+    if has[pair] != version:
+        has[pair] = version
+        if not is_earlier:
+            sent[pair] += 1
+            return
+        if counters[1] < len(several):
+            several[counters[1], 0], several[counters[1], 1] = pair, version
+        counters[1] += 1
+
+
+@compiled_inline
+def _run(row: Any, columns: Any, owners: Any, pairs: Any, state: Any, earlier: Any, result: Any) -> None:
+    """Count what one row needs.
+
+    ``state`` are the versions of values, the periods of sinks between two reads, what pairs have of both,
+    earlier versions and their number.
+    """
+    row_sink, _, row_accumulates, term_ptr, source_ptr, source = columns
+    code, _, removed = owners
+    version, period, has, contributed, old, num_old = state
+    sink, combined = row_sink[row], result[1]
+    owner = owner_of(code[sink])
+    if not row_accumulates[row]:
+        period[sink] += 1
+    for t in range(term_ptr[row], term_ptr[row + 1]):
+        place, pair = _place_of(t, row, owner, columns, owners, pairs)
+        for i in range(source_ptr[t], source_ptr[t + 1]):
+            v = source[i]
+            if len(removed) and removed[v]:
+                continue
+            period[v] += 1
+            if owner_of(code[v]) != place:
+                now = _version_of(v, version, old, num_old)
+                _read(_pair_of(pairs[0], v, place), now, earlier[v], has, result)
+        if pair >= 0 and contributed[pair] != period[sink]:
+            contributed[pair] = period[sink]
+            combined[pair] += 1
+
+
+@compiled
+def replay(timeline: Any, columns: Any, owners: Any, pairs: Any, earlier: Any, result: Any) -> None:
+    """Go through all events and count what crosses.
+
+    Args:
+        timeline: Columns of a :class:`~commanalyzer.vcg.timeline.Timeline`; rows, sinks of the counted graph.
+        columns: Sink, fold, accumulates, pointers to terms and sources, and sources of its rows.
+        owners: Owner codes, ``readers`` of :func:`~commanalyzer.communication.kernels.home_of`, and values
+            whose flows are left out; the latter two may be empty.
+        pairs: Values with receivers, and sinks with contributors: pointer int64[V + 1] and parts of each.
+        earlier: bool[V], values of which earlier versions are read.
+        result: int64 each, zeros: how often a value was sent, and partial results; bool, pairs that some row
+            needs; int64[N, 2], pairs and versions that were sent of values of ``earlier``, with repetitions;
+            int64[2], operands that are no pair, and entries that would have been written.
+    """
+    event, row_of, sink_of, fill, vertex = timeline
+    removed, num_values = owners[2], len(earlier)
+    version, period = np.ones(num_values, np.int64), np.ones(num_values, np.int64)
+    has, contributed = np.zeros(len(result[0]), np.int64), np.zeros(len(result[1]), np.int64)
+    old = np.empty((_MOST_EARLIER, 2), np.int64)
+    num_old, is_inside, at = 0, True, 0
+    while at < len(event):
+        e = event[at]
+        at += 1
+        if e >= 0:
+            r, s = row_of[e], sink_of[e]
+            if r >= 0 and is_inside and not (len(removed) and removed[columns[0][r]]):
+                state = version, period, has, contributed, old, num_old
+                _run(r, columns, owners, pairs, state, earlier, result)
+            num_old = 0
+            if s >= 0:
+                version[s] += 1
+            for d in range(fill[e, 0], fill[e, 1] if s == NONE else 0):
+                if vertex[d] >= 0:
+                    version[vertex[d]] += 1
+        elif e > EARLIER:
+            is_inside = e == INSIDE
+        else:
+            v = EARLIER - e
+            if num_old < len(old):
+                old[num_old, 0] = v
+                old[num_old, 1] = version[v] - (version[v] - event[at]) % ORDER_VERSIONS
+                num_old += 1
+            at += 1

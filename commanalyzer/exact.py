@@ -1,0 +1,150 @@
+"""Divisions counted once more, exactly: what crosses in the order in which everything happened.
+
+Counting by rows leaves a bracket where it is not known which versions of a value its readers saw. Where it is
+wide and the run short, or where the user says so, the program is recorded with the order of its events
+(:func:`commanalyzer.record.record_order`), and these are gone through with the owners that were found.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from commanalyzer.communication.replay import replayed
+from commanalyzer.decompose import Counted, CountOptions, bounds_of
+from commanalyzer.errors import ConfigError
+from commanalyzer.foundation.progress import Progress
+from commanalyzer.foundation.quantities import format_count
+from commanalyzer.partition.selection import cheapest_regular
+from commanalyzer.record import record_order
+from commanalyzer.request import AnalysisRequest
+from commanalyzer.result.confidence import method_of, open_brackets
+from commanalyzer.result.results import Decomposition
+from commanalyzer.vcg.graph import Int32, ValueGraph
+from commanalyzer.vcg.storage.store import GraphStore
+from commanalyzer.vcg.timeline import Timeline, same_vertices
+from commanalyzer.views import View
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayPolicy:
+    """When divisions are counted event by event.
+
+    Attributes:
+        wide: Upper end over lower end of a bracket from which on it is done by itself: a quarter decides
+            between divisions, and between machines.
+        events: Most events for that, about 80 MB: runs of some 0.1 s.
+        most_events: Most events at all, 8 GB.
+        most_changes: Other divisions that are counted in this way because the first turned out dearer.
+    """
+
+    wide: float = 1.25
+    events: int = 20_000_000
+    most_events: int = 2_000_000_000
+    most_changes: int = 8
+
+
+POLICY = ReplayPolicy()
+
+
+def counted_exactly(
+    counted: Counted,
+    request: AnalysisRequest,
+    recorded: tuple[GraphStore, bytes, int],
+    options: CountOptions,
+    progress: Progress,
+    doubt: float,
+) -> Counted:
+    """Count the divisions that are shown event by event, if that is asked for or worth it.
+
+    Args:
+        counted: What was counted by rows.
+        request: What to record.
+        recorded: The graph that was divided, what its recording was told of temporaries, and the work W.
+        options: What was counted.
+        progress: Told about stages.
+        doubt: How many times as many bytes the other reading of private temporaries moves.
+
+    Raises:
+        ConfigError: If it is asked for and there are too many events.
+        CommAnalyzerError: As :func:`commanalyzer.record.record_order`.
+    """
+    store, workspace, work = recorded
+    found = [d for d in counted.decompositions if d.model == "volume" and d.nodes > 1]
+    events = sum(int(rows.row_count.sum()) for rows in store.row_summaries())
+    if request.exact and events > POLICY.most_events:
+        raise ConfigError(
+            f"expected at most {format_count(POLICY.most_events)} events to be counted one by one, "
+            f"found {format_count(events)}",
+            where="--exact",
+            hint="analyse a smaller problem, or fewer steps",
+        )
+    wide = any(d.best and _is_wide(d) for d in found)
+    if not found or not (wide and events <= POLICY.events if request.exact is None else request.exact):
+        return counted
+    progress.stage(f"count {format_count(events)} events one by one", 1)
+    graph, timeline, _ = record_order(request, workspace, progress)
+    same = same_vertices(graph, store.graph())
+    if same is None:
+        text = "two recordings of the program differ: nothing was counted event by event"
+        return replace(counted, warnings=(*counted.warnings, text))
+    view = View.of("volume", graph, options.high, is_tiled=lambda _: False, jobs=options.jobs)
+    replay = _Replay(view, graph, timeline, same.astype(np.int32), work, options, doubt)
+    result = list(counted.decompositions)
+    for nodes in {d.nodes for d in found}:
+        replay.settle(result, [i for i, d in enumerate(result) if d.nodes == nodes and d.model == "volume"])
+    known = set(open_brackets(counted.decompositions))
+    kept = (text for text in counted.warnings if text not in known)
+    return replace(counted, decompositions=tuple(result), warnings=(*kept, *open_brackets(result)))
+
+
+def _is_wide(item: Decomposition) -> bool:
+    return item.communication.high_bytes > POLICY.wide * item.communication.low_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Replay:
+    """A run, event by event, and its graph; ``same`` are the vertices of the graph that was divided."""
+
+    view: View
+    recorded: ValueGraph
+    timeline: Timeline
+    same: Int32
+    work: int
+    options: CountOptions
+    doubt: float
+
+    def settle(self, found: list[Decomposition], places: list[int]) -> None:
+        """Count the divisions at ``places`` that are shown; another one becomes the best if it sends less."""
+        regular = cheapest_regular(found[i] for i in places)
+        for i in places:
+            if found[i] is regular or method_of(found[i]) == "given":
+                found[i] = self.counted(found[i])
+        even = [i for i in places if found[i].is_balanced]
+        for _ in range(POLICY.most_changes):
+            best = next(i for i in places if found[i].best)
+            if found[best].is_replayed:
+                break
+            found[best] = self.counted(found[best])
+            least = min(even, key=lambda i: found[i].ranked_bytes) if found[best].is_balanced else best
+            found[best] = replace(found[best], best=False)
+            found[least] = replace(found[least], best=True)
+
+    def counted(self, item: Decomposition) -> Decomposition:
+        """One division with what it sends, event by event."""
+        view, part = self.view, item.part[self.same]
+        charges = view.charge(part, item.nodes)
+        assert isinstance(view.graph, ValueGraph)  # it was made to be expanded
+        exact = replayed(charges, view.graph, self.recorded, self.timeline, part, view.removed, view.totals)
+        exchanges = view.exchanges(exact)
+        found = view.communication(part, exact, exchanges, None)
+        ends = found.low_bytes, found.high_bytes, round(self.doubt * found.total_bytes)
+        communication = replace(found, low_bytes=min(ends), high_bytes=max(ends))
+        return replace(
+            item,
+            communication=communication,
+            object_bytes=exchanges.bytes_per_object(),
+            is_replayed=True,
+            **bounds_of(communication, self.work, self.options.machine),
+        )

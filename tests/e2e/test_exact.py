@@ -1,0 +1,124 @@
+"""What crosses event by event, against programs that are gone through in Python, version by version."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import commanalyzer
+from commanalyzer.result.results import AnalysisResult, Decomposition
+
+N, STEPS, NODES = 48, 400, 4
+PROGRAM = """
+#include <stdio.h>
+#define N 48
+#define STEPS 400
+double a[N], b[N], c[N], total[1];
+static unsigned seed = 1;
+#define APART __attribute__((noinline)) static
+APART int next(void) { seed = seed * 1103515245u + 12345u; return (seed >> 16) % N; }
+APART void add(int i) { total[0] += a[i] * a[i]; }
+int main(void) {
+  for (int i = 0; i < N; i++) a[i] = b[i] = i + 1;
+  for (int s = 0; s < STEPS; s++) { int i = next(), j = next(); BODY }
+  printf("%g\\n", a[3]);
+}
+"""
+
+
+def draws() -> Iterator[int]:
+    seed = 1
+    while True:
+        seed = (seed * 1103515245 + 12345) % 2**32
+        yield (seed >> 16) % N
+
+
+class Run:
+    """Versions of words, who has them, and bytes that were sent: the definition, one access at a time."""
+
+    def __init__(self, owner: Callable[[str, int], int]) -> None:
+        self.owner, self.made, self.sent_bytes = owner, 0, 0
+        self.held: dict[tuple[str, int], tuple[int, int]] = {}  # version, and the node that made it
+        self.has: set[tuple[int, int]] = set()
+        self.contributed: set[int] = set()
+
+    def store(self, name: str, i: int) -> None:
+        self.made += 1
+        self.held[name, i] = self.made, self.owner(name, i)
+        self.has.add(self.held[name, i])
+
+    def copy(self, to: tuple[str, int], name: str, i: int) -> None:
+        self.held[to] = self.held[name, i]
+
+    def read(self, name: str, i: int, node: int) -> None:
+        version, maker = self.held[name, i]
+        if node != maker and (version, node) not in self.has:
+            self.has.add((version, node))
+            self.sent_bytes += 8
+
+
+def updates(run: Run, i: int, j: int, _: int) -> None:
+    run.read("a", j, run.owner("a", i))
+    run.store("a", i)
+
+
+def copies(run: Run, i: int, j: int, _: int) -> None:
+    """The copy in b outlives its value: what is read there is an earlier version of a."""
+    run.copy(("b", j), "a", i)
+    for k in (j, (j + 1) % N):
+        run.read("b", k, run.owner("c", i))
+    run.store("c", i)
+    run.read("b", j, run.owner("a", i))
+    run.store("a", i)
+
+
+def sums(run: Run, i: int, j: int, step: int) -> None:
+    """Partial sums are sent when the sum is read, whatever the number of contributions before."""
+    node, home = run.owner("a", i), run.owner("total", 0)
+    if node != home and node not in run.contributed:
+        run.contributed.add(node)
+        run.sent_bytes += 8
+    run.store("total", 0)
+    if step % 8 == 7:
+        run.contributed.clear()
+        run.read("total", 0, run.owner("b", j))
+        run.store("b", j)
+
+
+CASES = {
+    updates: "a[i] = a[i] * 0.5 - a[j] * a[j];",
+    copies: "b[j] = a[i]; c[i] = b[j] * b[(j + 1) % N]; a[i] = 1 / (1 + b[j] * b[j]);",
+    sums: "add(i); if (s % 8 == 7) b[j] = total[0] * 0.25;",
+}
+
+
+def owners_of(result: AnalysisResult, item: Decomposition) -> Callable[[str, int], int]:
+    graph, part = result.graph, item.part
+    names = [o.name for o in graph.objects]
+    known = {
+        (names[home], offset // 8): int(owner)
+        for home, offset, owner in zip(graph.home_object, graph.home_offset.tolist(), part, strict=True)
+    }
+    return lambda name, i: known[name, i]
+
+
+@pytest.mark.parametrize("follow", CASES, ids=lambda f: f.__name__)
+def test_every_version_that_another_node_reads_crosses_once(
+    follow: Callable[[Run, int, int, int], None], tmp_path: Path
+) -> None:
+    source = tmp_path / "program.c"
+    source.write_text(PROGRAM.replace("BODY", CASES[follow]))
+    names = [name for name in "abc" if f"{name}[" in CASES[follow] or name == "a"]
+    rules = [f"{name}=cyclic" for name in names]
+    result = commanalyzer.analyze(source, nodes=NODES, decompose=rules, exact=True, program_output="discard")
+    item = next(d for d in result.decompositions if "=" in d.method)
+    run, draw = Run(owners_of(result, item)), draws()
+    for name in ("a", "b"):
+        for i in range(N):
+            run.store(name, i)
+    for step in range(STEPS):
+        follow(run, next(draw), next(draw), step)
+    assert item.is_replayed
+    assert item.comm_bytes == item.communication.high_bytes == run.sent_bytes
