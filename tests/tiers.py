@@ -84,6 +84,7 @@ SAMPLED = {
     "e2e/test_corpus.py::test_ir": 5,
     "e2e/test_count.py::test_every_family": 3,
     "e2e/test_count.py::": 4,
+    "e2e/test_decision_programs.py::": 4,
     "e2e/test_decisions.py::test_a_tolerance": 10,
     "e2e/test_divisions.py::test_named": 3,
     "e2e/test_driver_commands.py::": 4,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 import commanalyzer as ca
@@ -11,6 +9,7 @@ from commanalyzer.communication.volume import count_volume
 from commanalyzer.vcg.structure.hubs import find_hubs
 from tests.e2e.test_fused_reductions import WAYS, N, owners_in_blocks
 from tests.e2e.theory import heat2d_words_per_step
+from tests.native import ROOT
 from tests.recorded import record_source
 
 STENCIL = """
@@ -60,68 +59,17 @@ def test_a_tolerance_test_is_an_all_reduce(suffix: str, real: str, call: str, lo
     assert counted.low_bytes > steps * (halo + test) - halo
 
 
-def found_bytes(text: str, folder: Path) -> int:
+def found_bytes(name: str) -> int:
     """Bytes of the best division among 4 nodes."""
-    source = folder / "program.c"
-    source.write_text(text)
+    source = ROOT / "workloads" / "decisions" / f"{name}.c"
     return ca.analyze(source, nodes=[4], program_output="discard").best(4).comm_bytes
 
 
-TIME_STEP = """
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-double *u, *w;
-int main(void) {
-  int n = 400, steps = 0;
-  double t = 0;
-  u = malloc(8 * 400), w = malloc(8 * 400);
-  for (int i = 0; i < n; i++) u[i] = 1.0 + 0.3 * sin(6.28 * i / n);
-  while (t < 0.01) {
-    double c = 0;
-    for (int i = 0; i < n; i++) c = fmax(c, fabs(u[i]));
-    double dt = 0.5 / (n * c);
-    for (int i = 1; i < n; i++) w[i] = u[i] - dt * n * u[i] * (u[i] - u[i - 1]);
-    for (int i = 1; i < n; i++) u[i] = w[i];
-    t += dt; steps++;
-  }
-  printf("%d\\n", steps);
-  return 0;
-}
-"""
-
-
-def test_a_time_that_all_compute_from_the_same_step_is_not_sent(tmp_path: Path) -> None:
+def test_a_time_that_all_compute_from_the_same_step_is_not_sent() -> None:
     """Each of 11 steps: one border, a maximum, and the time step back; nothing for the test of the time."""
-    assert found_bytes(TIME_STEP, tmp_path) == 11 * 8 * (3 + 3 + 3)
+    assert found_bytes("upwind") == 11 * 8 * (3 + 3 + 3)
 
 
-NEWTON = """
-#include <stdio.h>
-#include <stdlib.h>
-double *x, *b;
-int main(void) {
-  int n = 64;
-  x = malloc(8 * n * 3), b = malloc(8 * n * 3);
-  for (int i = 0; i < 3 * n; i++) b[i] = 1 + i % 5, x[i] = 1 + i % 3;
-  for (int i = 0; i < n; i++) {
-    double r = 1;
-    for (int it = 0; r > 1e-6 && it < 50; it++) {
-      r = 0;
-      for (int k = 3 * i; k < 3 * i + 3; k++) {
-        double f = x[k] * x[k] - b[k];
-        x[k] -= f / (2 * x[k]);
-        r += f * f;
-      }
-    }
-  }
-  double s = 0;
-  for (int i = 0; i < 3 * n; i++) s += x[i];
-  printf("%g\\n", s);
-}
-"""
-
-
-def test_a_test_on_one_element_is_its_owners(tmp_path: Path) -> None:
+def test_a_test_on_one_element_is_its_owners() -> None:
     """Only the sum that is printed at the end is combined."""
-    assert found_bytes(NEWTON, tmp_path) == 8 * 3
+    assert found_bytes("roots") == 8 * 3
