@@ -34,7 +34,7 @@ BUDGETS = {
     "features": 809,
     "foundation": 856,
     "frontend": 3_986,
-    "instrument": 8_281,
+    "instrument": 8_317,
     "interpreter": 3_784,
     "ir": 5_393,
     "laws": 2_917,
@@ -60,7 +60,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 7_160,
     "runtime_shim/supervisor": 115,
-    "tests": 45_054,
+    "tests": 45_039,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The

@@ -13,12 +13,12 @@ PROGRAMS = {
     "advection": ("u[18x18]=block:2x2 v[18x18]=block:2x2", "304 * s", 0),
     "pagerank": ("rank[64]=block:4 new[64]=block:4", "144 * s", 0),
     "cg": (" ".join(f"{a}[18x18]=block:2x2" for a in "xrpq"), "608 * s + 48", 23_128),
-    "redblack": ("u[18x18]=block:2x2", "560 * s", 58_368),
+    "redblack": ("u[18x18]=block:2x2", "608 * s", 0),
     "power": ("a[32x32]=block:4x1 x[32]=block:4 y[32]=block:4", "864 * s", 9_768),
     "kmeans": ("px=block:4 py=block:4 cluster=block:4", "348 * s", 3_168),
     "shocktube": ("now[64x3]=block:4x1 next[64x3]=block:4x1", "192 * s", 5_960),
-    "newton": ("orbit[64x4]=block:4x1 result[64x3]=block:4x1", "0 * s", 128),
-    "adaptive": (" ".join(f"{a}[66]=block:4" for a in ["u", "k1", "k2", "guess"]), "48 * s + 96 * t", 11_440),
+    "newton": ("orbit[64x4]=block:4x1 result[64x3]=block:4x1", "0 * s", 552),
+    "adaptive": (" ".join(f"{a}[66]=block:4" for a in ["u", "k1", "k2", "guess"]), "48 * s + 96 * t", 60_544),
 }
 
 

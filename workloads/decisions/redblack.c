@@ -1,7 +1,7 @@
 /* Successive over-relaxation in two colours until no point changes by more than 1e-4.
  *
  * q x q blocks: in each sweep every point of a border is sent once, when its colour is done: 4 N (q - 1)
- * words; the greatest change and its way back 2 (p - 1). */
+ * words; the greatest change of each colour and its way back 4 (p - 1). */
 #include <stdio.h>
 #include <math.h>
 #define N 16

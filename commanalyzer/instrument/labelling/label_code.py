@@ -6,7 +6,7 @@ register, :class:`Labels` in the book.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from commanalyzer.instrument.labelling.choices import ChoiceWriter
 from commanalyzer.instrument.labelling.cycles import CycleWriter
@@ -25,6 +25,7 @@ def write_labels(book: LabelBook, components: Sequence[Component]) -> None:
     cycles = CycleWriter(book, choices)
     reductions = ReductionWriter(book, choices)
     lanes = LaneWriter(book)
+    shared = _shared(book, components)
     for component in components:
         if component.accumulator is not None:
             reductions.write(component.accumulator)
@@ -32,6 +33,36 @@ def write_labels(book: LabelBook, components: Sequence[Component]) -> None:
             cycles.write(component)
         elif component.members[0] not in book:
             book[component.members[0]] = _plain(book, choices, lanes, component.members[0])
+            if component.members[0] in shared:
+                book.name(component.members[0])
+
+
+def _shared(book: LabelBook, components: Sequence[Component]) -> set[str]:
+    """Registers that a value in memory and a term of a reduction are computed from in one round of a loop.
+
+    Each is a value of its own: who computes what is stored has it, and need not compute it for the reduction.
+    Of several behind each other, it is the last one.
+    """
+    values = book.values
+    plain = {c.members[0] for c in components if c.kind == "plain"}
+
+    def origins(names: Iterable[str]) -> set[str]:
+        pending, found = [n for n in names if n in plain], set[str]()
+        while pending:
+            name = pending.pop()
+            if name not in found and values.flows[name] is not Flow.SOURCE:
+                found.add(name)
+                pending += [n for n in values.data_inputs(name) if n in plain]
+        return found
+
+    accumulators = [c.accumulator for c in components if c.accumulator is not None]
+    terms = {o.text: n for a in accumulators for n in a.updates for o in values.data_operands(n)}
+    stores = [i for b in values.function.blocks for i in b.instructions if i.opcode == "store"]
+    both = origins(terms) & origins(i.operands[0].text for i in stores) if accumulators else set()
+    loops = values.cfg.innermost_loop
+    rounds = {loops.get(values.block_of(n)) for n in terms.values()}
+    both = {n for n in both if loops.get(values.block_of(n)) in rounds}
+    return {n for n in both if not any(use.user.name in both for use in values.uses[n])}
 
 
 def _plain(book: LabelBook, choices: ChoiceWriter, lanes: LaneWriter, name: str) -> Labels:

@@ -181,6 +181,11 @@ class LabelBook:
             self._high[loaded] = self.patch.call(anchor, "ca_load_high", address)
         return self._high[loaded]
 
+    def name(self, name: str) -> None:
+        """Make a register with several labels a value of its own, for all that read it."""
+        if len(self._labels[name].names) > 1:
+            self._labels[name] = self.joined(name)
+
     def joined(self, name: str) -> Labels:
         """The register as a value of its own (one label)."""
         if name not in self._joined:
