@@ -40,7 +40,7 @@ BUDGETS = {
     "laws": 2_917,
     "learning": 1_831,
     "machine": 3_152,
-    "partition": 9_610,
+    "partition": 9_614,
     "patterns": 1_281,
     "profiles": 2_487,
     "report": 7_623,

@@ -298,7 +298,8 @@ class Portfolio:
             self._graph.num_vertices,
             lambda owners: self._follow(owners, num_parts, _QUICK_PASSES if searched else 0, hopeless_bytes),
         )
-        best = best_divisions(found, self.allowed(num_parts))
+        excess = 1.0 + self._options.imbalance
+        best = best_divisions(found, self.allowed(num_parts), excess)
         followed = []
         for item in best:
             is_near = item.cost.comm_bytes <= FAR * hopeless_bytes
@@ -308,7 +309,7 @@ class Portfolio:
             else:
                 followed.append((item.part, item.cost))
         seconds = (time.perf_counter() - begin) / max(len(best), 1)
-        self._regular[num_parts] = {item.name: item.grain for item in best}
+        self._regular[num_parts] = {item.name: excess * item.grain for item in best}
         for item, (part, cost) in zip(best, followed, strict=True):
             yield Candidate(item.name, part, seconds), cost
 

@@ -230,7 +230,8 @@ class TiledPortfolio:
             return
         for division in self._blocks(num_parts) if self._options.structured else ():
             begin = time.perf_counter()
-            self._regular.setdefault(num_parts, {})[division.name] = division.grain
+            limit = (1.0 + self._options.imbalance) * division.grain
+            self._regular.setdefault(num_parts, {})[division.name] = limit
             owners = self._closely_followed(division, num_parts)
             yield self._candidate(division.name, owners, begin)
         yield from self._asked(num_parts)

@@ -60,15 +60,17 @@ def divisions(
             yield Division(cut.name, cut.cut_dims, *complete(owners), cut.grain, given)
 
 
-def best_divisions(found: Iterable[Division], allowed: float) -> list[Division]:
+def best_divisions(found: Iterable[Division], allowed: float, excess: float = 1.0) -> list[Division]:
     """Return the best division for each number of cut dimensions, and the least volume if it is another.
 
     Args:
         found: All divisions.
         allowed: Limit of the largest part's work over the mean.
+        excess: Times what whole rows cause that is allowed: there is other work, too.
     """
     items = list(found)
-    costs = [(d.cost.comm_bytes, 1.0 if d.cost.imbalance <= d.grain else d.cost.imbalance) for d in items]
+    uneven = [1.0 if d.cost.imbalance <= excess * d.grain else d.cost.imbalance for d in items]
+    costs = [(d.cost.comm_bytes, imbalance) for d, imbalance in zip(items, uneven, strict=True)]
     return [items[i] for i in best_by_dims([d.cut_dims for d in items], costs, allowed)]
 
 
