@@ -50,7 +50,6 @@ class Recorded:
     graph: ValueGraph
     work: WorkCounts
     statistics: TraceStatistics
-    num_renamings: int
     trace: Trace
 
 
@@ -98,10 +97,7 @@ def record_file(
         trace: Trace = read_trace(path)
         graph = _checked_graph(trace, plan.sites, has_regions=bool(regions))
         work = work_counts(trace, plan.sites, sites_of(trace, plan.sites), DEFAULT_WEIGHTS)
-        num_renamings = len(trace.renamings)
-        return Recorded(
-            module, frontend, plan, plain, traced, graph, work, trace.statistics, num_renamings, trace
-        )
+        return Recorded(module, frontend, plan, plain, traced, graph, work, trace.statistics, trace)
 
 
 def instrumented(
@@ -117,8 +113,8 @@ def instrumented(
     return module, plan, build_instrumented(rewrite(module, plan), frontend)
 
 
-def graph_under(source: Path, allowed_bytes: int | None) -> tuple[ValueGraph, int, TraceStatistics]:
-    """Graph, renamings and statistics of a recording that may use so much memory."""
+def graph_under(source: Path, allowed_bytes: int | None) -> tuple[ValueGraph, TraceStatistics]:
+    """Graph and statistics of a recording that may use so much memory."""
     _, plan, executable = instrumented(compile_sources([source]))
     path = source.with_suffix(".trace")
     environment = {"COMMANALYZER_TRACE": str(path)}
@@ -129,7 +125,7 @@ def graph_under(source: Path, allowed_bytes: int | None) -> tuple[ValueGraph, in
     )
     assert run.exit_status == 0
     trace = read_trace(path)
-    return build_graph(trace, plan.sites), len(trace.renamings), trace.statistics
+    return build_graph(trace, plan.sites), trace.statistics
 
 
 def record_again(recorded: Recorded, mask: NDArray[np.bool_], folder: Path) -> ValueGraph:

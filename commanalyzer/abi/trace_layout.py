@@ -17,7 +17,6 @@ ROW_NEST = 128
 ROW_COMPACT = 256
 COMPACT_BITS = 29
 COMPACT_FIRST = 0x680000000000 % 2**44 // 4
-SHIFTS_SHARED = 1 << 31
 NEST_REDUCTION = 1 << 63
 
 ORDER_INSIDE = 0xFFFFFFFF
@@ -36,8 +35,6 @@ LABEL_UNIT = np.dtype("<i4")
 GROUP = np.dtype([("row", "<u8"), ("first", "<u8"), ("count", "<u8"), ("width", "<u4"), ("is_listed", "<u4")])
 LISTED = np.dtype("<u8")
 RUN = np.dtype([("start", "<u8"), ("stride", "<i8")])
-RENAMING = np.dtype([("count", "<u4"), ("base", "<u4"), ("shifts", "<u4")])
-PLACED = np.dtype([("place", "<u4"), ("end", "<u4")])
 COPY = np.dtype([("word", "<u8"), ("places", "<u8")])
 EXTENT = np.dtype(
     [
@@ -66,10 +63,6 @@ SECTIONS: tuple[tuple[str, np.dtype[np.generic]], ...] = (
     ("extents", EXTENT),
     ("block_counters", COUNTER),
     ("external_calls", COUNTER),
-    ("bases", LISTED),
-    ("renamings", RENAMING),
-    ("placed", PLACED),
-    ("shifts", LABEL_UNIT),
     ("copies", COPY),
     ("contexts", CONTEXT),
     ("blocks", BLOCKS),

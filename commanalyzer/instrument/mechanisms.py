@@ -28,7 +28,6 @@ class Mechanisms:
         memoised_inspectors: An inspector whose inputs are as they were is not run again.
         iterations: Of a loop whose iterations differ at times, only those that differ run with hooks.
         probes: An iteration is looked at no further when what decides it is as it was.
-        renamings: Iterations that do the same with other words are recorded as such.
         early_end: A recording that shows private temporaries ends, as another one follows.
     """
 
@@ -43,7 +42,6 @@ class Mechanisms:
     memoised_inspectors: bool = True
     iterations: bool = True
     probes: bool = True
-    renamings: bool = True
     early_end: bool = True
 
     @property

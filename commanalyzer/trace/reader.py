@@ -58,10 +58,6 @@ class Trace:
         extents: Named pieces of memory.
         block_counters: uint64, executions per counter.
         external_calls: uint64, calls per unmodelled function.
-        bases: uint64, versions of rounds.
-        renamings: Rounds that counted the rows of a version with other words.
-        placed: Where their rows are.
-        shifts: int32, how many words the accesses of renamings moved.
         copies: Words whose values were copied to several places.
         contexts: Paths of at least two calls to allocations.
         blocks: Where the blocks of each path are.
@@ -78,10 +74,6 @@ class Trace:
     extents: Column
     block_counters: Counters
     external_calls: Counters
-    bases: Counters
-    renamings: Column
-    placed: Column
-    shifts: NDArray[np.int32]
     copies: Column
     contexts: Column
     blocks: Column

@@ -131,24 +131,6 @@ struct ca_run {
   int64_t stride;
 };
 
-/* Rounds of a loop that counted the rows of an earlier version of theirs with other words. The section of bases
- * holds one version behind the other: the number of its stretches and, from bit 32 on, of its accesses; for
- * each stretch its first row and from bit 32 on the row behind it; for each access its address with the number
- * of bytes from bit 48 on. Its accesses move by as many words as the shifts from `shifts` on say; register
- * values and lifetimes that are made of moved words are other ones. */
-#define CA_SHIFTS_SHARED (1u << 31)
-struct ca_renaming {
-  uint32_t count;
-  uint32_t base;   /* number of the version */
-  uint32_t shifts; /* place of the first one, or CA_SHIFTS_SHARED and, in 31 bits, that of all accesses */
-};
-
-/* Where the rows of renamings are, in the order of these: behind all others for those that no record names. */
-struct ca_placed {
-  uint32_t place; /* they come in front of this row */
-  uint32_t end;   /* the renaming behind the last of them */
-};
-
 /* A word whose values were copied to several places, which have none of other words. */
 struct ca_copy {
   uint64_t word;
@@ -224,7 +206,7 @@ struct ca_statistics {
 };
 
 #define CA_TRACE_MAGIC 0x3152544d4d4f43ull /* "COMMTR1" */
-#define CA_NUM_SECTIONS 17u
+#define CA_NUM_SECTIONS 13u
 
 /* The order of events: rows, and between them these marks; the last one is followed by a version and two halves of
  * a word. Only recordings with CA_ORDERED have one. */
@@ -244,7 +226,7 @@ struct ca_trace_header {
   struct ca_statistics statistics;
 };
 /* Sections: cells, heads, labels (32-bit units), groups, runs, listed, extents, block counters, external calls,
- * bases (64-bit), renamings, placed, shifts (32-bit), copies, contexts, blocks, order (32-bit). */
+ * copies, contexts, blocks, order (32-bit). */
 
 /* Bits of ca_switched_off; commanalyzer/instrument/mechanisms.py says what they mean. */
 #define CA_WITHOUT_MEMOISATION 1u

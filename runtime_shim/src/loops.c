@@ -71,7 +71,7 @@ CA_HOOK void ca_round_seen(uint64_t hash) {
     return;
   ca_rounds.seen = number + 1;
   struct ca_round *changed = ca_rounds.list + ca_rounds.num_changed;
-  *changed = (struct ca_round){number, hash | 1, 0, 0, 0};
+  *changed = (struct ca_round){number, hash | 1};
   ca_rounds.num_changed += ca_rounds.hashes[number] != (hash | 1);
 }
 
@@ -82,21 +82,6 @@ CA_HOOK uint32_t ca_round_known(uint64_t hash) {
     return 0;
   ca_rounds.seen = number + 1;
   return 1;
-}
-
-/* The same as ca_round_seen for a loop whose rounds may be renamed: what the branches were, and the end of the
- * accesses that were written. Where those of the next round are written. */
-CA_HOOK uint64_t ca_round_found(uint64_t hash, uint64_t path, uint64_t at) {
-  uint64_t number = ca_rounds.seen, start = ca_rounds.at;
-  if (number >= ca_rounds.limit)
-    return start;
-  ca_rounds.seen = number + 1;
-  at = at < ca_rounds.end ? at : start;
-  struct ca_round *changed = ca_rounds.list + ca_rounds.num_changed;
-  *changed = (struct ca_round){number, hash | 1, path, start, at};
-  bool is_changed = ca_rounds.hashes[number] != (hash | 1);
-  ca_rounds.num_changed += is_changed;
-  return ca_rounds.at = is_changed ? at : start;
 }
 
 /* The same as ca_repeat_previewed for a loop whose rounds may be known apart: 2 if they are. */

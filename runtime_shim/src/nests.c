@@ -19,7 +19,6 @@
 
 uint32_t ca_repeat_unpredicted(uint64_t hash, uint64_t changes, uint64_t rounds);
 
-bool ca_has_nests;
 
 /* What a round loads, adds up or stores. */
 struct access {
@@ -182,7 +181,7 @@ static bool read_nest(struct nest *nest, uint32_t count, const uint64_t *given) 
     rounds *= given[1 + d];
     put(nest, given[1 + d]);
   }
-  if (rounds < FEWEST_ROUNDS || ca_has_workspace || ca_renamings.bytes)
+  if (rounds < FEWEST_ROUNDS || ca_has_workspace)
     return false;
   for (uint32_t at = 1 + nest->around.count; at < count; nest->num_entries++) {
     uint32_t taken = given[at] & IS_REDUCTION ? put_reduction(nest, given + at) : put_store(nest, given + at);
@@ -211,7 +210,6 @@ static void count_row(uint64_t loop_hash, uint64_t changes, const struct nest *n
                            .flags = CA_ROW_NEST,
                            .count = nest->count,
                            .labels = nest->words};
-  ca_has_nests = true;
   bool is_new = !ca_predicted(event.hash) && ca_row_lookup(&event).is_new;
   if (!is_new && !nest->makes_own && ca_state.cells[ca_last_row()].hash == event.hash) /* it comes again, and was not dropped */
     ca_repeat_row(loop_hash, changes, ca_last_row());

@@ -40,8 +40,6 @@ bool ca_note_write(struct ca_note *note, const uint32_t *stretches, uint32_t cou
 void ca_note_settle(const struct ca_memory *memory, struct ca_note *note) {
   uint64_t runs = (uint64_t)(int64_t)(int32_t)(memory->runs - note->since);
   note->since = memory->runs;
-  if (memory->versions && ca_version_count(&memory->versions[note - memory->notes], runs))
-    return;
   const uint32_t *at = ca_note_bounds(note);
   for (uint32_t k = 0; runs && k < note->count; k++)
     for (uint64_t row = at[2 * k]; row < at[2 * k + 1]; row++)
@@ -61,8 +59,6 @@ void ca_rounds_settle(void) {
 void ca_memory_forget_round(struct ca_memory *memory, uint64_t number) {
   memory->hashes[number] = 0;
   memory->notes[number].count = 0;
-  if (memory->versions)
-    ca_version_forget(&memory->versions[number]);
 }
 
 /* Rounds from this one on are not known any more. */
@@ -81,9 +77,6 @@ void ca_memory_give_up(struct ca_memory *memory) {
     ca_unmap(memory->hashes, CA_MOST_ROUNDS * sizeof *memory->hashes);
   if (memory->notes)
     ca_unmap(memory->notes, CA_MOST_ROUNDS * sizeof *memory->notes);
-  if (memory->versions)
-    ca_unmap(memory->versions, CA_MOST_ROUNDS * sizeof *memory->versions);
-  ca_places_forget((uint32_t)(memory - ca_memories));
   *memory = (struct ca_memory){.key = memory->key, .is_given_up = true};
 }
 
@@ -107,8 +100,7 @@ bool ca_memories_have_room(uint64_t rounds) {
   uint64_t allowed = ca_memory_allowed() / SHARE_OF_MEMORY;
   for (uint32_t i = 0; i < CA_MEMORIES; i++)
     rounds += ca_memories[i].num_rounds;
-  uint64_t per_round =
-      sizeof(uint64_t) + sizeof(struct ca_note) + sizeof(struct ca_round) + sizeof(struct ca_round_version);
-  uint64_t bytes = rounds * per_round + bounds.bytes + ca_renamings_bytes();
+  uint64_t per_round = sizeof(uint64_t) + sizeof(struct ca_note) + sizeof(struct ca_round);
+  uint64_t bytes = rounds * per_round + bounds.bytes;
   return bytes <= (allowed < MOST_BYTES ? allowed : MOST_BYTES);
 }

@@ -29,24 +29,22 @@ struct ca_rounds ca_rounds;
 
 static struct ca_memory *current;
 static bool is_stopped, is_forced;
-static bool is_renaming; /* the memory is in use: what is written may need it, see ca_rounds_stop */
 
 bool ca_rounds_reserve(void) {
   ca_rounds.list = ca_map((CA_MOST_ROUNDS + 1ull) * sizeof *ca_rounds.list);
-  return ca_rounds.list && ca_notes_reserve() && ca_renamings_reserve() && ca_places_reserve();
+  return ca_rounds.list && ca_notes_reserve();
 }
 
 /* Their memory is needed. */
 void ca_rounds_stop(void) {
   is_stopped = true;
-  if (!ca_rounds.is_running && !is_renaming)
+  if (!ca_rounds.is_running)
     ca_memories_give_up();
 }
 
 /* A preview begins. `key` stands for all that enters the loop. */
 CA_CALL void ca_rounds_look(uint32_t loop, uint64_t key) {
   ca_rounds.limit = ca_rounds.seen = ca_rounds.num_changed = 0;
-  ca_rounds.are_moving = false;
   current = 0;
   if (is_stopped || !CA_IS_ACTIVE)
     return;
@@ -60,7 +58,7 @@ CA_CALL void ca_rounds_look(uint32_t loop, uint64_t key) {
   current = memory;
   ca_rounds.hashes = memory->hashes;
   ca_rounds.limit = CA_MOST_ROUNDS;
-  ca_places_begin((uint32_t)(memory - ca_memories));
+  ca_places_begin();
 }
 
 /* Where the least and largest addresses are kept that previews noted, two numbers for each: they do not note
@@ -100,7 +98,7 @@ static bool start_anew(struct ca_memory *memory) {
   return true;
 }
 
-/* Whether it is better to record the loop as a whole, after so many changes; some may have been renamed. */
+/* Whether it is better to record the loop as a whole, after so many changes. */
 static bool is_in_vain(struct ca_memory *memory, uint64_t changed) {
   if (!changed && memory->num_rounds == ca_rounds.seen) {
     memory->same = (memory->same + 1) % (SAME + 1);
@@ -125,10 +123,6 @@ static const struct ca_note *note_at(const struct ca_memory *memory, uint64_t pl
   return &memory->notes[ca_rounds.list[place].number];
 }
 
-static uint64_t state_of(const struct ca_memory *memory) {
-  return memory->key * ca_multipliers[1] + memory->digest;
-}
-
 /* Begins to fetch what rounds further down the list will need: they are far apart in all tables. */
 static void look_ahead(const struct ca_memory *memory, uint64_t place) {
   const struct ca_round *list = ca_rounds.list + place;
@@ -136,47 +130,15 @@ static void look_ahead(const struct ca_memory *memory, uint64_t place) {
   if (left > 8 * AHEAD) {
     __builtin_prefetch(note_at(memory, place + 8 * AHEAD), 1);
     __builtin_prefetch(&memory->hashes[list[8 * AHEAD].number], 1);
-    if (memory->versions)
-      __builtin_prefetch(&memory->versions[list[8 * AHEAD].number], 1);
   }
-  if (left > 4 * AHEAD) {
+  if (left > 4 * AHEAD)
     __builtin_prefetch(ca_note_bounds(note_at(memory, place + 4 * AHEAD)));
-    if (memory->versions)
-      ca_version_fetch(&memory->versions[list[4 * AHEAD].number], &list[4 * AHEAD], state_of(memory));
-  }
-  if (left <= 2 * AHEAD || (memory->versions && memory->versions[list[2 * AHEAD].number].renaming))
+  if (left <= 2 * AHEAD)
     return;
   const struct ca_note *note = note_at(memory, place + 2 * AHEAD);
   const uint32_t *at = ca_note_bounds(note);
   for (uint32_t k = 0; k < note->count && k < MOST_FETCHED; k++)
     __builtin_prefetch(&ca_state.cells[at[2 * k]], 1);
-}
-
-/* Rounds that do what they did before with other words need not run with hooks; the last one does. */
-static void rename_rounds(struct ca_memory *memory) {
-  uint64_t kept = 0;
-  ca_renamings_place(UINT64_MAX); /* those of a run that was given up stand for nothing */
-  for (uint64_t k = 0; k < ca_rounds.num_changed; k++) {
-    const struct ca_round *round = &ca_rounds.list[k];
-    struct ca_note *note = &memory->notes[round->number];
-    look_ahead(memory, k);
-    ca_note_settle(memory, note);
-    bool is_last = round->number + 1 == ca_rounds.seen;
-    if (!is_last && ca_version_rename(&memory->versions[round->number], round, state_of(memory),
-                                      ca_note_bounds(note), note->count))
-      memory->hashes[round->number] = round->hash;
-    else
-      ca_rounds.list[kept++] = *round;
-  }
-  ca_rounds.num_changed = kept;
-}
-
-static bool may_rename(struct ca_memory *memory) {
-  if (!ca_rounds.are_moving || !ca_renamings_allowed())
-    return false;
-  if (!memory->versions)
-    memory->versions = ca_map(CA_MOST_ROUNDS * sizeof *memory->versions);
-  return memory->versions;
 }
 
 /* Decides how the loop that was previewed is run: true for round by round. */
@@ -189,10 +151,6 @@ bool ca_rounds_run(void) {
   ca_rounds.seen = rounds;
   bool is_new = !memory->is_ready || memory->digest != ca_places_digest();
   uint64_t changed = ca_rounds.num_changed;
-  is_renaming = true;
-  if (may_rename(memory) && !is_new && ca_places_are_apart())
-    rename_rounds(memory);
-  is_renaming = false;
   if (is_new ? !start_anew(memory) : is_in_vain(memory, changed))
     return false;
   add_last(memory);
@@ -224,7 +182,6 @@ static void predict(const struct ca_note *note) {
 }
 
 static uint64_t begin_round(uint64_t number) {
-  ca_renamings_place(number);
   predict(&current->notes[number]);
   ca_round_record();
   return number;
@@ -248,8 +205,6 @@ static void keep(struct ca_memory *memory, const struct ca_round *round) {
   }
   memory->hashes[round->number] = round->hash;
   memory->rows += ca_note_rows(note);
-  if (memory->versions)
-    ca_version_keep(&memory->versions[round->number], round);
 }
 
 /* A round changes shadow that others may look at: those behind it run with hooks, and are not counted. */
@@ -289,7 +244,6 @@ CA_CALL uint64_t ca_round_end(uint64_t number) {
 CA_CALL void ca_rounds_end(void) {
   if (!is_forced && ca_rounds.next < ca_rounds.num_changed)
     keep(current, &ca_rounds.list[ca_rounds.next]); /* the last one ended in front of its latch */
-  ca_renamings_place(UINT64_MAX);
   ca_rounds_recorded();
   ca_rounds.is_running = false;
   ca_rounds.seen = 0;

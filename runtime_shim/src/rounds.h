@@ -1,8 +1,11 @@
-/* What is known of rounds of loops: memories and notes (round_notes.c). Shared with rounds.c only. */
+/* What is known of rounds of loops: memories and notes (round_notes.c), places (places.c). */
 #ifndef CA_ROUNDS_H
 #define CA_ROUNDS_H
 
-#include "renamings.h"
+#include "state.h"
+
+#define CA_MOST_ROUNDS (1u << 24)
+#define CA_MEMORIES 64u /* loops whose rounds are known apart */
 
 /* A round that was recorded. */
 struct ca_note {
@@ -17,9 +20,8 @@ struct ca_memory {
   uint64_t digest; /* of the shadow that rounds look at */
   uint64_t *hashes;
   struct ca_note *notes;
-  struct ca_round_version *versions; /* of rounds that may be renamed; or 0 */
-  uint64_t num_rounds;               /* of the last run */
-  uint64_t rows;                     /* of all its rounds */
+  uint64_t num_rounds; /* of the last run */
+  uint64_t rows;       /* of all its rounds */
   uint32_t runs;
   uint32_t useless; /* runs in a row */
   uint32_t same;    /* runs in a row */
@@ -41,6 +43,12 @@ void ca_memory_forget_round(struct ca_memory *memory, uint64_t number);
 void ca_memory_forget_from(struct ca_memory *memory, uint64_t first);
 bool ca_memories_have_room(uint64_t rounds);
 void ca_memories_give_up(void);
+
+/* What rounds look at (places.c). */
+void ca_places_begin(void);
+uint64_t ca_places_digest(void);
+bool ca_places_are_local(uint64_t word);
+bool ca_places_may_carry(void);
 #pragma GCC visibility pop
 
 #endif

@@ -68,7 +68,7 @@ struct ca_state {
 #pragma GCC visibility push(hidden)
 extern struct ca_state ca_state;
 extern struct ca_column ca_cells, ca_heads, ca_labels, ca_groups, ca_runs, ca_listed, ca_extents;
-extern struct ca_column ca_bases, ca_renamings, ca_placed, ca_shifts, ca_copies;
+extern struct ca_column ca_copies;
 extern struct ca_statistics ca_statistics;
 extern uint64_t ca_num_rows;
 
@@ -180,20 +180,13 @@ struct ca_rounds {
   uint64_t num_changed;  /* of them */
   struct ca_round *list; /* the rounds that changed, in their order */
   uint64_t next;         /* place in the list */
-  uint64_t *accesses;    /* of rounds that changed; see renamings.c */
-  uint64_t at;           /* where the preview writes those of a round */
-  uint64_t end;
-  bool are_moving; /* rounds may be renamed */
-  bool is_running; /* the loop is; every change of the shadow is looked at */
-  uint32_t depth;  /* loops that are being recorded, with the one whose rounds are known apart */
+  bool is_running;       /* the loop is; every change of the shadow is looked at */
+  uint32_t depth;        /* loops that are being recorded, with the one whose rounds are known apart */
 };
 
 struct ca_round {
   uint64_t number;
   uint64_t hash;
-  uint64_t path;  /* hash of its branches */
-  uint64_t start; /* its accesses that depend on what it loads */
-  uint64_t end;
 };
 extern struct ca_rounds ca_rounds;
 bool ca_rounds_reserve(void);
@@ -207,7 +200,6 @@ void ca_rounds_record(void);
 void ca_rounds_recorded(void);
 void ca_round_record(void);
 uint32_t ca_round_recorded(uint32_t *bounds, uint32_t most);
-extern bool ca_has_nests; /* in the log */
 
 /* Workspaces (workspace.c). */
 extern bool ca_has_workspace;

@@ -122,11 +122,6 @@ static bool write_trace(int file) {
       {ca_extents.data, &ca_extents, ca_extents.bytes / sizeof(struct ca_extent), sizeof(struct ca_extent)},
       {ca_block_counters, 0, ca_num_block_counters, 8},
       {ca_external_calls, 0, ca_num_external_calls, 8},
-      {ca_bases.data, &ca_bases, ca_bases.bytes / 8, 8},
-      {ca_renamings.data, &ca_renamings, ca_renamings.bytes / sizeof(struct ca_renaming),
-       sizeof(struct ca_renaming)},
-      {ca_placed.data, &ca_placed, ca_placed.bytes / sizeof(struct ca_placed), sizeof(struct ca_placed)},
-      {ca_shifts.data, &ca_shifts, ca_shifts.bytes / 4, 4},
       {ca_copies.data, &ca_copies, ca_copies.bytes / sizeof(struct ca_copy), sizeof(struct ca_copy)},
       {ca_contexts, 0, ca_num_contexts, sizeof(struct ca_context)},
       {blocks, 0, num_sites, sizeof(struct ca_blocks)},
@@ -150,8 +145,7 @@ static bool write_trace(int file) {
     offset = (offset + bytes + 63) & ~63ull;
   }
   ca_statistics.recorder_bytes = ca_num_rows * sizeof(struct ca_cell) + ca_heads.bytes + ca_labels.bytes +
-                                 ca_groups.bytes + ca_runs.bytes + ca_listed.bytes + ca_bases.bytes +
-                                 ca_renamings.bytes + ca_placed.bytes + ca_shifts.bytes + ca_copies.bytes;
+                                 ca_groups.bytes + ca_runs.bytes + ca_listed.bytes + ca_copies.bytes;
   ca_statistics.spilled_bytes = spilled_bytes;
   if (spilled_bytes)
     ca_spill_finish(file);

@@ -1,7 +1,6 @@
-"""Ranges, nests and renamed rounds of a trace written out as the rows that hooks would have recorded.
+"""Ranges and nests of a trace written out as the rows that hooks would have recorded.
 
-Rows are called by their numbers in the trace, those that nests or renamings stand for by the numbers behind
-these.
+Rows are called by their numbers in the trace, those that nests stand for by the numbers behind these.
 """
 
 from __future__ import annotations
@@ -36,9 +35,9 @@ class _Row:
 
 def without_ranges(trace: Trace) -> Trace:
     """The trace with every range and nest replaced by its rows; equal rows are one, where the first is."""
-    if not np.any(trace.heads["flags"] & (layout.ROW_RANGE | layout.ROW_NEST)) and not len(trace.renamings):
+    if not np.any(trace.heads["flags"] & (layout.ROW_RANGE | layout.ROW_NEST)):
         return trace
-    rows = list(_with_renamed(trace))
+    rows = list(_all_rows(trace))
     sites = {row.site for row in rows if row.name >= len(trace.heads)}
     kept: dict[tuple[object, ...], _Row] = {}
     names: dict[int, int] = {}  # of rows that are left out: the row that is kept
@@ -54,81 +53,6 @@ def without_ranges(trace: Trace) -> Trace:
             found.count += row.count
             names[row.name] = found.name
     return _assembled(trace, list(kept.values()))
-
-
-def _with_renamed(trace: Trace) -> Iterator[_Row]:
-    """All rows, with those of renamed rounds in front of the row that came next."""
-    rows = list(_all_rows(trace))
-    known = {row.name: row for row in rows}
-    behind = max(known, default=0) + 1
-    versions = _versions(trace)
-    pending = list(zip(trace.renamings.tolist(), _places(trace), strict=True))
-    for row in [*rows, None]:
-        while pending and (row is None or pending[0][1] <= row.name < len(trace.heads)):
-            (count, base, shifts), _ = pending.pop(0)
-            for renamed in _rows_of_renaming(trace, known, versions[base], count, shifts):
-                if renamed.name < 0:
-                    renamed.name, behind = behind, behind + 1
-                yield renamed
-        if row is not None:
-            yield row
-
-
-def _versions(trace: Trace) -> list[int]:
-    """Places of the versions that renamings count."""
-    found, at = list[int](), 0
-    while at < len(trace.bases):
-        found.append(at)
-        at += 1 + int(trace.bases[at]) % (1 << 32) + (int(trace.bases[at]) >> 32)
-    return found
-
-
-def _places(trace: Trace) -> list[int]:
-    """In front of which row those of each renaming come; behind all where nothing is said."""
-    places = [len(trace.heads)] * len(trace.renamings)
-    first = 0
-    for place, end in trace.placed.tolist():
-        places[first:end] = [place] * (end - first)
-        first = end
-    return places
-
-
-def _rows_of_renaming(
-    trace: Trace, known: dict[int, _Row], at: int, count: int, first: int
-) -> Iterator[_Row]:
-    """Rows of a version with other words; those that are different have no name yet."""
-    stretches, accesses = int(trace.bases[at]) % (1 << 32), int(trace.bases[at]) >> 32
-    words: dict[int, int] = {}
-    for k in range(accesses):
-        if first < layout.SHIFTS_SHARED:
-            shift = int(trace.shifts[first + k])
-        else:
-            shift = first - layout.SHIFTS_SHARED - (1 << 31 if first & 1 << 30 else 0)
-        access = int(trace.bases[at + 1 + stretches + k])
-        address, size = access % (1 << 44), access >> 48
-        for word in range(address // 4, (address + size + 3) // 4):
-            words[word] = word + shift
-    defined: dict[int, _Row] = {}
-
-    def moved(label: int) -> int:
-        if not label & REGISTER:
-            return (label & ~WORD_MASK) | words.get(label & WORD_MASK, label & WORD_MASK)
-        row = defined.get(label & WORD_MASK)
-        return label if row is None else (label & ~WORD_MASK) | row.name
-
-    for k in range(stretches if count else 0):
-        bounds = int(trace.bases[at + 1 + k])
-        for number in range(bounds % (1 << 32), bounds >> 32):
-            row = known[number]
-            sink = row.sink if row.flags & layout.ROW_REGISTER else words.get(row.sink, row.sink)
-            labels = tuple(moved(label) for label in row.labels)
-            groups = tuple(tuple(tuple(moved(x) for x in term) for term in terms) for terms in row.groups)
-            if (sink, labels, groups) == (row.sink, row.labels, row.groups):
-                yield _Row(sink, row.site, row.flags, labels, number, count, groups)
-                continue
-            renamed = _Row(sink, row.site, row.flags, labels, -1, count, groups)
-            yield renamed
-            defined[number] = renamed
 
 
 def _all_rows(trace: Trace) -> Iterator[_Row]:

@@ -19,8 +19,6 @@ _RECORDS: dict[str, np.dtype[np.void]] = {
     "ca_head": layout.HEAD,
     "ca_group": layout.GROUP,
     "ca_run": layout.RUN,
-    "ca_renaming": layout.RENAMING,
-    "ca_placed": layout.PLACED,
     "ca_copy": layout.COPY,
     "ca_extent": layout.EXTENT,
     "ca_workspace": layout.WORKSPACE,
@@ -48,7 +46,6 @@ _CONSTANTS = {
     "CA_ROW_COMPACT": layout.ROW_COMPACT,
     "CA_COMPACT_BITS": layout.COMPACT_BITS,
     "CA_COMPACT_FIRST": layout.COMPACT_FIRST,
-    "CA_SHIFTS_SHARED": layout.SHIFTS_SHARED,
     "CA_NEST_REDUCTION": layout.NEST_REDUCTION,
     "CA_NOTHING": hooks.NOTHING,
     "CA_ORDER_INSIDE": layout.ORDER_INSIDE,
@@ -95,7 +92,7 @@ def test_records_and_constants_agree(measured: dict[str, int]) -> None:
 def test_columns_of_plain_numbers_have_the_width_the_shim_writes() -> None:
     plain = {name: dtype.itemsize for name, dtype in layout.SECTIONS if dtype.fields is None}
     counted = {"block_counters": 8, "external_calls": 8}
-    assert plain == {"labels": 4, "listed": 8, **counted, "bases": 8, "shifts": 4, "order": 4}
+    assert plain == {"labels": 4, "listed": 8, **counted, "order": 4}
 
 
 def test_header_can_be_included_from_c_plus_plus(tmp_path: Path) -> None:

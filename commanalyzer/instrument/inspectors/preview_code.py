@@ -9,10 +9,8 @@ from commanalyzer.instrument.inspectors.preview_ranges import PreviewRanges
 from commanalyzer.instrument.inspectors.preview_reads import PreviewReads
 from commanalyzer.instrument.inspectors.preview_slices import Place
 from commanalyzer.instrument.inspectors.preview_storage import LEAST, MOST, PreviewStorage
-from commanalyzer.instrument.inspectors.previews import Previewed
+from commanalyzer.instrument.inspectors.previews import DECIDING, Previewed
 from commanalyzer.instrument.iterations.round_copies import tally
-from commanalyzer.instrument.iterations.round_path_code import RoundPathWriter
-from commanalyzer.instrument.iterations.round_paths import DECIDING, round_path
 from commanalyzer.instrument.iterations.round_probe_code import RoundProbeWriter
 from commanalyzer.instrument.iterations.round_probes import RoundProbe
 from commanalyzer.instrument.iterations.rounds import outside_places
@@ -42,7 +40,6 @@ class PreviewWriter:
         text: Gives a line of the module without debug information.
         is_apart: Its rounds are known apart.
         probe: What is enough to see that one of them is known.
-        may_rename: Rounds may be recorded as those of before with other words.
     """
 
     def __init__(
@@ -54,7 +51,6 @@ class PreviewWriter:
         *,
         is_apart: bool = False,
         probe: RoundProbe | None = None,
-        may_rename: bool = True,
     ) -> None:
         self._patch = patch
         self._plan = plan
@@ -76,10 +72,6 @@ class PreviewWriter:
         if is_apart:  # of the round; that of all rounds is made of them
             self._hash_slot = self._num_slots
             self._num_slots += 1
-        path = round_path(plan) if is_apart and may_rename else None
-        self._path = RoundPathWriter(patch, path, self._storage, self._num_slots) if path else None
-        if self._path is not None:
-            self._num_slots += self._path.num_slots
         names = [f"%{label}" for label in plan.loop.blocks] + list(plan.computed)
         self._renamed = {name: suffixed(name, f".ca.{number}.p") for name in names}
         self._renamed[f"%{plan.ends.preheader}"] = block_at("look", plan.loop.header, number)
@@ -146,8 +138,6 @@ class PreviewWriter:
             self._kept.set(start.lines, self._reads[name] + 1, address)
         if self._is_apart:
             self._patch.call(start.lines, "ca_rounds_look", identity, key)
-            if self._path is not None:
-                self._path.begin(start.lines)
             if self._probe is not None:
                 self._probe.begin(start.lines, self._kept, self._extremes)
         self._begin_advancing(start.lines)
@@ -166,8 +156,6 @@ class PreviewWriter:
     def _block(self, block: Block) -> Iterator[str]:
         """A block of the preview."""
         self._num_hashed = 0
-        if self._path is not None:
-            self._path.begin_block()
         phis = [i for i in block.instructions if i.opcode == "phi" and i.name in self._plan.computed]
         is_first = block.label == self._plan.loop.header
         if is_first and self._probe is not None:
@@ -217,8 +205,6 @@ class PreviewWriter:
         out: list[str] = []
         if self._probe is None:
             self._decided(out, self._entering_round(out, phis))
-        if self._path is not None:
-            self._path.begin_round(out)
         return out
 
     def _entering_round(self, out: list[str], phis: list[Instruction]) -> list[str]:
@@ -246,20 +232,14 @@ class PreviewWriter:
         """The recorder is told about a round that was looked at."""
         out: list[str] = []
         found = self._counted(out, mark)
-        if self._path is None:
-            self._patch.call(out, "ca_round_seen", found)
-        else:
-            self._path.end_round(out, found)
+        self._patch.call(out, "ca_round_seen", found)
         return out
 
     def _tell_rounds(self, out: list[str]) -> None:
         """Tells the recorder which memory rounds look at, and which labels enter the loop."""
         for name in outside_places(self._plan):
             first, end = self._plan.tracked[name]
-            is_moving = self._path is not None and self._path.is_moving(name)
-            self._patch.call(
-                out, "ca_rounds_range", *self._ranges.of(out, Place(name, first, end)), int(is_moving)
-            )
+            self._patch.call(out, "ca_rounds_range", *self._ranges.of(out, Place(name, first, end)))
         for name, size in self._plan.private.sizes.items():
             address = self._patch.address(out, name)
             self._patch.call(out, "ca_rounds_local", address, size)
@@ -311,8 +291,7 @@ class PreviewWriter:
         is_noted = instruction.name in self._slots and instruction.name not in self._plan.steady
         is_deciding = instruction.opcode in DECIDING and instruction.type.kind != "float"
         is_hashed = is_deciding and self._probe is None
-        is_in_path = self._path is not None and self._path.has(instruction.name)
-        if is_hashed or is_noted or is_in_path:
+        if is_hashed or is_noted:
             value = as_i64(self._patch, out, self._renamed[instruction.name], instruction.type)
         if is_hashed:
             self._hash(out, value)
@@ -324,8 +303,6 @@ class PreviewWriter:
                 self._kept.note(out, self._slots[instruction.name], value, [side])
         elif is_noted:
             self._kept.note(out, self._slots[instruction.name], value)
-        if self._path is not None:
-            self._path.note(out, instruction.name, value)
         if instruction.opcode == "load":
             self._note_read(out, instruction.operands[0])
         return out

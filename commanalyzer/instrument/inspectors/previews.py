@@ -38,6 +38,7 @@ from commanalyzer.ir.loops.induction import LoopEnds, NestNumbers, loop_ends, ro
 from commanalyzer.ir.loops.polynomials import Polynomial
 from commanalyzer.ir.model import Block, Instruction, IrType, Operand
 
+DECIDING = ("load", "fcmp", "fptosi", "fptoui")  # the rest is computed from these
 _MAX_TRACKED = 192
 _NOT_TWICE = "addresses or branches from what cannot be done twice"
 Text = Callable[[int], str]
@@ -77,12 +78,10 @@ class Previewed:
         overlaps: What must be found apart for the preview to be right.
         steady: Addresses of inner loops that advance by a constant: noted in the first and last round.
         advancing: The same of the loop itself.
-        times: How often a round computes an address of ``tracked`` at most; 0 if that is not constant.
         reads: What it reads, if it need not be made again while that does not change.
         private: Local arrays of its rounds.
         stores: First lines of the stores to them that the preview makes.
         enclosed: Reductions that begin and end with the loop.
-        conditions: Registers that say which labels are taken.
     """
 
     loop: Loop
@@ -95,12 +94,10 @@ class Previewed:
     overlaps: tuple[Overlap, ...]
     steady: dict[str, Steady]
     advancing: dict[str, Steady]
-    times: dict[str, int]
     reads: PreviewReads | None
     private: RoundMemory
     stores: frozenset[int]
     enclosed: tuple[Enclosed, ...]
-    conditions: frozenset[str]
 
     @property
     def watched(self) -> tuple[str, ...]:
@@ -187,11 +184,10 @@ def previewed(
     reads = preview_reads(
         values, computed.values(), {name: found.ends for name, found in steady.items()}, private.arrays
     )
-    times = {name: _times(values, loop, name) for name in tracked}
     outside = _outside(values, [*roots, *operands_of((*computed.values(), *stores))], defined)
     return Previewed(
-        loop, edges, blocks, code, tracked, computed, outside, pairs, steady, advancing, times, reads,
-        private, frozenset(s.first_line for s in stores), enclosed, frozenset(registers.conditions),
+        loop, edges, blocks, code, tracked, computed, outside, pairs, steady, advancing, reads,
+        private, frozenset(s.first_line for s in stores), enclosed,
     )  # fmt: skip
 
 
@@ -225,20 +221,6 @@ def _steady(values: FunctionValues, nest: Loop, name: str) -> Steady | None:
     if address is None or stride is None or not stride.is_constant:
         return None
     return Steady(inner.header, ends, address.without([number]), stride.constant, numbers.types)
-
-
-def _times(values: FunctionValues, nest: Loop, name: str) -> int:
-    """How often a round of ``nest`` computes a register at most; 0 if that is not constant."""
-    definition = values.definitions.get(name)
-    times = 1
-    for inner in values.cfg.loops_around(definition.block) if definition is not None else ():
-        if inner.header == nest.header:
-            return times
-        ends = loop_ends(values.cfg, inner)
-        numbers = NestNumbers(values.function, values.cfg, inner)
-        rounds = None if ends is None else numbers.rounds(inner, ends)
-        times *= (rounds.constant if rounds is not None else 0) or 0
-    return 0
 
 
 def _tracked(code: LoopCode) -> dict[str, tuple[int, int]] | None:

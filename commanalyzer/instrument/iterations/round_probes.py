@@ -13,8 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from commanalyzer.instrument.inspectors.previews import Previewed
-from commanalyzer.instrument.iterations.round_paths import DECIDING
+from commanalyzer.instrument.inspectors.previews import DECIDING, Previewed
 from commanalyzer.instrument.labelling.values import FunctionValues
 from commanalyzer.ir.model import Instruction
 

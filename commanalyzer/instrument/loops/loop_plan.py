@@ -124,7 +124,6 @@ class _Maker:
             lambda n: plain_text(lines[n]),
             is_apart=is_apart,
             probe=probe,
-            may_rename=self._mechanisms.renamings,
         )
         found = writer.write(identity(self._values, loop, plan.code))
         if found is None:

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from commanalyzer.trace.reader import Trace
 from commanalyzer.vcg.reading.ranges import RangeTable, range_table
 from commanalyzer.vcg.repetitions.nests import without_nests
-from commanalyzer.vcg.repetitions.renamings import without_renamings
 from commanalyzer.vcg.storage.coding import read_only
 
 Int64 = NDArray[np.int64]
@@ -64,7 +63,7 @@ class Tables:
             read_only(np.asarray(trace.listed).view(np.int64)),
         )  # fmt: skip
         names = kept = read_only(np.zeros(0, np.int64))
-        written = without_renamings(trace, columns) or without_nests(columns)
+        written = without_nests(columns)
         if written is not None:
             columns, names, kept = written.columns, written.names, written.kept
         return cls(*columns, range_table(*columns[:3]), names, kept)

@@ -1,1 +1,1 @@
-"""Rows of a trace that stand for others: nests and renamed iterations, written out."""
+"""Rows of a trace that stand for others: nests, written out."""

@@ -142,7 +142,7 @@ def _write_reduction(
 ) -> None:
     """Write the register value of an entry in a round, unless it is known."""
     unit, groups, runs = out[2], out[3], out[4]
-    _, u, g, n, _, name = ends
+    _, u, g, n, name = ends
     head, terms = wide(units, at), wide(units, at + 2)
     site, width, initial = head & LOW, (head >> 32) & _LABELS, (head >> _INITIAL) & _LABELS
     hash_, place = mixed(site, np.int64(NONE)), at + 4
@@ -169,7 +169,7 @@ def _write_store(
     units: Any, at: Any, round_: Any, results: Any, count: Any, table: Any, kept: Any, out: Any, ends: Any
 ) -> None:
     """Write the store of an entry in a round, unless it is known."""
-    unit, u, name = out[2], ends[1], ends[5]
+    unit, u, name = out[2], ends[1], ends[4]
     head, size = wide(units, at), 2 + 2 * len(round_)
     site, labels = head & LOW, (head >> 32) & _LABELS
     place = at + 2
@@ -200,11 +200,11 @@ def _write_nest(units: Any, unit: Any, count: Any, table: Any, kept: Any, out: A
         for _ in range(entries):
             if wide(units, at) < 0:
                 _write_reduction(units, at, round_, count, table, kept, out, ends)
-                results[found] = kept[ends[5]]
+                results[found] = kept[ends[4]]
                 found += 1
             else:
                 _write_store(units, at, round_, results, count, table, kept, out, ends)
-            ends[5] += 1
+            ends[4] += 1
             at = _behind_entry(units, at, loops)
         d = loops - 1
         while d >= 0:
@@ -225,7 +225,7 @@ def write_nests(columns: Any, is_nested: Any, table: Any, kept: Any, out: Any, e
         table: As :func:`.written_kernels.first_place` has it, with the next three.
         kept: int64[names].
         out: Columns of the result.
-        ends: int64[6].
+        ends: int64[5].
     """
     heads, cells, units, groups, _, _ = columns
     unit, group = 0, 0

@@ -20,7 +20,7 @@ def without_nests(columns: Columns) -> Written | None:
         return None
     is_nested = np.zeros(int(kernels.largest_site(heads, units)) + 1, np.bool_)
     rows, more_units, groups, runs = (int(n) for n in kernels.count_nests(heads, units, is_nested))
-    draft = Draft.of(columns, rows, more_units, groups, runs=runs)
+    draft = Draft.of(columns, rows, more_units, groups, runs)
     table = empty_table(rows + int(np.count_nonzero(is_nested[heads[:, 1] & SITE])))
     kernels.write_nests(columns, is_nested, table, draft.kept, draft.out, draft.ends)
     return draft.written()

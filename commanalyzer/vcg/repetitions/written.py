@@ -1,8 +1,7 @@
 """Traces whose rows stand for others, written out: the one that hooks alone would have recorded.
 
-:mod:`.nests` and :mod:`.renamings` write the rows. Some of them may also have
-been recorded by hooks: equal rows become one, where the first of them is. The recorder makes either nests or
-renamings, not both.
+:mod:`.nests` writes the rows. Some of them may also have been recorded by hooks: equal rows become one, where
+the first of them is.
 
 Labels keep calling rows by their numbers in the trace: terms of reductions over register values advance by
 constants only there. Rows that were not recorded are called by the numbers behind these.
@@ -44,8 +43,8 @@ class Draft:
     """Where rows are written to, as :mod:`commanalyzer.vcg.repetitions.written_kernels` has it.
 
     Attributes:
-        out: Columns, those of runs and listed labels begin with those of the trace; names.
-        ends: int64[6], how many rows, units, groups, runs and listed labels are written; the next name.
+        out: Columns, that of runs begins with that of the trace; names.
+        ends: int64[5], how many rows, units, groups and runs are written; the next name.
         kept: int64, per name of a row the name of the first row that equals it, at first its own.
     """
 
@@ -54,33 +53,26 @@ class Draft:
     kept: Int64
 
     @classmethod
-    def of(
-        cls, columns: Columns, rows: int, units: int, groups: int, *, runs: int = 0, listed: int = 0
-    ) -> Draft:
-        """Room for ``columns`` of a trace and so many rows, units, groups, runs and listed labels more."""
+    def of(cls, columns: Columns, rows: int, units: int, groups: int, runs: int) -> Draft:
+        """Room for ``columns`` of a trace and so many rows, units, groups and runs more."""
         rows += len(columns[0])
         out = (
             np.empty((rows, 2), np.int64), np.empty((rows, 2), np.int64),
             np.empty(len(columns[2]) + units, np.int32), np.empty((len(columns[3]) + groups, 4), np.int64),
-            _longer(columns[4], runs), _longer(columns[5], listed), np.empty(rows, np.int64),
+            np.concatenate([columns[4], np.empty((runs, 2), np.int64)]), columns[5], np.empty(rows, np.int64),
         )  # fmt: skip
-        ends = np.array([0, 0, 0, len(columns[4]), len(columns[5]), len(columns[0])], np.int64)
+        ends = np.array([0, 0, 0, len(columns[4]), len(columns[0])], np.int64)
         return cls(out, ends, np.arange(rows))
 
     def written(self) -> Written:
         """What was written."""
         heads, cells, units, groups, runs, listed, names = self.out
-        row, unit, group, run, label, _ = self.ends.tolist()
+        row, unit, group, run, _ = self.ends.tolist()
         columns = (
             read_only(heads[:row]), read_only(cells[:row]), read_only(units[:unit]),
-            read_only(groups[:group]), read_only(runs[:run]), read_only(listed[:label]),
+            read_only(groups[:group]), read_only(runs[:run]), listed,
         )  # fmt: skip
         return Written(columns, read_only(names[:row]), read_only(self.kept))
-
-
-def _longer(column: Int64, more: int) -> Int64:
-    """A copy of the column with room for more behind it."""
-    return np.concatenate([column, np.empty((more, *column.shape[1:]), np.int64)])
 
 
 def empty_table(rows: int) -> Int64:

@@ -35,7 +35,7 @@ def first_place(table: Any, hash_: Any, name: Any, count: Any, kept: Any, out: A
         count: How often it happened.
         kept: Per name of a row the name of the first row that equals it.
         out: Columns of the result, and names.
-        ends: int64[6], how many rows, units, groups, runs and listed labels are written; the next name.
+        ends: int64[5], how many rows, units, groups and runs are written; the next name.
     """
     cells, names = out[1], out[6]
     slot = hash_ & (len(table) - 1)

@@ -14,7 +14,7 @@ def test_rows_are_one_if_all_of_their_hash_is_the_same() -> None:
     rows = [one, other, 2, other, one, 0, -1, 0, -1]
     none, listed = np.zeros((0, 2), np.int64), np.zeros(0, np.int64)
     columns = (none, none, np.zeros(0, np.int32), np.zeros((0, 4), np.int64), none, listed)
-    draft, table = Draft.of(columns, len(rows), 0, 0), empty_table(len(rows))
+    draft, table = Draft.of(columns, len(rows), 0, 0, 0), empty_table(len(rows))
     for name, hash_ in enumerate(rows):
         at = first_place(table, hash_, name, 1, draft.kept, draft.out, draft.ends)
         if at == draft.ends[0]:
