@@ -59,6 +59,9 @@ class Run:
             self.sent_bytes += 8
 
 
+Follow = Callable[[Run, int, int, int], None]
+
+
 def updates(run: Run, i: int, j: int, _: int) -> None:
     run.read("a", j, run.owner("a", i))
     run.store("a", i)
@@ -87,7 +90,7 @@ def sums(run: Run, i: int, j: int, step: int) -> None:
         run.store("b", j)
 
 
-CASES = {
+CASES: dict[Follow, str] = {
     updates: "a[i] = a[i] * 0.5 - a[j] * a[j];",
     copies: "b[j] = a[i]; c[i] = b[j] * b[(j + 1) % N]; a[i] = 1 / (1 + b[j] * b[j]);",
     sums: "add(i); if (s % 8 == 7) b[j] = total[0] * 0.25;",
@@ -105,9 +108,7 @@ def owners_of(result: AnalysisResult, item: Decomposition) -> Callable[[str, int
 
 
 @pytest.mark.parametrize("follow", CASES, ids=lambda f: f.__name__)
-def test_every_version_that_another_node_reads_crosses_once(
-    follow: Callable[[Run, int, int, int], None], tmp_path: Path
-) -> None:
+def test_every_version_that_another_node_reads_crosses_once(follow: Follow, tmp_path: Path) -> None:
     source = tmp_path / "program.c"
     source.write_text(PROGRAM.replace("BODY", CASES[follow]))
     names = [name for name in "abc" if f"{name}[" in CASES[follow] or name == "a"]
