@@ -24,7 +24,7 @@ MOST = 1.1  # times the bytes of the plain division
 MEDIAN = 1.0
 SMALLEST = 0  # of the three sizes
 # One of each kind and of every language; the others are `extended`.
-SAMPLE = frozenset(["atax", "lu", "jacobi2d", "tridiagonal", "histogram", "bfs", "quadtree", "randomcsr"])
+SAMPLE = frozenset(["bicg", "lu", "jacobi2d", "tridiagonal", "histogram", "bfs", "quadtree", "randomcsr"])
 
 
 def _require_compiler(kernel: Kernel, least_flang: int = 0) -> None:
