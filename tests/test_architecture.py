@@ -60,7 +60,7 @@ BUDGETS = {
     "runtime_shim/profile": 994,
     "runtime_shim/src": 6_565,
     "runtime_shim/supervisor": 115,
-    "tests": 44_770,
+    "tests": 44_772,
 }
 
 # A module may import from its own group and from groups further up; ARCHITECTURE.md shows the same order. The
