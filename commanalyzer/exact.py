@@ -13,7 +13,7 @@ import numpy as np
 
 from commanalyzer.communication.replay import replayed
 from commanalyzer.decompose import Counted, CountOptions, bounds_of
-from commanalyzer.errors import ConfigError
+from commanalyzer.errors import CommAnalyzerError, ConfigError, TraceError
 from commanalyzer.foundation.progress import Progress
 from commanalyzer.foundation.quantities import format_count
 from commanalyzer.partition.selection import cheapest_regular
@@ -33,7 +33,7 @@ class ReplayPolicy:
 
     Attributes:
         wide: Upper end over lower end of a bracket from which on it is done by itself: a quarter decides
-            between divisions, and between machines.
+            between divisions, and between machines. How many programs another number adds was not measured.
         events: Most events for that, about 80 MB: runs of some 0.1 s.
         most_events: Most events at all, 8 GB.
         most_changes: Other divisions that are counted in this way because the first turned out dearer.
@@ -70,7 +70,7 @@ def counted_exactly(
         ConfigError: If it is asked for and there are too many events.
         CommAnalyzerError: As :func:`commanalyzer.record.record_order`.
     """
-    store, workspace, work = recorded
+    store = recorded[0]
     found = [d for d in counted.decompositions if d.model == "volume" and d.nodes > 1]
     events = sum(int(rows.row_count.sum()) for rows in store.row_summaries())
     if request.exact and events > POLICY.most_events:
@@ -84,19 +84,40 @@ def counted_exactly(
     if not found or not (wide and events <= POLICY.events if request.exact is None else request.exact):
         return counted
     progress.stage(f"count {format_count(events)} events one by one", 1)
-    graph, timeline, _ = record_order(request, workspace, progress)
-    same = same_vertices(graph, store.graph())
-    if same is None:
-        text = "two recordings of the program differ: nothing was counted event by event"
+    try:
+        result = _replayed(counted, request, recorded, options, progress, doubt)
+    except CommAnalyzerError as error:
+        if request.exact:
+            raise
+        text = f"brackets stay open, as counting event by event failed: {error.message}"
         return replace(counted, warnings=(*counted.warnings, text))
-    view = View.of("volume", graph, options.high, is_tiled=lambda _: False, jobs=options.jobs)
-    replay = _Replay(view, graph, timeline, same.astype(np.int32), work, options, doubt)
-    result = list(counted.decompositions)
-    for nodes in {d.nodes for d in found}:
-        replay.settle(result, [i for i, d in enumerate(result) if d.nodes == nodes and d.model == "volume"])
     known = set(open_brackets(counted.decompositions))
     kept = (text for text in counted.warnings if text not in known)
     return replace(counted, decompositions=tuple(result), warnings=(*kept, *open_brackets(result)))
+
+
+def _replayed(
+    counted: Counted,
+    request: AnalysisRequest,
+    recorded: tuple[GraphStore, bytes, int],
+    options: CountOptions,
+    progress: Progress,
+    doubt: float,
+) -> list[Decomposition]:
+    """All divisions, those that are shown counted event by event; arguments as above."""
+    store, workspace, work = recorded
+    graph, timeline, _ = record_order(request, workspace, progress)
+    same = same_vertices(graph, store.graph())
+    if same is None:
+        raise TraceError("expected two recordings of the program to agree, found different values")
+    view = View.of("volume", graph, options.high, is_tiled=lambda _: False, jobs=options.jobs)
+    replay = _Replay(view, graph, timeline, same.astype(np.int32), work, options, doubt)
+    result = list(counted.decompositions)
+    for nodes in {d.nodes for d in result if d.nodes > 1}:
+        places = [i for i, d in enumerate(result) if d.nodes == nodes and d.model == "volume"]
+        if places:
+            replay.settle(result, places)
+    return result
 
 
 def _is_wide(item: Decomposition) -> bool:
@@ -122,11 +143,13 @@ class _Replay:
             if found[i] is regular or method_of(found[i]) == "given":
                 found[i] = self.counted(found[i])
         even = [i for i in places if found[i].is_balanced]
-        for _ in range(POLICY.most_changes):
+        for change in range(POLICY.most_changes + 1):
             best = next(i for i in places if found[i].best)
             if found[best].is_replayed:
                 break
             found[best] = self.counted(found[best])
+            if change == POLICY.most_changes:  # enough: the best of those that were counted
+                even = [i for i in even if found[i].is_replayed]
             least = min(even, key=lambda i: found[i].ranked_bytes) if found[best].is_balanced else best
             found[best] = replace(found[best], best=False)
             found[least] = replace(found[least], best=True)

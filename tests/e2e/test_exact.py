@@ -9,6 +9,7 @@ import pytest
 
 import commanalyzer
 from commanalyzer.result.results import AnalysisResult, Decomposition
+from tests.native import ROOT
 
 N, STEPS, NODES = 48, 400, 4
 PROGRAM = """
@@ -121,5 +122,14 @@ def test_every_version_that_another_node_reads_crosses_once(follow: Follow, tmp_
             run.store(name, i)
     for step in range(STEPS):
         follow(run, next(draw), next(draw), step)
-    assert item.is_replayed
+    assert item.is_replayed and result.best(NODES).is_replayed
     assert item.comm_bytes == item.communication.high_bytes == run.sent_bytes
+
+
+def test_the_best_was_counted_event_by_event_where_many_turn_out_dearer() -> None:
+    source = ROOT / "workloads" / "kernels" / "multigrid2d.c"
+    result = commanalyzer.analyze(source, [16, 2], nodes=NODES, exact=True, program_output="discard")
+    best = result.best(NODES)
+    counted = [d.comm_bytes for d in result.decompositions if d.is_replayed and d.is_balanced]
+    assert best.is_replayed
+    assert best.comm_bytes == best.communication.high_bytes == min(counted)
